@@ -1,0 +1,27 @@
+# Everything that heed takes from Debian, found once.
+find_package(fmt 9 REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+find_package(ICU 72 REQUIRED COMPONENTS uc)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
+add_library(heed_dnnl INTERFACE)
+target_link_libraries(heed_dnnl INTERFACE ${DNNL_LIBRARY})
+target_include_directories(heed_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
+
+add_library(heed_hwy INTERFACE)
+target_link_libraries(heed_hwy INTERFACE PkgConfig::HWY)
+add_library(heed_icu INTERFACE)
+target_link_libraries(heed_icu INTERFACE ICU::uc)
+
+if(HEED_SANITIZE)
+  add_compile_options(-fsanitize=${HEED_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HEED_SANITIZE})
+  if(HEED_SANITIZE STREQUAL "undefined")
+    add_compile_options(-fno-sanitize-recover=all)
+  endif()
+endif()

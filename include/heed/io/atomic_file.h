@@ -1,0 +1,39 @@
+// A file that appears whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+/// Writes to `<path>.partial-<pid>` in the same folder; `commit` flushes it to the disk (fsync of
+/// file and folder) and renames it over `path`. Without `commit`, and on any error, the partial
+/// file is removed and `path` stays as it was. A process killed at any instant leaves either the
+/// old file or the new one. Errors are kIo and name the path and the system's reason ("No space
+/// left on device").
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* data, std::size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  int descriptor_ = -1;
+};
+
+/// `text` as the whole content of `path`, atomically.
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// The whole content of a file; kNotFound or kIo otherwise.
+std::string read_file(const std::filesystem::path& path);
+
+}  // namespace heed

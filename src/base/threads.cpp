@@ -1,0 +1,63 @@
+#include "heed/base/threads.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+
+namespace heed {
+namespace {
+
+std::atomic<int> chosen_count{0};
+
+int default_count() {
+  static const int count = [] {
+    const char* text = std::getenv("HEED_THREADS");
+    const int wanted = text != nullptr ? std::atoi(text) : 0;
+    return wanted > 0 ? wanted : omp_get_num_procs();
+  }();
+  return count;
+}
+
+}  // namespace
+
+int thread_count() {
+  const int chosen = chosen_count.load(std::memory_order_relaxed);
+  return chosen > 0 ? chosen : default_count();
+}
+
+void set_thread_count(int count) {
+  chosen_count.store(count, std::memory_order_relaxed);
+  omp_set_num_threads(thread_count());  // oneDNN reads OpenMP's setting
+}
+
+void parallel_for(std::int64_t count,
+                  const std::function<void(std::int64_t index, int thread)>& task) {
+  const int threads = static_cast<int>(std::min<std::int64_t>(thread_count(), count));
+  if (threads <= 1 || omp_in_parallel() != 0) {
+    for (std::int64_t index = 0; index < count; ++index) task(index, 0);
+    return;
+  }
+  std::atomic<std::int64_t> next{0};
+  std::exception_ptr first;
+  std::mutex first_guard;
+#pragma omp parallel num_threads(threads)
+  {
+    const int thread = omp_get_thread_num();
+    for (std::int64_t index = next++; index < count; index = next++) {
+      try {
+        task(index, thread);
+      } catch (...) {
+        const std::scoped_lock lock(first_guard);
+        if (!first) first = std::current_exception();
+        next = count;  // the others stop at their next index
+      }
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace heed

@@ -1,0 +1,115 @@
+#include "heed/tensor/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "heed/base/error.h"
+
+namespace heed {
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // one cache line, one AVX-512 vector
+
+// Copies element by element, last axis innermost.
+void copy_strided(const ConstView& from, std::byte* to, std::size_t element_bytes) {
+  const auto* base = static_cast<const std::byte*>(from.raw());
+  std::array<std::int64_t, kMaxRank> index = {};
+  for (std::int64_t left = from.element_count(); left > 0; --left) {
+    std::int64_t offset = 0;
+    for (int axis = 0; axis < from.rank(); ++axis)
+      offset += index[static_cast<std::size_t>(axis)] * from.strides()[axis];
+    std::memcpy(to, base + offset * static_cast<std::int64_t>(element_bytes), element_bytes);
+    to += element_bytes;
+    for (int axis = from.rank() - 1; axis >= 0; --axis) {  // the odometer's next reading
+      auto& digit = index[static_cast<std::size_t>(axis)];
+      if (++digit < from.shape()[axis]) break;
+      digit = 0;
+    }
+  }
+}
+
+// Calls `use` with a zero of the floating type.
+template <typename Use>
+void with_float_type(DType dtype, const Use& use) {
+  if (dtype == DType::kF64) use(double{});
+  if (dtype == DType::kF32) use(float{});
+  if (dtype == DType::kF16) use(f16{});
+  if (dtype == DType::kBF16) use(bf16{});
+}
+
+// 16-bit types convert by way of float; f64 -> f16 rounds twice, which only model files in f64
+// would notice.
+template <typename To, typename From>
+To round_to(From value) {
+  if constexpr (sizeof(From) == 2) {
+    return static_cast<To>(static_cast<float>(value));
+  } else if constexpr (sizeof(To) == 2) {
+    return To(static_cast<float>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+}  // namespace
+
+void Tensor::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+Tensor Tensor::empty(const Shape& shape, DType dtype) {
+  for (const std::int64_t dim : shape)
+    require(dim >= 0, "tensor: shape {} has a negative extent", to_string(shape));
+  const std::size_t bytes = static_cast<std::size_t>(shape.element_count()) * size_bytes(dtype);
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  Tensor tensor;
+  auto* memory =
+      static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded));
+  if (memory == nullptr) throw std::bad_alloc();
+  tensor.memory_ = std::unique_ptr<std::byte, Free>(memory);
+  tensor.view_ = View(memory, dtype, shape);
+  return tensor;
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype) {
+  Tensor tensor = empty(shape, dtype);
+  std::memset(tensor.view_.raw(), 0,
+              static_cast<std::size_t>(shape.element_count()) * size_bytes(dtype));
+  return tensor;
+}
+
+Tensor Tensor::copy_of(const ConstView& view) {
+  Tensor tensor = empty(view.shape(), view.dtype());
+  const std::size_t element_bytes = size_bytes(view.dtype());
+  auto* to = static_cast<std::byte*>(tensor.view_.raw());
+  if (view.is_contiguous()) {
+    if (view.element_count() > 0)
+      std::memcpy(to, view.raw(), static_cast<std::size_t>(view.element_count()) * element_bytes);
+  } else {
+    copy_strided(view, to, element_bytes);
+  }
+  return tensor;
+}
+
+Tensor Tensor::converted(const ConstView& view, DType dtype) {
+  Tensor source = copy_of(view);
+  if (dtype == view.dtype()) return source;
+  require(is_floating(dtype) && is_floating(view.dtype()), "tensor: {} cannot be converted to {}",
+          name(view.dtype()), name(dtype));
+  Tensor result = empty(view.shape(), dtype);
+  with_float_type(source.dtype(), [&](auto from) {
+    with_float_type(dtype, [&](auto to) {
+      using To = decltype(to);
+      const auto* in = source.data<decltype(from)>();
+      auto* out = result.data<To>();
+      for (std::int64_t i = 0; i < source.element_count(); ++i) out[i] = round_to<To>(in[i]);
+    });
+  });
+  return result;
+}
+
+Tensor Tensor::reshaped(const Shape& shape) && {
+  Tensor result = std::move(*this);
+  result.view_ = result.view_.reshape(shape);
+  return result;
+}
+
+}  // namespace heed

@@ -1,0 +1,51 @@
+#include "heed/tensor/view.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "heed/tensor/tensor.h"
+#include "support/expect_error.h"
+
+namespace heed {
+
+Tensor counting(const Shape& shape) {
+  Tensor tensor = Tensor::empty(shape);
+  std::iota(tensor.data<float>(), tensor.data<float>() + tensor.element_count(), 0.0F);
+  return tensor;
+}
+
+TEST(View, AnInterleavedProjectionIsAView) {
+  const Tensor qkv = counting({2, 3, 24});  // [B, T, 3 C], 2 heads of 4
+  const ConstView k = qkv.view().slice(2, 8, 16);
+  const ConstView heads =
+      ConstView(k.raw(), k.dtype(), {2, 3, 2, 4}, {72, 24, 4, 1}).permute({0, 2, 1, 3});
+  const Tensor copy = Tensor::copy_of(heads);  // [B, H, T, D]
+  EXPECT_EQ(copy.shape(), (Shape{2, 2, 3, 4}));
+  EXPECT_EQ(copy.data<float>()[((1 * 2 + 1) * 3 + 2) * 4 + 3], 1 * 72 + 2 * 24 + 8 + 4 + 3);
+}
+
+TEST(View, BroadcastsByStrideZero) {
+  const Tensor row = counting({1, 3});
+  const ConstView wide = row.view().broadcast_to({2, 4, 3});
+  EXPECT_EQ(wide.stride(0), 0);
+  EXPECT_EQ(wide.stride(1), 0);
+  EXPECT_EQ(wide.stride(2), 1);
+}
+
+TEST(View, SaysWhatDoesNotFit) {
+  const Tensor tensor = counting({2, 3});
+  EXPECT_HEED_ERROR(tensor.view().slice(1, 2, 5), ErrorCode::kInvalidArgument,
+                    "view: slice [2, 5) does not fit axis 1 of [2, 3]");
+  EXPECT_HEED_ERROR(tensor.view().data<double>(), ErrorCode::kInvalidArgument,
+                    "view: elements are f32 but f64 was asked for");
+}
+
+TEST(Tensor, AMovedTensorIsNoTensor) {
+  Tensor first = counting({4});
+  const Tensor second = std::move(first);
+  EXPECT_FALSE(first.given());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(second.data<float>()[3], 3.0F);
+}
+
+}  // namespace heed
