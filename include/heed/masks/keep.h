@@ -1,0 +1,14 @@
+// A boolean tensor as a mask.
+#pragma once
+
+#include "heed/masks/mask.h"
+#include "heed/tensor/view.h"
+
+namespace heed {
+
+/// Visible where `keep` (bool or u8, not 0) is true. Broadcasts right-aligned to [B, H, Tq, Tk] by
+/// stride 0 and is never materialised; indexed by the logical (b, h, i, j). The memory must outlive
+/// the mask.
+Mask keep(const ConstView& keep);
+
+}  // namespace heed

@@ -1,0 +1,121 @@
+// Exact attention, forward and backward, in memory linear in the text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/masks/mask.h"
+#include "heed/ops/scores.h"
+#include "heed/tensor/tensor.h"
+
+namespace heed {
+
+/// k [B, G, Tk, D] and v [B, G, Tk, Dv] with H % G == 0: query head h reads key/value head h / (H /
+/// G).
+struct Keys {
+  ConstView k = {};
+  ConstView v = {};
+};
+
+/// What exists, and where it stands. Each list has one entry a batch, or one for all, or none (the
+/// default).
+struct Extents {
+  std::vector<std::int64_t> query_length = {};  // default Tq; rows past it: out 0, lse -inf, dq 0
+  std::vector<std::int64_t> key_begin = {};     // slot of the first key (left padding); default 0
+  std::vector<std::int64_t> key_length = {};    // keys from there on; default Tk - key_begin
+  std::vector<std::int64_t> q_offset =
+      {};  // position of query 0; default key_length - query_length + key_offset
+  std::vector<std::int64_t> key_offset = {};  // position of key 0; default 0
+};
+
+/// out_i = sum_j p_ij v_j,  p_i = softmax over the visible keys j of z_ij,  z_ij = scale * q_i .
+/// k_j (Vaswani et al. 2017, equation 1; computed as Milakov & Gimelshein 2018 and Dao et al. 2022
+/// do, without T x T).
+///
+/// Types: f64 (accumulates in f64) or f32 (accumulates in f32), the same for q, k, v. Any strides,
+/// 0 included. Rows without a visible key: out 0, lse -inf, all gradients 0. A masked position has
+/// no influence, even if it holds NaN; at visible positions NaN and infinity propagate. B, H, Tq,
+/// Tk, Dv may be 0; D = 0 is an error. Deterministic: the same bits for any number of threads, and
+/// for a row whatever else is in the batch.
+struct AttentionArgs {
+  ConstView q = {};  // [B, H, Tq, D]
+  Keys keys = {};
+  Extents extents = {};
+  Mask mask = {};  // who may attend to whom; default: everyone
+  Scores scores = {};
+  std::optional<Dropout> dropout = {};
+  std::string kernel =
+      {};  // a candidate's name; empty: the first that serves; $HEED_FORCE applies when empty
+};
+
+/// `lse[b, h, i]` is the natural log of the sum of exp(z_ij) over visible keys. One f32 would lose
+/// the weights at large scores, so it is kept as the unevaluated sum lse + lse_low (f64 problems:
+/// lse alone, lse_low zero).
+struct Attended {
+  Tensor out;      // [B, H, Tq, Dv]
+  Tensor lse;      // [B, H, Tq]
+  Tensor lse_low;  // [B, H, Tq]
+};
+
+/// The same, into memory of the caller: out may have any strides that do not overlap.
+struct AttendedView {
+  View out;
+  View lse;
+  View lse_low;
+};
+
+Attended attention(const AttentionArgs& args);
+void attention(const AttentionArgs& args, const AttendedView& into);
+
+/// What the backward pass shall give.
+struct AttentionGradRequest {
+  bool dq = true;
+  bool dk = true;
+  bool dv = true;
+  ConstView dlse = {};  // cotangent of lse [B, H, Tq]; not given: 0
+  // Where to write (shape of q, k, v; any strides that do not overlap); not given: a new tensor.
+  View dq_into = {};
+  View dk_into = {};
+  View dv_into = {};
+};
+
+/// Empty where not asked for, or where the caller gave memory.
+struct AttentionGrads {
+  Tensor dq;  // [B, H, Tq, D]
+  Tensor dk;  // [B, G, Tk, D]
+  Tensor dv;  // [B, G, Tk, Dv]
+};
+
+struct AttendedConstView {
+  ConstView out;
+  ConstView lse;
+  ConstView lse_low;
+};
+
+/// Gradients for the cotangent `dout` [B, H, Tq, Dv] (Dao et al. 2022, algorithm 4).
+AttentionGrads attention_backward(const AttentionArgs& args, const AttendedConstView& attended,
+                                  const ConstView& dout, const AttentionGradRequest& request = {});
+AttentionGrads attention_backward(const AttentionArgs& args, const Attended& attended,
+                                  const ConstView& dout, const AttentionGradRequest& request = {});
+
+/// Which kernel would run, and what it costs.
+struct Plan {
+  struct Refusal {
+    std::string kernel;
+    std::string reason;
+  };
+  std::string kernel;
+  std::vector<Refusal> refusals;   // of the candidates before it
+  std::string mask;                // as the mask describes itself
+  std::string alignment;           // "bottom-right", "top-left" or "given": where query 0 stands
+  std::int64_t allowed_pairs = 0;  // over batch and heads
+  double flop = 0;                 // 2 (D + Dv) a pair
+  double bytes = 0;                // q, k, v read and out, lse written once
+  std::int64_t workspace_bytes = 0;
+};
+Plan plan_attention(const AttentionArgs& args);
+Plan plan_attention_backward(const AttentionArgs& args);
+
+}  // namespace heed
