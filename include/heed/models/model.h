@@ -1,0 +1,54 @@
+// A transformer that runs forward and backward.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
+
+namespace heed {
+
+/// What a user wants to know of a model before running it.
+struct ModelInfo {
+  std::string family;  // "gpt2"
+  std::string title;   // "GPT-2": as the first line of `heed look` says it
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t width = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t vocabulary = 0;
+  std::int64_t positions = 0;  // longest text
+  std::int64_t first_token =
+      -1;  // what generation from nothing starts with; -1: the model has none
+  bool causal = true;
+  bool has_logits = true;
+};
+
+/// ids [B, T] i32, row-major. Positions are 0 .. T-1 of each row.
+struct Batch {
+  ConstView ids = {};
+};
+
+/// Immutable while it runs: several passes may share one model.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ModelInfo& info() const = 0;
+  /// Logits [B, T, V] (f32). Ids outside of the vocabulary and texts longer than `positions` are
+  /// errors.
+  virtual Tensor forward(const Batch& batch, Run& run) const = 0;
+  /// From the gradient of the logits; `run.saved` is the one that forward filled. Adds to
+  /// `gradients`.
+  virtual void backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                        Gradients& gradients) const = 0;
+  /// Every parameter once (a tied head is the embedding), in a fixed order.
+  virtual std::vector<Parameter*> parameters() = 0;
+  std::vector<const Parameter*> parameters() const;
+  /// The content of `config.json`, as `transformers` reads it.
+  virtual std::string config_json() const = 0;
+};
+
+}  // namespace heed

@@ -1,0 +1,51 @@
+// From a name or a folder to a running model.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heed/models/model.h"
+#include "heed/text/tokenizer.h"
+
+namespace heed {
+
+/// A model folder, loaded: `config.json`, weights and tokenizer in Hugging Face's layout.
+struct LoadedModel {
+  std::string name;  // the folder's name
+  std::filesystem::path folder;
+  bool built_in = false;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Tokenizer> tokenizer;  // null when the folder has none: ids only
+};
+
+/// Reads the folder; any error names file, tensor and what was expected, and nothing partial is
+/// returned.
+LoadedModel load_model(const std::filesystem::path& folder);
+
+/// `name` is a folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, then
+/// share/heed/models beside the program; empty: the built-in default model. kNotFound lists what
+/// was looked through and what there is.
+std::filesystem::path find_model(std::string_view name);
+
+/// One model folder that the search path holds.
+struct FoundModel {
+  std::string name;
+  std::filesystem::path folder;
+  bool built_in = false;
+};
+std::vector<FoundModel> list_models();
+
+/// A fresh model with random weights from the content of a `config.json` (`model_type` chooses the
+/// family).
+std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t seed);
+
+/// Writes config.json, model.safetensors (floating tensors as `dtype`) and tokenizer.json (unless
+/// null), each atomically, so that `transformers` opens the folder.
+void save_model(const std::filesystem::path& folder, const Model& model, const Tokenizer* tokenizer,
+                DType dtype);
+
+}  // namespace heed

@@ -1,0 +1,47 @@
+// How a pass reports upward and how an experiment reaches down.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "heed/masks/mask.h"
+#include "heed/ops/attention.h"
+
+namespace heed {
+
+enum class TapKind : std::uint8_t {
+  kEmbedding,  // [B, T, C] after embedding and position
+  kQuery,      // [B, H, T, D] as scored (after any rotation), a strided view
+  kKey,        // [B, G, T, D]
+  kValue,      // [B, G, T, Dv]
+  kHeads,      // [B, H, T, Dv] what the heads gave, before the output projection
+  kAttention,  // [B, T, C] what the attention block adds to the residual stream
+  kMlp,        // [B, T, C] what the MLP adds
+  kResidual,   // [B, T, C] after the layer
+  kFinal,      // [B, T, C] after the last norm
+  kLogits,     // [B, T, V]
+};
+
+/// Which activation: `stack` is "self" for decoders-only and encoders-only models, else "encoder",
+/// "decoder", "cross".
+struct TapName {
+  std::string_view stack = "self";
+  int layer = -1;  // -1 where the kind belongs to no layer
+  TapKind kind = TapKind::kResidual;
+};
+
+/// Sees every named activation and may overwrite it in place (not while training: backward does not
+/// know of it).
+class Tap {
+ public:
+  virtual ~Tap() = default;
+  virtual void at(const TapName& name, View value);
+  /// One finished attention: its arguments (views that live only during the call) and its
+  /// log-sum-exp.
+  virtual void attended(const TapName& name, const AttentionArgs& args,
+                        const AttendedConstView& attended);
+  /// A mask to add, by head; the default adds none.
+  virtual Mask mask(std::string_view stack, int layer);
+};
+
+}  // namespace heed

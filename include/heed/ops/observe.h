@@ -1,0 +1,75 @@
+// Questions about attention weights that are never stored: one sweep over the tiles, many answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "heed/ops/attention.h"
+
+namespace heed {
+
+/// What a sweep goes over: the shape of the problem and what the observer may ask for.
+struct ObservedShape {
+  std::int64_t batch = 0;
+  std::int64_t heads = 0;
+  std::int64_t query_length = 0;
+  std::int64_t key_length = 0;
+};
+
+/// Up to 64 rows of one (batch, head): query i stands at position q_offset + i, key j at key_offset
+/// + j.
+struct ObservedRows {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t row_begin = 0;
+  std::int64_t row_end = 0;
+  std::int64_t key_length = 0;  // of this batch
+  std::int64_t q_offset = 0;
+  std::int64_t key_offset = 0;
+};
+
+/// One tile of those rows against the keys [key_begin, key_end). Element (i, j) lies at
+/// [(j - key_begin) * kMaskRows + (i - row_begin)]: one row a lane, as the kernels have it.
+struct ObservedTile {
+  std::int64_t key_begin = 0;
+  std::int64_t key_end = 0;
+  const float* weights = nullptr;          // exp(score - lse); 0 where masked
+  const float* scores = nullptr;           // after scale; -inf where masked
+  const std::uint64_t* visible = nullptr;  // bit (i - row_begin) of visible[j - key_begin]
+};
+
+/// One question. `begin` allocates the answer; then, for every block of rows, `rows` makes a state,
+/// `tile` is called for its tiles in key order (empty tiles are skipped), on several threads for
+/// different blocks; `merge` is called for one block at a time in the order (batch, head, rows), so
+/// answers do not depend on threads; `finish` ends.
+class Observer {
+ public:
+  /// What one block of rows gathers.
+  struct State {
+    virtual ~State() = default;
+  };
+
+  virtual ~Observer() = default;
+  virtual std::string_view name() const = 0;
+  virtual void begin(const ObservedShape& shape) = 0;
+  /// False when this observer needs nothing of these rows, so that the sweep can skip them.
+  virtual bool needs(const ObservedRows& rows) const;
+  /// The keys it needs of those rows (default: all); the sweep covers the union over observers.
+  virtual bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const;
+  virtual std::unique_ptr<State> rows(const ObservedRows& rows) const = 0;
+  virtual void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const = 0;
+  virtual void merge(State& state, const ObservedRows& rows) = 0;
+  virtual void finish() {}
+};
+
+/// Recomputes the weights from q, k and the log-sum-exp, tile by tile, and shows each tile to every
+/// observer. Memory: a few tiles and one state per observer a thread, whatever the length.
+/// `attended` needs lse and lse_low only. The problem is checked as `attention` checks it.
+void observe(const AttentionArgs& args, const AttendedConstView& attended,
+             std::span<Observer* const> observers);
+void observe(const AttentionArgs& args, const Attended& attended,
+             std::span<Observer* const> observers);
+
+}  // namespace heed
