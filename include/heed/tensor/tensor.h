@@ -9,7 +9,8 @@
 
 namespace heed {
 
-/// Owning, row-major, 64-byte aligned. Moves, and never copies by accident: `clone` copies.
+/// Owning, row-major, 64-byte aligned. Moves, and never copies by accident: `clone` copies, `share`
+/// makes a second owner.
 /// Converts to View and ConstView wherever one is asked for.
 class Tensor {
  public:
@@ -30,6 +31,15 @@ class Tensor {
   static Tensor converted(const ConstView& view, DType dtype);
 
   Tensor clone() const { return copy_of(view()); }
+
+  /// Another owner of the same memory, which then nobody should write: how a pass keeps an
+  /// activation that flows on without copying it.
+  Tensor share() const {
+    Tensor other;
+    other.memory_ = memory_;
+    other.view_ = view_;
+    return other;
+  }
 
   const Shape& shape() const { return view_.shape(); }
   DType dtype() const { return view_.dtype(); }
@@ -56,10 +66,7 @@ class Tensor {
   Tensor reshaped(const Shape& shape) &&;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte, Free> memory_;
+  std::shared_ptr<std::byte> memory_;
   View view_;
 };
 
