@@ -12,7 +12,7 @@ namespace heed {
 /// file and folder) and renames it over `path`. Without `commit`, and on any error, the partial
 /// file is removed and `path` stays as it was. A process killed at any instant leaves either the
 /// old file or the new one. Errors are kIo and name the path and the system's reason ("No space
-/// left on device").
+/// left on device"). A device or a pipe (`/dev/stdout`) is written in place.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -25,6 +25,9 @@ class AtomicFile {
   void commit();
 
  private:
+  void discard();
+  [[noreturn]] void give_up();  // discards, then fails with the system's reason
+
   std::filesystem::path path_;
   std::filesystem::path partial_;
   int descriptor_ = -1;

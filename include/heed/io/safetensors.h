@@ -13,9 +13,10 @@
 
 namespace heed {
 
-/// One open file. Views stay valid as long as the object lives. The header is checked wholly when
-/// the file is opened: length, JSON, types, shapes, offsets inside the file, no overlap, no hole.
-/// Errors are kCorrupt and name file, tensor and byte offset.
+/// One open file. Views stay valid as long as the object lives; they are aligned to their type only
+/// where the file's writer cared (heed's, and the `safetensors` library). The header is checked
+/// wholly when the file is opened: length, JSON, types, shapes, offsets inside the file, no
+/// overlap, no hole. Errors are kCorrupt and name file, tensor and byte offset.
 class Safetensors {
  public:
   static Safetensors open(const std::filesystem::path& path);
@@ -49,9 +50,12 @@ class Weights {
   Tensor load_f32(const std::string& name, const Shape& shape) const;
 
  private:
+  void add(Safetensors file);
   const Safetensors& file_of(const std::string& name) const;
+
   std::filesystem::path folder_;
   std::vector<Safetensors> files_;
+  std::map<std::string, std::size_t> file_indices_;  // by tensor
 };
 
 struct NamedView {
@@ -59,9 +63,9 @@ struct NamedView {
   ConstView view;
 };
 
-/// Writes atomically (io/atomic_file.h), tensors in the given order, 8-byte aligned, as
-/// `safetensors` reads them. Metadata gets {"format": "pt"}, which `transformers` asks for, and
-/// what is given here.
+/// Writes atomically (io/atomic_file.h), as `safetensors` reads them: wider types first, so that
+/// each tensor is aligned to its type, else in the given order. Metadata gets {"format": "pt"},
+/// which `transformers` asks for, and what is given here.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

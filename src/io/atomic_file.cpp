@@ -1,0 +1,107 @@
+#include "heed/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "io/file.h"
+
+namespace heed {
+namespace {
+
+[[noreturn]] void fail_writing(const std::filesystem::path& path) {
+  const std::string reason = last_system_error();
+  fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), reason);
+}
+
+// Devices and pipes (`-o /dev/stdout`) are written where they are: a rename would replace them.
+bool is_device_or_pipe(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+// Without this the new name may be lost with the power, though the content is on the disk.
+void flush_folder(const std::filesystem::path& path) {
+  const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) fail_writing(path);
+  const bool flushed = ::fsync(folder) == 0 || errno == EINVAL;  // not every file system has it
+  const int reason = errno;
+  ::close(folder);
+  errno = reason;
+  if (!flushed) fail_writing(path);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), partial_(path_) {
+  if (!is_device_or_pipe(path_)) partial_ += fmt::format(".partial-{}", ::getpid());
+  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail_writing(path_);
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
+  if (descriptor_ < 0) return;
+  ::close(std::exchange(descriptor_, -1));
+  if (partial_ != path_) ::unlink(partial_.c_str());
+}
+
+void AtomicFile::give_up() {
+  const int reason = errno;
+  discard();
+  errno = reason;
+  fail_writing(path_);
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  constexpr std::size_t kOneCall = std::size_t{1} << 30;  // Linux writes less than 2 GiB at once
+  require(descriptor_ >= 0, "{}: is written already or was given up", path_.string());
+  const auto* from = static_cast<const std::byte*>(data);
+  while (bytes > 0) {
+    const ssize_t count = ::write(descriptor_, from, std::min(bytes, kOneCall));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) give_up();
+    from += count;
+    bytes -= static_cast<std::size_t>(count);
+  }
+}
+
+void AtomicFile::commit() {
+  require(descriptor_ >= 0, "{}: is written already or was given up", path_.string());
+  const bool in_place = partial_ == path_;
+  if (!in_place && ::fsync(descriptor_) != 0) give_up();
+  if (!in_place && ::rename(partial_.c_str(), path_.c_str()) != 0) give_up();
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail_writing(path_);
+  if (!in_place) flush_folder(path_);
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  InputFile file(path);
+  std::string text(static_cast<std::size_t>(std::max<std::int64_t>(file.size(), 0)), '\0');
+  text.resize(file.read(text.data(), text.size()));
+  std::array<char, 65536> more;  // a pipe, or a file that grew
+  while (const std::size_t count = file.read(more.data(), more.size())) {
+    text.append(more.data(), count);
+  }
+  return text;
+}
+
+}  // namespace heed

@@ -1,0 +1,68 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "heed/base/error.h"
+
+namespace heed {
+
+std::string last_system_error() { return std::generic_category().message(errno); }
+
+InputFile::InputFile(std::filesystem::path path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (descriptor_ >= 0) return;
+  const bool absent = errno == ENOENT || errno == ENOTDIR;
+  fail(absent ? ErrorCode::kNotFound : ErrorCode::kIo, "{}: cannot be opened: {}", path_.string(),
+       last_system_error());
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+std::size_t InputFile::read(void* data, std::size_t bytes) {
+  constexpr std::size_t kOneCall = std::size_t{1} << 30;  // Linux reads less than 2 GiB at once
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t count =
+        ::read(descriptor_, static_cast<std::byte*>(data) + done, std::min(bytes - done, kOneCall));
+    if (count == 0) break;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      fail(ErrorCode::kIo, "{}: cannot be read: {}", path_.string(), last_system_error());
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+std::int64_t InputFile::size() const {
+  struct stat status = {};
+  if (::fstat(descriptor_, &status) != 0)
+    fail(ErrorCode::kIo, "{}: cannot be read: {}", path_.string(), last_system_error());
+  return S_ISREG(status.st_mode) ? static_cast<std::int64_t>(status.st_size) : -1;
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const InputFile file(path);
+  const std::int64_t size = file.size();
+  if (size < 0) fail(ErrorCode::kIo, "{}: cannot be mapped: not a regular file", path.string());
+  if (size == 0) return;  // mmap refuses length 0
+  void* data =
+      ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (data == MAP_FAILED)
+    fail(ErrorCode::kIo, "{}: cannot be mapped: {}", path.string(), last_system_error());
+  data_ = static_cast<const std::byte*>(data);
+  size_ = static_cast<std::size_t>(size);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace heed

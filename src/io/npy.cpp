@@ -1,0 +1,121 @@
+#include "heed/io/npy.h"
+
+#include <array>
+#include <bit>
+#include <string>
+#include <string_view>
+
+#include "heed/base/error.h"
+#include "heed/io/atomic_file.h"
+#include "io/file.h"
+#include "io/npy_header.h"
+#include "io/write_elements.h"
+
+namespace heed {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "heed's files are little-endian");
+
+constexpr std::size_t kMaxHeader = 1 << 20;  // NumPy's are 118 bytes
+
+struct Opening {
+  NpyHeader header;
+  std::int64_t data_begin = 0;
+};
+
+Opening read_opening(InputFile& file, const std::filesystem::path& path) {
+  std::array<unsigned char, 12> start = {};
+  std::size_t have = file.read(start.data(), 8);
+  const std::string_view magic(reinterpret_cast<const char*>(start.data()), 6);
+  if (have < 8 || magic != "\x93NUMPY")
+    fail(ErrorCode::kCorrupt, "{}: not an npy file: expected '\\x93NUMPY' at byte 0",
+         path.string());
+  if (start[6] < 1 || start[6] > 3)
+    fail(ErrorCode::kUnsupported, "{}: npy version {}.{}, expected 1.0, 2.0 or 3.0", path.string(),
+         start[6], start[7]);
+  const std::size_t length_bytes = start[6] == 1 ? 2 : 4;
+  have = file.read(start.data() + 8, length_bytes);
+  std::size_t length = 0;
+  for (std::size_t i = have; i-- > 0;) length = length << 8 | start[8 + i];
+  const auto begin = static_cast<std::int64_t>(8 + length_bytes);
+  if (have < length_bytes || length > kMaxHeader)
+    fail(ErrorCode::kCorrupt, "{}: broken npy header length at byte 8", path.string());
+  std::string dictionary(length, '\0');
+  have = file.read(dictionary.data(), length);
+  if (have < length)
+    fail(ErrorCode::kCorrupt, "{}: the file ends at byte {}, inside its npy header of {} bytes",
+         path.string(), begin + static_cast<std::int64_t>(have), length);
+  return {parse_npy_dictionary(dictionary, begin, path), begin + static_cast<std::int64_t>(length)};
+}
+
+// The bytes of the array; an error when they do not fit 63 bits.
+std::int64_t data_bytes(const NpyHeader& header, const std::filesystem::path& path) {
+  auto bytes = static_cast<std::int64_t>(size_bytes(header.dtype));
+  bool overflow = false;
+  for (const std::int64_t extent : header.shape) {
+    if (extent == 0) return 0;
+    overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
+  }
+  if (overflow)
+    fail(ErrorCode::kCorrupt, "{}: shape {} is larger than any file", path.string(),
+         to_string(header.shape));
+  return bytes;
+}
+
+void check_end(const Opening& opening, std::int64_t found, std::int64_t expected,
+               const std::filesystem::path& path) {
+  if (found == expected) return;
+  fail(ErrorCode::kCorrupt, "{}: the file {} at byte {}, expected the data of {} {} to end at {}",
+       path.string(), found < expected ? "ends" : "goes on",
+       opening.data_begin + std::min(found, expected), name(opening.header.dtype),
+       to_string(opening.header.shape), opening.data_begin + expected);
+}
+
+void check_booleans(const Tensor& tensor, std::int64_t data_begin,
+                    const std::filesystem::path& path) {
+  const auto* bytes = static_cast<const unsigned char*>(tensor.view().raw());
+  for (std::int64_t i = 0; i < tensor.element_count(); ++i) {
+    if (bytes[i] > 1)
+      fail(ErrorCode::kCorrupt, "{}: byte {} is {}, expected 0 or 1 in an array of bool",
+           path.string(), data_begin + i, bytes[i]);
+  }
+}
+
+// The memory of a Fortran-order array, seen with its own shape.
+ConstView fortran_view(const Tensor& tensor) {
+  Shape strides = tensor.shape();
+  std::int64_t step = 1;
+  for (int axis = 0; axis < strides.rank(); ++axis) {
+    strides[axis] = step;
+    step *= tensor.shape()[axis];
+  }
+  return {tensor.view().raw(), tensor.dtype(), tensor.shape(), strides};
+}
+
+}  // namespace
+
+Tensor read_npy(const std::filesystem::path& path) {
+  InputFile file(path);
+  const Opening opening = read_opening(file, path);
+  const NpyHeader& header = opening.header;
+  const std::int64_t expected = data_bytes(header, path);
+  if (const std::int64_t size = file.size(); size >= 0)  // before memory is asked for
+    check_end(opening, size - opening.data_begin, expected, path);
+  Tensor tensor = Tensor::empty(header.shape, header.dtype);
+  const std::size_t found = file.read(tensor.view().raw(), static_cast<std::size_t>(expected));
+  check_end(opening, static_cast<std::int64_t>(found), expected, path);
+  char beyond = 0;
+  if (file.read(&beyond, 1) != 0) check_end(opening, expected + 1, expected, path);
+  if (header.dtype == DType::kBool) check_booleans(tensor, opening.data_begin, path);
+  return header.fortran_order ? Tensor::copy_of(fortran_view(tensor)) : std::move(tensor);
+}
+
+void write_npy(const std::filesystem::path& path, const ConstView& array) {
+  const DType dtype = array.dtype() == DType::kBF16 ? DType::kF32 : array.dtype();
+  AtomicFile file(path);
+  file.write(format_npy_header({.dtype = dtype, .fortran_order = false, .shape = array.shape()}));
+  write_elements(file, array, dtype);
+  file.commit();
+}
+
+}  // namespace heed

@@ -1,0 +1,102 @@
+#include "heed/io/safetensors.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/io/atomic_file.h"
+#include "io/file.h"
+#include "io/safetensors_header.h"
+#include "io/write_elements.h"
+
+namespace heed {
+
+struct Safetensors::Impl {
+  explicit Impl(const std::filesystem::path& file) : path(file), map(file) {
+    header = parse_safetensors_header(map.bytes(), path);
+  }
+
+  std::filesystem::path path;
+  MappedFile map;
+  SafetensorsHeader header;
+};
+
+Safetensors::Safetensors(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Safetensors::Safetensors(Safetensors&&) noexcept = default;
+Safetensors& Safetensors::operator=(Safetensors&&) noexcept = default;
+Safetensors::~Safetensors() = default;
+
+Safetensors Safetensors::open(const std::filesystem::path& path) {
+  return Safetensors(std::make_unique<Impl>(path));
+}
+
+const std::filesystem::path& Safetensors::path() const { return impl_->path; }
+
+std::vector<std::string> Safetensors::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : impl_->header.tensors) names.push_back(name);
+  return names;
+}
+
+bool Safetensors::contains(const std::string& name) const {
+  return impl_->header.tensors.contains(name);
+}
+
+const std::map<std::string, std::string>& Safetensors::metadata() const {
+  return impl_->header.metadata;
+}
+
+namespace {
+
+[[noreturn]] void fail_without(const std::filesystem::path& path, const std::string& name,
+                               std::vector<std::string> names) {
+  constexpr std::size_t kShown = 8;
+  const std::size_t count = names.size();
+  names.resize(std::min(count, kShown));
+  fail(ErrorCode::kNotFound, "{}: has no tensor '{}'; it holds {}: {}{}", path.string(), name,
+       count, fmt::join(names, ", "), count > kShown ? ", ..." : "");
+}
+
+}  // namespace
+
+ConstView Safetensors::tensor(const std::string& name) const {
+  const auto found = impl_->header.tensors.find(name);
+  if (found == impl_->header.tensors.end()) fail_without(impl_->path, name, names());
+  const StoredTensor& stored = found->second;
+  return {impl_->map.bytes().data() + stored.begin, stored.dtype, stored.shape};
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  using Json = nlohmann::ordered_json;
+  std::vector<const NamedView*> order;
+  for (const NamedView& tensor : tensors) order.push_back(&tensor);
+  std::ranges::stable_sort(order, std::greater(), [](const NamedView* tensor) {
+    return size_bytes(tensor->view.dtype());
+  });
+  Json header = {{"__metadata__", {{"format", "pt"}}}};
+  header["__metadata__"].update(Json(metadata));
+  std::size_t end = 0;
+  for (const NamedView* tensor : order) {
+    const ConstView& view = tensor->view;
+    require(!header.contains(tensor->name), "{}: two tensors are called '{}'", path.string(),
+            tensor->name);
+    const std::size_t begin = end;
+    end += static_cast<std::size_t>(view.element_count()) * size_bytes(view.dtype());
+    header[tensor->name] = {{"dtype", info(view.dtype()).safetensors_name},
+                            {"shape", std::vector(view.shape().begin(), view.shape().end())},
+                            {"data_offsets", {begin, end}}};
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const std::uint64_t length = text.size();
+  AtomicFile file(path);
+  file.write(&length, sizeof length);
+  file.write(text);
+  for (const NamedView* tensor : order) write_elements(file, tensor->view, tensor->view.dtype());
+  file.commit();
+}
+
+}  // namespace heed

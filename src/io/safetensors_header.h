@@ -1,0 +1,32 @@
+// The JSON header of a safetensors file, checked wholly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+
+#include "heed/tensor/dtype.h"
+#include "heed/tensor/shape.h"
+
+namespace heed {
+
+struct StoredTensor {
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::int64_t begin = 0;  // bytes of the file, not of its data part
+  std::int64_t end = 0;
+};
+
+struct SafetensorsHeader {
+  std::map<std::string, StoredTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// `file` is the whole file; `path` is for messages.
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
+                                           const std::filesystem::path& path);
+
+}  // namespace heed

@@ -1,0 +1,123 @@
+#include "heed/io/atomic_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <vector>
+
+#include "support/expect_error.h"
+#include "support/scratch.h"
+
+namespace heed {
+namespace {
+
+std::ptrdiff_t file_count(const std::filesystem::path& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+TEST(AtomicFile, ReplacesTheOldFile) {
+  const test::Scratch scratch;
+  write_file(scratch / "a", "old");
+  write_file(scratch / "a", "new");
+  EXPECT_EQ(read_file(scratch / "a"), "new");
+  EXPECT_EQ(file_count(scratch.folder()), 1);
+}
+
+TEST(AtomicFile, WithoutCommitNothingHappens) {
+  const test::Scratch scratch;
+  write_file(scratch / "a", "old");
+  {
+    AtomicFile file(scratch / "a");
+    file.write("half of the new");
+    EXPECT_EQ(file_count(scratch.folder()), 2);
+  }
+  EXPECT_EQ(read_file(scratch / "a"), "old");
+  EXPECT_EQ(file_count(scratch.folder()), 1);
+}
+
+TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
+  const test::Scratch scratch;
+  write_file(scratch / "a", "old");
+  const std::string partial = fmt::format("a.partial-{}", ::getpid());
+  std::filesystem::create_symlink("/dev/full", scratch / partial);
+  EXPECT_HEED_ERROR(write_file(scratch / "a", "new"), ErrorCode::kIo,
+                    (scratch / "a").string() + ": cannot be written: No space left on device");
+  EXPECT_EQ(read_file(scratch / "a"), "old");
+  EXPECT_EQ(file_count(scratch.folder()), 1);
+}
+
+TEST(AtomicFile, ADiskThatFillsUpInTheMiddleLeavesTheOldFile) {
+  const test::Scratch scratch;
+  write_file(scratch / "a", "old");
+  struct rlimit before = {};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const struct rlimit small = {.rlim_cur = 1000, .rlim_max = before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_HEED_ERROR(write_file(scratch / "a", std::string(5000, 'x')), ErrorCode::kIo,
+                    (scratch / "a").string() + ": cannot be written: File too large");
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(read_file(scratch / "a"), "old");
+  EXPECT_EQ(file_count(scratch.folder()), 1);
+}
+
+TEST(AtomicFile, AKilledWriterLeavesTheOldFile) {
+  const test::Scratch scratch;
+  write_file(scratch / "a", "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile file(scratch / "a");
+    file.write("half of the new");
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(read_file(scratch / "a"), "old");
+}
+
+TEST(AtomicFile, AFolderThatDoesNotExistIsNamed) {
+  const test::Scratch scratch;
+  const auto path = scratch / "none" / "a";
+  EXPECT_HEED_ERROR(write_file(path, "x"), ErrorCode::kIo,
+                    path.string() + ": cannot be written: No such file or directory");
+}
+
+TEST(AtomicFile, AFolderIsNotReplaced) {
+  const test::Scratch scratch;
+  std::filesystem::create_directory(scratch / "a");
+  EXPECT_HEED_ERROR(write_file(scratch / "a", "x"), ErrorCode::kIo,
+                    (scratch / "a").string() + ": cannot be written: Is a directory");
+  EXPECT_EQ(file_count(scratch.folder()), 1);
+}
+
+TEST(AtomicFile, ADeviceStaysADevice) {
+  write_file("/dev/null", "x");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_HEED_ERROR(write_file("/dev/full", "x"), ErrorCode::kIo,
+                    "/dev/full: cannot be written: No space left on device");
+}
+
+TEST(ReadFile, AnAbsentFileIsNamed) {
+  EXPECT_HEED_ERROR(read_file("/nowhere/a"), ErrorCode::kNotFound,
+                    "/nowhere/a: cannot be opened: No such file or directory");
+}
+
+TEST(ReadFile, AFolderIsNotRead) {
+  const test::Scratch scratch;
+  EXPECT_HEED_ERROR(read_file(scratch.folder()), ErrorCode::kIo,
+                    scratch.folder().string() + ": cannot be read: Is a directory");
+}
+
+TEST(ReadFile, KeepsEveryByte) {
+  const test::Scratch scratch;
+  const std::string bytes("a\0\r\n\xFF", 5);
+  write_file(scratch / "a", bytes);
+  EXPECT_EQ(read_file(scratch / "a"), bytes);
+}
+
+}  // namespace
+}  // namespace heed

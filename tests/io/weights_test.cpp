@@ -1,0 +1,102 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "heed/io/atomic_file.h"
+#include "heed/io/safetensors.h"
+#include "support/expect_error.h"
+#include "support/scratch.h"
+#include "support/shared_data.h"
+
+namespace heed {
+namespace {
+
+using testing::ElementsAre;
+
+void write_one(const std::filesystem::path& path, const std::string& name) {
+  const Tensor tensor = Tensor::zeros({2, 3});
+  write_safetensors(path, std::vector<NamedView>{{name, tensor}});
+}
+
+TEST(Weights, AMismatchNamesFileTensorAndShapes) {
+  const test::Scratch scratch;
+  write_one(scratch / "model.safetensors", "h.0.attn.c_attn.weight");
+  const Weights weights = Weights::open(scratch.folder());
+  EXPECT_HEED_ERROR(weights.load_f32("h.0.attn.c_attn.weight", {3, 2}), ErrorCode::kCorrupt,
+                    (scratch / "model.safetensors").string() +
+                        ": tensor 'h.0.attn.c_attn.weight' has shape [2, 3], expected [3, 2]");
+}
+
+TEST(Weights, WholeNumbersAreNotLoadedAsF32) {
+  const test::Scratch scratch;
+  const Tensor tensor = Tensor::zeros({2}, DType::kI64);
+  write_safetensors(scratch / "model.safetensors", std::vector<NamedView>{{"w", tensor}});
+  EXPECT_HEED_ERROR(Weights::open(scratch.folder()).load_f32("w", {2}), ErrorCode::kCorrupt,
+                    (scratch / "model.safetensors").string() +
+                        ": tensor 'w' has type i64, expected f32, f16, bf16 or f64");
+}
+
+TEST(Weights, SixteenBitTensorsAreConverted) {
+  const test::Scratch scratch;
+  Tensor tensor = Tensor::zeros({2}, DType::kBF16);
+  tensor.data<bf16>()[0] = bf16(-2.5F);
+  write_safetensors(scratch / "model.safetensors", std::vector<NamedView>{{"w", tensor}});
+  EXPECT_EQ(Weights::open(scratch.folder()).load_f32("w", {2}).data<float>()[0], -2.5F);
+}
+
+TEST(Weights, ShardsAreOneModel) {
+  const test::Scratch scratch;
+  write_one(scratch / "one.safetensors", "a");
+  write_one(scratch / "two.safetensors", "b");
+  write_file(scratch / "model.safetensors.index.json",
+             R"({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}})");
+  const Weights weights = Weights::open(scratch.folder());
+  EXPECT_THAT(weights.names(), ElementsAre("a", "b"));
+  EXPECT_EQ(weights.load_f32("b", {2, 3}).shape(), (Shape{2, 3}));
+  EXPECT_HEED_ERROR(weights.tensor("c"), ErrorCode::kNotFound,
+                    scratch.folder().string() + ": none of the 2 shards holds tensor 'c'");
+}
+
+TEST(Weights, AnIndexThatLiesIsAnError) {
+  const test::Scratch scratch;
+  const auto index = scratch / "model.safetensors.index.json";
+  write_one(scratch / "one.safetensors", "a");
+  write_file(index, R"({"weight_map": {"a": "one.safetensors", "b": "one.safetensors"}})");
+  EXPECT_HEED_ERROR(
+      Weights::open(scratch.folder()), ErrorCode::kCorrupt,
+      index.string() + ": says that tensor 'b' is in one.safetensors, which does not hold it");
+  write_file(index, R"({"weight_map": {"a": "../one.safetensors"}})");
+  EXPECT_HEED_ERROR(Weights::open(scratch.folder()), ErrorCode::kCorrupt,
+                    index.string() +
+                        ": expected a JSON object with a 'weight_map' from tensor names to names "
+                        "of files in the same folder");
+}
+
+TEST(Weights, AFolderWithoutWeightsIsNamed) {
+  const test::Scratch scratch;
+  EXPECT_HEED_ERROR(Weights::open(scratch.folder()), ErrorCode::kNotFound,
+                    scratch.folder().string() +
+                        ": has neither model.safetensors nor model.safetensors.index.json");
+}
+
+TEST(Weights, OpensTheSharedShardedModel) {
+  HEED_NEEDS_SHARED("models/tiny/llama-sharded");
+  const Weights weights = Weights::open(test::shared_data() / "models/tiny/llama-sharded");
+  EXPECT_TRUE(weights.contains("lm_head.weight"));
+  EXPECT_TRUE(weights.contains("model.embed_tokens.weight"));
+}
+
+TEST(Weights, ASixteenBitModelEqualsItsRoundedTwin) {
+  HEED_NEEDS_SHARED("models/tiny/llama-bf16");
+  const auto folder = test::shared_data() / "models/tiny";
+  const Weights narrow = Weights::open(folder / "llama-bf16");
+  for (const std::string& name : narrow.names()) {
+    const ConstView stored = narrow.tensor(name);
+    ASSERT_EQ(stored.dtype(), DType::kBF16);
+    const Tensor wide = narrow.load_f32(name, stored.shape());
+    for (std::int64_t i = 0; i < wide.element_count(); ++i)
+      ASSERT_EQ(bf16(wide.data<float>()[i]).bits, stored.data<bf16>()[i].bits) << name;
+  }
+}
+
+}  // namespace
+}  // namespace heed
