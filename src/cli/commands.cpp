@@ -1,0 +1,27 @@
+// The table of commands. A new one is a file with its `NAME_command`, declared and listed here.
+#include "cli/command.h"
+#include "heed/base/threads.h"
+
+namespace heed::cli {
+
+std::span<const Command> commands() {
+  static const std::vector<Command> table = {};
+  return table;
+}
+
+void add_threads(CLI::App& app) {
+  app.add_option_function<int>(
+         "--threads", [](const int& count) { set_thread_count(count); },
+         "threads to compute with (default: the CPUs that this process may use)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+}
+
+void add_model(CLI::App& app, std::string& model) {
+  app.add_option("--model", model,
+                 "a model folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub and "
+                 "the installed models (default: the built-in model)")
+      ->type_name("M");
+}
+
+}  // namespace heed::cli

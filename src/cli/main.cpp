@@ -1,0 +1,123 @@
+// heed: finds the command, reads its arguments, runs it, and turns whatever goes wrong into one
+// line on stderr and an exit status.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kWorkFailed = 1;
+constexpr int kBadInput = 2;
+
+int exit_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kCorrupt:
+      return kBadInput;
+    case ErrorCode::kInterrupted:
+      return kInterruptedStatus;
+    case ErrorCode::kIo:
+    case ErrorCode::kFailed:
+      break;
+  }
+  return kWorkFailed;
+}
+
+// Scripts read stderr by lines, and an error is one line: a hint follows on the same.
+int report(std::string_view command, std::string message, int status) {
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 2)
+    message.replace(at, 1, "; ");
+  fmt::print(stderr, "heed{}{}: {}\n", command.empty() ? "" : " ", command, message);
+  return status;
+}
+
+std::string help() {
+  std::string text =
+      "heed: exact attention that you can see through\n\n"
+      "Usage: heed COMMAND ...        heed COMMAND --help tells its arguments, with an example\n\n";
+  for (const Command& command : commands())
+    text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  text +=
+      "\n  --version  prints the version\n\n"
+      "Exit status: 0 done, 1 the work failed, 2 bad arguments or bad input, 130 after Ctrl-C.\n";
+  return text;
+}
+
+int run_command(const Command& command, std::vector<std::string> arguments) {
+  CLI::App app(command.summary, std::string("heed ") + command.name);
+  app.footer(std::string("Example:\n") + command.example);
+  const Run run = command.add(app);
+  try {
+    std::ranges::reverse(arguments);  // CLI11 takes them from the back
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    print(app.help());
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return report(command.name, error.what(), kBadInput);
+  }
+  return run();
+}
+
+int guarded(const Command& command, const std::vector<std::string>& arguments) {
+  try {
+    return run_command(command, arguments);
+  } catch (const Error& error) {
+    return report(command.name, error.what(), exit_status(error.code()));
+  } catch (const std::bad_alloc&) {
+    return report(command.name, "out of memory", kWorkFailed);
+  } catch (const std::exception& error) {
+    return report(command.name, error.what(), kWorkFailed);
+  }
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+    print(help());
+    return kDone;
+  }
+  if (arguments[0] == "--version") {
+    print("heed " HEED_VERSION "\n");
+    return kDone;
+  }
+  std::vector<std::string_view> names;
+  for (const Command& command : commands()) {
+    if (arguments[0] == command.name)
+      return guarded(command, {arguments.begin() + 1, arguments.end()});
+    names.emplace_back(command.name);
+  }
+  return report(
+      {},
+      fmt::format("\"{}\" is no command, expected one of {}", arguments[0], fmt::join(names, ", ")),
+      kBadInput);
+}
+
+}  // namespace
+}  // namespace heed::cli
+
+int main(int count, char** values) {
+  std::signal(SIGPIPE, SIG_DFL);  // `heed look ... | head` ends quietly
+  heed::cli::catch_interrupts();
+  try {
+    return heed::cli::dispatch({values + 1, values + count});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "heed: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,30 @@
+// Where a command's answer goes: stdout, or a file that appears whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "heed/io/atomic_file.h"
+
+namespace heed::cli {
+
+/// Writes to stdout and flushes; kIo when the system refuses.
+void print(std::string_view text);
+
+/// Takes bytes in pieces. `finish` makes a file appear; without it, it never existed.
+class Output {
+ public:
+  /// Empty or "-": stdout.
+  explicit Output(const std::string& path);
+
+  void write(std::string_view bytes);
+  void write(const void* data, std::size_t bytes);
+  void finish();
+
+ private:
+  std::unique_ptr<AtomicFile> file_;
+};
+
+}  // namespace heed::cli
