@@ -62,7 +62,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   auto* memory =
       static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded));
   if (memory == nullptr) throw std::bad_alloc();
-  tensor.memory_ = std::shared_ptr<std::byte>(memory, [](std::byte* bytes) { std::free(bytes); });
+  tensor.memory_ = std::shared_ptr<std::byte>(memory, std::free);
   tensor.view_ = View(memory, dtype, shape);
   return tensor;
 }

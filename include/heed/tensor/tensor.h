@@ -51,6 +51,7 @@ class Tensor {
   View view() { return view_; }
   ConstView view() const { return view_; }
   operator View() { return view_; }             // NOLINT(google-explicit-constructor)
+  operator ConstView() { return view_; }        // NOLINT(google-explicit-constructor)
   operator ConstView() const { return view_; }  // NOLINT(google-explicit-constructor)
 
   template <typename T>
