@@ -6,7 +6,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 namespace heed {
 namespace {
@@ -21,6 +24,30 @@ int default_count() {
   }();
   return count;
 }
+
+#ifdef __SANITIZE_THREAD__
+// ThreadSanitizer cannot see libgomp's barriers, so under it the workers are plain threads.
+thread_local bool is_worker = false;
+
+bool inside_workers() { return is_worker; }
+
+void run_workers(int threads, const std::function<void(int thread)>& work) {
+  std::vector<std::jthread> workers;
+  for (int thread = 0; thread < threads; ++thread) {
+    workers.emplace_back([&work, thread] {
+      is_worker = true;
+      work(thread);
+    });
+  }
+}
+#else
+bool inside_workers() { return omp_in_parallel() != 0; }
+
+void run_workers(int threads, const std::function<void(int thread)>& work) {
+#pragma omp parallel num_threads(threads)
+  work(omp_get_thread_num());
+}
+#endif
 
 }  // namespace
 
@@ -37,16 +64,14 @@ void set_thread_count(int count) {
 void parallel_for(std::int64_t count,
                   const std::function<void(std::int64_t index, int thread)>& task) {
   const int threads = static_cast<int>(std::min<std::int64_t>(thread_count(), count));
-  if (threads <= 1 || omp_in_parallel() != 0) {
+  if (threads <= 1 || inside_workers()) {
     for (std::int64_t index = 0; index < count; ++index) task(index, 0);
     return;
   }
   std::atomic<std::int64_t> next{0};
   std::exception_ptr first;
   std::mutex first_guard;
-#pragma omp parallel num_threads(threads)
-  {
-    const int thread = omp_get_thread_num();
+  run_workers(threads, [&](int thread) {
     for (std::int64_t index = next++; index < count; index = next++) {
       try {
         task(index, thread);
@@ -56,7 +81,7 @@ void parallel_for(std::int64_t count,
         next = count;  // the others stop at their next index
       }
     }
-  }
+  });
   if (first) std::rethrow_exception(first);
 }
 

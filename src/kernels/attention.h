@@ -8,6 +8,14 @@
 
 namespace heed::kernels {
 
+// One arithmetic for scores. Backward passes and observers recompute scores and subtract the
+// log-sum-exp; at score 10,000 one rounding of f32 is 1e-3, so every kernel but the reference (in
+// double) computes the same bits: with T the problem's type,
+//   q'_d = q_d * T(scale * log2(e))              (the product of doubles, rounded once to T)
+//   s    = fma(q'_{D-1}, k_{D-1}, ... fma(q'_1, k_1, fma(q'_0, k_0, 0)))    (d rising, one chain)
+// in base 2: a weight is exp2(s - lse * log2(e)). The lse is stored in natural units, computed in
+// double from the maximum and the sum, as a sum of two T.
+
 /// A [B, heads, T, D] operand; strides in elements, any, 0 included.
 template <typename Pointer>
 struct Strided {

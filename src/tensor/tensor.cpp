@@ -53,8 +53,6 @@ To round_to(From value) {
 
 }  // namespace
 
-void Tensor::Free::operator()(std::byte* memory) const { std::free(memory); }
-
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
   for (const std::int64_t dim : shape)
     require(dim >= 0, "tensor: shape {} has a negative extent", to_string(shape));
@@ -64,7 +62,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   auto* memory =
       static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded));
   if (memory == nullptr) throw std::bad_alloc();
-  tensor.memory_ = std::unique_ptr<std::byte, Free>(memory);
+  tensor.memory_ = std::shared_ptr<std::byte>(memory, std::free);
   tensor.view_ = View(memory, dtype, shape);
   return tensor;
 }

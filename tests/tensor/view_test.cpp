@@ -48,4 +48,13 @@ TEST(Tensor, AMovedTensorIsNoTensor) {
   EXPECT_EQ(second.data<float>()[3], 3.0F);
 }
 
+TEST(Tensor, SharingIsTheSameMemoryAndOutlivesTheFirstOwner) {
+  Tensor first = counting({4});
+  const float* memory = first.data<float>();
+  const Tensor second = first.share();
+  first = Tensor();
+  EXPECT_EQ(second.data<float>(), memory);
+  EXPECT_EQ(second.data<float>()[3], 3.0F);
+}
+
 }  // namespace heed

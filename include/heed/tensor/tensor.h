@@ -9,7 +9,8 @@
 
 namespace heed {
 
-/// Owning, row-major, 64-byte aligned. Moves, and never copies by accident: `clone` copies.
+/// Owning, row-major, 64-byte aligned. Moves, and never copies by accident: `clone` copies, `share`
+/// makes a second owner.
 /// Converts to View and ConstView wherever one is asked for.
 class Tensor {
  public:
@@ -31,6 +32,15 @@ class Tensor {
 
   Tensor clone() const { return copy_of(view()); }
 
+  /// Another owner of the same memory, which then nobody should write: how a pass keeps an
+  /// activation that flows on without copying it.
+  Tensor share() const {
+    Tensor other;
+    other.memory_ = memory_;
+    other.view_ = view_;
+    return other;
+  }
+
   const Shape& shape() const { return view_.shape(); }
   DType dtype() const { return view_.dtype(); }
   int rank() const { return view_.rank(); }
@@ -41,6 +51,7 @@ class Tensor {
   View view() { return view_; }
   ConstView view() const { return view_; }
   operator View() { return view_; }             // NOLINT(google-explicit-constructor)
+  operator ConstView() { return view_; }        // NOLINT(google-explicit-constructor)
   operator ConstView() const { return view_; }  // NOLINT(google-explicit-constructor)
 
   template <typename T>
@@ -56,10 +67,7 @@ class Tensor {
   Tensor reshaped(const Shape& shape) &&;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte, Free> memory_;
+  std::shared_ptr<std::byte> memory_;
   View view_;
 };
 

@@ -1,0 +1,27 @@
+// Layer normalisation with a learned scale and shift.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
+
+namespace heed {
+
+class LayerNorm {
+ public:
+  /// Parameters `name`.weight and `name`.bias [width], not initialised.
+  LayerNorm(const std::string& name, std::int64_t width, double epsilon);
+
+  Tensor forward(const Tensor& x, Run& run) const;
+  Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+  void collect(std::vector<Parameter*>& into);
+
+ private:
+  Parameter weight_;
+  Parameter bias_;
+  double epsilon_;
+};
+
+}  // namespace heed

@@ -1,0 +1,47 @@
+// y = x W + b.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
+
+namespace heed {
+
+/// How the weight lies in the model file.
+enum class WeightLayout : std::uint8_t {
+  kInOut,  // GPT-2's Conv1D
+  kOutIn,  // torch.nn.Linear
+};
+
+struct LinearShape {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  WeightLayout layout = WeightLayout::kOutIn;
+  bool bias = true;
+};
+
+class Linear {
+ public:
+  /// Parameters `name`.weight and `name`.bias, not initialised.
+  Linear(const std::string& name, const LinearShape& shape);
+  /// Without a bias, over a weight that another layer owns too (a tied head).
+  Linear(std::shared_ptr<Parameter> weight, WeightLayout layout);
+
+  Tensor forward(const Tensor& x, Run& run) const;  // [..., in] -> [..., out]
+  Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+  void collect(std::vector<Parameter*>& into);
+
+ private:
+  ConstView in_out() const;  // the weight as [in, out]
+
+  std::shared_ptr<Parameter> weight_;
+  std::optional<Parameter> bias_;
+  WeightLayout layout_;
+};
+
+}  // namespace heed

@@ -1,0 +1,18 @@
+// Sums.
+#pragma once
+
+#include "heed/tensor/tensor.h"
+
+namespace heed {
+
+/// y += x, element by element. f32 or f64, the same shape, row-major.
+void add_to(const View& y, const ConstView& x);
+
+/// `y + x` in the memory of y: how a residual stream goes on while the old one stays as it was.
+Tensor add(Tensor y, const ConstView& x);
+
+/// sums[c] += the sum of column c over all rows of x [..., C]; rows in a fixed order, whatever the
+/// number of threads.
+void add_column_sums(const View& sums, const ConstView& x);
+
+}  // namespace heed

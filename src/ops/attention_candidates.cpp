@@ -1,0 +1,88 @@
+#include "ops/attention_candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "heed/base/error.h"
+#include "kernels/reference/attention.h"
+
+namespace heed {
+namespace {
+
+using kernels::AttentionBackward;
+using kernels::AttentionForward;
+using kernels::AttentionProblem;
+
+std::string serves_everything(const AttentionProblem&) { return {}; }
+
+// The first that serves runs; `reference` is last, so nothing legal is refused.
+constexpr Candidate<AttentionForward> kForward[] = {
+    {"reference", serves_everything, kernels::reference_attention,
+     kernels::reference_attention_workspace},
+};
+constexpr Candidate<AttentionBackward> kBackward[] = {
+    {"reference", serves_everything, kernels::reference_attention_backward,
+     kernels::reference_attention_backward_workspace},
+};
+
+bool is_known(std::string_view name) {
+  const auto named = [name](const auto& candidate) { return candidate.name == name; };
+  return std::ranges::any_of(kForward, named) || std::ranges::any_of(kBackward, named);
+}
+
+std::string known_names() {
+  std::vector<std::string_view> names;
+  const auto add = [&names](const auto& candidates) {
+    for (const auto& candidate : candidates)
+      if (std::ranges::find(names, candidate.name) == names.end()) names.push_back(candidate.name);
+  };
+  add(kForward);
+  add(kBackward);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+template <typename Results>
+const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
+                                 const AttentionProblem& problem, const std::string& wanted,
+                                 std::vector<Plan::Refusal>& refusals) {
+  if (!wanted.empty() && !is_known(wanted))
+    fail(ErrorCode::kNotFound, "attention: kernel '{}' is unknown: one of {} is expected", wanted,
+         known_names());
+  const char* forced = std::getenv("HEED_FORCE");
+  const std::string_view name = !wanted.empty() ? wanted : forced != nullptr ? forced : "";
+  // A kernel of the other pass, or of another operator: not for us.
+  const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
+  if (named != candidates.end()) {
+    if (const std::string reason = named->refusal(problem); !reason.empty())
+      fail(ErrorCode::kUnsupported, "attention: kernel '{}'{} refuses this problem: {}", name,
+           wanted.empty() ? " (from HEED_FORCE)" : "", reason);
+    return *named;
+  }
+  for (const Candidate<Results>& candidate : candidates) {
+    std::string reason = candidate.refusal(problem);
+    if (reason.empty()) return candidate;
+    refusals.push_back({std::string(candidate.name), std::move(reason)});
+  }
+  return candidates.back();  // the reference refuses nothing
+}
+
+}  // namespace
+
+std::span<const Candidate<AttentionForward>> forward_candidates() { return kForward; }
+std::span<const Candidate<AttentionBackward>> backward_candidates() { return kBackward; }
+
+const Candidate<AttentionForward>& choose_forward(const AttentionProblem& problem,
+                                                  const std::string& wanted,
+                                                  std::vector<Plan::Refusal>& refusals) {
+  return choose(forward_candidates(), problem, wanted, refusals);
+}
+
+const Candidate<AttentionBackward>& choose_backward(const AttentionProblem& problem,
+                                                    const std::string& wanted,
+                                                    std::vector<Plan::Refusal>& refusals) {
+  return choose(backward_candidates(), problem, wanted, refusals);
+}
+
+}  // namespace heed

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "heed/ops/attention.h"
+#include "ops/attention_candidates.h"
+#include "ops/attention_problem.h"
+
+namespace heed {
+namespace {
+
+std::int64_t pairs_in(const MaskRule& rule, const MaskPlace& place, const MaskTile& tile) {
+  const TileClass found = rule.tile(place, tile);
+  if (found == TileClass::kEmpty) return 0;
+  const std::int64_t keys = tile.key_end - tile.key_begin;
+  if (found == TileClass::kFull) return keys * (tile.row_end - tile.row_begin);
+  std::array<std::uint64_t, kMaskRows> words;
+  rule.bits(place, tile, words.data());
+  std::int64_t pairs = 0;
+  for (std::int64_t i = 0; i < keys; ++i)
+    pairs += std::popcount(words[static_cast<std::size_t>(i)]);
+  return pairs;
+}
+
+std::int64_t allowed_pairs(const kernels::AttentionProblem& problem, std::int64_t b,
+                           std::int64_t h) {
+  const kernels::Sequence& sequence = problem.sequences[b];
+  if (problem.mask == nullptr) return sequence.query_length * sequence.key_length;
+  std::int64_t pairs = 0;
+  for (std::int64_t row = 0; row < sequence.query_length; row += kMaskRows)
+    for (std::int64_t key = 0; key < sequence.key_length; key += kMaskRows)
+      pairs += pairs_in(*problem.mask, kernels::place(problem, b, h),
+                        {row, std::min(row + kMaskRows, sequence.query_length), key,
+                         std::min(key + kMaskRows, sequence.key_length)});
+  return pairs;
+}
+
+std::string alignment(const Extents& extents) {
+  if (extents.q_offset.empty()) return "bottom-right";
+  const auto is_zero = [](std::int64_t offset) { return offset == 0; };
+  const bool top_left = std::ranges::all_of(extents.q_offset, is_zero) &&
+                        std::ranges::all_of(extents.key_offset, is_zero);
+  return top_left ? "top-left" : "given";
+}
+
+// What both passes say alike.
+Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
+  Plan plan;
+  plan.mask = args.mask.describe();
+  plan.alignment = alignment(args.extents);
+  for (std::int64_t b = 0; b < problem.batch; ++b)
+    for (std::int64_t h = 0; h < problem.heads; ++h)
+      plan.allowed_pairs += allowed_pairs(problem, b, h);
+  return plan;
+}
+
+// Elements of q, k, v, out and both parts of the lse.
+double elements(const kernels::AttentionProblem& problem) {
+  const auto dims = static_cast<double>(problem.head_dim + problem.value_dim);
+  const auto rows = static_cast<double>(problem.batch * problem.heads * problem.query_length);
+  const auto keys = static_cast<double>(problem.batch * problem.kv_heads * problem.key_length);
+  return rows * (dims + 2) + keys * dims;
+}
+
+}  // namespace
+
+Plan plan_attention(const AttentionArgs& args) {
+  const CheckedAttention checked(args);
+  const kernels::AttentionProblem& problem = checked.problem;
+  Plan plan = problem_plan(args, problem);
+  const auto& candidate = choose_forward(problem, args.kernel, plan.refusals);
+  plan.kernel = candidate.name;
+  plan.workspace_bytes = candidate.workspace_bytes(problem);
+  plan.flop = 2.0 * static_cast<double>(problem.head_dim + problem.value_dim) *
+              static_cast<double>(plan.allowed_pairs);
+  plan.bytes = elements(problem) * static_cast<double>(size_bytes(problem.dtype));
+  return plan;
+}
+
+Plan plan_attention_backward(const AttentionArgs& args) {
+  const CheckedAttention checked(args);
+  const kernels::AttentionProblem& problem = checked.problem;
+  Plan plan = problem_plan(args, problem);
+  const auto& candidate = choose_backward(problem, args.kernel, plan.refusals);
+  plan.kernel = candidate.name;
+  plan.workspace_bytes = candidate.workspace_bytes(problem);
+  // Scores again, dq and dk: 3 D; dv and dp: 2 Dv. Everything of the forward pass is read, and as
+  // much is written or read as cotangents.
+  plan.flop = 2.0 * static_cast<double>(3 * problem.head_dim + 2 * problem.value_dim) *
+              static_cast<double>(plan.allowed_pairs);
+  plan.bytes = 2 * elements(problem) * static_cast<double>(size_bytes(problem.dtype));
+  return plan;
+}
+
+}  // namespace heed

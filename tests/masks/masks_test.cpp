@@ -1,0 +1,154 @@
+// Every mask against its own truth. A new mask is added to `every_mask` and is checked alone and in
+// compositions.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <vector>
+
+#include "heed/masks/band.h"
+#include "heed/masks/keep.h"
+#include "heed/tensor/tensor.h"
+#include "support/expect_error.h"
+
+namespace heed {
+namespace {
+
+constexpr MaskTarget kTarget = {.batch = 2, .heads = 3, .query_length = 90, .key_length = 100};
+
+// Values in blocks, so that some tiles are full and some are empty.
+Tensor blocks_kept(const Shape& shape, unsigned seed) {
+  Tensor kept = Tensor::empty(shape, DType::kBool);
+  for (std::int64_t i = 0; i < kept.element_count(); ++i)
+    kept.data<bool>()[i] = ((i / 37 + i % 100 / 30 + seed) * 2654435761U >> 5) % 3 != 0;
+  return kept;
+}
+
+struct Masks {
+  std::vector<Tensor> memory;
+  std::vector<Mask> all;
+};
+
+Masks every_mask() {
+  Masks masks;
+  masks.memory.push_back(blocks_kept({2, 3, 90, 100}, 1));
+  masks.memory.push_back(blocks_kept({90, 100}, 2));
+  masks.memory.push_back(blocks_kept({2, 1, 1, 100}, 3));
+  masks.memory.push_back(blocks_kept({90, 1}, 4));
+  for (const Tensor& tensor : masks.memory) masks.all.push_back(keep(tensor));
+  for (const Band& sides : {Band{-1, -1}, Band{-1, 0}, Band{0, -1}, Band{0, 0}, Band{7, 0},
+                            Band{3, 70}, Band{-1, 5}, Band{64, 64}})
+    masks.all.push_back(band(sides));
+  return masks;
+}
+
+bool is_visible(const Mask& mask, const MaskPlace& place, std::int64_t row, std::int64_t key) {
+  return mask.rule() == nullptr || mask.rule()->visible(place, row, key);
+}
+
+std::int64_t between(std::mt19937& random, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
+
+MaskTile random_tile(std::mt19937& random) {
+  MaskTile tile;
+  tile.row_begin = between(random, 0, kTarget.query_length - 1);
+  tile.row_end = std::min(kTarget.query_length, tile.row_begin + between(random, 1, kMaskRows));
+  tile.key_begin = between(random, 0, kTarget.key_length - 1);
+  tile.key_end = between(random, tile.key_begin + 1, kTarget.key_length);
+  return tile;
+}
+
+void expect_no_contradiction(const MaskRule& rule, const MaskPlace& place, const MaskTile& tile) {
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(tile.key_end - tile.key_begin));
+  rule.bits(place, tile, words.data());
+  const TileClass promised = rule.tile(place, tile);
+  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
+    std::uint64_t expected = 0;
+    for (std::int64_t row = tile.row_begin; row < tile.row_end; ++row) {
+      const bool visible = rule.visible(place, row, key);
+      expected |= std::uint64_t{visible} << (row - tile.row_begin);
+      ASSERT_FALSE(promised == (visible ? TileClass::kEmpty : TileClass::kFull)) << rule.describe();
+    }
+    ASSERT_EQ(words[static_cast<std::size_t>(key - tile.key_begin)], expected)
+        << rule.describe() << " key " << key << " rows from " << tile.row_begin;
+  }
+}
+
+TEST(Masks, TileAndBitsNeverContradictVisible) {
+  const Masks masks = every_mask();
+  std::mt19937 random(7);
+  const auto pick = [&] {
+    return masks.all[static_cast<std::size_t>(
+        between(random, 0, static_cast<std::int64_t>(masks.all.size()) - 1))];
+  };
+  for (int round = 0; round < 3000; ++round) {
+    Mask mask = pick();
+    for (std::int64_t joins = between(random, 0, 2); joins > 0; --joins)
+      mask = between(random, 0, 1) == 0 ? mask & pick() : mask | pick();
+    if (mask.rule() == nullptr) continue;
+    mask.rule()->check(kTarget);
+    const MaskPlace place = {between(random, 0, 1), between(random, 0, 2),
+                             between(random, -120, 120), between(random, -120, 120)};
+    expect_no_contradiction(*mask.rule(), place, random_tile(random));
+  }
+}
+
+TEST(Masks, BandsKnowTheirFullAndEmptyTiles) {
+  const Mask mask = causal();
+  const MaskPlace place;
+  EXPECT_EQ(mask.rule()->tile(place, {64, 128, 0, 64}), TileClass::kFull);
+  EXPECT_EQ(mask.rule()->tile(place, {64, 128, 64, 128}), TileClass::kPartial);
+  EXPECT_EQ(mask.rule()->tile(place, {64, 128, 128, 192}), TileClass::kEmpty);
+}
+
+TEST(Masks, AndIsBothAndOrIsEither) {
+  const Mask left = band({.left = 2, .right = 0});
+  const Mask right = band({.left = 0, .right = 2});
+  const MaskPlace place;
+  for (std::int64_t key = 0; key < 10; ++key) {
+    EXPECT_EQ(is_visible(left & right, place, 5, key), key == 5);
+    EXPECT_EQ(is_visible(left | right, place, 5, key), key >= 3 && key <= 7);
+  }
+}
+
+TEST(Masks, EveryoneIsNeutralForAndAndWinsForOr) {
+  EXPECT_EQ((Mask() & causal()).describe(), "band(left=-1, right=0)");
+  EXPECT_EQ((causal() & Mask()).describe(), "band(left=-1, right=0)");
+  EXPECT_EQ((causal() | Mask()).describe(), "none");
+  EXPECT_EQ(band({}).describe(), "none");
+}
+
+TEST(Masks, DescribeThemselves) {
+  const Tensor kept = blocks_kept({4, 4}, 0);
+  EXPECT_EQ(((causal() & keep(kept)) | band({3, 1})).describe(),
+            "((band(left=-1, right=0) & keep[4, 4]) | band(left=3, right=1))");
+}
+
+TEST(Band, RefusesASideBelowMinusOne) {
+  EXPECT_HEED_ERROR(band({.left = -2}), ErrorCode::kInvalidArgument,
+                    "band: left is -2: a number of keys from 0 to 2^60, or -1 for open, is "
+                    "expected");
+}
+
+TEST(Keep, RefusesAFloat) {
+  const Tensor values = Tensor::zeros({4, 4});
+  EXPECT_HEED_ERROR(keep(values), ErrorCode::kInvalidArgument,
+                    "keep: elements are f32: bool or u8 is expected (additive values are a bias)");
+}
+
+TEST(Keep, RefusesAShapeThatDoesNotBroadcast) {
+  const Tensor kept = blocks_kept({2, 90, 100}, 0);
+  EXPECT_HEED_ERROR(keep(kept).rule()->check(kTarget), ErrorCode::kInvalidArgument,
+                    "keep: shape [2, 90, 100] cannot be broadcast to [2, 3, 90, 100] "
+                    "[B, H, Tq, Tk]");
+}
+
+TEST(Keep, RefusesRankFive) {
+  const Tensor kept = blocks_kept({1, 1, 1, 2, 2}, 0);
+  EXPECT_HEED_ERROR(keep(kept), ErrorCode::kInvalidArgument,
+                    "keep: shape is [1, 1, 1, 2, 2]: at most [B, H, Tq, Tk] is expected");
+}
+
+}  // namespace
+}  // namespace heed
