@@ -25,6 +25,8 @@ constexpr Candidate<AttentionForward> kForward[] = {
      kernels::reference_attention_workspace},
 };
 constexpr Candidate<AttentionBackward> kBackward[] = {
+    {"tiled", serves_everything, kernels::tiled_attention_backward,
+     kernels::tiled_attention_backward_workspace},
     {"reference", serves_everything, kernels::reference_attention_backward,
      kernels::reference_attention_backward_workspace},
 };
