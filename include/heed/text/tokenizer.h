@@ -13,8 +13,8 @@ namespace heed {
 
 using TokenId = std::int32_t;
 
-/// The bytes [begin, end) of the text that a token stands for; a special token has begin = end. A
-/// token that is a part of a character has the part's own bytes.
+/// The bytes [begin, end) of the text that a token stands for; a token that the post-processor adds
+/// has begin = end. A token that is a part of a character has the part's own bytes.
 struct TokenSpan {
   std::int64_t begin = 0;
   std::int64_t end = 0;

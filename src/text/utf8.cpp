@@ -1,0 +1,71 @@
+#include "text/utf8.h"
+
+#include <algorithm>
+
+#include "heed/base/error.h"
+#include "heed/text/tokenizer.h"
+
+namespace heed {
+
+Character character_at(std::string_view text, std::size_t begin) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[begin + i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return {first, 1};
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || begin + length > text.size()) return {};
+  char32_t code = first & (0x7F >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};  // by length
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (code < kSmallest[length] || code > 0x10FFFF || surrogate) return {};
+  return {code, length};
+}
+
+std::string to_utf8(char32_t code) {
+  std::string bytes;
+  int shift = code < 0x80 ? 0 : code < 0x800 ? 6 : code < 0x10000 ? 12 : 18;
+  constexpr unsigned char kLead[] = {0x00, 0xC0, 0xE0, 0xF0};
+  bytes += static_cast<char>(kLead[shift / 6] | code >> shift);
+  while (shift > 0) {
+    shift -= 6;
+    bytes += static_cast<char>(0x80 | (code >> shift & 0x3F));
+  }
+  return bytes;
+}
+
+std::int64_t find_invalid_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const Character character = character_at(text, i);
+    if (character.bytes == 0) return static_cast<std::int64_t>(i);
+    i += character.bytes;
+  }
+  return -1;
+}
+
+void require_utf8(std::string_view text) {
+  const std::int64_t invalid = find_invalid_utf8(text);
+  require(invalid < 0, "text: byte {} is 0x{:02X}, which is not valid UTF-8 there", invalid,
+          invalid < 0 ? 0 : static_cast<unsigned char>(text[static_cast<std::size_t>(invalid)]));
+}
+
+std::string displayable(std::string_view bytes) {
+  std::string result;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const Character character = character_at(bytes, i);
+    const bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
+    const std::size_t length = std::max<std::size_t>(character.bytes, 1);
+    if (character.bytes > 0 && !control) {
+      result += bytes.substr(i, length);
+    } else {
+      for (const char byte : bytes.substr(i, length))
+        result += fmt::format("<0x{:02X}>", static_cast<unsigned char>(byte));
+    }
+    i += length;
+  }
+  return result;
+}
+
+}  // namespace heed
