@@ -1,0 +1,51 @@
+// The weights or scores of a rectangle of the attention matrix.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "heed/ops/observe.h"
+#include "heed/tensor/tensor.h"
+
+namespace heed {
+
+/// Heads, rows and keys by half-open ranges of logical indices; an end of -1 is the last.
+struct Region {
+  std::int64_t head_begin = 0;
+  std::int64_t head_end = -1;
+  std::int64_t row_begin = 0;
+  std::int64_t row_end = -1;
+  std::int64_t key_begin = 0;
+  std::int64_t key_end = -1;
+
+  /// With the ends filled in; throws where it does not fit.
+  Region resolved(const ObservedShape& shape) const;
+  bool meets(const ObservedRows& rows) const;
+  bool meets(std::int64_t begin, std::int64_t end) const {  // keys
+    return key_begin < end && begin < key_end;
+  }
+};
+
+/// Weights are 0 where masked and past the lengths; scores (after scale) are -inf there.
+enum class ObservedValue : std::uint8_t { kWeights, kScores };
+
+/// The values of a region as they are.
+class RegionObserver : public Observer {
+ public:
+  explicit RegionObserver(const Region& region = {}, ObservedValue value = ObservedValue::kWeights);
+  std::string_view name() const override { return "region"; }
+  bool needs(const ObservedRows& rows) const override;
+  bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const override;
+  void begin(const ObservedShape& shape) override;
+  std::unique_ptr<State> rows(const ObservedRows& rows) const override;
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
+  void merge(State& state, const ObservedRows& rows) override;
+
+  Tensor values;  // [B, heads, rows, keys] of the region, f32
+
+ private:
+  Region region_;
+  ObservedValue value_;
+};
+
+}  // namespace heed
