@@ -1,4 +1,6 @@
 // heed models: what is built in and what was found.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -23,8 +23,9 @@ struct Options {
 };
 
 std::unique_ptr<Tokenizer> open_tokenizer(const Options& options) {
-  const std::filesystem::path from =
-      options.tokenizer.empty() ? find_model(options.model) : options.tokenizer;
+  const std::filesystem::path from = options.tokenizer.empty()
+                                         ? find_model(options.model)
+                                         : std::filesystem::path(options.tokenizer);
   std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(from);
   if (!tokenizer)
     fail(ErrorCode::kNotFound,
