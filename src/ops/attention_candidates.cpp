@@ -7,6 +7,7 @@
 
 #include "heed/base/error.h"
 #include "kernels/reference/attention.h"
+#include "kernels/tiled/attention.h"
 
 namespace heed {
 namespace {
@@ -19,10 +20,13 @@ std::string serves_everything(const AttentionProblem&) { return {}; }
 
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
+    {"tiled", serves_everything, kernels::tiled_attention, kernels::tiled_attention_workspace},
     {"reference", serves_everything, kernels::reference_attention,
      kernels::reference_attention_workspace},
 };
 constexpr Candidate<AttentionBackward> kBackward[] = {
+    {"tiled", serves_everything, kernels::tiled_attention_backward,
+     kernels::tiled_attention_backward_workspace},
     {"reference", serves_everything, kernels::reference_attention_backward,
      kernels::reference_attention_backward_workspace},
 };
