@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <cmath>
 
 #include "cli/cells.h"
 #include "cli/look_text.h"
@@ -103,7 +103,7 @@ std::string table(const Terminal& terminal, const TokenNames& names,
     rank_cells = std::max(rank_cells, cell_width(rank(cell)));
   }
   const int arrow = kTableColumn + who + 2;
-  const int percent_end = arrow + 3 + to + 4 + 5;
+  const int percent_end = arrow + 3 + to + 3 + 5;
   const int bar_cells = terminal.width - percent_end - 1 - rank_cells - 1;
   std::string text;
   for (const LookCell& cell : cells) {

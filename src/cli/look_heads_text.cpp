@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "cli/look_text.h"
 
@@ -72,7 +71,7 @@ std::string band(const Terminal& terminal, const Look& look, int begin, int end,
       const bool chosen = scores.layer == look.chosen.layer && scores.head == look.chosen.head;
       const int at = column + (head - begin) * pitch;
       if (chosen && !terminal.colour) {
-        line.to(at - 1).put("[" + entry(scores, wide) + "]");
+        line.to(at - 1).put(fmt::format("[{}]", entry(scores, wide)));
       } else {
         const bool bold = scores.*largest(scores).value >= kBoldFrom;
         line.to(at).put(entry(scores, wide), chosen ? Style::kReverse
