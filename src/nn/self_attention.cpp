@@ -38,12 +38,12 @@ AttentionArgs SelfAttention::problem(const View& qkv, const Run& run) const {
 
 Tensor SelfAttention::forward(const Tensor& x, Run& run) const {
   Tensor qkv = qkv_.forward(x, run);  // [B, T, 3 C]
-  const auto at = [&](TapKind kind, const View& value) {
-    if (run.tap != nullptr) run.tap->at({.layer = shape_.layer, .kind = kind}, value);
+  const auto show = [&](TapKind kind, const View& value) {
+    run.show({.layer = shape_.layer, .kind = kind}, value);
   };
-  at(TapKind::kQuery, part_of(qkv, 0, shape_.heads));
-  at(TapKind::kKey, part_of(qkv, 1, shape_.heads));
-  at(TapKind::kValue, part_of(qkv, 2, shape_.heads));
+  show(TapKind::kQuery, part_of(qkv, 0, shape_.heads));
+  show(TapKind::kKey, part_of(qkv, 1, shape_.heads));
+  show(TapKind::kValue, part_of(qkv, 2, shape_.heads));
 
   const AttentionArgs args = problem(qkv, run);
   Tensor heads = Tensor::empty(x.shape(), x.dtype());  // [B, T, C]
@@ -54,7 +54,7 @@ Tensor SelfAttention::forward(const Tensor& x, Run& run) const {
   if (run.tap != nullptr)
     run.tap->attended({.layer = shape_.layer, .kind = TapKind::kHeads}, args,
                       {.out = by_head, .lse = lse, .lse_low = lse_low});
-  at(TapKind::kHeads, by_head);
+  show(TapKind::kHeads, by_head);
 
   if (run.saved != nullptr) {
     run.saved->put(std::move(qkv));
