@@ -4,8 +4,16 @@
 
 namespace heed::cli {
 
+Command attend_command();
+Command explain_command();
+Command look_command();
+Command models_command();
+Command tokenize_command();
+
 std::span<const Command> commands() {
-  static const std::vector<Command> table = {};
+  static const Command table[] = {
+      look_command(), attend_command(), explain_command(), tokenize_command(), models_command(),
+  };
   return table;
 }
 

@@ -6,7 +6,9 @@
 #include <cstdlib>
 
 #include "heed/base/error.h"
+#include "kernels/cpu/attention.h"
 #include "kernels/reference/attention.h"
+#include "kernels/tiled/attention.h"
 
 namespace heed {
 namespace {
@@ -19,10 +21,17 @@ std::string serves_everything(const AttentionProblem&) { return {}; }
 
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
+    {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention,
+     kernels::simd_attention_workspace},
+    {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention,
+     kernels::simd_attention_workspace},
+    {"tiled", serves_everything, kernels::tiled_attention, kernels::tiled_attention_workspace},
     {"reference", serves_everything, kernels::reference_attention,
      kernels::reference_attention_workspace},
 };
 constexpr Candidate<AttentionBackward> kBackward[] = {
+    {"tiled", serves_everything, kernels::tiled_attention_backward,
+     kernels::tiled_attention_backward_workspace},
     {"reference", serves_everything, kernels::reference_attention_backward,
      kernels::reference_attention_backward_workspace},
 };

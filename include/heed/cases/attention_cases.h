@@ -1,0 +1,58 @@
+// The attention problems that tests, benchmarks and the support table share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heed/masks/band.h"
+#include "heed/ops/attention.h"
+
+namespace heed {
+
+/// How q, k, v lie in memory.
+enum class Layout : std::uint8_t {
+  kHeads,        // [B, H, T, D]
+  kTokens,       // [B, T, H, D]
+  kInterleaved,  // one [B, T, (H + 2 G) D]: self-attention with Dv = D
+};
+
+enum class CaseMask : std::uint8_t { kNone, kBand, kKeep, kBandAndKeep, kBandOrKeep };
+
+struct AttentionCase {
+  std::string name = {};
+  DType dtype = DType::kF32;
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  std::int64_t query_length = 0;
+  std::int64_t key_length = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;
+  CaseMask mask = CaseMask::kNone;
+  Band band = {};
+  Extents extents = {};
+  Layout layout = Layout::kHeads;
+  double spread = 1;  // standard deviation of q: larger makes sharper weights
+
+  /// Error that the type allows, relative to the largest value: rounding in sums over D and over
+  /// the keys or rows, which grow with the root of their length.
+  double tolerance() const;
+};
+
+/// What `attention` needs for a case; owns the memory. The same numbers every time.
+class AttentionInputs {
+ public:
+  explicit AttentionInputs(const AttentionCase& problem);
+
+  AttentionArgs args;
+  Tensor dout;  // [B, H, Tq, Dv]
+  Tensor dlse;  // [B, H, Tq]
+
+ private:
+  std::vector<Tensor> memory_;
+};
+
+std::vector<AttentionCase> attention_cases();
+
+}  // namespace heed

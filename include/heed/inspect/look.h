@@ -1,0 +1,120 @@
+// The answers that `heed look` shows: who attends to whom, what the heads do, the next word.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heed/inspect/head_scores.h"
+#include "heed/inspect/session.h"
+
+namespace heed {
+
+struct LookKey {
+  std::int64_t key = 0;
+  float weight = 0;
+};
+
+/// The largest weights of one row, ties to the lower key, and what is left over.
+struct LookRow {
+  std::int64_t query = 0;
+  double entropy = 0;  // nats
+  std::vector<LookKey> attends = {};
+  std::int64_t rest_count = 0;  // visible keys that are not listed
+  double rest_weight = 0;
+};
+
+/// One weight with what it comes from: weight = e^(score - lse).
+struct LookCell {
+  std::int64_t query = 0;
+  std::int64_t key = 0;
+  bool visible = false;  // false: the mask hides the key from the query; the rest is 0
+  double weight = 0;
+  double score = 0;
+  double lse = 0;
+  std::int64_t rank = 0;             // 1 = the largest of its row; ties to the lower key
+  std::int64_t of = 0;               // visible keys of the row
+  std::vector<LookKey> others = {};  // the two largest other keys of the row
+};
+
+struct NextWord {
+  TokenId id = 0;
+  std::string bytes;
+  double probability = 0;
+};
+
+struct NextWords {
+  std::vector<NextWord> words;  // largest first
+  std::int64_t rest_count = 0;
+  double rest_probability = 0;
+};
+
+/// Which head is shown and why.
+struct ChosenHead {
+  int layer = 0;
+  int head = 0;
+  bool automatic = false;
+  std::string reason = {};  // in words
+  double score = 0;         // HeadScores::elsewhere
+};
+
+/// The head with the largest `elsewhere` among those that `layer` and `head` leave free (ties to
+/// the lower layer, then head). Naming one that does not exist is an error that tells the range.
+ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
+                       std::optional<int> layer, std::optional<int> head);
+
+/// Throws unless the session's model has this layer (or head).
+void check_layer(const Session& session, int layer);
+void check_head(const Session& session, int head);
+
+/// What to look at.
+struct LookRequest {
+  std::optional<int> layer = {};
+  std::optional<int> head = {};
+  std::int64_t top = 3;                      // keys a row; below 0: every visible key
+  std::vector<std::int64_t> queries = {};    // sorted; empty: every row
+  std::vector<std::int64_t> cell_keys = {};  // each (query, key) of queries x cell_keys in detail
+  std::int64_t next = 6;                     // next words
+};
+
+/// Everything that one look shows.
+struct Look {
+  std::string model;
+  bool built_in = false;
+  ModelInfo info;
+  std::vector<SessionToken> tokens;
+  ChosenHead chosen;
+  std::vector<LookRow> rows;
+  std::vector<LookCell> cells;
+  std::vector<HeadScores> heads;
+  NextWords next;
+};
+
+Look look(const Session& session, const LookRequest& request);
+
+/// The `top` largest weights of rows (all rows when `queries` is empty; top < 0: every visible
+/// key).
+std::vector<LookRow> look_rows(const LayerAttention& layer, int head,
+                               std::span<const std::int64_t> queries, std::int64_t top);
+
+LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, std::int64_t key);
+
+/// The `top` largest probabilities after the last token; empty when the model has no word output.
+NextWords next_words(const Session& session, std::int64_t top);
+
+/// Calls `use(head, query, weights)` for each row of the layer in the order (head, query); masked
+/// keys are 0. Memory: blocks of rows.
+using UseRow =
+    std::function<void(std::int64_t head, std::int64_t query, std::span<const float> weights)>;
+void visit_rows(const LayerAttention& layer, std::optional<int> head, const UseRow& use);
+
+/// The tokens that `word` names: an index number; else tokens whose text, trimmed of spaces, is the
+/// word; else the last tokens of runs of tokens that spell it. Without any, an error that lists
+/// tokens that resemble it.
+std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const std::string& word);
+
+}  // namespace heed

@@ -1,0 +1,134 @@
+// heed attend: the operator on arrays in files.
+#include <filesystem>
+#include <memory>
+
+#include "cli/attention_options.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/observe_options.h"
+#include "heed/base/error.h"
+#include "heed/io/npy.h"
+
+namespace heed::cli {
+namespace {
+
+struct Options {
+  AttentionOptions attention;
+  std::string out, lse;
+  std::string grad, dlse, grad_out;
+  std::vector<std::string> observe;
+  std::string observe_out;
+};
+
+void check(const Options& options) {
+  require(options.grad.empty() == options.grad_out.empty(),
+          "--grad DOUT.npy and --grad-out DIR belong together, found only {}",
+          options.grad.empty() ? "--grad-out" : "--grad");
+  require(options.dlse.empty() || !options.grad.empty(),
+          "--dlse is a part of the backward pass, expected --grad DOUT.npy beside it");
+  require(options.observe.empty() == options.observe_out.empty(),
+          "--observe and --observe-out DIR belong together, found only {}",
+          options.observe.empty() ? "--observe-out" : "--observe");
+  require(!options.out.empty() || !options.lse.empty() || !options.grad.empty() ||
+              !options.observe.empty(),
+          "nothing is asked for, expected -o, --lse, --grad or --observe");
+}
+
+void write_into(const std::string& folder, const char* name, const ConstView& array) {
+  check_interrupted();
+  write_npy(std::filesystem::path(folder) / fmt::format("{}.npy", name), array);
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(ErrorCode::kIo, "{}: {}", folder, error.message());
+}
+
+void write_gradients(const Options& options, const AttentionProblemData& problem,
+                     const Attended& attended) {
+  const int rank = problem.rank;
+  const Tensor dout = read_array(options.grad, rank, options.attention.dtype);
+  Tensor dlse;
+  AttentionGradRequest request;
+  if (!options.dlse.empty()) {
+    dlse = read_array(options.dlse, rank - 1, options.attention.dtype);
+    const Shape shape = attended.lse.shape();
+    require(dlse.element_count() == shape.element_count(), "{}: shape is {}, expected that of lse",
+            options.dlse, to_string(dlse.shape()));
+    request.dlse = dlse.view().reshape(shape);
+  }
+  const AttentionGrads grads = attention_backward(problem.args, attended, lifted(dout), request);
+  const InterruptScope scope;
+  make_folder(options.grad_out);
+  write_into(options.grad_out, "dq", lowered(grads.dq, rank));
+  write_into(options.grad_out, "dk", lowered(grads.dk, rank));
+  write_into(options.grad_out, "dv", lowered(grads.dv, rank));
+}
+
+void write_observations(const Options& options, const AttentionProblemData& problem,
+                        const Attended& attended) {
+  Observations observations(options.observe);
+  observe(problem.args, attended, observations.observers());
+  const InterruptScope scope;
+  make_folder(options.observe_out);
+  for (const auto& [name, array] : observations.answers())
+    write_into(options.observe_out, name.c_str(), array);
+}
+
+int run(const Options& options) {
+  check(options);
+  const AttentionProblemData problem = read_problem(options.attention);
+  const Attended attended = attention(problem.args);
+  if (!options.out.empty()) write_npy(options.out, lowered(attended.out, problem.rank));
+  if (!options.lse.empty()) {
+    ConstView lse = attended.lse.view();
+    for (int i = problem.rank; i < 4; ++i) lse = lse.select(0, 0);
+    write_npy(options.lse, lse);
+  }
+  if (!options.grad.empty()) write_gradients(options, problem, attended);
+  if (!options.observe.empty()) write_observations(options, problem, attended);
+  return 0;
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("Q", options->attention.q,
+                 "queries [B, H, Tq, D]; [H, T, D] and [T, D] are taken too, and what is written "
+                 "has the rank of Q")
+      ->required()
+      ->type_name("Q.npy");
+  app.add_option("K", options->attention.k, "keys [B, G, Tk, D], H a multiple of G")
+      ->required()
+      ->type_name("K.npy");
+  app.add_option("V", options->attention.v, "values [B, G, Tk, Dv]")
+      ->required()
+      ->type_name("V.npy");
+  add_attention_options(app, options->attention);
+  app.add_option("-o,--out", options->out, "write the output [B, H, Tq, Dv]")->type_name("OUT.npy");
+  app.add_option("--lse", options->lse, "write the log-sum-exp [B, H, Tq]")->type_name("LSE.npy");
+  app.add_option("--grad", options->grad, "gradient of the output: run the backward pass")
+      ->type_name("DOUT.npy");
+  app.add_option("--dlse", options->dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");
+  app.add_option("--grad-out", options->grad_out, "write dq.npy, dk.npy and dv.npy there")
+      ->type_name("DIR");
+  app.add_option("--observe", options->observe, observers_help())
+      ->delimiter(',')
+      ->type_name("LIST");
+  app.add_option("--observe-out", options->observe_out, "write one NAME.npy an observer there")
+      ->type_name("DIR");
+  add_threads(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Command attend_command() {
+  return {"attend", "the attention operator on .npy files: forward, backward, observations",
+          "  heed attend Q.npy K.npy V.npy --causal bottom-right -o OUT.npy\n"
+          "  heed attend Q.npy K.npy V.npy --window 128,0 --observe entropy,topk=8 "
+          "--observe-out seen",
+          add};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,101 @@
+// heed explain: which kernel would run, why the others do not, and what it costs.
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/attention_options.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+struct Options {
+  AttentionOptions attention;
+  std::vector<std::int64_t> shape;
+  bool json = false;
+};
+
+nlohmann::ordered_json as_json(const Plan& plan) {
+  auto refusals = nlohmann::ordered_json::array();
+  for (const Plan::Refusal& refusal : plan.refusals)
+    refusals.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
+  return {{"kernel", plan.kernel},
+          {"refusals", refusals},
+          {"mask", plan.mask},
+          {"alignment", plan.alignment},
+          {"allowed_pairs", plan.allowed_pairs},
+          {"flop", plan.flop},
+          {"bytes", plan.bytes},
+          {"workspace_bytes", plan.workspace_bytes}};
+}
+
+// 1234567 as 1.23 M; short numbers as they are.
+std::string amount(double value) {
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}{}", value, kUnits[unit]);
+}
+
+std::string as_text(const char* title, const Plan& plan) {
+  std::string text = fmt::format("{:<10} {}\n", title, plan.kernel);
+  for (const Plan::Refusal& refusal : plan.refusals)
+    text += fmt::format("  not      {}: {}\n", refusal.kernel, refusal.reason);
+  text += fmt::format("  mask     {}, {}\n", plan.mask, plan.alignment);
+  text += fmt::format("  pairs    {} query and key pairs may attend\n",
+                      amount(static_cast<double>(plan.allowed_pairs)));
+  text += fmt::format("  work     {} FLOP\n", amount(plan.flop));
+  text += fmt::format("  memory   {}B read and written once, {}B of workspace\n",
+                      amount(plan.bytes), amount(static_cast<double>(plan.workspace_bytes)));
+  return text;
+}
+
+int run(const Options& options) {
+  const AttentionOptions& files = options.attention;
+  const bool given = !files.q.empty() && !files.k.empty() && !files.v.empty();
+  require(given != !options.shape.empty(),
+          "expected either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv, found {}",
+          given ? "both" : "neither");
+  const AttentionProblemData problem =
+      given ? read_problem(files) : shape_problem(files, options.shape);
+  const Plan forward = plan_attention(problem.args);
+  const Plan backward = plan_attention_backward(problem.args);
+  if (options.json) {
+    const nlohmann::ordered_json plans = {{"forward", as_json(forward)},
+                                          {"backward", as_json(backward)}};
+    print(plans.dump(2) + "\n");
+  } else {
+    print(as_text("forward", forward) + as_text("backward", backward));
+  }
+  return 0;
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("Q", options->attention.q, "queries [B, H, Tq, D]")->type_name("Q.npy");
+  app.add_option("K", options->attention.k, "keys [B, G, Tk, D]")->type_name("K.npy");
+  app.add_option("V", options->attention.v, "values [B, G, Tk, Dv]")->type_name("V.npy");
+  app.add_option("--shape", options->shape, "shapes alone, no data")
+      ->delimiter(',')
+      ->expected(7)
+      ->type_name("B,H,G,Tq,Tk,D,Dv");
+  add_attention_options(app, options->attention);
+  app.add_flag("--json", options->json, "print as JSON");
+  add_threads(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Command explain_command() {
+  return {"explain", "which attention kernel runs, why the others do not, and what it costs",
+          "  heed explain --shape 1,32,8,4096,4096,128,128 --causal bottom-right\n"
+          "  heed explain Q.npy K.npy V.npy --json",
+          add};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,186 @@
+// heed look: who attends to whom in a text.
+#include "heed/inspect/look.h"
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/look_files.h"
+#include "cli/look_text.h"
+#include "cli/output.h"
+#include "cli/text_input.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr std::int64_t kDefaultRows = 64;
+
+struct Options {
+  std::string text, file;
+  std::vector<TokenId> ids;
+  bool text_given = false;
+  std::string model;
+  std::optional<int> layer, head;
+  std::string who, to;
+  std::string top = "3";
+  std::string rows;
+  std::string what = "weights";
+  std::string format = "text";
+  std::string colour = "auto";
+  std::string out;
+};
+
+// A count, or -1 for "all".
+std::int64_t count_of(const char* option, const std::string& text) {
+  if (text == "all") return -1;
+  std::int64_t count = 0;
+  if (!CLI::detail::lexical_cast(text, count) || count < 1)
+    fail(ErrorCode::kInvalidArgument, "{}: found \"{}\", expected a number from 1 or all", option,
+         text);
+  return count;
+}
+
+void check(const Options& options) {
+  const int inputs =
+      (options.text_given ? 1 : 0) + (options.file.empty() ? 0 : 1) + (options.ids.empty() ? 0 : 1);
+  require(inputs == 1, "expected one of TEXT, --file and --ids, found {}",
+          inputs == 0 ? "none" : "several");
+  require(options.to.empty() || !options.who.empty(), "--to needs --who beside it");
+  require(options.what == "weights" || options.format == "npy",
+          "--what {} is an array, expected --format npy", options.what);
+  require(options.format != "npy" || !options.out.empty() || isatty(STDOUT_FILENO) == 0,
+          "--format npy is no text, expected -o FILE.npy or a pipe");
+  require(options.format != "npy" || options.who.empty(),
+          "--who chooses rows, --format npy writes all of them: expected one of the two");
+}
+
+Session open(const Options& options, const LoadedModel& model) {
+  const SessionOptions keep = {.all_logits = options.what == "logits",
+                               .hidden = options.what == "hidden"};
+  if (!options.ids.empty()) return open_session(model, options.ids, keep);
+  return open_session(model, options.file.empty() ? options.text : read_text(options.file), keep);
+}
+
+void write_npy_output(const Options& options, const Session& session) {
+  if (options.layer) check_layer(session, *options.layer);
+  if (options.head) check_head(session, *options.head);
+  Output output(options.out);
+  if (options.what == "weights") {
+    write_weights_npy(output, session, options.layer, options.head);
+    return;
+  }
+  const Tensor& array = options.what == "logits" ? session.logits : session.hidden;
+  require(array.given(), "--what {}: {} has none", options.what, session.model);
+  write_array_npy(output, array);
+}
+
+LookRequest request_of(const Options& options, const Session& session) {
+  LookRequest request{.layer = options.layer, .head = options.head};
+  request.top = count_of("--top", options.top);
+  if (!options.who.empty()) request.queries = find_word(session.tokens, options.who);
+  if (!options.to.empty()) request.cell_keys = find_word(session.tokens, options.to);
+  return request;
+}
+
+// Long texts: the last rows, unless the user says how many.
+std::int64_t choose_rows(const Options& options, const Session& session, LookRequest& request) {
+  const auto length = static_cast<std::int64_t>(session.tokens.size());
+  std::int64_t rows = options.format == "text" ? kDefaultRows : -1;
+  if (!options.rows.empty()) rows = count_of("--rows", options.rows);
+  if (!request.queries.empty() || rows < 0 || rows >= length) return 0;
+  for (std::int64_t row = length - rows; row < length; ++row) request.queries.push_back(row);
+  return length - rows;
+}
+
+int run(const Options& options) {
+  check(options);
+  const LoadedModel model = load_model(find_model(options.model));
+  const Session session = open(options, model);
+  if (options.format == "npy") {
+    write_npy_output(options, session);
+    return 0;
+  }
+  LookRequest request = request_of(options, session);
+  const std::int64_t hidden_rows = choose_rows(options, session, request);
+  const Look answer = look(session, request);
+  Output output(options.out);
+  if (options.format == "json") {
+    write_json(output, answer);
+  } else if (options.format == "tsv") {
+    write_tsv(output, answer);
+  } else {
+    const Terminal terminal = detect_terminal(options.out.empty() ? options.colour : "never");
+    const LookTextOptions shown = {request.top, hidden_rows, options.who, options.to};
+    output.write(options.to.empty() ? look_text(terminal, answer, shown)
+                                    : cells_text(terminal, answer, shown));
+    output.finish();
+  }
+  return 0;
+}
+
+void add_text(CLI::App& app, Options& options) {
+  app.add_option("TEXT", options.text, "the text");
+  app.add_option("--file", options.file, "read the text from a file, or from stdin with -")
+      ->type_name("FILE");
+  app.add_option("--ids", options.ids, "token ids instead of a text")
+      ->delimiter(',')
+      ->type_name("5,3,9");
+  add_model(app, options.model);
+}
+
+void add_choice(CLI::App& app, Options& options) {
+  app.add_option("--layer", options.layer, "from 0; without it heed chooses, and says why")
+      ->type_name("L");
+  app.add_option("--head", options.head, "from 0; without it heed chooses, and says why")
+      ->type_name("H");
+  app.add_option("--who", options.who,
+                 "only the rows of this word: a token, a word that tokens spell (the last of them "
+                 "is taken), or an index")
+      ->type_name("WORD");
+  app.add_option("--to", options.to, "with --who: the weight on this word, its rank, score and lse")
+      ->type_name("WORD");
+  app.add_option("--top", options.top, "keys a row, the largest first (default 3)")
+      ->type_name("N|all");
+  app.add_option("--rows", options.rows, "the last N rows (default: 64 as text, else all)")
+      ->type_name("N|all");
+}
+
+void add_format(CLI::App& app, Options& options) {
+  app.add_option("--format", options.format,
+                 "text; json; tsv: layer, head, query, query_token, key, key_token, weight; npy: "
+                 "f32 [layers, heads, T, T], with an extent of 1 where --layer or --head chooses")
+      ->check(CLI::IsMember({"text", "json", "tsv", "npy"}));
+  app.add_option("--what", options.what, "as npy: weights, logits [T, vocabulary], hidden [T, C]")
+      ->check(CLI::IsMember({"weights", "logits", "hidden"}));
+  app.add_option("-o,--out", options.out, "write to a file, which appears whole or not at all")
+      ->type_name("FILE");
+  app.add_option("--color", options.colour, "auto (a terminal, NO_COLOR not set), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  add_text(app, *options);
+  add_choice(app, *options);
+  add_format(app, *options);
+  add_threads(app);
+  const CLI::Option* text = app.get_option("TEXT");
+  return [options, text] {
+    options->text_given = text->count() > 0;
+    return run(*options);
+  };
+}
+
+}  // namespace
+
+Command look_command() {
+  return {"look", "who attends to whom in a text, what each head does, the next word",
+          "  heed look \"The cat sat on the mat because it was tired.\"\n"
+          "  heed look \"Lily saw a ball. She\" --layer 2 --head 6 --who She --to Lily\n"
+          "  heed look --file story.txt --format npy -o weights.npy",
+          add};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,138 @@
+#include "cli/observe_options.h"
+
+#include <charconv>
+
+#include "heed/base/error.h"
+#include "heed/ops/observers/entropy.h"
+#include "heed/ops/observers/expected_distance.h"
+#include "heed/ops/observers/heatmap.h"
+#include "heed/ops/observers/offset_profile.h"
+#include "heed/ops/observers/received.h"
+#include "heed/ops/observers/row_max.h"
+#include "heed/ops/observers/top_k.h"
+
+namespace heed::cli {
+namespace {
+
+using Answers = Observations::Answers;
+
+// The numbers of `8` or `512x512`.
+std::vector<std::int64_t> numbers(std::string_view text, char separator) {
+  std::vector<std::int64_t> values;
+  while (!text.empty()) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc()) return {};
+    values.push_back(value);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) break;
+    if (text.front() != separator || text.size() == 1) return {};
+    text.remove_prefix(1);
+  }
+  return values;
+}
+
+struct Made {
+  std::unique_ptr<Observer> observer;  // null: the setting is not one
+  std::function<Answers()> answers;
+};
+
+template <typename Known, typename Read>
+Made made(std::unique_ptr<Known> observer, Read read) {
+  const Known* pointer = observer.get();
+  return {std::move(observer), [pointer, read] { return read(*pointer); }};
+}
+
+Made make_top_k(std::string_view setting) {
+  const auto k = numbers(setting, 'x');
+  if (k.size() != 1 || k[0] < 1) return {};
+  return made(std::make_unique<TopKObserver>(k[0]), [](const TopKObserver& found) -> Answers {
+    return {{"topk_keys", found.keys.view()}, {"topk_weights", found.weights.view()}};
+  });
+}
+
+Made make_heatmap(std::string_view setting) {
+  const auto size = numbers(setting, 'x');
+  if (size.size() != 2 || size[0] < 1 || size[1] < 1) return {};
+  return made(
+      std::make_unique<HeatmapObserver>(size[0], size[1]),
+      [](const HeatmapObserver& found) -> Answers { return {{"heatmap", found.cells.view()}}; });
+}
+
+Made make_offset_profile(std::string_view setting) {
+  const auto ends = numbers(setting, ':');
+  if (ends.size() != 2 || ends[0] > ends[1]) return {};
+  return made(std::make_unique<OffsetProfileObserver>(ends[0], ends[1]),
+              [](const OffsetProfileObserver& found) -> Answers {
+                return {{"offset_profile", found.mean.view()}};
+              });
+}
+
+template <typename Known, Tensor Known::* answer>
+Made make_plain(std::string_view setting) {
+  if (!setting.empty()) return {};
+  return made(std::make_unique<Known>(), [](const Known& found) -> Answers {
+    return {{std::string(found.name()), (found.*answer).view()}};
+  });
+}
+
+struct KnownObserver {
+  std::string_view name;
+  std::string_view form;
+  Made (*make)(std::string_view setting);
+};
+
+constexpr KnownObserver kObservers[] = {
+    {"entropy", "entropy", make_plain<EntropyObserver, &EntropyObserver::entropy>},
+    {"topk", "topk=K", make_top_k},
+    {"row_max", "row_max", make_plain<RowMaxObserver, &RowMaxObserver::maximum>},
+    {"received", "received", make_plain<ReceivedObserver, &ReceivedObserver::received>},
+    {"offset_profile", "offset_profile=FIRST:LAST", make_offset_profile},
+    {"expected_distance", "expected_distance",
+     make_plain<ExpectedDistanceObserver, &ExpectedDistanceObserver::distance>},
+    {"heatmap", "heatmap=HEIGHTxWIDTH", make_heatmap},
+};
+
+std::string forms() {
+  std::string text;
+  for (const KnownObserver& known : kObservers)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", known.form);
+  return text;
+}
+
+Made make(const std::string& item) {
+  const std::size_t equals = item.find('=');
+  const std::string_view name = std::string_view(item).substr(0, equals);
+  const std::string_view setting =
+      equals == std::string::npos ? "" : std::string_view(item).substr(equals + 1);
+  for (const KnownObserver& known : kObservers) {
+    if (known.name != name) continue;
+    Made answer = known.make(setting);
+    require(answer.observer != nullptr, "--observe: found \"{}\", expected {}", item, known.form);
+    return answer;
+  }
+  fail(ErrorCode::kInvalidArgument, "--observe: \"{}\" is no observer, expected some of {}", item,
+       forms());
+}
+
+}  // namespace
+
+Observations::Observations(const std::vector<std::string>& list) {
+  for (const std::string& item : list) {
+    Made made = make(item);
+    pointers_.push_back(made.observer.get());
+    owned_.push_back(std::move(made.observer));
+    answers_.push_back(std::move(made.answers));
+  }
+}
+
+Answers Observations::answers() const {
+  Answers all;
+  for (const auto& read : answers_)
+    for (auto& answer : read()) all.push_back(std::move(answer));
+  return all;
+}
+
+std::string observers_help() { return "ask in one sweep: " + forms(); }
+
+}  // namespace heed::cli

@@ -1,0 +1,34 @@
+// `--observe entropy,topk=8,...`: the observers that the command line knows.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heed/ops/observe.h"
+
+namespace heed::cli {
+
+/// The observers of a list like {"entropy", "topk=8"}, and their answers after the sweep.
+class Observations {
+ public:
+  using Answers = std::vector<std::pair<std::string, ConstView>>;  // file stem and array
+  struct Known;
+
+  explicit Observations(const std::vector<std::string>& list);
+  std::span<Observer* const> observers() const { return pointers_; }
+  Answers answers() const;
+
+ private:
+  std::vector<std::unique_ptr<Observer>> owned_;
+  std::vector<Observer*> pointers_;
+  std::vector<std::function<Answers()>> answers_;
+};
+
+/// What stands behind `--observe` in the help.
+std::string observers_help();
+
+}  // namespace heed::cli

@@ -1,0 +1,65 @@
+// What the terminal can show, and lines laid out in its cells.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed::cli {
+
+struct Terminal {
+  int width = 100;      // cells
+  bool bold = false;    // bold may be used
+  bool colour = false;  // colours, dim and reverse video too
+  bool utf8 = true;     // else bars are = and -
+};
+
+/// `colour` is "auto" (a terminal, and NO_COLOR is not set), "always" or "never". The width is the
+/// terminal's, else $COLUMNS, else 100; at least 60.
+Terminal detect_terminal(std::string_view colour);
+
+enum class Style { kPlain, kBold, kDim, kBar, kReverse };
+
+/// One line, filled from the left.
+class Line {
+ public:
+  explicit Line(const Terminal& terminal) : terminal_(terminal) {}
+
+  Line& put(std::string_view text, Style style = Style::kPlain);
+  /// Spaces up to this cell; none when the line is there already.
+  Line& to(int column);
+  /// `text` so that it ends at cell `end` (one space apart from what stands there, at least).
+  Line& right(int end, std::string_view text, Style style = Style::kPlain);
+  int column() const { return column_; }
+  /// The line without trailing spaces, with its end.
+  std::string str() const;
+
+ private:
+  Terminal terminal_;
+  std::string text_;
+  int column_ = 0;
+  int spaces_ = 0;  // not written yet, so that lines do not end in them
+};
+
+/// A bar of `cells` cells where 1 fills it, in halves; at least a half from 0.005.
+std::string bar(const Terminal& terminal, double fraction, int cells);
+
+/// `60 %`; `<1 %` below a half.
+std::string percent(double fraction);
+
+/// `.36`, as weights and scores between 0 and 1 are written; `1.0` from .995.
+std::string hundredths(double value);
+
+/// Bold heading, two spaces, dim explanation; the explanation wraps where the line is too short.
+std::string heading(const Terminal& terminal, std::string_view title, std::string_view explanation);
+
+/// Dim text in lines of at most the terminal's width, indented.
+std::string paragraph(const Terminal& terminal, std::string_view text, int indent);
+
+/// `three`, up to twelve; digits above.
+std::string number_word(std::int64_t number);
+
+/// `3rd`.
+std::string ordinal(std::int64_t number);
+
+}  // namespace heed::cli

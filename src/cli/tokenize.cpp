@@ -1,0 +1,113 @@
+// heed tokenize: a text as a model's tokens.
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/text_input.h"
+#include "heed/base/error.h"
+#include "heed/models/registry.h"
+#include "heed/text/tokenizer.h"
+
+namespace heed::cli {
+namespace {
+
+struct Options {
+  std::string text;
+  std::string lines;
+  std::string model;
+  std::string tokenizer;
+  bool special = false;
+  bool json = false;
+};
+
+std::unique_ptr<Tokenizer> open_tokenizer(const Options& options) {
+  const std::filesystem::path from = options.tokenizer.empty()
+                                         ? find_model(options.model)
+                                         : std::filesystem::path(options.tokenizer);
+  std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(from);
+  if (!tokenizer)
+    fail(ErrorCode::kNotFound,
+         "{}: no tokenizer.json and no vocab.json with merges.txt, expected one of them",
+         from.string());
+  return tokenizer;
+}
+
+std::string as_json(const Tokenizer& tokenizer, const Encoding& encoding) {
+  nlohmann::ordered_json answer;
+  answer["ids"] = encoding.ids;
+  auto& tokens = answer["tokens"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+    const std::string bytes = tokenizer.token_bytes(encoding.ids[i]);
+    nlohmann::ordered_json token = {{"text", readable(bytes)},
+                                    {"begin", encoding.spans[i].begin},
+                                    {"end", encoding.spans[i].end}};
+    if (find_invalid_utf8(bytes) >= 0) token["bytes"] = hexadecimal(bytes);
+    tokens.push_back(std::move(token));
+  }
+  return answer.dump() + "\n";
+}
+
+std::string as_text(const Tokenizer& tokenizer, const Encoding& encoding) {
+  std::string text;
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+    const TokenId id = encoding.ids[i];
+    text += fmt::format("{:>8}  {}\n", id, displayable(tokenizer.token_bytes(id)));
+  }
+  return text;
+}
+
+// Each line of the file is a JSON string; the answer has one object a line.
+void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
+  std::istringstream lines(read_text(options.lines));
+  std::string line;
+  for (std::int64_t number = 1; std::getline(lines, line); ++number) {
+    const auto value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    require(value.is_string(), "{}: line {} is no JSON string, expected one like \"a text\"",
+            options.lines, number);
+    print(as_json(tokenizer, tokenizer.encode(value.get<std::string>(), options.special)));
+  }
+}
+
+int run(const Options& options, bool text_given) {
+  require(text_given == options.lines.empty(), "expected either a TEXT or --lines FILE, found {}",
+          text_given ? "both" : "neither");
+  const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(options);
+  if (!text_given) {
+    tokenize_lines(*tokenizer, options);
+    return 0;
+  }
+  const Encoding encoding = tokenizer->encode(options.text, options.special);
+  print(options.json ? as_json(*tokenizer, encoding) : as_text(*tokenizer, encoding));
+  return 0;
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  auto* text = app.add_option("TEXT", options->text, "the text (\"-\" reads it from stdin)");
+  app.add_option("--lines", options->lines,
+                 "a file of JSON strings, one a line; prints one JSON object a line")
+      ->type_name("FILE");
+  add_model(app, options->model);
+  app.add_option("--tokenizer", options->tokenizer,
+                 "a tokenizer.json, or a folder that holds one, instead of a model's")
+      ->type_name("FILE");
+  app.add_flag("--special", options->special, "add the special tokens of the post-processor");
+  app.add_flag("--json", options->json, "print ids, texts and byte offsets as JSON");
+  return [options, text] {
+    if (text->count() > 0 && options->text == "-") options->text = read_text("-");
+    return run(*options, text->count() > 0);
+  };
+}
+
+}  // namespace
+
+Command tokenize_command() {
+  return {"tokenize", "a text as a model's tokens",
+          "  heed tokenize \"The cat sat on the mat.\"\n"
+          "  heed tokenize --lines texts.jsonl --tokenizer tokenizer.json",
+          add};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,116 @@
+#include "heed/inspect/session.h"
+
+#include "heed/base/error.h"
+
+namespace heed {
+namespace {
+
+// Copies what each attention leaves behind while the pass runs.
+class Recorder final : public Tap {
+ public:
+  Recorder(Session& session, bool hidden) : session_(session), hidden_(hidden) {}
+
+  void at(const TapName& name, View value) override {
+    if (!hidden_ || name.kind != TapKind::kFinal) return;
+    const ConstView final = value;  // [1, T, C]
+    session_.hidden = Tensor::copy_of(final.select(0, 0));
+  }
+
+  void attended(const TapName& name, const AttentionArgs& args,
+                const AttendedConstView& attended) override {
+    if (name.stack != "self") return;
+    session_.layers.push_back({.q = Tensor::copy_of(args.q),
+                               .k = Tensor::copy_of(args.keys.k),
+                               .v = Tensor::copy_of(args.keys.v),
+                               .lse = Tensor::copy_of(attended.lse),
+                               .lse_low = Tensor::copy_of(attended.lse_low),
+                               .extents = args.extents,
+                               .mask = args.mask,
+                               .scores = args.scores});
+  }
+
+ private:
+  Session& session_;
+  bool hidden_;
+};
+
+void run_model(Session& session, const LoadedModel& model, const SessionOptions& options) {
+  const auto length = static_cast<std::int64_t>(session.tokens.size());
+  require(length <= session.info.positions,
+          "session: the text has {} tokens but {} has {} positions: expected at most {}", length,
+          model.name, session.info.positions, session.info.positions);
+  Tensor ids = Tensor::empty({1, length}, DType::kI32);
+  for (std::int64_t i = 0; i < length; ++i)
+    ids.data<std::int32_t>()[i] = session.tokens[static_cast<std::size_t>(i)].id;
+  Recorder recorder(session, options.hidden);
+  Run run;
+  run.tap = &recorder;
+  run.last_position_only = !options.all_logits;
+  Tensor logits = model.model->forward({.ids = ids.view()}, run);
+  if (!session.info.has_logits) return;
+  const Shape shape = {logits.dim(1), logits.dim(2)};
+  session.logits = std::move(logits).reshaped(shape);
+}
+
+Session session_of(const LoadedModel& model) {
+  Session session;
+  session.model = model.name;
+  session.built_in = model.built_in;
+  session.info = model.model->info();
+  session.tokenizer = model.tokenizer.get();
+  return session;
+}
+
+SessionToken token_of(const LoadedModel& model, TokenId id, TokenSpan span) {
+  return {id, model.tokenizer ? model.tokenizer->token_bytes(id) : std::to_string(id), span.begin,
+          span.end};
+}
+
+}  // namespace
+
+AttentionArgs LayerAttention::args() const {
+  return {.q = q.view(),
+          .keys = {.k = k.view(), .v = v.view()},
+          .extents = extents,
+          .mask = mask,
+          .scores = scores};
+}
+
+AttendedConstView LayerAttention::attended() const {
+  return {.out = {}, .lse = lse.view(), .lse_low = lse_low.view()};
+}
+
+Session open_session(const LoadedModel& model, std::string_view text,
+                     const SessionOptions& options) {
+  require(model.tokenizer != nullptr,
+          "session: {} has no tokenizer: expected token ids, not a text", model.name);
+  Session session = session_of(model);
+  const Encoding encoding = model.tokenizer->encode(text, /*add_special=*/true);
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i)
+    session.tokens.push_back(token_of(model, encoding.ids[i], encoding.spans[i]));
+  if (session.tokens.empty()) {
+    require(session.info.first_token >= 0,
+            "session: the text is empty and {} has no first token to start from: expected at least "
+            "one character",
+            model.name);
+    session.tokens.push_back(token_of(model, static_cast<TokenId>(session.info.first_token), {}));
+  }
+  run_model(session, model, options);
+  return session;
+}
+
+Session open_session(const LoadedModel& model, std::span<const TokenId> ids,
+                     const SessionOptions& options) {
+  require(!ids.empty(), "session: no token ids, expected at least one");
+  Session session = session_of(model);
+  for (const TokenId id : ids) {
+    require(id >= 0 && id < session.info.vocabulary,
+            "session: token id {} is outside of {}'s vocabulary, expected 0 to {}", id, model.name,
+            session.info.vocabulary - 1);
+    session.tokens.push_back(token_of(model, id, {}));
+  }
+  run_model(session, model, options);
+  return session;
+}
+
+}  // namespace heed

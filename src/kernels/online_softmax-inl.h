@@ -1,0 +1,83 @@
+// The softmax of 64 rows, one a lane, over keys that come in tiles (Milakov & Gimelshein 2018,
+// algorithm 3). Included once for each vector width.
+#if defined(HEED_ONLINE_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_ONLINE_SOFTMAX_INL_H_
+#undef HEED_ONLINE_SOFTMAX_INL_H_
+#else
+#define HEED_ONLINE_SOFTMAX_INL_H_
+#endif
+
+#include "kernels/tiled/tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+
+template <typename T>
+struct OnlineSoftmax {
+  alignas(64) T maximum[kRows];  // of the scores so far, base 2
+  alignas(64) T rescale[kRows];  // what earlier sums and outputs are worth after `update`
+  alignas(64) double sum[kRows];
+  std::uint64_t seen = 0;  // rows that had a visible key
+
+  void start() {
+    std::fill(maximum, maximum + kRows, -std::numeric_limits<T>::infinity());
+    std::fill(sum, sum + kRows, 0.0);
+    seen = 0;
+  }
+
+  // A tile of scores [keys][64] becomes weights against the new maximum. Hidden scores are -inf.
+  // Returns whether a maximum moved, so that outputs must be multiplied by `rescale`.
+  bool update(T* tile, std::int64_t keys, const TileMask& mask) {
+    for (std::int64_t j = 0; j < keys; ++j) seen |= mask.partial() ? mask.visible[j] : ~0ULL;
+    const hn::ScalableTag<T> tag;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+    bool moved = false;
+    for (std::int64_t i = 0; i < kRows; i += lanes) moved |= update_lanes(tag, tile + i, keys, i);
+    return moved;
+  }
+
+  // The log-sum-exp as a sum of two T, and 1 / sum. A row that saw no key has lse -inf and divides
+  // by nothing; one that saw only -inf is NaN, as IEEE gives.
+  void finish(std::int64_t row, T& lse, T& lse_low, T& inverse) const {
+    const auto top = static_cast<double>(maximum[row]);
+    double exact = kLn2 * (top + std::log2(sum[row]));
+    inverse = static_cast<T>(1 / sum[row]);
+    if ((seen >> row & 1) == 0) {
+      exact = -std::numeric_limits<double>::infinity();
+      inverse = 0;
+    } else if (top == -std::numeric_limits<double>::infinity()) {
+      exact = std::numeric_limits<double>::quiet_NaN();
+    }
+    lse = static_cast<T>(exact);
+    lse_low = std::isfinite(lse) ? static_cast<T>(exact - static_cast<double>(lse)) : T{0};
+  }
+
+ private:
+  template <class Tag>
+  HWY_INLINE bool update_lanes(Tag tag, T* tile, std::int64_t keys, std::int64_t lane) {
+    const auto lowest = hn::Set(tag, -std::numeric_limits<T>::infinity());
+    const auto old = hn::Load(tag, maximum + lane);
+    auto top = old;
+    for (std::int64_t j = 0; j < keys; ++j) top = hn::Max(top, hn::Load(tag, tile + j * kRows));
+    // Nothing but -inf so far: any finite reference makes the weights 0.
+    const auto reference = hn::IfThenZeroElse(hn::Eq(top, lowest), top);
+    auto total = hn::Zero(tag);
+    for (std::int64_t j = 0; j < keys; ++j) {
+      const auto weight = exp2(tag, hn::Sub(hn::Load(tag, tile + j * kRows), reference));
+      hn::Store(weight, tag, tile + j * kRows);
+      total = hn::Add(total, weight);
+    }
+    hn::Store(top, tag, maximum + lane);
+    hn::Store(exp2(tag, hn::Sub(old, reference)), tag, rescale + lane);
+    alignas(64) T totals[HWY_MAX_BYTES / sizeof(T)];
+    hn::Store(total, tag, totals);
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(hn::Lanes(tag)); ++i)
+      sum[lane + i] =
+          sum[lane + i] * static_cast<double>(rescale[lane + i]) + static_cast<double>(totals[i]);
+    return !hn::AllTrue(tag, hn::Eq(top, old));
+  }
+};
+
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // HEED_ONLINE_SOFTMAX_INL_H_

@@ -1,0 +1,171 @@
+// The numbers of the design's terminal picture (stories260k, layer 2, head 6), laid out as there.
+#include "cli/look_text.h"
+
+#include <gtest/gtest.h>
+
+namespace heed::cli {
+namespace {
+
+struct Row {
+  std::int64_t query;
+  std::vector<LookKey> attends;
+  std::int64_t rest_count;
+  double rest;
+};
+
+Look picture() {
+  Look look;
+  look.model = "stories260k";
+  look.built_in = true;
+  look.info.title = "Llama";
+  look.info.layers = 5;
+  look.info.heads = 8;
+  look.info.kv_heads = 4;
+  for (const char* word :
+       {"<s>", " Lily", " saw", " a", " big", " r", "ed", " b", "all", ".", " She"})
+    look.tokens.push_back({.id = 0, .bytes = word});
+  look.chosen.layer = 2;
+  look.chosen.head = 6;
+  const Row rows[] = {{0, {{0, 1.0F}}, 0, 0},
+                      {1, {{0, .60F}, {1, .40F}}, 0, 0},
+                      {2, {{0, .54F}, {1, .40F}, {2, .06F}}, 0, 0},
+                      {3, {{0, .41F}, {2, .31F}, {1, .14F}}, 1, .14},
+                      {10, {{1, .40F}, {0, .29F}, {9, .13F}}, 8, .18}};
+  for (const Row& row : rows)
+    look.rows.push_back({row.query, 0, row.attends, row.rest_count, row.rest});
+  for (int layer = 0; layer < 5; ++layer)
+    for (int head = 0; head < 8; ++head)
+      look.heads.push_back({.layer = layer, .head = head, .previous = .36});
+  look.heads[3] = {.layer = 0, .head = 3, .first = .52};
+  look.heads[12] = {.layer = 1, .head = 4, .self = .15};
+  look.heads[22] = {.layer = 2, .head = 6, .first = .26};
+  look.next.words = {{0, " was", .326}, {0, " want", .274}};
+  look.next.rest_count = 506;
+  look.next.rest_probability = .19;
+  return look;
+}
+
+constexpr const char* kPicture =
+    R"(stories260k  Llama, 5 layers x 8 heads on 4 kv, built in                                   11 tokens
+
+Who attends to whom  layer 2, head 6; the three largest, then the rest
+   i  who      to whom                                                                          rest
+   0  <s>   -> <s>  100 % ━━━━━━━━━━━━
+   1  Lily  -> <s>   60 % ━━━━━━━      Lily  40 % ━━━━━
+   2  saw   -> <s>   54 % ━━━━━━╸      Lily  40 % ━━━━━        saw    6 % ╸
+   3  a     -> <s>   41 % ━━━━━        saw   31 % ━━━╸         Lily  14 % ━╸              +14 % in 1
+  10  She   -> Lily  40 % ━━━━━        <s>   29 % ━━━╸         .     13 % ━╸              +18 % in 8
+
+Heads  largest score of each, mean over rows; - where none reaches 0.2
+ layer   H0         H1         H2         H3         H4         H5         H6         H7
+     0   prev  .36  prev  .36  prev  .36  first .52  prev  .36  prev  .36  prev  .36  prev  .36
+     1   prev  .36  prev  .36  prev  .36  prev  .36  -     .15  prev  .36  prev  .36  prev  .36
+     2   prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36 [first .26] prev  .36
+     3   prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36
+     4   prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36
+
+Next word  after "She"
+      was       33 % ━━━━━━━━━━━━━━━━━━━━━━━━━━
+      want      27 % ━━━━━━━━━━━━━━━━━━━━━╸
+      +19 % in 506 others
+)";
+
+TEST(LookText, HasTheColumnsOfThePicture) { EXPECT_EQ(look_text({}, picture(), {}), kPicture); }
+
+TEST(LookText, WithoutUtf8BarsAreEqualSignsAndHyphens) {
+  EXPECT_THAT(look_text({.utf8 = false}, picture(), {}),
+              testing::HasSubstr("  2  saw   -> <s>   54 % ======-      Lily  40 % =====        saw"
+                                 "    6 % -\n"));
+}
+
+TEST(LookText, ColourMarksWeightsBarsAndTheChosenHead) {
+  const std::string text = look_text({.bold = true, .colour = true}, picture(), {});
+  EXPECT_THAT(text, testing::HasSubstr("\x1b[7mfirst .26\x1b[0m"));
+  EXPECT_THAT(text, testing::HasSubstr("\x1b[1mLily\x1b[0m"));
+  EXPECT_THAT(text, testing::HasSubstr("\x1b[94m━╸\x1b[0m"));
+  EXPECT_THAT(text, testing::HasSubstr("\x1b[90m+14 % in 1\x1b[0m"));
+}
+
+TEST(LookText, NoColourOnATerminalKeepsBoldOnly) {
+  const std::string text = look_text({.bold = true}, picture(), {});
+  EXPECT_THAT(text, testing::HasSubstr("\x1b[1mWho attends to whom\x1b[0m"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("\x1b[9")));
+  EXPECT_THAT(text, testing::HasSubstr("[first .26]"));
+}
+
+TEST(LookText, NoLineIsWiderThanTheTerminal) {
+  for (const int width : {60, 73, 80, 100, 140}) {
+    std::istringstream lines(look_text({.width = width, .utf8 = false}, picture(), {}));
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(static_cast<int>(line.size()), width) << line;
+  }
+}
+
+TEST(LookText, ATokenThatOccursTwiceCarriesItsIndex) {
+  Look look = picture();
+  look.tokens[9].bytes = " Lily";
+  EXPECT_THAT(look_text({}, look, {}), testing::HasSubstr("10  She   -> Lily 1  40 %"));
+}
+
+TEST(LookText, WideScriptsLineUp) {
+  Look look = picture();
+  look.tokens[1].bytes = "猫猫";  // four cells, as "Lily"
+  EXPECT_THAT(look_text({}, look, {}), testing::HasSubstr("   1  猫猫  -> <s>   60 % ━━━━━━━      "
+                                                          "猫猫  40 % ━━━━━\n"));
+}
+
+TEST(LookText, NarrowColumnsUseLettersAndALegend) {
+  Look look = picture();
+  look.info.heads = 12;
+  look.heads.resize(12);
+  const std::string text = heads_text({}, look);
+  EXPECT_THAT(text, testing::HasSubstr("Heads  p previous  s self  f first; - where none"));
+  EXPECT_THAT(text, testing::HasSubstr(
+                        " layer  H0     H1     H2     H3     H4     H5     H6     H7     H8"));
+  EXPECT_THAT(text, testing::HasSubstr("     0  p .36  p .36  p .36  f .52"));
+}
+
+TEST(LookText, AModelWithoutWordsSaysSo) {
+  Look look = picture();
+  look.next = {};
+  EXPECT_THAT(look_text({}, look, {}),
+              testing::EndsWith("Next word  none: this model has no word output\n"));
+}
+
+TEST(LookText, OneCellShowsRankScoreAndWeight) {
+  Look look = picture();
+  look.cells = {{.query = 10,
+                 .key = 1,
+                 .visible = true,
+                 .weight = .403,
+                 .score = 10.21,
+                 .lse = 11.12,
+                 .rank = 1,
+                 .of = 11,
+                 .others = {{0, .288F}, {9, .131F}}}};
+  EXPECT_EQ(cells_text({}, look, {.who = "She", .to = "Lily"}),
+            "She 10 -> Lily 1     0.403   1st of 11, then <s> 0.288, . 0.131\n"
+            "  score   10.21\n"
+            "  weight  e^(10.21 - 11.12)  =  0.403\n");
+}
+
+TEST(LookText, AWordThatStandsTwiceShowsEveryPair) {
+  Look look = picture();
+  look.chosen = {};
+  look.chosen.head = 8;
+  look.tokens[2].bytes = look.tokens[8].bytes = " flies";
+  for (const auto& [query, key, weight, rank] :
+       {std::tuple{2, 2, .10, 3}, {2, 8, .14, 2}, {8, 2, .06, 5}, {8, 8, .08, 3}})
+    look.cells.push_back(
+        {.query = query, .key = key, .visible = true, .weight = weight, .rank = rank, .of = 13});
+  EXPECT_EQ(cells_text({}, look, {.who = "flies", .to = "flies"}),
+            R"("flies" stands at 2 and 8. All four, layer 0, head 8:
+      flies 2  -> flies 2    10 % ━━━━━╸                                                   3rd of 13
+      flies 2  -> flies 8    14 % ━━━━━━━━                                                 2nd of 13
+      flies 8  -> flies 2     6 % ━━━╸                                                     5th of 13
+      flies 8  -> flies 8     8 % ━━━━╸                                                    3rd of 13
+)");
+}
+
+}  // namespace
+}  // namespace heed::cli
