@@ -1,27 +1,24 @@
-# Everything that heed takes from Debian, found once.
+# Everything that heed takes from Debian, found once. The installed package reads this file too:
+# a static library needs its dependencies again where it is linked.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)  # a project that adds heed as a folder links them too
 find_package(fmt 9 REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(nlohmann_json 3.11 REQUIRED)
-find_package(CLI11 2.1 REQUIRED)
 find_package(ICU 72 REQUIRED COMPONENTS uc)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(HEED_HWY REQUIRED QUIET IMPORTED_TARGET GLOBAL libhwy)
 
-find_library(DNNL_LIBRARY dnnl REQUIRED)
-find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
-add_library(heed_dnnl INTERFACE)
-target_link_libraries(heed_dnnl INTERFACE ${DNNL_LIBRARY})
-target_include_directories(heed_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE_DIR})
-
-add_library(heed_hwy INTERFACE)
-target_link_libraries(heed_hwy INTERFACE PkgConfig::HWY)
-add_library(heed_icu INTERFACE)
-target_link_libraries(heed_icu INTERFACE ICU::uc)
-
-if(HEED_SANITIZE)
-  add_compile_options(-fsanitize=${HEED_SANITIZE} -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=${HEED_SANITIZE})
-  if(HEED_SANITIZE STREQUAL "undefined")
-    add_compile_options(-fno-sanitize-recover=all)
-  endif()
+if(NOT TARGET heed_dnnl)  # Debian's oneDNN has no package file
+  find_library(HEED_DNNL_LIBRARY dnnl REQUIRED)
+  find_path(HEED_DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
+  add_library(heed_dnnl INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(heed_dnnl INTERFACE ${HEED_DNNL_LIBRARY})
+  target_include_directories(heed_dnnl SYSTEM INTERFACE ${HEED_DNNL_INCLUDE_DIR})
+endif()
+if(NOT TARGET heed_hwy)
+  add_library(heed_hwy INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(heed_hwy INTERFACE PkgConfig::HEED_HWY)
+endif()
+if(NOT TARGET heed_icu)
+  add_library(heed_icu INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(heed_icu INTERFACE ICU::uc)
 endif()

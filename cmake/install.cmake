@@ -1,7 +1,26 @@
-# Installing: headers, library and program.
+# Installing: headers, library, program, models, and how CMake and pkg-config find them.
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heed)
+
 install(DIRECTORY include/heed DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS heed ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS heed EXPORT heed)
 if(TARGET heed_program)
-  install(TARGETS heed_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS heed_program)
 endif()
-install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DATADIR}/heed)
+if(EXISTS ${PROJECT_SOURCE_DIR}/models)
+  install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DATADIR}/heed)
+endif()
+
+install(EXPORT heed NAMESPACE heed:: FILE heed-targets.cmake DESTINATION ${package_folder})
+configure_package_config_file(cmake/heed-config.cmake.in heed-config.cmake
+  INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(heed-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/heed-config.cmake
+  ${PROJECT_BINARY_DIR}/heed-config-version.cmake
+  cmake/dependencies.cmake
+  DESTINATION ${package_folder})
+
+file(RELATIVE_PATH path_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # so that it can be moved
+configure_file(cmake/heed.pc.in heed.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/heed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

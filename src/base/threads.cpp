@@ -8,8 +8,10 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#ifdef __SANITIZE_THREAD__
 #include <thread>
 #include <vector>
+#endif
 
 namespace heed {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "heed/base/error.h"
+#include "kernels/cpu/attention.h"
 #include "kernels/reference/attention.h"
 #include "kernels/tiled/attention.h"
 
@@ -20,6 +21,10 @@ std::string serves_everything(const AttentionProblem&) { return {}; }
 
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
+    {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention,
+     kernels::simd_attention_workspace},
+    {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention,
+     kernels::simd_attention_workspace},
     {"tiled", serves_everything, kernels::tiled_attention, kernels::tiled_attention_workspace},
     {"reference", serves_everything, kernels::reference_attention,
      kernels::reference_attention_workspace},

@@ -1,0 +1,13 @@
+// Functions of one element, on contiguous arrays; the backward forms do dy *= f'(x).
+#pragma once
+
+#include <cstdint>
+
+namespace heed::kernels::cpu {
+
+void gelu(const float* x, std::int64_t count, float* y);
+void gelu_backward(const float* x, std::int64_t count, float* dy);
+void gelu_tanh(const float* x, std::int64_t count, float* y);
+void gelu_tanh_backward(const float* x, std::int64_t count, float* dy);
+
+}  // namespace heed::kernels::cpu

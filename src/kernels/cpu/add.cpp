@@ -1,0 +1,71 @@
+// Sums in f32, bound by the caches.
+// clang-format off: the target loop comes first
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/add.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format on
+
+#include "kernels/add.h"
+
+#include <algorithm>
+
+#include "heed/base/threads.h"
+#include "kernels/cpu/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace {
+
+void add_part(float* y, const float* x, std::int64_t count) {
+  for_lanes(count, [&](auto load, auto store) HWY_ATTR { store(hn::Add(load(y), load(x)), y); });
+}
+
+// Blocks of rows are summed before they are added to the whole, which keeps long sums precise.
+void column_sums_part(float* sums, const float* x, std::int64_t rows, std::int64_t stride,
+                      std::int64_t count) {
+  constexpr std::int64_t kBlockRows = 128;
+  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
+    auto total = load(sums);
+    for (std::int64_t begin = 0; begin < rows; begin += kBlockRows) {
+      auto block = hn::Zero(Floats());
+      const std::int64_t end = std::min(rows, begin + kBlockRows);
+      for (std::int64_t row = begin; row < end; ++row)
+        block = hn::Add(block, load(x + row * stride));
+      total = hn::Add(total, block);
+    }
+    store(total, sums);
+  });
+}
+
+}  // namespace
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::kernels::cpu {
+namespace {
+
+HWY_EXPORT(add_part);
+HWY_EXPORT(column_sums_part);
+
+}  // namespace
+
+void add_to(float* y, const float* x, std::int64_t count) {
+  constexpr std::int64_t kElements = 32768;
+  parallel_for((count + kElements - 1) / kElements, [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t begin = index * kElements;
+    HWY_DYNAMIC_DISPATCH(add_part)(y + begin, x + begin, std::min(kElements, count - begin));
+  });
+}
+
+void add_column_sums(float* sums, const float* x, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t kColumns = 64;  // a task owns its columns: nothing to merge
+  parallel_for((columns + kColumns - 1) / kColumns, [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t begin = index * kColumns;
+    HWY_DYNAMIC_DISPATCH(column_sums_part)
+    (sums + begin, x + begin, rows, columns, std::min(kColumns, columns - begin));
+  });
+}
+
+}  // namespace heed::kernels::cpu
+#endif

@@ -1,0 +1,255 @@
+// One task of the forward pass: the stages over a block of rows. Included once for each target.
+#if defined(HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H
+#undef HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H
+#else
+#define HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "kernels/cpu/attention_rows-inl.h"
+#include "kernels/cpu/attention_tile.h"
+#include "kernels/cpu/exp2-inl.h"
+#include "kernels/cpu/tile_product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Rows `count` x `width` into `to` with unit column stride, zeros up to `stride`.
+inline void copy_tile(const Input& from, std::int64_t count, std::int64_t width,
+                      std::int64_t stride, float* to) {
+  const float* source = static_cast<const float*>(from.data);
+  for (std::int64_t i = 0; i < count; ++i, to += stride) {
+    const float* row = source + i * from.row;
+    if (from.column == 1) {
+      std::memcpy(to, row, width * sizeof(float));
+    } else {
+      for (std::int64_t x = 0; x < width; ++x) to[x] = row[x * from.column];
+    }
+    std::fill(to + width, to + stride, 0.0f);
+  }
+}
+
+/// V rows a multiple of 512 bytes apart, beyond their own width, fall on few sets of the L1 cache:
+/// a [B, T, H, D] array with H * D = 1024 uses one set of 64.
+inline bool needs_copy(const Input& v, std::int64_t width, std::int64_t stride) {
+  return v.column != 1 || width != stride || (v.row % 128 == 0 && v.row > width);
+}
+
+inline void read_keys(const AttentionProblem& problem, const RowBlock& block, TileScratch& scratch,
+                      KeyTile& keys) {
+  const std::int64_t slot = problem.sequences[block.batch].key_begin + keys.begin;
+  const auto at = [&](const Input& input) {
+    Input tile = input;
+    tile.data = static_cast<const float*>(input.data) + block.batch * input.batch +
+                block.kv_head * input.head + slot * input.row;
+    return tile;
+  };
+  const Input k = at(problem.k), v = at(problem.v);
+  keys.k = static_cast<const float*>(k.data);
+  keys.k_row = k.row;
+  keys.v = static_cast<const float*>(v.data);
+  keys.v_row = v.row;
+  if (k.column != 1) {
+    copy_tile(k, keys.keys(), problem.head_dim, problem.head_dim, scratch.k_copy);
+    keys.k = scratch.k_copy;
+    keys.k_row = problem.head_dim;
+  }
+  if (needs_copy(v, problem.value_dim, scratch.value_stride)) {
+    copy_tile(v, keys.keys(), problem.value_dim, scratch.value_stride, scratch.v_copy);
+    keys.v = scratch.v_copy;
+    keys.v_row = scratch.value_stride;
+  }
+  keys.read = true;
+}
+
+/// S^T = K Q^T: a row of `scores` is a key, its lanes are query rows.
+inline void scores_transposed(const AttentionProblem& problem, const KeyTile& keys,
+                              const RowTile& tile, float* scores) {
+  for (int lane = 0; lane < tile.rows; lane += kPanel) {
+    const int vectors = std::min(kPanelVectors, (tile.rows - lane + kLanes - 1) / kLanes);
+    for (std::int64_t i = 0, strip; i < keys.keys(); i += strip) {
+      strip = strip_of(keys.keys() - i);
+      product_of_size<Left::kByRow, Start::kZero>(strip, vectors,
+                                                  {.a = keys.k + i * keys.k_row,
+                                                   .a_row = keys.k_row,
+                                                   .b = tile.queries + lane,
+                                                   .b_row = kTileRows,
+                                                   .c = scores + i * kTileRows + lane,
+                                                   .c_row = kTileRows,
+                                                   .depth = problem.head_dim});
+    }
+  }
+}
+
+/// A score that its row may not see becomes -inf: selected, not added to.
+inline void hide(const std::uint64_t* visible, std::int64_t keys, RowTile& tile, float* scores) {
+  const Lanes d;
+  const auto hidden = hn::Set(d, -std::numeric_limits<float>::infinity());
+  for (std::int64_t j = 0; j < keys; ++j) {
+    tile.seen |= visible[j];
+    if (visible[j] == ~std::uint64_t{0}) continue;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(visible + j);
+    for (int lane = 0; lane < tile.rows; lane += kLanes) {
+      float* at = scores + j * kTileRows + lane;
+      const auto mask = hn::LoadMaskBits(d, bytes + lane / 8);
+      hn::Store(hn::IfThenElse(mask, hn::Load(d, at), hidden), d, at);
+    }
+  }
+}
+
+/// The scores become weights relative to the running maximum of their row (Milakov & Gimelshein
+/// 2018); maximum, sum, `moved` and `rescale` follow.
+inline void softmax(std::int64_t keys, RowTile& tile, float* scores, float* rescale) {
+  const Lanes d;
+  const auto zero = hn::Zero(d);
+  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  tile.moved = 0;
+  for (int lane = 0; lane < tile.rows; lane += kLanes) {
+    float* column = scores + lane;
+    const auto before = hn::Load(d, tile.maximum + lane);
+    auto m0 = before, m1 = before;
+    std::int64_t j = 0;
+    for (; j + 2 <= keys; j += 2) {
+      m0 = hn::Max(m0, hn::Load(d, column + j * kTileRows));
+      m1 = hn::Max(m1, hn::Load(d, column + (j + 1) * kTileRows));
+    }
+    if (j < keys) m0 = hn::Max(m0, hn::Load(d, column + j * kTileRows));
+    const auto maximum = hn::Max(m0, m1);
+    // A row that has seen nothing keeps -inf; its reference is 0, so that -inf scores weigh 0.
+    const auto reference = hn::IfThenElse(hn::Eq(maximum, lowest), zero, maximum);
+    const auto factor = exp2_of_negative(d, hn::Sub(before, reference));
+    auto s0 = hn::Mul(hn::Load(d, tile.sum + lane), factor), s1 = zero;
+    const auto weigh = [&](std::int64_t key) HWY_ATTR {
+      float* at = column + key * kTileRows;
+      const auto p = exp2_of_negative(d, hn::Sub(hn::Load(d, at), reference));
+      hn::Store(p, d, at);
+      return p;
+    };
+    for (j = 0; j + 2 <= keys; j += 2) {
+      s0 = hn::Add(s0, weigh(j));
+      s1 = hn::Add(s1, weigh(j + 1));
+    }
+    if (j < keys) s0 = hn::Add(s0, weigh(j));
+    hn::Store(maximum, d, tile.maximum + lane);
+    hn::Store(hn::Add(s0, s1), d, tile.sum + lane);
+    hn::Store(factor, d, rescale + lane);
+    std::uint64_t bits = 0;
+    hn::StoreMaskBits(d, hn::Gt(maximum, before), reinterpret_cast<std::uint8_t*>(&bits));
+    tile.moved |= bits << lane;
+  }
+}
+
+/// O = O * rescale + P V.
+inline void accumulate(const KeyTile& keys, const TileScratch& scratch, RowTile& tile) {
+  const std::int64_t stride = scratch.value_stride;
+  for (std::int64_t column = 0; column < stride; column += kPanel) {
+    const int vectors = static_cast<int>(std::min<std::int64_t>(kPanel, stride - column)) / kLanes;
+    for (std::int64_t i = 0, strip; i < tile.rows; i += strip) {
+      strip = strip_of(tile.rows - i);
+      const Product p = {.a = scratch.scores + i,
+                         .b = keys.v + column,
+                         .b_row = keys.v_row,
+                         .c = tile.out + i * stride + column,
+                         .c_row = stride,
+                         .depth = keys.keys(),
+                         .factor = scratch.rescale + i};
+      if (!tile.started) {
+        product_of_size<Left::kByDepth, Start::kZero>(strip, vectors, p);
+      } else if (((tile.moved >> i) & ((1U << strip) - 1)) != 0) {
+        product_of_size<Left::kByDepth, Start::kScale>(strip, vectors, p);
+      } else {
+        product_of_size<Left::kByDepth, Start::kAdd>(strip, vectors, p);
+      }
+    }
+  }
+  tile.started = true;
+}
+
+/// Whether no value of the tile is an infinity or a NaN.
+inline bool is_finite(const KeyTile& keys, std::int64_t width) {
+  const Lanes d;
+  auto found = hn::Zero(d);
+  for (std::int64_t j = 0; j < keys.keys(); ++j) {
+    const float* row = keys.v + j * keys.v_row;
+    for (std::int64_t x = 0; x < width; x += kLanes) {
+      const auto value = hn::LoadU(d, row + x);
+      found = hn::Or(found, hn::Sub(value, value));  // 0 where finite, else NaN
+    }
+  }
+  return hn::AllTrue(d, hn::Eq(found, hn::Zero(d)));
+}
+
+/// `accumulate` where 0 * V would not be 0: only visible values are touched, in the same order.
+inline void accumulate_visible(const KeyTile& keys, const TileScratch& scratch,
+                               const std::uint64_t* visible, RowTile& tile) {
+  const Lanes d;
+  for (int i = 0; i < tile.rows; ++i) {
+    float* out = tile.out + i * scratch.value_stride;
+    const auto factor = hn::Set(d, scratch.rescale[i]);
+    for (std::int64_t x = 0; x < scratch.value_stride; x += kLanes) {
+      auto sum = tile.started ? hn::Mul(hn::Load(d, out + x), factor) : hn::Zero(d);
+      for (std::int64_t j = 0; j < keys.keys(); ++j) {
+        if (((visible[j] >> i) & 1) == 0) continue;
+        const auto weight = hn::Set(d, scratch.scores[j * kTileRows + i]);
+        sum = hn::MulAdd(weight, hn::LoadU(d, keys.v + j * keys.v_row + x), sum);
+      }
+      hn::Store(sum, d, out + x);
+    }
+  }
+  tile.started = true;
+}
+
+inline void attend(const AttentionProblem& problem, const RowBlock& block, TileScratch& scratch,
+                   KeyTile& keys, RowTile& tile) {
+  const TileClass kind = classify(problem, block.batch, tile, keys.begin, keys.end);
+  if (kind == TileClass::kEmpty) return;
+  if (!keys.read) read_keys(problem, block, scratch, keys);
+  scores_transposed(problem, keys, tile, scratch.scores);
+  alignas(8) std::uint64_t visible[kTileKeys];
+  if (kind == TileClass::kPartial) {
+    visible_bits(problem, block.batch, tile, keys, visible);
+    hide(visible, keys.keys(), tile, scratch.scores);
+    if (keys.finite == KeyTile::Finite::kUnknown)
+      keys.finite =
+          is_finite(keys, scratch.value_stride) ? KeyTile::Finite::kYes : KeyTile::Finite::kNo;
+  } else {
+    tile.seen = ~std::uint64_t{0};
+  }
+  softmax(keys.keys(), tile, scratch.scores, scratch.rescale);
+  if (kind == TileClass::kPartial && keys.finite == KeyTile::Finite::kNo)
+    accumulate_visible(keys, scratch, visible, tile);
+  else
+    accumulate(keys, scratch, tile);
+}
+
+inline void attention_block(const AttentionProblem& problem, const AttentionForward& forward,
+                            const RowBlock& block, TileScratch& scratch) {
+  std::int64_t tiles = 0;
+  for (std::int64_t row = block.row_begin; row < block.row_end; row += kTileRows)
+    begin_rows(problem, block, row, scratch.rows[tiles++]);
+  const std::int64_t length = problem.sequences[block.batch].key_length;
+  constexpr std::int64_t kStride = 16 * kTileKeys;  // empty stretches are skipped at once
+  bool stretch[kMaxTiles] = {};
+  for (std::int64_t begin = 0; begin < length; begin += kTileKeys) {
+    if (begin % kStride == 0)
+      for (std::int64_t t = 0; t < tiles; ++t)
+        stretch[t] = classify(problem, block.batch, scratch.rows[t], begin,
+                              std::min(begin + kStride, length)) != TileClass::kEmpty;
+    KeyTile keys = {.begin = begin, .end = std::min(begin + kTileKeys, length)};
+    for (std::int64_t t = 0; t < tiles; ++t)
+      if (stretch[t]) attend(problem, block, scratch, keys, scratch.rows[t]);
+  }
+  for (std::int64_t t = 0; t < tiles; ++t)
+    finish_rows(problem, forward, block.batch, scratch.value_stride, scratch.rows[t]);
+}
+
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,137 @@
+// The query rows of a task: brought in transposed, sent out normalised. Included once a target.
+#if defined(HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H
+#undef HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H
+#else
+#define HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/attention_tile.h"
+#include "kernels/cpu/tile_product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Four rows of Q times `scale` to four lanes of `to`, 4 x 4 at a time.
+inline void transpose_four(const float* const rows[4], std::int64_t head_dim, float scale,
+                           float* to) {
+  const hn::FixedTag<float, 4> d;
+  const hn::Repartition<double, decltype(d)> pairs;
+  const auto factor = hn::Set(d, scale);
+  for (std::int64_t x = 0; x + 4 <= head_dim; x += 4, to += 4 * kTileRows) {
+    const auto a = hn::LoadU(d, rows[0] + x), b = hn::LoadU(d, rows[1] + x);
+    const auto c = hn::LoadU(d, rows[2] + x), e = hn::LoadU(d, rows[3] + x);
+    const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+    const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+    const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
+    const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+    const auto put = [&](auto column, int at) HWY_ATTR {
+      hn::Store(hn::Mul(hn::BitCast(d, column), factor), d, to + at * kTileRows);
+    };
+    put(hn::InterleaveLower(pairs, ab_low, ce_low), 0);
+    put(hn::InterleaveUpper(pairs, ab_low, ce_low), 1);
+    put(hn::InterleaveLower(pairs, ab_high, ce_high), 2);
+    put(hn::InterleaveUpper(pairs, ab_high, ce_high), 3);
+  }
+}
+
+/// The rows of one segment; lanes past them keep what is there.
+inline void read_segment(const AttentionProblem& problem, const RowBlock& block,
+                         const Segment& segment, float* queries) {
+  const Input& q = problem.q;
+  const float* first = static_cast<const float*>(q.data) + block.batch * q.batch +
+                       segment.head * q.head + segment.row * q.row;
+  const auto scale = static_cast<float>(problem.scale[segment.head] * std::numbers::log2e);
+  int i = 0;
+  std::int64_t done = 0;
+  if (q.column == 1 && segment.lane % 4 == 0) {
+    done = problem.head_dim / 4 * 4;
+    for (; i + 4 <= segment.count; i += 4) {
+      const float* const rows[4] = {first + i * q.row, first + (i + 1) * q.row,
+                                    first + (i + 2) * q.row, first + (i + 3) * q.row};
+      transpose_four(rows, problem.head_dim, scale, queries + segment.lane + i);
+    }
+  }
+  for (int r = 0; r < segment.count; ++r)
+    for (std::int64_t x = r < i ? done : 0; x < problem.head_dim; ++x)
+      queries[x * kTileRows + segment.lane + r] = first[r * q.row + x * q.column] * scale;
+}
+
+inline void begin_rows(const AttentionProblem& problem, const RowBlock& block, std::int64_t row,
+                       RowTile& tile) {
+  set_segments(problem, block, row, tile);
+  tile.seen = 0;
+  tile.started = false;
+  if (tile.rows < kTileRows) std::fill_n(tile.queries, problem.head_dim * kTileRows, 0.0f);
+  std::fill_n(tile.maximum, kTileRows, -std::numeric_limits<float>::infinity());
+  std::fill_n(tile.sum, kTileRows, 0.0f);
+  for (int s = 0; s < tile.segment_count; ++s)
+    read_segment(problem, block, tile.segments[s], tile.queries);
+}
+
+/// lse = maximum ln(2) + ln(sum), in double, to `high` + `low`.
+inline void log_sum_exp(const RowTile& tile, float* high, float* low) {
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, decltype(wide)> narrow;
+  for (int lane = 0; lane < tile.rows; lane += static_cast<int>(hn::Lanes(wide))) {
+    const auto sum = hn::PromoteTo(wide, hn::Load(narrow, tile.sum + lane));
+    const auto maximum = hn::PromoteTo(wide, hn::Load(narrow, tile.maximum + lane));
+    const auto lse = hn::MulAdd(hn::Set(wide, std::numbers::ln2), maximum, hn::Log(wide, sum));
+    const auto rounded = hn::DemoteTo(narrow, lse);
+    hn::Store(rounded, narrow, high + lane);
+    const auto rest = hn::Sub(lse, hn::PromoteTo(wide, rounded));
+    hn::Store(hn::DemoteTo(narrow, rest), narrow, low + lane);
+  }
+}
+
+inline void write_row(const float* from, float factor, std::int64_t width, std::int64_t column,
+                      float* to) {
+  const Lanes d;
+  std::int64_t x = 0;
+  if (column == 1)
+    for (; x + kLanes <= width; x += kLanes)
+      hn::StoreU(hn::Mul(hn::Load(d, from + x), hn::Set(d, factor)), d, to + x);
+  for (; x < width; ++x) to[x * column] = from[x] * factor;
+}
+
+inline void finish_rows(const AttentionProblem& problem, const AttentionForward& forward,
+                        std::int64_t batch, std::int64_t value_stride, RowTile& tile) {
+  alignas(64) float high[kTileRows], low[kTileRows];
+  log_sum_exp(tile, high, low);
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (int s = 0; s < tile.segment_count; ++s) {
+    const Segment& segment = tile.segments[s];
+    const std::int64_t first =
+        (batch * problem.heads + segment.head) * problem.query_length + segment.row;
+    float* out = static_cast<float*>(forward.out.data) + batch * forward.out.batch +
+                 segment.head * forward.out.head + segment.row * forward.out.row;
+    for (int r = 0; r < segment.count; ++r) {
+      const int lane = segment.lane + r;
+      float factor = 1 / tile.sum[lane];
+      if (tile.sum[lane] ==
+          0) {  // nothing visible: empty; only scores of -inf: NaN, as IEEE has it
+        const bool seen = ((tile.seen >> lane) & 1) != 0;
+        factor = seen ? kNan : 0.0f;
+        high[lane] = seen ? kNan : -std::numeric_limits<float>::infinity();
+        low[lane] = 0;
+      }
+      static_cast<float*>(forward.lse)[first + r] = high[lane];
+      static_cast<float*>(forward.lse_low)[first + r] = low[lane];
+      if (!tile.started) std::fill_n(tile.out + lane * value_stride, value_stride, 0.0f);
+      write_row(tile.out + lane * value_stride, factor, problem.value_dim, forward.out.column,
+                out + r * forward.out.row);
+    }
+  }
+}
+
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

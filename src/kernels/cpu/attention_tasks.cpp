@@ -1,0 +1,132 @@
+#include "kernels/cpu/attention_tasks.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "heed/base/threads.h"
+#include "kernels/cpu/attention.h"
+
+namespace heed::kernels {
+namespace {
+
+/// Denormals count as 0 while this lives: they cost a hundred cycles each, and the weights of far
+/// keys are full of them.
+class FlushToZero {
+ public:
+  FlushToZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | kFlush); }
+  ~FlushToZero() { _mm_setcsr(before_); }
+  FlushToZero(const FlushToZero&) = delete;
+  FlushToZero& operator=(const FlushToZero&) = delete;
+
+ private:
+  static constexpr unsigned kFlush = 0x8040;  // results and operands
+  unsigned before_;
+};
+
+/// A thread's scratch memory outlives the call: fresh pages cost more than a short sequence.
+class ThreadMemory {
+ public:
+  float* at_least(std::int64_t bytes) {
+    if (bytes > bytes_) {
+      memory_.reset();
+      memory_.reset(static_cast<float*>(::operator new(bytes, kAlignment)));
+      bytes_ = bytes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(float* memory) const { ::operator delete(memory, kAlignment); }
+  };
+  std::unique_ptr<float, Free> memory_;
+  std::int64_t bytes_ = 0;
+};
+
+thread_local ThreadMemory thread_memory;
+
+struct Task {
+  RowBlock block;
+  std::int64_t cost = 0;
+};
+
+/// Rows times keys that are not ruled out, as far as a coarse look tells.
+std::int64_t cost_of(const AttentionProblem& problem, const RowBlock& block) {
+  const std::int64_t length = problem.sequences[block.batch].key_length;
+  const std::int64_t chunk = std::max<std::int64_t>((length + 15) / 16, 1);
+  std::int64_t keys = 0;
+  RowTile rows;
+  for (std::int64_t row = block.row_begin; row < block.row_end; row += kTileRows) {
+    set_segments(problem, block, row, rows);
+    for (std::int64_t key = 0; key < length; key += chunk)
+      if (classify(problem, block.batch, rows, key, std::min(key + chunk, length)) !=
+          TileClass::kEmpty)
+        keys += chunk;
+  }
+  return keys;
+}
+
+std::vector<Task> tasks_of(const AttentionProblem& problem, std::int64_t block_rows) {
+  std::vector<Task> tasks;
+  const std::int64_t group = problem.heads / problem.kv_heads;
+  for (std::int64_t b = 0; b < problem.batch; ++b) {
+    const std::int64_t rows = group * problem.sequences[b].query_length;
+    for (std::int64_t g = 0; g < problem.kv_heads; ++g)
+      for (std::int64_t row = 0; row < rows; row += block_rows)
+        tasks.push_back({{b, g, row, std::min(row + block_rows, rows)}});
+  }
+  return tasks;
+}
+
+/// Rows past the sequence's own: out 0, lse -inf.
+void write_padding(const AttentionProblem& problem, const AttentionForward& forward) {
+  for (std::int64_t b = 0; b < problem.batch; ++b)
+    for (std::int64_t h = 0; h < problem.heads; ++h)
+      for (std::int64_t i = problem.sequences[b].query_length; i < problem.query_length; ++i) {
+        const std::int64_t at = (b * problem.heads + h) * problem.query_length + i;
+        static_cast<float*>(forward.lse)[at] = -std::numeric_limits<float>::infinity();
+        static_cast<float*>(forward.lse_low)[at] = 0;
+        float* out = static_cast<float*>(forward.out.data) + b * forward.out.batch +
+                     h * forward.out.head + i * forward.out.row;
+        for (std::int64_t x = 0; x < problem.value_dim; ++x) out[x * forward.out.column] = 0;
+      }
+}
+
+}  // namespace
+
+std::int64_t simd_attention_workspace(const AttentionProblem& problem) {
+  return TileScratch(problem).bytes * thread_count();
+}
+
+void run_tasks(const AttentionProblem& problem, const AttentionForward& forward,
+               BlockKernel kernel) {
+  write_padding(problem, forward);
+  const TileScratch sizes(problem);
+  std::int64_t block_rows = sizes.tiles * kTileRows;
+  std::vector<Task> tasks = tasks_of(problem, block_rows);
+  const int threads = thread_count();
+  if (threads > 1) {
+    // A row tile's arithmetic does not depend on its block: smaller blocks give the same bits.
+    while (std::ssize(tasks) < 4 * threads && block_rows > kTileRows) {
+      block_rows = std::max(block_rows / 2, kTileRows);
+      tasks = tasks_of(problem, block_rows);
+    }
+    for (Task& task : tasks) task.cost = cost_of(problem, task.block);
+    std::ranges::stable_sort(tasks, std::greater{}, &Task::cost);
+  }
+  parallel_for(std::ssize(tasks), [&](std::int64_t index, int) {
+    const FlushToZero flush;
+    TileScratch scratch = sizes;
+    scratch.place(thread_memory.at_least(sizes.bytes));
+    kernel(problem, forward, tasks[index].block, scratch);
+  });
+}
+
+}  // namespace heed::kernels

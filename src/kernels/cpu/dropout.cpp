@@ -1,0 +1,104 @@
+// Dropout in f32: Philox on as many counters at once as a vector has lanes; all four words serve.
+// Ten rounds of four 32 x 32 -> 64 bit products for four vectors of elements bound it.
+// clang-format off: the target loop comes first
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/dropout.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format on
+
+#include "kernels/dropout.h"
+
+#include <algorithm>
+
+#include "heed/base/threads.h"
+#include "kernels/cpu/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace {
+
+using Words = hn::ScalableTag<std::uint32_t>;
+using WordVector = hn::Vec<Words>;
+
+// The words of the counters first, first + 1, ..., one a lane (no carry into the high half inside a
+// block), in the order of the elements.
+#if HWY_TARGET == HWY_SCALAR
+void words_of(std::uint64_t first, PhiloxKey key, std::uint32_t site, std::uint32_t* to) {
+  const PhiloxCounter counter = {static_cast<std::uint32_t>(first),
+                                 static_cast<std::uint32_t>(first >> 32), site, 0};
+  std::ranges::copy(philox(counter, key), to);
+}
+#else
+struct WideProduct {
+  WordVector low, high;
+};
+
+HWY_INLINE WideProduct multiply(WordVector a, WordVector b) {
+  const hn::RepartitionToWide<Words> wide;
+  const Words words;
+  const auto even = hn::MulEven(a, b);
+  const auto odd = hn::MulEven(hn::BitCast(words, hn::ShiftRight<32>(hn::BitCast(wide, a))), b);
+  return {hn::OddEven(hn::BitCast(words, hn::ShiftLeft<32>(odd)), hn::BitCast(words, even)),
+          hn::OddEven(hn::BitCast(words, odd), hn::BitCast(words, hn::ShiftRight<32>(even)))};
+}
+
+HWY_INLINE void words_of(std::uint64_t first, PhiloxKey key, std::uint32_t site,
+                         std::uint32_t* to) {
+  const Words words;
+  auto c0 = hn::Iota(words, static_cast<std::uint32_t>(first));
+  auto c1 = hn::Set(words, static_cast<std::uint32_t>(first >> 32));
+  auto c2 = hn::Set(words, site);
+  auto c3 = hn::Zero(words);
+  const auto multiplier0 = hn::Set(words, 0xD2511F53U);
+  const auto multiplier1 = hn::Set(words, 0xCD9E8D57U);
+  for (int round = 0; round < 10; ++round) {
+    const WideProduct product0 = multiply(c0, multiplier0);
+    const WideProduct product1 = multiply(c2, multiplier1);
+    c0 = hn::Xor(hn::Xor(product1.high, c1), hn::Set(words, key[0]));
+    c2 = hn::Xor(hn::Xor(product0.high, c3), hn::Set(words, key[1]));
+    c1 = product1.low;
+    c3 = product0.low;
+    key = {key[0] + 0x9E3779B9U, key[1] + 0xBB67AE85U};
+  }
+  hn::StoreInterleaved4(c0, c1, c2, c3, words, to);
+}
+#endif
+
+// `begin` is a multiple of 4 times the lanes.
+void dropout_part(const DropoutProblem<float>& p, std::int64_t begin, std::int64_t end) {
+  const Words words;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(words));
+  HWY_ALIGN std::uint32_t drawn[4 * HWY_MAX_BYTES / sizeof(std::uint32_t)];
+  const auto threshold = hn::Set(words, p.threshold);
+  const auto scale = hn::Set(Floats(), static_cast<float>(p.scale));
+  for (std::int64_t i = begin; i < end; i += 4 * lanes) {
+    words_of(static_cast<std::uint64_t>(i) >> 2, p.key, p.site, drawn);
+    const std::int64_t count = std::min(4 * lanes, end - i);
+    for_lanes(count, [&](auto load, auto store) HWY_ATTR {
+      const auto word = hn::BitCast(words, load(reinterpret_cast<const float*>(drawn)));
+      const auto falls = hn::RebindMask(Floats(), hn::Lt(word, threshold));
+      store(hn::IfThenZeroElse(falls, hn::Mul(load(p.x + i), scale)), p.x + i);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::kernels {
+namespace {
+HWY_EXPORT(dropout_part);
+}  // namespace
+
+void cpu::dropout(const DropoutProblem<float>& problem) {
+  constexpr std::int64_t kElements = 16384;  // a multiple of four vectors of any width
+  parallel_for((problem.count + kElements - 1) / kElements, [&](std::int64_t index, int) {
+    const std::int64_t begin = index * kElements;
+    HWY_DYNAMIC_DISPATCH(dropout_part)(problem, begin, std::min(problem.count, begin + kElements));
+  });
+}
+
+}  // namespace heed::kernels
+#endif

@@ -1,0 +1,52 @@
+// Vectors of floats that may end inside an array.
+#if defined(HEED_KERNELS_CPU_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_LANES_INL_H_
+#undef HEED_KERNELS_CPU_LANES_INL_H_
+#else
+#define HEED_KERNELS_CPU_LANES_INL_H_
+#endif
+
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using FloatVector = hn::Vec<Floats>;
+
+// The `count` < lanes values at `from`, `rest` in the other lanes.
+HWY_INLINE FloatVector load_part(const float* from, std::int64_t count, float rest = 0) {
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(hn::Set(Floats(), rest), Floats(), lanes);
+  std::memcpy(lanes, from, static_cast<std::size_t>(count) * sizeof(float));
+  return hn::Load(Floats(), lanes);
+}
+
+HWY_INLINE void store_part(FloatVector vector, std::int64_t count, float* to) {
+  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(vector, Floats(), lanes);
+  std::memcpy(to, lanes, static_cast<std::size_t>(count) * sizeof(float));
+}
+
+// `step(i, load, store)` for whole vectors and then once for the rest. `load(pointer)` reads lanes
+// at pointer + i, zeros past the end; `store(vector, pointer)` writes those that exist.
+template <typename Step>
+HWY_INLINE void for_lanes(std::int64_t count, const Step& step) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    step([i](const float* from) HWY_ATTR { return hn::LoadU(Floats(), from + i); },
+         [i](FloatVector vector, float* to) HWY_ATTR { hn::StoreU(vector, Floats(), to + i); });
+  if (i < count)
+    step([i, count](const float* from) HWY_ATTR { return load_part(from + i, count - i); },
+         [i, count](FloatVector vector, float* to)
+             HWY_ATTR { store_part(vector, count - i, to + i); });
+}
+
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,99 @@
+// Cross entropy in f32: three passes over a row that the first level of the cache holds up to
+// vocabularies of 8,000. The exponentials are written once and scaled in place.
+// clang-format off: the target loop comes first
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/loss.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format on
+
+#include "kernels/loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "heed/base/threads.h"
+#include "hwy/contrib/math/math-inl.h"
+#include "kernels/cpu/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+float largest_of(const float* x, std::int64_t count) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
+  auto largest = hn::Set(Floats(), kLowest);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) largest = hn::Max(largest, hn::LoadU(Floats(), x + i));
+  if (i < count) largest = hn::Max(largest, load_part(x + i, count - i, kLowest));
+  return hn::GetLane(hn::MaxOfLanes(Floats(), largest));
+}
+
+// Highway's exp of NaN is 0, which would hide it.
+HWY_INLINE FloatVector exp_of(FloatVector x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(Floats(), x));
+}
+
+// The sum of exp(x - largest), which are stored where `to` is given.
+float exponentials(const float* x, std::int64_t count, float largest, float* to) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
+  const auto shift = hn::Set(Floats(), largest);
+  auto sum = hn::Zero(Floats());
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto power = exp_of(hn::Sub(hn::LoadU(Floats(), x + i), shift));
+    sum = hn::Add(sum, power);
+    if (to != nullptr) hn::StoreU(power, Floats(), to + i);
+  }
+  if (i < count) {
+    const auto power = exp_of(hn::Sub(load_part(x + i, count - i, kLowest), shift));
+    sum = hn::Add(sum, power);
+    if (to != nullptr) store_part(power, count - i, to + i);
+  }
+  return hn::GetLane(hn::SumOfLanes(Floats(), sum));
+}
+
+void cross_entropy_rows(const CrossEntropyProblem<float>& p, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    const float* logits = p.logits + row * p.vocabulary;
+    float* dlogits = p.dlogits == nullptr ? nullptr : p.dlogits + row * p.vocabulary;
+    const std::int32_t target = p.targets[row];
+    p.losses[row] = 0;
+    if (target < 0) {
+      if (dlogits != nullptr) std::fill_n(dlogits, p.vocabulary, 0.0F);
+      continue;
+    }
+    const float wanted = logits[target];  // read before dlogits may overwrite it
+    const float largest = largest_of(logits, p.vocabulary);
+    const float sum = exponentials(logits, p.vocabulary, largest, dlogits);
+    p.losses[row] = std::log(static_cast<double>(sum)) + largest - wanted;
+    if (dlogits == nullptr) continue;
+    const auto factor = hn::Set(Floats(), static_cast<float>(p.scale / sum));
+    for_lanes(p.vocabulary, [&](auto load, auto store)
+                                HWY_ATTR { store(hn::Mul(load(dlogits), factor), dlogits); });
+    dlogits[target] -= static_cast<float>(p.scale);
+  }
+}
+
+}  // namespace
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::kernels {
+namespace {
+HWY_EXPORT(cross_entropy_rows);
+}  // namespace
+
+void cpu::cross_entropy(const CrossEntropyProblem<float>& problem) {
+  const std::int64_t block = std::max<std::int64_t>(1, 8192 / problem.vocabulary);
+  parallel_for((problem.rows + block - 1) / block, [&](std::int64_t index, int /*thread*/) {
+    HWY_DYNAMIC_DISPATCH(cross_entropy_rows)
+    (problem, index * block, std::min(problem.rows, (index + 1) * block));
+  });
+}
+
+}  // namespace heed::kernels
+#endif

@@ -1,0 +1,149 @@
+// Layer normalisation in f32. Bound by the caches: a row is read three times from the first level,
+// twice from where it lies.
+// clang-format off: the target loop comes first
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/norm.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format on
+
+#include "kernels/norm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "heed/base/threads.h"
+#include "kernels/cpu/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace {
+
+struct Statistics {
+  float mean;
+  float inverse;  // 1 / sqrt(variance + epsilon)
+};
+
+HWY_INLINE float sum_of(FloatVector vector) {
+  return hn::GetLane(hn::SumOfLanes(Floats(), vector));
+}
+
+// Two passes: the variance of differences does not cancel.
+Statistics statistics(const float* x, std::int64_t width, double epsilon) {
+  FloatVector sum = hn::Zero(Floats());
+  for_lanes(width, [&](auto load, auto) HWY_ATTR { sum = hn::Add(sum, load(x)); });
+  const float mean = sum_of(sum) / static_cast<float>(width);
+  FloatVector squares = hn::Zero(Floats());
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
+  const auto mean_vector = hn::Set(Floats(), mean);
+  std::int64_t c = 0;
+  for (; c + lanes <= width; c += lanes) {
+    const auto difference = hn::Sub(hn::LoadU(Floats(), x + c), mean_vector);
+    squares = hn::MulAdd(difference, difference, squares);
+  }
+  if (c < width) {
+    const auto difference = hn::Sub(load_part(x + c, width - c, mean), mean_vector);
+    squares = hn::MulAdd(difference, difference, squares);
+  }
+  const double variance = sum_of(squares) / static_cast<double>(width);
+  return {mean, static_cast<float>(1 / std::sqrt(variance + epsilon))};
+}
+
+void norm_rows(const LayerNormProblem<float>& p, std::int64_t begin, std::int64_t end, float* y) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    const float* x = p.x + row * p.width;
+    float* out = y + row * p.width;
+    const auto [mean, inverse] = statistics(x, p.width, p.epsilon);
+    const auto mean_vector = hn::Set(Floats(), mean);
+    const auto inverse_vector = hn::Set(Floats(), inverse);
+    for_lanes(p.width, [&](auto load, auto store) HWY_ATTR {
+      const auto normal = hn::Mul(hn::Sub(load(x), mean_vector), inverse_vector);
+      store(hn::MulAdd(normal, load(p.weight), load(p.bias)), out);
+    });
+  }
+}
+
+void grad_row(const LayerNormProblem<float>& p, const LayerNormBackward<float>& grads,
+              std::int64_t row) {
+  const float* x = p.x + row * p.width;
+  const float* dy = grads.dy + row * p.width;
+  float* dx = grads.dx + row * p.width;
+  const auto [mean_value, inverse_value] = statistics(x, p.width, p.epsilon);
+  const auto mean = hn::Set(Floats(), mean_value);
+  const auto inverse = hn::Set(Floats(), inverse_value);
+  auto sum_g = hn::Zero(Floats());
+  auto sum_gn = hn::Zero(Floats());
+  for_lanes(p.width, [&](auto load, auto store) HWY_ATTR {
+    const auto n = hn::Mul(hn::Sub(load(x), mean), inverse);
+    const auto dy_part = load(dy);
+    const auto g = hn::Mul(dy_part, load(p.weight));  // 0 past the end
+    sum_g = hn::Add(sum_g, g);
+    sum_gn = hn::MulAdd(g, n, sum_gn);
+    store(hn::MulAdd(dy_part, n, load(grads.dweight)), grads.dweight);
+    store(hn::Add(dy_part, load(grads.dbias)), grads.dbias);
+  });
+  const float scale = 1 / static_cast<float>(p.width);
+  const auto mean_g = hn::Set(Floats(), sum_of(sum_g) * scale);
+  const auto mean_gn = hn::Set(Floats(), sum_of(sum_gn) * scale);
+  for_lanes(p.width, [&](auto load, auto store) HWY_ATTR {
+    const auto n = hn::Mul(hn::Sub(load(x), mean), inverse);
+    const auto g = hn::Sub(hn::Mul(load(dy), load(p.weight)), mean_g);
+    store(hn::Mul(hn::NegMulAdd(n, mean_gn, g), inverse), dx);
+  });
+}
+
+// dweight and dbias here are those of this block of rows alone.
+void grad_rows(const LayerNormProblem<float>& p, const LayerNormBackward<float>& grads,
+               std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) grad_row(p, grads, row);
+}
+
+}  // namespace
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::kernels {
+namespace {
+
+HWY_EXPORT(norm_rows);
+HWY_EXPORT(grad_rows);
+
+constexpr std::int64_t kBlockRows = 64;  // fixed: sums over blocks never depend on threads
+
+}  // namespace
+
+void cpu::layer_norm(const LayerNormProblem<float>& problem, float* y) {
+  const std::int64_t blocks = (problem.rows + kBlockRows - 1) / kBlockRows;
+  parallel_for(blocks, [&](std::int64_t block, int /*thread*/) {
+    HWY_DYNAMIC_DISPATCH(norm_rows)
+    (problem, block * kBlockRows, std::min(problem.rows, (block + 1) * kBlockRows), y);
+  });
+}
+
+void cpu::layer_norm_backward(const LayerNormProblem<float>& problem,
+                              const LayerNormBackward<float>& grads) {
+  const std::int64_t blocks = (problem.rows + kBlockRows - 1) / kBlockRows;
+  std::vector<float> partial(static_cast<std::size_t>(blocks * 2 * problem.width));
+  const auto of_block = [&](std::int64_t block) {
+    LayerNormBackward<float> own = grads;
+    own.dweight = partial.data() + block * 2 * problem.width;
+    own.dbias = own.dweight + problem.width;
+    return own;
+  };
+  parallel_for(blocks, [&](std::int64_t block, int /*thread*/) {
+    HWY_DYNAMIC_DISPATCH(grad_rows)
+    (problem, of_block(block), block * kBlockRows,
+     std::min(problem.rows, (block + 1) * kBlockRows));
+  });
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const LayerNormBackward<float> own = of_block(block);
+    for (std::int64_t c = 0; c < problem.width; ++c) {
+      grads.dweight[c] += own.dweight[c];
+      grads.dbias[c] += own.dbias[c];
+    }
+  }
+}
+
+}  // namespace heed::kernels
+#endif

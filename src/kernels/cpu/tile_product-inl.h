@@ -1,0 +1,107 @@
+// C = or += A B for one tile in registers: both products of attention. Included once a target.
+//
+// 6 x 64 with AVX-512: 24 accumulators + 4 vectors of B + 1 broadcast = 29 of 32 registers;
+// 6 x 16 with AVX2: 12 + 2 + 1 = 15 of 16. An element's sum runs over the depth in rising order,
+// one fused multiply-add each, whatever the tile: results do not depend on how rows are grouped.
+#if defined(HEED_KERNELS_CPU_TILE_PRODUCT_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_TILE_PRODUCT_INL_H
+#undef HEED_KERNELS_CPU_TILE_PRODUCT_INL_H
+#else
+#define HEED_KERNELS_CPU_TILE_PRODUCT_INL_H
+#endif
+
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/cpu/attention_tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Lanes = hn::ScalableTag<float>;
+constexpr int kLanes = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+constexpr int kPanelVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
+constexpr int kPanel = kPanelVectors * kLanes;
+constexpr int kStrip = 6;
+
+/// Where the accumulators start: 0; C; or C times its row's factor.
+enum class Start { kZero, kAdd, kScale };
+
+/// How A lies: [row][depth] with any row stride, or [depth][kRows] as the scores do.
+enum class Left { kByRow, kByDepth };
+
+struct Product {
+  const float* a = nullptr;
+  std::int64_t a_row = 0;  // kByRow only
+  const float* b = nullptr;
+  std::int64_t b_row = 0;
+  float* c = nullptr;
+  std::int64_t c_row = 0;
+  std::int64_t depth = 0;
+  const float* factor = nullptr;  // kScale only, one a row
+};
+
+template <int kRows, int kVectors, Left kLeft, Start kStart>
+HWY_NOINLINE void product(const Product& p) {
+  const Lanes d;
+  hn::Vec<Lanes> c[kRows][kVectors];
+  const float* a[kRows];
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+    a[i] = kLeft == Left::kByRow ? p.a + i * p.a_row : p.a + i;
+    [[maybe_unused]] hn::Vec<Lanes> factor;
+    if constexpr (kStart == Start::kScale) factor = hn::Set(d, p.factor[i]);
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      const float* from = p.c + i * p.c_row + j * kLanes;
+      if constexpr (kStart == Start::kZero) c[i][j] = hn::Zero(d);
+      if constexpr (kStart == Start::kAdd) c[i][j] = hn::LoadU(d, from);
+      if constexpr (kStart == Start::kScale) c[i][j] = hn::Mul(hn::LoadU(d, from), factor);
+    }
+  }
+  const float* b = p.b;
+  for (std::int64_t k = 0; k < p.depth; ++k, b += p.b_row) {
+    hn::Vec<Lanes> row[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) row[j] = hn::LoadU(d, b + j * kLanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const auto left = hn::Set(d, kLeft == Left::kByRow ? a[i][k] : a[0][k * kTileRows + i]);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) c[i][j] = hn::MulAdd(left, row[j], c[i][j]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) hn::StoreU(c[i][j], d, p.c + i * p.c_row + j * kLanes);
+}
+
+/// One product of `rows` <= kStrip rows and `vectors` <= kPanelVectors.
+template <int kRows, Left kLeft, Start kStart>
+HWY_INLINE void product_of_width(int vectors, const Product& p) {
+  if (vectors == 1) return product<kRows, 1, kLeft, kStart>(p);
+  if (vectors == 2) return product<kRows, 2, kLeft, kStart>(p);
+  if constexpr (kPanelVectors == 4) {
+    if (vectors == 3) return product<kRows, 3, kLeft, kStart>(p);
+    return product<kRows, 4, kLeft, kStart>(p);
+  }
+}
+
+template <Left kLeft, Start kStart>
+HWY_INLINE void product_of_size(std::int64_t rows, int vectors, const Product& p) {
+  if (rows == 6) return product_of_width<6, kLeft, kStart>(vectors, p);
+  if (rows == 4) return product_of_width<4, kLeft, kStart>(vectors, p);
+  if (rows == 2) return product_of_width<2, kLeft, kStart>(vectors, p);
+  return product_of_width<1, kLeft, kStart>(vectors, p);
+}
+
+/// The next strip of at most `left` rows that has an instance: 6, 4, 2 or 1.
+constexpr std::int64_t strip_of(std::int64_t left) {
+  return left >= kStrip ? kStrip : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

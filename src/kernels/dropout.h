@@ -1,0 +1,24 @@
+// What the dropout kernels get.
+#pragma once
+
+#include <cstdint>
+
+#include "heed/base/philox.h"
+
+namespace heed::kernels {
+
+template <typename T>
+struct DropoutProblem {
+  T* x = nullptr;
+  std::int64_t count = 0;
+  PhiloxKey key = {};
+  std::uint32_t site = 0;
+  std::uint32_t threshold = 0;  // a word below it drops the element
+  double scale = 1;             // of kept elements
+};
+
+namespace cpu {
+void dropout(const DropoutProblem<float>& problem);
+}  // namespace cpu
+
+}  // namespace heed::kernels

@@ -1,0 +1,30 @@
+// GELU and its derivative, one number at a time in double.
+#pragma once
+
+#include <cmath>
+#include <numbers>
+
+namespace heed::kernels::reference {
+
+inline double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
+
+inline double gelu_derivative(double x) {
+  const double density = std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+  return 0.5 * (1 + std::erf(x / std::numbers::sqrt2)) + x * density;
+}
+
+inline constexpr double kGeluCube = 0.044715;
+
+inline double gelu_tanh(double x) {
+  const double inner = std::sqrt(2 / std::numbers::pi) * (x + kGeluCube * x * x * x);
+  return 0.5 * x * (1 + std::tanh(inner));
+}
+
+inline double gelu_tanh_derivative(double x) {
+  const double root = std::sqrt(2 / std::numbers::pi);
+  const double tanh = std::tanh(root * (x + kGeluCube * x * x * x));
+  const double slope = root * (1 + 3 * kGeluCube * x * x);
+  return 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * slope;
+}
+
+}  // namespace heed::kernels::reference

@@ -1,0 +1,75 @@
+#include "heed/ops/loss.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "heed/base/error.h"
+#include "kernels/loss.h"
+#include "kernels/reference/loss.h"
+
+namespace heed {
+namespace {
+
+void check(const CrossEntropyArgs& args) {
+  const auto& [logits, targets, dlogits, gradient_scale] = args;
+  require(logits.dtype() == DType::kF32 || logits.dtype() == DType::kF64,
+          "cross_entropy: logits are {}, expected f32 or f64", name(logits.dtype()));
+  require(logits.rank() >= 1 && logits.dim(-1) >= 1 && logits.is_contiguous(),
+          "cross_entropy: logits are {}, expected row-major rows of at least one element",
+          to_string(logits.shape()));
+  const Shape rows(std::span(logits.shape().begin(), logits.shape().end() - 1));
+  require(targets.shape() == rows && targets.dtype() == DType::kI32 && targets.is_contiguous(),
+          "cross_entropy: targets are {} {}, expected i32 {}, row-major", name(targets.dtype()),
+          to_string(targets.shape()), to_string(rows));
+  require(!dlogits.given() || (dlogits.shape() == logits.shape() &&
+                               dlogits.dtype() == logits.dtype() && dlogits.is_contiguous()),
+          "cross_entropy: dlogits are {} {}, expected {} {}, row-major", name(dlogits.dtype()),
+          to_string(dlogits.shape()), name(logits.dtype()), to_string(logits.shape()));
+}
+
+std::int64_t count_targets(const ConstView& targets, std::int64_t vocabulary) {
+  const auto* target = targets.data<std::int32_t>();
+  std::int64_t counted = 0;
+  for (std::int64_t i = 0; i < targets.element_count(); ++i) {
+    if (target[i] == kIgnoredTarget) continue;
+    require(0 <= target[i] && target[i] < vocabulary,
+            "cross_entropy: target {} at place {} is outside of the vocabulary, expected 0 to {} "
+            "or {}",
+            target[i], i, vocabulary - 1, kIgnoredTarget);
+    ++counted;
+  }
+  return counted;
+}
+
+template <typename T>
+kernels::CrossEntropyProblem<T> problem_of(const CrossEntropyArgs& args, double* losses,
+                                           double scale) {
+  return {.rows = args.targets.element_count(),
+          .vocabulary = args.logits.dim(-1),
+          .logits = args.logits.data<T>(),
+          .targets = args.targets.data<std::int32_t>(),
+          .losses = losses,
+          .dlogits = args.dlogits.given() ? args.dlogits.data<T>() : nullptr,
+          .scale = scale};
+}
+
+}  // namespace
+
+CrossEntropy cross_entropy(const CrossEntropyArgs& args) {
+  check(args);
+  CrossEntropy result;
+  result.counted = count_targets(args.targets, args.logits.dim(-1));
+  const auto counted = static_cast<double>(std::max<std::int64_t>(1, result.counted));
+  std::vector<double> losses(static_cast<std::size_t>(args.targets.element_count()));
+  const double scale = args.gradient_scale / counted;
+  if (args.logits.dtype() == DType::kF64) {
+    kernels::reference::cross_entropy(problem_of<double>(args, losses.data(), scale));
+  } else {
+    kernels::cpu::cross_entropy(problem_of<float>(args, losses.data(), scale));
+  }
+  for (const double loss : losses) result.mean += loss;
+  result.mean /= counted;
+  return result;
+}
+
+}  // namespace heed

@@ -1,0 +1,89 @@
+#include "heed/ops/matmul.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "heed/base/error.h"
+#include "kernels/matmul.h"
+#include "kernels/reference/matmul.h"
+
+namespace heed {
+namespace {
+
+void check(const MatmulArgs& args, const View& out) {
+  const auto& [a, b, bias, accumulate] = args;
+  require(a.rank() == 2 && b.rank() == 2, "matmul: a is {} and b is {}, expected two matrices",
+          to_string(a.shape()), to_string(b.shape()));
+  require(a.dim(1) == b.dim(0), "matmul: a.shape[1] is {} but b.shape[0] is {}: they must agree",
+          a.dim(1), b.dim(0));
+  require(a.dtype() == DType::kF32 || a.dtype() == DType::kF64,
+          "matmul: a is {}, expected f32 or f64", name(a.dtype()));
+  require(b.dtype() == a.dtype(), "matmul: b is {} but a is {}: types must agree", name(b.dtype()),
+          name(a.dtype()));
+  require(!bias.given() || (bias.shape() == Shape{b.dim(1)} && bias.dtype() == a.dtype()),
+          "matmul: bias is {} {}, expected {} [{}]", name(bias.dtype()), to_string(bias.shape()),
+          name(a.dtype()), b.dim(1));
+  require(out.shape() == Shape({a.dim(0), b.dim(1)}) && out.dtype() == a.dtype(),
+          "matmul: out is {} {}, expected {} {}", name(out.dtype()), to_string(out.shape()),
+          name(a.dtype()), to_string({a.dim(0), b.dim(1)}));
+  require(out.dim(1) <= 1 || out.stride(1) == 1,
+          "matmul: out has strides {}, expected contiguous rows", to_string(out.strides()));
+}
+
+// Strides as oneDNN takes them: one of them 1, the other at least the extent along it.
+template <typename T>
+kernels::MatrixOperand<T> operand(const ConstView& view, Tensor& copy) {
+  const std::int64_t rows = view.dim(0);
+  const std::int64_t columns = view.dim(1);
+  const std::int64_t row = view.stride(0);
+  const std::int64_t column = view.stride(1);
+  const T* data = view.data<T>();
+  if ((column == 1 || columns == 1) && (row >= columns || rows == 1))
+    return {.data = data, .row = rows == 1 ? columns : row, .column = 1};
+  if ((row == 1 || rows == 1) && (column >= rows || columns == 1))
+    return {.data = data, .row = 1, .column = columns == 1 ? rows : column};
+  copy = Tensor::copy_of(view);
+  return {.data = copy.data<T>(), .row = columns, .column = 1};
+}
+
+template <typename T>
+void run(const MatmulArgs& args, const View& out) {
+  Tensor copy_of_a;
+  Tensor copy_of_b;
+  const kernels::MatmulProblem<T> problem = {
+      .rows = out.dim(0),
+      .columns = out.dim(1),
+      .inner = args.a.dim(1),
+      .a = operand<T>(args.a, copy_of_a),
+      .b = operand<T>(args.b, copy_of_b),
+      .bias = args.bias.given() ? args.bias.data<T>() : nullptr,
+      .out = out.data<T>(),
+      .out_row = std::max(out.stride(0), out.dim(1)),
+      .accumulate = args.accumulate,
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    if (problem.inner > 0) return kernels::matmul_onednn(problem);
+  }
+  kernels::reference::matmul(problem);
+}
+
+}  // namespace
+
+void matmul(const MatmulArgs& args, const View& out) {
+  check(args, out);
+  if (out.element_count() == 0) return;
+  args.a.dtype() == DType::kF64 ? run<double>(args, out) : run<float>(args, out);
+}
+
+Tensor matmul(const MatmulArgs& args) {
+  require(!args.accumulate,
+          "matmul: accumulate needs memory to add to, expected the form with out");
+  require(args.a.rank() == 2 && args.b.rank() == 2,
+          "matmul: a is {} and b is {}, expected two matrices", to_string(args.a.shape()),
+          to_string(args.b.shape()));
+  Tensor out = Tensor::empty({args.a.dim(0), args.b.dim(1)}, args.a.dtype());
+  matmul(args, out);
+  return out;
+}
+
+}  // namespace heed

@@ -1,0 +1,136 @@
+#include "heed/ops/observe.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "heed/base/threads.h"
+#include "kernels/tiled/attention.h"
+#include "ops/attention_problem.h"
+
+namespace heed {
+namespace {
+
+void check_attended(const AttentionArgs& args, const AttendedConstView& attended) {
+  const Shape wanted = {args.q.dim(0), args.q.dim(1), args.q.dim(2)};
+  for (const Operand& part :
+       {Operand{"attended.lse", attended.lse}, Operand{"attended.lse_low", attended.lse_low}}) {
+    require_shape("observe", part, wanted, "[B, H, Tq]");
+    require_type("observe", part, args.q.dtype());
+    require_row_major("observe", part);
+  }
+}
+
+// An observer that looks at a block of rows, and what it has gathered there.
+struct Watching {
+  Observer* observer;
+  std::unique_ptr<Observer::State> state;
+};
+
+// Blocks are seen on several threads and merged one at a time, in order.
+class InOrder {
+ public:
+  // Waits for all blocks before `index`; false when one of them failed.
+  bool wait(std::int64_t index) const {
+    while (next_.load(std::memory_order_acquire) != index) {
+      if (failed_.load(std::memory_order_relaxed)) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  void done(std::int64_t index) { next_.store(index + 1, std::memory_order_release); }
+  void fail() { failed_.store(true, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> next_{0};
+  std::atomic<bool> failed_{false};
+};
+
+class Sweep {
+ public:
+  Sweep(const kernels::AttentionProblem& problem, const AttendedConstView& attended,
+        std::span<Observer* const> observers)
+      : problem_(problem), attended_(attended), observers_(observers) {}
+
+  void run() {
+    const std::int64_t blocks = (problem_.query_length + kMaskRows - 1) / kMaskRows;
+    parallel_for(problem_.batch * problem_.heads * blocks, [&](std::int64_t index, int) {
+      try {
+        const ObservedRows rows = block(index / blocks, index % blocks);
+        std::vector<Watching> watching = look(rows);
+        if (!order_.wait(index)) return;
+        for (Watching& each : watching) each.observer->merge(*each.state, rows);
+        order_.done(index);
+      } catch (...) {
+        order_.fail();
+        throw;
+      }
+    });
+  }
+
+ private:
+  ObservedRows block(std::int64_t head, std::int64_t index) const {
+    const std::int64_t b = head / problem_.heads;
+    const kernels::Sequence& sequence = problem_.sequences[b];
+    return {.batch = b,
+            .head = head % problem_.heads,
+            .row_begin = index * kMaskRows,
+            .row_end = std::min((index + 1) * kMaskRows, sequence.query_length),
+            .key_length = sequence.key_length,
+            .q_offset = sequence.q_offset,
+            .key_offset = sequence.key_offset};
+  }
+
+  std::vector<Watching> look(const ObservedRows& rows) const {
+    std::vector<Watching> watching;
+    if (rows.row_begin >= rows.row_end) return watching;
+    for (Observer* observer : observers_)
+      if (observer->needs(rows)) watching.push_back({observer, observer->rows(rows)});
+    if (watching.empty()) return watching;
+    const auto wants = [&](std::int64_t begin, std::int64_t end) {
+      return std::ranges::any_of(
+          watching, [&](const Watching& each) { return each.observer->needs(rows, begin, end); });
+    };
+    const auto use = [&](const kernels::WeightTile& tile) {
+      for (Watching& each : watching)
+        if (each.observer->needs(rows, tile.key_begin, tile.key_end))
+          each.observer->tile(
+              *each.state, rows,
+              {tile.key_begin, tile.key_end, tile.weights, tile.scores, tile.visible});
+    };
+    kernels::tiled_weights(problem_,
+                           {rows.batch, rows.head, rows.row_begin, rows.row_end,
+                            attended_.lse.raw(), attended_.lse_low.raw()},
+                           wants, use);
+    return watching;
+  }
+
+  const kernels::AttentionProblem& problem_;
+  const AttendedConstView& attended_;
+  std::span<Observer* const> observers_;
+  InOrder order_;
+};
+
+}  // namespace
+
+bool Observer::needs(const ObservedRows&) const { return true; }
+bool Observer::needs(const ObservedRows&, std::int64_t, std::int64_t) const { return true; }
+
+void observe(const AttentionArgs& args, const AttendedConstView& attended,
+             std::span<Observer* const> observers) {
+  const CheckedAttention checked(args);
+  check_attended(args, attended);
+  const kernels::AttentionProblem& problem = checked.problem;
+  for (Observer* observer : observers)
+    observer->begin({problem.batch, problem.heads, problem.query_length, problem.key_length});
+  Sweep(problem, attended, observers).run();
+  for (Observer* observer : observers) observer->finish();
+}
+
+void observe(const AttentionArgs& args, const Attended& attended,
+             std::span<Observer* const> observers) {
+  observe(args, AttendedConstView{attended.out, attended.lse, attended.lse_low}, observers);
+}
+
+}  // namespace heed

@@ -1,0 +1,29 @@
+#include "heed/ops/observers/entropy.h"
+
+#include <cmath>
+
+#include "ops/observers/row_numbers.h"
+
+namespace heed {
+
+void EntropyObserver::begin(const ObservedShape& shape) { entropy = row_answer(shape); }
+
+std::unique_ptr<Observer::State> EntropyObserver::rows(const ObservedRows&) const {
+  return std::make_unique<RowNumbers>();
+}
+
+void EntropyObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
+  auto& sums = static_cast<RowNumbers&>(state).value;
+  const float* weight = tile.weights;
+  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key)
+    for (double& sum : sums) {
+      const float p = *weight++;
+      if (p != 0) sum -= static_cast<double>(p * std::log(p));  // p ln p -> 0
+    }
+}
+
+void EntropyObserver::merge(State& state, const ObservedRows& rows) {
+  store_row_numbers(state, rows, entropy);
+}
+
+}  // namespace heed

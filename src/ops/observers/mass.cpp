@@ -1,0 +1,55 @@
+#include "heed/ops/observers/mass.h"
+
+#include "heed/base/error.h"
+
+namespace heed {
+namespace {
+
+struct ClassSums : Observer::State {
+  explicit ClassSums(std::int64_t classes) : sums(static_cast<std::size_t>(classes * kMaskRows)) {}
+  std::vector<double> sums;  // [classes, 64]
+};
+
+}  // namespace
+
+MassObserver::MassObserver(std::vector<std::int32_t> class_of_key, std::int64_t classes)
+    : class_of_key_(std::move(class_of_key)), classes_(classes) {
+  require(classes >= 1, "mass: classes is {}: at least 1 is expected", classes);
+  for (std::size_t key = 0; key < class_of_key_.size(); ++key)
+    require(class_of_key_[key] >= -1 && class_of_key_[key] < classes,
+            "mass: class_of_key[{}] is {}: -1 to {} is expected", key, class_of_key_[key],
+            classes - 1);
+}
+
+void MassObserver::begin(const ObservedShape& shape) {
+  require(static_cast<std::int64_t>(class_of_key_.size()) == shape.key_length,
+          "mass: class_of_key has {} entries but there are {} keys: one entry a key is expected",
+          class_of_key_.size(), shape.key_length);
+  mass = Tensor::zeros({shape.batch, shape.heads, shape.query_length, classes_});
+}
+
+std::unique_ptr<Observer::State> MassObserver::rows(const ObservedRows&) const {
+  return std::make_unique<ClassSums>(classes_);
+}
+
+void MassObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
+  auto& sums = static_cast<ClassSums&>(state).sums;
+  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
+    const std::int32_t key_class = class_of_key_[static_cast<std::size_t>(key)];
+    if (key_class < 0) continue;
+    const float* weight = tile.weights + (key - tile.key_begin) * kMaskRows;
+    double* sum = sums.data() + key_class * kMaskRows;
+    for (std::int64_t i = 0; i < kMaskRows; ++i) sum[i] += static_cast<double>(weight[i]);
+  }
+}
+
+void MassObserver::merge(State& state, const ObservedRows& rows) {
+  const auto& sums = static_cast<const ClassSums&>(state).sums;
+  float* out = mass.data<float>() +
+               ((rows.batch * mass.dim(1) + rows.head) * mass.dim(2) + rows.row_begin) * classes_;
+  for (std::int64_t i = 0; i < rows.row_end - rows.row_begin; ++i)
+    for (std::int64_t c = 0; c < classes_; ++c)
+      *out++ = static_cast<float>(sums[static_cast<std::size_t>(c * kMaskRows + i)]);
+}
+
+}  // namespace heed

@@ -1,0 +1,46 @@
+#include "heed/ops/observers/received.h"
+
+namespace heed {
+namespace {
+
+struct KeySums : Observer::State {
+  explicit KeySums(std::int64_t keys) : sums(static_cast<std::size_t>(keys)) {}
+  std::vector<double> sums;
+};
+
+}  // namespace
+
+void ReceivedObserver::begin(const ObservedShape& shape) {
+  shape_ = shape;
+  sums_.assign(static_cast<std::size_t>(shape.batch * shape.heads * shape.key_length), 0.0);
+}
+
+std::unique_ptr<Observer::State> ReceivedObserver::rows(const ObservedRows& rows) const {
+  return std::make_unique<KeySums>(rows.key_length);
+}
+
+void ReceivedObserver::tile(State& state, const ObservedRows& rows,
+                            const ObservedTile& tile) const {
+  auto& sums = static_cast<KeySums&>(state).sums;
+  const std::int64_t count = rows.row_end - rows.row_begin;
+  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
+    const float* weight = tile.weights + (key - tile.key_begin) * kMaskRows;
+    double sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(weight[i]);
+    sums[static_cast<std::size_t>(key)] = sum;
+  }
+}
+
+void ReceivedObserver::merge(State& state, const ObservedRows& rows) {
+  const auto& sums = static_cast<const KeySums&>(state).sums;
+  double* total = sums_.data() + (rows.batch * shape_.heads + rows.head) * shape_.key_length;
+  for (const double sum : sums) *total++ += sum;
+}
+
+void ReceivedObserver::finish() {
+  received = Tensor::empty({shape_.batch, shape_.heads, shape_.key_length});
+  float* out = received.data<float>();
+  for (const double sum : sums_) *out++ = static_cast<float>(sum);
+}
+
+}  // namespace heed

@@ -1,0 +1,72 @@
+#include "heed/ops/observers/region.h"
+
+#include <algorithm>
+
+#include "heed/base/error.h"
+#include "ops/observers/row_values.h"
+
+namespace heed {
+namespace {
+
+std::int64_t resolved_end(const char* what, std::int64_t begin, std::int64_t end,
+                          std::int64_t count) {
+  const std::int64_t resolved = end == -1 ? count : end;
+  require(0 <= begin && begin <= resolved && resolved <= count,
+          "region: {} [{}, {}) do not fit the {} that there are", what, begin, resolved, count);
+  return resolved;
+}
+
+}  // namespace
+
+Region Region::resolved(const ObservedShape& shape) const {
+  Region region = *this;
+  region.head_end = resolved_end("heads", head_begin, head_end, shape.heads);
+  region.row_end = resolved_end("rows", row_begin, row_end, shape.query_length);
+  region.key_end = resolved_end("keys", key_begin, key_end, shape.key_length);
+  return region;
+}
+
+bool Region::meets(const ObservedRows& rows) const {
+  return head_begin <= rows.head && rows.head < head_end && row_begin < rows.row_end &&
+         rows.row_begin < row_end;
+}
+
+RegionObserver::RegionObserver(const Region& region, ObservedValue value)
+    : region_(region), value_(value) {}
+
+bool RegionObserver::needs(const ObservedRows& rows) const { return region_.meets(rows); }
+
+bool RegionObserver::needs(const ObservedRows&, std::int64_t key_begin,
+                           std::int64_t key_end) const {
+  return region_.meets(key_begin, key_end);
+}
+
+void RegionObserver::begin(const ObservedShape& shape) {
+  region_ = region_.resolved(shape);
+  values =
+      Tensor::empty({shape.batch, region_.head_end - region_.head_begin,
+                     region_.row_end - region_.row_begin, region_.key_end - region_.key_begin});
+  std::fill_n(values.data<float>(), values.element_count(), absent(value_));
+}
+
+std::unique_ptr<Observer::State> RegionObserver::rows(const ObservedRows& rows) const {
+  std::vector<std::int64_t> chosen;
+  const std::int64_t end = std::min(rows.row_end, region_.row_end);
+  for (std::int64_t row = std::max(rows.row_begin, region_.row_begin); row < end; ++row)
+    chosen.push_back(row - rows.row_begin);
+  return std::make_unique<RowValues>(std::move(chosen), region_.key_begin, region_.key_end, value_);
+}
+
+void RegionObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
+  static_cast<RowValues&>(state).take(tile);
+}
+
+void RegionObserver::merge(State& state, const ObservedRows& rows) {
+  const auto& gathered = static_cast<const RowValues&>(state);
+  const std::int64_t first = std::max(rows.row_begin, region_.row_begin) - region_.row_begin;
+  const std::int64_t head = rows.batch * values.dim(1) + rows.head - region_.head_begin;
+  std::ranges::copy(gathered.values,
+                    values.data<float>() + (head * values.dim(2) + first) * values.dim(3));
+}
+
+}  // namespace heed

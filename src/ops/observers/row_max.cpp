@@ -1,0 +1,26 @@
+#include "heed/ops/observers/row_max.h"
+
+#include <algorithm>
+
+#include "ops/observers/row_numbers.h"
+
+namespace heed {
+
+void RowMaxObserver::begin(const ObservedShape& shape) { maximum = row_answer(shape); }
+
+std::unique_ptr<Observer::State> RowMaxObserver::rows(const ObservedRows&) const {
+  return std::make_unique<RowNumbers>();
+}
+
+void RowMaxObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
+  const float* weight = tile.weights;
+  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key)
+    for (double& largest : static_cast<RowNumbers&>(state).value)
+      largest = std::max(largest, static_cast<double>(*weight++));
+}
+
+void RowMaxObserver::merge(State& state, const ObservedRows& rows) {
+  store_row_numbers(state, rows, maximum);
+}
+
+}  // namespace heed

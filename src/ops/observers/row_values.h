@@ -1,0 +1,47 @@
+// Chosen rows of one block against a range of keys, as they are: what rows, region and weights
+// gather.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "heed/ops/observe.h"
+#include "heed/ops/observers/region.h"
+
+namespace heed {
+
+inline float absent(ObservedValue value) {
+  return value == ObservedValue::kWeights ? 0 : -std::numeric_limits<float>::infinity();
+}
+
+struct RowValues : Observer::State {
+  /// `chosen` are rows of the block, by their distance from its first.
+  RowValues(std::vector<std::int64_t> chosen_rows, std::int64_t first_key, std::int64_t last_key,
+            ObservedValue what)
+      : chosen(std::move(chosen_rows)),
+        key_begin(first_key),
+        key_end(last_key),
+        value(what),
+        values(chosen.size() * static_cast<std::size_t>(key_end - key_begin), absent(what)) {}
+
+  std::vector<std::int64_t> chosen;
+  std::int64_t key_begin;
+  std::int64_t key_end;
+  ObservedValue value;
+  std::vector<float> values;  // [chosen, key_end - key_begin]
+
+  void take(const ObservedTile& tile) {
+    const float* source = value == ObservedValue::kWeights ? tile.weights : tile.scores;
+    const std::int64_t begin = std::max(key_begin, tile.key_begin);
+    const std::int64_t end = std::min(key_end, tile.key_end);
+    float* line = values.data() - key_begin;
+    for (const std::int64_t row : chosen) {
+      for (std::int64_t key = begin; key < end; ++key)
+        line[key] = source[(key - tile.key_begin) * kMaskRows + row];
+      line += key_end - key_begin;
+    }
+  }
+};
+
+}  // namespace heed

@@ -1,0 +1,79 @@
+#include "heed/ops/observers/top_k.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "heed/base/error.h"
+
+namespace heed {
+namespace {
+
+// The best so far of each row, falling; `least` is what a weight must exceed to enter.
+struct Best : Observer::State {
+  explicit Best(std::int64_t k)
+      : keys(static_cast<std::size_t>(kMaskRows * k), -1),
+        weights(static_cast<std::size_t>(kMaskRows * k), 0.0F) {
+    least.fill(-1);
+  }
+
+  std::vector<std::int64_t> keys;  // [64, k]
+  std::vector<float> weights;
+  std::array<float, kMaskRows> least;
+  std::array<std::int64_t, kMaskRows> count = {};
+
+  // Keys come in rising order and enter behind their equals: ties go to the lower key.
+  void enter(std::int64_t row, std::int64_t k, std::int64_t key, float weight) {
+    const auto at = static_cast<std::size_t>(row);
+    float* row_weights = weights.data() + row * k;
+    std::int64_t* row_keys = keys.data() + row * k;
+    std::int64_t place = std::min(count[at], k - 1);
+    for (; place > 0 && row_weights[place - 1] < weight; --place) {
+      row_weights[place] = row_weights[place - 1];
+      row_keys[place] = row_keys[place - 1];
+    }
+    row_weights[place] = weight;
+    row_keys[place] = key;
+    count[at] = std::min(count[at] + 1, k);
+    if (count[at] == k) least[at] = row_weights[k - 1];
+  }
+};
+
+}  // namespace
+
+TopKObserver::TopKObserver(std::int64_t k) : k_(k) {
+  require(k >= 1, "top_k: k is {}: at least 1 is expected", k);
+}
+
+void TopKObserver::begin(const ObservedShape& shape) {
+  const Shape answer = {shape.batch, shape.heads, shape.query_length, k_};
+  weights = Tensor::zeros(answer);
+  keys = Tensor::empty(answer, DType::kI64);
+  std::fill_n(keys.data<std::int64_t>(), keys.element_count(), -1);
+}
+
+std::unique_ptr<Observer::State> TopKObserver::rows(const ObservedRows&) const {
+  return std::make_unique<Best>(k_);
+}
+
+void TopKObserver::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
+  auto& best = static_cast<Best&>(state);
+  const std::int64_t count = rows.row_end - rows.row_begin;
+  for (std::int64_t j = 0; j < tile.key_end - tile.key_begin; ++j)
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float weight = tile.weights[j * kMaskRows + i];
+      if (weight > best.least[static_cast<std::size_t>(i)] && (tile.visible[j] >> i & 1) != 0)
+        best.enter(i, k_, tile.key_begin + j, weight);
+    }
+}
+
+void TopKObserver::merge(State& state, const ObservedRows& rows) {
+  const auto& best = static_cast<const Best&>(state);
+  const std::int64_t first =
+      ((rows.batch * keys.dim(1) + rows.head) * keys.dim(2) + rows.row_begin) * k_;
+  const std::int64_t count = (rows.row_end - rows.row_begin) * k_;
+  std::copy_n(best.keys.data(), count, keys.data<std::int64_t>() + first);
+  std::copy_n(best.weights.data(), count, weights.data<float>() + first);
+}
+
+}  // namespace heed

@@ -1,0 +1,105 @@
+// A floor may include only the floors to its left; kernels see element types and masks, no Tensor.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "architecture/source_tree.h"
+
+namespace heed {
+namespace {
+
+using test::SourceFile;
+
+std::map<std::string, std::set<std::string>> allowed_floors() {
+  const std::vector<std::string> chain = {"base",   "tensor",   "masks", "kernels", "ops",   "nn",
+                                          "models", "generate", "train", "inspect", "cases", "cli"};
+  std::map<std::string, std::set<std::string>> allowed;
+  std::set<std::string> left;
+  for (const std::string& floor : chain) {
+    left.insert(floor);
+    if (floor == "models") left.insert({"io", "text"});  // the first floor that sees them
+    allowed[floor] = left;
+  }
+  allowed["io"] = {"base", "tensor", "io"};
+  allowed["text"] = {"base", "tensor", "text"};
+  allowed["onnx"] = allowed["ops"];
+  allowed["onnx"].insert({"io", "onnx"});
+  allowed["cli"].insert("onnx");
+  return allowed;
+}
+
+bool kernels_may_see(const std::string& header) {
+  static const std::set<std::string> kElements = {"heed/tensor/dtype.h", "heed/tensor/f16.h",
+                                                  "heed/tensor/bf16.h"};
+  return test::floor_of(header) != "tensor" || kElements.contains(header);
+}
+
+/// Empty, or what is wrong with `file` including `header`.
+std::string complaint(const SourceFile& file, const std::string& header) {
+  static const auto kAllowed = allowed_floors();
+  const std::string floor = test::floor_of(header);
+  if (file.floor.empty()) return "";  // the umbrella includes what it likes
+  if (!kAllowed.contains(file.floor)) return "stands on an unknown floor '" + file.floor + "'";
+  if (header == "heed/heed.h") return "includes the umbrella: name the header that it needs";
+  if (header.find('/') == std::string::npos) return "includes \"" + header + "\" without its floor";
+  if (!kAllowed.contains(floor)) return "";  // somebody else's header
+  if (!kAllowed.at(file.floor).contains(floor)) return "may not see " + header;
+  if (file.floor == "kernels" && !kernels_may_see(header)) return "may not see " + header;
+  return "";
+}
+
+std::vector<std::string> complaints(const std::vector<SourceFile>& files) {
+  static const std::regex kInclude("^\\s*#\\s*include\\s+(\"|<heed/)([^\">]+)[\">].*");
+  std::vector<std::string> found;
+  for (const SourceFile& file : files) {
+    for (std::size_t line = 0; line < file.lines.size(); ++line) {
+      std::smatch match;
+      if (!std::regex_match(file.lines[line], match, kInclude)) continue;
+      const bool angled = match[1] == "<heed/";
+      const std::string what = complaint(file, (angled ? "heed/" : "") + match[2].str());
+      if (!what.empty()) found.push_back(file.path + ":" + std::to_string(line + 1) + " " + what);
+    }
+  }
+  return found;
+}
+
+TEST(Includes, GoOnlyToTheFloorsOnTheLeft) {
+  const std::vector<SourceFile> files = test::source_tree(HEED_SOURCE_DIR);
+  EXPECT_GT(files.size(), 20U);
+  EXPECT_THAT(complaints(files), testing::IsEmpty());
+}
+
+TEST(Includes, AForbiddenEdgeIsNamedWithItsLine) {
+  const std::vector<SourceFile> planted = {
+      {.path = "src/ops/a.cpp", .floor = "ops", .lines = {"// a", "#include \"heed/nn/tap.h\""}},
+      {.path = "src/io/b.cpp", .floor = "io", .lines = {"#include <heed/text/byte_bpe.h>"}},
+      {.path = "src/nn/c.cpp", .floor = "nn", .lines = {"#include \"heed/heed.h\""}},
+      {.path = "src/nn/d.cpp", .floor = "nn", .lines = {"#include \"d.h\""}},
+      {.path = "src/utils/e.cpp", .floor = "utils", .lines = {"#include \"heed/base/error.h\""}},
+      {.path = "src/models/f.cpp", .floor = "models", .lines = {"#include \"heed/io/npy.h\""}}};
+  EXPECT_THAT(
+      complaints(planted),
+      testing::ElementsAre("src/ops/a.cpp:2 may not see heed/nn/tap.h",
+                           "src/io/b.cpp:1 may not see heed/text/byte_bpe.h",
+                           "src/nn/c.cpp:1 includes the umbrella: name the header that it needs",
+                           "src/nn/d.cpp:1 includes \"d.h\" without its floor",
+                           "src/utils/e.cpp:1 stands on an unknown floor 'utils'"));
+}
+
+TEST(Includes, KernelsSeeElementTypesButNoTensor) {
+  const std::vector<SourceFile> planted = {
+      {.path = "src/kernels/a.cpp",
+       .floor = "kernels",
+       .lines = {"#include \"heed/tensor/bf16.h\"", "#include \"heed/tensor/tensor.h\""}}};
+  EXPECT_THAT(complaints(planted),
+              testing::ElementsAre("src/kernels/a.cpp:2 may not see heed/tensor/tensor.h"));
+}
+
+}  // namespace
+}  // namespace heed

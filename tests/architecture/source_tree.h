@@ -1,0 +1,44 @@
+// heed's own source as the architecture tests read it: files with their floor and their lines.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heed::test {
+
+struct SourceFile {
+  std::string path = {};   // from the root of the source: "src/io/npy.cpp"
+  std::string floor = {};  // "io"; empty for the umbrella header
+  std::vector<std::string> lines = {};
+};
+
+/// "heed/io/npy.h" and "io/npy.h" stand on "io"; "heed/heed.h" on no floor.
+inline std::string floor_of(std::string path) {
+  if (path.starts_with("heed/")) path.erase(0, 5);
+  const std::size_t slash = path.find('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+inline SourceFile read_source(const std::filesystem::path& root, const std::string& folder,
+                              const std::filesystem::path& file) {
+  SourceFile source{.path = file.lexically_relative(root).generic_string(),
+                    .floor = floor_of(file.lexically_relative(root / folder).generic_string())};
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) source.lines.push_back(std::move(line));
+  return source;
+}
+
+inline std::vector<SourceFile> source_tree(const std::filesystem::path& root) {
+  std::vector<SourceFile> files;
+  for (const std::string folder : {"include", "src"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      if (entry.is_regular_file()) files.push_back(read_source(root, folder, entry.path()));
+    }
+  }
+  return files;
+}
+
+}  // namespace heed::test

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Uses heed as others do: install_test.sh find_package|pkg_config|add_subdirectory SOURCE BUILD VERSION
+# `install` first puts the package into BUILD/install_test/prefix. $CXX is the compiler.
+set -euo pipefail
+how=$1 source=$2 build=$3 version=$4
+prefix=$build/install_test/prefix work=$build/install_test/$how
+expected="heed $version, a tensor of 6 values"
+
+fresh_folder() {
+  rm -rf "$1"
+  mkdir -p "$1"
+}
+
+# configure_consumer OPTION...
+configure_consumer() {
+  cmake -S "$source/tests/install" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_COMPILER="$CXX" "$@"
+}
+
+expect_greeting() {
+  local found
+  found=$("$work/consumer")
+  [[ $found == "$expected" ]] || { echo "printed '$found', expected '$expected'" && exit 1; }
+}
+
+case $how in
+  install)
+    fresh_folder "$prefix"
+    cmake --install "$build" --prefix "$prefix"
+    ;;
+  find_package)
+    fresh_folder "$work"
+    configure_consumer -DCMAKE_PREFIX_PATH="$prefix"
+    cmake --build "$work"
+    expect_greeting
+    ;;
+  pkg_config)
+    fresh_folder "$work"
+    pc=$(find "$prefix" -name heed.pc)
+    flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs heed)
+    "$CXX" -std=c++20 "$source/tests/install/consumer.cpp" -o "$work/consumer" \
+      -Wl,--whole-archive "$(find "$prefix" -name libheed.a)" -Wl,--no-whole-archive $flags
+    expect_greeting
+    ;;
+  add_subdirectory)  # compiles the consumer alone: the library was compiled once for all tests
+    fresh_folder "$work"
+    configure_consumer -DHEED_FOLDER="$source"
+    cmake --build "$work" --target CMakeFiles/consumer.dir/consumer.cpp.o
+    ninja -C "$work" -t commands consumer | grep libheed.a >/dev/null
+    ;;
+esac

@@ -1,0 +1,99 @@
+#include "heed/ops/activation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/expect_error.h"
+#include "support/finite_differences.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+
+using test::largest_difference;
+using test::random_tensor;
+
+// -12 to 12 in 4801 steps, so that the last vector is a part.
+Tensor line(DType dtype) {
+  Tensor x = Tensor::empty({4801}, DType::kF64);
+  for (int i = 0; i < 4801; ++i) x.data<double>()[i] = (i - 2400) * (1.0 / 256);
+  return Tensor::converted(x, dtype);
+}
+
+Tensor derivative(DType dtype, Activation kind) {
+  Tensor ones = Tensor::converted(Tensor::zeros({4801}, DType::kF64), dtype);
+  for (int i = 0; i < 4801; ++i) {
+    if (dtype == DType::kF32) ones.data<float>()[i] = 1;
+    if (dtype == DType::kF64) ones.data<double>()[i] = 1;
+  }
+  activate_backward(line(dtype), kind, ones);
+  return ones;
+}
+
+constexpr Activation kKinds[] = {Activation::kGelu, Activation::kGeluTanh};
+
+TEST(Activation, KnownValues) {
+  Tensor x = Tensor::zeros({3}, DType::kF64);
+  x.data<double>()[0] = 1;
+  x.data<double>()[1] = -1;
+  const Tensor exact = activate(x, Activation::kGelu);
+  const Tensor tanh = activate(x, Activation::kGeluTanh);
+  EXPECT_NEAR(exact.data<double>()[0], 0.8413447460685429, 1e-12);  // Phi(1)
+  EXPECT_NEAR(exact.data<double>()[1], -0.15865525393145707, 1e-12);
+  EXPECT_NEAR(tanh.data<double>()[0], 0.8411919906082768, 1e-12);
+  EXPECT_EQ(tanh.data<double>()[2], 0);
+}
+
+TEST(Activation, AgreesWithTheReference) {
+  for (const Activation kind : kKinds) {
+    EXPECT_LE(
+        largest_difference(activate(line(DType::kF32), kind), activate(line(DType::kF64), kind)),
+        2e-6);
+  }
+}
+
+TEST(Activation, DerivativeAgreesWithTheReference) {
+  for (const Activation kind : kKinds)
+    EXPECT_LE(largest_difference(derivative(DType::kF32, kind), derivative(DType::kF64, kind)),
+              2e-6);
+}
+
+TEST(Activation, DerivativeIsAFiniteDifference) {
+  for (const Activation kind : kKinds) {
+    Tensor x = random_tensor({50}, 1, DType::kF64);
+    const Tensor weights = random_tensor({50}, 2, DType::kF64);
+    Tensor dx = weights.clone();
+    activate_backward(x, kind, dx);
+    test::expect_gradient(x, dx, [&] { return test::weighted_sum(activate(x, kind), weights); });
+  }
+}
+
+TEST(Activation, NanStaysNan) {
+  for (const Activation kind : kKinds) {
+    Tensor x = Tensor::zeros({20});
+    x.data<float>()[17] = std::nanf("");
+    const Tensor y = activate(x, kind);
+    EXPECT_TRUE(std::isnan(y.data<float>()[17]));
+    EXPECT_EQ(y.data<float>()[16], 0);
+  }
+}
+
+TEST(Activation, FarTailsAreFinite) {
+  for (const Activation kind : kKinds) {
+    Tensor x = Tensor::zeros({2});
+    x.data<float>()[0] = -1e10F;
+    x.data<float>()[1] = 1e10F;
+    const Tensor y = activate(x, kind);
+    EXPECT_NEAR(y.data<float>()[0], 0, 1e-6);
+    EXPECT_EQ(y.data<float>()[1], 1e10F);
+  }
+}
+
+TEST(Activation, SaysWhatDoesNotFit) {
+  const Tensor x = Tensor::zeros({4});
+  Tensor dy = Tensor::zeros({5});
+  EXPECT_HEED_ERROR(activate_backward(x, Activation::kGelu, dy), ErrorCode::kInvalidArgument,
+                    "activate: dy is f32 [5], expected f32 [4], row-major");
+}
+
+}  // namespace heed

@@ -1,0 +1,137 @@
+#include "heed/ops/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "heed/base/threads.h"
+#include "support/expect_error.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+
+using test::largest_difference;
+using test::random_tensor;
+using test::same_bits;
+
+struct Extents3 {
+  std::int64_t rows, inner, columns;
+};
+
+constexpr Extents3 kExtents[] = {{1, 1, 1},     {1, 128, 65},   {3, 5, 7},     {17, 33, 1},
+                                 {64, 1, 64},   {65, 48, 144},  {129, 64, 27}, {200, 512, 128},
+                                 {31, 128, 97}, {768, 128, 384}};
+
+// The f64 product of the same numbers, and how far f32 may be from it: each of K additions
+// rounds a partial sum of about sqrt(K).
+void expect_near_f64(const MatmulArgs& args, const ConstView& got) {
+  const Tensor a = Tensor::converted(args.a, DType::kF64);
+  const Tensor b = Tensor::converted(args.b, DType::kF64);
+  const Tensor bias = args.bias.given() ? Tensor::converted(args.bias, DType::kF64) : Tensor();
+  const Tensor expected =
+      matmul({.a = a, .b = b, .bias = args.bias.given() ? bias.view() : ConstView()});
+  EXPECT_LE(largest_difference(got, expected), 4e-7 * static_cast<double>(4 + args.a.dim(1)))
+      << to_string(args.a.shape()) << " x " << to_string(args.b.shape());
+}
+
+TEST(Matmul, AgreesWithF64ForEveryTranspose) {
+  for (const auto& [rows, inner, columns] : kExtents) {
+    const Tensor a = random_tensor({rows, inner}, 1);
+    const Tensor at = random_tensor({inner, rows}, 2);
+    const Tensor b = random_tensor({inner, columns}, 3);
+    const Tensor bt = random_tensor({columns, inner}, 4);
+    for (const ConstView& left : {a.view(), at.view().permute({1, 0})}) {
+      for (const ConstView& right : {b.view(), bt.view().permute({1, 0})}) {
+        const MatmulArgs args = {.a = left, .b = right};
+        expect_near_f64(args, matmul(args));
+      }
+    }
+  }
+}
+
+TEST(Matmul, AddsTheBiasToEveryRow) {
+  for (const auto& [rows, inner, columns] : kExtents) {
+    const Tensor a = random_tensor({rows, inner}, 1);
+    const Tensor b = random_tensor({inner, columns}, 2);
+    const Tensor bias = random_tensor({columns}, 3);
+    const MatmulArgs args = {.a = a, .b = b, .bias = bias};
+    expect_near_f64(args, matmul(args));
+  }
+}
+
+TEST(Matmul, AccumulatesOnWhatIsThere) {
+  const Tensor x = random_tensor({50, 20}, 1);
+  const Tensor dy = random_tensor({50, 30}, 2);
+  Tensor sum = Tensor::zeros({20, 30});
+  const MatmulArgs args = {.a = x.view().permute({1, 0}), .b = dy, .accumulate = true};
+  matmul(args, sum);
+  matmul(args, sum);
+  Tensor once = matmul({.a = args.a, .b = args.b});
+  for (std::int64_t i = 0; i < once.element_count(); ++i) once.data<float>()[i] *= 2;
+  EXPECT_LE(largest_difference(sum, once), 2e-5);
+}
+
+TEST(Matmul, TakesPartsOfLargerMatricesAsTheyLie) {
+  const Tensor wide = random_tensor({40, 96}, 1);
+  const Tensor b = random_tensor({32, 50}, 2);
+  const MatmulArgs args = {.a = wide.view().slice(1, 32, 64), .b = b.view().slice(1, 10, 30)};
+  Tensor out = Tensor::zeros({40, 60});
+  matmul(args, out.view().slice(1, 20, 40));
+  expect_near_f64(args, out.view().slice(1, 20, 40));
+  EXPECT_EQ(largest_difference(out.view().slice(1, 0, 20), Tensor::zeros({40, 20})), 0);
+  EXPECT_EQ(largest_difference(out.view().slice(1, 40, 60), Tensor::zeros({40, 20})), 0);
+}
+
+TEST(Matmul, CopiesWhatHasNoContiguousAxis) {
+  const Tensor a = random_tensor({20, 30, 2}, 1);
+  const Tensor b = random_tensor({1, 7}, 2);
+  const MatmulArgs args = {.a = a.view().select(2, 1), .b = b.view().broadcast_to({30, 7})};
+  expect_near_f64(args, matmul(args));
+}
+
+// operator.md, rule 12: a model's answer for a text must not depend on what else is in the batch.
+TEST(Matmul, ARowDoesNotDependOnOtherRowsOrThreads) {
+  for (const auto& [inner, columns] :
+       {std::pair(128, 384), std::pair(512, 128), std::pair(384, 65), std::pair(768, 3072)}) {
+    const Tensor a = random_tensor({512, inner}, 1);
+    const Tensor b = random_tensor({inner, columns}, 2);
+    const Tensor bt = random_tensor({columns, inner}, 3);
+    const Tensor bias = random_tensor({columns}, 4);
+    for (const ConstView& right : {b.view(), bt.view().permute({1, 0})}) {
+      set_thread_count(1);
+      const Tensor all = matmul({.a = a, .b = right, .bias = bias});
+      for (const int threads : {1, 2}) {
+        set_thread_count(threads);
+        for (const int rows :
+             {1, 2, 3, 5, 8, 15, 16, 17, 31, 47, 63, 64, 65, 96, 127, 200, 333, 511, 512}) {
+          const Tensor part = matmul({.a = a.view().slice(0, 0, rows), .b = right, .bias = bias});
+          EXPECT_TRUE(same_bits(part, all.view().slice(0, 0, rows)))
+              << rows << " rows, " << threads << " threads, K " << inner << ", N " << columns;
+        }
+      }
+    }
+  }
+  set_thread_count(0);
+}
+
+TEST(Matmul, ZeroExtentsAreLegal) {
+  const Tensor bias = random_tensor({3}, 1);
+  EXPECT_EQ(matmul({.a = Tensor::empty({0, 4}), .b = Tensor::empty({4, 3})}).shape(),
+            (Shape{0, 3}));
+  EXPECT_EQ(matmul({.a = Tensor::empty({2, 4}), .b = Tensor::empty({4, 0})}).shape(),
+            (Shape{2, 0}));
+  const Tensor only_bias =
+      matmul({.a = Tensor::empty({2, 0}), .b = Tensor::empty({0, 3}), .bias = bias});
+  EXPECT_EQ(largest_difference(only_bias, bias.view().broadcast_to({2, 3})), 0);
+}
+
+TEST(Matmul, SaysWhatDoesNotFit) {
+  const Tensor a = Tensor::zeros({2, 3});
+  const Tensor b = Tensor::zeros({4, 5});
+  EXPECT_HEED_ERROR(matmul({.a = a, .b = b}), ErrorCode::kInvalidArgument,
+                    "matmul: a.shape[1] is 3 but b.shape[0] is 4: they must agree");
+  EXPECT_HEED_ERROR(matmul({.a = b, .b = Tensor::zeros({5, 1}, DType::kF64)}),
+                    ErrorCode::kInvalidArgument, "matmul: b is f64 but a is f32: types must agree");
+}
+
+}  // namespace heed
