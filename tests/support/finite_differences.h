@@ -22,14 +22,14 @@ inline double weighted_sum(const ConstView& values, const ConstView& weights) {
 }
 
 /// Expects d(scalar) / d(input) to be `gradient`, at up to `samples` elements chosen by chance.
-/// `scalar` reads `input` (f64, row-major), which is put back. With a step of 1e-4 the error of the
-/// difference is about 1e-8 of the third derivative, and rounding 1e-12 of the scalar.
+/// `scalar` reads `input` (f64, row-major), which is put back. With a step of 1e-5 the error of the
+/// difference is about 1e-11 of the third derivative, and rounding 1e-11 of the scalar.
 inline void expect_gradient(const View& input, const ConstView& gradient,
                             const std::function<double()>& scalar, double tolerance = 1e-6,
                             std::int64_t samples = 40) {
   ASSERT_EQ(input.dtype(), DType::kF64);
   ASSERT_EQ(input.shape(), gradient.shape());
-  constexpr double kStep = 1e-4;
+  constexpr double kStep = 1e-5;
   const Tensor expected = Tensor::converted(gradient, DType::kF64);
   Random random(input.element_count());
   const std::int64_t count = input.element_count();

@@ -30,6 +30,11 @@ struct Run {
   std::optional<std::uint64_t> dropout_seed = {};
   /// Logits for the last position only ([B, 1, V]).
   bool last_position_only = false;
+
+  /// Shows an activation to whoever looks.
+  void show(const TapName& name, const View& value) const {
+    if (tap != nullptr) tap->at(name, value);
+  }
 };
 
 }  // namespace heed

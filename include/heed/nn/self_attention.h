@@ -11,7 +11,7 @@
 namespace heed {
 
 struct SelfAttentionShape {
-  std::int64_t layer = 0;  // as taps name it
+  int layer = 0;  // as taps name it
   std::int64_t heads = 1;
   double scale = 1;
   Mask mask = {};  // the family's own (causal for decoders); a tap may add one
@@ -27,9 +27,7 @@ class SelfAttention {
   void collect(std::vector<Parameter*>& into);
 
  private:
-  AttentionArgs problem(const ConstView& qkv, const Run& run) const;
-  void report(const View& qkv, const View& heads, const AttentionArgs& args,
-              const AttendedConstView& attended, Run& run) const;
+  AttentionArgs problem(const View& qkv, const Run& run) const;
 
   Linear qkv_;
   Linear out_;

@@ -1,0 +1,170 @@
+#include "models/gpt2.h"
+
+#include <cmath>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/base/philox.h"
+#include "heed/masks/band.h"
+#include "heed/ops/add.h"
+
+namespace heed {
+namespace {
+
+constexpr auto kConv1D = WeightLayout::kInOut;
+
+// 0 .. T-1 for each row of the batch.
+Tensor positions_of(const ConstView& ids) {
+  Tensor positions = Tensor::empty(ids.shape(), DType::kI32);
+  for (std::int64_t i = 0; i < ids.element_count(); ++i)
+    positions.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % ids.dim(1));
+  return positions;
+}
+
+Tensor last_position(const Tensor& x) {
+  return Tensor::copy_of(x.view().slice(1, x.dim(1) - 1, x.dim(1)));
+}
+
+double score_scale(const Gpt2Config& config, int layer) {
+  const double head_dim = static_cast<double>(config.width / config.heads);
+  const double scale = config.scale_by_head_dim ? 1 / std::sqrt(head_dim) : 1.0;
+  return config.scale_by_layer ? scale / (layer + 1) : scale;
+}
+
+}  // namespace
+
+Gpt2::Block Gpt2::make_block(const Gpt2Config& config, int layer) {
+  const std::string name = "transformer.h." + std::to_string(layer) + ".";
+  const auto linear = [&](const char* part, std::int64_t in, std::int64_t out) {
+    return Linear(name + part, {.in = in, .out = out, .layout = kConv1D});
+  };
+  const std::int64_t width = config.width;
+  const double rate = config.residual_dropout;
+  const auto site = static_cast<std::uint32_t>(2 * layer + 1);  // 0 is the embedding's
+  return {.norm1 = LayerNorm(name + "ln_1", width, config.epsilon),
+          .attention = SelfAttention(linear("attn.c_attn", width, 3 * width),
+                                     linear("attn.c_proj", width, width),
+                                     {.layer = layer,
+                                      .heads = config.heads,
+                                      .scale = score_scale(config, layer),
+                                      .mask = causal()},
+                                     {.rate = rate, .site = site}),
+          .norm2 = LayerNorm(name + "ln_2", width, config.epsilon),
+          .mlp = Mlp(linear("mlp.c_fc", width, config.inner),
+                     config.activation == "gelu" ? Activation::kGelu : Activation::kGeluTanh,
+                     linear("mlp.c_proj", config.inner, width), {.rate = rate, .site = site + 1})};
+}
+
+Gpt2::Gpt2(const Gpt2Config& config)
+    : config_(config),
+      info_{.family = "gpt2",
+            .title = "GPT-2",
+            .layers = config.layers,
+            .heads = config.heads,
+            .kv_heads = config.heads,
+            .width = config.width,
+            .head_dim = config.width / config.heads,
+            .vocabulary = config.vocabulary,
+            .positions = config.positions,
+            .first_token = config.bos},
+      tokens_("transformer.wte", config.vocabulary, config.width),
+      positions_("transformer.wpe", config.positions, config.width),
+      dropout_{.rate = config.embedding_dropout, .site = 0},
+      norm_("transformer.ln_f", config.width, config.epsilon),
+      head_(config.tied ? Linear(tokens_.table(), WeightLayout::kOutIn)
+                        : Linear("lm_head", {.in = config.width,
+                                             .out = config.vocabulary,
+                                             .layout = WeightLayout::kOutIn,
+                                             .bias = false})) {
+  for (int layer = 0; layer < config.layers; ++layer) blocks_.push_back(make_block(config, layer));
+}
+
+Tensor Gpt2::forward(const Batch& batch, Run& run) const {
+  check(batch, run);
+  Tensor x = add(tokens_.forward(batch.ids), positions_.forward(positions_of(batch.ids)));
+  x = dropout_.forward(std::move(x), run);  // [B, T, C]
+  run.show({.kind = TapKind::kEmbedding}, x);
+  int layer = 0;
+  for (const Block& block : blocks_) {
+    Tensor attended = block.attention.forward(block.norm1.forward(x, run), run);
+    run.show({.layer = layer, .kind = TapKind::kAttention}, attended);
+    x = add(std::move(attended), x);
+    Tensor thought = block.mlp.forward(block.norm2.forward(x, run), run);
+    run.show({.layer = layer, .kind = TapKind::kMlp}, thought);
+    x = add(std::move(thought), x);
+    run.show({.layer = layer++, .kind = TapKind::kResidual}, x);
+  }
+  Tensor last = norm_.forward(run.last_position_only ? last_position(x) : x.share(), run);
+  run.show({.kind = TapKind::kFinal}, last);
+  Tensor logits = head_.forward(last, run);  // [B, T, V]
+  run.show({.kind = TapKind::kLogits}, logits);
+  return logits;
+}
+
+void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                    Gradients& gradients) const {
+  require(run.saved != nullptr, "gpt2: backward needs run.saved, as forward filled it");
+  Tensor dx = norm_.backward(head_.backward(dlogits, run, gradients), run, gradients);
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    const Tensor dthought = block->mlp.backward(dx, run, gradients);
+    dx = add(block->norm2.backward(dthought, run, gradients), dx);
+    const Tensor dattended = block->attention.backward(dx, run, gradients);
+    dx = add(block->norm1.backward(dattended, run, gradients), dx);
+  }
+  dx = dropout_.backward(dx, run);
+  positions_.backward(positions_of(batch.ids), dx, gradients);
+  tokens_.backward(batch.ids, dx, gradients);
+}
+
+void Gpt2::check(const Batch& batch, const Run& run) const {
+  const ConstView& ids = batch.ids;
+  require(ids.rank() == 2 && ids.dtype() == DType::kI32 && ids.is_contiguous(),
+          "gpt2: ids are {} {}, expected i32 [batch, tokens], row-major", name(ids.dtype()),
+          to_string(ids.shape()));
+  require(ids.dim(1) <= info_.positions,
+          "gpt2: the text has {} tokens, expected at most {} (the model's positions)", ids.dim(1),
+          info_.positions);
+  require(!run.last_position_only || ids.dim(1) > 0,
+          "gpt2: the text has no token, expected at least one for the last position's logits");
+  require(!run.last_position_only || run.saved == nullptr,
+          "gpt2: last_position_only with run.saved, expected one of them: backward needs all "
+          "positions");
+  if (run.dropout_seed && config_.attention_dropout > 0)
+    fail(ErrorCode::kUnsupported,
+         "gpt2: attn_pdrop is {}, expected 0: dropout of attention weights is not served in "
+         "training yet",
+         config_.attention_dropout);
+}
+
+std::vector<Parameter*> Gpt2::parameters() {
+  std::vector<Parameter*> all;
+  tokens_.collect(all);
+  positions_.collect(all);
+  for (Block& block : blocks_) {
+    block.norm1.collect(all);
+    block.attention.collect(all);
+    block.norm2.collect(all);
+    block.mlp.collect(all);
+  }
+  norm_.collect(all);
+  if (!config_.tied) head_.collect(all);
+  return all;
+}
+
+void Gpt2::initialise(std::uint64_t seed) {
+  const double into_residual = 0.02 / std::sqrt(2 * static_cast<double>(config_.layers));
+  for (Parameter* parameter : parameters()) {
+    std::uint32_t stream = 2166136261U;  // FNV-1a of the name
+    for (const char letter : parameter->name)
+      stream = (stream ^ static_cast<unsigned char>(letter)) * 16777619U;
+    const bool matrix = parameter->value.rank() == 2;
+    const float constant = parameter->name.ends_with(".bias") ? 0.0F : 1.0F;
+    const double deviation = parameter->name.ends_with(".c_proj.weight") ? into_residual : 0.02;
+    Random random(seed, stream);
+    auto* value = parameter->value.data<float>();
+    for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
+      value[i] = matrix ? static_cast<float>(deviation * random.normal()) : constant;
+  }
+}
+
+}  // namespace heed

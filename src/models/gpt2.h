@@ -1,0 +1,71 @@
+// GPT-2 (Radford et al. 2019): a decoder with learned positions, layer norms before each branch and
+// GELU. GPT-2 of all sizes, DistilGPT-2, nanoGPT.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heed/io/safetensors.h"
+#include "heed/models/model.h"
+#include "heed/nn/embedding.h"
+#include "heed/nn/layer_norm.h"
+#include "heed/nn/linear.h"
+#include "heed/nn/mlp.h"
+#include "heed/nn/self_attention.h"
+#include "models/config.h"
+
+namespace heed {
+
+std::unique_ptr<Model> make_gpt2(const Config& config, std::uint64_t seed);
+std::unique_ptr<Model> load_gpt2(const Config& config, const Weights& weights);
+
+struct Gpt2Config {
+  static Gpt2Config read(const Config& config);
+  std::string to_json() const;
+
+  std::int64_t layers, heads, width, inner, vocabulary, positions;
+  std::string activation;
+  double epsilon, embedding_dropout, residual_dropout, attention_dropout;
+  bool scale_by_head_dim, scale_by_layer, tied;
+  std::int64_t bos, eos;  // -1: none
+};
+
+class Gpt2 : public Model {
+ public:
+  /// Weights are not initialised.
+  explicit Gpt2(const Gpt2Config& config);
+
+  const ModelInfo& info() const override { return info_; }
+  Tensor forward(const Batch& batch, Run& run) const override;
+  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                Gradients& gradients) const override;
+  std::vector<Parameter*> parameters() override;
+  std::string config_json() const override { return config_.to_json(); }
+
+  /// Normal 0.02, into the residual stream / sqrt(2 L), biases 0, norms 1; each parameter from a
+  /// stream of its own name.
+  void initialise(std::uint64_t seed);
+
+ private:
+  struct Block {
+    LayerNorm norm1;
+    SelfAttention attention;
+    LayerNorm norm2;
+    Mlp mlp;
+  };
+  static Block make_block(const Gpt2Config& config, int layer);
+  void check(const Batch& batch, const Run& run) const;
+
+  Gpt2Config config_;
+  ModelInfo info_;
+  Embedding tokens_;
+  Embedding positions_;
+  DropoutLayer dropout_;
+  std::vector<Block> blocks_;
+  LayerNorm norm_;
+  Linear head_;
+};
+
+}  // namespace heed

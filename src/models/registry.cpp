@@ -1,0 +1,79 @@
+// Model folders: read and written.
+#include "heed/models/registry.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/io/atomic_file.h"
+#include "heed/io/safetensors.h"
+#include "models/family.h"
+#include "models/search_path.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// transformers 5 reads "dtype", 4 "torch_dtype".
+std::string with_dtype(const std::string& config_json, DType dtype) {
+  const char* torch_name = dtype == DType::kF16    ? "float16"
+                           : dtype == DType::kBF16 ? "bfloat16"
+                                                   : "float32";
+  auto json = nlohmann::ordered_json::parse(config_json);
+  json["dtype"] = torch_name;
+  json["torch_dtype"] = torch_name;
+  return json.dump(2) + "\n";
+}
+
+void save_weights(const fs::path& path, const Model& model, DType dtype) {
+  std::vector<Tensor> rounded;
+  std::vector<NamedView> tensors;
+  for (const Parameter* parameter : model.parameters()) {
+    rounded.push_back(parameter->value.dtype() == dtype
+                          ? parameter->value.share()
+                          : Tensor::converted(parameter->value, dtype));
+    tensors.push_back({parameter->name, rounded.back()});
+  }
+  write_safetensors(path, tensors);
+}
+
+}  // namespace
+
+LoadedModel load_model(const fs::path& folder) {
+  const fs::path file = folder / "config.json";
+  if (!fs::is_directory(folder)) fail(ErrorCode::kNotFound, "{}: no such folder", folder.string());
+  if (!fs::exists(file))
+    fail(ErrorCode::kNotFound,
+         "{}: has no config.json, expected a model folder in Hugging Face's layout",
+         folder.string());
+  const Config config = Config::parse(read_file(file), file.string());
+  const Family& family = family_of(config);
+  LoadedModel loaded;
+  loaded.folder = folder;
+  loaded.name = fs::canonical(folder).filename().string();
+  loaded.built_in = is_built_in(folder);
+  loaded.model = family.load(config, Weights::open(folder));
+  loaded.tokenizer = load_tokenizer(folder);
+  return loaded;
+}
+
+std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t seed) {
+  const Config config = Config::parse(config_json, "config");
+  return family_of(config).make(config, seed);
+}
+
+void save_model(const fs::path& folder, const Model& model, const Tokenizer* tokenizer,
+                DType dtype) {
+  require(is_floating(dtype) && dtype != DType::kF64,
+          "save_model: dtype is {}, expected f32, f16 or bf16", name(dtype));
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) fail(ErrorCode::kIo, "{}: cannot be created: {}", folder.string(), failed.message());
+  save_weights(folder / "model.safetensors", model, dtype);
+  if (tokenizer != nullptr) write_file(folder / "tokenizer.json", tokenizer->to_json());
+  // Last: a folder without it is no model yet.
+  write_file(folder / "config.json", with_dtype(model.config_json(), dtype));
+}
+
+}  // namespace heed

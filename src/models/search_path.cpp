@@ -1,0 +1,125 @@
+// $HEED_MODELS, ./models, $HF_HOME/hub, then share/heed/models beside the program.
+#include "models/search_path.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/io/atomic_file.h"
+#include "heed/models/registry.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Place {
+  fs::path folder;
+  bool hub = false;       // Hugging Face's cache: models--ORG--NAME/snapshots/REVISION
+  bool built_in = false;  // share/heed/models
+};
+
+std::vector<Place> places() {
+  std::vector<Place> all;
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return fs::path(value == nullptr ? "" : value);
+  };
+  if (const fs::path models = variable("HEED_MODELS"); !models.empty())
+    all.push_back({.folder = models});
+  all.push_back({.folder = "models"});
+  const fs::path cache = variable("HF_HOME");
+  all.push_back(
+      {.folder = (cache.empty() ? variable("HOME") / ".cache/huggingface" : cache) / "hub",
+       .hub = true});
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  all.push_back({.folder = program.parent_path() / "share/heed/models", .built_in = true});
+  all.push_back({.folder = program / "share/heed/models", .built_in = true});  // the build tree
+  return all;
+}
+
+// The snapshot that refs/main names, else any.
+fs::path snapshot_of(const fs::path& repository) {
+  std::error_code ignored;
+  if (fs::exists(repository / "refs/main", ignored)) {
+    std::string revision = read_file(repository / "refs/main");
+    revision.erase(revision.find_last_not_of(" \n\r") + 1);
+    const fs::path snapshot = repository / "snapshots" / revision;
+    if (fs::exists(snapshot / "config.json", ignored)) return snapshot;
+  }
+  for (const auto& entry : fs::directory_iterator(repository / "snapshots", ignored))
+    if (fs::exists(entry.path() / "config.json", ignored)) return entry.path();
+  return {};
+}
+
+// "models--openai-community--gpt2" is openai-community/gpt2.
+std::string hub_name(const std::string& folder) {
+  constexpr std::string_view kPrefix = "models--";
+  if (!folder.starts_with(kPrefix)) return {};
+  std::string name = folder.substr(kPrefix.size());
+  if (const auto dashes = name.find("--"); dashes != std::string::npos)
+    name.replace(dashes, 2, "/");
+  return name;
+}
+
+std::vector<FoundModel> models_in(const Place& place) {
+  std::vector<FoundModel> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(place.folder, ignored)) {
+    const std::string file_name = entry.path().filename().string();
+    const std::string name = place.hub ? hub_name(file_name) : file_name;
+    const fs::path folder = place.hub ? snapshot_of(entry.path()) : entry.path();
+    if (name.empty() || folder.empty() || !fs::exists(folder / "config.json", ignored)) continue;
+    found.push_back({.name = name, .folder = folder, .built_in = place.built_in});
+  }
+  std::ranges::sort(found, {}, &FoundModel::name);
+  return found;
+}
+
+[[noreturn]] void fail_to_find(std::string_view name) {
+  std::string searched;
+  for (const Place& place : places())
+    searched += (searched.empty() ? "" : ", ") + place.folder.string();
+  std::string known;
+  for (const FoundModel& model : list_models()) known += (known.empty() ? "" : ", ") + model.name;
+  fail(ErrorCode::kNotFound,
+       "model: '{}' is neither a folder nor a name in {}; expected one of: {}", name, searched,
+       known.empty() ? "(there is none)" : known);
+}
+
+}  // namespace
+
+bool is_built_in(const fs::path& folder) {
+  const fs::path parent = fs::weakly_canonical(folder).parent_path();
+  return std::ranges::any_of(places(), [&](const Place& place) {
+    return place.built_in && fs::weakly_canonical(place.folder) == parent;
+  });
+}
+
+std::vector<FoundModel> list_models() {
+  std::vector<FoundModel> all;
+  for (const Place& place : places()) {
+    for (FoundModel& model : models_in(place)) {
+      if (std::ranges::find(all, model.name, &FoundModel::name) == all.end())
+        all.push_back(std::move(model));
+    }
+  }
+  return all;
+}
+
+fs::path find_model(std::string_view name) {
+  std::error_code ignored;
+  if (!name.empty() && fs::is_directory(name, ignored)) return name;
+  for (const Place& place : places()) {
+    for (const FoundModel& model : models_in(place)) {
+      // Without a name: the first of those that come with the program.
+      if (name.empty() ? model.built_in : model.name == name) return model.folder;
+    }
+  }
+  fail_to_find(name);
+}
+
+}  // namespace heed

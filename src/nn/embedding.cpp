@@ -1,0 +1,19 @@
+#include "heed/nn/embedding.h"
+
+#include "heed/ops/embedding.h"
+
+namespace heed {
+
+Embedding::Embedding(const std::string& name, std::int64_t rows, std::int64_t width)
+    : table_(std::make_shared<Parameter>()) {
+  table_->name = name + ".weight";
+  table_->value = Tensor::empty({rows, width});
+}
+
+Tensor Embedding::forward(const ConstView& ids) const { return embedding(table_->value, ids); }
+
+void Embedding::backward(const ConstView& ids, const Tensor& dy, Gradients& gradients) const {
+  embedding_backward(ids, dy, gradients.of(*table_));
+}
+
+}  // namespace heed

@@ -1,0 +1,76 @@
+#include "heed/nn/linear.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "heed/ops/add.h"
+#include "heed/ops/matmul.h"
+
+namespace heed {
+namespace {
+
+// All leading axes are rows.
+Shape as_matrix(const ConstView& x) {
+  return {x.element_count() / std::max<std::int64_t>(1, x.dim(-1)), x.dim(-1)};
+}
+
+Shape with_width(const Shape& shape, std::int64_t width) {
+  Shape result = shape;
+  result[shape.rank() - 1] = width;
+  return result;
+}
+
+}  // namespace
+
+Linear::Linear(const std::string& name, const LinearShape& shape)
+    : weight_(std::make_shared<Parameter>()), layout_(shape.layout) {
+  const bool in_first = shape.layout == WeightLayout::kInOut;
+  weight_->name = name + ".weight";
+  weight_->value =
+      Tensor::empty(in_first ? Shape{shape.in, shape.out} : Shape{shape.out, shape.in});
+  if (shape.bias)
+    bias_ = Parameter{.name = name + ".bias", .value = Tensor::empty({shape.out}), .decays = false};
+}
+
+Linear::Linear(std::shared_ptr<Parameter> weight, WeightLayout layout)
+    : weight_(std::move(weight)), layout_(layout) {}
+
+ConstView Linear::in_out() const {
+  const ConstView weight = weight_->value;
+  return layout_ == WeightLayout::kInOut ? weight : weight.permute({1, 0});
+}
+
+Tensor Linear::forward(const Tensor& x, Run& run) const {
+  const ConstView weight = in_out();
+  Tensor y = Tensor::empty(with_width(x.shape(), weight.dim(1)), x.dtype());
+  matmul({.a = x.view().reshape(as_matrix(x)),
+          .b = weight,
+          .bias = bias_ ? bias_->value.view() : ConstView()},
+         y.view().reshape(as_matrix(y)));
+  if (run.saved != nullptr) run.saved->put(x.share());
+  return y;
+}
+
+Tensor Linear::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+  const Tensor x = run.saved->take();
+  const ConstView weight = in_out();
+  const ConstView x_rows = x.view().reshape(as_matrix(x));
+  const ConstView dy_rows = dy.view().reshape(as_matrix(dy));
+  View dweight = gradients.of(*weight_);
+  if (layout_ == WeightLayout::kInOut) {
+    matmul({.a = x_rows.permute({1, 0}), .b = dy_rows, .accumulate = true}, dweight);
+  } else {
+    matmul({.a = dy_rows.permute({1, 0}), .b = x_rows, .accumulate = true}, dweight);
+  }
+  if (bias_) add_column_sums(gradients.of(*bias_), dy);
+  Tensor dx = Tensor::empty(x.shape(), x.dtype());
+  matmul({.a = dy_rows, .b = weight.permute({1, 0})}, dx.view().reshape(as_matrix(dx)));
+  return dx;
+}
+
+void Linear::collect(std::vector<Parameter*>& into) {
+  into.push_back(weight_.get());
+  if (bias_) into.push_back(&*bias_);
+}
+
+}  // namespace heed

@@ -1,0 +1,93 @@
+// A model folder with its golden.safetensors: the numbers that transformers gave.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "heed/io/safetensors.h"
+#include "heed/nn/tap.h"
+#include "support/random_tensor.h"
+
+namespace heed::test {
+
+/// The i64 ids of a file as the i32 that models take.
+inline Tensor ids_of(const Safetensors& golden, const std::string& name) {
+  const ConstView stored = golden.tensor(name);
+  Tensor ids = Tensor::empty(stored.shape(), DType::kI32);
+  for (std::int64_t i = 0; i < ids.element_count(); ++i)
+    ids.data<std::int32_t>()[i] = static_cast<std::int32_t>(stored.data<std::int64_t>()[i]);
+  return ids;
+}
+
+/// The lengths of the rows of attention_mask (ones, then zeros).
+inline std::vector<std::int64_t> lengths_of(const Safetensors& golden) {
+  const Tensor mask = ids_of(golden, "attention_mask");
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(mask.dim(0)));
+  for (std::int64_t i = 0; i < mask.element_count(); ++i)
+    lengths[static_cast<std::size_t>(i / mask.dim(1))] += mask.data<std::int32_t>()[i];
+  return lengths;
+}
+
+/// exp(scale q_i . k_j - lse_i) where visible, in double: [B, H, T, T].
+inline Tensor weights_of(const AttentionArgs& args, const AttendedConstView& attended) {
+  const Tensor q = Tensor::converted(args.q, DType::kF64);
+  const Tensor k = Tensor::converted(args.keys.k, DType::kF64);
+  const Tensor lse = Tensor::converted(attended.lse, DType::kF64);
+  const Tensor low = Tensor::converted(attended.lse_low, DType::kF64);
+  const std::int64_t rows = q.dim(0) * q.dim(1);
+  const std::int64_t length = q.dim(2);
+  const std::int64_t width = q.dim(3);
+  Tensor weights = Tensor::zeros({q.dim(0), q.dim(1), length, length}, DType::kF64);
+  for (std::int64_t bh = 0; bh < rows; ++bh) {
+    for (std::int64_t i = 0; i < length; ++i) {
+      for (std::int64_t j = 0; j <= i; ++j) {
+        double score = 0;
+        for (std::int64_t d = 0; d < width; ++d)
+          score += q.data<double>()[(bh * length + i) * width + d] *
+                   k.data<double>()[(bh * length + j) * width + d];
+        const std::int64_t row = bh * length + i;
+        weights.data<double>()[row * length + j] = std::exp(
+            args.scores.scale.at(0) * score - lse.data<double>()[row] - low.data<double>()[row]);
+      }
+    }
+  }
+  return weights;
+}
+
+/// Keeps every hidden state and every attention's weights.
+class GoldenTap : public Tap {
+ public:
+  void at(const TapName& name, View value) override {
+    if (name.kind == TapKind::kEmbedding || name.kind == TapKind::kResidual)
+      hidden.push_back(Tensor::copy_of(value));
+    if (name.kind == TapKind::kFinal) last = Tensor::copy_of(value);
+  }
+  void attended(const TapName& /*name*/, const AttentionArgs& args,
+                const AttendedConstView& attended) override {
+    weights.push_back(weights_of(args, attended));
+  }
+
+  std::vector<Tensor> hidden;
+  Tensor last;
+  std::vector<Tensor> weights;
+};
+
+/// The first `length` positions (axis 1, or 2 for weights) of every row agree within `tolerance`.
+inline void expect_rows_near(const ConstView& got, const ConstView& expected, int axis,
+                             const std::vector<std::int64_t>& lengths, double tolerance,
+                             const std::string& what) {
+  ASSERT_EQ(got.shape(), expected.shape()) << what;
+  for (std::int64_t row = 0; row < got.dim(0); ++row) {
+    const auto part = [&](const ConstView& all) {
+      return all.select(0, row).slice(axis - 1, 0, lengths[static_cast<std::size_t>(row)]);
+    };
+    EXPECT_LE(largest_difference(part(got), part(expected)), tolerance)
+        << what << " of row " << row;
+  }
+}
+
+}  // namespace heed::test
