@@ -114,6 +114,7 @@ Run add(CLI::App& app) {
       ->type_name("DIR");
   app.add_option("--observe", options->observe, observers_help())
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("LIST");
   app.add_option("--observe-out", options->observe_out, "write one NAME.npy an observer there")
       ->type_name("DIR");

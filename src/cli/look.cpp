@@ -126,6 +126,7 @@ void add_text(CLI::App& app, Options& options) {
       ->type_name("FILE");
   app.add_option("--ids", options.ids, "token ids instead of a text")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("5,3,9");
   add_model(app, options.model);
 }

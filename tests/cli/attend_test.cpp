@@ -1,0 +1,148 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+#include "heed/io/npy.h"
+#include "heed/masks/band.h"
+#include "heed/ops/attention.h"
+
+namespace heed::cli {
+namespace {
+
+using test::Answer;
+
+Tensor wave(const Shape& shape, double phase) {
+  Tensor tensor = Tensor::empty(shape);
+  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
+    tensor.data<float>()[i] = static_cast<float>(std::sin(static_cast<double>(i) * 1.7 + phase));
+  return tensor;
+}
+
+std::string written(const char* name, const ConstView& array) {
+  const std::filesystem::path path = test::scratch() / name;
+  write_npy(path, array);
+  return path.string();
+}
+
+std::string in_scratch(const char* name) { return (test::scratch() / name).string(); }
+
+void expect_equal(const std::string& path, const ConstView& expected) {
+  const Tensor found = read_npy(path);
+  const Tensor wanted = Tensor::copy_of(expected);
+  ASSERT_EQ(to_string(found.shape()), to_string(wanted.shape()));
+  for (std::int64_t i = 0; i < found.element_count(); ++i)
+    ASSERT_EQ(found.data<float>()[i], wanted.data<float>()[i]) << i;
+}
+
+class AttendCommand : public testing::Test {
+ protected:
+  Tensor q = wave({2, 4, 7, 8}, 0);
+  Tensor k = wave({2, 2, 9, 8}, 1);
+  Tensor v = wave({2, 2, 9, 5}, 2);
+  std::vector<std::string> files = {"attend", written("q.npy", q.view()),
+                                    written("k.npy", k.view()), written("v.npy", v.view())};
+  AttentionArgs args = {.q = q.view(), .keys = {.k = k.view(), .v = v.view()}};
+
+  Answer run(const std::vector<std::string>& options) {
+    std::vector<std::string> all = files;
+    all.insert(all.end(), options.begin(), options.end());
+    return test::heed(all);
+  }
+};
+
+TEST_F(AttendCommand, WritesWhatTheOperatorGives) {
+  args.mask = causal();
+  const Attended attended = attention(args);
+  const Answer answer =
+      run({"--causal", "bottom-right", "-o", in_scratch("o.npy"), "--lse", in_scratch("lse.npy")});
+  EXPECT_EQ(answer.error, "");
+  ASSERT_EQ(answer.status, 0);
+  expect_equal(in_scratch("o.npy"), attended.out.view());
+  expect_equal(in_scratch("lse.npy"), attended.lse.view());
+}
+
+TEST_F(AttendCommand, TopLeftStandsQueryZeroAtKeyZero) {
+  args.mask = band({.left = 3, .right = 0});
+  args.extents.q_offset = {0};
+  ASSERT_EQ(run({"--causal", "top-left", "--window", "3,-1", "-o", in_scratch("o.npy")}).status, 0);
+  expect_equal(in_scratch("o.npy"), attention(args).out.view());
+}
+
+TEST_F(AttendCommand, WritesGradients) {
+  const Tensor dout = wave({2, 4, 7, 5}, 3);
+  const AttentionGrads grads = attention_backward(args, attention(args), dout.view());
+  ASSERT_EQ(
+      run({"--grad", written("dout.npy", dout.view()), "--grad-out", in_scratch("grads")}).status,
+      0);
+  expect_equal(in_scratch("grads/dq.npy"), grads.dq.view());
+  expect_equal(in_scratch("grads/dk.npy"), grads.dk.view());
+  expect_equal(in_scratch("grads/dv.npy"), grads.dv.view());
+}
+
+TEST_F(AttendCommand, WritesObservations) {
+  const Answer answer = run(
+      {"--observe", "entropy,topk=3,received,heatmap=2x3", "--observe-out", in_scratch("seen")});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_EQ(to_string(read_npy(in_scratch("seen/entropy.npy")).shape()), "[2, 4, 7]");
+  EXPECT_EQ(to_string(read_npy(in_scratch("seen/topk_keys.npy")).shape()), "[2, 4, 7, 3]");
+  EXPECT_EQ(to_string(read_npy(in_scratch("seen/topk_weights.npy")).shape()), "[2, 4, 7, 3]");
+  EXPECT_EQ(to_string(read_npy(in_scratch("seen/received.npy")).shape()), "[2, 4, 9]");
+  EXPECT_EQ(to_string(read_npy(in_scratch("seen/heatmap.npy")).shape()), "[2, 4, 2, 3]");
+}
+
+TEST_F(AttendCommand, KeepsTheRankOfTheInput) {
+  const Tensor q2 = wave({6, 8}, 0);
+  const Tensor k2 = wave({6, 8}, 1);
+  files = {"attend", written("q2.npy", q2.view()), written("k2.npy", k2.view()),
+           written("v2.npy", k2.view())};
+  ASSERT_EQ(run({"-o", in_scratch("o2.npy"), "--lse", in_scratch("lse2.npy")}).status, 0);
+  EXPECT_EQ(to_string(read_npy(in_scratch("o2.npy")).shape()), "[6, 8]");
+  EXPECT_EQ(to_string(read_npy(in_scratch("lse2.npy")).shape()), "[6]");
+}
+
+TEST_F(AttendCommand, RefusesBadInputInOneLine) {
+  const auto refused = [&](const std::vector<std::string>& options, const std::string& message) {
+    const Answer answer = run(options);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
+  };
+  refused({}, "nothing is asked for, expected -o, --lse, --grad or --observe");
+  refused({"--observe", "entropi", "--observe-out", "x"},
+          "--observe: \"entropi\" is no observer, expected some of entropy, topk=K, row_max, "
+          "received, offset_profile=FIRST:LAST, expected_distance, heatmap=HEIGHTxWIDTH");
+  refused({"--observe", "topk=0", "--observe-out", "x"},
+          "--observe: found \"topk=0\", expected topk=K");
+  refused({"--causal", "left", "-o", "x"}, "--causal: left not in {top-left,bottom-right}");
+  files[1] = in_scratch("absent.npy");
+  refused({"-o", "x"}, in_scratch("absent.npy") + ": cannot be opened: No such file or directory");
+}
+
+TEST_F(AttendCommand, RefusesShapesThatDoNotFitAsTheOperatorDoes) {
+  files[1] = written("narrow.npy", wave({2, 4, 7, 6}, 0).view());
+  const Answer answer = run({"-o", "x"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed attend: attention: k.shape[3] is 8 but q.shape[3] is 6: q and k must have the "
+            "same head size\n");
+}
+
+TEST_F(AttendCommand, ReportsAFullDiskWithStatusOne) {
+  const Answer answer = run({"-o", "/dev/full"});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.error, "heed attend: /dev/full: No space left on device\n");
+}
+
+TEST(ExplainCommand, CountsTheWorkOfAllowedPairs) {
+  const Answer answer =
+      test::heed({"explain", "--shape", "1,4,2,16,16,8,4", "--causal", "bottom-right", "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto plan = nlohmann::json::parse(answer.out)["forward"];
+  EXPECT_EQ(plan["allowed_pairs"], 4 * 16 * 17 / 2);
+  EXPECT_EQ(plan["flop"], 2.0 * (8 + 4) * 4 * 16 * 17 / 2);
+  EXPECT_EQ(plan["alignment"], "bottom-right");
+}
+
+}  // namespace
+}  // namespace heed::cli

@@ -1,0 +1,54 @@
+// What every command has in common.
+#include <gtest/gtest.h>
+
+#include "cli/command.h"
+#include "cli/program.h"
+
+namespace heed::cli {
+namespace {
+
+using test::Answer;
+
+TEST(Program, SaysItsVersion) {
+  const Answer answer = test::heed({"--version"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_THAT(answer.out, testing::MatchesRegex("heed [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(Program, RefusesACommandThatItDoesNotHave) {
+  const Answer answer = test::heed({"lok"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error,
+              testing::StartsWith("heed: \"lok\" is no command, expected one of look"));
+  EXPECT_EQ(answer.out, "");
+}
+
+TEST(Program, EveryCommandHasHelpWithAnExample) {
+  for (const Command& command : commands()) {
+    const Answer answer = test::heed({command.name, "--help"});
+    EXPECT_EQ(answer.status, 0) << command.name;
+    EXPECT_THAT(answer.out, testing::HasSubstr(std::string("Example:\n  heed ") + command.name));
+  }
+}
+
+TEST(Program, BadArgumentsAreOneLineAndStatusTwo) {
+  for (const Command& command : commands()) {
+    const Answer answer = test::heed({command.name, "--no-such-option"});
+    EXPECT_EQ(answer.status, 2) << command.name;
+    EXPECT_THAT(answer.error, testing::MatchesRegex("heed [a-z]+: [^\n]+\n"));
+  }
+}
+
+TEST(Program, ReportsAFullDisk) {
+  const Answer answer = test::heed({"--help"}, "> /dev/full");
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.error, "heed: standard output: No space left on device\n");
+}
+
+TEST(Program, EndsQuietlyWhenItsReaderDoes) {
+  const Answer answer = test::heed({"--help"}, "| head -n 1");
+  EXPECT_EQ(answer.error, "");
+}
+
+}  // namespace
+}  // namespace heed::cli

@@ -1,0 +1,251 @@
+// `heed look`, `tokenize` and `models` on a small random GPT-2 made here.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+#include "heed/io/npy.h"
+#include "heed/models/registry.h"
+#include "heed/text/byte_bpe.h"
+#include "support/shared_data.h"
+
+namespace heed::cli {
+namespace {
+
+using nlohmann::json;
+using test::Answer;
+
+constexpr const char* kText = "the cat sat on the mat because the cat was tired.";
+constexpr std::int64_t kPositions = 40;
+
+// A model folder, made once.
+const std::string& tiny_model() {
+  static const std::string folder = [] {
+    const auto tokenizer = train_byte_bpe(
+        "the cat sat on the mat because the cat was tired. the mat was the cat on the mat.",
+        {.vocabulary_size = 280});
+    const json config = {{"model_type", "gpt2"},
+                         {"architectures", {"GPT2LMHeadModel"}},
+                         {"vocab_size", tokenizer->vocabulary_size()},
+                         {"n_positions", kPositions},
+                         {"n_embd", 16},
+                         {"n_layer", 2},
+                         {"n_head", 4}};
+    const auto model = make_model(config.dump(), 1);
+    const std::filesystem::path path = test::scratch() / "tiny";
+    save_model(path, *model, tokenizer.get(), DType::kF32);
+    return path.string();
+  }();
+  return folder;
+}
+
+Answer look(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "look");
+  arguments.insert(arguments.end(), {"--model", tiny_model()});
+  return test::heed(arguments);
+}
+
+std::string in_scratch(const char* name) { return (test::scratch() / name).string(); }
+
+TEST(LookCommand, JsonHasEveryFieldAndRowsThatSumToOne) {
+  const Answer answer = look({kText, "--format", "json", "--top", "all"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const json found = json::parse(answer.out);
+  EXPECT_EQ(found["model"], "tiny");
+  EXPECT_EQ(found["stack"], "self");
+  EXPECT_EQ(found["rows"].size(), found["tokens"].size());
+  std::string text;
+  for (const json& token : found["tokens"]) text += token["text"].get<std::string>();
+  EXPECT_EQ(text, kText);
+  for (const json& row : found["rows"]) {
+    double sum = 0;
+    for (const json& key : row["attends"]) sum += key["weight"].get<double>();
+    EXPECT_NEAR(sum, 1, 1e-5);
+    EXPECT_EQ(row["rest"]["count"], 0);
+  }
+  EXPECT_EQ(found["heads"].size(), 8);
+  EXPECT_TRUE(found["chosen"].contains("reason"));
+  EXPECT_EQ(found["next"].size(), 6);
+}
+
+TEST(LookCommand, NpyHoldsTheWeightsOfJson) {
+  ASSERT_EQ(look({kText, "--format", "npy", "-o", in_scratch("weights.npy")}).status, 0);
+  const Tensor weights = read_npy(in_scratch("weights.npy"));
+  const json found = json::parse(
+      look({kText, "--format", "json", "--top", "all", "--layer", "1", "--head", "2"}).out);
+  const auto length = static_cast<std::int64_t>(found["tokens"].size());
+  EXPECT_EQ(to_string(weights.shape()), to_string(Shape{2, 4, length, length}));
+  for (const json& row : found["rows"])
+    for (const json& key : row["attends"]) {
+      const std::int64_t query = row["query"];
+      const std::int64_t at = ((1 * 4 + 2) * length + query) * length + key["key"].get<int>();
+      EXPECT_EQ(weights.data<float>()[at], key["weight"].get<float>());
+    }
+}
+
+TEST(LookCommand, NpyOfOneHeadKeepsFourAxes) {
+  ASSERT_EQ(look({"the cat", "--format", "npy", "--layer", "0", "--head", "3", "-o",
+                  in_scratch("one.npy")})
+                .status,
+            0);
+  const Tensor one = read_npy(in_scratch("one.npy"));
+  EXPECT_EQ(one.dim(0), 1);
+  EXPECT_EQ(one.dim(1), 1);
+}
+
+TEST(LookCommand, NpyHoldsLogitsAndHidden) {
+  ASSERT_EQ(look({"--ids", "1,2,3", "--format", "npy", "--what", "logits", "-o",
+                  in_scratch("logits.npy")})
+                .status,
+            0);
+  EXPECT_EQ(read_npy(in_scratch("logits.npy")).dim(0), 3);
+  ASSERT_EQ(look({"--ids", "1,2,3", "--format", "npy", "--what", "hidden", "-o",
+                  in_scratch("hidden.npy")})
+                .status,
+            0);
+  EXPECT_EQ(to_string(read_npy(in_scratch("hidden.npy")).shape()), "[3, 16]");
+}
+
+TEST(LookCommand, TextNamesTheChoiceAndTheParts) {
+  const Answer answer = look({kText});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, testing::StartsWith("tiny  GPT-2, 2 layers x 4 heads"));
+  EXPECT_THAT(answer.out, testing::HasSubstr("this head was chosen for its largest mean"));
+  EXPECT_THAT(answer.out, testing::HasSubstr("\nHeads  largest score of each"));
+  EXPECT_THAT(answer.out, testing::HasSubstr("\nNext word  after \".\""));
+  EXPECT_THAT(answer.out, testing::Not(testing::HasSubstr("\x1b")));
+}
+
+TEST(LookCommand, WhoAndToShowEveryPlace) {
+  const Answer answer = look({kText, "--layer", "0", "--head", "0", "--who", "cat", "--to", "cat"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, testing::StartsWith("\"cat\" stands at "));
+  EXPECT_THAT(answer.out, testing::HasSubstr("The three that the mask lets see, of 4, layer 0"));
+}
+
+TEST(LookCommand, WhoAloneKeepsItsRows) {
+  const json found = json::parse(look({kText, "--format", "json", "--who", "tired"}).out);
+  EXPECT_EQ(found["rows"].size(), 1);
+}
+
+TEST(LookCommand, TsvHasOneLineAWeight) {
+  const Answer answer =
+      look({"the cat", "--format", "tsv", "--top", "1", "--layer", "0", "--head", "0"});
+  EXPECT_THAT(answer.out,
+              testing::StartsWith("layer\thead\tquery\tquery_token\tkey\tkey_token\tweight\n"
+                                  "0\t0\t0\t"));
+}
+
+TEST(LookCommand, RefusesBadInputInOneLine) {
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
+    const Answer answer = look(arguments);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed look: " + message + "\n");
+    EXPECT_EQ(answer.out, "");
+  };
+  refused({}, "expected one of TEXT, --file and --ids, found none");
+  refused({kText, "--layer", "2"}, "look: layer 2 does not exist, tiny has layers 0 to 1");
+  refused({kText, "--head", "-1"}, "look: head -1 does not exist, tiny has heads 0 to 3");
+  refused({kText, "--head", "4", "--format", "npy"},
+          "look: head 4 does not exist, tiny has heads 0 to 3");
+  refused({"", "--layer", "0"},
+          "session: the text is empty and tiny has no first token to start from: expected at least "
+          "one character");
+  refused({"--ids", "1,2,9999"},
+          "session: token id 9999 is outside of tiny's vocabulary, expected 0 to 279");
+  std::string ids = "0";
+  for (int i = 0; i < kPositions; ++i) ids += ",1";
+  refused({"--ids", ids},
+          "session: the text has 41 tokens but tiny has 40 positions: expected at most 40");
+}
+
+TEST(LookCommand, NamesTheByteOfInvalidUtf8) {
+  const Answer answer = look({"ab\xff"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error, testing::HasSubstr("byte 2"));
+}
+
+TEST(LookCommand, NamesTokensNearAWordThatIsNotThere) {
+  const Answer answer = look({kText, "--who", "caat"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error, testing::HasSubstr("\"caat\" is no word of the text"));
+  EXPECT_THAT(answer.error, testing::HasSubstr("nearest: cat ("));
+}
+
+TEST(LookCommand, RefusesAModelThatIsNotThere) {
+  const Answer answer = test::heed({"look", "hi", "--model", "no-such-model"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error, testing::HasSubstr("no-such-model"));
+  EXPECT_THAT(answer.error, testing::MatchesRegex("heed look: [^\n]+\n"));
+}
+
+TEST(LookCommand, RefusesATruncatedModel) {
+  const std::filesystem::path folder = test::scratch() / "cut";
+  std::filesystem::copy(tiny_model(), folder, std::filesystem::copy_options::recursive);
+  std::filesystem::resize_file(folder / "model.safetensors", 2000);
+  const Answer answer = test::heed({"look", "hi", "--model", folder.string()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error, testing::HasSubstr("model.safetensors"));
+  EXPECT_THAT(answer.error, testing::MatchesRegex("heed look: [^\n]+\n"));
+}
+
+TEST(LookCommand, AFullDiskLeavesNothing) {
+  const Answer answer = look({kText, "--format", "npy", "-o", "/dev/full"});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.error, "heed look: /dev/full: No space left on device\n");
+}
+
+TEST(LookCommand, TakesIdsWhereThereIsNoTokenizer) {
+  HEED_NEEDS_SHARED("models/gpt-nano-sort");
+  const std::string model = (test::shared_data() / "models/gpt-nano-sort").string();
+  const Answer answer =
+      test::heed({"look", "--ids", "0,2,1", "--model", model, "--format", "json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_EQ(json::parse(answer.out)["tokens"][1]["text"], "2");
+  const Answer text = test::heed({"look", "021", "--model", model});
+  EXPECT_EQ(text.status, 2);
+  EXPECT_EQ(text.error,
+            "heed look: session: gpt-nano-sort has no tokenizer: expected token ids, not a text\n");
+}
+
+TEST(TokenizeCommand, GivesIdsTextsAndBytes) {
+  const Answer answer = test::heed({"tokenize", "the cat", "--json", "--model", tiny_model()});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const json found = json::parse(answer.out);
+  EXPECT_EQ(found["ids"].size(), found["tokens"].size());
+  EXPECT_EQ(found["tokens"].back()["end"], 7);
+}
+
+TEST(TokenizeCommand, ReadsJsonStringsByLine) {
+  std::ofstream(test::scratch() / "lines") << "\"the cat\"\n\"\\u732b\"\n";
+  const Answer answer =
+      test::heed({"tokenize", "--lines", in_scratch("lines"), "--model", tiny_model()});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  std::istringstream lines(answer.out);
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  EXPECT_EQ(json::parse(line)["tokens"].back()["end"], 3);
+}
+
+TEST(TokenizeCommand, NamesTheLineThatIsNoJsonString) {
+  std::ofstream(test::scratch() / "bad") << "\"a\"\n7\n";
+  const Answer answer =
+      test::heed({"tokenize", "--lines", in_scratch("bad"), "--model", tiny_model()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed tokenize: " + in_scratch("bad") +
+                              ": line 2 is no JSON string, expected one like \"a text\"\n");
+}
+
+TEST(ModelsCommand, ListsTheFoldersOfTheSearchPath) {
+  tiny_model();
+  setenv("HEED_MODELS", test::scratch().c_str(), 1);
+  const Answer answer = test::heed({"models", "--json"});
+  unsetenv("HEED_MODELS");
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, testing::HasSubstr("\"tiny\""));
+}
+
+}  // namespace
+}  // namespace heed::cli

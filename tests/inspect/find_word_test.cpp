@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+
+#include "heed/inspect/look.h"
+#include "support/expect_error.h"
+
+namespace heed {
+namespace {
+
+using Indices = std::vector<std::int64_t>;
+
+std::vector<SessionToken> tokens() {
+  std::vector<SessionToken> list;
+  for (const char* bytes : {"<s>", " Lily", " saw", " a", " b", "all", ".", " Lily", " 3"})
+    list.push_back({.id = 0, .bytes = bytes});
+  return list;
+}
+
+TEST(FindWord, FindsEveryTokenWithTheText) {
+  EXPECT_EQ(find_word(tokens(), "Lily"), (Indices{1, 7}));
+}
+
+TEST(FindWord, TakesTheLastTokenOfASpelledWord) {
+  EXPECT_EQ(find_word(tokens(), "ball"), Indices{5});
+}
+
+TEST(FindWord, TakesAnIndexWhereNoTokenIsThatNumber) {
+  EXPECT_EQ(find_word(tokens(), "2"), Indices{2});
+  EXPECT_EQ(find_word(tokens(), "3"), Indices{8});
+}
+
+TEST(FindWord, NamesNearTokensWhenThereIsNone) {
+  EXPECT_HEED_ERROR(
+      find_word(tokens(), "Lilly"), ErrorCode::kInvalidArgument,
+      "look: \"Lilly\" is no word of the text, expected a token, a word that tokens "
+      "spell, or an index from 0 to 8; nearest: Lily (1), Lily (7), all (5), <s> (0), "
+      "saw (2)");
+}
+
+}  // namespace
+}  // namespace heed

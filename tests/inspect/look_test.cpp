@@ -1,0 +1,117 @@
+#include "heed/inspect/look.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "inspect/patterns.h"
+#include "support/expect_error.h"
+
+namespace heed {
+namespace {
+
+float wave(std::int64_t head, std::int64_t i, std::int64_t j) {
+  return static_cast<float>(std::sin(static_cast<double>(7 * head + 3 * i + 5 * j)) * 4);
+}
+
+TEST(LookRows, WeightsOfEveryRowSumToOne) {
+  const LayerAttention layer = test::layer_of(2, 130, wave);
+  const std::vector<LookRow> rows = look_rows(layer, 1, {}, -1);
+  ASSERT_EQ(rows.size(), 130);
+  for (const LookRow& row : rows) {
+    double sum = 0;
+    for (const LookKey& key : row.attends) sum += key.weight;
+    EXPECT_NEAR(sum, 1, 1e-5);
+    EXPECT_EQ(row.attends.size(), row.query + 1);
+    EXPECT_EQ(row.rest_count, 0);
+  }
+}
+
+TEST(LookRows, TopAndRestMakeTheWhole) {
+  const LayerAttention layer = test::layer_of(1, 20, wave);
+  const std::int64_t queries[] = {1, 19};
+  const std::vector<LookRow> rows = look_rows(layer, 0, queries, 3);
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[0].attends.size(), 2);
+  const LookRow& last = rows[1];
+  EXPECT_EQ(last.query, 19);
+  EXPECT_EQ(last.rest_count, 17);
+  EXPECT_GE(last.attends[0].weight, last.attends[1].weight);
+  EXPECT_GE(last.attends[1].weight, last.attends[2].weight);
+  double sum = last.rest_weight;
+  for (const LookKey& key : last.attends) sum += key.weight;
+  EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST(LookRows, TiesGoToTheLowerKey) {
+  const LayerAttention layer =
+      test::layer_of(1, 6, [](std::int64_t, std::int64_t, std::int64_t) { return 0.0F; });
+  const std::int64_t queries[] = {5};
+  const LookRow row = look_rows(layer, 0, queries, 2)[0];
+  EXPECT_EQ(row.attends[0].key, 0);
+  EXPECT_EQ(row.attends[1].key, 1);
+  EXPECT_NEAR(row.entropy, std::log(6), 1e-6);
+}
+
+TEST(LookCell, IsTheExponentialOfScoreLessLse) {
+  const LayerAttention layer = test::layer_of(2, 90, wave);
+  const LookCell cell = look_cell(layer, 1, 80, 3);
+  EXPECT_TRUE(cell.visible);
+  EXPECT_NEAR(cell.score, wave(1, 80, 3), 1e-5);
+  EXPECT_NEAR(cell.weight, std::exp(cell.score - cell.lse), 1e-6);
+  EXPECT_EQ(cell.of, 81);
+  std::int64_t larger = 0;
+  for (std::int64_t j = 0; j <= 80; ++j) larger += wave(1, 80, j) > wave(1, 80, 3) ? 1 : 0;
+  EXPECT_EQ(cell.rank, larger + 1);
+}
+
+TEST(LookCell, BehindTheQueryIsHidden) {
+  EXPECT_FALSE(look_cell(test::layer_of(1, 9, wave), 0, 3, 4).visible);
+}
+
+TEST(VisitRows, GivesHeadsAndRowsInOrder) {
+  const LayerAttention layer = test::layer_of(2, 70, wave);
+  std::vector<std::int64_t> seen;
+  visit_rows(layer, {}, [&](std::int64_t head, std::int64_t query, std::span<const float> row) {
+    seen.push_back(head * 70 + query);
+    EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), 1, 1e-5);
+  });
+  std::vector<std::int64_t> expected(140);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(seen, expected);
+}
+
+Session two_heads() {
+  std::vector<LayerAttention> layers;
+  layers.push_back(test::layer_of(2, 12, [](std::int64_t head, std::int64_t i, std::int64_t j) {
+    return head == 1 && j == i - 2 ? 20.0F : 0.0F;
+  }));
+  return test::session_of(std::move(layers));
+}
+
+TEST(ChooseHead, TakesTheLargestElsewhere) {
+  const Session session = two_heads();
+  const ChosenHead chosen = choose_head(session, score_heads(session), {}, {});
+  EXPECT_EQ(chosen.head, 1);
+  EXPECT_TRUE(chosen.automatic);
+  EXPECT_EQ(chosen.reason,
+            "largest mean, over rows, of the largest weight on a key that is not the first, the "
+            "own or the previous token");
+}
+
+TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
+  const Session session = two_heads();
+  EXPECT_EQ(choose_head(session, score_heads(session), {}, 0).head, 0);
+}
+
+TEST(ChooseHead, NamesTheRangeOfLayersAndHeads) {
+  const Session session = two_heads();
+  const std::vector<HeadScores> scores = score_heads(session);
+  EXPECT_HEED_ERROR(choose_head(session, scores, 1, {}), ErrorCode::kInvalidArgument,
+                    "look: layer 1 does not exist, by hand has layers 0 to 0");
+  EXPECT_HEED_ERROR(choose_head(session, scores, 0, -1), ErrorCode::kInvalidArgument,
+                    "look: head -1 does not exist, by hand has heads 0 to 1");
+}
+
+}  // namespace
+}  // namespace heed

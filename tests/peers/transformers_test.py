@@ -1,0 +1,81 @@
+"""Compares `heed look --format npy` with transformers in f32, weights and logits.
+
+Runs where torch and transformers are installed, else says why it does not. Usage:
+    python tests/peers/transformers_test.py build/release/heed [MODEL_FOLDER ...]
+Without folders: the built-in models, and the ones of the test data that lie beside the checkout.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77  # the exit status by which CTest knows a skipped test
+
+try:
+    import numpy as np
+    import torch
+    import transformers
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(SKIPPED)
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SHARED = pathlib.Path(os.environ.get("HEED_SHARED_DATA", SOURCE.parent / "shared" / "data"))
+WEIGHT_TOLERANCE = 1e-5
+LOGIT_TOLERANCE = 1e-4
+
+
+def folders():
+    if len(sys.argv) > 2:
+        return [pathlib.Path(folder) for folder in sys.argv[2:]]
+    found = [path.parent for path in sorted((SOURCE / "models").glob("*/config.json"))]
+    for name in ("gpt-nano-sort", "makemore-induction"):
+        folder = SHARED / "models" / name
+        if folder.exists():
+            found.append(folder)
+        else:
+            print(f"skipped: {folder} is not there")
+    return found
+
+
+def ids_for(config):
+    """Ids of the whole vocabulary, as many as fit, the same in every run."""
+    length = min(config.n_positions, 200)
+    return np.random.default_rng(7).integers(0, config.vocab_size, length).tolist()
+
+
+def look(program, folder, ids, what):
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "array.npy")
+        command = [program, "look", "--model", str(folder), "--ids", ",".join(map(str, ids)),
+                   "--format", "npy", "--what", what, "-o", path]
+        subprocess.run(command, check=True)
+        return np.load(path)
+
+
+def compare(program, folder):
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        folder, attn_implementation="eager", dtype=torch.float32).eval()
+    ids = ids_for(model.config)
+    with torch.no_grad():
+        answer = model(torch.tensor([ids]), output_attentions=True)
+    weights = np.stack([layer[0].numpy() for layer in answer.attentions])
+    logits = answer.logits[0].numpy()
+    ours = look(program, folder, ids, "weights")
+    assert ours.shape == weights.shape, (ours.shape, weights.shape)
+    worst_weight = np.abs(ours - weights).max()
+    worst_logit = np.abs(look(program, folder, ids, "logits") - logits).max()
+    print(f"{folder.name}: {len(ids)} tokens, weights within {worst_weight:.2g}, "
+          f"logits within {worst_logit:.2g}")
+    return worst_weight <= WEIGHT_TOLERANCE and worst_logit <= LOGIT_TOLERANCE
+
+
+def main():
+    results = [compare(sys.argv[1], folder) for folder in folders()]
+    sys.exit(0 if results and all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
