@@ -123,6 +123,7 @@ inline void finish_rows(const AttentionProblem& problem, const AttentionForward&
         high[lane] = seen ? kNan : -std::numeric_limits<float>::infinity();
         low[lane] = 0;
       }
+      if (std::isnan(tile.sum[lane])) high[lane] = kNan;  // a logarithm by bits would lose it
       static_cast<float*>(forward.lse)[first + r] = high[lane];
       static_cast<float*>(forward.lse_low)[first + r] = low[lane];
       if (!tile.started) std::fill_n(tile.out + lane * value_stride, value_stride, 0.0f);
