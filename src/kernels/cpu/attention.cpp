@@ -34,7 +34,9 @@ namespace {
 
 std::string refusal(const AttentionProblem& problem, std::int64_t target, const char* needs) {
   if (problem.dtype != DType::kF32) return "it computes in f32 only";
-  if ((hwy::SupportedTargets() & target) == 0) return needs;
+  // Asked once: each question is a few CPUID instructions, microseconds in a virtual machine.
+  static const std::int64_t supported = hwy::SupportedTargets();
+  if ((supported & target) == 0) return needs;
   return {};
 }
 

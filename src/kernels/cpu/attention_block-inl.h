@@ -1,4 +1,9 @@
 // One task of the forward pass: the stages over a block of rows. Included once for each target.
+//
+// Bound by the FMA ports: a vector of 16 scores takes D cycles for the two products (Dv = D) and
+// about 5 for the softmax (10 uops on two ports), so at most 92 % of the FMA peak at D = 64 and
+// 95.5 % at D = 128. Measured at N = 1024, one thread, AVX-512: 70 to 76 % of the peak of the same
+// minute at both sizes; AVX2 78 % of its own.
 #if defined(HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H
 #undef HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H

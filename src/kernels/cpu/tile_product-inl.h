@@ -3,6 +3,11 @@
 // 6 x 64 with AVX-512: 24 accumulators + 4 vectors of B + 1 broadcast = 29 of 32 registers;
 // 6 x 16 with AVX2: 12 + 2 + 1 = 15 of 16. An element's sum runs over the depth in rising order,
 // one fused multiply-add each, whatever the tile: results do not depend on how rows are grouped.
+//
+// Bound by the two FMA ports: 12 cycles a step of 24 accumulators; 10 loads fit beside them. With
+// operands in the L1 cache 85 to 93 % of the FMA peak was measured (a Xeon at 3.3 GHz).
+// Tried there, within noise: unrolling by 2 and by 4; tiles of 5 x 64, 8 x 48 and 12 x 32; columns
+// of C in the outer loop.
 #if defined(HEED_KERNELS_CPU_TILE_PRODUCT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_TILE_PRODUCT_INL_H
 #undef HEED_KERNELS_CPU_TILE_PRODUCT_INL_H
