@@ -1,8 +1,11 @@
 #include "heed/tensor/tensor.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <unordered_map>
 
 #include "heed/base/error.h"
 
@@ -10,6 +13,56 @@ namespace heed {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // one cache line, one AVX-512 vector
+
+// Freed blocks of tens of KiB and more, kept for the next tensor of the same size: a training step
+// asks for the same sizes each time, and fresh pages would fault each time.
+class FreeList {
+ public:
+  // Never destroyed: tensors with static lifetime outlive everything else.
+  static FreeList& instance() {
+    static auto* const list = new FreeList;
+    return *list;
+  }
+
+  std::byte* take(std::size_t bytes) {
+    if (serves(bytes)) {
+      const std::scoped_lock lock(guard_);
+      const auto found = blocks_.find(bytes);
+      if (found != blocks_.end()) {
+        std::byte* const memory = found->second;
+        blocks_.erase(found);
+        held_bytes_ -= bytes;
+        return memory;
+      }
+    }
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+  }
+
+  void give(std::byte* memory, std::size_t bytes) {
+    if (!serves(bytes)) return std::free(memory);
+    const std::scoped_lock lock(guard_);
+    if (held_bytes_ + bytes > kMostHeldBytes) release();
+    blocks_.emplace(bytes, memory);
+    held_bytes_ += bytes;
+  }
+
+ private:
+  static constexpr std::size_t kMostHeldBytes = std::size_t{256} << 20;
+
+  static bool serves(std::size_t bytes) { return bytes >= 32768 && bytes <= kMostHeldBytes / 16; }
+
+  void release() {
+    for (const auto& [bytes, memory] : blocks_) std::free(memory);
+    blocks_.clear();
+    held_bytes_ = 0;
+  }
+
+  std::mutex guard_;
+  std::unordered_multimap<std::size_t, std::byte*> blocks_;
+  std::size_t held_bytes_ = 0;
+};
 
 // Copies element by element, last axis innermost.
 void copy_strided(const ConstView& from, std::byte* to, std::size_t element_bytes) {
@@ -59,10 +112,10 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   const std::size_t bytes = static_cast<std::size_t>(shape.element_count()) * size_bytes(dtype);
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   Tensor tensor;
-  auto* memory =
-      static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded));
-  if (memory == nullptr) throw std::bad_alloc();
-  tensor.memory_ = std::shared_ptr<std::byte>(memory, std::free);
+  const std::size_t taken = std::max(rounded, kAlignment);
+  std::byte* memory = FreeList::instance().take(taken);
+  tensor.memory_ = std::shared_ptr<std::byte>(
+      memory, [taken](std::byte* freed) { FreeList::instance().give(freed, taken); });
   tensor.view_ = View(memory, dtype, shape);
   return tensor;
 }

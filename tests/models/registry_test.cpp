@@ -1,0 +1,166 @@
+// Model folders: found, read, written, and refused with one clear line.
+#include "heed/models/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "heed/io/atomic_file.h"
+#include "heed/io/safetensors.h"
+#include "support/expect_error.h"
+#include "support/random_tensor.h"
+#include "support/scratch.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTiny = R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8,
+  "n_positions": 6, "vocab_size": 11, "attn_pdrop": 0, "bos_token_id": 3})";
+
+// A saved tiny model in a folder of its own.
+struct TinyFolder {
+  explicit TinyFolder(DType dtype = DType::kF32) : model(make_model(kTiny, 1)) {
+    save_model(folder(), *model, nullptr, dtype);
+  }
+  fs::path folder() const { return scratch / "tiny"; }
+  std::string file(const char* name) const { return (folder() / name).string(); }
+
+  test::Scratch scratch;
+  std::unique_ptr<Model> model;
+};
+
+Tensor logits_of(const Model& model) {
+  heed::Run run;
+  return model.forward({.ids = test::random_ids({2, 5}, 11, 1)}, run);
+}
+
+TEST(Registry, WhatIsSavedLoadsTheSame) {
+  const TinyFolder saved;
+  const LoadedModel loaded = load_model(saved.folder());
+  EXPECT_EQ(loaded.name, "tiny");
+  EXPECT_FALSE(loaded.built_in);
+  EXPECT_EQ(loaded.tokenizer, nullptr);
+  EXPECT_EQ(loaded.model->info().first_token, 3);
+  EXPECT_EQ(loaded.model->config_json(), saved.model->config_json());
+  EXPECT_TRUE(test::same_bits(logits_of(*loaded.model), logits_of(*saved.model)));
+}
+
+TEST(Registry, SixteenBitsAreCloseToWhatWasSaved) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const TinyFolder saved(dtype);
+    const LoadedModel loaded = load_model(saved.folder());
+    EXPECT_LE(test::largest_difference(logits_of(*loaded.model), logits_of(*saved.model)), 5e-3);
+  }
+}
+
+TEST(Registry, AnUnknownFolderIsNamed) {
+  EXPECT_HEED_ERROR(load_model("/no/such/model"), ErrorCode::kNotFound,
+                    "/no/such/model: no such folder");
+}
+
+TEST(Registry, AFolderWithoutConfigIsNoModel) {
+  const test::Scratch scratch;
+  EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kNotFound,
+                    scratch.folder().string() +
+                        ": has no config.json, expected a model folder in Hugging Face's layout");
+}
+
+TEST(Registry, AnUnknownModelTypeIsNamed) {
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "mamba"})", 1), ErrorCode::kUnsupported,
+                    "config: model_type is 'mamba', expected one of: gpt2");
+  EXPECT_HEED_ERROR(make_model("[1]", 1), ErrorCode::kCorrupt,
+                    "config: is not a JSON object, expected one with 'model_type'");
+}
+
+TEST(Registry, ConfigValuesOfTheWrongKindAreNamed) {
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_embd": "wide"})", 1),
+                    ErrorCode::kCorrupt,
+                    "config: 'n_embd' is \"wide\", expected an integer of at least 1");
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_embd": 10, "n_head": 3})", 1),
+                    ErrorCode::kCorrupt,
+                    "config: n_embd is 10 and n_head is 3, expected a multiple of n_head");
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "activation_function": "relu"})", 1),
+                    ErrorCode::kUnsupported,
+                    "config: activation_function is 'relu', expected one of: gelu_new, gelu, "
+                    "gelu_pytorch_tanh");
+}
+
+TEST(Registry, ATensorOfTheWrongShapeIsNamed) {
+  const TinyFolder saved;
+  std::string config = read_file(saved.folder() / "config.json");
+  config.replace(config.find("\"n_positions\": 6"), 16, "\"n_positions\": 7");
+  write_file(saved.folder() / "config.json", config);
+  EXPECT_HEED_ERROR(load_model(saved.folder()), ErrorCode::kCorrupt,
+                    saved.file("model.safetensors") +
+                        ": tensor 'transformer.wpe.weight' has shape [6, 8], expected [7, 8]");
+}
+
+TEST(Registry, AMissingTensorIsNamed) {
+  const TinyFolder saved;
+  std::string config = read_file(saved.folder() / "config.json");
+  config.replace(config.find("\"n_layer\": 1"), 12, "\"n_layer\": 2");
+  write_file(saved.folder() / "config.json", config);
+  try {
+    load_model(saved.folder());
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+    EXPECT_NE(std::string(error.what()).find("transformer.h.1.ln_1.weight"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find(saved.file("model.safetensors")), std::string::npos);
+  }
+}
+
+TEST(Registry, TruncatedWeightsAreAnError) {
+  const TinyFolder saved;
+  const fs::path weights = saved.folder() / "model.safetensors";
+  for (const std::uintmax_t bytes :
+       {std::uintmax_t{0}, std::uintmax_t{5}, std::uintmax_t{100}, fs::file_size(weights) - 1}) {
+    fs::resize_file(weights, bytes);
+    EXPECT_THROW(load_model(saved.folder()), Error) << bytes;
+    save_model(saved.folder(), *saved.model, nullptr, DType::kF32);
+  }
+}
+
+TEST(Registry, FindsAFolderAndANameInTheSearchPath) {
+  const TinyFolder saved;
+  EXPECT_EQ(find_model(saved.folder().string()), saved.folder());
+  ::setenv("HEED_MODELS", saved.scratch.folder().c_str(), 1);
+  EXPECT_EQ(find_model("tiny"), saved.folder());
+  ASSERT_FALSE(list_models().empty());
+  EXPECT_EQ(list_models().front().name, "tiny");
+  ::unsetenv("HEED_MODELS");
+}
+
+TEST(Registry, FindsASnapshotOfTheHub) {
+  const TinyFolder saved;
+  const fs::path repository = saved.scratch / "hub/models--some--tiny";
+  const fs::path snapshot = repository / "snapshots/abc";
+  save_model(snapshot, *saved.model, nullptr, DType::kF32);
+  fs::create_directories(repository / "refs");
+  write_file(repository / "refs/main", "abc\n");
+  ::setenv("HF_HOME", saved.scratch.folder().c_str(), 1);
+  EXPECT_EQ(find_model("some/tiny"), snapshot);
+  ::unsetenv("HF_HOME");
+}
+
+TEST(Registry, AnUnknownNameListsWhereItLooked) {
+  try {
+    find_model("no-such-model");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+    EXPECT_EQ(std::string(error.what())
+                  .rfind("model: 'no-such-model' is neither a folder nor a "
+                         "name in ",
+                         0),
+              0U);
+    EXPECT_NE(std::string(error.what()).find("share/heed/models"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace heed
