@@ -153,7 +153,7 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
           "session: the text is empty and tiny has no first token to start from: expected at least "
           "one character");
   refused({"--ids", "1,2,9999"},
-          "session: token id 9999 is outside of tiny's vocabulary, expected 0 to 279");
+          "session: token id 9999 is outside of tiny's vocabulary, expected 0 to 269");
   std::string ids = "0";
   for (int i = 0; i < kPositions; ++i) ids += ",1";
   refused({"--ids", ids},
@@ -193,7 +193,7 @@ TEST(LookCommand, RefusesATruncatedModel) {
 TEST(LookCommand, AFullDiskLeavesNothing) {
   const Answer answer = look({kText, "--format", "npy", "-o", "/dev/full"});
   EXPECT_EQ(answer.status, 1);
-  EXPECT_EQ(answer.error, "heed look: /dev/full: No space left on device\n");
+  EXPECT_EQ(answer.error, "heed look: /dev/full: cannot be written: No space left on device\n");
 }
 
 TEST(LookCommand, TakesIdsWhereThereIsNoTokenizer) {
