@@ -111,7 +111,7 @@ TEST(LookCommand, TextNamesTheChoiceAndTheParts) {
   const Answer answer = look({kText});
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::StartsWith("tiny  GPT-2, 2 layers x 4 heads"));
-  EXPECT_THAT(answer.out, testing::HasSubstr("this head was chosen for its largest mean"));
+  EXPECT_THAT(answer.out, testing::HasSubstr("heed chose this head: the largest mean"));
   EXPECT_THAT(answer.out, testing::HasSubstr("\nHeads  largest score of each"));
   EXPECT_THAT(answer.out, testing::HasSubstr("\nNext word  after \".\""));
   EXPECT_THAT(answer.out, testing::Not(testing::HasSubstr("\x1b")));
@@ -145,10 +145,10 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.out, "");
   };
   refused({}, "expected one of TEXT, --file and --ids, found none");
-  refused({kText, "--layer", "2"}, "look: layer 2 does not exist, tiny has layers 0 to 1");
-  refused({kText, "--head", "-1"}, "look: head -1 does not exist, tiny has heads 0 to 3");
+  refused({kText, "--layer", "2"}, "layer 2 does not exist, tiny has layers 0 to 1");
+  refused({kText, "--head", "-1"}, "head -1 does not exist, tiny has heads 0 to 3");
   refused({kText, "--head", "4", "--format", "npy"},
-          "look: head 4 does not exist, tiny has heads 0 to 3");
+          "head 4 does not exist, tiny has heads 0 to 3");
   refused({"", "--layer", "0"},
           "session: the text is empty and tiny has no first token to start from: expected at least "
           "one character");
