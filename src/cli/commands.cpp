@@ -5,6 +5,7 @@
 namespace heed::cli {
 
 Command attend_command();
+Command bench_command();
 Command explain_command();
 Command look_command();
 Command models_command();
@@ -12,7 +13,8 @@ Command tokenize_command();
 
 std::span<const Command> commands() {
   static const Command table[] = {
-      look_command(), attend_command(), explain_command(), tokenize_command(), models_command(),
+      look_command(),  attend_command(),   explain_command(),
+      bench_command(), tokenize_command(), models_command(),
   };
   return table;
 }

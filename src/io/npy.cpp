@@ -1,8 +1,10 @@
 #include "heed/io/npy.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <string>
+#include <utility>
 #include <string_view>
 
 #include "heed/base/error.h"

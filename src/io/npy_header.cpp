@@ -1,7 +1,6 @@
 #include "io/npy_header.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "heed/base/error.h"
 #include "ops/attention_candidates.h"
 #include "ops/attention_problem.h"
 

@@ -60,7 +60,7 @@ const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
     fail(ErrorCode::kNotFound, "attention: kernel '{}' is unknown: one of {} is expected", wanted,
          known_names());
   const char* forced = std::getenv("HEED_FORCE");
-  const std::string_view name = !wanted.empty() ? wanted : forced != nullptr ? forced : "";
+  const std::string name = !wanted.empty() ? wanted : forced != nullptr ? forced : "";
   // A kernel of the other pass, or of another operator: not for us.
   const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
   if (named != candidates.end()) {

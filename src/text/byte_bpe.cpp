@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "text/byte_alphabet.h"
 #include "text/merges.h"

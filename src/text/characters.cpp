@@ -1,6 +1,5 @@
 #include "heed/text/characters.h"
 
-#include <array>
 #include <set>
 
 #include "text/readers.h"

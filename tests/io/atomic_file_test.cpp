@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <vector>
 
 #include "support/expect_error.h"
 #include "support/scratch.h"

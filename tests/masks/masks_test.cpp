@@ -2,7 +2,6 @@
 // compositions.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <random>
 #include <vector>
 

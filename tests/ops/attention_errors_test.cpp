@@ -1,4 +1,5 @@
 // What the operator refuses, and in which words.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>

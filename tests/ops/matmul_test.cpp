@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "heed/base/threads.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

@@ -15,14 +15,14 @@
 #include "kernels/cpu/attention_block-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace heed::kernels::HWY_NAMESPACE {
+namespace heed::kernels::cpu::HWY_NAMESPACE {
 
 void run_block(const AttentionProblem& problem, const AttentionForward& forward,
                const RowBlock& block, TileScratch& scratch) {
   attention_block(problem, forward, block, scratch);
 }
 
-}  // namespace heed::kernels::HWY_NAMESPACE
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif
 
@@ -49,11 +49,11 @@ std::string avx2_attention_refusal(const AttentionProblem& problem) {
 }
 
 void avx512_attention(const AttentionProblem& problem, const AttentionForward& forward) {
-  run_tasks(problem, forward, N_AVX3::run_block);
+  run_tasks(problem, forward, cpu::N_AVX3::run_block);
 }
 
 void avx2_attention(const AttentionProblem& problem, const AttentionForward& forward) {
-  run_tasks(problem, forward, N_AVX2::run_block);
+  run_tasks(problem, forward, cpu::N_AVX2::run_block);
 }
 
 }  // namespace heed::kernels

@@ -18,7 +18,7 @@
 #include "kernels/cpu/tile_product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace heed::kernels::HWY_NAMESPACE {
+namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Rows `count` x `width` into `to` with unit column stride, zeros up to `stride`.
@@ -250,6 +250,6 @@ inline void attention_block(const AttentionProblem& problem, const AttentionForw
     finish_rows(problem, forward, block.batch, scratch.value_stride, scratch.rows[t]);
 }
 
-}  // namespace heed::kernels::HWY_NAMESPACE
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -17,7 +17,7 @@
 #include "kernels/cpu/tile_product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace heed::kernels::HWY_NAMESPACE {
+namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Four rows of Q times `scale` to four lanes of `to`, 4 x 4 at a time.
@@ -132,6 +132,6 @@ inline void finish_rows(const AttentionProblem& problem, const AttentionForward&
   }
 }
 
-}  // namespace heed::kernels::HWY_NAMESPACE
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -75,6 +75,7 @@ std::int64_t cost_of(const AttentionProblem& problem, const RowBlock& block) {
 
 std::vector<Task> tasks_of(const AttentionProblem& problem, std::int64_t block_rows) {
   std::vector<Task> tasks;
+  if (problem.heads == 0) return tasks;
   const std::int64_t group = problem.heads / problem.kv_heads;
   for (std::int64_t b = 0; b < problem.batch; ++b) {
     const std::int64_t rows = group * problem.sequences[b].query_length;

@@ -9,7 +9,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace heed::kernels::HWY_NAMESPACE {
+namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Relative error at most 1.5e-7; 2^0 is exactly 1; -inf and all below -126 give 0; NaN stays.
@@ -40,6 +40,6 @@ HWY_INLINE V exp2_of_negative(D d, V x) {
 #endif
 }
 
-}  // namespace heed::kernels::HWY_NAMESPACE
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

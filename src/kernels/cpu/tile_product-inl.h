@@ -16,7 +16,7 @@
 #include "kernels/cpu/attention_tile.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace heed::kernels::HWY_NAMESPACE {
+namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Lanes = hn::ScalableTag<float>;
@@ -102,6 +102,6 @@ constexpr std::int64_t strip_of(std::int64_t left) {
   return left >= kStrip ? kStrip : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-}  // namespace heed::kernels::HWY_NAMESPACE
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -1,0 +1,18 @@
+// What this machine can do at most, measured: the yardstick beside a benchmark's figures.
+#pragma once
+
+#include <string>
+
+namespace heed {
+
+/// As the system names it, or "unknown CPU".
+std::string cpu_name();
+
+/// Fused multiply-adds in f32 by `threads` threads at once, with the widest vectors that the
+/// kernels use, in GFLOP/s: the best of some short runs, 20 ms in all.
+double peak_gflops(int threads);
+
+/// Reading memory that no cache holds, by `threads` threads at once, in GB/s (1e9 bytes).
+double read_gbytes_per_second(int threads);
+
+}  // namespace heed

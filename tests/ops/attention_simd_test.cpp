@@ -1,0 +1,142 @@
+// What the SIMD kernels promise beyond the table of cases: their candidates by name.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "heed/base/philox.h"
+#include "heed/base/threads.h"
+#include "heed/masks/band.h"
+#include "heed/masks/keep.h"
+#include "heed/ops/attention.h"
+#include "ops/attention_candidates.h"
+#include "ops/attention_problem.h"
+#include "support/compare.h"
+
+namespace heed {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+Tensor normal(const Shape& shape, std::uint32_t stream) {
+  Random random(7, stream);
+  Tensor tensor = Tensor::empty(shape);
+  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
+    tensor.data<float>()[i] = static_cast<float>(random.normal());
+  return tensor;
+}
+
+class SimdAttention : public testing::TestWithParam<const char*> {
+ protected:
+  // 3 batches, 4 heads over 2, 150 queries, 170 keys: ragged in every direction.
+  Tensor q = normal({3, 4, 150, 40}, 1);
+  Tensor k = normal({3, 2, 170, 40}, 2);
+  Tensor v = normal({3, 2, 170, 24}, 3);
+
+  void SetUp() override {
+    const AttentionArgs wanted = args();
+    const CheckedAttention checked(wanted);
+    for (const auto& candidate : forward_candidates())
+      if (candidate.name == GetParam() && !candidate.refusal(checked.problem).empty())
+        GTEST_SKIP() << candidate.refusal(checked.problem);
+  }
+  void TearDown() override { set_thread_count(0); }
+
+  AttentionArgs args(Mask mask = {}) const {
+    return {.q = q, .keys = {k, v}, .mask = std::move(mask), .kernel = GetParam()};
+  }
+  static void set_row(Tensor& tensor, std::int64_t row, float value) {
+    const std::int64_t width = tensor.dim(3);
+    for (std::int64_t outer = 0; outer < tensor.dim(0) * tensor.dim(1); ++outer)
+      std::fill_n(tensor.data<float>() + (outer * tensor.dim(2) + row) * width, width, value);
+  }
+};
+
+TEST_P(SimdAttention, GivesTheSameBitsForAnyNumberOfThreads) {
+  set_thread_count(1);
+  const Attended one = attention(args(causal()));
+  for (const int threads : {2, 3, 7}) {
+    set_thread_count(threads);
+    const Attended many = attention(args(causal()));
+    EXPECT_TRUE(test::same_bits(many.out, one.out)) << threads;
+    EXPECT_TRUE(test::same_bits(many.lse, one.lse)) << threads;
+    EXPECT_TRUE(test::same_bits(many.lse_low, one.lse_low)) << threads;
+  }
+}
+
+TEST_P(SimdAttention, GivesASequenceTheSameBitsAloneAndInABatch) {
+  const Attended all = attention(args(causal()));
+  AttentionArgs alone = args(causal());
+  alone.q = alone.q.slice(0, 1, 2);
+  alone.keys = {alone.keys.k.slice(0, 1, 2), alone.keys.v.slice(0, 1, 2)};
+  const Attended one = attention(alone);
+  const Tensor expected = Tensor::copy_of(all.out.view().slice(0, 1, 2));
+  EXPECT_TRUE(test::same_bits(one.out, expected));
+}
+
+TEST_P(SimdAttention, AMaskedKeyHasNoInfluenceEvenIfItIsNotANumber) {
+  const Attended clean = attention(args(causal()));
+  set_row(k, 169, kNan);  // only the last query sees the last key
+  set_row(v, 169, kInfinity);
+  const Attended poisoned = attention(args(causal()));
+  const auto but_last = [](const Tensor& out) {
+    return Tensor::copy_of(out.view().slice(2, 0, 149));
+  };
+  EXPECT_TRUE(test::same_bits(but_last(poisoned.out), but_last(clean.out)));
+  EXPECT_TRUE(std::isnan(poisoned.out.data<float>()[149 * 24]));
+}
+
+TEST_P(SimdAttention, ANumberThatIsNoneInAVisibleValueReachesItsRows) {
+  set_row(v, 3, kNan);
+  const Attended found = attention(args(causal()));
+  for (std::int64_t i = 0; i < 12 * 150 * 24; ++i)
+    ASSERT_TRUE(std::isnan(found.out.data<float>()[i])) << i;
+  EXPECT_TRUE(std::isfinite(found.lse.data<float>()[0]));
+}
+
+TEST_P(SimdAttention, PaddingIsNeverRead) {
+  AttentionArgs padded = args();
+  padded.extents = {.query_length = {100}, .key_begin = {5}, .key_length = {160}};
+  const Attended clean = attention(padded);
+  for (const std::int64_t row : {0, 1, 2, 3, 4, 165, 166, 167, 168, 169}) {
+    set_row(k, row, kNan);
+    set_row(v, row, kNan);
+  }
+  for (std::int64_t row = 100; row < 150; ++row) set_row(q, row, kNan);
+  EXPECT_TRUE(test::same_bits(attention(padded).out, clean.out));
+}
+
+TEST_P(SimdAttention, ARowThatSeesNobodyIsZeroAndOneWithoutAFiniteScoreIsNan) {
+  Tensor one = Tensor::empty({1, 1, 2, 4});
+  std::fill_n(one.data<float>(), 8, 1.0f);
+  Tensor keys = Tensor::empty({1, 1, 1, 4});
+  std::fill_n(keys.data<float>(), 4, -kInfinity);
+  Tensor kept = Tensor::zeros({2, 1}, DType::kBool);
+  kept.data<bool>()[1] = true;
+  const Tensor values = normal({1, 1, 1, 4}, 4);
+  const Attended found =
+      attention({.q = one, .keys = {keys, values}, .mask = keep(kept), .kernel = GetParam()});
+  EXPECT_EQ(found.out.data<float>()[0], 0.0f);
+  EXPECT_EQ(found.lse.data<float>()[0], -kInfinity);
+  EXPECT_TRUE(std::isnan(found.out.data<float>()[4]));
+  EXPECT_TRUE(std::isnan(found.lse.data<float>()[1]));
+}
+
+// The far keys hold NaN: a window that visited them unmasked would show it.
+TEST_P(SimdAttention, AWindowReadsNothingBeyondItsKeys) {
+  const Mask window = band({.left = 9, .right = 0});
+  AttentionArgs last = args(window);
+  last.q = last.q.slice(2, 140, 150);
+  const Attended clean = attention(last);
+  for (std::int64_t row = 0; row < 140; ++row) set_row(v, row, kNan);
+  EXPECT_TRUE(test::same_bits(attention(last).out, clean.out));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, SimdAttention, testing::Values("cpu-avx512", "cpu-avx2"),
+                         [](const auto& info) {
+                           return std::string(info.param) == "cpu-avx2" ? "Avx2" : "Avx512";
+                         });
+
+}  // namespace
+}  // namespace heed
