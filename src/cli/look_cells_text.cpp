@@ -83,6 +83,9 @@ std::string places(const Look& look, const LookTextOptions& options, std::size_t
   std::string text = fmt::format("\"{}\" stands at {}", options.who, list(queries));
   if (options.to != options.who) text += fmt::format(", \"{}\" at {}", options.to, list(keys));
   const std::string count = number_word(static_cast<std::int64_t>(shown));
+  if (shown == 0)
+    return text + fmt::format(". The mask hides all {}.\n",
+                              number_word(static_cast<std::int64_t>(look.cells.size())));
   const bool all = shown == look.cells.size();
   text += all ? fmt::format(". All {}", count)
               : fmt::format(". The {} that the mask lets see, of {}", count, look.cells.size());
@@ -126,7 +129,7 @@ std::string cells_text(const Terminal& terminal, const Look& look, const LookTex
   if (look.chosen.automatic)
     text +=
         paragraph(terminal,
-                  fmt::format("layer {}, head {}, chosen for its {}: {}", look.chosen.layer,
+                  fmt::format("layer {}, head {}, chosen by heed: {}, {}", look.chosen.layer,
                               look.chosen.head, look.chosen.reason, hundredths(look.chosen.score)),
                   0);
   if (look.cells.size() == 1) return text + one_cell(terminal, names, look.cells[0]);

@@ -102,7 +102,7 @@ std::string explanation(const Look& look, const LookTextOptions& options) {
 std::string reason(const Terminal& terminal, const Look& look) {
   if (!look.chosen.automatic) return {};
   return paragraph(terminal,
-                   fmt::format("this head was chosen for its {}: {}", look.chosen.reason,
+                   fmt::format("heed chose this head: {}, {}", look.chosen.reason,
                                hundredths(look.chosen.score)),
                    2);
 }

@@ -41,6 +41,8 @@ int exit_status(ErrorCode code) {
 // Scripts read stderr by lines, and an error is one line: a hint follows on the same.
 int report(std::string_view command, std::string message, int status) {
   while (!message.empty() && message.back() == '\n') message.pop_back();
+  const std::string own = fmt::format("{}: ", command);  // said once is enough
+  if (message.starts_with(own)) message.erase(0, own.size());
   for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 2)
     message.replace(at, 1, "; ");
   fmt::print(stderr, "heed{}{}: {}\n", command.empty() ? "" : " ", command, message);

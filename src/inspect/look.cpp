@@ -48,6 +48,16 @@ LookRow row_of(const RowView& row, std::int64_t top) {
   return answer;
 }
 
+std::string reason(const ChosenHead& chosen) {
+  if (!chosen.automatic) return "asked for";
+  if (chosen.score == 0)
+    return "the first one: no row attends to a key beside the first, the own and the previous "
+           "token";
+  return "the largest mean, over rows, of the largest weight on a key that is not the first, the "
+         "own "
+         "or the previous token";
+}
+
 }  // namespace
 
 void check_layer(const Session& session, int layer) {
@@ -74,10 +84,7 @@ ChosenHead choose_head(const Session& session, std::span<const HeadScores> score
   require(best != nullptr, "look: {} has no attention heads", session.model);
   ChosenHead chosen{.layer = best->layer, .head = best->head, .score = best->elsewhere};
   chosen.automatic = !(layer && head);
-  chosen.reason = chosen.automatic
-                      ? "largest mean, over rows, of the largest weight on a key that is not the "
-                        "first, the own or the previous token"
-                      : "asked for";
+  chosen.reason = reason(chosen);
   return chosen;
 }
 

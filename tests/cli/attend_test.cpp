@@ -131,7 +131,7 @@ TEST_F(AttendCommand, RefusesShapesThatDoNotFitAsTheOperatorDoes) {
 TEST_F(AttendCommand, ReportsAFullDiskWithStatusOne) {
   const Answer answer = run({"-o", "/dev/full"});
   EXPECT_EQ(answer.status, 1);
-  EXPECT_EQ(answer.error, "heed attend: /dev/full: No space left on device\n");
+  EXPECT_EQ(answer.error, "heed attend: /dev/full: cannot be written: No space left on device\n");
 }
 
 TEST(ExplainCommand, CountsTheWorkOfAllowedPairs) {

@@ -111,7 +111,7 @@ TEST(LookCommand, TextNamesTheChoiceAndTheParts) {
   const Answer answer = look({kText});
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::StartsWith("tiny  GPT-2, 2 layers x 4 heads"));
-  EXPECT_THAT(answer.out, testing::HasSubstr("this head was chosen for its largest mean"));
+  EXPECT_THAT(answer.out, testing::HasSubstr("heed chose this head: the largest mean"));
   EXPECT_THAT(answer.out, testing::HasSubstr("\nHeads  largest score of each"));
   EXPECT_THAT(answer.out, testing::HasSubstr("\nNext word  after \".\""));
   EXPECT_THAT(answer.out, testing::Not(testing::HasSubstr("\x1b")));
@@ -145,15 +145,15 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.out, "");
   };
   refused({}, "expected one of TEXT, --file and --ids, found none");
-  refused({kText, "--layer", "2"}, "look: layer 2 does not exist, tiny has layers 0 to 1");
-  refused({kText, "--head", "-1"}, "look: head -1 does not exist, tiny has heads 0 to 3");
+  refused({kText, "--layer", "2"}, "layer 2 does not exist, tiny has layers 0 to 1");
+  refused({kText, "--head", "-1"}, "head -1 does not exist, tiny has heads 0 to 3");
   refused({kText, "--head", "4", "--format", "npy"},
-          "look: head 4 does not exist, tiny has heads 0 to 3");
+          "head 4 does not exist, tiny has heads 0 to 3");
   refused({"", "--layer", "0"},
           "session: the text is empty and tiny has no first token to start from: expected at least "
           "one character");
   refused({"--ids", "1,2,9999"},
-          "session: token id 9999 is outside of tiny's vocabulary, expected 0 to 279");
+          "session: token id 9999 is outside of tiny's vocabulary, expected 0 to 269");
   std::string ids = "0";
   for (int i = 0; i < kPositions; ++i) ids += ",1";
   refused({"--ids", ids},
@@ -193,7 +193,7 @@ TEST(LookCommand, RefusesATruncatedModel) {
 TEST(LookCommand, AFullDiskLeavesNothing) {
   const Answer answer = look({kText, "--format", "npy", "-o", "/dev/full"});
   EXPECT_EQ(answer.status, 1);
-  EXPECT_EQ(answer.error, "heed look: /dev/full: No space left on device\n");
+  EXPECT_EQ(answer.error, "heed look: /dev/full: cannot be written: No space left on device\n");
 }
 
 TEST(LookCommand, TakesIdsWhereThereIsNoTokenizer) {

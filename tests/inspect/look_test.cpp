@@ -94,9 +94,21 @@ TEST(ChooseHead, TakesTheLargestElsewhere) {
   const ChosenHead chosen = choose_head(session, score_heads(session), {}, {});
   EXPECT_EQ(chosen.head, 1);
   EXPECT_TRUE(chosen.automatic);
+  EXPECT_EQ(
+      chosen.reason,
+      "the largest mean, over rows, of the largest weight on a key that is not the first, the "
+      "own or the previous token");
+}
+
+TEST(ChooseHead, SaysSoWhereNoRowHasAnotherKey) {
+  std::vector<LayerAttention> layers;
+  layers.push_back(test::layer_of(2, 3, wave));
+  const Session session = test::session_of(std::move(layers));
+  const ChosenHead chosen = choose_head(session, score_heads(session), {}, {});
+  EXPECT_EQ(chosen.head, 0);
   EXPECT_EQ(chosen.reason,
-            "largest mean, over rows, of the largest weight on a key that is not the first, the "
-            "own or the previous token");
+            "the first one: no row attends to a key beside the first, the own and the previous "
+            "token");
 }
 
 TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
