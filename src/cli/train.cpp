@@ -89,12 +89,14 @@ class Progress : public TrainListener {
   std::chrono::steady_clock::time_point next_;
 };
 
-// The file, else the run that goes on, else the defaults; flags over it.
+// The file, else the run that goes on, else the defaults; flags over it. A run that was killed
+// before it wrote anything starts again when the arguments say how.
 TrainConfig effective_config(const Arguments& arguments) {
   TrainConfig config;
+  const bool started = std::filesystem::exists(std::filesystem::path(arguments.output) / "run.json");
   if (!arguments.config.empty()) {
     config = parse_train_config(read_file(arguments.config), arguments.config);
-  } else if (arguments.resume) {
+  } else if (arguments.resume && (started || arguments.flags.data.empty())) {
     config = stored_train_config(arguments.output);
   }
   for (const auto& [key, option] : arguments.keys)
