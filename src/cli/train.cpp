@@ -51,10 +51,10 @@ class Progress : public TrainListener {
       validation_ = fmt::format("  validation {:.4f}", *progress.validation_loss);
     const bool last = progress.step == progress.steps;
     if (terminal_ ? !due() && !last : progress.step % interval_ != 0 && !last) return;
-    const std::string line = fmt::format(
-        "step {}/{}  loss {:.4f}{}  {} tokens/s  {} left", progress.step, progress.steps,
-        progress.loss, validation_, grouped(progress.tokens_per_second),
-        duration(progress.seconds_left));
+    const std::string line =
+        fmt::format("step {}/{}  loss {:.4f}{}  {} tokens/s  {} left", progress.step,
+                    progress.steps, progress.loss, validation_, grouped(progress.tokens_per_second),
+                    duration(progress.seconds_left));
     if (terminal_) {
       fmt::print(stderr, "\r{}\x1b[K{}", line, last ? "\n" : "");
     } else {
@@ -93,7 +93,8 @@ class Progress : public TrainListener {
 // before it wrote anything starts again when the arguments say how.
 TrainConfig effective_config(const Arguments& arguments) {
   TrainConfig config;
-  const bool started = std::filesystem::exists(std::filesystem::path(arguments.output) / "run.json");
+  const bool started =
+      std::filesystem::exists(std::filesystem::path(arguments.output) / "run.json");
   if (!arguments.config.empty()) {
     config = parse_train_config(read_file(arguments.config), arguments.config);
   } else if (arguments.resume && (started || arguments.flags.data.empty())) {
@@ -110,8 +111,8 @@ int run(const Arguments& arguments) {
   Progress progress(config.evaluate_every);
   const InterruptScope scope;
   try {
-    const TrainResult result = train(
-        {.config = config, .folder = arguments.output, .resume = arguments.resume}, progress);
+    const TrainResult result =
+        train({.config = config, .folder = arguments.output, .resume = arguments.resume}, progress);
     std::string loss = fmt::format("loss {:.4f}", result.loss);
     if (result.best_loss)
       loss = fmt::format("validation loss {:.4f} (best {:.4f} after step {})",
@@ -163,11 +164,12 @@ Run add(CLI::App& app) {
 }  // namespace
 
 Command train_command() {
-  return {"train", "learns a model from text; survives kill -9",
-          "  heed train examples/shakespeare-char.json --data input.txt -o runs/shakespeare\n"
-          "  heed train -o runs/shakespeare --resume\n"
-          "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels",
-          add};
+  return {
+      "train", "learns a model from text; survives kill -9",
+      "  heed train examples/shakespeare-char.json --data input.txt -o runs/shakespeare\n"
+      "  heed train -o runs/shakespeare --resume\n"
+      "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels",
+      add};
 }
 
 }  // namespace heed::cli

@@ -16,18 +16,19 @@ std::string data_section(const Card& card) {
                         file.bytes);
     bytes += file.bytes;
   }
-  std::string text = fmt::format("## Data\n| file | bytes |\n|---|---|\n{}| together | {} |\n\n",
-                                 rows, bytes);
+  std::string text =
+      fmt::format("## Data\n| file | bytes |\n|---|---|\n{}| together | {} |\n\n", rows, bytes);
   if (card.config.rejoin_lines) text += "Wrapped lines were joined: one line a paragraph. ";
-  return text + fmt::format("{} tokens for training, {} for validation (the last {:g} % of each "
-                            "file).\n",
-                            card.data.train.size(), card.data.validation.size(),
-                            100 * card.config.validation);
+  return text + fmt::format(
+                    "{} tokens for training, {} for validation (the last {:g} % of each "
+                    "file).\n",
+                    card.data.train.size(), card.data.validation.size(),
+                    100 * card.config.validation);
 }
 
 std::string loss_section(const TrainResult& result) {
-  std::string text = fmt::format("## Loss (nats a token)\n- last training step: {:.4f}\n",
-                                 result.loss);
+  std::string text =
+      fmt::format("## Loss (nats a token)\n- last training step: {:.4f}\n", result.loss);
   if (result.validation_loss)
     text += fmt::format("- validation, at the end: {:.4f}\n", *result.validation_loss);
   if (result.best_loss)

@@ -35,8 +35,8 @@ const TrainKey& find_key(std::string_view name, std::string_view origin) {
   const auto keys = train_keys();
   const auto found = std::ranges::find(keys, name, &TrainKey::name);
   if (found != keys.end()) return *found;
-  const auto nearest =
-      std::ranges::min_element(keys, {}, [&](const TrainKey& key) { return edits(name, key.name); });
+  const auto nearest = std::ranges::min_element(
+      keys, {}, [&](const TrainKey& key) { return edits(name, key.name); });
   fail(ErrorCode::kInvalidArgument, "{}: unknown key \"{}\"; the nearest known one is \"{}\"",
        origin, name, nearest->name);
 }
@@ -59,11 +59,12 @@ bool fits(const Json& value) {
   if constexpr (std::is_same_v<T, double>) return value.is_number();
   if constexpr (std::is_same_v<T, std::string>) return value.is_string();
   if constexpr (std::is_same_v<T, std::vector<std::string>>)
-    return value.is_array() && std::ranges::all_of(value, [](const Json& e) { return e.is_string(); });
+    return value.is_array() &&
+           std::ranges::all_of(value, [](const Json& e) { return e.is_string(); });
 }
 
 template <typename T>
-void read(TrainConfig& config, T TrainConfig::*member, const Json& value, std::string_view name,
+void read(TrainConfig& config, T TrainConfig::* member, const Json& value, std::string_view name,
           std::string_view origin) {
   require(fits<T>(value), "{}: \"{}\" is {}, expected {}", origin, name, value.dump(), kWanted<T>);
   config.*member = value.get<T>();
@@ -115,8 +116,8 @@ void at_least(std::int64_t value, std::int64_t least, std::string_view key) {
 }
 
 void between(double value, double least, double limit, std::string_view key) {
-  require(value >= least && value < limit, "train: {} is {}, expected at least {} and below {}", key,
-          value, least, limit);
+  require(value >= least && value < limit, "train: {} is {}, expected at least {} and below {}",
+          key, value, least, limit);
 }
 
 void check_counts(const TrainConfig& c) {

@@ -27,7 +27,7 @@ std::string model_config_json(const TrainConfig& config, const TextData& data) {
       {"activation_function", "gelu_new"},
       {"layer_norm_epsilon", 1e-5},
       {"embd_pdrop", config.dropout},
-      {"attn_pdrop", config.dropout},
+      {"attn_pdrop", 0.0},
       {"resid_pdrop", config.dropout},
       {"bos_token_id", nullptr},
       {"eos_token_id", nullptr},
@@ -47,8 +47,7 @@ double LmPasses::loss_and_gradients(std::int64_t step, Gradients& gradients) {
     const std::int64_t index = step * config_.accumulate + pass;
     for (std::int64_t row = 0; row < config_.batch; ++row) {
       const std::int64_t crop = index * config_.batch + row;
-      batch_.put(row, data_.train,
-                 random_crop(seed, crop, size_of(data_.train), config_.block));
+      batch_.put(row, data_.train, random_crop(seed, crop, size_of(data_.train), config_.block));
     }
     Saved saved;
     Run run{.saved = &saved};
@@ -79,8 +78,7 @@ std::optional<double> LmPasses::evaluate() {
     const ConstView ids = batch_.ids.view().slice(0, 0, rows);
     const Tensor logits = model_.forward({ids}, run);
     const ConstView targets = batch_.targets.view().slice(0, 0, rows);
-    sum += static_cast<double>(rows) *
-           cross_entropy({.logits = logits, .targets = targets}).mean;
+    sum += static_cast<double>(rows) * cross_entropy({.logits = logits, .targets = targets}).mean;
   }
   return sum / static_cast<double>(crops);
 }

@@ -42,8 +42,8 @@ class Training {
         folder_(folder),
         listener_(listener),
         data_(load_text_data(config)),
-        model_(make_model(model_config_json(config, data_),
-                          static_cast<std::uint64_t>(config.seed))),
+        model_(
+            make_model(model_config_json(config, data_), static_cast<std::uint64_t>(config.seed))),
         parameters_(model_->parameters()),
         optimizer_(parameters_, gradients_,
                    {.beta1 = config.beta1,
@@ -89,13 +89,15 @@ class Training {
 
   void tell_differences(const TrainState& before) {
     if (before.cpu != state_.cpu)
-      listener_.note(fmt::format("the run was on another CPU ({}, now {}): losses may differ in "
-                                 "their last digits",
-                                 before.cpu, state_.cpu));
+      listener_.note(
+          fmt::format("the run was on another CPU ({}, now {}): losses may differ in "
+                      "their last digits",
+                      before.cpu, state_.cpu));
     if (before.threads != state_.threads)
-      listener_.note(fmt::format("the run had {} threads, now {}: losses may differ in their last "
-                                 "digits",
-                                 before.threads, state_.threads));
+      listener_.note(
+          fmt::format("the run had {} threads, now {}: losses may differ in their last "
+                      "digits",
+                      before.threads, state_.threads));
   }
 
   void one_step(LossCsv& losses) {
@@ -120,8 +122,8 @@ class Training {
     if (state_.step % config_.evaluate_every == 0 || state_.step == config_.steps)
       validation = evaluate();
     state_.seconds = earlier_seconds_ + now_seconds() - session_begin_;
-    losses.append({state_.step, loss, validation, rate, state_.step * tokens_a_step(),
-                   state_.seconds});
+    losses.append(
+        {state_.step, loss, validation, rate, state_.step * tokens_a_step(), state_.seconds});
     if (state_.step % config_.checkpoint_every == 0 || state_.step == config_.steps)
       save_checkpoint(losses);
     report(rate, norm, validation);
@@ -158,15 +160,14 @@ class Training {
   void report(double rate, double norm, const std::optional<double>& validation) {
     const auto done = static_cast<double>(state_.step - first_step_);
     const double each = (now_seconds() - session_begin_) / done;
-    listener_.stepped(
-        {.step = state_.step,
-         .steps = config_.steps,
-         .loss = state_.loss,
-         .learning_rate = rate,
-         .gradient_norm = norm,
-         .tokens_per_second = tokens_per_second(),
-         .seconds_left = each * static_cast<double>(config_.steps - state_.step),
-         .validation_loss = validation});
+    listener_.stepped({.step = state_.step,
+                       .steps = config_.steps,
+                       .loss = state_.loss,
+                       .learning_rate = rate,
+                       .gradient_norm = norm,
+                       .tokens_per_second = tokens_per_second(),
+                       .seconds_left = each * static_cast<double>(config_.steps - state_.step),
+                       .validation_loss = validation});
   }
 
   double tokens_per_second() const {
@@ -188,8 +189,8 @@ class Training {
       break;
     }
     fail(ErrorCode::kFailed,
-         "train: {} is {} at step {}: {} is not finite; last good checkpoint: {}", what, value,
-         state_.step + 1, tensor, last_checkpoint());
+         "train: {} is {} at step {}: {} is not finite; last good checkpoint: {}", what,
+         std::isnan(value) ? "nan" : "infinite", state_.step + 1, tensor, last_checkpoint());
   }
 
   [[noreturn]] void stop(LossCsv& losses) {

@@ -22,9 +22,27 @@ class TrainProgram : public testing::Test {
   TrainProgram() { write_file(scratch_ / "text.txt", test::counting_text(20000)); }
 
   std::vector<std::string> arguments(const std::string& folder) const {
-    return {"train", "-o", scratch_ / folder, "--data", scratch_ / "text.txt",
-            "--layers", "2", "--width", "64", "--block", "32", "--steps", "40", "--threads", "2",
-            "--checkpoint-every", "1", "--evaluate-every", "10", "--dropout", "0.1"};
+    return {"train",
+            "-o",
+            scratch_ / folder,
+            "--data",
+            scratch_ / "text.txt",
+            "--layers",
+            "2",
+            "--width",
+            "64",
+            "--block",
+            "32",
+            "--steps",
+            "40",
+            "--threads",
+            "2",
+            "--checkpoint-every",
+            "1",
+            "--evaluate-every",
+            "10",
+            "--dropout",
+            "0.1"};
   }
 
   pid_t start(std::vector<std::string> words) const {

@@ -11,8 +11,8 @@ namespace heed {
 namespace {
 
 Tensor tensor_of(const std::vector<float>& values) {
-  return Tensor::copy_of(ConstView(values.data(), DType::kF32,
-                                   Shape{static_cast<std::int64_t>(values.size())}));
+  return Tensor::copy_of(
+      ConstView(values.data(), DType::kF32, Shape{static_cast<std::int64_t>(values.size())}));
 }
 
 // The expected values are those of torch.optim.AdamW (PyTorch 2.13, CPU) on the same three steps.

@@ -17,9 +17,9 @@ TEST(LossCsv, HasARowAStep) {
     csv.append({1, 4.25, std::nullopt, 0.5, 768, 0.125});
     csv.append({2, 0.1, 3.5, 0.25, 1536, 2});
   }
-  EXPECT_EQ(read_file(scratch / "loss.csv"),
-            std::string(kHeader) +
-                "1,4.25,,0.5,768,0.125\n2,0.10000000000000001,3.5,0.25,1536,2.000\n");
+  EXPECT_EQ(
+      read_file(scratch / "loss.csv"),
+      std::string(kHeader) + "1,4.25,,0.5,768,0.125\n2,0.10000000000000001,3.5,0.25,1536,2.000\n");
 }
 
 TEST(LossCsv, CutsRowsPastTheStepWhereARunGoesOn) {
@@ -27,8 +27,7 @@ TEST(LossCsv, CutsRowsPastTheStepWhereARunGoesOn) {
   write_file(scratch / "loss.csv",
              std::string(kHeader) + "1,4,,1,1,1\n2,3,,1,2,2\n3,2,,1,3,3\n10,1,,1,10,10\n");
   const LossCsv csv(scratch / "loss.csv", 2);
-  EXPECT_EQ(read_file(scratch / "loss.csv"),
-            std::string(kHeader) + "1,4,,1,1,1\n2,3,,1,2,2\n");
+  EXPECT_EQ(read_file(scratch / "loss.csv"), std::string(kHeader) + "1,4,,1,1,1\n2,3,,1,2,2\n");
 }
 
 TEST(LossCsv, CutsATornRow) {

@@ -23,14 +23,14 @@ struct TrainConfig {
   std::int64_t heads = 4;
   std::int64_t width = 128;
   std::int64_t block = 64;    // positions: tokens that the model sees at once
-  double dropout = 0;         // on embeddings, attention weights and residuals
+  double dropout = 0;         // on embeddings and residuals
   std::string model = "{}";   // a JSON object: further entries of the model's config.json
   std::string dtype = "f32";  // of the model that is written: f32, f16 or bf16
 
   std::int64_t steps = 2000;
-  std::int64_t batch = 12;      // sequences in one pass
-  std::int64_t accumulate = 1;  // passes in one step; the gradient is their mean
-  double learning_rate = 1e-3;  // after the warm-up; then a cosine ...
+  std::int64_t batch = 12;            // sequences in one pass
+  std::int64_t accumulate = 1;        // passes in one step; the gradient is their mean
+  double learning_rate = 1e-3;        // after the warm-up; then a cosine ...
   double final_learning_rate = 1e-4;  // ... down to this at the last step
   std::int64_t warmup = 100;
   double beta1 = 0.9;
@@ -48,8 +48,9 @@ struct TrainConfig {
 
 /// One key of the configuration: its name, its place, and what `heed train --help` says.
 struct TrainKey {
-  using Member = std::variant<bool TrainConfig::*, std::int64_t TrainConfig::*, double TrainConfig::*,
-                              std::string TrainConfig::*, std::vector<std::string> TrainConfig::*>;
+  using Member =
+      std::variant<bool TrainConfig::*, std::int64_t TrainConfig::*, double TrainConfig::*,
+                   std::string TrainConfig::*, std::vector<std::string> TrainConfig::*>;
   std::string_view name;
   Member member;
   std::string_view summary;

@@ -16,7 +16,7 @@ struct TrainProgress {
   std::int64_t steps = 0;
   double loss = 0;  // mean over the step's tokens, before the update, in nats
   double learning_rate = 0;
-  double gradient_norm = 0;  // before clipping
+  double gradient_norm = 0;      // before clipping
   double tokens_per_second = 0;  // of this session's steps, evaluations apart
   double seconds_left = 0;
   std::optional<double> validation_loss;  // when this step was followed by an evaluation
@@ -56,7 +56,8 @@ struct TrainResult {
 ///   loss.csv                       a row a step
 ///   checkpoint-<step>.safetensors  the last two: weights, moments and state in one file, which
 ///                                  appears whole or not at all
-///   model/                         the best model so far as a Hugging Face folder; at the end card.md
+///   model/                         the best model so far as a Hugging Face folder; at the end
+///   card.md
 /// A run that was killed at any instant and is resumed (same CPU and thread count) follows the same
 /// losses bit for bit; on another machine `note` tells what differs. Errors: kInvalidArgument when
 /// the folder holds a run and resume is false (nothing is touched), or when the configuration
