@@ -45,6 +45,8 @@ int report(std::string_view command, std::string message, int status) {
   if (message.starts_with(own)) message.erase(0, own.size());
   for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 2)
     message.replace(at, 1, "; ");
+  if (message.starts_with(fmt::format("{}: ", command)))  // the operation is named as the command
+    message.erase(0, command.size() + 2);
   fmt::print(stderr, "heed{}{}: {}\n", command.empty() ? "" : " ", command, message);
   return status;
 }

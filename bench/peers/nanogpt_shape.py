@@ -1,0 +1,92 @@
+"""The speed of a GPT of nanoGPT's shape in PyTorch, to stand beside `heed train`.
+
+Plain modules, f32, fused attention (scaled_dot_product_attention), AdamW, clipping; random tokens, since
+only the time counts. Prints tokens a second over the timed steps.
+
+    python bench/peers/nanogpt_shape.py --layers 4 --heads 4 --width 128 --block 64 --batch 12
+"""
+import argparse
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, time_, width = x.shape
+        q, k, v = self.qkv(x).view(batch, time_, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).reshape(batch, time_, width))
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width)
+        self.attention = Attention(width, heads)
+        self.norm2 = nn.LayerNorm(width)
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"), nn.Linear(4 * width, width)
+        )
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class Gpt(nn.Module):
+    def __init__(self, args):
+        super().__init__()
+        self.tokens = nn.Embedding(args.vocabulary, args.width)
+        self.positions = nn.Embedding(args.block, args.width)
+        self.blocks = nn.Sequential(*(Block(args.width, args.heads) for _ in range(args.layers)))
+        self.norm = nn.LayerNorm(args.width)
+        self.head = nn.Linear(args.width, args.vocabulary, bias=False)
+        self.head.weight = self.tokens.weight
+
+    def forward(self, ids, targets):
+        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
+        logits = self.head(self.norm(self.blocks(x)))
+        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def one_step(model, optimizer, args):
+    ids = torch.randint(args.vocabulary, (args.batch, args.block + 1))
+    loss = model(ids[:, :-1], ids[:, 1:])
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, default in (("layers", 4), ("heads", 4), ("width", 128), ("block", 64),
+                          ("batch", 12), ("vocabulary", 65), ("steps", 200), ("threads", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    args = parser.parse_args()
+    if args.threads > 0:
+        torch.set_num_threads(args.threads)
+    torch.manual_seed(1337)
+    model = Gpt(args)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)
+    for _ in range(10):
+        one_step(model, optimizer, args)
+    begin = time.perf_counter()
+    for _ in range(args.steps):
+        one_step(model, optimizer, args)
+    seconds = time.perf_counter() - begin
+    tokens = args.steps * args.batch * args.block
+    print(f"{tokens / seconds:,.0f} tokens/s  {1e3 * seconds / args.steps:.1f} ms a step")
+
+
+if __name__ == "__main__":
+    main()

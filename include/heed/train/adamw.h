@@ -1,0 +1,59 @@
+// AdamW: Adam with weight decay apart from the gradient (Loshchilov & Hutter 2019, algorithm 2).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heed/nn/parameter.h"
+
+namespace heed {
+
+struct AdamWArgs {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;  // on parameters that decay
+};
+
+/// The moments of a fixed list of f32 parameters, which must outlive it. Deterministic: every
+/// element is updated alone, and norms are summed in one order, whatever the threads.
+class AdamW {
+ public:
+  /// Makes the gradients, too, so that a step allocates nothing.
+  AdamW(std::span<Parameter* const> parameters, Gradients& gradients, const AdamWArgs& args);
+
+  /// The Euclidean norm of the whole gradient; not finite when any element is not.
+  double gradient_norm() const;
+  /// One update; the gradients count `gradient_scale` times (clipping).
+  void step(double learning_rate, double gradient_scale = 1);
+
+  /// Updates done so far: bias correction depends on it. Set when a run is resumed.
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps) { steps_ = steps; }
+
+  struct Moments {
+    Tensor first;
+    Tensor second;
+  };
+  /// In the parameters' order.
+  std::span<Moments> moments() { return moments_; }
+
+ private:
+  struct Piece {
+    float* value;
+    float* gradient;
+    float* first;
+    float* second;
+    std::int64_t count;
+    bool decays;
+  };
+
+  AdamWArgs args_;
+  std::vector<Moments> moments_;
+  std::vector<Piece> pieces_;
+  mutable std::vector<double> squares_;  // one a piece
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace heed

@@ -1,0 +1,72 @@
+// What a training run is: everything that decides its losses, and what is written on the way.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace heed {
+
+/// Read from a JSON object whose keys are the members' names; docs/training.md tells each.
+struct TrainConfig {
+  std::string task = "lm";        // next token; "mlm" and "seq2seq" are not served yet
+  std::vector<std::string> data;  // text files, or folders whose *.txt are taken in sorted order
+  bool rejoin_lines = false;      // wrapped lines become one line a paragraph
+  double validation = 0.1;        // the last part of each file; 0: none
+  std::string tokenizer = "characters";  // or "byte-bpe", or a tokenizer file or folder
+  std::int64_t vocabulary = 4096;        // of a byte-bpe
+
+  std::int64_t layers = 4;
+  std::int64_t heads = 4;
+  std::int64_t width = 128;
+  std::int64_t block = 64;    // positions: tokens that the model sees at once
+  double dropout = 0;         // on embeddings and residuals
+  std::string model = "{}";   // a JSON object: further entries of the model's config.json
+  std::string dtype = "f32";  // of the model that is written: f32, f16 or bf16
+
+  std::int64_t steps = 2000;
+  std::int64_t batch = 12;            // sequences in one pass
+  std::int64_t accumulate = 1;        // passes in one step; the gradient is their mean
+  double learning_rate = 1e-3;        // after the warm-up; then a cosine ...
+  double final_learning_rate = 1e-4;  // ... down to this at the last step
+  std::int64_t warmup = 100;
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;  // on matrices; not on biases and norms
+  double clip = 1;            // largest norm of the whole gradient; 0: no limit
+  std::int64_t seed = 1337;
+
+  std::int64_t evaluate_every = 250;   // steps
+  std::int64_t evaluate_batches = 20;  // spread evenly over the validation part; 0: all of it
+  std::int64_t checkpoint_every = 250;
+  std::string about;  // free text for the model's card
+};
+
+/// One key of the configuration: its name, its place, and what `heed train --help` says.
+struct TrainKey {
+  using Member =
+      std::variant<bool TrainConfig::*, std::int64_t TrainConfig::*, double TrainConfig::*,
+                   std::string TrainConfig::*, std::vector<std::string> TrainConfig::*>;
+  std::string_view name;
+  Member member;
+  std::string_view summary;
+  bool decides_losses = true;  // a resumed run may not change it
+};
+
+std::span<const TrainKey> train_keys();
+
+/// `origin` names the text in errors (a file). Keys that are absent keep their default; an unknown
+/// key is an error that names the nearest known one. Checked wholly (`check`).
+TrainConfig parse_train_config(std::string_view json, std::string_view origin);
+
+/// Every key, in order; `parse_train_config` reads it back to the same.
+std::string to_json(const TrainConfig& config);
+
+/// Ranges, and what keys mean together; errors name the key.
+void check(const TrainConfig& config);
+
+}  // namespace heed

@@ -1,0 +1,175 @@
+// heed train: a configuration, flags over it, progress on stderr.
+#include "heed/train/train.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "heed/base/error.h"
+#include "heed/io/atomic_file.h"
+
+namespace heed::cli {
+namespace {
+
+struct Arguments {
+  std::string config;
+  std::string output;
+  bool resume = false;
+  TrainConfig flags;
+  std::vector<std::pair<const TrainKey*, CLI::Option*>> keys;
+};
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+std::string grouped(double number) {
+  std::string digits = fmt::format("{:.0f}", number);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  return digits;
+}
+
+// On a terminal one line that is written over; elsewhere a line every `interval` steps.
+class Progress : public TrainListener {
+ public:
+  explicit Progress(std::int64_t interval)
+      : interval_(interval), terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+  void stepped(const TrainProgress& progress) override {
+    if (progress.validation_loss)
+      validation_ = fmt::format("  validation {:.4f}", *progress.validation_loss);
+    const bool last = progress.step == progress.steps;
+    if (terminal_ ? !due() && !last : progress.step % interval_ != 0 && !last) return;
+    const std::string line =
+        fmt::format("step {}/{}  loss {:.4f}{}  {} tokens/s  {} left", progress.step,
+                    progress.steps, progress.loss, validation_, grouped(progress.tokens_per_second),
+                    duration(progress.seconds_left));
+    if (terminal_) {
+      fmt::print(stderr, "\r{}\x1b[K{}", line, last ? "\n" : "");
+    } else {
+      fmt::print(stderr, "{}\n", line);
+    }
+    open_line_ = terminal_ && !last;
+  }
+
+  void note(std::string_view text) override {
+    end_line();
+    fmt::print(stderr, "{}\n", text);
+  }
+
+  bool stop() override { return interrupted(); }
+
+  void end_line() {
+    if (std::exchange(open_line_, false)) fmt::print(stderr, "\n");
+  }
+
+ private:
+  bool due() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return false;
+    next_ = now + std::chrono::milliseconds(100);
+    return true;
+  }
+
+  std::int64_t interval_;
+  bool terminal_;
+  bool open_line_ = false;
+  std::string validation_;
+  std::chrono::steady_clock::time_point next_;
+};
+
+// The file, else the run that goes on, else the defaults; flags over it. A run that was killed
+// before it wrote anything starts again when the arguments say how.
+TrainConfig effective_config(const Arguments& arguments) {
+  TrainConfig config;
+  const bool started =
+      std::filesystem::exists(std::filesystem::path(arguments.output) / "run.json");
+  if (!arguments.config.empty()) {
+    config = parse_train_config(read_file(arguments.config), arguments.config);
+  } else if (arguments.resume && (started || arguments.flags.data.empty())) {
+    config = stored_train_config(arguments.output);
+  }
+  for (const auto& [key, option] : arguments.keys)
+    if (option->count() > 0)
+      std::visit([&](auto member) { config.*member = arguments.flags.*member; }, key->member);
+  return config;
+}
+
+int run(const Arguments& arguments) {
+  const TrainConfig config = effective_config(arguments);
+  Progress progress(config.evaluate_every);
+  const InterruptScope scope;
+  try {
+    const TrainResult result =
+        train({.config = config, .folder = arguments.output, .resume = arguments.resume}, progress);
+    std::string loss = fmt::format("loss {:.4f}", result.loss);
+    if (result.best_loss)
+      loss = fmt::format("validation loss {:.4f} (best {:.4f} after step {})",
+                         *result.validation_loss, *result.best_loss, result.best_step);
+    print(fmt::format("{}  {}  {} steps, {}{}\n", result.model.string(), loss, result.steps,
+                      duration(result.seconds),
+                      result.tokens_per_second > 0
+                          ? fmt::format(", {} tokens/s", grouped(result.tokens_per_second))
+                          : ""));
+  } catch (...) {
+    progress.end_line();
+    throw;
+  }
+  return 0;
+}
+
+void add_keys(CLI::App& app, Arguments& arguments) {
+  for (const TrainKey& key : train_keys()) {
+    std::string flag = fmt::format("--{}", key.name);
+    std::ranges::replace(flag, '_', '-');
+    CLI::Option* option = std::visit(
+        [&](auto member) -> CLI::Option* {
+          auto& value = arguments.flags.*member;
+          if constexpr (std::is_same_v<decltype(value), bool&>) {
+            return app.add_flag(flag, value, std::string(key.summary));
+          } else {
+            return app.add_option(flag, value, std::string(key.summary));
+          }
+        },
+        key.member);
+    arguments.keys.emplace_back(&key, option);
+  }
+}
+
+Run add(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  app.add_option("CONFIG", arguments->config,
+                 "a JSON file with the keys that the options below name (docs/training.md)");
+  app.add_option("-o,--output", arguments->output, "the run's folder")
+      ->required()
+      ->type_name("DIR");
+  app.add_flag("--resume", arguments->resume,
+               "go on from the folder's last checkpoint; CONFIG may be left out");
+  add_keys(app, *arguments);
+  add_threads(app);
+  return [arguments] { return run(*arguments); };
+}
+
+}  // namespace
+
+Command train_command() {
+  return {
+      "train", "learns a model from text; survives kill -9",
+      "  heed train examples/shakespeare-char.json --data input.txt -o runs/shakespeare\n"
+      "  heed train -o runs/shakespeare --resume\n"
+      "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels",
+      add};
+}
+
+}  // namespace heed::cli

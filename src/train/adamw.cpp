@@ -1,0 +1,64 @@
+#include "heed/train/adamw.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
+#include "kernels/adamw.h"
+
+namespace heed {
+namespace {
+
+// Four arrays of a piece fill half of a 1 MiB cache. The cut is the same for every number of
+// threads, so that sums over pieces are too.
+constexpr std::int64_t kPieceElements = 32768;
+
+}  // namespace
+
+AdamW::AdamW(std::span<Parameter* const> parameters, Gradients& gradients, const AdamWArgs& args)
+    : args_(args) {
+  moments_.reserve(parameters.size());
+  for (Parameter* parameter : parameters) {
+    const Shape& shape = parameter->value.shape();
+    Moments& moments = moments_.emplace_back(Moments{Tensor::zeros(shape), Tensor::zeros(shape)});
+    float* value = parameter->value.data<float>();
+    float* gradient = gradients.of(*parameter).data<float>();
+    const std::int64_t count = shape.element_count();
+    for (std::int64_t begin = 0; begin < count; begin += kPieceElements)
+      pieces_.push_back({value + begin, gradient + begin, moments.first.data<float>() + begin,
+                         moments.second.data<float>() + begin,
+                         std::min(kPieceElements, count - begin), parameter->decays});
+  }
+  squares_.resize(pieces_.size());
+}
+
+double AdamW::gradient_norm() const {
+  parallel_for(static_cast<std::int64_t>(pieces_.size()), [this](std::int64_t index, int) {
+    const auto i = static_cast<std::size_t>(index);
+    squares_[i] = kernels::sum_of_squares(pieces_[i].gradient, pieces_[i].count);
+  });
+  double sum = 0;
+  for (const double square : squares_) sum += square;
+  return std::sqrt(sum);
+}
+
+void AdamW::step(double learning_rate, double gradient_scale) {
+  ++steps_;
+  const auto power = static_cast<double>(steps_);
+  kernels::AdamWUpdate<float> plain;
+  plain.gradient_scale = static_cast<float>(gradient_scale);
+  plain.beta1 = static_cast<float>(args_.beta1);
+  plain.beta2 = static_cast<float>(args_.beta2);
+  plain.rate = static_cast<float>(learning_rate / (1 - std::pow(args_.beta1, power)));
+  plain.second_scale = static_cast<float>(1 / std::sqrt(1 - std::pow(args_.beta2, power)));
+  plain.epsilon = static_cast<float>(args_.epsilon);
+  kernels::AdamWUpdate<float> decaying = plain;
+  decaying.keep = static_cast<float>(1 - learning_rate * args_.weight_decay);
+  parallel_for(static_cast<std::int64_t>(pieces_.size()), [&](std::int64_t index, int) {
+    const Piece& p = pieces_[static_cast<std::size_t>(index)];
+    kernels::adamw({p.value, p.gradient, p.first, p.second, p.count}, p.decays ? decaying : plain);
+  });
+}
+
+}  // namespace heed

@@ -1,0 +1,50 @@
+// Everything that a run needs to go on as if it had never stopped, in one file.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heed/nn/parameter.h"
+#include "heed/train/adamw.h"
+
+namespace heed {
+
+/// What is not a tensor. Random choices are functions of seed and step, so the step stands for
+/// their positions, too.
+struct TrainState {
+  std::int64_t step = 0;
+  double loss = 0;
+  std::optional<double> validation_loss;
+  std::optional<double> best_loss;
+  std::int64_t best_step = 0;
+  double seconds = 0;
+  std::uint64_t data_digest = 0;
+  std::string cpu;
+  int threads = 0;
+  std::string config;  // as to_json(TrainConfig) has it
+};
+
+/// What a checkpoint holds: the model's parameters and the optimizer's moments, by reference.
+struct Trained {
+  std::span<Parameter* const> parameters;
+  AdamW& optimizer;
+};
+
+std::filesystem::path checkpoint_path(const std::filesystem::path& folder, std::int64_t step);
+
+/// The checkpoints of a folder, the latest first.
+std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
+
+void write_checkpoint(const std::filesystem::path& path, const TrainState& state,
+                      const Trained& trained);
+
+/// The state alone; kCorrupt when the file is not a checkpoint.
+TrainState read_state(const std::filesystem::path& path);
+
+/// The tensors, into place; kCorrupt names file and tensor.
+void read_tensors(const std::filesystem::path& path, const Trained& trained);
+
+}  // namespace heed

@@ -1,0 +1,44 @@
+#include "train/crops.h"
+
+#include <algorithm>
+
+#include "heed/base/philox.h"
+
+namespace heed {
+namespace {
+
+constexpr std::uint64_t kWordsEach = 2;  // of the generator, a draw
+
+Random random_for(RandomUse use, std::uint64_t seed, std::int64_t index) {
+  return Random(seed, static_cast<std::uint32_t>(use),
+                kWordsEach * static_cast<std::uint64_t>(index));
+}
+
+}  // namespace
+
+void CropBatch::put(std::int64_t row, std::span<const TokenId> tokens, std::int64_t begin) {
+  const std::int64_t block = ids.dim(1);
+  const TokenId* from = tokens.data() + begin;
+  std::copy_n(from, block, ids.data<TokenId>() + row * block);
+  std::copy_n(from + 1, block, targets.data<TokenId>() + row * block);
+}
+
+std::int64_t random_crop(std::uint64_t seed, std::int64_t index, std::int64_t token_count,
+                         std::int64_t block) {
+  Random random = random_for(RandomUse::kCrops, seed, index);
+  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(token_count - block)));
+}
+
+std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t token_count,
+                       std::int64_t block) {
+  const std::int64_t last = token_count - block - 1;
+  return count == 1 ? 0 : index * last / (count - 1);
+}
+
+std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t index) {
+  Random random = random_for(RandomUse::kDropout, seed, index);
+  const std::uint64_t high = random.next_u32();
+  return (high << 32) | random.next_u32();
+}
+
+}  // namespace heed

@@ -1,0 +1,72 @@
+#include "train/loss_csv.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "heed/base/error.h"
+#include "heed/io/atomic_file.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kHeader =
+    "step,train_loss,validation_loss,learning_rate,tokens,seconds\n";
+
+[[noreturn]] void fail_writing(const std::filesystem::path& path) {
+  fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), std::strerror(errno));
+}
+
+// The whole rows of steps up to `step`, header included.
+std::string_view kept_rows(std::string_view text, std::int64_t step) {
+  std::size_t kept = kHeader.size();
+  while (kept < text.size()) {
+    const std::size_t end = text.find('\n', kept);
+    std::int64_t row_step = -1;
+    std::from_chars(text.data() + kept, text.data() + text.size(), row_step);
+    if (end == std::string_view::npos || row_step < 1 || row_step > step) break;
+    kept = end + 1;
+  }
+  return text.substr(0, kept);
+}
+
+// 9 digits give an f32 back, 17 an f64; losses are f64.
+std::string to_text(const LossRow& row) {
+  const std::string validation =
+      row.validation_loss ? fmt::format("{:.17g}", *row.validation_loss) : std::string();
+  return fmt::format("{},{:.17g},{},{:.9g},{},{:.3f}\n", row.step, row.train_loss, validation,
+                     row.learning_rate, row.tokens, row.seconds);
+}
+
+}  // namespace
+
+LossCsv::LossCsv(std::filesystem::path path, std::int64_t step) : path_(std::move(path)) {
+  const std::string old = std::filesystem::exists(path_) ? read_file(path_) : std::string();
+  const bool known = old.starts_with(kHeader);
+  const std::string_view kept = known ? kept_rows(old, step) : kHeader;
+  if (!known || kept.size() < old.size()) write_file(path_, kept);
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor_ < 0) fail_writing(path_);
+}
+
+LossCsv::~LossCsv() { ::close(descriptor_); }
+
+void LossCsv::append(const LossRow& row) {
+  const std::string text = to_text(row);
+  const ssize_t written = ::write(descriptor_, text.data(), text.size());
+  if (written < 0) fail_writing(path_);
+  if (static_cast<std::size_t>(written) == text.size()) return;
+  errno = ENOSPC;  // a regular file takes a part only when there is no room for the rest
+  fail_writing(path_);
+}
+
+void LossCsv::flush() {
+  if (::fsync(descriptor_) != 0) fail_writing(path_);
+}
+
+}  // namespace heed

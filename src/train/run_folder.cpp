@@ -1,0 +1,99 @@
+#include "train/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "heed/base/error.h"
+#include "heed/io/atomic_file.h"
+
+namespace heed {
+namespace {
+
+constexpr std::size_t kKeptCheckpoints = 2;
+
+bool holds_run(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder)) return false;
+  for (const char* name : {"run.json", "loss.csv", "model"})
+    if (std::filesystem::exists(folder / name)) return true;
+  return !list_checkpoints(folder).empty();
+}
+
+void remove_partial_files(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder)) return;
+  std::vector<std::filesystem::path> partial;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().filename().string().find(".partial-") != std::string::npos)
+      partial.push_back(entry.path());
+  for (const auto& path : partial) std::filesystem::remove(path);
+}
+
+int lock_folder(const std::filesystem::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    fail(ErrorCode::kIo, "train: {}: cannot be opened: {}", folder.string(), std::strerror(errno));
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  ::close(descriptor);
+  fail(ErrorCode::kInvalidArgument, "train: {}: another run is writing here", folder.string());
+}
+
+}  // namespace
+
+RunFolder::RunFolder(std::filesystem::path path, bool resume) : path_(std::move(path)) {
+  require(!path_.empty(), "train: no output folder (-o DIR)");
+  require(resume || !holds_run(path_),
+          "train: {}: holds a run already; go on with it (--resume) or choose another folder",
+          path_.string());
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  if (error)
+    fail(ErrorCode::kIo, "train: {}: cannot be created: {}", path_.string(), error.message());
+  lock_ = lock_folder(path_);
+  remove_partial_files(path_);
+  remove_partial_files(model());
+}
+
+RunFolder::~RunFolder() { ::close(lock_); }
+
+std::optional<RunFolder::Found> RunFolder::last_checkpoint(TrainListener& listener) const {
+  const auto paths = list_checkpoints(path_);
+  for (const auto& path : paths) {
+    try {
+      return Found{path, read_state(path)};
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kCorrupt || path == paths.back()) throw;
+      listener.note(fmt::format("passes over a checkpoint: {}", error.what()));
+    }
+  }
+  return std::nullopt;
+}
+
+void RunFolder::remove_old_checkpoints() const {
+  const auto paths = list_checkpoints(path_);
+  for (std::size_t i = kKeptCheckpoints; i < paths.size(); ++i) std::filesystem::remove(paths[i]);
+}
+
+void check_same_run(const TrainConfig& stored, const TrainConfig& wanted) {
+  const auto before = nlohmann::ordered_json::parse(to_json(stored));
+  const auto now = nlohmann::ordered_json::parse(to_json(wanted));
+  for (const TrainKey& key : train_keys()) {
+    const std::string name(key.name);
+    require(!key.decides_losses || before.at(name) == now.at(name),
+            "train: {} is {} but the run to resume was started with {}", name, now.at(name).dump(),
+            before.at(name).dump());
+  }
+}
+
+TrainConfig stored_train_config(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "run.json";
+  if (!std::filesystem::exists(path))
+    fail(ErrorCode::kNotFound, "train: {}: holds no run that could be resumed", folder.string());
+  return parse_train_config(read_file(path), path.string());
+}
+
+}  // namespace heed

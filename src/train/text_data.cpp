@@ -1,0 +1,159 @@
+#include "train/text_data.h"
+
+#include <algorithm>
+
+#include "heed/base/error.h"
+#include "heed/io/atomic_file.h"
+#include "heed/text/byte_bpe.h"
+#include "heed/text/characters.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kSeparator = "<|endoftext|>";
+
+std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ".txt")
+      files.push_back(entry.path());
+  if (files.empty())
+    fail(ErrorCode::kNotFound, "train: {}: a folder without .txt files", folder.string());
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string read_text(const std::filesystem::path& path, bool rejoin) {
+  std::string text = read_file(path);
+  const std::int64_t invalid = find_invalid_utf8(text);
+  if (invalid >= 0)
+    fail(ErrorCode::kCorrupt, "train: {}: byte {} is not valid UTF-8", path.string(), invalid);
+  return rejoin ? rejoin_lines(text) : text;
+}
+
+struct Halves {
+  std::vector<std::string> train;
+  std::vector<std::string> validation;
+};
+
+// Characters see the whole text, so that validation has no unknown one; pieces are learned from the
+// training part alone.
+std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const Halves& texts) {
+  std::string all;
+  for (const std::string& text : texts.train) all += text;
+  if (config.tokenizer == "byte-bpe")
+    return train_byte_bpe(all, {.vocabulary_size = config.vocabulary});
+  if (config.tokenizer == "characters") {
+    for (const std::string& text : texts.validation) all += text;
+    return train_characters(all);
+  }
+  auto tokenizer = load_tokenizer(config.tokenizer);
+  if (tokenizer == nullptr)
+    fail(ErrorCode::kNotFound,
+         "train: tokenizer is \"{}\", expected \"characters\", \"byte-bpe\" or a folder that holds "
+         "a tokenizer",
+         config.tokenizer);
+  return tokenizer;
+}
+
+std::vector<TokenId> encode_all(std::span<const std::string> texts, const Tokenizer& tokenizer,
+                                TokenId separator) {
+  std::vector<TokenId> ids;
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    if (separator >= 0) ids.push_back(separator);
+    const Encoding encoding = tokenizer.encode(text, /*add_special=*/false);
+    ids.insert(ids.end(), encoding.ids.begin(), encoding.ids.end());
+  }
+  return ids;
+}
+
+// FNV-1a over the ids, the lengths too.
+std::uint64_t digest_of(std::span<const TokenId> train, std::span<const TokenId> validation) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  const auto add = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001B3; };
+  for (const auto ids : {train, validation}) {
+    add(ids.size());
+    for (const TokenId id : ids) add(static_cast<std::uint32_t>(id));
+  }
+  return hash;
+}
+
+void check_lengths(const TrainConfig& config, const TextData& data) {
+  const auto wanted = static_cast<std::size_t>(config.block) + 1;
+  require(data.train.size() >= wanted,
+          "train: data has {} tokens for training, expected at least block + 1 = {}",
+          data.train.size(), wanted);
+  require(config.validation == 0 || data.validation.size() >= wanted,
+          "train: data has {} tokens for validation, expected at least block + 1 = {}, or "
+          "validation 0",
+          data.validation.size(), wanted);
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> list_text_files(std::span<const std::string> data) {
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path path : data) {
+    if (!std::filesystem::exists(path))
+      fail(ErrorCode::kNotFound, "train: {}: no such file or folder", path.string());
+    if (std::filesystem::is_directory(path)) {
+      std::ranges::copy(texts_in(path), std::back_inserter(files));
+    } else {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
+
+std::string rejoin_lines(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\v\f";
+  std::string joined;
+  bool inside = false;  // of a paragraph
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t first = line.find_first_not_of(kBlank);
+    if (first == std::string_view::npos) {
+      if (inside) joined += '\n';
+      inside = false;
+      continue;
+    }
+    line = line.substr(first, line.find_last_not_of(kBlank) - first + 1);
+    if (inside) joined += ' ';
+    joined += line;
+    inside = true;
+  }
+  if (inside) joined += '\n';
+  return joined;
+}
+
+std::size_t validation_begin(std::string_view text, double share) {
+  auto begin = static_cast<std::size_t>(static_cast<double>(text.size()) * (1 - share));
+  while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  return begin;
+}
+
+TextData load_text_data(const TrainConfig& config) {
+  TextData data;
+  Halves texts;
+  for (const std::filesystem::path& path : list_text_files(config.data)) {
+    std::string text = read_text(path, config.rejoin_lines);
+    data.files.push_back(
+        {path.string(), static_cast<std::int64_t>(std::filesystem::file_size(path))});
+    const std::size_t cut = validation_begin(text, config.validation);
+    texts.validation.push_back(text.substr(cut));
+    text.resize(cut);
+    texts.train.push_back(std::move(text));
+  }
+  data.tokenizer = make_tokenizer(config, texts);
+  data.separator = data.tokenizer->find(kSeparator);
+  data.train = encode_all(texts.train, *data.tokenizer, data.separator);
+  data.validation = encode_all(texts.validation, *data.tokenizer, data.separator);
+  data.digest = digest_of(data.train, data.validation);
+  check_lengths(config, data);
+  return data;
+}
+
+}  // namespace heed

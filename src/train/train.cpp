@@ -1,0 +1,252 @@
+#include "heed/train/train.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
+#include "heed/io/atomic_file.h"
+#include "heed/models/registry.h"
+#include "heed/train/schedule.h"
+#include "kernels/adamw.h"
+#include "train/card.h"
+#include "train/checkpoint.h"
+#include "train/lm_passes.h"
+#include "train/loss_csv.h"
+#include "train/machine.h"
+#include "train/run_folder.h"
+#include "train/text_data.h"
+
+namespace heed {
+namespace {
+
+double now_seconds() {
+  using namespace std::chrono;
+  return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+DType dtype_named(std::string_view wanted) {
+  return std::ranges::find(kDTypes, wanted, &DTypeInfo::name)->dtype;  // check() knows the names
+}
+
+bool all_finite(const Tensor& tensor) {
+  return std::isfinite(kernels::sum_of_squares(tensor.data<float>(), tensor.element_count()));
+}
+
+// One run from its start, or its last checkpoint, to its end.
+class Training {
+ public:
+  Training(const TrainConfig& config, const RunFolder& folder, TrainListener& listener)
+      : config_(config),
+        folder_(folder),
+        listener_(listener),
+        data_(load_text_data(config)),
+        model_(
+            make_model(model_config_json(config, data_), static_cast<std::uint64_t>(config.seed))),
+        parameters_(model_->parameters()),
+        optimizer_(parameters_, gradients_,
+                   {.beta1 = config.beta1,
+                    .beta2 = config.beta2,
+                    .epsilon = config.epsilon,
+                    .weight_decay = config.weight_decay}),
+        passes_(config, data_, *model_) {
+    state_.data_digest = data_.digest;
+    state_.cpu = cpu_name();
+    state_.threads = thread_count();
+    state_.config = to_json(config);
+  }
+
+  void go_on_from(const RunFolder::Found& found) {
+    require(found.state.data_digest == state_.data_digest,
+            "train: data is not what the run to resume was started with (its tokens differ)");
+    tell_differences(found.state);
+    read_tensors(found.path, {parameters_, optimizer_});
+    optimizer_.set_steps(found.state.step);
+    saved_step_ = found.state.step;
+    TrainState state = found.state;
+    state.cpu = state_.cpu;
+    state.threads = state_.threads;
+    state.config = state_.config;
+    state_ = std::move(state);
+    listener_.note(fmt::format("goes on after step {} ({})", state_.step, found.path.string()));
+  }
+
+  TrainResult run() {
+    LossCsv losses(folder_.losses(), state_.step);
+    session_begin_ = now_seconds();
+    earlier_seconds_ = state_.seconds;
+    first_step_ = state_.step;
+    while (state_.step < config_.steps) {
+      one_step(losses);
+      if (listener_.stop()) stop(losses);
+    }
+    return finish();
+  }
+
+ private:
+  std::int64_t tokens_a_step() const { return config_.batch * config_.block * config_.accumulate; }
+
+  void tell_differences(const TrainState& before) {
+    if (before.cpu != state_.cpu)
+      listener_.note(
+          fmt::format("the run was on another CPU ({}, now {}): losses may differ in "
+                      "their last digits",
+                      before.cpu, state_.cpu));
+    if (before.threads != state_.threads)
+      listener_.note(
+          fmt::format("the run had {} threads, now {}: losses may differ in their last "
+                      "digits",
+                      before.threads, state_.threads));
+  }
+
+  void one_step(LossCsv& losses) {
+    const double begin = now_seconds();
+    const double rate = learning_rate({.peak = config_.learning_rate,
+                                       .last = config_.final_learning_rate,
+                                       .warmup = config_.warmup,
+                                       .steps = config_.steps},
+                                      state_.step);
+    gradients_.clear();
+    const double loss = passes_.loss_and_gradients(state_.step, gradients_);
+    const double norm = optimizer_.gradient_norm();
+    if (!std::isfinite(loss)) fail_not_finite("the loss", loss);
+    if (!std::isfinite(norm)) fail_not_finite("the gradient's norm", norm);
+    const bool clips = config_.clip > 0 && norm > config_.clip;
+    optimizer_.step(rate, clips ? config_.clip / norm : 1);
+    ++state_.step;
+    state_.loss = loss;
+    step_seconds_ += now_seconds() - begin;
+
+    std::optional<double> validation;
+    if (state_.step % config_.evaluate_every == 0 || state_.step == config_.steps)
+      validation = evaluate();
+    state_.seconds = earlier_seconds_ + now_seconds() - session_begin_;
+    losses.append(
+        {state_.step, loss, validation, rate, state_.step * tokens_a_step(), state_.seconds});
+    if (state_.step % config_.checkpoint_every == 0 || state_.step == config_.steps)
+      save_checkpoint(losses);
+    report(rate, norm, validation);
+  }
+
+  std::optional<double> evaluate() {
+    const std::optional<double> loss = passes_.evaluate();
+    if (!loss) return loss;
+    if (!std::isfinite(*loss)) fail_not_finite("the validation loss", *loss);
+    state_.validation_loss = loss;
+    if (!state_.best_loss || *loss < *state_.best_loss) {
+      state_.best_loss = loss;
+      state_.best_step = state_.step;
+      save_best();
+    }
+    return loss;
+  }
+
+  void save_best() const {
+    save_model(folder_.model(), *model_, data_.tokenizer.get(), dtype_named(config_.dtype));
+  }
+
+  // The losses go to the disk first: a checkpoint never speaks of rows that are lost.
+  void save_checkpoint(LossCsv& losses) {
+    for (const Parameter* parameter : parameters_)
+      if (!all_finite(parameter->value)) fail_not_finite("a weight", NAN);
+    losses.flush();
+    write_checkpoint(checkpoint_path(folder_.path(), state_.step), state_,
+                     {parameters_, optimizer_});
+    saved_step_ = state_.step;
+    folder_.remove_old_checkpoints();
+  }
+
+  void report(double rate, double norm, const std::optional<double>& validation) {
+    const auto done = static_cast<double>(state_.step - first_step_);
+    const double each = (now_seconds() - session_begin_) / done;
+    listener_.stepped({.step = state_.step,
+                       .steps = config_.steps,
+                       .loss = state_.loss,
+                       .learning_rate = rate,
+                       .gradient_norm = norm,
+                       .tokens_per_second = tokens_per_second(),
+                       .seconds_left = each * static_cast<double>(config_.steps - state_.step),
+                       .validation_loss = validation});
+  }
+
+  double tokens_per_second() const {
+    const auto tokens = static_cast<double>((state_.step - first_step_) * tokens_a_step());
+    return step_seconds_ > 0 ? tokens / step_seconds_ : 0;
+  }
+
+  std::string last_checkpoint() const {
+    return saved_step_ < 0 ? "none" : checkpoint_path(folder_.path(), saved_step_).string();
+  }
+
+  [[noreturn]] void fail_not_finite(std::string_view what, double value) const {
+    std::string tensor = "no tensor";
+    for (const Parameter* parameter : parameters_) {
+      const Tensor* gradient = gradients_.find(*parameter);
+      const bool bad_value = !all_finite(parameter->value);
+      if (!bad_value && all_finite(*gradient)) continue;
+      tensor = fmt::format("{}{}", bad_value ? "" : "the gradient of ", parameter->name);
+      break;
+    }
+    fail(ErrorCode::kFailed,
+         "train: {} is {} at step {}: {} is not finite; last good checkpoint: {}", what,
+         std::isnan(value) ? "nan" : "infinite", state_.step + 1, tensor, last_checkpoint());
+  }
+
+  [[noreturn]] void stop(LossCsv& losses) {
+    if (saved_step_ != state_.step) save_checkpoint(losses);
+    fail(ErrorCode::kInterrupted, "train: stopped after step {}; {} is kept (--resume goes on)",
+         state_.step, last_checkpoint());
+  }
+
+  TrainResult finish() {
+    if (!state_.best_loss) save_best();
+    TrainResult result{.steps = state_.step,
+                       .tokens = state_.step * tokens_a_step(),
+                       .loss = state_.loss,
+                       .validation_loss = state_.validation_loss,
+                       .best_loss = state_.best_loss,
+                       .best_step = state_.best_step,
+                       .seconds = state_.seconds,
+                       .tokens_per_second = tokens_per_second(),
+                       .model = folder_.model()};
+    write_file(folder_.model() / "card.md", to_markdown({config_, data_, *model_, result}));
+    return result;
+  }
+
+  const TrainConfig& config_;
+  const RunFolder& folder_;
+  TrainListener& listener_;
+  TextData data_;
+  std::unique_ptr<Model> model_;
+  std::vector<Parameter*> parameters_;
+  Gradients gradients_;
+  AdamW optimizer_;
+  LmPasses passes_;
+  TrainState state_;
+  std::int64_t saved_step_ = -1;  // of the last checkpoint, -1: none
+  std::int64_t first_step_ = 0;   // of this session
+  double session_begin_ = 0;
+  double earlier_seconds_ = 0;  // of the sessions before this one
+  double step_seconds_ = 0;     // of this session, evaluations and checkpoints apart
+};
+
+}  // namespace
+
+TrainResult train(const TrainArgs& args, TrainListener& listener) {
+  check(args.config);
+  const RunFolder folder(args.folder, args.resume);
+  const auto found = folder.last_checkpoint(listener);
+  if (found) {
+    check_same_run(parse_train_config(found->state.config, found->path.string()), args.config);
+  } else if (std::filesystem::exists(folder.config())) {
+    check_same_run(stored_train_config(folder.path()), args.config);
+    listener.note("no checkpoint was written yet: starts from the beginning");
+  }
+  Training training(args.config, folder, listener);
+  write_file(folder.config(), to_json(args.config));
+  if (found) training.go_on_from(*found);
+  return training.run();
+}
+
+}  // namespace heed

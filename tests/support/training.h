@@ -1,0 +1,49 @@
+// Small training runs and what they leave, for tests.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "heed/io/atomic_file.h"
+#include "heed/train/train.h"
+
+namespace heed::test {
+
+/// Hears and remembers; `at_step` may do anything, `stop_at` ends the run there.
+class Recorder : public TrainListener {
+ public:
+  void stepped(const TrainProgress& progress) override {
+    last = progress;
+    if (at_step) at_step(progress.step);
+  }
+  void note(std::string_view text) override { notes.emplace_back(text); }
+  bool stop() override { return last.step == stop_at; }
+
+  TrainProgress last;
+  std::vector<std::string> notes;
+  std::function<void(std::int64_t)> at_step;
+  std::int64_t stop_at = -1;
+};
+
+/// The rows of a run's loss.csv without the seconds: equal texts are equal losses, bit for bit.
+inline std::vector<std::string> loss_rows(const std::filesystem::path& folder) {
+  std::istringstream text(read_file(folder / "loss.csv"));
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(text, line);) rows.push_back(line.substr(0, line.rfind(',')));
+  return rows;
+}
+
+/// A text with something to learn, of about `bytes` bytes.
+inline std::string counting_text(std::size_t bytes) {
+  std::string text;
+  for (int i = 0; text.size() < bytes; ++i)
+    text += fmt::format("after {} comes {}.\n", i % 97, (i + 1) % 97);
+  return text;
+}
+
+}  // namespace heed::test

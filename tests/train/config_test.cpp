@@ -1,0 +1,92 @@
+#include "heed/train/config.h"
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+
+namespace heed {
+namespace {
+
+TrainConfig valid() {
+  TrainConfig config;
+  config.data = {"text.txt"};
+  return config;
+}
+
+TEST(TrainConfig, KeysThatAreAbsentKeepTheirDefault) {
+  const TrainConfig config = parse_train_config(R"({"steps": 7, "clip": 2})", "c.json");
+  EXPECT_EQ(config.steps, 7);
+  EXPECT_EQ(config.clip, 2);
+  EXPECT_EQ(config.batch, TrainConfig().batch);
+}
+
+TEST(TrainConfig, IsReadBackAsItWasWritten) {
+  TrainConfig config = valid();
+  config.learning_rate = 0.1 + 0.2;
+  config.model = R"({"n_inner":96})";
+  config.rejoin_lines = true;
+  EXPECT_EQ(to_json(parse_train_config(to_json(config), "c.json")), to_json(config));
+}
+
+TEST(TrainConfig, AnUnknownKeyIsAnErrorThatNamesTheNearest) {
+  EXPECT_HEED_ERROR(parse_train_config(R"({"learn_rate": 1})", "c.json"),
+                    ErrorCode::kInvalidArgument,
+                    "c.json: unknown key \"learn_rate\"; the nearest known one is "
+                    "\"learning_rate\"");
+}
+
+TEST(TrainConfig, AValueOfAnotherTypeIsAnError) {
+  EXPECT_HEED_ERROR(parse_train_config(R"({"steps": 1.5})", "c.json"), ErrorCode::kInvalidArgument,
+                    "c.json: \"steps\" is 1.5, expected a whole number");
+  EXPECT_HEED_ERROR(parse_train_config(R"({"data": "a.txt"})", "c.json"),
+                    ErrorCode::kInvalidArgument,
+                    "c.json: \"data\" is \"a.txt\", expected a list of texts");
+  EXPECT_HEED_ERROR(parse_train_config(R"({"model": 3})", "c.json"), ErrorCode::kInvalidArgument,
+                    "c.json: \"model\" is 3, expected an object");
+}
+
+TEST(TrainConfig, WhatIsNotJsonIsAnErrorThatNamesTheByte) {
+  EXPECT_HEED_ERROR(parse_train_config("{\"steps\": }", "c.json"), ErrorCode::kInvalidArgument,
+                    "c.json: not JSON: unexpected at byte 11");
+  EXPECT_HEED_ERROR(parse_train_config("[]", "c.json"), ErrorCode::kInvalidArgument,
+                    "c.json: array, expected a JSON object");
+}
+
+struct BadValue {
+  void (*change)(TrainConfig&);
+  ErrorCode code;
+  const char* message;
+};
+
+class TrainConfigCheck : public testing::TestWithParam<BadValue> {};
+
+TEST_P(TrainConfigCheck, NamesKeyValueAndExpectation) {
+  TrainConfig config = valid();
+  GetParam().change(config);
+  EXPECT_HEED_ERROR(check(config), GetParam().code, GetParam().message);
+}
+
+using C = TrainConfig;
+constexpr auto kArgument = ErrorCode::kInvalidArgument;
+INSTANTIATE_TEST_SUITE_P(
+    Values, TrainConfigCheck,
+    testing::Values(
+        BadValue{[](C& c) { c.task = "mlm"; }, ErrorCode::kUnsupported,
+                 "train: task \"mlm\" is not served yet, expected \"lm\""},
+        BadValue{[](C& c) { c.task = "seq2seq"; }, ErrorCode::kUnsupported,
+                 "train: task \"seq2seq\" is not served yet, expected \"lm\""},
+        BadValue{[](C& c) { c.task = "ml"; }, kArgument, "train: task is \"ml\", expected \"lm\""},
+        BadValue{[](C& c) { c.data.clear(); }, kArgument,
+                 "train: no data, expected at least one text file (--data FILE)"},
+        BadValue{[](C& c) { c.dtype = "f64"; }, kArgument,
+                 "train: dtype is \"f64\", expected f32, f16 or bf16"},
+        BadValue{[](C& c) { c.steps = 0; }, kArgument, "train: steps is 0, expected at least 1"},
+        BadValue{[](C& c) { c.heads = 3; }, kArgument,
+                 "train: width is 128 and heads is 3: heads must divide width"},
+        BadValue{[](C& c) { c.dropout = 1; }, kArgument,
+                 "train: dropout is 1, expected at least 0 and below 1"},
+        BadValue{[](C& c) { c.model = "4"; }, kArgument,
+                 "train: model is 4, expected a JSON object"}));
+
+}  // namespace
+}  // namespace heed

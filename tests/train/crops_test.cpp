@@ -1,0 +1,46 @@
+#include "train/crops.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace heed {
+namespace {
+
+TEST(Crops, TargetsAreTheIdsOnePlaceFurther) {
+  const std::vector<TokenId> tokens = {10, 11, 12, 13, 14, 15};
+  CropBatch batch(2, 3);
+  batch.put(0, tokens, 0);
+  batch.put(1, tokens, 2);
+  const TokenId* ids = batch.ids.data<TokenId>();
+  const TokenId* targets = batch.targets.data<TokenId>();
+  EXPECT_EQ(std::vector<TokenId>(ids, ids + 6), (std::vector<TokenId>{10, 11, 12, 12, 13, 14}));
+  EXPECT_EQ(std::vector<TokenId>(targets, targets + 6),
+            (std::vector<TokenId>{11, 12, 13, 13, 14, 15}));
+}
+
+TEST(Crops, RandomOnesReachEveryBeginAndNoOther) {
+  std::vector<int> hits(5);
+  for (std::int64_t i = 0; i < 1000; ++i)
+    ++hits.at(static_cast<std::size_t>(random_crop(1, i, 9, 4)));
+  EXPECT_GT(*std::ranges::min_element(hits), 150);
+}
+
+TEST(Crops, RandomOnesDependOnTheSeed) {
+  int same = 0;
+  for (std::int64_t i = 0; i < 100; ++i)
+    same += static_cast<int>(random_crop(1, i, 1000000, 4) == random_crop(2, i, 1000000, 4));
+  EXPECT_LE(same, 1);
+}
+
+TEST(Crops, EvenOnesGoFromTheFirstTokenToTheLast) {
+  EXPECT_EQ(even_crop(0, 3, 21, 4), 0);
+  EXPECT_EQ(even_crop(1, 3, 21, 4), 8);
+  EXPECT_EQ(even_crop(2, 3, 21, 4), 16);  // ids 16..19, targets 17..20
+}
+
+TEST(Crops, DropoutSeedsOfPassesDiffer) { EXPECT_NE(dropout_seed(1, 0), dropout_seed(1, 1)); }
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,207 @@
+#include "heed/train/train.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "heed/io/safetensors.h"
+#include "heed/models/registry.h"
+#include "support/expect_error.h"
+#include "support/scratch.h"
+#include "support/training.h"
+
+namespace heed {
+namespace {
+
+using test::loss_rows;
+using test::Recorder;
+
+class Train : public testing::Test {
+ protected:
+  Train() {
+    write_file(scratch_ / "text.txt", test::counting_text(4000));
+    config_.data = {(scratch_ / "text.txt").string()};
+    config_.layers = 2;
+    config_.heads = 2;
+    config_.width = 16;
+    config_.block = 16;
+    config_.batch = 4;
+    config_.steps = 20;
+    config_.warmup = 3;
+    config_.evaluate_every = 10;
+    config_.evaluate_batches = 2;
+    config_.checkpoint_every = 5;
+  }
+
+  TrainResult run(const std::string& folder, bool resume = false) {
+    return train({.config = config_, .folder = scratch_ / folder, .resume = resume}, recorder_);
+  }
+  // Stops after `step` as Ctrl-C does.
+  void run_until(std::int64_t step, const std::string& folder) {
+    recorder_.stop_at = step;
+    EXPECT_THROW(run(folder), Error);
+    recorder_.stop_at = -1;
+  }
+  std::string checkpoint(const std::string& folder, int step) {
+    return (scratch_ / folder / fmt::format("checkpoint-{}.safetensors", step)).string();
+  }
+
+  test::Scratch scratch_;
+  TrainConfig config_;
+  Recorder recorder_;
+};
+
+TEST_F(Train, LearnsATinyTextByHeart) {
+  write_file(scratch_ / "tiny.txt", "the quick brown fox jumps over a lazy dog.");
+  config_.data = {(scratch_ / "tiny.txt").string()};
+  config_.validation = 0;
+  config_.width = 32;
+  config_.steps = 300;
+  config_.learning_rate = 1e-2;
+  EXPECT_LT(run("a").loss, 0.1);
+}
+
+TEST_F(Train, TheFirstLossIsThatOfAGuess) {
+  recorder_.stop_at = 1;
+  EXPECT_THROW(run("a"), Error);
+  EXPECT_NEAR(recorder_.last.loss, std::log(22.0), 0.1);  // 22 characters occur in the text
+}
+
+TEST_F(Train, AccumulationEqualsTheLargerBatch) {
+  config_.steps = 3;
+  config_.batch = 8;
+  run("whole");
+  const double whole = recorder_.last.loss;
+  config_.batch = 2;
+  config_.accumulate = 4;
+  run("pieces");
+  EXPECT_NEAR(recorder_.last.loss, whole, 1e-5);
+}
+
+TEST_F(Train, AResumedRunFollowsTheSameLossesBitForBit) {
+  config_.dropout = 0.1;
+  run("whole");
+  run_until(13, "parts");
+  run("parts", /*resume=*/true);
+  EXPECT_EQ(loss_rows(scratch_ / "parts"), loss_rows(scratch_ / "whole"));
+  EXPECT_EQ(loss_rows(scratch_ / "parts").size(), 21U);
+}
+
+TEST_F(Train, AStoppedRunSaysWhatIsKept) {
+  recorder_.stop_at = 7;
+  EXPECT_HEED_ERROR(run("a"), ErrorCode::kInterrupted,
+                    fmt::format("train: stopped after step 7; {} is kept (--resume goes on)",
+                                checkpoint("a", 7)));
+}
+
+TEST_F(Train, KeepsTheLastTwoCheckpoints) {
+  run("a");
+  EXPECT_FALSE(std::filesystem::exists(checkpoint("a", 10)));
+  EXPECT_TRUE(std::filesystem::exists(checkpoint("a", 15)));
+  EXPECT_TRUE(std::filesystem::exists(checkpoint("a", 20)));
+}
+
+TEST_F(Train, AFolderThatHoldsARunIsLeftAsItIs) {
+  run("a");
+  const std::string losses = read_file(scratch_ / "a" / "loss.csv");
+  EXPECT_HEED_ERROR(run("a"), ErrorCode::kInvalidArgument,
+                    fmt::format("train: {}: holds a run already; go on with it (--resume) or "
+                                "choose another folder",
+                                (scratch_ / "a").string()));
+  EXPECT_EQ(read_file(scratch_ / "a" / "loss.csv"), losses);
+}
+
+TEST_F(Train, AResumedRunMayNotChangeWhatDecidesTheLosses) {
+  run_until(6, "a");
+  config_.learning_rate = 0.5;
+  EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
+                    "train: learning_rate is 0.5 but the run to resume was started with 0.001");
+}
+
+TEST_F(Train, AResumedRunMayNotChangeItsText) {
+  run_until(6, "a");
+  write_file(scratch_ / "text.txt", test::counting_text(4100));
+  EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
+                    "train: data is not what the run to resume was started with (its tokens "
+                    "differ)");
+}
+
+TEST_F(Train, AResumedRunMayChangeWhenItKeepsCheckpoints) {
+  run_until(6, "a");
+  config_.checkpoint_every = 7;
+  run("a", true);
+  EXPECT_TRUE(std::filesystem::exists(checkpoint("a", 14)));
+}
+
+TEST_F(Train, ATornCheckpointIsPassedOver) {
+  run("whole");
+  run_until(13, "torn");
+  std::filesystem::resize_file(checkpoint("torn", 13), 1000);
+  run("torn", true);
+  ASSERT_EQ(recorder_.notes.size(), 2U);
+  EXPECT_EQ(recorder_.notes[1], "goes on after step 10 (" + checkpoint("torn", 10) + ")");
+  EXPECT_EQ(loss_rows(scratch_ / "torn"), loss_rows(scratch_ / "whole"));
+}
+
+TEST_F(Train, AFullDiskIsAnErrorAndLeavesTheLastCheckpoint) {
+  run("whole");
+  std::signal(SIGXFSZ, SIG_IGN);  // the write fails instead, as on a full disk
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit unlimited = limit;
+  limit.rlim_cur = std::filesystem::file_size(checkpoint("whole", 20)) - 1;
+  recorder_.at_step = [&](std::int64_t step) {
+    if (step == 7) ::setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  EXPECT_HEED_ERROR(run("full"), ErrorCode::kIo,
+                    checkpoint("full", 10) + ": cannot be written: File too large");
+  ::setrlimit(RLIMIT_FSIZE, &unlimited);
+  recorder_.at_step = nullptr;
+  run("full", true);
+  EXPECT_EQ(recorder_.notes.back(), "goes on after step 5 (" + checkpoint("full", 5) + ")");
+  EXPECT_EQ(loss_rows(scratch_ / "full"), loss_rows(scratch_ / "whole"));
+}
+
+TEST_F(Train, ANumberThatIsNotFiniteStopsWithStepTensorAndCheckpoint) {
+  config_.learning_rate = 1e37;
+  config_.warmup = 0;
+  config_.checkpoint_every = 1;
+  EXPECT_HEED_ERROR(run("a"), ErrorCode::kFailed,
+                    fmt::format("train: the loss is nan at step 2: the gradient of "
+                                "transformer.wte.weight is not finite; last good checkpoint: {}",
+                                checkpoint("a", 1)));
+}
+
+TEST_F(Train, WritesTheBestModelAndItsCard) {
+  const TrainResult result = run("a");
+  const LoadedModel loaded = load_model(result.model);
+  EXPECT_EQ(loaded.model->info().layers, 2);
+  EXPECT_EQ(loaded.tokenizer->vocabulary_size(), 22);
+  EXPECT_NE(read_file(result.model / "card.md").find("20 steps, 1280 tokens, seed 1337"),
+            std::string::npos);
+}
+
+TEST_F(Train, WritesTheModelInTheAskedType) {
+  config_.dtype = "bf16";
+  config_.validation = 0;
+  const TrainResult result = run("a");
+  const auto file = Safetensors::open(result.model / "model.safetensors");
+  EXPECT_EQ(file.tensor(file.names().front()).dtype(), DType::kBF16);
+}
+
+TEST_F(Train, ASecondTrainerInTheSameFolderIsRefused) {
+  recorder_.at_step = [this](std::int64_t step) {
+    if (step != 2) return;
+    Recorder other;
+    EXPECT_HEED_ERROR(
+        train({.config = config_, .folder = scratch_ / "a", .resume = true}, other),
+        ErrorCode::kInvalidArgument,
+        fmt::format("train: {}: another run is writing here", (scratch_ / "a").string()));
+  };
+  run("a");
+}
+
+}  // namespace
+}  // namespace heed
