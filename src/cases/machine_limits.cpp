@@ -59,7 +59,6 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 
 #include "heed/tensor/tensor.h"
 
@@ -95,15 +94,6 @@ double rate(int threads, int repetitions, const Work& work) {
 }
 
 }  // namespace
-
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name"))
-      if (const auto colon = line.find(": "); colon != std::string::npos)
-        return line.substr(colon + 2);
-  return "unknown CPU";
-}
 
 double peak_gflops(int threads) {
   constexpr std::int64_t kRounds = 300'000;

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "heed/base/cpu_name.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/cases/attention_bench.h"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "heed/base/cpu_name.h"
 #include "heed/base/threads.h"
-#include "train/machine.h"
 
 namespace heed {
 namespace {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "heed/base/cpu_name.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/io/atomic_file.h"
@@ -14,7 +15,6 @@
 #include "train/checkpoint.h"
 #include "train/lm_passes.h"
 #include "train/loss_csv.h"
-#include "train/machine.h"
 #include "train/run_folder.h"
 #include "train/text_data.h"
 

@@ -1,12 +1,7 @@
 // What this machine can do at most, measured: the yardstick beside a benchmark's figures.
 #pragma once
 
-#include <string>
-
 namespace heed {
-
-/// As the system names it, or "unknown CPU".
-std::string cpu_name();
 
 /// Fused multiply-adds in f32 by `threads` threads at once, with the widest vectors that the
 /// kernels use, in GFLOP/s: the best of some short runs, 20 ms in all.

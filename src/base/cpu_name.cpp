@@ -1,4 +1,4 @@
-#include "train/machine.h"
+#include "heed/base/cpu_name.h"
 
 #include <fstream>
 
