@@ -57,7 +57,7 @@ std::string to_markdown(const Card& card) {
   text += fmt::format(
       "## Training\nTrained by `heed train`: {} steps, {} tokens, seed {}, {:.1f} minutes on {} "
       "({} threads). Configuration:\n```json\n{}```\n",
-      card.result.steps, card.result.tokens, card.config.seed, card.result.seconds / 60, cpu_name(),
+      card.result.steps, card.result.tokens, card.config.seed, card.result.seconds / 60, machine_name(),
       thread_count(), to_json(card.config));
   return text;
 }

@@ -4,7 +4,7 @@
 
 namespace heed {
 
-std::string cpu_name() {
+std::string machine_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     if (!line.starts_with("model name")) continue;

@@ -6,6 +6,6 @@
 namespace heed {
 
 /// As the system names it ("AMD EPYC 9V74 80-Core Processor").
-std::string cpu_name();
+std::string machine_name();
 
 }  // namespace heed

@@ -52,7 +52,7 @@ class Training {
                     .weight_decay = config.weight_decay}),
         passes_(config, data_, *model_) {
     state_.data_digest = data_.digest;
-    state_.cpu = cpu_name();
+    state_.cpu = machine_name();
     state_.threads = thread_count();
     state_.config = to_json(config);
   }
