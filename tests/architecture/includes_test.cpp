@@ -91,6 +91,20 @@ TEST(Includes, AForbiddenEdgeIsNamedWithItsLine) {
                            "src/utils/e.cpp:1 stands on an unknown floor 'utils'"));
 }
 
+TEST(Includes, TheUmbrellaHoldsEveryPublicHeaderButTheCases) {
+  std::vector<std::string> wanted;
+  std::vector<std::string> found;
+  for (const SourceFile& file : test::source_tree(HEED_SOURCE_DIR)) {
+    if (file.path == "include/heed/heed.h") {
+      for (const std::string& line : file.lines)
+        if (line.starts_with("#include")) found.push_back(line);
+    } else if (file.path.starts_with("include/") && file.floor != "cases") {
+      wanted.push_back("#include \"" + file.path.substr(std::string("include/").size()) + "\"");
+    }
+  }
+  EXPECT_THAT(found, testing::UnorderedElementsAreArray(wanted));
+}
+
 TEST(Includes, KernelsSeeElementTypesButNoTensor) {
   const std::vector<SourceFile> planted = {
       {.path = "src/kernels/a.cpp",

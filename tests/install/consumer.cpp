@@ -1,10 +1,10 @@
-// A program of somebody who uses heed: makes a tensor and prints which heed it has.
+// A program of somebody who uses heed: README's example, and which heed it has.
 #include <fmt/format.h>
 
-#include "heed/base/version.h"
-#include "heed/tensor/tensor.h"
+#include "heed/heed.h"
 
 int main() {
-  const heed::Tensor tensor = heed::Tensor::zeros({2, 3});
-  fmt::print("heed {}, a tensor of {} values\n", heed::version(), tensor.element_count());
+  const heed::Tensor x = heed::Tensor::zeros({1, 1, 2, 3});  // [B, H, T, D]
+  const heed::Attended y = heed::attention({.q = x, .keys = {x, x}, .mask = heed::causal()});
+  fmt::print("heed {}, a tensor of {} values\n", heed::version(), y.out.element_count());
 }

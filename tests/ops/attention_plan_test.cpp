@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "heed/base/threads.h"
 #include "heed/masks/band.h"
 #include "heed/ops/attention.h"
 
@@ -31,6 +32,25 @@ TEST(AttentionPlan, ANamedKernelIsTaken) {
   const Plan plan = plan_attention({.q = x, .keys = {x, x}, .kernel = "reference"});
   EXPECT_EQ(plan.kernel, "reference");
   EXPECT_TRUE(plan.refusals.empty());
+}
+
+// Up to D = Dv = 256 a thread of the forward pass needs at most 1 MiB, at any length.
+TEST(AttentionPlan, WorkspaceOfTheForwardPassIsBounded) {
+  for (const std::int64_t length : {1, 1000, 100'000}) {
+    const Tensor x = Tensor::zeros({1, 1, length, 256});
+    const Plan plan = plan_attention({.q = x, .keys = {x, x}});
+    EXPECT_GT(plan.workspace_bytes, 0);
+    EXPECT_LE(plan.workspace_bytes, (std::int64_t{1} << 20) * thread_count());
+  }
+}
+
+// A thread's tiles of 64, D = Dv = 16: eight of 16 columns, two of 64, three numbers a row; then
+// delta and whose turn it is, of 3 heads with 100 rows in two blocks.
+TEST(AttentionPlan, WorkspaceOfTheBackwardPassIsWhatItAllocates) {
+  const Tensor x = Tensor::zeros({1, 3, 100, 16});
+  const Plan plan = plan_attention_backward({.q = x, .keys = {x, x}, .kernel = "tiled"});
+  const std::int64_t tiles = 4 * 64 * (8 * 16 + 2 * 64 + 3);
+  EXPECT_EQ(plan.workspace_bytes, thread_count() * tiles + 3 * (100 * 4 + 2 * 8));
 }
 
 TEST(AttentionPlan, TheBackwardPassHasFiveProducts) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "heed/base/philox.h"
 #include "heed/base/threads.h"
@@ -95,6 +96,38 @@ TEST_P(SimdAttention, ANumberThatIsNoneInAVisibleValueReachesItsRows) {
   EXPECT_TRUE(std::isfinite(found.lse.data<float>()[0]));
 }
 
+TEST_P(SimdAttention, ANumberThatIsNoneInAQueryReachesItsRowAlone) {
+  const Attended clean = attention(args());
+  set_row(q, 3, kNan);
+  const Attended found = attention(args());
+  for (std::int64_t row = 0; row < 12 * 150; ++row) {
+    const bool poisoned = row % 150 == 3;
+    ASSERT_EQ(std::isnan(found.lse.data<float>()[row]), poisoned) << row;
+    for (std::int64_t d = 0; d < 24; ++d)
+      ASSERT_EQ(std::isnan(found.out.data<float>()[row * 24 + d]), poisoned) << row;
+  }
+}
+
+// One key stands out, all others weigh the same: added one by one to one f32, their roundings all
+// point the same way, and 32,768 of them are off by 1e-4.
+TEST_P(SimdAttention, ALongRowOfEqualWeightsIsExact) {
+  constexpr std::int64_t kLength = 32'768;
+  Tensor keys = Tensor::zeros({1, 1, kLength, 1});
+  Tensor values = Tensor::empty({1, 1, kLength, 1});
+  std::fill_n(values.data<float>(), kLength, 1.0F);
+  Tensor query = Tensor::empty({1, 1, 1, 1});
+  query.data<float>()[0] = 1;
+  for (const float score : {1.1F, 3.3F}) {
+    keys.data<float>()[0] = score;
+    const Attended found = attention({.q = query, .keys = {keys, values}, .kernel = GetParam()});
+    const double exact = std::log(std::exp(static_cast<double>(score)) + kLength - 1);
+    const double lse = static_cast<double>(found.lse.data<float>()[0]) +
+                       static_cast<double>(found.lse_low.data<float>()[0]);
+    EXPECT_NEAR(lse, exact, 2e-6);
+    EXPECT_NEAR(found.out.data<float>()[0], 1, 2e-6);
+  }
+}
+
 TEST_P(SimdAttention, PaddingIsNeverRead) {
   AttentionArgs padded = args();
   padded.extents = {.query_length = {100}, .key_begin = {5}, .key_length = {160}};
@@ -133,10 +166,12 @@ TEST_P(SimdAttention, AWindowReadsNothingBeyondItsKeys) {
   EXPECT_TRUE(test::same_bits(attention(last).out, clean.out));
 }
 
+std::string kernel_name(const testing::TestParamInfo<const char*>& kernel) {
+  return std::string(kernel.param) == "cpu-avx2" ? "Avx2" : "Avx512";
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, SimdAttention, testing::Values("cpu-avx512", "cpu-avx2"),
-                         [](const auto& info) {
-                           return std::string(info.param) == "cpu-avx2" ? "Avx2" : "Avx512";
-                         });
+                         kernel_name);
 
 }  // namespace
 }  // namespace heed

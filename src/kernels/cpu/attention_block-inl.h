@@ -3,7 +3,7 @@
 // Bound by the FMA ports: a vector of 16 scores takes D cycles for the two products (Dv = D) and
 // about 5 for the softmax (10 uops on two ports), so at most 92 % of the FMA peak at D = 64 and
 // 95.5 % at D = 128. Measured at N = 1024, one thread, AVX-512: 70 to 76 % of the peak of the same
-// minute at both sizes; AVX2 78 % of its own.
+// minute at both sizes.
 #if defined(HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H
 #undef HEED_KERNELS_CPU_ATTENTION_BLOCK_INL_H
@@ -81,14 +81,14 @@ inline void scores_transposed(const AttentionProblem& problem, const KeyTile& ke
     const int vectors = std::min(kPanelVectors, (tile.rows - lane + kLanes - 1) / kLanes);
     for (std::int64_t i = 0, strip; i < keys.keys(); i += strip) {
       strip = strip_of(keys.keys() - i);
-      product_of_size<Left::kByRow, Start::kZero>(strip, vectors,
-                                                  {.a = keys.k + i * keys.k_row,
-                                                   .a_row = keys.k_row,
-                                                   .b = tile.queries + lane,
-                                                   .b_row = kTileRows,
-                                                   .c = scores + i * kTileRows + lane,
-                                                   .c_row = kTileRows,
-                                                   .depth = problem.head_dim});
+      product_of_size<Left::kByRow, Onto::kZero>(strip, vectors,
+                                                 {.a = keys.k + i * keys.k_row,
+                                                  .a_row = keys.k_row,
+                                                  .b = tile.queries + lane,
+                                                  .b_row = kTileRows,
+                                                  .c = scores + i * kTileRows + lane,
+                                                  .c_row = kTileRows,
+                                                  .depth = problem.head_dim});
     }
   }
 }
@@ -107,6 +107,20 @@ inline void hide(const std::uint64_t* visible, std::int64_t keys, RowTile& tile,
       hn::Store(hn::IfThenElse(mask, hn::Load(d, at), hidden), d, at);
     }
   }
+}
+
+/// sum + sum_low = (sum + sum_low) * factor + weights: what f32 would lose of a long row's sum
+/// stays in sum_low (Knuth's two-sum), so that recomputed rows sum to 1 at any length.
+HWY_INLINE void add_to_sum(hn::Vec<Lanes> weights, hn::Vec<Lanes> factor, float* sum, float* low) {
+  const Lanes d;
+  const auto before = hn::Load(d, sum);
+  const auto scaled = hn::Mul(before, factor);
+  const auto total = hn::Add(scaled, weights);
+  const auto added = hn::Sub(total, scaled);
+  const auto lost = hn::Add(hn::Sub(scaled, hn::Sub(total, added)), hn::Sub(weights, added));
+  const auto rounded = hn::MulSub(before, factor, scaled);
+  hn::Store(total, d, sum);
+  hn::Store(hn::MulAdd(hn::Load(d, low), factor, hn::Add(rounded, lost)), d, low);
 }
 
 /// The scores become weights relative to the running maximum of their row (Milakov & Gimelshein
@@ -130,7 +144,7 @@ inline void softmax(std::int64_t keys, RowTile& tile, float* scores, float* resc
     // A row that has seen nothing keeps -inf; its reference is 0, so that -inf scores weigh 0.
     const auto reference = hn::IfThenElse(hn::Eq(maximum, lowest), zero, maximum);
     const auto factor = exp2_of_negative(d, hn::Sub(before, reference));
-    auto s0 = hn::Mul(hn::Load(d, tile.sum + lane), factor), s1 = zero;
+    auto s0 = zero, s1 = zero;
     const auto weigh = [&](std::int64_t key) HWY_ATTR {
       float* at = column + key * kTileRows;
       const auto p = exp2_of_negative(d, hn::Sub(hn::Load(d, at), reference));
@@ -143,7 +157,7 @@ inline void softmax(std::int64_t keys, RowTile& tile, float* scores, float* resc
     }
     if (j < keys) s0 = hn::Add(s0, weigh(j));
     hn::Store(maximum, d, tile.maximum + lane);
-    hn::Store(hn::Add(s0, s1), d, tile.sum + lane);
+    add_to_sum(hn::Add(s0, s1), factor, tile.sum + lane, tile.sum_low + lane);
     hn::Store(factor, d, rescale + lane);
     std::uint64_t bits = 0;
     hn::StoreMaskBits(d, hn::Gt(maximum, before), reinterpret_cast<std::uint8_t*>(&bits));
@@ -166,11 +180,11 @@ inline void accumulate(const KeyTile& keys, const TileScratch& scratch, RowTile&
                          .depth = keys.keys(),
                          .factor = scratch.rescale + i};
       if (!tile.started) {
-        product_of_size<Left::kByDepth, Start::kZero>(strip, vectors, p);
+        product_of_size<Left::kByDepth, Onto::kZero>(strip, vectors, p);
       } else if (((tile.moved >> i) & ((1U << strip) - 1)) != 0) {
-        product_of_size<Left::kByDepth, Start::kScale>(strip, vectors, p);
+        product_of_size<Left::kByDepth, Onto::kScale>(strip, vectors, p);
       } else {
-        product_of_size<Left::kByDepth, Start::kAdd>(strip, vectors, p);
+        product_of_size<Left::kByDepth, Onto::kAdd>(strip, vectors, p);
       }
     }
   }
@@ -199,12 +213,13 @@ inline void accumulate_visible(const KeyTile& keys, const TileScratch& scratch,
     float* out = tile.out + i * scratch.value_stride;
     const auto factor = hn::Set(d, scratch.rescale[i]);
     for (std::int64_t x = 0; x < scratch.value_stride; x += kLanes) {
-      auto sum = tile.started ? hn::Mul(hn::Load(d, out + x), factor) : hn::Zero(d);
+      auto sum = hn::Zero(d);
       for (std::int64_t j = 0; j < keys.keys(); ++j) {
         if (((visible[j] >> i) & 1) == 0) continue;
         const auto weight = hn::Set(d, scratch.scores[j * kTileRows + i]);
         sum = hn::MulAdd(weight, hn::LoadU(d, keys.v + j * keys.v_row + x), sum);
       }
+      if (tile.started) sum = hn::MulAdd(hn::Load(d, out + x), factor, sum);
       hn::Store(sum, d, out + x);
     }
   }

@@ -73,6 +73,7 @@ inline void begin_rows(const AttentionProblem& problem, const RowBlock& block, s
   if (tile.rows < kTileRows) std::fill_n(tile.queries, problem.head_dim * kTileRows, 0.0f);
   std::fill_n(tile.maximum, kTileRows, -std::numeric_limits<float>::infinity());
   std::fill_n(tile.sum, kTileRows, 0.0f);
+  std::fill_n(tile.sum_low, kTileRows, 0.0f);
   for (int s = 0; s < tile.segment_count; ++s)
     read_segment(problem, block, tile.segments[s], tile.queries);
 }
@@ -82,7 +83,8 @@ inline void log_sum_exp(const RowTile& tile, float* high, float* low) {
   const hn::ScalableTag<double> wide;
   const hn::Rebind<float, decltype(wide)> narrow;
   for (int lane = 0; lane < tile.rows; lane += static_cast<int>(hn::Lanes(wide))) {
-    const auto sum = hn::PromoteTo(wide, hn::Load(narrow, tile.sum + lane));
+    const auto sum = hn::Add(hn::PromoteTo(wide, hn::Load(narrow, tile.sum + lane)),
+                             hn::PromoteTo(wide, hn::Load(narrow, tile.sum_low + lane)));
     const auto maximum = hn::PromoteTo(wide, hn::Load(narrow, tile.maximum + lane));
     const auto lse = hn::MulAdd(hn::Set(wide, std::numbers::ln2), maximum, hn::Log(wide, sum));
     const auto rounded = hn::DemoteTo(narrow, lse);
@@ -115,15 +117,19 @@ inline void finish_rows(const AttentionProblem& problem, const AttentionForward&
                  segment.head * forward.out.head + segment.row * forward.out.row;
     for (int r = 0; r < segment.count; ++r) {
       const int lane = segment.lane + r;
-      float factor = 1 / tile.sum[lane];
-      if (tile.sum[lane] ==
-          0) {  // nothing visible: empty; only scores of -inf: NaN, as IEEE has it
+      const float sum = tile.sum[lane] + tile.sum_low[lane];
+      float factor = 1 / sum;
+      // Nothing visible: empty; only scores of -inf: NaN, as IEEE has it.
+      if (sum == 0) {
         const bool seen = ((tile.seen >> lane) & 1) != 0;
         factor = seen ? kNan : 0.0f;
         high[lane] = seen ? kNan : -std::numeric_limits<float>::infinity();
         low[lane] = 0;
       }
-      if (std::isnan(tile.sum[lane])) high[lane] = kNan;  // a logarithm by bits would lose it
+      if (std::isnan(sum)) {  // a logarithm by bits would lose it
+        high[lane] = kNan;
+        low[lane] = 0;
+      }
       static_cast<float*>(forward.lse)[first + r] = high[lane];
       static_cast<float*>(forward.lse_low)[first + r] = low[lane];
       if (!tile.started) std::fill_n(tile.out + lane * value_stride, value_stride, 0.0f);

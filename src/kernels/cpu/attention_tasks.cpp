@@ -35,6 +35,7 @@ class ThreadMemory {
   float* at_least(std::int64_t bytes) {
     if (bytes > bytes_) {
       memory_.reset();
+      bytes_ = 0;  // should the next line throw
       memory_.reset(static_cast<float*>(::operator new(bytes, kAlignment)));
       bytes_ = bytes;
     }

@@ -26,7 +26,7 @@ MaskTile mask_tile(const Segment& segment, std::int64_t key_begin, std::int64_t 
 
 TileScratch::TileScratch(const AttentionProblem& problem)
     : value_stride(whole_lines(problem.value_dim)), head_dim_(problem.head_dim) {
-  const std::int64_t tile = kTileRows * (head_dim_ + value_stride + 2);
+  const std::int64_t tile = kTileRows * (head_dim_ + value_stride + 3);
   const std::int64_t shared =
       kTileKeys * (kTileRows + head_dim_ + value_stride) + kTileRows + 2 * kLine;
   const std::int64_t fitting = (kBudget / std::int64_t{sizeof(float)} - shared) / tile;
@@ -50,6 +50,7 @@ void TileScratch::place(float* memory) {
     tile.out = take(kTileRows * value_stride);
     tile.maximum = take(kTileRows);
     tile.sum = take(kTileRows);
+    tile.sum_low = take(kTileRows);
   }
 }
 

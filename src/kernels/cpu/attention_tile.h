@@ -32,6 +32,7 @@ struct RowTile {
   float* out = nullptr;      // [64][value_stride]
   float* maximum = nullptr;  // [64] of the scores, in base 2
   float* sum = nullptr;      // [64]
+  float* sum_low = nullptr;  // [64]: what rounding has taken from `sum`
 };
 
 /// One task: rows [row_begin, row_end) of the H/G * query_length rows of a key/value head.

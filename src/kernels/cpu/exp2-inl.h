@@ -33,9 +33,10 @@ HWY_INLINE V exp2_of_negative(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
   return V{_mm512_scalef_ps(p.raw, x.raw)};
 #else
+  // Times the power, not plus its exponent: what is added to the bits of a NaN makes it a number.
   const hn::RebindToSigned<D> di;
-  const auto exponent = hn::ShiftLeft<23>(hn::ConvertTo(di, n));
-  const V scaled = hn::BitCast(d, hn::Add(hn::BitCast(di, p), exponent));
+  const V shifted = hn::Add(n, hn::Set(d, 0x1.8p23f + 127));  // the biased exponent in the low bits
+  const V scaled = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -126.0f)), scaled);
 #endif
 }

@@ -147,8 +147,9 @@ void add_to_keys(const BackwardScratch<T>& scratch, const T* weights, const Exte
                  const T* rows, T* sum) {
   const Matrix<const T> row_major = {rows, extent.lanes, 1};
   if (scratch.mask.partial() && !all_finite(row_major, extent.depth, extent.lanes)) {
-    visible_product<T>(weights, scratch.mask.visible, extent, {rows, 0, extent.lanes, 1},
-                       {sum, extent.lanes, 0, 1});
+    visible_product<SumOver::kAllRows, T>(
+        {weights, scratch.mask.visible, extent.rows, extent.depth}, row_major, extent.lanes,
+        {sum, extent.lanes, 1});
     return;
   }
   product<T>(extent, {weights, kRows, 1}, rows, extent.lanes, true, sum, extent.lanes);
@@ -161,8 +162,8 @@ void query_gradient(const BackwardScratch<T>& scratch, std::int64_t keys, std::i
   const Matrix<const T> key_rows = {scratch.keys.get(), width, 1};
   if (scratch.mask.partial() && !all_finite(key_rows, keys, width)) {
     std::fill_n(scratch.dq.get(), rows * width, T{0});
-    visible_product<T>(scratch.dscores.get(), scratch.mask.visible, {keys, rows, width},
-                       {scratch.keys.get(), width, 0, 1}, {scratch.dq.get(), 0, width, 1});
+    visible_product<SumOver::kAllKeys, T>({scratch.dscores.get(), scratch.mask.visible, keys, rows},
+                                          key_rows, width, {scratch.dq.get(), width, 1});
     return;
   }
   product<T>({rows, keys, width}, {scratch.dscores.get(), 1, kRows}, scratch.keys.get(), width,
@@ -329,9 +330,13 @@ void tiled_attention_backward(const AttentionProblem& problem, const AttentionBa
 
 std::int64_t tiled_attention_backward_workspace(const AttentionProblem& problem) {
   const auto element = static_cast<std::int64_t>(size_bytes(problem.dtype));
-  const std::int64_t columns = problem.head_dim + problem.value_dim + 16;
-  const std::int64_t tiles = thread_count() * (columns * 64 * 4 + 2 * 64 * 64) * element;
-  return tiles + problem.batch * problem.heads * problem.query_length * element;
+  const std::int64_t head_dim = (problem.head_dim + 15) / 16 * 16;
+  const std::int64_t value_dim = (problem.value_dim + 15) / 16 * 16;
+  // K, dK, Q twice, dQ; dV, dout twice; the weights and their gradient; three numbers a row.
+  const std::int64_t tile = 64 * (5 * head_dim + 3 * value_dim + 2 * 64 + 3);
+  const std::int64_t heads = problem.batch * problem.heads;
+  const std::int64_t turns = (problem.query_length + 63) / 64 * std::int64_t{sizeof(std::int64_t)};
+  return thread_count() * tile * element + heads * (problem.query_length * element + turns);
 }
 
 }  // namespace heed::kernels

@@ -48,9 +48,8 @@ template <typename T>
 void accumulate(const AttentionProblem& problem, const Matrix<const T>& values, std::int64_t keys,
                 std::int64_t rows, ForwardScratch<T>& scratch) {
   if (scratch.mask.partial() && !all_finite(values, keys, problem.value_dim)) {
-    visible_product<T>(scratch.weights.get(), scratch.mask.visible, {keys, rows, problem.value_dim},
-                       {values.data, values.row, 0, values.column},
-                       {scratch.out.get(), 0, 1, kRows});
+    visible_product<SumOver::kAllKeys, T>({scratch.weights.get(), scratch.mask.visible, keys, rows},
+                                          values, problem.value_dim, {scratch.out.get(), 1, kRows});
     return;
   }
   const Matrix<const T> transposed = {values.data, values.column, values.row};

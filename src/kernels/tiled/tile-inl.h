@@ -78,7 +78,8 @@ bool all_finite(const Matrix<const T>& matrix, std::int64_t rows, std::int64_t c
   return sum == 0;
 }
 
-// R rows x N vectors of c (+)= a b, kept in registers over the whole depth.
+// R rows x N vectors of c (+)= a b, kept in registers over the whole depth. c is added at the end:
+// added one by one, the terms of 100,000 keys would drift.
 template <int R, int N, class Tag, typename T = hn::TFromD<Tag>>
 HWY_INLINE void product_block(Tag tag, const Matrix<const T>& a, const T* HWY_RESTRICT b,
                               std::int64_t b_row, std::int64_t depth, bool add, T* HWY_RESTRICT c,
@@ -88,8 +89,7 @@ HWY_INLINE void product_block(Tag tag, const Matrix<const T>& a, const T* HWY_RE
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int n = 0; n < N; ++n)
-      sums[r][n] = add ? hn::Load(tag, c + r * c_row + n * lanes) : hn::Zero(tag);
+    for (int n = 0; n < N; ++n) sums[r][n] = hn::Zero(tag);
   for (std::int64_t p = 0; p < depth; ++p) {
     hn::Vec<Tag> line[N];
 #pragma GCC unroll 4
@@ -104,7 +104,10 @@ HWY_INLINE void product_block(Tag tag, const Matrix<const T>& a, const T* HWY_RE
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int n = 0; n < N; ++n) hn::Store(sums[r][n], tag, c + r * c_row + n * lanes);
+    for (int n = 0; n < N; ++n) {
+      T* to = c + r * c_row + n * lanes;
+      hn::Store(add ? hn::Add(hn::Load(tag, to), sums[r][n]) : sums[r][n], tag, to);
+    }
 }
 
 // What a product is over: c[rows][lanes] (+)= a[rows][depth] b[depth][lanes]. b and c are
@@ -143,24 +146,37 @@ HWY_NOINLINE void product(const Extent& extent, const Matrix<const T>& a, const 
     product_lanes<1>(tag, extent, a, b + lane, b_row, add, c + lane, c_row);
 }
 
-// c(j, i, d) += weights[j][i] * b(j, i, d) over the visible pairs only: for partial tiles whose
-// other factor holds NaN or infinity, which a weight of 0 would let through.
+// As `product`, over the visible pairs only: for partial tiles whose other factor holds NaN or
+// infinity, which a weight of 0 would let through. Sums over the keys (b by key, c by row) or over
+// the rows (b by row, c by key); the same bits as `product` where nothing is hidden.
+enum class SumOver : std::uint8_t { kAllKeys, kAllRows };
+
 template <typename T>
-struct Cube {
-  T* data;
-  std::int64_t key;
-  std::int64_t row;
-  std::int64_t column;
+struct VisibleWeights {
+  const T* data;  // [keys][64]
+  const std::uint64_t* visible;
+  std::int64_t keys;
+  std::int64_t rows;
 };
-template <typename T>
-void visible_product(const T* weights, const std::uint64_t* visible,
-                     const Extent& keys_rows_columns, const Cube<const T>& b, const Cube<T>& c) {
-  for (std::int64_t j = 0; j < keys_rows_columns.rows; ++j)
-    for (std::int64_t i = 0; i < keys_rows_columns.depth; ++i) {
-      if ((visible[j] >> i & 1) == 0) continue;
-      for (std::int64_t d = 0; d < keys_rows_columns.lanes; ++d)
-        c.data[j * c.key + i * c.row + d * c.column] +=
-            weights[j * kRows + i] * b.data[j * b.key + i * b.row + d * b.column];
+
+template <SumOver kOver, typename T>
+void visible_product(const VisibleWeights<T>& weights, const Matrix<const T>& b,
+                     std::int64_t columns, const Matrix<T>& c) {
+  constexpr bool kKeysAreSummed = kOver == SumOver::kAllKeys;
+  const hn::FixedTag<T, 1> one;  // rounds as the product does, with or without fused instructions
+  const std::int64_t depth = kKeysAreSummed ? weights.keys : weights.rows;
+  const std::int64_t lines = kKeysAreSummed ? weights.rows : weights.keys;
+  for (std::int64_t line = 0; line < lines; ++line)
+    for (std::int64_t d = 0; d < columns; ++d) {
+      auto sum = hn::Zero(one);
+      for (std::int64_t p = 0; p < depth; ++p) {
+        const std::int64_t j = kKeysAreSummed ? p : line;
+        const std::int64_t i = kKeysAreSummed ? line : p;
+        if ((weights.visible[j] >> i & 1) != 0)
+          sum =
+              hn::MulAdd(hn::Set(one, weights.data[j * kRows + i]), hn::Set(one, b.at(p, d)), sum);
+      }
+      c.at(line, d) += hn::GetLane(sum);
     }
 }
 

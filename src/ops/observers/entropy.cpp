@@ -23,6 +23,8 @@ void EntropyObserver::tile(State& state, const ObservedRows&, const ObservedTile
 }
 
 void EntropyObserver::merge(State& state, const ObservedRows& rows) {
+  for (double& sum : static_cast<RowNumbers&>(state).value)
+    if (sum < 0) sum = 0;  // a weight may round to a little more than 1
   store_row_numbers(state, rows, entropy);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "heed/base/error.h"
 
@@ -25,14 +26,15 @@ struct CellRows : Observer::State {
 };
 
 double pooled(Pool pool, double cell, double value) {
-  return pool == Pool::kMax ? std::max(cell, value) : cell + value;
+  if (pool != Pool::kMax) return cell + value;
+  return std::isnan(cell) || value <= cell ? cell : value;  // NaN, once seen, stays
 }
 
 }  // namespace
 
 HeatmapObserver::HeatmapObserver(std::int64_t height, std::int64_t width, Pool pool,
                                  const Region& region)
-    : height_(height), width_(width), pool_(pool), region_(region) {
+    : asked_height_(height), asked_width_(width), pool_(pool), asked_(region) {
   require(height >= 1 && width >= 1, "heatmap: {} x {} cells: at least 1 x 1 is expected", height,
           width);
 }
@@ -45,9 +47,9 @@ bool HeatmapObserver::needs(const ObservedRows&, std::int64_t key_begin,
 }
 
 void HeatmapObserver::begin(const ObservedShape& shape) {
-  region_ = region_.resolved(shape);
-  height_ = std::min(height_, region_.row_end - region_.row_begin);
-  width_ = std::min(width_, region_.key_end - region_.key_begin);
+  region_ = asked_.resolved(shape);
+  height_ = std::min(asked_height_, region_.row_end - region_.row_begin);
+  width_ = std::min(asked_width_, region_.key_end - region_.key_begin);
   cells = Tensor::zeros({shape.batch, region_.head_end - region_.head_begin, height_, width_});
   pooled_.assign(static_cast<std::size_t>(cells.element_count()), 0.0);
 }

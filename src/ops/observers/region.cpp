@@ -32,7 +32,7 @@ bool Region::meets(const ObservedRows& rows) const {
 }
 
 RegionObserver::RegionObserver(const Region& region, ObservedValue value)
-    : region_(region), value_(value) {}
+    : asked_(region), value_(value) {}
 
 bool RegionObserver::needs(const ObservedRows& rows) const { return region_.meets(rows); }
 
@@ -42,7 +42,7 @@ bool RegionObserver::needs(const ObservedRows&, std::int64_t key_begin,
 }
 
 void RegionObserver::begin(const ObservedShape& shape) {
-  region_ = region_.resolved(shape);
+  region_ = asked_.resolved(shape);
   values =
       Tensor::empty({shape.batch, region_.head_end - region_.head_begin,
                      region_.row_end - region_.row_begin, region_.key_end - region_.key_begin});

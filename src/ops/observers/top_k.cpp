@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "heed/base/error.h"
@@ -9,7 +10,10 @@
 namespace heed {
 namespace {
 
-// The best so far of each row, falling; `least` is what a weight must exceed to enter.
+// NaN stands before every number, so that it shows.
+bool before(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
+
+// The best so far of each row, falling; a weight must stand before `least` to enter.
 struct Best : Observer::State {
   explicit Best(std::int64_t k)
       : keys(static_cast<std::size_t>(kMaskRows * k), -1),
@@ -28,7 +32,7 @@ struct Best : Observer::State {
     float* row_weights = weights.data() + row * k;
     std::int64_t* row_keys = keys.data() + row * k;
     std::int64_t place = std::min(count[at], k - 1);
-    for (; place > 0 && row_weights[place - 1] < weight; --place) {
+    for (; place > 0 && before(weight, row_weights[place - 1]); --place) {
       row_weights[place] = row_weights[place - 1];
       row_keys[place] = row_keys[place - 1];
     }
@@ -62,7 +66,8 @@ void TopKObserver::tile(State& state, const ObservedRows& rows, const ObservedTi
   for (std::int64_t j = 0; j < tile.key_end - tile.key_begin; ++j)
     for (std::int64_t i = 0; i < count; ++i) {
       const float weight = tile.weights[j * kMaskRows + i];
-      if (weight > best.least[static_cast<std::size_t>(i)] && (tile.visible[j] >> i & 1) != 0)
+      if (before(weight, best.least[static_cast<std::size_t>(i)]) &&
+          (tile.visible[j] >> i & 1) != 0)
         best.enter(i, k_, tile.key_begin + j, weight);
     }
 }

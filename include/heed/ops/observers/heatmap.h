@@ -11,7 +11,7 @@
 
 namespace heed {
 
-/// How the weights of a cell become one number; masked weights count as 0.
+/// How the weights of a cell become one number; masked weights count as 0, NaN gives NaN.
 enum class Pool : std::uint8_t { kMax, kMean, kSum };
 
 /// The region in height x width cells: cell (y, x) pools the rows [y * rows / height, (y + 1) *
@@ -33,10 +33,13 @@ class HeatmapObserver : public Observer {
   Tensor cells;  // [B, heads, min(height, rows), min(width, keys)] of the region, f32
 
  private:
-  std::int64_t height_;
-  std::int64_t width_;
+  std::int64_t asked_height_;
+  std::int64_t asked_width_;
   Pool pool_;
-  Region region_;
+  Region asked_;
+  Region region_ = {};  // what was asked for, of the problem that is observed
+  std::int64_t height_ = 0;
+  std::int64_t width_ = 0;
   std::vector<double> pooled_;  // as `cells`
 };
 

@@ -44,7 +44,8 @@ class RegionObserver : public Observer {
   Tensor values;  // [B, heads, rows, keys] of the region, f32
 
  private:
-  Region region_;
+  Region asked_;
+  Region region_ = {};  // what was asked for, of the problem that is observed
   ObservedValue value_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace heed {
 
-/// max_j p_ij; 0 for rows without keys and past query_length.
+/// max_j p_ij; 0 for rows without keys and past query_length. NaN weights give NaN.
 class RowMaxObserver : public Observer {
  public:
   std::string_view name() const override { return "row_max"; }

@@ -9,7 +9,8 @@
 
 namespace heed {
 
-/// The k largest weights of every row, falling; ties go to the lower key. Places beyond the visible
+/// The k largest weights of every row, falling; ties go to the lower key, NaN comes
+/// first. Places beyond the visible
 /// keys hold key -1 and weight 0.
 class TopKObserver : public Observer {
  public:
