@@ -34,9 +34,17 @@ void check(const Options& options) {
           "nothing is asked for, expected -o, --lse, --grad or --observe");
 }
 
-void write_into(const std::string& folder, const char* name, const ConstView& array) {
+// Ctrl-C waits for the end of a file, so that nothing stays half written.
+void write_whole(const std::filesystem::path& path, const ConstView& array) {
+  {
+    const InterruptScope scope;
+    write_npy(path, array);
+  }
   check_interrupted();
-  write_npy(std::filesystem::path(folder) / fmt::format("{}.npy", name), array);
+}
+
+void write_into(const std::string& folder, const char* name, const ConstView& array) {
+  write_whole(std::filesystem::path(folder) / fmt::format("{}.npy", name), array);
 }
 
 void make_folder(const std::string& folder) {
@@ -59,7 +67,6 @@ void write_gradients(const Options& options, const AttentionProblemData& problem
     request.dlse = dlse.view().reshape(shape);
   }
   const AttentionGrads grads = attention_backward(problem.args, attended, lifted(dout), request);
-  const InterruptScope scope;
   make_folder(options.grad_out);
   write_into(options.grad_out, "dq", lowered(grads.dq, rank));
   write_into(options.grad_out, "dk", lowered(grads.dk, rank));
@@ -70,7 +77,6 @@ void write_observations(const Options& options, const AttentionProblemData& prob
                         const Attended& attended) {
   Observations observations(options.observe);
   observe(problem.args, attended, observations.observers());
-  const InterruptScope scope;
   make_folder(options.observe_out);
   for (const auto& [name, array] : observations.answers())
     write_into(options.observe_out, name.c_str(), array);
@@ -80,11 +86,11 @@ int run(const Options& options) {
   check(options);
   const AttentionProblemData problem = read_problem(options.attention);
   const Attended attended = attention(problem.args);
-  if (!options.out.empty()) write_npy(options.out, lowered(attended.out, problem.rank));
+  if (!options.out.empty()) write_whole(options.out, lowered(attended.out, problem.rank));
   if (!options.lse.empty()) {
     ConstView lse = attended.lse.view();
     for (int i = problem.rank; i < 4; ++i) lse = lse.select(0, 0);
-    write_npy(options.lse, lse);
+    write_whole(options.lse, lse);
   }
   if (!options.grad.empty()) write_gradients(options, problem, attended);
   if (!options.observe.empty()) write_observations(options, problem, attended);

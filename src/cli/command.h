@@ -26,6 +26,9 @@ std::span<const Command> commands();
 /// `--threads N`, for commands that compute; takes effect while the arguments are read.
 void add_threads(CLI::App& app);
 
+/// `--kernel NAME`, for commands that run whole models: every attention of the process uses it.
+void add_kernel(CLI::App& app);
+
 /// `--model M`: a folder or a name; empty for the built-in model.
 void add_model(CLI::App& app, std::string& model);
 

@@ -1,6 +1,9 @@
 // The table of commands. A new one is a file with its `NAME_command`, declared and listed here.
+#include <cstdlib>
+
 #include "cli/command.h"
 #include "heed/base/threads.h"
+#include "heed/ops/attention.h"
 
 namespace heed::cli {
 
@@ -26,6 +29,16 @@ void add_threads(CLI::App& app) {
          "threads to compute with (default: the CPUs that this process may use)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
+}
+
+void add_kernel(CLI::App& app) {
+  const auto force = [](const std::string& name) {
+    const ConstView one(nullptr, DType::kF32, Shape{1, 1, 1, 1});
+    plan_attention({.q = one, .keys = {.k = one, .v = one}, .kernel = name});  // throws: unknown
+    setenv("HEED_FORCE", name.c_str(), 1);
+  };
+  app.add_option_function<std::string>("--kernel", force, "run this attention kernel and no other")
+      ->type_name("NAME");
 }
 
 void add_model(CLI::App& app, std::string& model) {

@@ -24,8 +24,8 @@ void catch_interrupts() {
   std::signal(SIGTERM, on_interrupt);
 }
 
-InterruptScope::InterruptScope() { deferred = 1; }
-InterruptScope::~InterruptScope() { deferred = 0; }
+InterruptScope::InterruptScope() { deferred = deferred + 1; }
+InterruptScope::~InterruptScope() { deferred = deferred - 1; }
 
 bool interrupted() { return flag != 0; }
 

@@ -9,7 +9,8 @@ inline constexpr int kInterruptedStatus = 130;
 /// Installs the handler of SIGINT and SIGTERM.
 void catch_interrupts();
 
-/// While one lives, the first Ctrl-C only raises the flag (a second one ends the program).
+/// While one lives, the first Ctrl-C only raises the flag (a second one ends the program). Scopes
+/// may nest.
 class InterruptScope {
  public:
   InterruptScope();

@@ -30,6 +30,7 @@ struct Options {
   std::string format = "text";
   std::string colour = "auto";
   std::string out;
+  std::string dtype = "f32";
 };
 
 // A count, or -1 for "all".
@@ -64,8 +65,6 @@ Session open(const Options& options, const LoadedModel& model) {
 }
 
 void write_npy_output(const Options& options, const Session& session) {
-  if (options.layer) check_layer(session, *options.layer);
-  if (options.head) check_head(session, *options.head);
   Output output(options.out);
   if (options.what == "weights") {
     write_weights_npy(output, session, options.layer, options.head);
@@ -97,6 +96,8 @@ std::int64_t choose_rows(const Options& options, const Session& session, LookReq
 int run(const Options& options) {
   check(options);
   const LoadedModel model = load_model(find_model(options.model));
+  if (options.layer) check_layer(model.name, model.model->info(), *options.layer);
+  if (options.head) check_head(model.name, model.model->info(), *options.head);
   const Session session = open(options, model);
   if (options.format == "npy") {
     write_npy_output(options, session);
@@ -167,6 +168,9 @@ Run add(CLI::App& app) {
   add_choice(app, *options);
   add_format(app, *options);
   add_threads(app);
+  add_kernel(app);
+  app.add_option("--dtype", options->dtype, "compute in this type: f32")
+      ->check(CLI::IsMember({"f32"}));
   const CLI::Option* text = app.get_option("TEXT");
   return [options, text] {
     options->text_given = text->count() > 0;

@@ -96,7 +96,6 @@ std::string escaped(const std::string& bytes) {
 }  // namespace
 
 void write_json(Output& output, const Look& look) {
-  const InterruptScope scope;
   output.write(fmt::format("{{\n  \"model\": {},\n  \"stack\": \"self\",\n", quoted(look.model)));
   std::int64_t index = 0;
   write_list(output, "tokens", look.tokens, [&](const SessionToken& token) {
@@ -124,7 +123,6 @@ void write_json(Output& output, const Look& look) {
 }
 
 void write_tsv(Output& output, const Look& look) {
-  const InterruptScope scope;
   output.write("layer\thead\tquery\tquery_token\tkey\tkey_token\tweight\n");
   for (const LookRow& row : look.rows) {
     check_interrupted();
@@ -139,7 +137,6 @@ void write_tsv(Output& output, const Look& look) {
 
 void write_weights_npy(Output& output, const Session& session, std::optional<int> layer,
                        std::optional<int> head) {
-  const InterruptScope scope;
   const auto length = static_cast<std::int64_t>(session.tokens.size());
   const Shape shape = {layer ? 1 : session.info.layers, head ? 1 : session.info.heads, length,
                        length};
@@ -156,7 +153,6 @@ void write_weights_npy(Output& output, const Session& session, std::optional<int
 }
 
 void write_array_npy(Output& output, const Tensor& array) {
-  const InterruptScope scope;
   output.write(
       format_npy_header({.dtype = array.dtype(), .fortran_order = false, .shape = array.shape()}));
   output.write(array.view().raw(),

@@ -117,6 +117,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 
 int main(int count, char** values) {
   std::signal(SIGPIPE, SIG_DFL);  // `heed look ... | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write, not the end
   heed::cli::catch_interrupts();
   try {
     return heed::cli::dispatch({values + 1, values + count});

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "heed/models/registry.h"
 
 namespace heed::cli {
@@ -15,8 +16,10 @@ namespace {
 std::string as_json(const std::vector<FoundModel>& found) {
   auto list = nlohmann::ordered_json::array();
   for (const FoundModel& model : found)
-    list.push_back(
-        {{"name", model.name}, {"folder", model.folder.string()}, {"built_in", model.built_in}});
+    list.push_back({{"name", model.name},
+                    {"folder", model.folder.string()},
+                    {"built_in", model.built_in},
+                    {"about", card_line(model.folder)}});
   return list.dump(2) + "\n";
 }
 
@@ -25,10 +28,15 @@ std::string as_text(const std::vector<FoundModel>& found) {
     return "no models in $HEED_MODELS, ./models, $HF_HOME/hub or beside the program\n";
   std::size_t width = 0;
   for (const FoundModel& model : found) width = std::max(width, model.name.size());
+  const Terminal terminal = detect_terminal("auto");
   std::string text;
-  for (const FoundModel& model : found)
-    text += fmt::format("{:<{}}  {:<8}  {}\n", model.name, width, model.built_in ? "built in" : "",
-                        model.folder.string());
+  for (const FoundModel& model : found) {
+    Line line(terminal);
+    line.put(model.name, Style::kBold).to(static_cast<int>(width) + 2);
+    line.put(model.built_in ? "built in" : "").to(static_cast<int>(width) + 12);
+    text += line.put(model.folder.string(), Style::kDim).str();
+    text += paragraph(terminal, displayable(card_line(model.folder)), 2);
+  }
   return text;
 }
 

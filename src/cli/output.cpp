@@ -26,7 +26,9 @@ void print(std::string_view text) {
 }
 
 Output::Output(const std::string& path) {
-  if (!path.empty() && path != "-") file_ = std::make_unique<AtomicFile>(path);
+  if (path.empty() || path == "-") return;
+  scope_.emplace();
+  file_ = std::make_unique<AtomicFile>(path);
 }
 
 void Output::write(std::string_view bytes) { write(bytes.data(), bytes.size()); }

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "cli/interrupt.h"
 #include "heed/io/atomic_file.h"
 
 namespace heed::cli {
@@ -13,7 +15,8 @@ namespace heed::cli {
 /// Writes to stdout and flushes; kIo when the system refuses.
 void print(std::string_view text);
 
-/// Takes bytes in pieces. `finish` makes a file appear; without it, it never existed.
+/// Takes bytes in pieces. `finish` makes a file appear; without it, it never existed. While a
+/// file is open Ctrl-C waits for a check, so that nothing of it stays behind.
 class Output {
  public:
   /// Empty or "-": stdout.
@@ -24,6 +27,7 @@ class Output {
   void finish();
 
  private:
+  std::optional<InterruptScope> scope_;  // of the file; declared before it: gone after it
   std::unique_ptr<AtomicFile> file_;
 };
 

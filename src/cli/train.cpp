@@ -158,6 +158,7 @@ Run add(CLI::App& app) {
                "go on from the folder's last checkpoint; CONFIG may be left out");
   add_keys(app, *arguments);
   add_threads(app);
+  add_kernel(app);
   return [arguments] { return run(*arguments); };
 }
 

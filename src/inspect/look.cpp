@@ -60,22 +60,20 @@ std::string reason(const ChosenHead& chosen) {
 
 }  // namespace
 
-void check_layer(const Session& session, int layer) {
-  require(layer >= 0 && layer < session.info.layers,
-          "look: layer {} does not exist, {} has layers 0 to {}", layer, session.model,
-          session.info.layers - 1);
+void check_layer(std::string_view model, const ModelInfo& info, int layer) {
+  require(layer >= 0 && layer < info.layers, "look: layer {} does not exist, {} has layers 0 to {}",
+          layer, model, info.layers - 1);
 }
 
-void check_head(const Session& session, int head) {
-  require(head >= 0 && head < session.info.heads,
-          "look: head {} does not exist, {} has heads 0 to {}", head, session.model,
-          session.info.heads - 1);
+void check_head(std::string_view model, const ModelInfo& info, int head) {
+  require(head >= 0 && head < info.heads, "look: head {} does not exist, {} has heads 0 to {}",
+          head, model, info.heads - 1);
 }
 
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<int> layer, std::optional<int> head) {
-  if (layer) check_layer(session, *layer);
-  if (head) check_head(session, *head);
+  if (layer) check_layer(session.model, session.info, *layer);
+  if (head) check_head(session.model, session.info, *head);
   const HeadScores* best = nullptr;
   for (const HeadScores& candidate : scores) {
     if ((layer && candidate.layer != *layer) || (head && candidate.head != *head)) continue;

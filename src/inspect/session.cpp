@@ -45,7 +45,7 @@ void run_model(Session& session, const LoadedModel& model, const SessionOptions&
   Recorder recorder(session, options.hidden);
   Run run;
   run.tap = &recorder;
-  run.last_position_only = !options.all_logits && !options.hidden;
+  run.last_position_only = !options.all_logits;
   Tensor logits = model.model->forward({.ids = ids.view()}, run);
   if (!session.info.has_logits) return;
   const Shape shape = {logits.dim(1), logits.dim(2)};

@@ -94,9 +94,10 @@ Tensor Gpt2::forward(const Batch& batch, Run& run) const {
     x = add(std::move(thought), x);
     run.show({.layer = layer++, .kind = TapKind::kResidual}, x);
   }
-  Tensor last = norm_.forward(run.last_position_only ? last_position(x) : x.share(), run);
+  Tensor last = norm_.forward(x, run);
   run.show({.kind = TapKind::kFinal}, last);
-  Tensor logits = head_.forward(last, run);  // [B, T, V]
+  if (run.last_position_only) last = last_position(last);
+  Tensor logits = head_.forward(last, run);  // [B, T, V], or [B, 1, V]
   run.show({.kind = TapKind::kLogits}, logits);
   return logits;
 }

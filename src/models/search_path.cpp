@@ -1,6 +1,8 @@
 // $HEED_MODELS, ./models, $HF_HOME/hub, then share/heed/models beside the program.
 #include "models/search_path.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -59,10 +61,10 @@ fs::path snapshot_of(const fs::path& repository) {
 std::string hub_name(const std::string& folder) {
   constexpr std::string_view kPrefix = "models--";
   if (!folder.starts_with(kPrefix)) return {};
-  std::string name = folder.substr(kPrefix.size());
-  if (const auto dashes = name.find("--"); dashes != std::string::npos)
-    name.replace(dashes, 2, "/");
-  return name;
+  const std::string name = folder.substr(kPrefix.size());
+  const auto dashes = name.find("--");
+  if (dashes == std::string::npos) return name;
+  return fmt::format("{}/{}", name.substr(0, dashes), name.substr(dashes + 2));
 }
 
 std::vector<FoundModel> models_in(const Place& place) {
@@ -80,14 +82,19 @@ std::vector<FoundModel> models_in(const Place& place) {
 }
 
 [[noreturn]] void fail_to_find(std::string_view name) {
-  std::string searched;
+  std::vector<std::string> searched;
   for (const Place& place : places())
-    searched += (searched.empty() ? "" : ", ") + place.folder.string();
-  std::string known;
-  for (const FoundModel& model : list_models()) known += (known.empty() ? "" : ", ") + model.name;
+    if (!name.empty() || place.built_in) searched.push_back(place.folder.string());
+  std::vector<std::string> known;
+  for (const FoundModel& model : list_models()) known.push_back(model.name);
+  const std::string expected =
+      known.empty() ? "(there is none)" : fmt::format("{}", fmt::join(known, ", "));
+  if (name.empty())
+    fail(ErrorCode::kNotFound, "model: no built-in model in {}; expected a folder or one of: {}",
+         fmt::join(searched, ", "), expected);
   fail(ErrorCode::kNotFound,
-       "model: '{}' is neither a folder nor a name in {}; expected one of: {}", name, searched,
-       known.empty() ? "(there is none)" : known);
+       "model: '{}' is neither a folder nor a name in {}; expected one of: {}", name,
+       fmt::join(searched, ", "), expected);
 }
 
 }  // namespace

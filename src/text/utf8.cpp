@@ -51,13 +51,23 @@ void require_utf8(std::string_view text) {
           invalid < 0 ? 0 : static_cast<unsigned char>(text[static_cast<std::size_t>(invalid)]));
 }
 
+namespace {
+
+// Controls, line and paragraph separators, and what turns the direction of writing (Trojan Source,
+// Boucher & Anderson 2021): these would move what stands after them.
+bool moves_others(std::uint32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+}  // namespace
+
 std::string displayable(std::string_view bytes) {
   std::string result;
   for (std::size_t i = 0; i < bytes.size();) {
     const Character character = character_at(bytes, i);
-    const bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
     const std::size_t length = std::max<std::size_t>(character.bytes, 1);
-    if (character.bytes > 0 && !control) {
+    if (character.bytes > 0 && !moves_others(character.code)) {
       result += bytes.substr(i, length);
     } else {
       for (const char byte : bytes.substr(i, length))

@@ -45,6 +45,21 @@ TEST(Program, ReportsAFullDisk) {
   EXPECT_EQ(answer.error, "heed: standard output: No space left on device\n");
 }
 
+TEST(Program, AFileOverTheLimitIsAnErrorAndLeavesNothing) {
+  const std::string folder = (test::scratch() / "limited").string();
+  const std::string trains = HEED_BINARY_DIR "/heed train --data " + folder +
+                             "/text --steps 1 --batch 1 --block 8 --evaluate-batches 1 -o " +
+                             folder + "/run";
+  const std::string command = "mkdir " + folder + " && seq 500 > " + folder +
+                              "/text && (ulimit -f 64; " + trains + ") 2> " + folder + "/error";
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_THAT(test::content(folder + "/error"),
+              testing::HasSubstr("model.safetensors: cannot be written: File too large"));
+  EXPECT_EQ(std::filesystem::exists(folder + "/run/model/model.safetensors"), false);
+}
+
 TEST(Program, EndsQuietlyWhenItsReaderDoes) {
   const Answer answer = test::heed({"--help"}, "| head -n 1");
   EXPECT_EQ(answer.error, "");

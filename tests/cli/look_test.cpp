@@ -94,17 +94,57 @@ TEST(LookCommand, NpyOfOneHeadKeepsFourAxes) {
   EXPECT_EQ(one.dim(1), 1);
 }
 
-TEST(LookCommand, NpyHoldsLogitsAndHidden) {
+TEST(LookCommand, NpyHoldsLogits) {
   ASSERT_EQ(look({"--ids", "1,2,3", "--format", "npy", "--what", "logits", "-o",
                   in_scratch("logits.npy")})
                 .status,
             0);
   EXPECT_EQ(read_npy(in_scratch("logits.npy")).dim(0), 3);
-  ASSERT_EQ(look({"--ids", "1,2,3", "--format", "npy", "--what", "hidden", "-o",
-                  in_scratch("hidden.npy")})
-                .status,
-            0);
-  EXPECT_EQ(to_string(read_npy(in_scratch("hidden.npy")).shape()), "[3, 16]");
+}
+
+TEST(LookCommand, NpyHoldsHiddenOfEveryPosition) {
+  const auto hidden = [&](const char* text, const char* file) {
+    EXPECT_EQ(
+        look({"--ids", text, "--format", "npy", "--what", "hidden", "-o", in_scratch(file)}).status,
+        0);
+    return read_npy(in_scratch(file));
+  };
+  const Tensor three = hidden("1,2,3", "three.npy");
+  const Tensor two = hidden("1,2", "two.npy");
+  ASSERT_EQ(to_string(three.shape()), "[3, 16]");
+  for (std::int64_t i = 0; i < two.element_count(); ++i)
+    EXPECT_NEAR(three.data<float>()[i], two.data<float>()[i], 1e-5) << i;
+}
+
+TEST(LookCommand, AKernelThatIsAskedForGivesTheSameWeights) {
+  const auto weights = [](std::vector<std::string> arguments, const char* file) {
+    arguments.insert(arguments.end(), {kText, "--format", "npy", "-o", in_scratch(file)});
+    EXPECT_EQ(look(arguments).status, 0);
+    return read_npy(in_scratch(file));
+  };
+  const Tensor usual = weights({}, "usual.npy");
+  const Tensor tiled = weights({"--kernel", "tiled"}, "tiled.npy");
+  ASSERT_EQ(to_string(tiled.shape()), to_string(usual.shape()));
+  for (std::int64_t i = 0; i < usual.element_count(); ++i)
+    EXPECT_NEAR(tiled.data<float>()[i], usual.data<float>()[i], 1e-5) << i;
+}
+
+TEST(LookCommand, NamesTheKernelsWhereOneIsUnknown) {
+  const Answer answer = look({kText, "--kernel", "tild"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error, testing::HasSubstr("kernel 'tild' is unknown: one of "));
+}
+
+TEST(LookCommand, ComputesInF32Only) {
+  EXPECT_EQ(look({kText, "--dtype", "f32"}).status, 0);
+  const Answer answer = look({kText, "--dtype", "bf16"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed look: --dtype: bf16 not in {f32}\n");
+}
+
+TEST(LookCommand, ALayerThatDoesNotExistIsRefusedBeforeTheTextIsRead) {
+  const Answer answer = look({"", "--layer", "2"});
+  EXPECT_EQ(answer.error, "heed look: layer 2 does not exist, tiny has layers 0 to 1\n");
 }
 
 TEST(LookCommand, TextNamesTheChoiceAndTheParts) {
@@ -245,6 +285,16 @@ TEST(ModelsCommand, ListsTheFoldersOfTheSearchPath) {
   unsetenv("HEED_MODELS");
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::HasSubstr("\"tiny\""));
+}
+
+TEST(ModelsCommand, ShowsTheLineOfTheCard) {
+  const std::filesystem::path folder = test::scratch() / "carded";
+  std::filesystem::copy(tiny_model(), folder, std::filesystem::copy_options::recursive);
+  std::ofstream(folder / "card.md") << "# A model\nKnows one cat.\n";
+  setenv("HEED_MODELS", test::scratch().c_str(), 1);
+  const Answer answer = test::heed({"models"});
+  unsetenv("HEED_MODELS");
+  EXPECT_THAT(answer.out, testing::HasSubstr(folder.string() + "\n  Knows one cat.\n"));
 }
 
 }  // namespace

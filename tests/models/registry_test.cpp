@@ -147,6 +147,30 @@ TEST(Registry, FindsASnapshotOfTheHub) {
   ::unsetenv("HF_HOME");
 }
 
+TEST(CardLine, IsTheFirstParagraphBehindHeadings) {
+  const test::Scratch scratch;
+  write_file(scratch.folder() / "card.md",
+             "---\nlicense: mit\n---\n# A model\n\n  Tales of\r\nold. \n\nMore.\n");
+  EXPECT_EQ(card_line(scratch.folder()), "Tales of old.");
+}
+
+TEST(CardLine, OfAFolderOfTheHubIsThatOfItsReadme) {
+  const test::Scratch scratch;
+  write_file(scratch.folder() / "README.md", "# GPT-2\nA model.\n");
+  EXPECT_EQ(card_line(scratch.folder()), "A model.");
+}
+
+TEST(CardLine, WithoutACardIsEmpty) {
+  const test::Scratch scratch;
+  EXPECT_EQ(card_line(scratch.folder()), "");
+}
+
+TEST(CardLine, OfBytesThatAreNoTextIsEmpty) {
+  const test::Scratch scratch;
+  write_file(scratch.folder() / "card.md", "\xff\n");
+  EXPECT_EQ(card_line(scratch.folder()), "");
+}
+
 TEST(Registry, AnUnknownNameListsWhereItLooked) {
   try {
     find_model("no-such-model");

@@ -1,10 +1,12 @@
-"""Compares `heed look --format npy` with transformers in f32, weights and logits.
+"""Compares `heed look --format npy` with transformers in f32, weights and logits: of folders that
+others wrote, and of one that `heed train` writes here.
 
 Runs where torch and transformers are installed, else says why it does not. Usage:
     python tests/peers/transformers_test.py build/release/heed [MODEL_FOLDER ...]
 Without folders: the built-in models, and the ones of the test data that lie beside the checkout.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -72,8 +74,34 @@ def compare(program, folder):
     return worst_weight <= WEIGHT_TOLERANCE and worst_logit <= LOGIT_TOLERANCE
 
 
+def trained(program, scratch, dtype):
+    """A folder as heed saves it, and whether its tokenizer gives transformers the same ids."""
+    text = pathlib.Path(scratch) / "text.txt"
+    text.write_text("The cat sat on the mat because it was tired.\n\nIt slept, and dreamt: naïve!\n" * 40)
+    run = pathlib.Path(scratch) / dtype
+    subprocess.run([program, "train", "--data", text, "--tokenizer", "byte-bpe", "--vocabulary", "300",
+                    "--layers", "2", "--width", "32", "--block", "32", "--steps", "2", "--batch", "2",
+                    "--dtype", dtype, "-o", run], check=True, capture_output=True)
+    folder = run / "model"
+    line = "It dreamt of a naïve cat's mat."
+    ours = subprocess.run([program, "tokenize", line, "--json", "--model", folder], check=True,
+                          capture_output=True)
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)(line)["input_ids"]
+    same = json.loads(ours.stdout)["ids"] == theirs
+    print(f"saved by heed in {dtype}: the same {len(theirs)} ids" if same else "ids differ")
+    return folder, same
+
+
+def compare_saved(program):
+    with tempfile.TemporaryDirectory() as scratch:
+        saved = [trained(program, scratch, dtype) for dtype in ("f32", "f16", "bf16")]
+        return [same and compare(program, folder) for folder, same in saved]
+
+
 def main():
     results = [compare(sys.argv[1], folder) for folder in folders()]
+    if len(sys.argv) == 2:
+        results += compare_saved(sys.argv[1])
     sys.exit(0 if results and all(results) else 1)
 
 

@@ -43,6 +43,8 @@ TEST(Displayable, ShowsWhatPeopleCannotRead) {
   EXPECT_EQ(displayable("a\n\x7F"), "a<0x0A><0x7F>");
   EXPECT_EQ(displayable("\xC2\x85"), "<0xC2><0x85>");  // next line, a control character
   EXPECT_EQ(displayable("\xE3\x81x\xFF"), "<0xE3><0x81>x<0xFF>");
+  EXPECT_EQ(displayable("\xE2\x80\xAEx"), "<0xE2><0x80><0xAE>x");  // right-to-left override
+  EXPECT_EQ(displayable("\xE2\x80\x8D"), "\xE2\x80\x8D");          // joins the parts of an emoji
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ ChosenHead choose_head(const Session& session, std::span<const HeadScores> score
                        std::optional<int> layer, std::optional<int> head);
 
 /// Throws unless the session's model has this layer (or head).
-void check_layer(const Session& session, int layer);
-void check_head(const Session& session, int head);
+void check_layer(std::string_view model, const ModelInfo& info, int layer);
+void check_head(std::string_view model, const ModelInfo& info, int head);
 
 /// What to look at.
 struct LookRequest {
@@ -112,9 +112,9 @@ using UseRow =
     std::function<void(std::int64_t head, std::int64_t query, std::span<const float> weights)>;
 void visit_rows(const LayerAttention& layer, std::optional<int> head, const UseRow& use);
 
-/// The tokens that `word` names: an index number; else tokens whose text, trimmed of spaces, is the
-/// word; else the last tokens of runs of tokens that spell it. Without any, an error that lists
-/// tokens that resemble it.
+/// The tokens that `word` names: those whose text, trimmed of spaces, is the word; else the last
+/// tokens of runs of tokens that spell it; else the token of which it is the index. Without any, an
+/// error that lists tokens that resemble it.
 std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const std::string& word);
 
 }  // namespace heed

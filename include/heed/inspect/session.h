@@ -12,7 +12,8 @@
 
 namespace heed {
 
-/// One token of the text. A special token, and one of a session opened from ids, has begin = end.
+/// One token of the text. A special token that the tokenizer added, and each token of a session
+/// opened from ids, has begin = end.
 struct SessionToken {
   TokenId id = 0;
   std::string bytes;  // what it decodes to; a special token's name; the id where no tokenizer is

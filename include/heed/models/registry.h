@@ -39,6 +39,10 @@ struct FoundModel {
 };
 std::vector<FoundModel> list_models();
 
+/// What a folder's card (`card.md`, else `README.md`) says first: its first paragraph, on one line,
+/// behind headings and front matter. Empty where there is none.
+std::string card_line(const std::filesystem::path& folder);
+
 /// A fresh model with random weights from the content of a `config.json` (`model_type` chooses the
 /// family).
 std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t seed);

@@ -13,8 +13,9 @@ namespace heed {
 
 using TokenId = std::int32_t;
 
-/// The bytes [begin, end) of the text that a token stands for; a token that the post-processor adds
-/// has begin = end. A token that is a part of a character has the part's own bytes.
+/// The bytes [begin, end) of the text that a token stands for. A special token that the
+/// post-processor adds has begin = end, in `tokenize` and in `look`; one that is written out in the
+/// text has its bytes there. A token that is a part of a character has the part's own bytes.
 struct TokenSpan {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -50,8 +51,8 @@ class Tokenizer {
 /// component.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder_or_file);
 
-/// A token's bytes as people read them: invalid or control bytes as <0xE3>, the rest as it is
-/// (valid UTF-8).
+/// A token's bytes as people read them: invalid bytes, controls and bidi overrides as <0xE3>, the
+/// rest as it is (valid UTF-8).
 std::string displayable(std::string_view bytes);
 
 /// The byte offset of the first byte that is not valid UTF-8, or -1.
