@@ -11,7 +11,8 @@
 #include <algorithm>
 
 #include "heed/base/threads.h"
-#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/exp2-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,15 +21,22 @@ namespace {
 
 constexpr float kInvSqrt2 = 0.70710678118654752F;
 constexpr float kInvSqrt2Pi = 0.39894228040143268F;
+constexpr float kLog2e = 1.44269504088896341F;
 constexpr float kSlope = 1.5957691216057308F;   // 2 sqrt(2 / pi)
 constexpr float kCube = 0.071354816272600127F;  // kSlope * 0.044715
 
 HWY_INLINE FloatVector number(float value) { return hn::Set(Floats(), value); }
 
-// 1 / (1 + exp(-z)); exp is asked for nothing above 88, where f32 ends.
+// e^z for z <= 0. With Highway's Exp, which serves all of f32, GELU took 1.9 times as long.
+HWY_INLINE FloatVector exp_of_negative(FloatVector z) {
+  return cpu::HWY_NAMESPACE::exp2_of_negative(Floats(), hn::Mul(z, number(kLog2e)));
+}
+
+// 1 / (1 + e^-z) where z >= 0, e^z / (1 + e^z) below: the exponential never overflows.
 HWY_INLINE FloatVector sigmoid(FloatVector z) {
-  const auto power = hn::Exp(Floats(), hn::Min(hn::Neg(z), number(88.0F)));
-  return hn::Div(number(1.0F), hn::Add(number(1.0F), power));
+  const auto power = exp_of_negative(hn::Neg(hn::Abs(z)));
+  const auto above = hn::IfThenElse(hn::Lt(z, hn::Zero(Floats())), power, number(1.0F));
+  return hn::Div(above, hn::Add(number(1.0F), power));
 }
 
 // The rational function of Eigen's erf, |error| < 5e-7; at 4 erf is 1 in f32.
@@ -60,7 +68,7 @@ void gelu_part(const float* x, std::int64_t count, float* y) {
 void gelu_backward_part(const float* x, std::int64_t count, float* dy) {
   for_lanes(count, [&](auto load, auto store) HWY_ATTR {
     const auto value = load(x);
-    const auto power = hn::Exp(Floats(), hn::Mul(hn::Mul(value, value), number(-0.5F)));
+    const auto power = exp_of_negative(hn::Mul(hn::Mul(value, value), number(-0.5F)));
     const auto density = hn::Mul(power, number(kInvSqrt2Pi));
     store(hn::Mul(load(dy), hn::MulAdd(value, density, normal_share(value))), dy);
   });
@@ -91,7 +99,7 @@ void gelu_tanh_backward_part(const float* x, std::int64_t count, float* dy) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace heed::kernels::cpu {
+namespace heed::kernels {
 namespace {
 
 HWY_EXPORT(gelu_part);
@@ -110,29 +118,29 @@ void in_parts(std::int64_t count, const Part& part) {
 
 }  // namespace
 
-void gelu(const float* x, std::int64_t count, float* y) {
+void cpu::gelu(const float* x, std::int64_t count, float* y) {
   in_parts(count, [&](std::int64_t begin, std::int64_t length) {
     HWY_DYNAMIC_DISPATCH(gelu_part)(x + begin, length, y + begin);
   });
 }
 
-void gelu_backward(const float* x, std::int64_t count, float* dy) {
+void cpu::gelu_backward(const float* x, std::int64_t count, float* dy) {
   in_parts(count, [&](std::int64_t begin, std::int64_t length) {
     HWY_DYNAMIC_DISPATCH(gelu_backward_part)(x + begin, length, dy + begin);
   });
 }
 
-void gelu_tanh(const float* x, std::int64_t count, float* y) {
+void cpu::gelu_tanh(const float* x, std::int64_t count, float* y) {
   in_parts(count, [&](std::int64_t begin, std::int64_t length) {
     HWY_DYNAMIC_DISPATCH(gelu_tanh_part)(x + begin, length, y + begin);
   });
 }
 
-void gelu_tanh_backward(const float* x, std::int64_t count, float* dy) {
+void cpu::gelu_tanh_backward(const float* x, std::int64_t count, float* dy) {
   in_parts(count, [&](std::int64_t begin, std::int64_t length) {
     HWY_DYNAMIC_DISPATCH(gelu_tanh_backward_part)(x + begin, length, dy + begin);
   });
 }
 
-}  // namespace heed::kernels::cpu
+}  // namespace heed::kernels
 #endif
