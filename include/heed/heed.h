@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heed/base/cpu_name.h"
+#include "heed/base/edit_distance.h"
 #include "heed/base/error.h"
 #include "heed/base/philox.h"
 #include "heed/base/threads.h"

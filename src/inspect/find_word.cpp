@@ -3,6 +3,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "heed/base/edit_distance.h"
 #include "heed/base/error.h"
 #include "heed/inspect/look.h"
 
@@ -30,21 +31,6 @@ std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::str
     }
   }
   return found;
-}
-
-// Levenshtein's distance between two short texts, in bytes.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 constexpr std::size_t kNearTokens = 5;

@@ -4,8 +4,8 @@
 #include <array>
 #include <bit>
 #include <string>
-#include <utility>
 #include <string_view>
+#include <utility>
 
 #include "heed/base/error.h"
 #include "heed/io/atomic_file.h"

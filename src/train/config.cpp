@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 #include <type_traits>
 
+#include "heed/base/edit_distance.h"
 #include "heed/base/error.h"
 #include "heed/tensor/dtype.h"
 
@@ -16,27 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Levenshtein's distance, one row at a time.
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 const TrainKey& find_key(std::string_view name, std::string_view origin) {
   const auto keys = train_keys();
   const auto found = std::ranges::find(keys, name, &TrainKey::name);
   if (found != keys.end()) return *found;
   const auto nearest = std::ranges::min_element(
-      keys, {}, [&](const TrainKey& key) { return edits(name, key.name); });
+      keys, {}, [&](const TrainKey& key) { return edit_distance(name, key.name); });
   fail(ErrorCode::kInvalidArgument, "{}: unknown key \"{}\"; the nearest known one is \"{}\"",
        origin, name, nearest->name);
 }

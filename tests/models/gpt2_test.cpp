@@ -165,7 +165,8 @@ TEST(Gpt2, StartsNearTheLogOfTheVocabulary) {
   const Tensor ids = test::random_ids({4, 6}, 11, 1);
   heed::Run run;
   const Tensor logits = model->forward({.ids = ids}, run);
-  EXPECT_NEAR(cross_entropy({.logits = logits, .targets = test::random_ids({4, 6}, 11, 2)}).mean, std::log(11.0), 0.1);
+  EXPECT_NEAR(cross_entropy({.logits = logits, .targets = test::random_ids({4, 6}, 11, 2)}).mean,
+              std::log(11.0), 0.1);
 }
 
 TEST(Gpt2, ATextLongerThanThePositionsIsAnError) {

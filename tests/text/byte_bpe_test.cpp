@@ -22,13 +22,6 @@ constexpr std::string_view kText =
 
 std::unique_ptr<Tokenizer> small() { return train_byte_bpe(kText, {.vocabulary_size = 270}); }
 
-std::vector<std::string> pieces(const Tokenizer& tokenizer, std::string_view text) {
-  std::vector<std::string> result;
-  for (const TokenId id : tokenizer.encode(text, false).ids)
-    result.push_back(tokenizer.token_bytes(id));
-  return result;
-}
-
 std::string random_text(Random& random, std::size_t characters) {
   std::string text;
   while (characters > 0) {
