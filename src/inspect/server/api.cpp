@@ -1,5 +1,7 @@
 #include "inspect/server/api.h"
 
+#include <optional>
+
 #include "inspect/server/api_error.h"
 
 namespace heed::server {
@@ -36,32 +38,32 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
     refuse(400, "bad_request", "view: found {} bytes, expected at most 64", view.size());
   const SessionPointer session = answer.session;
   const Flag flag = session->views.enter(view);
-  const auto write = [&api, flag, answer](httplib::DataSink& sink) {
+  const auto body = [&api, flag, answer](httplib::DataSink& sink) -> std::optional<std::string> {
     Cancel cancel(flag, [&] { return api.stopping || !sink.is_writable(); });
     try {
       cancel.check();
-      const std::string body = answer.compute(cancel);
-      return sink.write(body.data(), body.size());
+      return answer.compute(cancel);
     } catch (const std::exception&) {  // headers are out: closing the connection says it
-      return false;
+      return {};
     }
   };
   const auto leave = [session, view, flag](bool) { session->views.leave(view, flag); };
-  if (answer.length > 0) {
-    response.set_content_provider(
-        answer.length, answer.type,
-        [write](std::size_t, std::size_t, httplib::DataSink& sink) { return write(sink); }, leave);
+  if (answer.length > 0) {  // a client may ask for a range of it
+    const auto part = [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+      const std::optional<std::string> whole = body(sink);
+      return whole && sink.write(whole->data() + offset, length);
+    };
+    response.set_content_provider(answer.length, answer.type, part, leave);
     return;
   }
   response.set_header("Cache-Control", "no-store");
-  response.set_chunked_content_provider(
-      answer.type,
-      [write](std::size_t, httplib::DataSink& sink) {
-        if (!write(sink)) return false;
-        sink.done();
-        return true;
-      },
-      leave);
+  const auto all = [body](std::size_t, httplib::DataSink& sink) {
+    const std::optional<std::string> whole = body(sink);
+    if (!whole || !sink.write(whole->data(), whole->size())) return false;
+    sink.done();
+    return true;
+  };
+  response.set_chunked_content_provider(answer.type, all, leave);
 }
 
 SessionPointer find_session(Api& api, const Parameters& parameters) {

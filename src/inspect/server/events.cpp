@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(200);  // between looks at whether to stop
 constexpr int kQuietRounds = 50;  // then a comment, so that nobody gives up
-constexpr std::int64_t kNextWords = 6;
+constexpr std::int64_t kFirstWords = 6;
 
 std::string event(const char* name, const std::string& data) {
   return fmt::format("event: {}\ndata: {}\n\n", name, data);
@@ -56,7 +56,7 @@ class Stream {
       return text + failure({404, "unknown_session", "the session was dropped"});
     if (progress.failed) return text + failure(*progress.failed);
     if (progress.ready && !told_next_)
-      text += event("next", next_json(*session_, session_->length() - 1, kNextWords));
+      text += event("next", next_json(*session_, session_->length() - 1, kFirstWords));
     told_next_ = progress.ready;
     for (; told_layers_ < progress.order.size(); ++told_layers_) {
       const int index = progress.order[told_layers_];
