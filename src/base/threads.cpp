@@ -8,15 +8,19 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <utility>
 #ifdef __SANITIZE_THREAD__
 #include <thread>
 #include <vector>
 #endif
 
+#include "heed/base/serial.h"
+
 namespace heed {
 namespace {
 
 std::atomic<int> chosen_count{0};
+thread_local bool serial = false;
 
 int default_count() {
   static const int count = [] {
@@ -53,6 +57,10 @@ void run_workers(int threads, const std::function<void(int thread)>& work) {
 
 }  // namespace
 
+SerialScope::SerialScope() : before_(std::exchange(serial, true)) {}
+SerialScope::~SerialScope() { serial = before_; }
+bool SerialScope::here() { return serial; }
+
 int thread_count() {
   const int chosen = chosen_count.load(std::memory_order_relaxed);
   return chosen > 0 ? chosen : default_count();
@@ -66,7 +74,7 @@ void set_thread_count(int count) {
 void parallel_for(std::int64_t count,
                   const std::function<void(std::int64_t index, int thread)>& task) {
   const int threads = static_cast<int>(std::min<std::int64_t>(thread_count(), count));
-  if (threads <= 1 || inside_workers()) {
+  if (threads <= 1 || SerialScope::here() || inside_workers()) {
     for (std::int64_t index = 0; index < count; ++index) task(index, 0);
     return;
   }

@@ -12,13 +12,14 @@ Command bench_command();
 Command explain_command();
 Command look_command();
 Command models_command();
+Command serve_command();
 Command tokenize_command();
 Command train_command();
 
 std::span<const Command> commands() {
   static const Command table[] = {
-      look_command(),  train_command(),    attend_command(), explain_command(),
-      bench_command(), tokenize_command(), models_command(),
+      look_command(),    serve_command(), train_command(),    attend_command(),
+      explain_command(), bench_command(), tokenize_command(), models_command(),
   };
   return table;
 }

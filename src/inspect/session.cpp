@@ -8,16 +8,18 @@ namespace {
 // Copies what each attention leaves behind while the pass runs.
 class Recorder final : public Tap {
  public:
-  Recorder(Session& session, bool hidden) : session_(session), hidden_(hidden) {}
+  Recorder(Session& session, const SessionOptions& options)
+      : session_(session), options_(options) {}
 
   void at(const TapName& name, View value) override {
-    if (!hidden_ || name.kind != TapKind::kFinal) return;
+    if (!options_.hidden || name.kind != TapKind::kFinal) return;
     const ConstView final = value;  // [1, T, C]
     session_.hidden = Tensor::copy_of(final.select(0, 0));
   }
 
   void attended(const TapName& name, const AttentionArgs& args,
                 const AttendedConstView& attended) override {
+    if (options_.stop && options_.stop()) fail(ErrorCode::kInterrupted, "session: stopped");
     if (name.stack != "self") return;
     session_.layers.push_back({.q = Tensor::copy_of(args.q),
                                .k = Tensor::copy_of(args.keys.k),
@@ -31,26 +33,8 @@ class Recorder final : public Tap {
 
  private:
   Session& session_;
-  bool hidden_;
+  const SessionOptions& options_;
 };
-
-void run_model(Session& session, const LoadedModel& model, const SessionOptions& options) {
-  const auto length = static_cast<std::int64_t>(session.tokens.size());
-  require(length <= session.info.positions,
-          "session: the text has {} tokens but {} has {} positions: expected at most {}", length,
-          model.name, session.info.positions, session.info.positions);
-  Tensor ids = Tensor::empty({1, length}, DType::kI32);
-  for (std::int64_t i = 0; i < length; ++i)
-    ids.data<std::int32_t>()[i] = session.tokens[static_cast<std::size_t>(i)].id;
-  Recorder recorder(session, options.hidden);
-  Run run;
-  run.tap = &recorder;
-  run.last_position_only = !options.all_logits;
-  Tensor logits = model.model->forward({.ids = ids.view()}, run);
-  if (!session.info.has_logits) return;
-  const Shape shape = {logits.dim(1), logits.dim(2)};
-  session.logits = std::move(logits).reshaped(shape);
-}
 
 Session session_of(const LoadedModel& model) {
   Session session;
@@ -80,8 +64,25 @@ AttendedConstView LayerAttention::attended() const {
   return {.out = {}, .lse = lse.view(), .lse_low = lse_low.view()};
 }
 
-Session open_session(const LoadedModel& model, std::string_view text,
-                     const SessionOptions& options) {
+void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {
+  const auto length = static_cast<std::int64_t>(session.tokens.size());
+  require(length <= session.info.positions,
+          "session: the text has {} tokens but {} has {} positions: expected at most {}", length,
+          model.name, session.info.positions, session.info.positions);
+  Tensor ids = Tensor::empty({1, length}, DType::kI32);
+  for (std::int64_t i = 0; i < length; ++i)
+    ids.data<std::int32_t>()[i] = session.tokens[static_cast<std::size_t>(i)].id;
+  Recorder recorder(session, options);
+  Run run;
+  run.tap = &recorder;
+  run.last_position_only = !options.all_logits;
+  Tensor logits = model.model->forward({.ids = ids.view()}, run);
+  if (!session.info.has_logits) return;
+  const Shape shape = {logits.dim(1), logits.dim(2)};
+  session.logits = std::move(logits).reshaped(shape);
+}
+
+Session cut_session(const LoadedModel& model, std::string_view text) {
   require(model.tokenizer != nullptr,
           "session: {} has no tokenizer: expected token ids, not a text", model.name);
   Session session = session_of(model);
@@ -95,7 +96,13 @@ Session open_session(const LoadedModel& model, std::string_view text,
             model.name);
     session.tokens.push_back(token_of(model, static_cast<TokenId>(session.info.first_token), {}));
   }
-  run_model(session, model, options);
+  return session;
+}
+
+Session open_session(const LoadedModel& model, std::string_view text,
+                     const SessionOptions& options) {
+  Session session = cut_session(model, text);
+  run_session(session, model, options);
   return session;
 }
 
@@ -109,7 +116,7 @@ Session open_session(const LoadedModel& model, std::span<const TokenId> ids,
             session.info.vocabulary - 1);
     session.tokens.push_back(token_of(model, id, {}));
   }
-  run_model(session, model, options);
+  run_session(session, model, options);
   return session;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,8 +39,9 @@ struct LayerAttention {
 };
 
 struct SessionOptions {
-  bool all_logits = false;  // keep the logits of every position, not of the last one alone
-  bool hidden = false;      // keep the last layer's normed activations
+  bool all_logits = false;          // keep the logits of every position, not of the last one alone
+  bool hidden = false;              // keep the last layer's normed activations
+  std::function<bool()> stop = {};  // asked at each layer; true ends the pass with kInterrupted
 };
 
 /// Everything that was kept. Never the weights: memory is Q + K + V + lse of each layer.
@@ -59,6 +61,10 @@ struct Session {
 /// empty text where the model has no first token, more tokens than positions.
 Session open_session(const LoadedModel& model, std::string_view text,
                      const SessionOptions& options = {});
+
+/// The two halves of it, for those who show the tokens while the model runs.
+Session cut_session(const LoadedModel& model, std::string_view text);
+void run_session(Session& session, const LoadedModel& model, const SessionOptions& options = {});
 
 /// The same from token ids.
 Session open_session(const LoadedModel& model, std::span<const TokenId> ids,

@@ -1,0 +1,88 @@
+// heed serve: the inspector's page, on this machine.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/text_input.h"
+#include "heed/base/error.h"
+#include "heed/text/tokenizer.h"
+#include "inspect/server/server.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kDefaultPort = 8321;
+
+struct Options {
+  std::string model;
+  std::string text, file;
+  std::string host = "127.0.0.1";
+  int port = kDefaultPort;
+  bool new_token = false;
+  bool text_given = false;
+};
+
+std::optional<std::string> first_text(const Options& options) {
+  if (!options.text_given && options.file.empty()) return {};
+  require(!options.text_given || options.file.empty(),
+          "expected one of --text and --file, found both");
+  std::string text = options.text_given ? options.text : read_text(options.file);
+  const std::int64_t invalid = find_invalid_utf8(text);
+  require(invalid < 0, "the text: byte {} is not UTF-8", invalid);
+  return text;
+}
+
+int run(const Options& options) {
+  const InterruptScope scope;
+  const std::optional<std::string> text = first_text(options);
+  const LoadedModel model = load_model(find_model(options.model));
+  require(model.tokenizer != nullptr, "{} has no tokenizer: expected a model with one", model.name);
+  Server server(model, {.host = options.host,
+                        .port = options.port,
+                        .token = server_token(options.new_token),
+                        .text = text});
+  print(fmt::format("{}\n", server.address()));
+  std::fflush(stdout);
+  while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  server.stop();
+  return kInterruptedStatus;
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  add_model(app, options->model);
+  const CLI::Option* text =
+      app.add_option("--text", options->text, "what the page begins with")->type_name("TEXT");
+  app.add_option("--file", options->file, "the same from a file, or from stdin with -")
+      ->type_name("FILE");
+  app.add_option("--port", options->port, "where to listen (default 8321); 0: one that is free")
+      ->check(CLI::Range(0, 65535))
+      ->type_name("N");
+  app.add_option("--host", options->host,
+                 "the address to listen on (default 127.0.0.1: this machine alone)")
+      ->type_name("HOST");
+  app.add_flag("--new-token", options->new_token,
+               "make a new token: addresses printed before stop working");
+  add_threads(app);
+  return [options, text] {
+    options->text_given = text->count() > 0;
+    return run(*options);
+  };
+}
+
+}  // namespace
+
+Command serve_command() {
+  return {"serve", "the inspector's page: prints its address, and serves until Ctrl-C",
+          "  heed serve --text \"The cat sat on the mat because it was tired.\"\n"
+          "  heed serve --model gpt2 --file story.txt --port 0",
+          add};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,79 @@
+// The endpoints of docs/api.md: a table of routes over what the server keeps.
+#pragma once
+
+#include <httplib.h>
+
+#include <atomic>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "inspect/server/route.h"
+#include "inspect/server/session_store.h"
+#include "inspect/server/tiles.h"
+
+namespace heed::server {
+
+/// Everything that requests share.
+struct Api {
+  Api(const LoadedModel& loaded, const ServerOptions& given)
+      : model(loaded),
+        options(given),
+        tiles(given.limits.tile_bytes),
+        sessions(loaded, given.limits) {}
+
+  const LoadedModel& model;
+  const ServerOptions& options;
+  std::atomic<bool> stopping = false;
+  std::atomic<int> streams = 0;  // event streams that are open
+  TileCache tiles;
+  SessionStore sessions;
+};
+
+using Handler = void (*)(Api& api, const Parameters& parameters, httplib::Response& response);
+
+struct Route {
+  const char* method;
+  const char* pattern;
+  Handler handler;
+};
+
+/// All of them; POST bodies have been read.
+std::span<const Route> api_routes();
+
+/// Sends the body with the type that browsers neither guess at nor httplib compresses.
+void send_json(httplib::Response& response, int status, const std::string& json);
+
+/// An answer that takes time: headers now, the body when `compute` has made it, and nothing more
+/// once the client is gone or a newer request of the same `view` is there. `length` 0: not known.
+struct LongAnswer {
+  SessionPointer session;
+  const char* type = "application/json; charset=utf-8";
+  std::size_t length = 0;
+  std::function<std::string(Cancel& cancel)> compute;
+};
+void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
+               LongAnswer answer);
+
+// model_answers.cpp, session_answers.cpp, weight_answers.cpp, events.cpp
+void get_model(Api& api, const Parameters& parameters, httplib::Response& response);
+void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
+void delete_session(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_heads(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_next(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_events(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_tile(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_row(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_column(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_edges(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_cell(Api& api, const Parameters& parameters, httplib::Response& response);
+
+/// The session of the path, and numbers of the path or query checked against it (not_found).
+SessionPointer find_session(Api& api, const Parameters& parameters);
+int check_layer(const LiveSession& session, std::int64_t layer);
+std::int64_t check_head(const LiveSession& session, std::int64_t head);
+std::int64_t check_token(const LiveSession& session, const char* name, std::int64_t token);
+
+}  // namespace heed::server

@@ -1,0 +1,38 @@
+// What a client did wrong, as one line of JSON with its status.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "heed/base/error.h"
+
+namespace heed::server {
+
+/// `code` is for programs, `message` one line for people (docs/api.md lists them).
+struct ApiError {
+  int status = 500;
+  std::string code;
+  std::string message;
+};
+
+/// Thrown by handlers; the one place that catches turns it into an answer.
+class Refused : public std::exception {
+ public:
+  explicit Refused(ApiError what_is_wrong) : error(std::move(what_is_wrong)) {}
+  const char* what() const noexcept override { return error.message.c_str(); }
+  const ApiError error;
+};
+
+template <typename... Args>
+[[noreturn]] void refuse(int status, const char* code, fmt::format_string<Args...> format,
+                         Args&&... args) {
+  throw Refused({status, code, fmt::format(format, std::forward<Args>(args)...)});
+}
+
+/// The exception that is being handled, as the API says it.
+ApiError api_error(std::exception_ptr exception);
+
+/// `{"error":{"code":...,"message":...}}`
+std::string error_json(const ApiError& error);
+
+}  // namespace heed::server

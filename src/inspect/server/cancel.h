@@ -1,0 +1,67 @@
+// When a long answer should stop: its client went away, a newer request took its place, or the
+// server ends.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "heed/ops/observe.h"
+
+namespace heed::server {
+
+using Flag = std::shared_ptr<std::atomic<bool>>;
+
+/// Asked between blocks of work.
+class Cancel {
+ public:
+  /// `gone` asks the system whether the client still listens, so it is called every few
+  /// milliseconds only.
+  Cancel(Flag superseded, std::function<bool()> gone)
+      : superseded_(std::move(superseded)), gone_(std::move(gone)) {}
+
+  bool asked();
+  /// Throws kInterrupted when it is time to stop.
+  void check();
+
+ private:
+  Flag superseded_;
+  std::function<bool()> gone_;
+  std::chrono::steady_clock::time_point next_ = {};
+};
+
+/// The newest request of each `view`; entering a name stops the one that held it.
+class Views {
+ public:
+  Flag enter(const std::string& name);
+  void leave(const std::string& name, const Flag& flag);
+
+ private:
+  std::mutex guard_;
+  std::map<std::string, Flag> newest_;
+};
+
+/// Takes part in a sweep to end it: needs nothing of it, and throws when `check` does. Sweeps of
+/// requests run on one thread, so `check` may talk to that request's client.
+class SweepStop final : public Observer {
+ public:
+  explicit SweepStop(std::function<void()> check) : check_(std::move(check)) {}
+  std::string_view name() const override { return "stop"; }
+  void begin(const ObservedShape&) override {}
+  bool needs(const ObservedRows&) const override {
+    check_();
+    return false;
+  }
+  std::unique_ptr<State> rows(const ObservedRows&) const override { return nullptr; }
+  void tile(State&, const ObservedRows&, const ObservedTile&) const override {}
+  void merge(State&, const ObservedRows&) override {}
+
+ private:
+  std::function<void()> check_;
+};
+
+}  // namespace heed::server

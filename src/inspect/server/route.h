@@ -1,0 +1,46 @@
+// A request's path against the table of routes, and its parameters as numbers.
+#pragma once
+
+#include <httplib.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed::server {
+
+/// `{name}` of the pattern by its name.
+using PathValues = std::map<std::string, std::string, std::less<>>;
+
+/// "/api/sessions/{id}" against "/api/sessions/5e1c"; not given where they differ.
+std::optional<PathValues> match_path(std::string_view pattern, std::string_view path);
+
+/// What a handler reads of a request; every method throws bad_request that names the parameter.
+class Parameters {
+ public:
+  Parameters(const httplib::Request& request, PathValues path)
+      : request_(request), path_(std::move(path)) {}
+
+  const std::string& path(std::string_view name) const { return path_.find(name)->second; }
+  std::int64_t path_number(std::string_view name) const;
+  std::string text(const char* name, const std::string& otherwise) const;
+  /// `least` to `most`, or `otherwise` when it is not given.
+  std::int64_t number(const char* name, std::int64_t otherwise, std::int64_t least,
+                      std::int64_t most) const;
+  double fraction(const char* name, double otherwise) const;
+  /// "6,3"; at least one.
+  std::vector<std::int64_t> numbers(const char* name, std::size_t most) const;
+  /// The index of the value among `choices`, the first when it is not given.
+  std::size_t choice(const char* name, const std::vector<std::string>& choices) const;
+
+  const httplib::Request& request() const { return request_; }
+
+ private:
+  const httplib::Request& request_;
+  PathValues path_;
+};
+
+}  // namespace heed::server

@@ -1,0 +1,215 @@
+// HTTP: who may come in, which handler answers, how it starts and ends.
+#include "inspect/server/server.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "inspect/server/api.h"
+#include "inspect/server/api_error.h"
+#include "inspect/server/gate.h"
+#include "inspect/server/page_files.h"
+
+namespace heed {
+namespace server {
+namespace {
+
+constexpr int kBacklog = 256;         // connections that wait while the workers are busy
+constexpr int kKeepAliveSeconds = 1;  // an idle connection holds a worker
+constexpr int kPatienceSeconds = 5;   // with a client that neither reads nor writes
+
+std::string loopback_url(const std::string& host, int port) {
+  const bool bare_ipv6 = host.find(':') != std::string::npos && !host.starts_with('[');
+  return fmt::format(fmt::runtime(bare_ipv6 ? "http://[{}]:{}" : "http://{}:{}"), host, port);
+}
+
+void send_page_file(const PageFile& file, const httplib::Request& request,
+                    httplib::Response& response) {
+  const std::string etag(file.etag);
+  response.set_header("ETag", etag);
+  response.set_header("Cache-Control", "no-cache");
+  if (request.get_header_value("If-None-Match") == etag) {
+    response.status = 304;
+    return;
+  }
+  if (request.get_header_value("Accept-Encoding").find("gzip") == std::string::npos)
+    refuse(406, "not_acceptable", "{} is there gzipped only: send Accept-Encoding: gzip",
+           file.path);
+  response.set_header("Content-Encoding", "gzip");
+  // A provider with a length is sent as it is; httplib would compress a body once more.
+  response.set_content_provider(
+      file.gzip.size(), std::string(file.type),
+      [content = file.gzip](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+        return sink.write(content.data() + offset, length);
+      });
+}
+
+}  // namespace
+}  // namespace server
+
+using server::ApiError;
+
+class Server::Impl {
+ public:
+  Impl(const LoadedModel& model, const ServerOptions& options)
+      : options_(options), api_(model, options_) {
+    configure();
+    bind();
+    gate_.emplace(options_.host, port_, options_.token);
+    thread_ = std::thread([this] { http_.listen_after_bind(); });
+    while (!http_.is_running()) std::this_thread::yield();
+  }
+
+  ~Impl() { stop(); }
+
+  void stop() {
+    if (!thread_.joinable()) return;
+    api_.stopping = true;
+    http_.stop();
+    thread_.join();
+  }
+
+  int port() const { return port_; }
+  std::string address() const {
+    return fmt::format("{}/?token={}", server::loopback_url(options_.host, port_), options_.token);
+  }
+
+ private:
+  using Handled = httplib::Server::HandlerResponse;
+
+  void configure() {
+    http_.new_task_queue = [this] {
+      return new httplib::ThreadPool(static_cast<std::size_t>(options_.limits.workers));
+    };
+    http_.set_payload_max_length(static_cast<std::size_t>(options_.limits.body_bytes));
+    http_.set_keep_alive_max_count(100000);
+    http_.set_keep_alive_timeout(server::kKeepAliveSeconds);
+    http_.set_read_timeout(server::kPatienceSeconds);
+    http_.set_write_timeout(server::kPatienceSeconds);
+    http_.set_tcp_nodelay(true);
+    http_.set_default_headers(server::hardening_headers());
+    // httplib's default, SO_REUSEPORT, would share a port that is in use.
+    http_.set_socket_options([this](int socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+      socket_ = socket;
+    });
+    http_.set_pre_routing_handler([this](const auto& request, auto& response) {
+      return guarded(response, [&] { return before_body(request, response); });
+    });
+    http_.Post("/api/sessions", [this](const auto& request, auto& response) {
+      guarded(response, [&] { return answer(request, response); });
+    });
+    http_.set_error_handler(explain);
+  }
+
+  void bind() {
+    errno = 0;
+    port_ = options_.port;
+    if (port_ == 0) {
+      port_ = http_.bind_to_any_port(options_.host);
+    } else if (!http_.bind_to_port(options_.host, port_)) {
+      port_ = -1;
+    }
+    require(port_ > 0 || errno != EADDRINUSE,
+            "serve: port {} is in use: choose another with --port, 0 takes one that is free",
+            options_.port);
+    require(port_ > 0, "serve: cannot listen on {} port {}: {}", options_.host, options_.port,
+            errno != 0 ? std::strerror(errno) : "no such host");
+    ::listen(socket_, server::kBacklog);  // httplib's own is 5
+  }
+
+  // Answers everything but the one request whose body has to be read first.
+  Handled before_body(const httplib::Request& request, httplib::Response& response) {
+    gate_->check_origin(request);
+    if (request.method == "POST" && request.path == "/api/sessions") {
+      gate_->check_token(request);
+      return Handled::Unhandled;
+    }
+    return answer(request, response);
+  }
+
+  Handled answer(const httplib::Request& request, httplib::Response& response) {
+    if (!request.path.starts_with("/api/")) return page(request, response);
+    gate_->check_token(request);
+    const std::string method = request.method == "HEAD" ? "GET" : request.method;
+    std::vector<std::string> allowed;
+    for (const server::Route& route : server::api_routes()) {
+      auto values = server::match_path(route.pattern, request.path);
+      if (values && method == route.method) {
+        route.handler(api_, {request, std::move(*values)}, response);
+        return Handled::Handled;
+      }
+      if (values) allowed.emplace_back(route.method);
+    }
+    if (!allowed.empty()) {
+      response.set_header("Allow", fmt::format("{}", fmt::join(allowed, ", ")));
+      server::refuse(405, "bad_request", "this path answers {}", fmt::join(allowed, ", "));
+    }
+    server::refuse(404, "not_found", "no such path, docs/api.md lists them");
+  }
+
+  Handled page(const httplib::Request& request, httplib::Response& response) {
+    if (request.method != "GET" && request.method != "HEAD")
+      server::refuse(405, "bad_request", "this path answers GET");
+    if (request.path == "/" && request.has_param("token")) {
+      if (!gate_->is_token(request.get_param_value("token")))
+        server::refuse(401, "unauthorized",
+                       "the token is wrong: open the address that heed serve printed");
+      response.set_header("Set-Cookie", gate_->cookie());
+      response.set_header("Cache-Control", "no-store");
+      response.set_redirect("/", 303);
+      return Handled::Handled;
+    }
+    for (const server::PageFile& file : server::page_files()) {
+      if (file.path != request.path) continue;
+      server::send_page_file(file, request, response);
+      return Handled::Handled;
+    }
+    if (request.path != "/") server::refuse(404, "not_found", "no such path");
+    response.set_content("heed was built without its page (HEED_PAGE=OFF); the API is at /api/.\n",
+                         "text/plain; charset=utf-8");
+    return Handled::Handled;
+  }
+
+  template <typename Work>
+  static Handled guarded(httplib::Response& response, Work work) {
+    try {
+      return work();
+    } catch (...) {
+      const ApiError error = server::api_error(std::current_exception());
+      server::send_json(response, error.status, server::error_json(error));
+      return Handled::Handled;
+    }
+  }
+
+  // What httplib refuses by itself, before any handler.
+  static void explain(const httplib::Request&, httplib::Response& response) {
+    if (!response.body.empty()) return;
+    ApiError error{response.status, "bad_request", "the request is not HTTP as it should be"};
+    if (response.status == 413) error = {413, "too_large", "the body is larger than it may be"};
+    if (response.status == 414) error = {414, "too_large", "the address is longer than it may be"};
+    if (response.status >= 500) error = {response.status, "failed", "the request failed"};
+    server::send_json(response, error.status, server::error_json(error));
+  }
+
+  const ServerOptions options_;
+  server::Api api_;
+  std::optional<server::Gate> gate_;
+  httplib::Server http_;
+  int socket_ = -1;
+  int port_ = -1;
+  std::thread thread_;
+};
+
+Server::Server(const LoadedModel& model, const ServerOptions& options)
+    : impl_(std::make_unique<Impl>(model, options)) {}
+Server::~Server() = default;
+
+int Server::port() const { return impl_->port(); }
+std::string Server::address() const { return impl_->address(); }
+void Server::stop() { impl_->stop(); }
+
+}  // namespace heed

@@ -1,0 +1,55 @@
+// The server of the inspector's page: sessions, tiles, rows and statistics over HTTP (docs/api.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "heed/models/registry.h"
+
+namespace heed {
+
+/// What a client may ask for at most.
+struct ServerLimits {
+  std::int64_t body_bytes = std::int64_t{4} << 20;
+  std::int64_t text_bytes = std::int64_t{1} << 20;
+  std::int64_t sessions = 16;
+  std::int64_t session_bytes = std::int64_t{2} << 30;  // Q, K, V and lse of all sessions
+  std::int64_t tile_bytes = std::int64_t{24} << 20;    // finished tiles that are kept
+  int workers = 64;
+  int streams = 16;  // each holds a worker
+};
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  int port = 0;  // 0: one that is free
+  std::string token = {};
+  std::optional<std::string> text = {};  // what the page begins with
+  ServerLimits limits = {};
+};
+
+/// Listens from the constructor on, until `stop` or the destructor.
+class Server {
+ public:
+  /// The model must outlive the server. Throws kInvalidArgument when the port is in use or the host
+  /// is none of this machine.
+  Server(const LoadedModel& model, const ServerOptions& options);
+  ~Server();
+
+  int port() const;
+  /// `http://127.0.0.1:8321/?token=...`
+  std::string address() const;
+  /// Ends the work and closes every connection.
+  void stop();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The token that opens the page, kept in $XDG_STATE_HOME/heed/token (else ~/.local/state) for the
+/// user alone; made at the first use, and when `renew` asks for another one.
+std::string server_token(bool renew);
+
+}  // namespace heed

@@ -1,0 +1,108 @@
+// What is asked of a session as a whole: its tokens, statistics, next words.
+#include <nlohmann/json.hpp>
+
+#include "heed/base/version.h"
+#include "inspect/server/api.h"
+#include "inspect/server/json_text.h"
+#include "inspect/server/session_json.h"
+
+namespace heed::server {
+namespace {
+
+struct Posted {
+  std::string text;
+  std::int64_t layer = 0;
+};
+
+Posted posted(const std::string& body) {
+  const nlohmann::json json = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded())
+    refuse(400, "bad_request", "body: not JSON in UTF-8, expected {{\"text\": \"...\"}}");
+  const auto text = json.find("text");
+  if (!json.is_object() || text == json.end() || !text->is_string())
+    refuse(400, "bad_request", "body: expected an object whose \"text\" is a string");
+  Posted found{.text = text->get<std::string>()};
+  const auto layer = json.find("layer");
+  if (layer == json.end()) return found;
+  if (!layer->is_number_integer()) refuse(400, "bad_request", "body: \"layer\" is no whole number");
+  found.layer = layer->get<std::int64_t>();
+  return found;
+}
+
+std::string model_json(const LoadedModel& model) {
+  const ModelInfo& info = model.model->info();
+  return fmt::format(
+      R"({{"name":{},"built_in":{},"family":{},"title":{},"layers":{},"heads":{},"kv_heads":{},)"
+      R"("width":{},"head_dim":{},"vocabulary":{},"positions":{},"causal":{},"has_words":{}}})",
+      json_string(model.name), model.built_in, json_string(info.family), json_string(info.title),
+      info.layers, info.heads, info.kv_heads, info.width, info.head_dim, info.vocabulary,
+      info.positions, info.causal, info.has_logits);
+}
+
+std::string limits_json(const ServerLimits& limits, const ModelInfo& info) {
+  return fmt::format(
+      R"({{"text_bytes":{},"body_bytes":{},"tokens":{},"sessions":{},"session_bytes":{},)"
+      R"("streams":{}}})",
+      limits.text_bytes, limits.body_bytes, info.positions, limits.sessions, limits.session_bytes,
+      limits.streams);
+}
+
+}  // namespace
+
+void get_model(Api& api, const Parameters&, httplib::Response& response) {
+  const ModelInfo& info = api.model.model->info();
+  const auto score = [](const ScoreName& name) {
+    return fmt::format(R"({{"name":"{}","short":"{}","about":"{}"}})", name.name, name.label,
+                       name.about);
+  };
+  send_json(response, 200,
+            fmt::format(
+                R"({{"heed":"{}","model":{},"text":{},"limits":{},"scores":{}}})", version(),
+                model_json(api.model), api.options.text ? json_string(*api.options.text) : "null",
+                limits_json(api.options.limits, info), json_list(score_names(info.causal), score)));
+}
+
+void post_session(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const Posted wanted = posted(parameters.request().body);
+  const ModelInfo& info = api.model.model->info();
+  if (wanted.layer < 0 || wanted.layer >= info.layers)
+    refuse(404, "not_found", "layer {} does not exist, the model has layers 0 to {}", wanted.layer,
+           info.layers - 1);
+  const auto [session, fresh] = api.sessions.post(wanted.text, static_cast<int>(wanted.layer));
+  send_json(response, fresh ? 201 : 200, session_json(api.model.name, *session));
+}
+
+void get_session(Api& api, const Parameters& parameters, httplib::Response& response) {
+  send_json(response, 200, session_json(api.model.name, *find_session(api, parameters)));
+}
+
+void delete_session(Api& api, const Parameters& parameters, httplib::Response& response) {
+  api.sessions.drop(parameters.path("id"));
+  response.status = 204;
+}
+
+void get_heads(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const SessionPointer session = find_session(api, parameters);
+  const LiveSession::Progress progress = session->progress();
+  const bool all = !parameters.request().has_param("layer");
+  const std::int64_t only = parameters.number("layer", 0, INT64_MIN, INT64_MAX);
+  if (!all) session->layer_in_view = check_layer(*session, only);
+  const auto layer = [&](int index) {
+    return layer_json(*session, progress.layers[static_cast<std::size_t>(index)], index) + "}";
+  };
+  std::vector<int> there = progress.order;
+  if (!all) std::erase_if(there, [&](int index) { return index != only; });
+  send_json(response, 200,
+            fmt::format(R"({{"done":{},"of":{},"layers":{}}})", progress.order.size(),
+                        progress.layers.size(), json_list(there, layer)));
+}
+
+void get_next(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const SessionPointer session = find_session(api, parameters);
+  const std::int64_t position =
+      parameters.number("position", session->length() - 1, INT64_MIN, INT64_MAX);
+  const std::int64_t top = parameters.number("top", 6, 1, 16);
+  send_json(response, 200, next_json(*session, check_token(*session, "position", position), top));
+}
+
+}  // namespace heed::server

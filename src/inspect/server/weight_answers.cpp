@@ -1,0 +1,143 @@
+// What is asked of the weights: tiles, rows, columns, arcs, margins, cells.
+#include "inspect/server/api.h"
+#include "inspect/server/api_error.h"
+#include "inspect/server/rows.h"
+
+namespace heed::server {
+namespace {
+
+constexpr std::int64_t kMostRows = 512;  // of one answer with arcs
+constexpr std::size_t kMostHeads = 16;
+constexpr const char* kImmutable = "private, max-age=31536000, immutable";
+
+struct Place {
+  SessionPointer session;
+  int layer = 0;
+  std::int64_t head = 0;
+};
+
+// Also moves the layer to the front of the statistics: it is in view.
+Place place(Api& api, const Parameters& parameters) {
+  Place place{.session = find_session(api, parameters)};
+  place.layer = check_layer(*place.session, parameters.path_number("layer"));
+  place.head = check_head(*place.session, parameters.path_number("head"));
+  place.session->layer(place.layer);  // throws not_ready
+  place.session->layer_in_view = place.layer;
+  return place;
+}
+
+ArcRule arc_rule(const Parameters& parameters) {
+  return {.top_p = parameters.fraction("top_p", 0.9),
+          .at_most = parameters.number("at_most", 8, 1, 64)};
+}
+
+LineRequest line_request(const Place& place, const Parameters& parameters, const char* name) {
+  LineRequest line{.layer = place.layer, .head = place.head};
+  line.begin = check_token(*place.session, name, parameters.path_number(name));
+  line.end = parameters.number("end", line.begin + 1, line.begin + 1, place.session->length());
+  line.rule = arc_rule(parameters);
+  return line;
+}
+
+TileRequest tile_request(const Place& place, const Parameters& parameters) {
+  TileRequest tile{.session = place.session->id, .layer = place.layer, .head = place.head};
+  const std::int64_t z = parameters.path_number("z");
+  tile.z = z >= 0 && z < 64 ? static_cast<int>(z) : 64;  // no text has so many
+  tile.y = parameters.path_number("y");
+  tile.x = parameters.path_number("x");
+  if (parameters.choice("q", {"weight", "score"}) == 1) tile.value = ObservedValue::kScores;
+  if (parameters.choice("pool", {"max", "mean"}) == 1) tile.pool = Pool::kMean;
+  tile.bytes = parameters.choice("as", {"u8", "f32"}) == 0;
+  if (tile.bytes && tile.value == ObservedValue::kScores)
+    refuse(400, "bad_request", "as: u8 holds weights only, expected f32 with q=score");
+  return tile;
+}
+
+}  // namespace
+
+void get_tile(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const Place at = place(api, parameters);
+  const TileRequest tile = tile_request(at, parameters);
+  const CellsRequest cells = tile_cells(tile, at.session->length());
+  const std::string name = tile.name();
+  const std::string etag = "\"" + name + "\"";
+  response.set_header("ETag", etag);
+  response.set_header("Cache-Control", kImmutable);
+  if (parameters.request().get_header_value("If-None-Match") == etag) {
+    response.status = 304;
+    return;
+  }
+  const auto compute = [&api, at, cells, name, bytes = tile.bytes](Cancel& cancel) {
+    std::shared_ptr<const std::string> kept = api.tiles.find(name);
+    if (!kept) {
+      kept = std::make_shared<const std::string>(
+          encode_cells(matrix_cells(at.session->layer(at.layer), cells, cancel), bytes));
+      api.tiles.keep(name, kept);
+    }
+    return *kept;
+  };
+  const std::int64_t count = cells.height() * cells.width() * (tile.bytes ? 1 : 4);
+  send_long(api, parameters, response,
+            {.session = at.session,
+             .type = "application/octet-stream",
+             .length = static_cast<std::size_t>(count),
+             .compute = compute});
+}
+
+void get_row(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const Place at = place(api, parameters);
+  const LineRequest line = line_request(at, parameters, "query");
+  send_long(api, parameters, response,
+            {.session = at.session, .compute = [at, line](Cancel& cancel) {
+               return row_json(*at.session, line, cancel);
+             }});
+}
+
+void get_column(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const Place at = place(api, parameters);
+  LineRequest line = line_request(at, parameters, "key");
+  line.rule.top_p = 1;  // a column has no whole of which arcs could be a part
+  send_long(api, parameters, response,
+            {.session = at.session, .compute = [at, line](Cancel& cancel) {
+               return column_json(*at.session, line, cancel);
+             }});
+}
+
+void get_edges(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const SessionPointer session = find_session(api, parameters);
+  EdgesRequest edges;
+  edges.layer = check_layer(*session, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
+  edges.heads = parameters.numbers("heads", kMostHeads);
+  for (const std::int64_t head : edges.heads) check_head(*session, head);
+  session->layer(edges.layer);
+  session->layer_in_view = edges.layer;
+  const std::int64_t length = session->length();
+  edges.begin = parameters.number("begin", 0, 0, length - 1);
+  edges.end =
+      parameters.number("end", std::min(length, edges.begin + kMostRows), edges.begin + 1, length);
+  if (edges.end - edges.begin > kMostRows)
+    refuse(400, "bad_request", "end: found {} rows, expected at most {}", edges.end - edges.begin,
+           kMostRows);
+  edges.rule = arc_rule(parameters);
+  send_long(api, parameters, response,
+            {.session = session, .compute = [session, edges](Cancel& cancel) {
+               return edges_json(*session, edges, cancel);
+             }});
+}
+
+void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const Place at = place(api, parameters);
+  send_long(api, parameters, response, {.session = at.session, .compute = [at](Cancel& cancel) {
+                                          return marginals_json(*at.session, at.layer, at.head,
+                                                                cancel);
+                                        }});
+}
+
+void get_cell(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const Place at = place(api, parameters);
+  const std::int64_t query = check_token(*at.session, "query", parameters.path_number("query"));
+  const std::int64_t key = check_token(*at.session, "key", parameters.path_number("key"));
+  send_json(response, 200, cell_json(*at.session, at.layer, at.head, query, key));
+}
+
+}  // namespace heed::server

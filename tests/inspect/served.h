@@ -1,0 +1,94 @@
+// A real server on a free port, over a small random GPT-2, and clients that talk to it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "heed/text/byte_bpe.h"
+#include "inspect/server/server.h"
+#include "support/scratch.h"
+
+namespace heed::test {
+
+inline constexpr const char* kServedText =
+    "the cat sat on the mat because the cat was tired. the mat was the cat on the mat.";
+inline const std::string kToken(32, 'a');
+
+/// 2 layers of 4 heads, 600 positions, bytes and a few merges.
+inline LoadedModel served_model() {
+  LoadedModel model{.name = "tiny", .folder = {}, .built_in = false, .model = {}, .tokenizer = {}};
+  model.tokenizer = train_byte_bpe(kServedText, {.vocabulary_size = 280});
+  const nlohmann::json config = {
+      {"model_type", "gpt2"}, {"n_positions", 600},
+      {"n_embd", 16},         {"n_layer", 2},
+      {"n_head", 4},          {"vocab_size", model.tokenizer->vocabulary_size()}};
+  model.model = make_model(config.dump(), 1);
+  return model;
+}
+
+inline const LoadedModel& shared_model() {
+  static const LoadedModel model = served_model();
+  return model;
+}
+
+inline ServerOptions served_options(const ServerLimits& limits = {}) {
+  return {.token = kToken, .limits = limits};
+}
+
+class Served {
+ public:
+  explicit Served(const ServerOptions& options = served_options())
+      : server(shared_model(), options) {}
+
+  httplib::Client client(bool with_token = true) const {
+    httplib::Client client("127.0.0.1", server.port());
+    client.set_keep_alive(true);
+    if (with_token) client.set_bearer_token_auth(kToken);
+    return client;
+  }
+
+  /// Posts the text and waits for the pass and, if asked, for the statistics.
+  nlohmann::json open(const std::string& text, bool statistics = false) const {
+    httplib::Client client = this->client();
+    const auto posted =
+        client.Post("/api/sessions", nlohmann::json({{"text", text}}).dump(), "application/json");
+    EXPECT_TRUE(posted);
+    nlohmann::json session = nlohmann::json::parse(posted->body);
+    const std::string path = "/api/sessions/" + session.value("session", "none");
+    for (int tries = 0; tries < 2000; ++tries) {
+      const auto answer = client.Get(path);
+      if (!answer) break;
+      session = nlohmann::json::parse(answer->body);
+      if (session["state"] == "ready" && (!statistics || session["heads_done"] == 2))
+        return session;
+      if (session["state"] != "running" && session["state"] != "ready") break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ADD_FAILURE() << "the session did not open: " << session.dump();
+    return session;
+  }
+
+  Server server;
+};
+
+inline std::string error_code(const httplib::Result& answer) {
+  if (!answer) return "no answer";
+  const auto json = nlohmann::json::parse(answer->body, nullptr, false);
+  return json.is_object() ? json["error"].value("code", "no code") : "not JSON: " + answer->body;
+}
+
+/// Expects the status and `{"error":{"code","message"}}`, the message on one line.
+inline void expect_error(const httplib::Result& answer, int status, const std::string& code) {
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, status) << answer->body;
+  EXPECT_EQ(error_code(answer), code);
+  EXPECT_EQ(answer->body.find('\n'), std::string::npos);
+}
+
+}  // namespace heed::test
