@@ -1,26 +1,17 @@
-// heed bench: how fast this machine computes, beside what it could do at most.
+// heed bench attention: the operator alone, shape by shape.
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.h"
+#include "cli/bench.h"
 #include "cli/output.h"
 #include "heed/base/cpu_name.h"
-#include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/cases/attention_bench.h"
 #include "heed/cases/machine_limits.h"
 
 namespace heed::cli {
 namespace {
-
-struct Options {
-  std::string what;
-  std::vector<std::string> cases;
-  std::string kernel;
-  bool json = false;
-};
 
 nlohmann::ordered_json as_json(const AttentionTiming& timing) {
   const AttentionBenchCase& problem = timing.problem;
@@ -67,9 +58,9 @@ std::string limits(const AttentionTiming& timing) {
       timing.peak_gflops, timing.read_gbytes_per_second);
 }
 
-int run(const Options& options) {
-  require(options.what == "attention", "bench: '{}' is unknown: attention is expected",
-          options.what);
+}  // namespace
+
+int bench_attention(const BenchOptions& options) {
   const std::vector<AttentionBenchCase> cases = choose_bench_cases(options.cases);
   auto list = nlohmann::ordered_json::array();
   AttentionTiming last;
@@ -83,26 +74,6 @@ int run(const Options& options) {
   });
   print(options.json ? list.dump(2) + "\n" : limits(last));
   return 0;
-}
-
-Run add(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
-  app.add_option("WHAT", options->what, "what to time: attention")->required();
-  app.add_option("--case", options->cases, "only these cases")->type_name("NAME");
-  app.add_option("--kernel", options->kernel, "this kernel instead of the best that serves")
-      ->type_name("NAME");
-  app.add_flag("--json", options->json, "print as JSON");
-  add_threads(app);
-  return [options] { return run(*options); };
-}
-
-}  // namespace
-
-Command bench_command() {
-  return {"bench", "how fast attention runs here, beside what this machine allows",
-          "  heed bench attention\n"
-          "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json",
-          add};
 }
 
 }  // namespace heed::cli

@@ -1,0 +1,57 @@
+// heed bench: how fast this machine computes, beside what it could do at most.
+#include "cli/bench.h"
+
+#include <memory>
+
+#include "cli/command.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+struct Kind {
+  std::string_view name;
+  int (*run)(const BenchOptions&);
+};
+
+constexpr Kind kKinds[] = {
+    {"attention", bench_attention},
+    {"model", bench_model},
+};
+
+int run(const std::string& what, const BenchOptions& options) {
+  const auto kind = std::ranges::find(kKinds, what, &Kind::name);
+  require(kind != std::end(kKinds), "bench: '{}' is unknown: attention or model is expected", what);
+  return kind->run(options);
+}
+
+Run add(CLI::App& app) {
+  const auto what = std::make_shared<std::string>();
+  const auto options = std::make_shared<BenchOptions>();
+  app.add_option("WHAT", *what,
+                 "what to time: attention; model: reading a prompt and writing token by token")
+      ->required();
+  app.add_option("--case", options->cases, "only these cases")->type_name("NAME");
+  app.add_option("--kernel", options->kernel,
+                 "attention: this kernel instead of the best that serves")
+      ->type_name("NAME");
+  add_model(app, options->model);
+  app.add_option("--config", options->config,
+                 "model: random weights in the shape of this config.json, instead of a model")
+      ->type_name("FILE");
+  app.add_flag("--json", options->json, "print as JSON");
+  add_threads(app);
+  return [what, options] { return run(*what, *options); };
+}
+
+}  // namespace
+
+Command bench_command() {
+  return {"bench", "how fast attention and models run here, beside what this machine allows",
+          "  heed bench attention\n"
+          "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json\n"
+          "  heed bench model --config config.json --case prefill-512 step-250",
+          add};
+}
+
+}  // namespace heed::cli
