@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
-#include "heed/base/error.h"
+#include "cases/choose_cases.h"
+#include "cases/repeat.h"
 #include "heed/base/philox.h"
 #include "heed/base/threads.h"
 #include "heed/cases/machine_limits.h"
@@ -15,34 +15,12 @@
 namespace heed {
 namespace {
 
-constexpr double kSecondsACase = 0.5;
-constexpr std::size_t kFewest = 5;
-constexpr std::size_t kMost = 1000;
-
 Tensor normal(const Shape& shape, std::uint32_t stream) {
   Random random(2024, stream);
   Tensor tensor = Tensor::empty(shape);
   for (std::int64_t i = 0; i < tensor.element_count(); ++i)
     tensor.data<float>()[i] = static_cast<float>(random.normal());
   return tensor;
-}
-
-double seconds_of(const std::function<void()>& work) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  work();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// Sorted times; the first runs warm caches and page in the outputs.
-std::vector<double> repeat(const std::function<void()>& work) {
-  work();
-  const double once = seconds_of(work);
-  const auto wanted = static_cast<std::size_t>(kSecondsACase / std::max(once, 1e-6));
-  std::vector<double> times(std::clamp(wanted, kFewest, kMost));
-  for (double& time : times) time = seconds_of(work);
-  std::ranges::sort(times);
-  return times;
 }
 
 AttentionTiming time_one(const AttentionBenchCase& problem, const std::string& kernel) {
@@ -55,11 +33,11 @@ AttentionTiming time_one(const AttentionBenchCase& problem, const std::string& k
   const AttentionArgs args = {.q = q, .keys = {k, v}, .mask = mask, .kernel = kernel};
   const Plan plan = plan_attention(args);
   const AttendedView views = {into.out, into.lse, into.lse_low};
-  const std::vector<double> times = repeat([&] { attention(args, views); });
+  const Repeated times = repeat([&] { attention(args, views); });
 
   AttentionTiming timing = {.problem = problem, .kernel = plan.kernel, .threads = thread_count()};
-  timing.seconds = times[times.size() / 2];
-  timing.spread = (times[times.size() * 3 / 4] - times[times.size() / 4]) / timing.seconds;
+  timing.seconds = times.seconds;
+  timing.spread = times.spread;
   timing.gflops = plan.flop / timing.seconds * 1e-9;
   timing.gbytes_per_second = plan.bytes / timing.seconds * 1e-9;
   timing.peak_gflops = peak_gflops(timing.threads);
@@ -101,20 +79,7 @@ std::vector<AttentionBenchCase> attention_bench_cases() {
 }
 
 std::vector<AttentionBenchCase> choose_bench_cases(const std::vector<std::string>& names) {
-  const std::vector<AttentionBenchCase> all = attention_bench_cases();
-  if (names.empty()) return all;
-  std::vector<AttentionBenchCase> chosen;
-  for (const std::string& name : names) {
-    const auto found = std::ranges::find(all, name, &AttentionBenchCase::name);
-    if (found == all.end()) {
-      std::vector<std::string_view> known;
-      for (const AttentionBenchCase& one : all) known.push_back(one.name);
-      fail(ErrorCode::kNotFound, "case '{}' is unknown: one of {} is expected", name,
-           fmt::join(known, ", "));
-    }
-    chosen.push_back(*found);
-  }
-  return chosen;
+  return choose_cases(attention_bench_cases(), names);
 }
 
 void time_attention(const std::vector<AttentionBenchCase>& cases, const std::string& kernel,

@@ -10,6 +10,7 @@ namespace heed::cli {
 Command attend_command();
 Command bench_command();
 Command explain_command();
+Command generate_command();
 Command look_command();
 Command models_command();
 Command serve_command();
@@ -18,7 +19,7 @@ Command train_command();
 
 std::span<const Command> commands() {
   static const Command table[] = {
-      look_command(),    serve_command(), train_command(),    attend_command(),
+      look_command(),    serve_command(), generate_command(), train_command(),  attend_command(),
       explain_command(), bench_command(), tokenize_command(), models_command(),
   };
   return table;

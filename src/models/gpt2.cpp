@@ -1,6 +1,8 @@
 #include "models/gpt2.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "heed/base/error.h"
@@ -13,16 +15,16 @@ namespace {
 
 constexpr auto kConv1D = WeightLayout::kInOut;
 
-// 0 .. T-1 for each row of the batch.
-Tensor positions_of(const ConstView& ids) {
-  Tensor positions = Tensor::empty(ids.shape(), DType::kI32);
-  for (std::int64_t i = 0; i < ids.element_count(); ++i)
-    positions.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % ids.dim(1));
-  return positions;
-}
-
-Tensor last_position(const Tensor& x) {
-  return Tensor::copy_of(x.view().slice(1, x.dim(1) - 1, x.dim(1)));
+// [B, T, C] -> [B, 1, C]: the last token of each row.
+Tensor last_position(const Tensor& x, const Run& run) {
+  const std::vector<std::int64_t> lengths = run.row_lengths(x.dim(0), x.dim(1));
+  Tensor last = Tensor::empty({x.dim(0), 1, x.dim(2)}, x.dtype());
+  const std::size_t bytes = static_cast<std::size_t>(x.dim(2)) * size_bytes(x.dtype());
+  for (std::int64_t b = 0; b < x.dim(0); ++b)
+    std::memcpy(last.view().select(0, b).raw(),
+                x.view().select(0, b).select(0, lengths[static_cast<std::size_t>(b)] - 1).raw(),
+                bytes);
+  return last;
 }
 
 double score_scale(const Gpt2Config& config, int layer) {
@@ -66,7 +68,8 @@ Gpt2::Gpt2(const Gpt2Config& config)
             .head_dim = config.width / config.heads,
             .vocabulary = config.vocabulary,
             .positions = config.positions,
-            .first_token = config.bos},
+            .first_token = config.bos,
+            .end_token = config.eos},
       tokens_("transformer.wte", config.vocabulary, config.width),
       positions_("transformer.wpe", config.positions, config.width),
       dropout_{.rate = config.embedding_dropout, .site = 0},
@@ -81,7 +84,7 @@ Gpt2::Gpt2(const Gpt2Config& config)
 
 Tensor Gpt2::forward(const Batch& batch, Run& run) const {
   check(batch, run);
-  Tensor x = add(tokens_.forward(batch.ids), positions_.forward(positions_of(batch.ids)));
+  Tensor x = add(tokens_.forward(batch.ids), positions_.forward(positions_of(batch.ids, run)));
   x = dropout_.forward(std::move(x), run);  // [B, T, C]
   run.show({.kind = TapKind::kEmbedding}, x);
   int layer = 0;
@@ -96,9 +99,10 @@ Tensor Gpt2::forward(const Batch& batch, Run& run) const {
   }
   Tensor last = norm_.forward(x, run);
   run.show({.kind = TapKind::kFinal}, last);
-  if (run.last_position_only) last = last_position(last);
+  if (run.last_position_only) last = last_position(last, run);
   Tensor logits = head_.forward(last, run);  // [B, T, V], or [B, 1, V]
   run.show({.kind = TapKind::kLogits}, logits);
+  if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
   return logits;
 }
 
@@ -113,7 +117,7 @@ void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
     dx = add(block->norm1.backward(dattended, run, gradients), dx);
   }
   dx = dropout_.backward(dx, run);
-  positions_.backward(positions_of(batch.ids), dx, gradients);
+  positions_.backward(positions_of(batch.ids, run), dx, gradients);
   tokens_.backward(batch.ids, dx, gradients);
 }
 
@@ -125,7 +129,8 @@ void Gpt2::check(const Batch& batch, const Run& run) const {
   require(ids.dim(1) <= info_.positions,
           "gpt2: the text has {} tokens, expected at most {} (the model's positions)", ids.dim(1),
           info_.positions);
-  require(!run.last_position_only || ids.dim(1) > 0,
+  const std::vector<std::int64_t> lengths = run.row_lengths(ids.dim(0), ids.dim(1));
+  require(!run.last_position_only || std::ranges::find(lengths, 0) == lengths.end(),
           "gpt2: the text has no token, expected at least one for the last position's logits");
   require(!run.last_position_only || run.saved == nullptr,
           "gpt2: last_position_only with run.saved, expected one of them: backward needs all "
@@ -135,6 +140,35 @@ void Gpt2::check(const Batch& batch, const Run& run) const {
          "gpt2: attn_pdrop is {}, expected 0: dropout of attention weights is not served in "
          "training yet",
          config_.attention_dropout);
+  if (run.cache != nullptr) check_cache(batch, run);
+}
+
+void Gpt2::check_cache(const Batch& batch, const Run& run) const {
+  require(run.saved == nullptr,
+          "gpt2: a cache with run.saved, expected one of them: backward needs the whole text");
+  const Extents& extents = run.extents;
+  require(extents.key_begin.empty() && extents.key_length.empty() && extents.q_offset.empty() &&
+              extents.key_offset.empty(),
+          "gpt2: extents of keys or offsets with a cache, expected query_length alone: the cache "
+          "knows the others");
+  const std::vector<std::int64_t> counts = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
+  run.cache->require_room(counts);
+  for (std::size_t b = 0; b < counts.size(); ++b)
+    require(run.cache->lengths()[b] + counts[b] <= info_.positions,
+            "gpt2: row {} has {} tokens in the cache and {} more, expected at most {} in all (the "
+            "model's positions)",
+            b, run.cache->lengths()[b], counts[b], info_.positions);
+}
+
+Tensor Gpt2::positions_of(const ConstView& ids, const Run& run) const {
+  Tensor positions = Tensor::empty(ids.shape(), DType::kI32);
+  for (std::int64_t i = 0; i < ids.element_count(); ++i) {
+    const auto row = static_cast<std::size_t>(i / ids.dim(1));
+    const std::int64_t begin = run.cache != nullptr ? run.cache->lengths()[row] : 0;
+    positions.data<std::int32_t>()[i] =
+        static_cast<std::int32_t>(std::min(begin + i % ids.dim(1), info_.positions - 1));
+  }
+  return positions;
 }
 
 std::vector<Parameter*> Gpt2::parameters() {

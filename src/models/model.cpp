@@ -7,4 +7,14 @@ std::vector<const Parameter*> Model::parameters() const {
   return {mine.begin(), mine.end()};
 }
 
+KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity) {
+  const ModelInfo& info = model.info();
+  return KvCache({.layers = info.layers,
+                  .batch = batch,
+                  .kv_heads = info.kv_heads,
+                  .capacity = capacity,
+                  .head_dim = info.head_dim,
+                  .value_dim = info.head_dim});
+}
+
 }  // namespace heed

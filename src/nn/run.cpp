@@ -13,4 +13,18 @@ Tensor Saved::take() {
   return top;
 }
 
+std::vector<std::int64_t> Run::row_lengths(std::int64_t batch, std::int64_t length) const {
+  const std::vector<std::int64_t>& given = extents.query_length;
+  const auto rows = static_cast<std::size_t>(batch);
+  require(given.size() <= 1 || given.size() == rows,
+          "run: extents.query_length has {} entries but the batch is {}: none, one or one a batch "
+          "is expected",
+          given.size(), batch);
+  for (const std::int64_t tokens : given)
+    require(tokens >= 0 && tokens <= length,
+            "run: extents.query_length is {}, expected 0 to {}, the tokens given", tokens, length);
+  if (given.size() == rows) return given;
+  return std::vector<std::int64_t>(rows, given.empty() ? length : given[0]);
+}
+
 }  // namespace heed

@@ -36,6 +36,15 @@ AttentionArgs SelfAttention::problem(const View& qkv, const Run& run) const {
   return args;
 }
 
+void SelfAttention::go_on_from_cache(AttentionArgs& args, KvCache& cache, const Run& run) const {
+  const std::vector<std::int64_t> counts = run.row_lengths(args.q.dim(0), args.q.dim(2));
+  cache.append(shape_.layer, args.keys, counts);
+  args.keys = cache.keys(shape_.layer);
+  args.extents.key_length.assign(cache.lengths().begin(), cache.lengths().end());
+  for (std::size_t b = 0; b < counts.size(); ++b) args.extents.key_length[b] += counts[b];
+  args.extents.q_offset.assign(cache.lengths().begin(), cache.lengths().end());
+}
+
 Tensor SelfAttention::forward(const Tensor& x, Run& run) const {
   Tensor qkv = qkv_.forward(x, run);  // [B, T, 3 C]
   const auto show = [&](TapKind kind, const View& value) {
@@ -45,7 +54,8 @@ Tensor SelfAttention::forward(const Tensor& x, Run& run) const {
   show(TapKind::kKey, part_of(qkv, 1, shape_.heads));
   show(TapKind::kValue, part_of(qkv, 2, shape_.heads));
 
-  const AttentionArgs args = problem(qkv, run);
+  AttentionArgs args = problem(qkv, run);
+  if (run.cache != nullptr) go_on_from_cache(args, *run.cache, run);
   Tensor heads = Tensor::empty(x.shape(), x.dtype());  // [B, T, C]
   Tensor lse = Tensor::empty({x.dim(0), shape_.heads, x.dim(1)}, x.dtype());
   Tensor lse_low = Tensor::empty(lse.shape(), x.dtype());

@@ -118,6 +118,7 @@ void check_counts(const TrainConfig& c) {
   at_least(c.evaluate_every, 1, "evaluate_every");
   at_least(c.evaluate_batches, 0, "evaluate_batches");
   at_least(c.checkpoint_every, 1, "checkpoint_every");
+  at_least(c.sample_every, 0, "sample_every");
   require(c.width % c.heads == 0, "train: width is {} and heads is {}: heads must divide width",
           c.width, c.heads);
 }

@@ -36,6 +36,8 @@ std::span<const TrainKey> train_keys() {
       TrainKey{"evaluate_every", &C::evaluate_every, "steps between evaluations", false},
       TrainKey{"evaluate_batches", &C::evaluate_batches, "batches in one; 0: the whole part"},
       TrainKey{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints", false},
+      TrainKey{"sample_every", &C::sample_every, "steps between samples; 0: none", false},
+      TrainKey{"sample_prompt", &C::sample_prompt, "what a sample begins with", false},
       TrainKey{"about", &C::about, "text for the model's card", false},
   };
   return kKeys;

@@ -16,6 +16,7 @@
 #include "train/lm_passes.h"
 #include "train/loss_csv.h"
 #include "train/run_folder.h"
+#include "train/samples.h"
 #include "train/text_data.h"
 
 namespace heed {
@@ -51,6 +52,8 @@ class Training {
                     .epsilon = config.epsilon,
                     .weight_decay = config.weight_decay}),
         passes_(config, data_, *model_) {
+    if (config.sample_every > 0)
+      samples_.emplace(folder.samples(), config, *model_, *data_.tokenizer);
     state_.data_digest = data_.digest;
     state_.cpu = cpu_name();
     state_.threads = thread_count();
@@ -77,6 +80,7 @@ class Training {
     session_begin_ = now_seconds();
     earlier_seconds_ = state_.seconds;
     first_step_ = state_.step;
+    if (samples_) samples_->forget_after(state_.step);
     while (state_.step < config_.steps) {
       one_step(losses);
       if (listener_.stop()) stop(losses);
@@ -127,6 +131,8 @@ class Training {
     if (state_.step % config_.checkpoint_every == 0 || state_.step == config_.steps)
       save_checkpoint(losses);
     report(rate, norm, validation);
+    if (samples_ && state_.step % config_.sample_every == 0)
+      listener_.note(samples_->add(state_.step));
   }
 
   std::optional<double> evaluate() {
@@ -223,6 +229,7 @@ class Training {
   Gradients gradients_;
   AdamW optimizer_;
   LmPasses passes_;
+  std::optional<Samples> samples_;
   TrainState state_;
   std::int64_t saved_step_ = -1;  // of the last checkpoint, -1: none
   std::int64_t first_step_ = 0;   // of this session

@@ -191,6 +191,47 @@ TEST_F(Train, WritesTheModelInTheAskedType) {
   EXPECT_EQ(file.tensor(file.names().front()).dtype(), DType::kBF16);
 }
 
+TEST_F(Train, SamplesShowWhatTheModelWrites) {
+  config_.sample_every = 10;
+  config_.sample_prompt = "after ";
+  run("a");
+  const std::string samples = read_file(scratch_ / "a" / "samples.txt");
+  ASSERT_EQ(recorder_.notes.size(), 2U);
+  EXPECT_EQ(samples, recorder_.notes[0] + recorder_.notes[1]);
+  EXPECT_EQ(recorder_.notes[1].substr(0, 18), "--- step 20\nafter ");
+  EXPECT_EQ(recorder_.notes[1].size(), 18U + 11U + 1U);  // 16 positions: 11 more characters
+}
+
+TEST_F(Train, SamplesDoNotChangeTheLosses) {
+  config_.dropout = 0.1;
+  run("without");
+  config_.sample_every = 1;
+  config_.sample_prompt = "a";
+  run("with");
+  EXPECT_EQ(loss_rows(scratch_ / "with"), loss_rows(scratch_ / "without"));
+}
+
+TEST_F(Train, AResumedRunHasEachSampleOnce) {
+  config_.sample_every = 2;
+  config_.sample_prompt = "a";
+  run("whole");
+  run_until(13, "parts");
+  std::filesystem::remove(checkpoint("parts", 13));  // as if killed: goes on from step 10
+  run("parts", /*resume=*/true);
+  EXPECT_EQ(read_file(scratch_ / "parts" / "samples.txt"),
+            read_file(scratch_ / "whole" / "samples.txt"));
+}
+
+TEST_F(Train, ASamplePromptThatTheModelCannotReadIsAnErrorAtTheStart) {
+  config_.sample_every = 2;
+  EXPECT_HEED_ERROR(run("a"), ErrorCode::kInvalidArgument,
+                    "train: sample_prompt: generate: the prompt is empty and the model has no "
+                    "first token to start from: expected at least one character");
+  config_.sample_prompt = "after 1 comes 2.\n";
+  EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
+                    "train: sample_prompt has 17 tokens, expected at most 16 (block)");
+}
+
 TEST_F(Train, ASecondTrainerInTheSameFolderIsRefused) {
   recorder_.at_step = [this](std::int64_t step) {
     if (step != 2) return;

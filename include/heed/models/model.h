@@ -22,12 +22,14 @@ struct ModelInfo {
   std::int64_t vocabulary = 0;
   std::int64_t positions = 0;  // longest text
   std::int64_t first_token =
-      -1;  // what generation from nothing starts with; -1: the model has none
+      -1;                       // what generation from nothing starts with; -1: the model has none
+  std::int64_t end_token = -1;  // what the model writes where a text ends; -1: none
   bool causal = true;
   bool has_logits = true;
 };
 
-/// ids [B, T] i32, row-major. Positions are 0 .. T-1 of each row.
+/// ids [B, T] i32, row-major. Positions are 0 .. T-1 of each row; with a cache they go on from the
+/// tokens that it holds.
 struct Batch {
   ConstView ids = {};
 };
@@ -38,7 +40,7 @@ class Model {
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
   /// Logits [B, T, V] (f32). Ids outside of the vocabulary and texts longer than `positions` are
-  /// errors.
+  /// errors, as is a full cache; nothing is written to it then.
   virtual Tensor forward(const Batch& batch, Run& run) const = 0;
   /// From the gradient of the logits; `run.saved` is the one that forward filled. Adds to
   /// `gradients`.
@@ -50,5 +52,8 @@ class Model {
   /// The content of `config.json`, as `transformers` reads it.
   virtual std::string config_json() const = 0;
 };
+
+/// Room for `batch` texts of `capacity` tokens each, as this model's attention fills it.
+KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity);
 
 }  // namespace heed

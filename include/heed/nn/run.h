@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "heed/nn/kv_cache.h"
 #include "heed/nn/tap.h"
 #include "heed/tensor/tensor.h"
 
@@ -23,13 +24,18 @@ class Saved {
 };
 
 struct Run {
-  Saved* saved = nullptr;  // null: keep nothing; no backward will follow
-  Tap* tap = nullptr;      // null: nobody looks
-  Extents extents = {};    // of every self-attention in the pass (padding)
+  Saved* saved = nullptr;    // null: keep nothing; no backward will follow
+  Tap* tap = nullptr;        // null: nobody looks
+  KvCache* cache = nullptr;  // null: a pass sees its own tokens only; else it goes on from there
+  /// Of every self-attention in the pass (padding). With a cache, query_length alone may be given.
+  Extents extents = {};
   /// Set: dropout is on (training), and every mask is a function of this seed.
   std::optional<std::uint64_t> dropout_seed = {};
-  /// Logits for the last position only ([B, 1, V]).
+  /// Logits for the last token of each row only ([B, 1, V]).
   bool last_position_only = false;
+
+  /// Tokens of each row in a pass over [batch, length]: extents.query_length, checked.
+  std::vector<std::int64_t> row_lengths(std::int64_t batch, std::int64_t length) const;
 
   /// Shows an activation to whoever looks.
   void show(const TapName& name, const View& value) const {

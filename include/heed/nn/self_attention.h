@@ -28,6 +28,8 @@ class SelfAttention {
 
  private:
   AttentionArgs problem(const View& qkv, const Run& run) const;
+  // Appends this pass's keys to the run's cache; the problem is over all that it then holds.
+  void go_on_from_cache(AttentionArgs& args, KvCache& cache, const Run& run) const;
 
   Linear qkv_;
   Linear out_;

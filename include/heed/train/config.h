@@ -43,7 +43,9 @@ struct TrainConfig {
   std::int64_t evaluate_every = 250;   // steps
   std::int64_t evaluate_batches = 20;  // spread evenly over the validation part; 0: all of it
   std::int64_t checkpoint_every = 250;
-  std::string about;  // free text for the model's card
+  std::int64_t sample_every = 0;  // steps between samples of what the model writes; 0: none
+  std::string sample_prompt;      // what they begin with; empty: the model's first token
+  std::string about;              // free text for the model's card
 };
 
 /// One key of the configuration: its name, its place, and what `heed train --help` says.

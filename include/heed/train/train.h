@@ -54,6 +54,7 @@ struct TrainResult {
 /// Trains and writes into `folder`:
 ///   run.json                       the configuration
 ///   loss.csv                       a row a step
+///   samples.txt                    what the model wrote on the way (sample_every)
 ///   checkpoint-<step>.safetensors  the last two: weights, moments and state in one file, which
 ///                                  appears whole or not at all
 ///   model/                         the best model so far as a Hugging Face folder; at the end

@@ -1,0 +1,73 @@
+// Lets a decoder write on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heed/generate/sampling.h"
+#include "heed/models/model.h"
+#include "heed/text/tokenizer.h"
+
+namespace heed {
+
+/// Why a text ends.
+enum class Stopped : std::uint8_t {
+  kEnd,          // the model wrote its end token
+  kStop,         // a stop string came
+  kLength,       // as many tokens as asked for
+  kPositions,    // the model has no position for a further token
+  kInterrupted,  // the listener said so
+};
+/// "end", "stop", "length", "positions", "interrupted".
+std::string_view name(Stopped stopped);
+
+struct GenerateArgs {
+  std::vector<std::vector<TokenId>> prompts = {};  // at least one token each; they run side by side
+  std::int64_t most_tokens = 200;                  // for each prompt
+  Sampling sampling = {};
+  std::uint64_t seed = 0;
+  const Tokenizer* tokenizer = nullptr;  // null: ids only, no text; it must outlive the call
+  std::vector<std::string> stop = {};    // a text ends before the first of these; needs a tokenizer
+  bool stop_at_end = true;               // false: the end token is a token like others
+};
+
+struct GeneratedToken {
+  TokenId id = 0;
+  double probability = 0;  // in the model's own distribution: before penalty, temperature, filters
+  double entropy = 0;      // of that distribution, in nats
+};
+
+struct Generated {
+  std::vector<GeneratedToken> tokens;  // the end token, and those of a stop string, included
+  std::string text;                    // valid UTF-8, without special tokens and stop string
+  Stopped stopped = Stopped::kLength;
+};
+
+/// Hears tokens as they come; `row` is the prompt's index.
+class GenerateListener {
+ public:
+  virtual ~GenerateListener() = default;
+  virtual void token(std::size_t /*row*/, const GeneratedToken& /*token*/) {}
+  /// A piece of the row's text, valid UTF-8; all pieces together are `Generated::text`.
+  virtual void text(std::size_t /*row*/, std::string_view /*piece*/) {}
+  /// Asked before each token; true: the texts end as they are.
+  virtual bool stop() { return false; }
+};
+
+/// Continues every prompt, over a KV cache. The token at position i of a text is a function of the
+/// logits, the seed and i alone: the same prompt gives the same text whatever else is in the batch
+/// (as far as linear layers give the same logits), on any number of threads. Errors: an empty
+/// prompt, one that is longer than the model's positions, values out of range, a model that is not
+/// a decoder; logits that are not numbers (kFailed).
+std::vector<Generated> generate(const Model& model, const GenerateArgs& args,
+                                GenerateListener& listener);
+std::vector<Generated> generate(const Model& model, const GenerateArgs& args);
+
+/// A text as a prompt: with the special tokens that the tokenizer adds; an empty one is the model's
+/// first token.
+std::vector<TokenId> prompt_of(const Model& model, const Tokenizer& tokenizer,
+                               std::string_view text);
+
+}  // namespace heed

@@ -1,0 +1,36 @@
+// The cases that a user named.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heed/base/error.h"
+
+namespace heed {
+
+/// Those of `all` whose name is in `names`, in that order; all when empty; kNotFound for a name
+/// that none has.
+template <typename Case>
+std::vector<Case> choose_cases(const std::vector<Case>& all,
+                               const std::vector<std::string>& names) {
+  if (names.empty()) return all;
+  std::vector<Case> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(all, name, &Case::name);
+    if (found == all.end()) {
+      std::vector<std::string_view> known;
+      for (const Case& one : all) known.push_back(one.name);
+      fail(ErrorCode::kNotFound, "case '{}' is unknown: one of {} is expected", name,
+           fmt::join(known, ", "));
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+}  // namespace heed

@@ -1,0 +1,20 @@
+// How often a benchmark runs its work, and what it says of the times.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace heed {
+
+double seconds_of(const std::function<void()>& work);
+
+struct Repeated {
+  double seconds = 0;  // median
+  double spread = 0;   // of the middle half, relative to the median
+};
+
+/// Runs `work` twice to warm caches and page in its outputs, then for about half a second, 5 to
+/// 1,000 times. `prepare` runs before each, untimed.
+Repeated repeat(const std::function<void()>& work, const std::function<void()>& prepare = [] {});
+
+}  // namespace heed

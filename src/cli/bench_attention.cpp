@@ -1,0 +1,79 @@
+// heed bench attention: the operator alone, shape by shape.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/bench.h"
+#include "cli/output.h"
+#include "heed/base/cpu_name.h"
+#include "heed/base/threads.h"
+#include "heed/cases/attention_bench.h"
+#include "heed/cases/machine_limits.h"
+
+namespace heed::cli {
+namespace {
+
+nlohmann::ordered_json as_json(const AttentionTiming& timing) {
+  const AttentionBenchCase& problem = timing.problem;
+  return {{"case", problem.name},
+          {"kernel", timing.kernel},
+          {"dtype", "f32"},
+          {"batch", problem.batch},
+          {"heads", problem.heads},
+          {"kv_heads", problem.kv_heads},
+          {"query_length", problem.length},
+          {"key_length", problem.length},
+          {"head_dim", problem.head_dim},
+          {"value_dim", problem.head_dim},
+          {"mask", problem.mask_name},
+          {"threads", timing.threads},
+          {"seconds", timing.seconds},
+          {"spread", timing.spread},
+          {"gflops", timing.gflops},
+          {"peak_gflops", timing.peak_gflops},
+          {"fraction_of_peak", timing.fraction_of_peak},
+          {"gbytes_per_second", timing.gbytes_per_second},
+          {"read_gbytes_per_second", timing.read_gbytes_per_second}};
+}
+
+constexpr const char* kColumns = "{:<18} {:<11} {:>3} {:>3} {:>6} {:>4}  {:<7}";
+
+std::string heading() {
+  return fmt::format("{}, threads: {}\n", cpu_name(), thread_count()) +
+         fmt::format(kColumns, "case", "kernel", "H", "G", "N", "D", "mask") +
+         "  milliseconds  spread  GFLOP/s  of peak\n";
+}
+
+std::string as_row(const AttentionTiming& timing) {
+  const AttentionBenchCase& problem = timing.problem;
+  return fmt::format(kColumns, problem.name, timing.kernel, problem.heads, problem.kv_heads,
+                     problem.length, problem.head_dim, problem.mask_name) +
+         fmt::format("  {:>12.4f}  {:>5.1f}%  {:>7.1f}  {:>6.1f}%\n", timing.seconds * 1e3,
+                     timing.spread * 100, timing.gflops, timing.fraction_of_peak * 100);
+}
+
+std::string limits(const AttentionTiming& timing) {
+  return fmt::format(
+      "peak {:.1f} GFLOP/s of f32 multiply-adds beside the last case; reading memory {:.1f} GB/s\n",
+      timing.peak_gflops, timing.read_gbytes_per_second);
+}
+
+}  // namespace
+
+int bench_attention(const BenchOptions& options) {
+  const std::vector<AttentionBenchCase> cases = choose_bench_cases(options.cases);
+  auto list = nlohmann::ordered_json::array();
+  AttentionTiming last;
+  if (!options.json) print(heading());
+  time_attention(cases, options.kernel, [&](const AttentionTiming& timing) {
+    if (options.json)
+      list.push_back(as_json(timing));
+    else
+      print(as_row(timing));
+    last = timing;
+  });
+  print(options.json ? list.dump(2) + "\n" : limits(last));
+  return 0;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,151 @@
+// heed generate: lets a model write on.
+#include "heed/generate/generate.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/text_input.h"
+#include "heed/base/error.h"
+#include "heed/models/registry.h"
+
+namespace heed::cli {
+namespace {
+
+struct Options {
+  std::string prompt, file;
+  bool prompt_given = false;
+  std::string model;
+  GenerateArgs args;
+  std::optional<std::int64_t> top_k;
+  bool json = false;
+};
+
+// Writes the text while it comes. The prompt waits until nothing can be wrong with it any more.
+class Writer final : public GenerateListener {
+ public:
+  explicit Writer(std::string prompt) : prompt_(std::move(prompt)) {}
+
+  void text(std::size_t /*row*/, std::string_view piece) override { print(piece); }
+  bool stop() override {
+    print(std::exchange(prompt_, ""));
+    return interrupted();
+  }
+
+ private:
+  std::string prompt_;
+};
+
+class QuietWriter final : public GenerateListener {
+ public:
+  bool stop() override { return interrupted(); }
+};
+
+void check(const Options& options) {
+  require(options.prompt_given == options.file.empty(),
+          "expected either a PROMPT or --file FILE, found {}",
+          options.prompt_given ? "both" : "neither");
+  require(options.args.most_tokens >= 1, "-n is {}, expected at least 1", options.args.most_tokens);
+  require(options.top_k.value_or(1) >= 1, "--top-k is {}, expected at least 1",
+          options.top_k.value_or(1));
+  check(options.args.sampling);
+}
+
+nlohmann::ordered_json as_json(const Tokenizer& tokenizer, const GeneratedToken& token) {
+  const std::string bytes = tokenizer.token_bytes(token.id);
+  nlohmann::ordered_json json = {{"id", token.id},
+                                 {"text", readable(bytes)},
+                                 {"probability", token.probability},
+                                 {"entropy", token.entropy}};
+  if (find_invalid_utf8(bytes) >= 0) json["bytes"] = hexadecimal(bytes);
+  return json;
+}
+
+std::string as_json(const Tokenizer& tokenizer, const std::string& prompt,
+                    const Generated& generated) {
+  nlohmann::ordered_json json = {{"prompt", prompt}, {"text", generated.text}};
+  auto& tokens = json["tokens"] = nlohmann::ordered_json::array();
+  for (const GeneratedToken& token : generated.tokens) tokens.push_back(as_json(tokenizer, token));
+  json["stopped"] = name(generated.stopped);
+  return json.dump(2) + "\n";
+}
+
+int run(Options options) {
+  check(options);
+  const std::string prompt = options.file.empty() ? options.prompt : read_text(options.file);
+  const LoadedModel model = load_model(find_model(options.model));
+  require(model.tokenizer != nullptr, "{} has no tokenizer, expected a model that reads text",
+          model.name);
+  options.args.tokenizer = model.tokenizer.get();
+  options.args.sampling.top_k = options.top_k.value_or(0);
+  options.args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
+  const InterruptScope scope;
+  Writer writer(prompt);
+  QuietWriter quiet;
+  GenerateListener& listener = options.json ? static_cast<GenerateListener&>(quiet) : writer;
+  const Generated generated = generate(*model.model, options.args, listener).front();
+  print(options.json ? as_json(*model.tokenizer, prompt, generated) : "\n");
+  if (generated.stopped == Stopped::kInterrupted)
+    fail(ErrorCode::kInterrupted, "interrupted after {} tokens", generated.tokens.size());
+  return 0;
+}
+
+void add_sampling(CLI::App& app, Options& options) {
+  Sampling& sampling = options.args.sampling;
+  app.add_option("--temperature", sampling.temperature,
+                 "divides the logits; 0 takes the most probable token each time (default 0.8)")
+      ->type_name("X");
+  app.add_option("--top-k", options.top_k, "only the K most probable tokens")->type_name("K");
+  app.add_option("--top-p", sampling.top_p,
+                 "only the most probable tokens that together reach P of the probability")
+      ->type_name("P");
+  app.add_option("--min-p", sampling.min_p,
+                 "only tokens that have at least P of the most probable one's probability")
+      ->type_name("P");
+  app.add_option("--repetition-penalty", sampling.repetition_penalty,
+                 "above 1: tokens that occurred are less probable")
+      ->type_name("X");
+  app.add_option("--seed", options.args.seed, "the same seed gives the same text (default 0)")
+      ->type_name("S");
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  const auto* prompt =
+      app.add_option("PROMPT", options->prompt,
+                     "what the text begins with; \"\" starts from the model's first token");
+  app.add_option("--file", options->file, "read the prompt from a file, or from stdin with -")
+      ->type_name("FILE");
+  add_model(app, options->model);
+  app.add_option("-n", options->args.most_tokens, "tokens to write at most (default 200)")
+      ->type_name("N");
+  add_sampling(app, *options);
+  app.add_option("--stop", options->args.stop, "end before this text; may be given several times")
+      ->allow_extra_args(false)
+      ->type_name("STR");
+  app.add_flag("--json", options->json,
+               "print prompt, text, tokens with probability and entropy (in nats, of the model's "
+               "distribution before temperature and filters) and why it stopped: end, stop, "
+               "length, positions");
+  add_threads(app);
+  return [options, prompt] {
+    options->prompt_given = prompt->count() > 0;
+    return run(*options);
+  };
+}
+
+}  // namespace
+
+Command generate_command() {
+  return {"generate", "lets a model write on",
+          "  heed generate \"Once upon a time\"\n"
+          "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
+          "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"",
+          add};
+}
+
+}  // namespace heed::cli

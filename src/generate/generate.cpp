@@ -1,0 +1,218 @@
+#include "heed/generate/generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "generate/text_stream.h"
+#include "heed/base/error.h"
+
+namespace heed {
+namespace {
+
+void check_prompt(const ModelInfo& info, std::span<const TokenId> prompt) {
+  require(!prompt.empty(), "generate: a prompt has no token, expected at least one");
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  require(length <= info.positions,
+          "generate: the prompt has {} tokens, expected at most {} (the model's positions)", length,
+          info.positions);
+  for (const TokenId id : prompt)
+    require(id >= 0 && id < info.vocabulary,
+            "generate: token id {} is outside of the vocabulary, expected 0 to {}", id,
+            info.vocabulary - 1);
+}
+
+void check(const ModelInfo& info, const GenerateArgs& args) {
+  require(info.causal && info.has_logits,
+          "generate: {} does not predict next tokens, expected a decoder", info.title);
+  require(args.most_tokens >= 1, "generate: most_tokens is {}, expected at least 1",
+          args.most_tokens);
+  check(args.sampling);
+  require(args.stop.empty() || args.tokenizer != nullptr,
+          "generate: a stop string without a tokenizer, expected both");
+  require(std::ranges::find(args.stop, "") == args.stop.end(),
+          "generate: a stop string is empty, expected at least one character");
+  for (const auto& prompt : args.prompts) check_prompt(info, prompt);
+}
+
+struct Belief {
+  double log_sum = 0;
+  double entropy = 0;
+};
+
+// Of softmax(logits), in double.
+Belief belief_of(std::span<const float> logits) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  double weighted = 0;  // sum of e^x x over x = logit - largest
+  for (const float logit : logits) {
+    const double x = logit - largest;
+    const double weight = std::exp(x);
+    if (weight == 0) continue;
+    sum += weight;
+    weighted += weight * x;
+  }
+  return {.log_sum = largest + std::log(sum), .entropy = std::log(sum) - weighted / sum};
+}
+
+// A prompt on its way.
+struct Row {
+  std::size_t index = 0;
+  std::vector<TokenId> ids;  // prompt and continuation
+  std::optional<TextStream> stream;
+};
+
+class Generation {
+ public:
+  Generation(const Model& model, const GenerateArgs& args, GenerateListener& listener)
+      : model_(model),
+        args_(args),
+        listener_(listener),
+        results_(args.prompts.size()),
+        cache_(make_cache(model, std::ssize(args.prompts), longest())) {
+    for (std::size_t i = 0; i < args.prompts.size(); ++i) {
+      rows_.push_back({.index = i, .ids = args.prompts[i], .stream = {}});
+      if (args.tokenizer != nullptr)
+        rows_.back().stream.emplace(*args.tokenizer, args.prompts[i], args.stop);
+    }
+  }
+
+  std::vector<Generated> run() {
+    while (!rows_.empty()) {
+      if (listener_.stop()) {
+        for (Row& row : rows_) finish(row, Stopped::kInterrupted);
+        break;
+      }
+      const Tensor logits = feed();  // [rows, 1, V]
+      std::vector<std::int64_t> going_on;
+      for (std::size_t r = 0; r < rows_.size(); ++r) {
+        const float* row = logits.data<float>() + static_cast<std::int64_t>(r) * logits.dim(2);
+        if (next_token(rows_[r], {row, static_cast<std::size_t>(logits.dim(2))}))
+          going_on.push_back(static_cast<std::int64_t>(r));
+      }
+      keep(going_on);
+    }
+    return std::move(results_);
+  }
+
+ private:
+  // Tokens that the cache needs room for: the last one of a text is not fed.
+  std::int64_t longest() const {
+    std::size_t most = 1;
+    for (const auto& prompt : args_.prompts) most = std::max(most, prompt.size());
+    const std::int64_t positions = model_.info().positions;
+    const std::int64_t room = positions - static_cast<std::int64_t>(most);
+    return room < args_.most_tokens ? positions
+                                    : static_cast<std::int64_t>(most) + args_.most_tokens - 1;
+  }
+
+  // What the cache does not hold yet: first the prompts, of any lengths, then a token a row.
+  Tensor feed() {
+    Run run;
+    run.cache = &cache_;
+    run.last_position_only = true;
+    const auto held = [&](std::size_t r) { return static_cast<std::size_t>(cache_.lengths()[r]); };
+    std::int64_t most = 0;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      run.extents.query_length.push_back(static_cast<std::int64_t>(rows_[r].ids.size() - held(r)));
+      most = std::max(most, run.extents.query_length.back());
+    }
+    Tensor ids = Tensor::zeros({std::ssize(rows_), most}, DType::kI32);
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      std::ranges::copy(std::span(rows_[r].ids).subspan(held(r)),
+                        ids.data<TokenId>() + static_cast<std::int64_t>(r) * most);
+    return model_.forward({.ids = ids}, run);
+  }
+
+  // False where the text ends with this token.
+  bool next_token(Row& row, std::span<const float> logits) {
+    const auto position = static_cast<std::int64_t>(row.ids.size());
+    const TokenId id =
+        choose(choices(logits, args_.sampling, row.ids), sampling_number(args_.seed, position));
+    const Belief belief = belief_of(logits);
+    const double logit = logits[static_cast<std::size_t>(id)];
+    const GeneratedToken token = {id, std::exp(logit - belief.log_sum), belief.entropy};
+    Generated& result = results_[row.index];
+    result.tokens.push_back(token);
+    row.ids.push_back(id);
+    listener_.token(row.index, token);
+
+    const bool end = args_.stop_at_end && id == model_.info().end_token;
+    if (row.stream && !end) write(row, row.stream->push(id));
+    if (end) return finish(row, Stopped::kEnd);
+    if (row.stream && row.stream->stopped()) return finish(row, Stopped::kStop);
+    if (std::ssize(result.tokens) == args_.most_tokens) return finish(row, Stopped::kLength);
+    if (position == model_.info().positions) return finish(row, Stopped::kPositions);
+    return true;
+  }
+
+  bool finish(Row& row, Stopped why) {
+    if (row.stream) write(row, row.stream->finish());
+    results_[row.index].stopped = why;
+    return false;
+  }
+
+  void write(const Row& row, const std::string& piece) {
+    if (piece.empty()) return;
+    results_[row.index].text += piece;
+    listener_.text(row.index, piece);
+  }
+
+  void keep(const std::vector<std::int64_t>& going_on) {
+    if (going_on.size() == rows_.size()) return;
+    cache_.keep(going_on);
+    std::vector<Row> rows;
+    for (const std::int64_t r : going_on)
+      rows.push_back(std::move(rows_[static_cast<std::size_t>(r)]));
+    rows_ = std::move(rows);
+  }
+
+  const Model& model_;
+  const GenerateArgs& args_;
+  GenerateListener& listener_;
+  std::vector<Generated> results_;
+  std::vector<Row> rows_;  // that go on
+  KvCache cache_;
+};
+
+}  // namespace
+
+std::string_view name(Stopped stopped) {
+  switch (stopped) {
+    case Stopped::kEnd:
+      return "end";
+    case Stopped::kStop:
+      return "stop";
+    case Stopped::kLength:
+      return "length";
+    case Stopped::kPositions:
+      return "positions";
+    case Stopped::kInterrupted:
+      break;
+  }
+  return "interrupted";
+}
+
+std::vector<Generated> generate(const Model& model, const GenerateArgs& args,
+                                GenerateListener& listener) {
+  check(model.info(), args);
+  return Generation(model, args, listener).run();
+}
+
+std::vector<Generated> generate(const Model& model, const GenerateArgs& args) {
+  GenerateListener nobody;
+  return generate(model, args, nobody);
+}
+
+std::vector<TokenId> prompt_of(const Model& model, const Tokenizer& tokenizer,
+                               std::string_view text) {
+  std::vector<TokenId> ids = tokenizer.encode(text, /*add_special=*/true).ids;
+  if (!ids.empty()) return ids;
+  require(model.info().first_token >= 0,
+          "generate: the prompt is empty and the model has no first token to start from: expected "
+          "at least one character");
+  return {static_cast<TokenId>(model.info().first_token)};
+}
+
+}  // namespace heed

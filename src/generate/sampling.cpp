@@ -1,0 +1,122 @@
+#include "heed/generate/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "heed/base/error.h"
+#include "heed/base/philox.h"
+
+namespace heed {
+namespace {
+
+constexpr std::uint32_t kStream = 0x73616D70;  // apart from other uses of a seed
+
+// Heap order: the most probable on top, of equal ones the lower id.
+bool less_likely(const Choice& a, const Choice& b) {
+  return a.probability < b.probability || (a.probability == b.probability && a.id > b.id);
+}
+
+bool likelier(const Choice& a, const Choice& b) { return less_likely(b, a); }
+
+// Logits after the penalty, as `probability` of each choice until they become one.
+std::vector<Choice> penalised(std::span<const float> logits, double penalty,
+                              std::span<const TokenId> seen) {
+  std::vector<Choice> all(logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    all[i] = {static_cast<TokenId>(i), static_cast<double>(logits[i])};
+  if (penalty == 1) return all;
+  for (const TokenId id : seen) {
+    const auto i = static_cast<std::size_t>(id);
+    const auto logit = static_cast<double>(logits[i]);  // once, however often it occurred
+    all[i].probability = logit > 0 ? logit / penalty : logit * penalty;
+  }
+  return all;
+}
+
+double checked_largest(const std::vector<Choice>& logits) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const auto& [id, logit] : logits) {
+    if (std::isnan(logit) || logit == HUGE_VAL)
+      fail(ErrorCode::kFailed, "generate: the logit of token {} is {}, expected a number", id,
+           logit);
+    largest = std::max(largest, logit);
+  }
+  if (std::isinf(largest))
+    fail(ErrorCode::kFailed, "generate: no token has a logit above -inf, expected at least one");
+  return largest;
+}
+
+void renormalise(std::vector<Choice>& all) {
+  double sum = 0;
+  for (const Choice& choice : all) sum += choice.probability;
+  for (Choice& choice : all) choice.probability /= sum;
+}
+
+// Moves the most probable ones that together reach `mass` to the front, and drops the rest. Only
+// those are put in order: a vocabulary has many more.
+void keep_mass(std::vector<Choice>& all, double mass) {
+  std::ranges::make_heap(all, less_likely);
+  auto end = all.end();
+  double reached = 0;
+  while (end != all.begin() && reached < mass) {
+    std::pop_heap(all.begin(), end, less_likely);
+    reached += (--end)->probability;
+  }
+  all.erase(all.begin(), end);
+}
+
+}  // namespace
+
+void check(const Sampling& s) {
+  require(std::isfinite(s.temperature) && s.temperature >= 0,
+          "generate: temperature is {}, expected 0 (greedy) or more", s.temperature);
+  require(s.top_k >= 0, "generate: top_k is {}, expected at least 1, or 0 for all", s.top_k);
+  require(s.top_p > 0 && s.top_p <= 1, "generate: top_p is {}, expected above 0 and at most 1",
+          s.top_p);
+  require(s.min_p >= 0 && s.min_p <= 1, "generate: min_p is {}, expected 0 to 1", s.min_p);
+  require(std::isfinite(s.repetition_penalty) && s.repetition_penalty > 0,
+          "generate: repetition_penalty is {}, expected above 0", s.repetition_penalty);
+}
+
+std::vector<Choice> choices(std::span<const float> logits, const Sampling& sampling,
+                            std::span<const TokenId> seen) {
+  std::vector<Choice> all = penalised(logits, sampling.repetition_penalty, seen);
+  const double largest = checked_largest(all);
+  if (sampling.temperature == 0) return {{std::ranges::max_element(all, less_likely)->id, 1}};
+  for (auto& [id, value] : all) value = std::exp((value - largest) / sampling.temperature);
+  if (sampling.top_k > 0 && sampling.top_k < std::ssize(all)) {
+    std::ranges::nth_element(all, all.begin() + (sampling.top_k - 1), likelier);
+    all.resize(static_cast<std::size_t>(sampling.top_k));
+  }
+  renormalise(all);
+  if (sampling.top_p < 1) keep_mass(all, sampling.top_p);
+  const double most = std::ranges::max_element(all, less_likely)->probability;
+  std::erase_if(all, [&](const Choice& c) { return c.probability < sampling.min_p * most; });
+  renormalise(all);
+  std::ranges::sort(all, {}, &Choice::id);
+  return all;
+}
+
+TokenId choose(std::span<const Choice> choices, double uniform) {
+  double reached = 0;
+  for (const Choice& choice : choices) {
+    reached += choice.probability;
+    if (uniform < reached) return choice.id;
+  }
+  // Rounding left the sum below `uniform`: the last that can come at all.
+  const auto last = std::ranges::find_if(choices.rbegin(), choices.rend(),
+                                         [](const Choice& c) { return c.probability > 0; });
+  return last->id;
+}
+
+double sampling_number(std::uint64_t seed, std::int64_t position) {
+  const auto place = static_cast<std::uint64_t>(position);
+  const PhiloxCounter words = philox(
+      {static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(place >> 32), kStream, 0},
+      philox_key(seed));
+  const std::uint64_t bits = std::uint64_t{words[0]} << 32 | words[1];
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+}  // namespace heed

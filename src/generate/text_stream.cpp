@@ -1,0 +1,85 @@
+#include "generate/text_stream.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+constexpr std::size_t kContext = 4;  // tokens: enough to tell a beginning from a middle
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Bytes at the end that more bytes may make a character.
+std::size_t incomplete_tail(std::string_view text) {
+  for (std::size_t tail = 1; tail <= std::min<std::size_t>(3, text.size()); ++tail) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - tail]);
+    if ((byte & 0xC0) == 0x80) continue;  // inside of a character
+    const std::size_t length = byte >= 0xF5   ? 1
+                               : byte >= 0xF0 ? 4
+                               : byte >= 0xE0 ? 3
+                               : byte >= 0xC2 ? 2
+                                              : 1;
+    return tail < length ? tail : 0;
+  }
+  return 0;
+}
+
+std::string valid(std::string_view bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const std::size_t length = character_at(bytes, i).bytes;
+    text += length > 0 ? bytes.substr(i, length) : kReplacement;
+    i += std::max<std::size_t>(length, 1);
+  }
+  return text;
+}
+
+// Bytes at the end that begin a stop string.
+std::size_t begun(std::string_view text, const std::vector<std::string>& stops) {
+  std::size_t most = 0;
+  for (const std::string& stop : stops)
+    for (std::size_t length = std::min(stop.size() - 1, text.size()); length > most; --length)
+      if (text.ends_with(std::string_view(stop).substr(0, length))) most = length;
+  return most;
+}
+
+}  // namespace
+
+TextStream::TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
+                       std::span<const std::string> stops)
+    : tokenizer_(tokenizer), stops_(stops.begin(), stops.end()) {
+  const std::size_t count = std::min(prompt.size(), kContext);
+  context_.assign(prompt.end() - static_cast<std::ptrdiff_t>(count), prompt.end());
+}
+
+std::string TextStream::text_of(TokenId id) {
+  const std::size_t before = tokenizer_.decode(context_, /*skip_special=*/true).size();
+  context_.push_back(id);
+  const std::string with = tokenizer_.decode(context_, /*skip_special=*/true);
+  if (context_.size() > kContext) context_.erase(context_.begin());
+  return with.substr(std::min(before, with.size()));
+}
+
+std::string TextStream::release(std::size_t bytes) {
+  const std::string text = valid(std::string_view(held_).substr(0, bytes));
+  held_.erase(0, bytes);
+  return text;
+}
+
+std::string TextStream::push(TokenId id) {
+  held_ += text_of(id);
+  std::size_t end = std::string::npos;
+  for (const std::string& stop : stops_) end = std::min(end, held_.find(stop));
+  if (end != std::string::npos) {
+    stopped_ = true;
+    held_.resize(end);
+    return release(end);
+  }
+  return release(held_.size() - std::max(incomplete_tail(held_), begun(held_, stops_)));
+}
+
+std::string TextStream::finish() { return release(held_.size()); }
+
+}  // namespace heed

@@ -1,0 +1,58 @@
+#include "train/samples.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/generate/generate.h"
+#include "heed/io/atomic_file.h"
+
+namespace heed {
+namespace {
+
+constexpr std::int64_t kTokens = 200;
+constexpr std::string_view kHeading = "--- step ";
+
+std::string content(const std::filesystem::path& path) {
+  return std::filesystem::exists(path) ? read_file(path) : "";
+}
+
+}  // namespace
+
+Samples::Samples(std::filesystem::path path, const TrainConfig& config, const Model& model,
+                 const Tokenizer& tokenizer)
+    : path_(std::move(path)),
+      prompt_(config.sample_prompt),
+      seed_(static_cast<std::uint64_t>(config.seed)),
+      model_(model),
+      tokenizer_(tokenizer) {
+  try {
+    ids_ = prompt_of(model, tokenizer, prompt_);
+  } catch (const Error& error) {
+    fail(error.code(), "train: sample_prompt: {}", error.what());
+  }
+  require(std::ssize(ids_) <= model.info().positions,
+          "train: sample_prompt has {} tokens, expected at most {} (block)", ids_.size(),
+          model.info().positions);
+}
+
+void Samples::forget_after(std::int64_t step) {
+  const std::string all = content(path_);
+  for (std::size_t at = 0; (at = all.find(kHeading, at)) != std::string::npos; ++at) {
+    if (at > 0 && all[at - 1] != '\n') continue;
+    if (std::strtoll(all.c_str() + at + kHeading.size(), nullptr, 10) <= step) continue;
+    write_file(path_, std::string_view(all).substr(0, at));
+    return;
+  }
+}
+
+std::string Samples::add(std::int64_t step) {
+  const Generated generated = generate(
+      model_,
+      {.prompts = {ids_}, .most_tokens = kTokens, .seed = seed_, .tokenizer = &tokenizer_})[0];
+  const std::string sample = fmt::format("{}{}\n{}{}\n", kHeading, step, prompt_, generated.text);
+  write_file(path_, content(path_) + sample);
+  return sample;
+}
+
+}  // namespace heed

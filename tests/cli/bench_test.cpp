@@ -1,0 +1,53 @@
+// heed bench as a user runs it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace heed {
+namespace {
+
+using test::Answer;
+using test::heed;
+
+std::string tiny_config() {
+  const auto path = test::scratch() / "bench.json";
+  std::ofstream(path) << R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16,
+    "n_positions": 600, "vocab_size": 11})";
+  return path;
+}
+
+TEST(BenchProgram, TimesTheCasesThatFitTheModel) {
+  const Answer answer = heed({"bench", "model", "--config", tiny_config(), "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto list = nlohmann::json::parse(answer.out);
+  std::vector<std::string> names;
+  for (const auto& timing : list) {
+    names.push_back(timing["case"]);
+    const double tokens = timing["query_length"];
+    EXPECT_NEAR(timing["tokens_per_second"], tokens / timing["seconds"].get<double>(),
+                1e-6 * timing["tokens_per_second"].get<double>());
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"prefill-128", "prefill-512", "step-10", "step-250"}));
+  EXPECT_EQ(list[3]["key_length"], 251);
+}
+
+TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
+  const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
+    const Answer answer = heed(arguments);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed bench: " + line + "\n");
+  };
+  expect({"bench", "nothing"}, "'nothing' is unknown: attention or model is expected");
+  expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
+         "case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
+         "expected");
+  expect({"bench", "model", "--config", "a", "--model", "b"},
+         "expected --model or --config, found both");
+  expect({"bench", "model", "--kernel", "tiled"},
+         "--kernel with model, expected it with attention only");
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,192 @@
+// heed generate as a user runs it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+#include "heed/models/registry.h"
+#include "heed/text/characters.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+using test::Answer;
+using test::heed;
+
+// A model of the letters a to k, weights far from flat; with a first token if `more` names one.
+std::string folder(const std::string& name, const std::string& more = "") {
+  const auto path = test::scratch() / name;
+  if (std::filesystem::exists(path)) return path;
+  const auto model = make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
+    "n_positions": 24, "vocab_size": 11)" +
+                                    more + "}",
+                                1);
+  for (Parameter* parameter : model->parameters())
+    if (parameter->value.rank() == 2)
+      for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
+        parameter->value.data<float>()[i] *= 8;
+  save_model(path, *model, train_characters("abcdefghijk").get(), DType::kF32);
+  return path;
+}
+
+Answer generate(std::vector<std::string> arguments, const std::string& shell = "") {
+  arguments.insert(arguments.begin(), {"generate", "--model", folder("letters")});
+  return heed(arguments, shell);
+}
+
+TEST(GenerateProgram, PrintsPromptAndContinuation) {
+  const Answer answer = generate({"abc", "-n", "7"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.error, "");
+  EXPECT_EQ(answer.out.size(), 3U + 7U + 1U);
+  EXPECT_EQ(answer.out.substr(0, 3), "abc");
+  EXPECT_EQ(answer.out.back(), '\n');
+}
+
+TEST(GenerateProgram, JsonHasEveryTokenAndWhyItStopped) {
+  const json answer = json::parse(generate({"abc", "-n", "7", "--json"}).out);
+  EXPECT_EQ(answer.size(), 4U);
+  EXPECT_EQ(answer["prompt"], "abc");
+  EXPECT_EQ(answer["stopped"], "length");
+  ASSERT_EQ(answer["tokens"].size(), 7U);
+  std::string text;
+  for (const json& token : answer["tokens"]) {
+    EXPECT_EQ(token.size(), 4U);
+    text += token["text"].get<std::string>();
+    EXPECT_EQ(token["id"], token["text"].get<std::string>()[0] - 'a');
+    EXPECT_GT(token["probability"], 0);
+    EXPECT_LE(token["probability"], 1);
+    EXPECT_GE(token["entropy"], 0);
+  }
+  EXPECT_EQ(answer["text"], text);
+  EXPECT_EQ(generate({"abc", "-n", "7"}).out, "abc" + text + "\n");
+}
+
+TEST(GenerateProgram, TheSeedDecidesTheTextOnAnyNumberOfThreads) {
+  const std::string first = generate({"abc", "--seed", "1", "--threads", "1"}).out;
+  EXPECT_EQ(generate({"abc", "--seed", "1", "--threads", "2"}).out, first);
+  EXPECT_NE(generate({"abc", "--seed", "2"}).out, first);
+}
+
+TEST(GenerateProgram, TellsWhenThePositionsEnd) {
+  const json answer = json::parse(generate({"abc", "--json"}).out);
+  EXPECT_EQ(answer["stopped"], "positions");
+  EXPECT_EQ(answer["tokens"].size(), 22U);
+}
+
+TEST(GenerateProgram, EndsBeforeAStopString) {
+  const std::string whole = json::parse(generate({"abc", "--json"}).out)["text"];
+  const std::string stop = whole.substr(6, 2);
+  const std::size_t end = whole.find(stop);
+  const json answer =
+      json::parse(generate({"abc", "--json", "--stop", "abababab", "--stop", stop}).out);
+  EXPECT_EQ(answer["stopped"], "stop");
+  EXPECT_EQ(answer["text"], whole.substr(0, end));
+  EXPECT_EQ(generate({"abc", "--stop", stop}).out, "abc" + whole.substr(0, end) + "\n");
+}
+
+TEST(GenerateProgram, FiltersReachTheSampler) {
+  const std::string greedy = generate({"abc", "--temperature", "0"}).out;
+  EXPECT_EQ(generate({"abc", "--top-k", "1"}).out, greedy);
+  EXPECT_EQ(generate({"abc", "--top-p", "1e-9"}).out, greedy);
+  EXPECT_EQ(generate({"abc", "--min-p", "1"}).out, greedy);
+  EXPECT_NE(generate({"abc", "--temperature", "0", "--repetition-penalty", "50"}).out, greedy);
+  EXPECT_NE(generate({"abc"}).out, greedy);
+}
+
+TEST(GenerateProgram, ReadsThePromptFromAFileOrStdin) {
+  std::ofstream(test::scratch() / "prompt.txt") << "cab";
+  const std::string expected = generate({"cab"}).out;
+  EXPECT_EQ(generate({"--file", test::scratch() / "prompt.txt"}).out, expected);
+  EXPECT_EQ(generate({"--file", "-"}, "< " + (test::scratch() / "prompt.txt").string()).out,
+            expected);
+}
+
+TEST(GenerateProgram, AnEmptyPromptStartsFromTheFirstToken) {
+  const Answer answer =
+      heed({"generate", "--model", folder("first", ", \"bos_token_id\": 4"), "", "-n", "5"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.out.size(), 6U);
+}
+
+TEST(GenerateProgram, HelpHasAnExample) {
+  const Answer answer = heed({"generate", "--help"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_NE(answer.out.find("heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"),
+            std::string::npos);
+}
+
+struct Bad {
+  std::vector<std::string> arguments;
+  const char* line;
+};
+
+TEST(GenerateProgram, BadInputIsOneLineAndStatusTwo) {
+  const std::vector<Bad> all = {
+      {{}, "expected either a PROMPT or --file FILE, found neither"},
+      {{"abc", "--file", "x"}, "expected either a PROMPT or --file FILE, found both"},
+      {{"abc", "--temperature", "-1"}, "temperature is -1, expected 0 (greedy) or more"},
+      {{"abc", "--temperature", "nan"}, "temperature is nan, expected 0 (greedy) or more"},
+      {{"abc", "--top-k", "0"}, "--top-k is 0, expected at least 1"},
+      {{"abc", "--top-p", "0"}, "top_p is 0, expected above 0 and at most 1"},
+      {{"abc", "--top-p", "1.01"}, "top_p is 1.01, expected above 0 and at most 1"},
+      {{"abc", "--min-p", "-0.1"}, "min_p is -0.1, expected 0 to 1"},
+      {{"abc", "--repetition-penalty", "0"}, "repetition_penalty is 0, expected above 0"},
+      {{"abc", "-n", "0"}, "-n is 0, expected at least 1"},
+      {{"abc", "--stop", ""}, "a stop string is empty, expected at least one character"},
+      {{"abcabcabcabcabcabcabcabca"},
+       "the prompt has 25 tokens, expected at most 24 (the model's positions)"},
+      {{""},
+       "the prompt is empty and the model has no first token to start from: expected at least one "
+       "character"},
+  };
+  for (const auto& [arguments, line] : all) {
+    const Answer answer = generate(arguments);
+    EXPECT_EQ(answer.status, 2) << line;
+    EXPECT_EQ(answer.out, "");
+    EXPECT_EQ(answer.error, std::string("heed generate: ") + line + "\n");
+  }
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"abc", "-n", "x"},
+                                             {"abc", "--seed", "-1"},
+                                             {"abc", "xyz"},
+                                             {"abc", "--file"},
+                                             {"axb"},
+                                             {"--file", "/nowhere"},
+                                             {"\xFF"}}) {
+    const Answer answer = generate(arguments);
+    EXPECT_EQ(answer.status, 2) << answer.error;
+    EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+  }
+}
+
+TEST(GenerateProgram, AModelWithoutTokenizerIsAnError) {
+  const std::string path = folder("ids");
+  std::filesystem::remove(std::filesystem::path(path) / "tokenizer.json");
+  const Answer answer = heed({"generate", "--model", path, "abc"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed generate: ids has no tokenizer, expected a model that reads text\n");
+}
+
+// A large context, so that there is time to interrupt.
+TEST(GenerateProgram, CtrlCKeepsWhatWasWritten) {
+  const auto path = test::scratch() / "long";
+  const auto model = make_model(R"({"model_type": "gpt2", "n_layer": 4, "n_head": 4, "n_embd": 64,
+    "n_positions": 16384, "vocab_size": 11})",
+                                1);
+  save_model(path, *model, train_characters("abcdefghijk").get(), DType::kF32);
+  const std::string out = test::scratch() / "out";
+  const Answer answer = heed(
+      {"generate", "--model", path, "abc", "-n", "16000"},
+      "& child=$!; while [ ! -s " + out + " ]; do sleep 0.05; done; kill -INT $child; wait $child");
+  EXPECT_EQ(answer.status, 130);
+  ASSERT_GE(answer.out.size(), 4U);
+  EXPECT_EQ(answer.out.substr(0, 3), "abc");
+  EXPECT_EQ(answer.error, "heed generate: interrupted after " +
+                              std::to_string(answer.out.size() - 4) + " tokens\n");
+}
+
+}  // namespace
+}  // namespace heed

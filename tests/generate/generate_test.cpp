@@ -1,0 +1,284 @@
+#include "heed/generate/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "heed/base/threads.h"
+#include "heed/models/registry.h"
+#include "heed/text/characters.h"
+#include "support/expect_error.h"
+#include "support/golden.h"
+#include "support/shared_data.h"
+
+namespace heed {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+const Sampling kGreedy = {.temperature = 0};
+const Sampling kAsIs = {.temperature = 1};
+
+// Weights far from flat, so that tokens differ in probability.
+std::unique_ptr<Model> tiny(const std::string& more = "") {
+  auto model = make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
+    "n_positions": 24, "vocab_size": 11)" +
+                              more + "}",
+                          1);
+  for (Parameter* parameter : model->parameters())
+    if (parameter->value.rank() == 2)
+      for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
+        parameter->value.data<float>()[i] *= 8;
+  return model;
+}
+
+const Tokenizer& letters() {
+  static const auto tokenizer = train_characters("abcdefghijk");
+  return *tokenizer;
+}
+
+Ids ids_of(const Generated& generated) {
+  Ids ids;
+  for (const GeneratedToken& token : generated.tokens) ids.push_back(token.id);
+  return ids;
+}
+
+// Logits of the last token by a whole pass.
+Tensor last_logits(const Model& model, Ids text) {
+  heed::Run run;
+  run.last_position_only = true;
+  const View ids(text.data(), DType::kI32, {1, std::ssize(text)});
+  return model.forward({.ids = ids}, run);
+}
+
+TEST(Generate, GreedyTokensAreThoseOfTransformers) {
+  HEED_NEEDS_SHARED("models/tiny/gpt2");
+  for (const char* name : {"gpt2", "gpt2-f16", "gpt2-hub-names", "gpt2-inverse-layer-scale"}) {
+    const auto folder = test::shared_data() / "models/tiny" / name;
+    const LoadedModel loaded = load_model(folder);
+    const Safetensors golden = Safetensors::open(folder / "golden.safetensors");
+    const Tensor prompt = test::ids_of(golden, "greedy_prompt");
+    const Tensor expected = test::ids_of(golden, "greedy");
+    const auto list = [](const Tensor& ids) {
+      return Ids(ids.data<TokenId>(), ids.data<TokenId>() + ids.element_count());
+    };
+    const auto generated = generate(*loaded.model, {.prompts = {list(prompt)},
+                                                    .most_tokens = expected.element_count(),
+                                                    .sampling = kGreedy,
+                                                    .stop_at_end = false});
+    EXPECT_EQ(ids_of(generated[0]), list(expected)) << name;
+  }
+}
+
+TEST(Generate, SortsEverySixDigits) {
+  HEED_NEEDS_SHARED("models/gpt-nano-sort");
+  const LoadedModel loaded = load_model(test::shared_data() / "models/gpt-nano-sort");
+  GenerateArgs args = {.most_tokens = 6, .sampling = kGreedy};
+  for (int number = 0; number < 729; ++number) {
+    Ids digits;
+    for (int rest = number, i = 0; i < 6; ++i, rest /= 3) digits.push_back(rest % 3);
+    args.prompts.push_back(digits);
+  }
+  const std::vector<Generated> sorted = generate(*loaded.model, args);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    Ids expected = args.prompts[i];
+    std::ranges::sort(expected);
+    EXPECT_EQ(ids_of(sorted[i]), expected) << i;
+  }
+}
+
+TEST(Generate, IsWhatPassesOverTheWholeTextWouldChoose) {
+  const auto model = tiny();
+  const Generated got =
+      generate(*model, {.prompts = {{3, 1}}, .most_tokens = 20, .sampling = kAsIs, .seed = 5})[0];
+  Ids text = {3, 1};
+  for (const GeneratedToken& token : got.tokens) {
+    const Tensor logits = last_logits(*model, text);
+    const auto all = choices({logits.data<float>(), 11}, kAsIs);
+    EXPECT_EQ(token.id, choose(all, sampling_number(5, std::ssize(text))));
+    double entropy = 0;
+    for (const Choice& choice : all) entropy -= choice.probability * std::log(choice.probability);
+    EXPECT_NEAR(token.probability, all[static_cast<std::size_t>(token.id)].probability, 1e-5);
+    EXPECT_NEAR(token.entropy, entropy, 1e-5);
+    text.push_back(token.id);
+  }
+  EXPECT_EQ(text.size(), 22U);
+}
+
+TEST(Generate, ProbabilityAndEntropyAreThoseBeforeTheFilters) {
+  const auto model = tiny();
+  const GenerateArgs plain = {.prompts = {{3, 1}}, .most_tokens = 1, .sampling = kGreedy};
+  GenerateArgs filtered = plain;
+  filtered.sampling = {.repetition_penalty = 1, .temperature = 0.1, .top_k = 1};
+  const GeneratedToken a = generate(*model, plain)[0].tokens[0];
+  const GeneratedToken b = generate(*model, filtered)[0].tokens[0];
+  EXPECT_EQ(a.id, b.id);
+  EXPECT_EQ(a.probability, b.probability);
+  EXPECT_EQ(a.entropy, b.entropy);
+  EXPECT_LT(b.probability, 1);
+}
+
+TEST(Generate, ATextDoesNotDependOnWhatElseIsInTheBatch) {
+  const auto model = tiny(", \"eos_token_id\": 4");  // so that rows end at different times
+  GenerateArgs args = {.prompts = {{3}, {1, 2, 3, 5, 6, 7}, {8, 8}, {9, 0, 1, 5}, {3}},
+                       .most_tokens = 12,
+                       .sampling = kAsIs,
+                       .seed = 9};
+  const std::vector<Generated> together = generate(*model, args);
+  const std::vector<std::vector<TokenId>> prompts = args.prompts;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    args.prompts = {prompts[i]};
+    const Generated alone = generate(*model, args)[0];
+    EXPECT_EQ(ids_of(alone), ids_of(together[i])) << i;
+    EXPECT_EQ(alone.stopped, together[i].stopped) << i;
+    for (std::size_t t = 0; t < alone.tokens.size(); ++t)
+      EXPECT_NEAR(alone.tokens[t].probability, together[i].tokens[t].probability, 1e-6);
+  }
+}
+
+TEST(Generate, TheSeedDecidesTheText) {
+  const auto model = tiny();
+  GenerateArgs args = {.prompts = {{3}}, .most_tokens = 20, .sampling = kAsIs, .seed = 1};
+  const Ids first = ids_of(generate(*model, args)[0]);
+  EXPECT_EQ(ids_of(generate(*model, args)[0]), first);
+  args.seed = 2;
+  EXPECT_NE(ids_of(generate(*model, args)[0]), first);
+}
+
+TEST(Generate, ThreadsDoNotMatter) {
+  const auto model = tiny();
+  const GenerateArgs args = {
+      .prompts = {{3, 4, 5}, {1}}, .most_tokens = 20, .sampling = kAsIs, .seed = 1};
+  set_thread_count(1);
+  const std::vector<Generated> one = generate(*model, args);
+  set_thread_count(3);
+  const std::vector<Generated> three = generate(*model, args);
+  set_thread_count(0);
+  for (std::size_t i = 0; i < one.size(); ++i)
+    for (std::size_t t = 0; t < one[i].tokens.size(); ++t) {
+      EXPECT_EQ(one[i].tokens[t].id, three[i].tokens[t].id);
+      EXPECT_EQ(one[i].tokens[t].probability, three[i].tokens[t].probability);
+    }
+}
+
+TEST(Generate, StopsWhereTheModelSaysSo) {
+  const Ids text =
+      ids_of(generate(*tiny(), {.prompts = {{3}}, .most_tokens = 8, .sampling = kGreedy})[0]);
+  const auto model = tiny(", \"eos_token_id\": " + std::to_string(text[0]));
+  GenerateArgs args = {
+      .prompts = {{3}}, .most_tokens = 8, .sampling = kGreedy, .tokenizer = &letters()};
+  const Generated got = generate(*model, args)[0];
+  EXPECT_EQ(ids_of(got), Ids{text[0]});
+  EXPECT_EQ(got.text, "");
+  EXPECT_EQ(got.stopped, Stopped::kEnd);
+  args.stop_at_end = false;
+  EXPECT_EQ(ids_of(generate(*model, args)[0]), text);
+}
+
+TEST(Generate, StopsBeforeAStopString) {
+  const auto model = tiny();
+  GenerateArgs args = {
+      .prompts = {{3}}, .most_tokens = 12, .sampling = kAsIs, .seed = 3, .tokenizer = &letters()};
+  const Generated whole = generate(*model, args)[0];
+  ASSERT_EQ(whole.text.size(), 12U);
+  const std::string stop = whole.text.substr(5, 3);
+  args.stop = {"aaaaaaaa", stop};
+  const Generated got = generate(*model, args)[0];
+  EXPECT_EQ(got.text, whole.text.substr(0, whole.text.find(stop)));
+  EXPECT_EQ(got.tokens.size(), whole.text.find(stop) + 3);
+  EXPECT_EQ(got.stopped, Stopped::kStop);
+}
+
+TEST(Generate, StopsWhereThePositionsEnd) {
+  const auto model = tiny();
+  const auto stopped = [&](std::int64_t prompt, std::int64_t most) {
+    return generate(*model, {.prompts = {Ids(static_cast<std::size_t>(prompt), 3)},
+                             .most_tokens = most,
+                             .sampling = kAsIs})[0];
+  };
+  EXPECT_EQ(stopped(20, 100).tokens.size(), 5U);  // the last one needs no position
+  EXPECT_EQ(stopped(20, 100).stopped, Stopped::kPositions);
+  EXPECT_EQ(stopped(24, 100).tokens.size(), 1U);
+  EXPECT_EQ(stopped(20, 5).stopped, Stopped::kLength);
+  EXPECT_EQ(stopped(20, 4).stopped, Stopped::kLength);
+  EXPECT_EQ(stopped(20, std::int64_t{1} << 62).stopped, Stopped::kPositions);
+}
+
+class Patient : public GenerateListener {
+ public:
+  void token(std::size_t row, const GeneratedToken& token) override {
+    tokens.emplace_back(row, token.id);
+  }
+  void text(std::size_t row, std::string_view piece) override {
+    texts.resize(std::max(texts.size(), row + 1));
+    texts[row] += piece;
+  }
+  bool stop() override { return std::ssize(tokens) == stop_at; }
+
+  std::vector<std::pair<std::size_t, TokenId>> tokens;
+  std::vector<std::string> texts;
+  std::int64_t stop_at = -1;
+};
+
+TEST(Generate, TellsTokensAndTextAsTheyCome) {
+  const auto model = tiny();
+  Patient listener;
+  const auto got = generate(
+      *model,
+      {.prompts = {{3}, {4, 5}}, .most_tokens = 5, .sampling = kAsIs, .tokenizer = &letters()},
+      listener);
+  ASSERT_EQ(listener.tokens.size(), 10U);
+  EXPECT_EQ(listener.tokens[3], (std::pair<std::size_t, TokenId>{1, got[1].tokens[1].id}));
+  EXPECT_EQ(listener.texts, (std::vector<std::string>{got[0].text, got[1].text}));
+  EXPECT_EQ(got[0].text, letters().decode(ids_of(got[0]), true));
+}
+
+TEST(Generate, EndsWhenTheListenerSaysSo) {
+  Patient listener;
+  listener.stop_at = 3;
+  const auto got =
+      generate(*tiny(), {.prompts = {{3}}, .most_tokens = 9, .sampling = kAsIs}, listener);
+  EXPECT_EQ(got[0].tokens.size(), 3U);
+  EXPECT_EQ(got[0].stopped, Stopped::kInterrupted);
+}
+
+TEST(Generate, NoPromptsGiveNoTexts) { EXPECT_TRUE(generate(*tiny(), {}).empty()); }
+
+TEST(Generate, AnEmptyPromptStartsFromTheFirstToken) {
+  EXPECT_EQ(prompt_of(*tiny(", \"bos_token_id\": 7"), letters(), ""), Ids{7});
+  EXPECT_EQ(prompt_of(*tiny(), letters(), "cab"), (Ids{2, 0, 1}));
+  EXPECT_HEED_ERROR(prompt_of(*tiny(), letters(), ""), ErrorCode::kInvalidArgument,
+                    "generate: the prompt is empty and the model has no first token to start "
+                    "from: expected at least one character");
+}
+
+TEST(Generate, WhatCannotBeServedIsAnError) {
+  const auto model = tiny();
+  const auto expect = [&](const GenerateArgs& args, const char* message) {
+    EXPECT_HEED_ERROR(generate(*model, args), ErrorCode::kInvalidArgument, message);
+  };
+  expect({.prompts = {{}}}, "generate: a prompt has no token, expected at least one");
+  expect({.prompts = {Ids(25)}},
+         "generate: the prompt has 25 tokens, expected at most 24 (the model's positions)");
+  expect({.prompts = {{3, 11}}},
+         "generate: token id 11 is outside of the vocabulary, expected 0 to 10");
+  expect({.prompts = {{3}}, .most_tokens = 0}, "generate: most_tokens is 0, expected at least 1");
+  expect({.prompts = {{3}}, .sampling = {.top_p = 2}},
+         "generate: top_p is 2, expected above 0 and at most 1");
+  expect({.prompts = {{3}}, .stop = {"x"}},
+         "generate: a stop string without a tokenizer, expected both");
+  expect({.prompts = {{3}}, .tokenizer = &letters(), .stop = {""}},
+         "generate: a stop string is empty, expected at least one character");
+}
+
+TEST(Generate, LogitsThatAreNoNumbersAreAnError) {
+  const auto model = tiny();
+  model->parameters()[0]->value.data<float>()[5 * 16] = std::nanf("");  // of token 5
+  EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}}), ErrorCode::kFailed,
+                    "generate: the logit of token 5 is nan, expected a number");
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,105 @@
+#include "heed/nn/kv_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "support/expect_error.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+namespace {
+
+using Counts = std::vector<std::int64_t>;
+
+constexpr KvCacheShape kShape = {
+    .layers = 2, .batch = 3, .kv_heads = 2, .capacity = 5, .head_dim = 4, .value_dim = 3};
+
+struct Fresh {
+  Tensor k, v;
+};
+
+// As attention projects them: [B, T, G, D] in memory.
+Fresh fresh(std::int64_t tokens, std::uint64_t seed) {
+  return {test::random_tensor({3, tokens, 2, 4}, seed),
+          test::random_tensor({3, tokens, 2, 3}, seed + 1)};
+}
+
+Keys by_head(const Fresh& fresh) {
+  return {.k = fresh.k.view().permute({0, 2, 1, 3}), .v = fresh.v.view().permute({0, 2, 1, 3})};
+}
+
+ConstView held(const ConstView& slots, std::int64_t row, std::int64_t begin, std::int64_t end) {
+  return slots.slice(0, row, row + 1).slice(2, begin, end);
+}
+
+TEST(KvCache, HoldsWhatWasAppendedBehindEachRow) {
+  KvCache cache(kShape);
+  const Fresh first = fresh(3, 1);
+  const Fresh second = fresh(2, 3);
+  for (int layer = 0; layer < 2; ++layer) cache.append(layer, by_head(first), Counts{1, 3, 2});
+  cache.advance(Counts{1, 3, 2});
+  for (int layer = 0; layer < 2; ++layer) cache.append(layer, by_head(second), Counts{2, 1, 0});
+  cache.advance(Counts{2, 1, 0});
+  EXPECT_EQ(Counts(cache.lengths().begin(), cache.lengths().end()), (Counts{3, 4, 2}));
+  for (int layer = 0; layer < 2; ++layer) {
+    const Keys keys = cache.keys(layer);
+    EXPECT_TRUE(test::same_bits(held(keys.k, 0, 0, 1), held(by_head(first).k, 0, 0, 1)));
+    EXPECT_TRUE(test::same_bits(held(keys.k, 0, 1, 3), held(by_head(second).k, 0, 0, 2)));
+    EXPECT_TRUE(test::same_bits(held(keys.v, 1, 0, 3), held(by_head(first).v, 1, 0, 3)));
+    EXPECT_TRUE(test::same_bits(held(keys.v, 1, 3, 4), held(by_head(second).v, 1, 0, 1)));
+    EXPECT_TRUE(test::same_bits(held(keys.v, 2, 0, 2), held(by_head(first).v, 2, 0, 2)));
+  }
+}
+
+TEST(KvCache, OutOfCapacityIsAnErrorBeforeAnythingIsWritten) {
+  KvCache cache(kShape);
+  const Fresh first = fresh(4, 1);
+  cache.append(0, by_head(first), Counts{4, 4, 4});
+  cache.advance(Counts{4, 4, 4});
+  const Tensor before = Tensor::copy_of(held(cache.keys(0).k, 0, 0, 4));
+  const Fresh more = fresh(2, 7);
+  EXPECT_HEED_ERROR(
+      cache.append(0, by_head(more), Counts({1, 2, 1})), ErrorCode::kInvalidArgument,
+      "kv cache: row 1 holds 4 tokens and 2 more are given, expected at most 5 in all");
+  EXPECT_TRUE(test::same_bits(held(cache.keys(0).k, 0, 0, 4), before));
+  EXPECT_EQ(cache.lengths()[0], 4);
+  cache.append(0, by_head(more), Counts{1, 1, 1});  // the last slot
+}
+
+TEST(KvCache, APassThatDoesNotAdvanceMayBeRepeated) {
+  KvCache cache(kShape);
+  cache.append(0, by_head(fresh(2, 1)), Counts{2, 2, 2});
+  const Fresh again = fresh(2, 9);
+  cache.append(0, by_head(again), Counts{2, 2, 2});
+  cache.advance(Counts{2, 2, 2});
+  EXPECT_TRUE(test::same_bits(held(cache.keys(0).k, 2, 0, 2), held(by_head(again).k, 2, 0, 2)));
+}
+
+TEST(KvCache, RowsThatGoOnKeepTheirTokens) {
+  KvCache cache(kShape);
+  const Fresh first = fresh(3, 1);
+  for (int layer = 0; layer < 2; ++layer) cache.append(layer, by_head(first), Counts{1, 3, 2});
+  cache.advance(Counts{1, 3, 2});
+  cache.keep(Counts{1, 2});
+  EXPECT_EQ(Counts(cache.lengths().begin(), cache.lengths().end()), (Counts{3, 2}));
+  EXPECT_EQ(cache.keys(1).k.dim(0), 2);
+  EXPECT_TRUE(test::same_bits(held(cache.keys(1).k, 0, 0, 3), held(by_head(first).k, 1, 0, 3)));
+  EXPECT_TRUE(test::same_bits(held(cache.keys(1).v, 1, 0, 2), held(by_head(first).v, 2, 0, 2)));
+}
+
+TEST(KvCache, WhatDoesNotFitItsShapeIsAnError) {
+  KvCache cache(kShape);
+  const Tensor narrow = test::random_tensor({3, 2, 1, 3}, 1);
+  EXPECT_HEED_ERROR(cache.append(0, {.k = narrow.view(), .v = narrow.view()}, Counts({1, 1, 1})),
+                    ErrorCode::kInvalidArgument,
+                    "kv cache: k is f32 [3, 2, 1, 3], expected f32 [3, 2, T, 4]");
+  EXPECT_HEED_ERROR(cache.append(0, by_head(fresh(1, 1)), Counts({2, 1, 1})),
+                    ErrorCode::kInvalidArgument,
+                    "kv cache: k.shape[2] is 1 and v.shape[2] is 1, expected at least 2");
+  EXPECT_HEED_ERROR(cache.advance(Counts({1, 1})), ErrorCode::kInvalidArgument,
+                    "kv cache: 2 rows are given but the cache has 3: they must agree");
+  EXPECT_HEED_ERROR(cache.keep(Counts({1, 1})), ErrorCode::kInvalidArgument,
+                    "kv cache: row 1 is kept after row 1, expected rising rows below 3");
+}
+
+}  // namespace
+}  // namespace heed
