@@ -26,7 +26,7 @@ export function primary(selection: Selection): {layer: number; head: number} {
 
 const kUnitsOf = new WeakMap<SessionApi, {word: Units; sentence: Units}>();
 
-function unitsOf(api: SessionApi, unit: 'word' | 'sentence'): Units {
+export function unitsOf(api: SessionApi, unit: 'word' | 'sentence'): Units {
   let found = kUnitsOf.get(api);
   if (!found) {
     found = {word: words(api.info), sentence: sentences(api.info)};

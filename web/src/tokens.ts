@@ -66,8 +66,11 @@ export function phrase(tokens: Token[], begin: number, end: number): string {
     .map((token) => (shown(token).gap ? ' ' : '') + plain(token)).join('').trim();
 }
 
-function isWordPart(token: Token | undefined): boolean {
-  return token !== undefined && !token.special && /^[\p{L}\p{N}\p{M}'\u2019]/u.test(token.text.replace(/\u2581/g, ' '));
+/** Whether a token goes on with the word of the one before it. */
+function continues(before: Token, token: Token): boolean {
+  if (before.special || token.special) return false;
+  if (before.bytes !== undefined || token.bytes !== undefined) return !/^[ \u2581]/.test(token.text);
+  return /[\p{L}\p{N}\p{M}'\u2019]$/u.test(before.text) && /^[\p{L}\p{N}\p{M}'\u2019]/u.test(token.text);
 }
 
 /** For each unit its first token; `ends[i]` is the first token after the unit of i. */
@@ -88,9 +91,7 @@ function fromStarts(length: number, starts: (index: number) => boolean): Units {
 /** A word is a run of pieces without a gap; punctuation stands alone. */
 export function words(info: SessionInfo): Units {
   const {tokens} = info;
-  return fromStarts(tokens.length, (index) =>
-    !(isWordPart(tokens[index]) && isWordPart(tokens[index - 1]) || tokens[index]!.bytes !== undefined &&
-      tokens[index - 1]!.bytes !== undefined && !shown(tokens[index]!).gap));
+  return fromStarts(tokens.length, (index) => !continues(tokens[index - 1]!, tokens[index]!));
 }
 
 /** A sentence ends with . ! ? (and what closes it), a line end or a special token. */

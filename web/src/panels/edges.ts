@@ -8,7 +8,7 @@ import {focus, headName, isNarrow, primary} from '../panel';
 import type {SelectionStore} from '../selection';
 import {phrase, plain} from '../tokens';
 import type {Entry} from './key_column';
-import {entriesOf, entryIndex, heaviest} from './key_column';
+import {entriesOf, entryIndex, heaviest, rest} from './key_column';
 
 const kRowHeight = 24;      // the least: a target's height
 const kMostHeight = 30;
@@ -247,7 +247,7 @@ class EdgesPanel implements Panel {
       html('span', {class: 'context'},
         html('span', {class: 'before'}, key > 0 ? `${phrase(tokens, key - 1, key)}${gap(tokens[key]!.text)}` : ''),
         html('b', {}, plain(tokens[key]!)),
-        html('span', {class: 'quiet'}, key + 1 < tokens.length
+        html('span', {class: 'after'}, key + 1 < tokens.length
           ? `${gap(tokens[key + 1]!.text)}${plain(tokens[key + 1]!)}` : '')),
       html('span', {class: 'index'}, String(key)),
       html('span', {class: 'value'}, value === null ? '' : weight(value)));
@@ -271,10 +271,9 @@ class EdgesPanel implements Panel {
     });
     const line = this.drawing.lines.get(this.store.now.heads[0]!);
     if (line) {
-      const rest = html('div', {class: 'rest quiet', 'data-index': 'rest'},
-        `+ ${weight(line.rest.weight)} in ${line.rest.count.toLocaleString('en')} others`);
-      rest.style.height = `${height}px`;
-      rows.push(rest);
+      const row = html('div', {class: 'rest quiet', 'data-index': 'rest'}, rest(line.weights, this.list));
+      row.style.height = `${height}px`;
+      rows.push(row);
     }
     this.replaceUnlessSame(this.keys, rows);
   }

@@ -1,5 +1,6 @@
 // Which keys the right column lists, in text order, and what folds between them.
 import type {Edge} from '../api';
+import {weight as written} from '../format';
 
 export interface KeyEntry { kind: 'key'; key: number; weight: number | null }
 export interface FoldEntry { kind: 'fold'; begin: number; end: number }
@@ -41,4 +42,17 @@ export function heaviest(edges: Edge[], most: number): Map<number, null> {
 export function entryIndex(entries: Entry[], key: number): number {
   return entries.findIndex((entry) =>
     entry.kind === 'key' ? entry.key === key : key >= entry.begin && key < entry.end);
+}
+
+/** What is left over: `+ .31 in 192 others`. */
+export function rest(weights: (number | null)[], entries: Entry[]): string {
+  const listed = new Set(entries.flatMap((entry) => entry.kind === 'key' ? [entry.key] : []));
+  let count = 0;
+  let sum = 0;
+  for (const [key, weight] of weights.entries()) {
+    if (weight === null || listed.has(key)) continue;
+    ++count;
+    sum += weight;
+  }
+  return count === 0 ? 'and no others' : `+ ${written(sum)} in ${count.toLocaleString('en')} others`;
 }

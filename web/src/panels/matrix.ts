@@ -17,7 +17,7 @@ import {Tiles} from './matrix_tiles';
 import {ReadOut} from './read_out';
 
 const kLeastSide = 503;
-const kGutterLeft = 0;
+const kGutterLeft = 6;       // of the ticks, beside the gutter of the columns
 const kLargestCell = 48;
 const kBelow = 40;            // the foot line and the space over it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
@@ -84,7 +84,7 @@ class MatrixPanel implements Panel {
 
   private readonly resize = () => {
     const narrow = isNarrow();
-    const width = this.container.clientWidth - (narrow ? 26 : kUseWidth + 15) - kGutterLeft;
+    const width = this.container.clientWidth - (narrow ? 26 : kUseWidth + 15 + kGutterLeft);
     const top = this.plot.getBoundingClientRect().top + scrollY;
     const room = innerHeight - top - kBelow;
     const side = Math.floor(narrow ? width : Math.min(width, Math.max(kLeastSide, room)));

@@ -3,7 +3,7 @@ import type {Edge, Next, SessionApi} from '../api';
 import {html} from '../dom';
 import {weight} from '../format';
 import type {MakePanel, Panel} from '../panel';
-import {primary} from '../panel';
+import {primary, unitsOf} from '../panel';
 import {phrase, plain, shown} from '../tokens';
 
 function word(text: string): HTMLElement {
@@ -43,9 +43,16 @@ export const nextPanel: MakePanel = (container, store, api): Panel => {
   let drawn = '';
   let asked = 0;
 
+  /** The first token of the three words that end at the position. */
+  const wordsBefore = (position: number) => {
+    const {begins} = unitsOf(api, 'word');
+    let first = begins[position]!;
+    for (let word = 0; word < 3 && first > 0; ++word) first = begins[first - 1]!;
+    return first;
+  };
   const show = (position: number, rows: HTMLElement[]) => {
     const {tokens} = api.info;
-    after.textContent = `after \u201c${phrase(tokens, position - 3, position + 1)}\u201d`;
+    after.textContent = `after \u201c${phrase(tokens, wordsBefore(position), position + 1)}\u201d`;
     list.replaceChildren(...rows);
   };
 
