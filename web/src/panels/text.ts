@@ -161,7 +161,7 @@ export const textPanel: MakePanel = (container, store, api): Panel => {
   let alt = false;
   let asked = 0;
 
-  const show = (shading: Shading | null, to: boolean) => {
+  const show = (shading: Shading | null) => {
     const largest = shading ? Math.max(...shading.weights.map((weight) => weight ?? 0), 1e-30) : 1;
     const {now, hover, query} = store;
     const key = store.key;
@@ -176,7 +176,6 @@ export const textPanel: MakePanel = (container, store, api): Panel => {
       marks.show(index, weight === null ? 0 : Math.sqrt(weight / largest),
         number === undefined ? '' : shortWeight(number), classes);
     }
-    direction.show(to ? 'to' : 'from');
   };
 
   const nameDirection = () => {
@@ -203,20 +202,21 @@ export const textPanel: MakePanel = (container, store, api): Panel => {
     nameDirection();
     unit.show(store.now.unit);
     const to = store.now.to !== alt;
+    direction.show(to ? 'to' : 'from');
     const at = focus(store, api);
     const order = ++asked;
     if (at === null || !api.hasWeights) {
-      show(null, to);
+      show(null);
       return;
     }
     const units = chosenUnits(store.now, api);
     const known = api.lineNow(primary(store.now), at.first, at.end, to);
     if (known) {
-      show(shadingOf(known, units, to), to);
+      show(shadingOf(known, units, to));
       return;
     }
     api.line(primary(store.now), at.first, at.end, to)
-      .then((line) => order === asked && show(shadingOf(line, units, to), to), () => undefined);
+      .then((line) => order === asked && show(shadingOf(line, units, to)), () => undefined);
   };
   const stopAlt = followAlt((held) => {
     if (alt !== held) {
