@@ -2,7 +2,8 @@
 // HEED_PROGRAM is the program; HEED_PAGE_MODEL a model (default: the built-in one); CHROMIUM a browser.
 import {spawn} from 'node:child_process';
 import {existsSync} from 'node:fs';
-import {after, before} from 'node:test';
+import {dirname, join} from 'node:path';
+import {after, afterEach, before} from 'node:test';
 import {chromium} from 'playwright-core';
 
 export const kText = `Once upon a time, there was a little girl named Lily. She loved to play outside in the park. \
@@ -17,11 +18,17 @@ Lily didn't want to help her mom, so she`;
 const kWaitMilliseconds = 30_000;
 const kBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-function browserPath() {
-  const found = [process.env.CHROMIUM, ...kBrowsers].find((path) => path && existsSync(path));
-  if (!found) throw new Error('no chromium: ./dev setup browser installs it');
-  return found;
+const browserPath = [process.env.CHROMIUM, ...kBrowsers].find((path) => path && existsSync(path));
+
+function skip(why) {
+  console.log(`skipped: ${why}`);
+  process.exit(77);
 }
+
+if (!process.env.HEED_PROGRAM) throw new Error('HEED_PROGRAM is not set: expected the path of heed');
+if (!browserPath) skip('no chromium: ./dev setup browser installs it');
+const builtIn = join(dirname(process.env.HEED_PROGRAM), 'share/heed/models/tales/model.safetensors');
+if (!process.env.HEED_PAGE_MODEL && !existsSync(builtIn)) skip(`no built-in model at ${builtIn}`);
 
 /** The program, listening on a port that is free; `address` holds the token. */
 export async function startServer(port = 0) {
@@ -50,11 +57,14 @@ export function withPages() {
   const state = {server: null, browser: null, requests: [], problems: []};
   before(async () => {
     state.server = await startServer();
-    state.browser = await chromium.launch({executablePath: browserPath(), args: ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text']});
+    state.browser = await chromium.launch({executablePath: browserPath, args: ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text']});
   });
   after(async () => {
     await state.browser?.close();
     await state.server?.stop();
+  });
+  afterEach(async () => {
+    for (const context of state.browser.contexts()) await context.close();
   });
   const blank = async (options = {}) => {
     const context = await state.browser.newContext({viewport: {width: 1440, height: 900}, reducedMotion: 'reduce', ...options});
