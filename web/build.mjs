@@ -1,0 +1,44 @@
+// Bundles the page into dist/{index.html,app.js,app.css} and says how large it is.
+import {build} from 'esbuild';
+import {copyFileSync, mkdirSync, readFileSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+import {gzipSync} from 'node:zlib';
+
+const kLimitBytes = 100_000;  // gzipped, all files together
+const root = dirname(fileURLToPath(import.meta.url));
+const dist = join(root, 'dist');
+
+mkdirSync(dist, {recursive: true});
+await build({
+  absWorkingDir: root,
+  entryPoints: {app: 'src/main.ts'},
+  outdir: dist,
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: 'es2022',
+  legalComments: 'none',
+  logLevel: 'warning',
+});
+await build({
+  absWorkingDir: root,
+  entryPoints: {app: 'app.css'},
+  outdir: dist,
+  bundle: true,
+  minify: true,
+  logLevel: 'warning',
+});
+copyFileSync(join(root, 'index.html'), join(dist, 'index.html'));
+
+let total = 0;
+for (const name of ['index.html', 'app.css', 'app.js']) {
+  const bytes = gzipSync(readFileSync(join(dist, name)), {level: 9}).length;
+  console.log(`${name.padEnd(10)} ${bytes} bytes gzipped`);
+  total += bytes;
+}
+console.log(`${'total'.padEnd(10)} ${total} bytes gzipped`);
+if (total > kLimitBytes) {
+  console.error(`the page is ${total} bytes gzipped; at most ${kLimitBytes} are allowed`);
+  process.exit(1);
+}

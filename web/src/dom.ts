@@ -1,0 +1,54 @@
+// Elements without markup: text always becomes a text node.
+
+type Child = Node | string | null | undefined;
+type Attributes = Record<string, string | number | boolean | null | undefined>;
+
+function fill(element: Element, attributes: Attributes, children: Child[]): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? '' : String(value));
+  }
+  for (const child of children) {
+    if (child !== null && child !== undefined) element.append(child);
+  }
+}
+
+export function html<Name extends keyof HTMLElementTagNameMap>(
+  name: Name, attributes: Attributes = {}, ...children: Child[]
+): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name);
+  fill(element, attributes, children);
+  return element;
+}
+
+export function svg<Name extends keyof SVGElementTagNameMap>(
+  name: Name, attributes: Attributes = {}, ...children: Child[]
+): SVGElementTagNameMap[Name] {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+  fill(element, attributes, children);
+  return element;
+}
+
+/** A button that is text: no frame, at least 24 px high. */
+export function button(
+  attributes: Attributes, action: (event: MouseEvent) => void, ...children: Child[]
+): HTMLButtonElement {
+  const element = html('button', {type: 'button', ...attributes}, ...children);
+  element.addEventListener('click', action);
+  return element;
+}
+
+/** Options of which one is chosen and underlined. */
+export function choice<Name extends string>(
+  label: string, options: readonly {name: Name; label: string}[], choose: (name: Name) => void
+): {element: HTMLElement; show: (chosen: Name) => void} {
+  const buttons = options.map((option) =>
+    button({class: 'option', 'data-option': option.name}, () => choose(option.name), option.label));
+  const element = html('div', {class: 'choice', role: 'group', 'aria-label': label}, ...buttons);
+  const show = (chosen: Name) => {
+    for (const each of buttons) {
+      each.setAttribute('aria-pressed', String(each.dataset.option === chosen));
+    }
+  };
+  return {element, show};
+}

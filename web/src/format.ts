@@ -1,0 +1,41 @@
+// How numbers are written: weights without the leading zero, minus signs, never -0.00.
+
+const kMinus = '\u2212';
+
+function fixed(value: number, digits: number): string {
+  const text = Math.abs(value).toFixed(digits);
+  const isZero = Number(text) === 0;
+  return value < 0 && !isZero ? kMinus + text : text;
+}
+
+/** `.172`; `1.00` for one, so that the width stays; `<.001` where three digits would be zero. */
+export function weight(value: number): string {
+  if (value < 0.0005) return value === 0 ? '0' : '<.001';
+  if (value >= 0.9995) return '1.00';
+  return fixed(value, 3).slice(1);
+}
+
+/** `.17`, for chips and under tokens. */
+export function shortWeight(value: number): string {
+  if (value >= 0.995) return '1.0';
+  return fixed(value, 2).replace(/^(\u2212?)0/, '$1');
+}
+
+/** `0.172`: the one large number of a view. */
+export function largeWeight(value: number): string {
+  return value > 0 && value < 0.0005 ? '<0.001' : fixed(value, 3);
+}
+
+/** `48.6 back`. */
+export function distance(value: number): string {
+  return `${fixed(value, 1)} back`;
+}
+
+/** A number of a cell, in hundredths; nothing below half of one. */
+export function hundredths(value: number): string {
+  return value < 0.005 ? '' : String(Math.round(value * 100));
+}
+
+export function count(value: number, noun: string): string {
+  return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
+}

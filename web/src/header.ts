@@ -1,0 +1,54 @@
+// The header: the model and its shape, the text, the views, the keys.
+import type {About, SessionInfo} from './api';
+import {button, html} from './dom';
+import {count} from './format';
+import type {SelectionStore} from './selection';
+import {kViews} from './selection';
+import {kKeys} from './views/look';
+
+const kViewNames = {look: 'Look'};
+
+/** The list of all keys. */
+function keysDialog(): HTMLDialogElement {
+  const rows = kKeys.flatMap(([key, does]) => [html('dt', {}, key), html('dd', {}, does)]);
+  const dialog = html('dialog', {class: 'keys-list', 'aria-label': 'Keys'}, html('h2', {}, 'Keys'), html('dl', {}, ...rows));
+  dialog.append(button({class: 'link'}, () => dialog.close(), 'close'));
+  dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
+  return dialog;
+}
+
+export interface Header { element: HTMLElement; show(info: SessionInfo | null): void }
+
+export function makeHeader(about: About, store: SelectionStore, edit: () => void): Header {
+  const {model} = about;
+  const beginning = html('span', {class: 'beginning'});
+  const tokens = html('span', {class: 'quiet'});
+  const text = button({class: 'header-text', 'aria-label': 'Edit the text'}, edit, beginning, ' ', tokens);
+  const dialog = keysDialog();
+  const keys = button({class: 'header-keys'}, () => dialog.showModal(), 'Keys ?');
+  const views = kViews.map((view) => button({class: 'option', 'data-view': view, 'aria-current': 'page'},
+    () => store.set({view}), kViewNames[view]));
+  const element = html('header', {class: 'header'},
+    html('span', {class: 'wordmark'}, 'heed'),
+    html('span', {class: 'model'}, html('b', {}, model.name), ' ',
+      html('span', {class: 'quiet shape'}, `${model.title}, ${model.layers} layers \u00d7 ${model.heads} heads`)),
+    text, html('nav', {'aria-label': 'Views'}, ...views), keys, dialog);
+  window.addEventListener('keydown', (event) => {
+    if (event.target instanceof Element && event.target.closest('textarea, input')) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === '?') dialog.open ? dialog.close() : dialog.showModal();
+    const view = kViews[Number(event.key) - 1];
+    if (view && !dialog.open) store.set({view});
+  });
+  const show = (info: SessionInfo | null) => {
+    text.hidden = info === null;
+    for (const view of views) view.hidden = info === null;
+    if (!info) return;
+    const first = info.text.trim().split(/\s+/);
+    const start = first.slice(0, 5).join(' ').slice(0, 40);
+    beginning.textContent = `\u201c${start}${start.length < info.text.trim().length ? '\u2026' : ''}\u201d`;
+    tokens.textContent = count(info.length, 'token');
+    document.title = `${start} \u2013 heed`;
+  };
+  return {element, show};
+}

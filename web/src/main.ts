@@ -1,0 +1,148 @@
+// Starts the page: asks for the model, opens a session for the text, shows the view of the address.
+import type {About} from './api';
+import {ApiError, SessionApi, about as askModel, open} from './api';
+import {html} from './dom';
+import type {Header} from './header';
+import {makeHeader} from './header';
+import type {Panel} from './panel';
+import {SelectionStore, fit, kNothing, parse} from './selection';
+import {failure, nothingYet, textField} from './states';
+import {lookView} from './views/look';
+
+const kText = 'heed.text';
+const kModel = 'heed.model';
+const kRetryMilliseconds = 2000;
+const kMostCuts = 8;
+
+class Page {
+  private readonly store = new SelectionStore();
+  private readonly notice = html('div', {class: 'notice'});
+  private readonly main = html('main', {});
+  private header: Header | null = null;
+  private about: About | null = null;
+  private api: SessionApi | null = null;
+  private view: Panel | null = null;
+  private opening = 0;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+
+  async start(): Promise<void> {
+    document.body.append(this.main);
+    window.addEventListener('popstate', () => this.followAddress());
+    window.addEventListener('hashchange', () => this.followAddress());
+    await this.connect();
+  }
+
+  private async connect(): Promise<void> {
+    clearTimeout(this.retry);
+    try {
+      this.about = await askModel();
+    } catch (error) {
+      this.fail(error as ApiError, '');
+      return;
+    }
+    if (!this.header) {
+      this.header = makeHeader(this.about, this.store, () => this.edit());
+      document.body.prepend(this.header.element, this.notice);
+      this.header.show(null);
+    }
+    this.notice.replaceChildren();
+    const text = sessionStorage.getItem(kText) ?? this.about.text;
+    if (text === null) nothingYet(this.main, this.about, '', (typed) => void this.run(typed));
+    else await this.run(text);
+  }
+
+  /** Opens a session; the old result stays until the new one is there. */
+  private async run(text: string): Promise<void> {
+    const order = ++this.opening;
+    const address = parse(location.hash);
+    try {
+      const info = await open(text, address?.layer ?? 0);
+      if (order !== this.opening) return;
+      sessionStorage.setItem(kText, text);
+      sessionStorage.setItem(kModel, info.model);
+      const isSameText = this.api?.info.text === info.text;
+      this.show(new SessionApi(this.about!.model, info), this.api === null || isSameText);
+    } catch (error) {
+      if (order === this.opening) this.fail(error as ApiError, text);
+    }
+  }
+
+  private show(api: SessionApi, keepSelection: boolean): void {
+    this.view?.destroy();
+    this.notice.replaceChildren();
+    this.main.classList.remove('before');
+    this.main.replaceChildren();
+    this.api = api;
+    api.lost = (error) => this.lose(api, error);
+    const {layers, heads} = api.model;
+    const address = parse(location.hash);
+    const last = {...(address ?? kNothing), query: api.length - 1, key: null, range: null};
+    const selection = keepSelection && address ? address : last;
+    this.store.set(fit(selection, {layers, heads, tokens: api.length}), {replace: true, fresh: !address});
+    this.header!.show(api.info);
+    this.view = lookView(this.main, this.store, api);
+  }
+
+  /** The server does not know the session any more: the same text again, in the same view. */
+  private lose(api: SessionApi, error: ApiError): void {
+    if (api !== this.api) return;
+    if (error.code === 'unknown_session') void this.run(api.info.text);
+    else this.fail(error, api.info.text);
+  }
+
+  private fail(error: ApiError, text: string): void {
+    this.main.classList.toggle('before', this.view !== null && error.code !== 'unreachable');
+    const remedies = {
+      edit: () => this.edit(text),
+      keep: (part: 'beginning' | 'end') => void this.cut(text, part),
+      again: () => void this.connect(),
+    };
+    const shown = failure(error, remedies);
+    if (this.view && error.code !== 'unreachable') shown.append(html('p', {class: 'quiet'}, 'below: before the change'));
+    if (this.about) this.notice.replaceChildren(shown);
+    else this.main.replaceChildren(shown);
+    clearTimeout(this.retry);
+    if (error.code === 'unreachable') this.retry = setTimeout(() => void this.connect(), kRetryMilliseconds);
+    if (!this.view && this.about) this.main.replaceChildren();
+  }
+
+  /** Cuts until it fits; the server alone knows how many tokens a text has. */
+  private async cut(text: string, part: 'beginning' | 'end'): Promise<void> {
+    let kept = [...text];
+    for (let turn = 0; turn < kMostCuts; ++turn) {
+      const length = Math.floor(kept.length * (turn === 0 ? 0.9 : 0.75));
+      kept = part === 'beginning' ? kept.slice(0, length) : kept.slice(-length);
+      try {
+        await open(kept.join(''), 0);
+      } catch (error) {
+        if ((error as ApiError).code === 'too_large') continue;
+        this.fail(error as ApiError, text);
+        return;
+      }
+      await this.run(kept.join(''));
+      return;
+    }
+    this.edit(text);
+  }
+
+  private edit(text = this.api?.info.text ?? ''): void {
+    const leave = () => this.notice.replaceChildren();
+    if (!this.view) {
+      this.notice.replaceChildren();
+      nothingYet(this.main, this.about!, text, (typed) => void this.run(typed));
+      return;
+    }
+    const field = textField(this.about!, text, (typed) => void this.run(typed), leave);
+    this.notice.replaceChildren(field.element);
+    field.focus();
+  }
+
+  private followAddress(): void {
+    const address = parse(location.hash);
+    if (!address || !this.api) return;
+    const {layers, heads} = this.api.model;
+    this.store.set(fit(address, {layers, heads, tokens: this.api.length}), {replace: true});
+  }
+}
+
+void new Page().start();

@@ -1,0 +1,58 @@
+// Which keys the right column lists, in text order, and what folds between them.
+import type {Edge} from '../api';
+import {weight as written} from '../format';
+
+export interface KeyEntry { kind: 'key'; key: number; weight: number | null }
+export interface FoldEntry { kind: 'fold'; begin: number; end: number }
+export type Entry = KeyEntry | FoldEntry;
+
+/** Keys with an edge, in text order; all others up to `end` fold, but for those in `unfolded`. */
+export function entriesOf(
+  keys: Map<number, number | null>, end: number, unfolded: ReadonlySet<number>
+): Entry[] {
+  const entries: Entry[] = [];
+  const sorted = [...keys.keys()].sort((a, b) => a - b);
+  let begin = 0;
+  const between = (stop: number) => {
+    if (stop <= begin) return;
+    if (unfolded.has(begin)) {
+      for (let key = begin; key < stop; ++key) entries.push({kind: 'key', key, weight: null});
+    } else {
+      entries.push({kind: 'fold', begin, end: stop});
+    }
+  };
+  for (const key of sorted) {
+    between(key);
+    entries.push({kind: 'key', key, weight: keys.get(key)!});
+    begin = key + 1;
+  }
+  between(end);
+  return entries;
+}
+
+/** The `most` keys to which the rows give most, for when nothing is pinned. */
+export function heaviest(edges: Edge[], most: number): Map<number, null> {
+  const sums = new Map<number, number>();
+  for (const {key, weight} of edges) sums.set(key, (sums.get(key) ?? 0) + weight);
+  const best = [...sums].sort((a, b) => b[1] - a[1]).slice(0, most);
+  return new Map(best.map(([key]) => [key, null]));
+}
+
+/** Where a key stands: its own entry, or the fold that holds it. */
+export function entryIndex(entries: Entry[], key: number): number {
+  return entries.findIndex((entry) =>
+    entry.kind === 'key' ? entry.key === key : key >= entry.begin && key < entry.end);
+}
+
+/** What is left over: `+ .31 in 192 others`. */
+export function rest(weights: (number | null)[], entries: Entry[]): string {
+  const listed = new Set(entries.flatMap((entry) => entry.kind === 'key' ? [entry.key] : []));
+  let count = 0;
+  let sum = 0;
+  for (const [key, weight] of weights.entries()) {
+    if (weight === null || listed.has(key)) continue;
+    ++count;
+    sum += weight;
+  }
+  return count === 0 ? 'and no others' : `+ ${written(sum)} in ${count.toLocaleString('en')} others`;
+}

@@ -1,0 +1,162 @@
+// Draws the part of the matrix in sight: tiles, numbers where cells are large, marks on top.
+import type {SessionApi} from '../api';
+import {cividis, numberColour} from '../colour';
+import {hundredths} from '../format';
+import type {Scale} from '../selection';
+import {position} from './matrix_scale';
+import type {Tiles} from './matrix_tiles';
+
+/** Entry (column, row) = (x, y) is drawn at left + x * size, in CSS pixels. */
+export interface Sight { left: number; top: number; size: number }
+
+export interface Cell { query: number; key: number }
+
+export interface Marks {
+  pinned: Cell | null;
+  hovered: Cell | null;
+  row: number | null;
+  box: {x0: number; y0: number; x1: number; y1: number} | null;
+}
+
+const kNumbersFrom = 24;  // pixels a cell
+
+export class MatrixCanvas {
+  readonly element = document.createElement('canvas');
+  private side = 0;
+  private readonly exact = new Map<string, Float32Array>();
+  private exactOf = '';
+
+  constructor(
+    private readonly api: SessionApi, private readonly tiles: Tiles, private readonly again: () => void
+  ) {}
+
+  resize(side: number): void {
+    const pixels = Math.round(side * devicePixelRatio);
+    this.side = side;
+    this.element.style.width = this.element.style.height = `${side}px`;
+    if (this.element.width !== pixels) this.element.width = this.element.height = pixels;
+  }
+
+  draw(place: {layer: number; head: number}, sight: Sight, scale: Scale, marks: Marks): void {
+    const context = this.element.getContext('2d')!;
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.clearRect(0, 0, this.side, this.side);
+    context.imageSmoothingEnabled = false;
+    this.drawTiles(context, place, sight);
+    if (sight.size >= kNumbersFrom) this.drawNumbers(context, place, sight, scale);
+    this.drawMarks(context, sight, marks);
+  }
+
+  private drawTiles(context: CanvasRenderingContext2D, place: {layer: number; head: number}, sight: Sight): void {
+    const wanted = this.tiles.levelFor(sight.size * devicePixelRatio);
+    for (let z = 0; z <= wanted.z; ++z) {  // coarser ones stand in until the fine ones are there
+      const {block, tiles} = this.tiles.level(z);
+      const span = block * this.api.info.tile * sight.size;
+      const first = (offset: number) => Math.max(0, Math.floor(-offset / span));
+      const last = (offset: number) => Math.min(tiles - 1, Math.floor((this.side - offset) / span));
+      if (z !== 0 && z !== wanted.z) continue;
+      for (let y = first(sight.top); y <= last(sight.top); ++y) {
+        for (let x = first(sight.left); x <= last(sight.left); ++x) {
+          if (this.api.model.causal && x > y) continue;  // all masked
+          const at = {...place, z, y, x};
+          const picture = this.tiles.picture(at);
+          if (!picture) continue;
+          const cell = block * sight.size;
+          context.drawImage(picture, sight.left + x * span, sight.top + y * span,
+            picture.width * cell, picture.height * cell);
+        }
+      }
+    }
+  }
+
+  /** Exact weights: the bytes of a tile are not good enough to be written out. */
+  private drawNumbers(
+    context: CanvasRenderingContext2D, place: {layer: number; head: number}, sight: Sight, scale: Scale
+  ): void {
+    const length = this.api.length;
+    const begin = (offset: number) => Math.max(0, Math.floor(-offset / sight.size));
+    const end = (offset: number) => Math.min(length, Math.ceil((this.side - offset) / sight.size));
+    context.font = '11px Inter, system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.textBaseline = 'middle';
+    for (let row = begin(sight.top); row < end(sight.top); ++row) {
+      for (let column = begin(sight.left); column < end(sight.left); ++column) {
+        const weight = this.weight(place, row, column);
+        const text = weight === null ? '' : hundredths(weight);
+        if (!text) continue;
+        const t = scale === 'rank' ? position(weight!, 'log') : position(weight!, scale);
+        context.fillStyle = numberColour(cividis(t));
+        context.fillText(text, sight.left + (column + 0.5) * sight.size, sight.top + (row + 0.5) * sight.size);
+      }
+    }
+  }
+
+  private weight(place: {layer: number; head: number}, row: number, column: number): number | null {
+    const {tile, zooms} = this.api.info;
+    const head = `${place.layer}.${place.head}`;
+    if (head !== this.exactOf || this.exact.size > 64) {
+      this.exact.clear();
+      this.exactOf = head;
+    }
+    const y = Math.floor(row / tile);
+    const x = Math.floor(column / tile);
+    const name = `${y}/${x}`;
+    const values = this.exact.get(name);
+    if (!values) {
+      this.exact.set(name, new Float32Array(0));  // asked for
+      this.api.tile({...place, z: zooms - 1, y, x}, 'f32').then((buffer) => {
+        if (this.exactOf !== head) return;
+        this.exact.set(name, new Float32Array(buffer));
+        this.again();
+      }, () => this.exact.delete(name));
+      return null;
+    }
+    const width = Math.min(tile, this.api.length - tile * x);
+    const value = values[(row - y * tile) * width + column - x * tile];
+    return value === undefined || Number.isNaN(value) ? null : value;
+  }
+
+  /** The cross-hair runs only over data: from the cell to where the mask begins. */
+  private drawMarks(context: CanvasRenderingContext2D, sight: Sight, {pinned, hovered, row, box}: Marks): void {
+    const style = getComputedStyle(this.element);
+    const accent = style.getPropertyValue('--accent-line').trim();
+    context.strokeStyle = accent;
+    context.fillStyle = accent;
+    const shown = hovered ?? pinned;
+    if (shown) this.drawCrossHair(context, sight, shown);
+    else if (row !== null) this.drawRow(context, sight, row);
+    if (pinned) this.outline(context, sight, pinned, 2);
+    if (hovered) this.outline(context, sight, hovered, 1);
+    if (box) {
+      context.lineWidth = 1;
+      context.strokeRect(Math.min(box.x0, box.x1), Math.min(box.y0, box.y1),
+        Math.abs(box.x1 - box.x0), Math.abs(box.y1 - box.y0));
+    }
+  }
+
+  private drawCrossHair(context: CanvasRenderingContext2D, sight: Sight, {query, key}: Cell): void {
+    const {causal} = this.api.model;
+    if (causal && key > query) return;
+    const length = this.api.length;
+    const x = sight.left + (key + 0.5) * sight.size;
+    const y = sight.top + (query + 0.5) * sight.size;
+    const top = causal ? sight.top + key * sight.size : sight.top;
+    const right = causal ? sight.left + (query + 1) * sight.size : sight.left + length * sight.size;
+    context.fillRect(Math.round(x) - 0.5, top, 1, y - top);
+    context.fillRect(x, Math.round(y) - 0.5, right - x, 1);
+  }
+
+  private drawRow(context: CanvasRenderingContext2D, sight: Sight, row: number): void {
+    const right = (this.api.model.causal ? row + 1 : this.api.length) * sight.size;
+    const y = sight.top + (row + 0.5) * sight.size;
+    context.fillRect(sight.left, Math.round(y) - 0.5, right, 1);
+  }
+
+  private outline(context: CanvasRenderingContext2D, sight: Sight, {query, key}: Cell, width: number): void {
+    const size = Math.max(sight.size, 9);  // a mark that can be seen, however small the cell
+    const x = sight.left + (key + 0.5) * sight.size;
+    const y = sight.top + (query + 0.5) * sight.size;
+    context.lineWidth = width;
+    context.strokeRect(x - size / 2, y - size / 2, size, size);
+  }
+}

@@ -1,0 +1,71 @@
+// The margins of the matrix: weight received by each key, keys in use by each query.
+import type {Marginals} from '../api';
+import type {Sight} from './matrix_canvas';
+
+/** The largest of the values that share one pixel, drawn as one bar. */
+function bars(
+  values: number[], offset: number, size: number, side: number, draw: (at: number, width: number, value: number) => void
+): void {
+  const width = Math.max(1, size - (size >= 4 ? 1 : size >= 2 ? 0.5 : 0));
+  if (size >= 1) {
+    for (let index = 0; index < values.length; ++index) {
+      const at = offset + index * size;
+      if (at + size >= 0 && at <= side) draw(at, width, values[index]!);
+    }
+    return;
+  }
+  for (let pixel = 0; pixel < side; ++pixel) {
+    const begin = Math.max(0, Math.floor((pixel - offset) / size));
+    const end = Math.min(values.length, Math.ceil((pixel + 1 - offset) / size));
+    let most = 0;
+    for (let index = begin; index < end; ++index) most = Math.max(most, values[index]!);
+    if (most > 0) draw(pixel, 1, most);
+  }
+}
+
+function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  canvas.width = Math.round(width * devicePixelRatio);
+  canvas.height = Math.round(height * devicePixelRatio);
+  const context = canvas.getContext('2d')!;
+  context.scale(devicePixelRatio, devicePixelRatio);
+  return context;
+}
+
+export const kReceivedHeight = 28;
+export const kUseWidth = 42;
+
+export function drawReceived(
+  canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, key: number | null
+): void {
+  const context = prepare(canvas, side, kReceivedHeight);
+  if (!marginals) return;
+  const style = getComputedStyle(canvas);
+  const largest = Math.max(...marginals.received, 1e-30);
+  const draw = (at: number, width: number, value: number) => {
+    const height = Math.max(1, kReceivedHeight * value / largest);
+    context.fillRect(at, kReceivedHeight - height, width, height);
+  };
+  context.fillStyle = style.getPropertyValue('--second');
+  bars(marginals.received, sight.left, sight.size, side, draw);
+  if (key === null) return;
+  context.fillStyle = style.getPropertyValue('--accent-line');
+  draw(sight.left + key * sight.size, Math.max(2, sight.size), marginals.received[key]!);
+}
+
+export function drawUse(
+  canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, query: number | null
+): void {
+  const context = prepare(canvas, kUseWidth, side);
+  if (!marginals) return;
+  const style = getComputedStyle(canvas);
+  const largest = Math.max(...marginals.keys_in_use, 1);
+  const draw = (at: number, width: number, value: number) =>
+    context.fillRect(0, at, Math.max(1, kUseWidth * value / largest), width);
+  context.fillStyle = style.getPropertyValue('--second');
+  bars(marginals.keys_in_use, sight.top, sight.size, side, draw);
+  if (query === null) return;
+  context.fillStyle = style.getPropertyValue('--accent-line');
+  draw(sight.top + query * sight.size, Math.max(2, sight.size), marginals.keys_in_use[query]!);
+}

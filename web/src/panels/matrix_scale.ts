@@ -1,0 +1,55 @@
+// From the byte of a tile to a colour. A change of scale needs no new tile: only a new table.
+import {cividis} from '../colour';
+import type {Rgb} from '../colour';
+import type {Scale} from '../selection';
+
+const kLeast = 0.001;  // the dark end of the logarithmic scale
+
+/** The weight that a byte of a tile stands for; 0 is masked. */
+export function weightOf(byte: number): number {
+  return byte < 2 ? 0 : 2 ** (24 * ((byte - 2) / 253 - 1));
+}
+
+/** Where a weight stands between dark (0) and light (1). `rank` needs the weights that there are. */
+export function position(weight: number, scale: Exclude<Scale, 'rank'>): number {
+  switch (scale) {
+    case 'linear': return weight;
+    case 'sqrt': return Math.sqrt(weight);
+    case 'log': return weight <= kLeast ? 0 : 1 - Math.log(weight) / Math.log(kLeast);
+  }
+}
+
+/** The share of cells below each byte: equal bytes stand at their middle. */
+export function ranks(histogram: Uint32Array): Float64Array {
+  const result = new Float64Array(256);
+  let total = 0;
+  for (let byte = 1; byte < 256; ++byte) total += histogram[byte]!;
+  let below = 0;
+  for (let byte = 1; byte < 256; ++byte) {
+    result[byte] = total === 0 ? 0 : (below + histogram[byte]! / 2) / total;
+    below += histogram[byte]!;
+  }
+  return result;
+}
+
+/** 256 colours as RGBA in memory order; masked is transparent, so that the background shows. */
+export function table(scale: Scale, histogram: Uint32Array): Uint32Array {
+  const rank = scale === 'rank' ? ranks(histogram) : null;
+  const colours = new Uint32Array(256);
+  for (let byte = 1; byte < 256; ++byte) {
+    const t = rank ? rank[byte]! : position(weightOf(byte), scale as Exclude<Scale, 'rank'>);
+    const [r, g, b]: Rgb = cividis(t);
+    colours[byte] = (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+  }
+  return colours;
+}
+
+/** The legend's ticks: where, and what is written there. */
+export function ticks(scale: Scale): {at: number; label: string}[] {
+  switch (scale) {
+    case 'linear': return [0, 0.25, 0.5, 0.75, 1].map((value) => ({at: value, label: String(value)}));
+    case 'sqrt': return [0, 0.1, 0.25, 0.5, 1].map((value) => ({at: Math.sqrt(value), label: String(value)}));
+    case 'log': return [0.001, 0.01, 0.1, 1].map((value) => ({at: position(value, 'log'), label: String(value)}));
+    case 'rank': return [{at: 0, label: 'lowest'}, {at: 0.5, label: 'half'}, {at: 1, label: 'highest'}];
+  }
+}

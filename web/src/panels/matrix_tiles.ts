@@ -1,0 +1,109 @@
+// Tiles as pictures: fetched once, coloured anew when the scale changes, bounded in number.
+import type {SessionApi, TilePlace} from '../api';
+import type {Scale} from '../selection';
+import {table} from './matrix_scale';
+
+const kMostPictures = 128;  // 256 x 256 x 4 bytes each: 32 MiB
+
+interface Picture { canvas: HTMLCanvasElement; colours: Uint32Array }
+
+/** How the zoom level z cuts T tokens: cells of `block` entries, `cells` a side. */
+export interface Level { z: number; block: number; cells: number; tiles: number }
+
+export class Tiles {
+  private readonly bytes = new Map<string, Uint8Array>();
+  private readonly pictures = new Map<string, Picture>();
+  private readonly asked = new Set<string>();
+  private histogram = new Uint32Array(256);
+  private colours: Uint32Array;
+  private scale: Scale = 'log';
+  private head = '';
+
+  constructor(private readonly api: SessionApi, private readonly arrived: () => void) {
+    this.colours = table(this.scale, this.histogram);
+  }
+
+  level(z: number): Level {
+    const block = 2 ** (this.api.info.zooms - 1 - z);
+    const cells = Math.ceil(this.api.length / block);
+    return {z, block, cells, tiles: Math.ceil(cells / this.api.info.tile)};
+  }
+
+  /** The coarsest level whose cells are at least a pixel, so that none is fetched in vain. */
+  levelFor(pixelsPerEntry: number): Level {
+    const {zooms} = this.api.info;
+    for (let z = 0; z < zooms; ++z) {
+      const level = this.level(z);
+      if (level.block * pixelsPerEntry <= 2) return level;
+    }
+    return this.level(zooms - 1);
+  }
+
+  show(head: string, scale: Scale): void {
+    if (head !== this.head) {
+      this.head = head;
+      this.bytes.clear();
+      this.pictures.clear();
+      this.histogram = new Uint32Array(256);
+    } else if (scale === this.scale) {
+      return;
+    }
+    this.scale = scale;
+    this.colours = table(scale, this.histogram);
+  }
+
+  size(place: TilePlace): {width: number; height: number} {
+    const {tile} = this.api.info;
+    const {cells} = this.level(place.z);
+    return {width: Math.min(tile, cells - tile * place.x), height: Math.min(tile, cells - tile * place.y)};
+  }
+
+  /** The tile as a picture; null until it has come, which `arrived` tells. */
+  picture(place: TilePlace): HTMLCanvasElement | null {
+    const name = `${place.z}/${place.y}/${place.x}`;
+    const bytes = this.bytes.get(name);
+    if (!bytes) {
+      this.fetch(place, name);
+      return null;
+    }
+    const known = this.pictures.get(name);
+    if (known?.colours === this.colours) return known.canvas;
+    const canvas = known?.canvas ?? document.createElement('canvas');
+    this.paint(canvas, bytes, place);
+    this.pictures.set(name, {canvas, colours: this.colours});
+    return canvas;
+  }
+
+  private paint(canvas: HTMLCanvasElement, bytes: Uint8Array, place: TilePlace): void {
+    const {width, height} = this.size(place);
+    canvas.width = width;
+    canvas.height = height;
+    const pixels = new Uint32Array(width * height);
+    for (let at = 0; at < pixels.length; ++at) pixels[at] = this.colours[bytes[at]!]!;
+    const image = new ImageData(new Uint8ClampedArray(pixels.buffer), width, height);
+    canvas.getContext('2d')!.putImageData(image, 0, 0);
+  }
+
+  private fetch(place: TilePlace, name: string): void {
+    const full = `${this.head} ${name}`;
+    if (this.asked.has(full)) return;
+    this.asked.add(full);
+    this.api.tile(place, 'u8').then((buffer) => {
+      this.asked.delete(full);
+      if (!full.startsWith(`${this.head} `)) return;
+      this.keep(name, new Uint8Array(buffer));
+      this.arrived();
+    }, () => this.asked.delete(full));
+  }
+
+  private keep(name: string, bytes: Uint8Array): void {
+    if (this.bytes.size >= kMostPictures) {
+      const oldest = [...this.bytes.keys()].find((each) => !each.startsWith('0/'))!;
+      this.bytes.delete(oldest);
+      this.pictures.delete(oldest);
+    }
+    this.bytes.set(name, bytes);
+    for (const byte of bytes) ++this.histogram[byte]!;
+    if (this.scale === 'rank') this.colours = table('rank', this.histogram);
+  }
+}

@@ -1,0 +1,84 @@
+// The next word after the shown token; without a word output, the largest edges of its row.
+import type {Edge, Next, SessionApi} from '../api';
+import {html} from '../dom';
+import {weight} from '../format';
+import type {MakePanel, Panel} from '../panel';
+import {primary, unitsOf} from '../panel';
+import {phrase, plain, shown} from '../tokens';
+
+function word(text: string): HTMLElement {
+  const element = html('span', {class: 'word'});
+  for (const piece of shown({index: 0, id: 0, text, begin: 0, end: 0}).pieces) {
+    element.append(piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text);
+  }
+  return element;
+}
+
+function row(name: Node, share: number): HTMLElement {
+  const bar = html('span', {class: 'bar'});
+  bar.style.setProperty('--share', String(share));
+  return html('li', {class: 'next-row'}, name, html('span', {class: 'bar-room'}, bar),
+    html('span', {class: 'value'}, weight(share)));
+}
+
+function nextRows(next: Next): HTMLElement[] {
+  const rows = next.words.map((each) => row(word(each.text), each.probability));
+  const {count, probability} = next.rest;
+  if (count > 0) {
+    rows.push(html('li', {class: 'quiet rest'}, `+ ${weight(probability)} in ${count.toLocaleString('en')} others`));
+  }
+  return rows;
+}
+
+function edgeRows(edges: Edge[], api: SessionApi): HTMLElement[] {
+  return [...edges].sort((a, b) => b.weight - a.weight).slice(0, 5).map((edge) =>
+    row(html('span', {class: 'word'}, `${plain(api.info.tokens[edge.key]!)} ${edge.key}`), edge.weight));
+}
+
+export const nextPanel: MakePanel = (container, store, api): Panel => {
+  const title = html('h2', {}, api.model.has_words ? 'Next word' : 'Largest edges');
+  const after = html('span', {class: 'quiet'});
+  const list = html('ol', {class: 'next'});
+  container.append(html('div', {class: 'heading'}, title, after), list);
+  let drawn = '';
+  let asked = 0;
+
+  /** The first token of the three words that end at the position. */
+  const wordsBefore = (position: number) => {
+    const {begins} = unitsOf(api, 'word');
+    let first = begins[position]!;
+    for (let word = 0; word < 3 && first > 0; ++word) first = begins[first - 1]!;
+    return first;
+  };
+  const show = (position: number, rows: HTMLElement[]) => {
+    const {tokens} = api.info;
+    after.textContent = `after \u201c${phrase(tokens, wordsBefore(position), position + 1)}\u201d`;
+    list.replaceChildren(...rows);
+  };
+
+  const showEdges = (position: number, order: number) => {
+    api.line(primary(store.now), position, position + 1, false).then((line) => {
+      if (order === asked) show(position, edgeRows(line.edges, api));
+    }, () => undefined);
+  };
+
+  const update = () => {
+    const position = store.query ?? store.now.range?.[1] ?? api.length - 1;
+    const state = `${position} ${api.model.has_words || JSON.stringify(primary(store.now))}`;
+    if (!api.hasWeights || drawn === state) return;
+    drawn = state;
+    const order = ++asked;
+    if (!api.model.has_words) {
+      showEdges(position, order);
+      return;
+    }
+    api.next(position).then((next) => {
+      if (order === asked) show(position, nextRows(next));
+    }, () => {  // only the last position's words were kept
+      api.next(api.length - 1).then((next) => {
+        if (order === asked) show(api.length - 1, nextRows(next));
+      }, () => undefined);
+    });
+  };
+  return {update, destroy: () => undefined};
+};

@@ -1,0 +1,39 @@
+// One line while the server works: what, how many of how many; or what failed, and why.
+import {html} from '../dom';
+import type {MakePanel, Panel} from '../panel';
+
+const kQuietMilliseconds = 200;  // nothing is said about what takes less
+
+export const progressPanel: MakePanel = (container, _store, api): Panel => {
+  const what = html('span', {});
+  const count = html('span', {class: 'quiet'});
+  const fill = html('div', {class: 'progress-fill'});
+  const line = html('div', {class: 'progress', role: 'status'}, what, count, html('div', {class: 'progress-room'}, fill));
+  const failed = html('div', {class: 'failed', role: 'alert'});
+  let late = false;
+
+  const update = () => {
+    const {layers, heads} = api.model;
+    if (api.error) {
+      failed.replaceChildren(html('h2', {}, 'The model could not read the text'), html('p', {}, api.error.message),
+        html('p', {class: 'quiet'}, 'Change the text, or start heed serve again.'));
+      container.replaceChildren(failed);
+      return;
+    }
+    const done = api.scores.size;
+    if (!late || done === layers) {
+      container.replaceChildren();
+      return;
+    }
+    what.textContent = api.hasWeights ? 'Scoring heads' : 'Reading the text';
+    count.textContent = api.hasWeights ? `${done * heads} of ${layers * heads}, the layer in view first`
+      : `${api.length} tokens through ${layers} layers`;
+    fill.style.width = `${100 * done / layers}%`;
+    container.replaceChildren(line);
+  };
+  const timer = setTimeout(() => {
+    late = true;
+    update();
+  }, kQuietMilliseconds);
+  return {update, destroy: () => clearTimeout(timer)};
+};

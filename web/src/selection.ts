@@ -1,0 +1,144 @@
+// The one selection that all views share, and its address: #look/L5.H1+H2/i=17/j=3/scale=sqrt.
+
+export const kViews = ['look'] as const;
+export type View = (typeof kViews)[number];
+export const kScales = ['linear', 'sqrt', 'log', 'rank'] as const;
+export type Scale = (typeof kScales)[number];
+export const kUnits = ['token', 'word', 'sentence'] as const;
+export type Unit = (typeof kUnits)[number];
+
+export interface Selection {
+  view: View;
+  layer: number;
+  heads: number[];             // the first one is shaded in the text and drawn as the matrix
+  query: number | null;        // the pinned token
+  key: number | null;          // the pinned edge's other end
+  range: [number, number] | null;  // a dragged span of tokens, both ends included
+  to: boolean;                 // the text shows who attends to the token, not whom it attends to
+  unit: Unit;
+  scale: Scale;
+}
+
+/** What the pointer or the keyboard is at; never in the address. */
+export interface Hover {
+  query: number | null;
+  key: number | null;
+}
+
+/** At most four heads at once have a colour of their own. */
+export const kMostHeads = 4;
+
+export const kNothing: Selection = {
+  view: 'look', layer: 0, heads: [0], query: null, key: null, range: null, to: false,
+  unit: 'token', scale: 'log',
+};
+
+function isOneOf<Name extends string>(names: readonly Name[], text: string): text is Name {
+  return (names as readonly string[]).includes(text);
+}
+
+export function format(selection: Selection): string {
+  const {layer, heads} = selection;
+  const parts = [selection.view, `L${layer}.${heads.map((head) => `H${head}`).join('+')}`];
+  if (selection.query !== null) parts.push(`i=${selection.query}`);
+  if (selection.key !== null) parts.push(`j=${selection.key}`);
+  if (selection.range !== null) parts.push(`range=${selection.range.join('-')}`);
+  if (selection.to) parts.push('to=1');
+  if (selection.unit !== kNothing.unit) parts.push(`units=${selection.unit}`);
+  if (selection.scale !== kNothing.scale) parts.push(`scale=${selection.scale}`);
+  return `#${parts.join('/')}`;
+}
+
+function readKey(selection: Selection, name: string, value: string): void {
+  const index = /^\d{1,9}$/.test(value) ? Number(value) : null;
+  const range = /^(\d{1,9})-(\d{1,9})$/.exec(value);
+  if (name === 'i') selection.query = index;
+  if (name === 'j') selection.key = index;
+  if (name === 'range' && range) selection.range = [Number(range[1]), Number(range[2])];
+  if (name === 'to') selection.to = value === '1';
+  if (name === 'units' && isOneOf(kUnits, value)) selection.unit = value;
+  if (name === 'scale' && isOneOf(kScales, value)) selection.scale = value;
+}
+
+/** Null when the address names no head; what it does not know is left out. */
+export function parse(hash: string): Selection | null {
+  const [view = '', head = '', ...rest] = hash.replace(/^#/, '').split('/');
+  const place = /^L(\d{1,4})\.(H\d{1,4}(?:\+H\d{1,4})*)$/.exec(head);
+  if (!isOneOf(kViews, view) || !place) return null;
+  const heads = place[2]!.split('+').map((name) => Number(name.slice(1)));
+  const selection: Selection = {
+    ...kNothing, view, layer: Number(place[1]), heads: [...new Set(heads)].slice(0, kMostHeads),
+  };
+  for (const part of rest) {
+    const at = part.indexOf('=');
+    if (at > 0) readKey(selection, part.slice(0, at), part.slice(at + 1));
+  }
+  return selection;
+}
+
+/** The same selection with everything that the session does not have taken out. */
+export function fit(
+  selection: Selection, size: {layers: number; heads: number; tokens: number}
+): Selection {
+  const token = (index: number | null) => index !== null && index < size.tokens ? index : null;
+  const heads = selection.heads.filter((head) => head < size.heads);
+  const range = selection.range;
+  const query = token(selection.query);
+  return {
+    ...selection,
+    layer: Math.min(selection.layer, size.layers - 1),
+    heads: heads.length > 0 ? heads : [0],
+    query,
+    key: query === null ? null : token(selection.key),
+    range: range && range[0] <= range[1] && range[1] < size.tokens ? range : null,
+  };
+}
+
+type Listener = () => void;
+
+export class SelectionStore {
+  private chosen: Selection = kNothing;
+  private hovered: Hover = {query: null, key: null};
+  private readonly listeners = new Set<Listener>();
+  isFresh = true;  // nobody has chosen yet: neither the address nor the reader
+
+  get now(): Selection { return this.chosen; }
+  get hover(): Hover { return this.hovered; }
+
+  /** The row that is shown: the one under the pointer, else the pinned one. */
+  get query(): number | null { return this.hovered.query ?? this.chosen.query; }
+
+  /** The key that is shown: under the pointer, else pinned, as long as its row is shown. */
+  get key(): number | null {
+    if (this.hovered.key !== null) return this.hovered.key;
+    return this.query === this.chosen.query ? this.chosen.key : null;
+  }
+
+  listen(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Changes the selection and its address; `replace` leaves no step for the Back button. */
+  set(change: Partial<Selection>, how: {replace?: boolean; fresh?: boolean} = {}): void {
+    this.isFresh = how.fresh ?? false;
+    this.chosen = {...this.chosen, ...change};
+    if (this.chosen.query === null) this.chosen.key = null;
+    const address = format(this.chosen);
+    if (address !== location.hash) {
+      history[how.replace ? 'replaceState' : 'pushState'](null, '', address);
+    }
+    this.tell();
+  }
+
+  preview(hover: Partial<Hover>): void {
+    const next = {query: null, key: null, ...hover};
+    if (next.query === this.hovered.query && next.key === this.hovered.key) return;
+    this.hovered = next;
+    this.tell();
+  }
+
+  private tell(): void {
+    for (const listener of this.listeners) listener();
+  }
+}

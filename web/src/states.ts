@@ -1,0 +1,94 @@
+// What stands where the result would: nothing yet, an edited text, what failed.
+import type {About, ApiError} from './api';
+import {button, html} from './dom';
+import {count} from './format';
+
+const kExamples = [
+  'Lily saw a big red ball. She',
+  'Once upon a time, there was a little girl',
+  'One day, a boy named Tim went to the park',
+];
+
+export interface TextField { element: HTMLElement; focus(): void }
+
+/** The field that a text is typed into; `leave` when there is an old one to go back to. */
+export function textField(
+  about: About, text: string, run: (text: string) => void, leave: (() => void) | null
+): TextField {
+  const field = html('textarea', {
+    'aria-label': 'Text', placeholder: 'Type or paste a text', rows: Math.min(8, Math.max(1, text.split('\n').length)),
+    spellcheck: 'false', dir: 'auto',
+  });
+  field.value = text;
+  const grow = () => {
+    field.style.height = 'auto';
+    field.style.height = `${Math.min(field.scrollHeight, 300)}px`;
+  };
+  field.addEventListener('input', grow);
+  field.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      run(field.value);
+    } else if (event.key === 'Escape' && leave) {
+      leave();
+    } else {
+      return;
+    }
+    event.stopPropagation();
+  });
+  const below = html('div', {class: 'field-line'},
+    html('span', {class: 'quiet'}, `at most ${count(about.limits.tokens, 'token')}`),
+    html('span', {}, html('b', {}, 'Ctrl+Enter'), ' ',
+      button({class: 'link'}, () => run(field.value), 'runs it')));
+  const element = html('div', {class: 'field'}, field, below);
+  return {element, focus: () => {
+    grow();
+    field.focus();
+  }};
+}
+
+export function nothingYet(
+  container: HTMLElement, about: About, text: string, run: (text: string) => void
+): void {
+  const field = textField(about, text, run, null);
+  const examples = kExamples.map((example) => html('li', {}, button({class: 'link'}, () => run(example), example)));
+  container.replaceChildren(html('div', {class: 'start'}, field.element,
+    html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...examples)));
+  field.focus();
+}
+
+export interface Remedies {
+  edit: () => void;
+  keep: (part: 'beginning' | 'end') => void;
+  again: () => void;
+}
+
+function unreachable({again}: Remedies): HTMLElement[] {
+  return [
+    html('h2', {}, 'heed has stopped'),
+    html('p', {}, 'The page cannot reach it. This view is kept in the address; it comes back when heed runs again:'),
+    html('p', {}, html('code', {}, 'heed serve')),
+    html('p', {class: 'quiet'}, 'trying again by itself; ', button({class: 'link'}, again, 'try now')),
+  ];
+}
+
+function tooLong(error: ApiError, {edit, keep}: Remedies): HTMLElement[] {
+  return [
+    html('h2', {}, 'The text is too long'),
+    html('p', {}, `${error.message}. Nothing was run.`),
+    html('p', {}, 'Keep ', button({class: 'link'}, () => keep('beginning'), 'the beginning'), ' or ',
+      button({class: 'link'}, () => keep('end'), 'the end'), ', or ',
+      button({class: 'link'}, edit, 'edit the text'), '.'),
+  ];
+}
+
+/** What happened, why, what to do. */
+export function failure(error: ApiError, remedies: Remedies): HTMLElement {
+  const lines = error.code === 'unreachable' ? unreachable(remedies)
+    : error.code === 'too_large' ? tooLong(error, remedies)
+    : [html('h2', {}, error.code === 'unauthorized' ? 'This page has no token' : 'The text was not run'),
+       html('p', {}, error.message),
+       html('p', {}, error.code === 'unauthorized' ? 'Open the address that heed serve prints.'
+         : button({class: 'link'}, remedies.edit, 'edit the text'))];
+  return html('div', {class: 'failed', role: 'alert'}, ...lines);
+}

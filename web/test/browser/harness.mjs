@@ -1,0 +1,114 @@
+// Starts heed serve and a browser for a test file, and ends both.
+// HEED_PROGRAM is the program; HEED_PAGE_MODEL a model (default: the built-in one); CHROMIUM a browser.
+import {spawn} from 'node:child_process';
+import {existsSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {after, afterEach, before} from 'node:test';
+import {chromium} from 'playwright-core';
+
+export const kText = `Once upon a time, there was a little girl named Lily. She loved to play outside in the park. \
+One day, she saw a big, red ball. She wanted to play with it, but it was too high.
+Lily's mom said, "Lily, let's go to the park." Lily was sad and didn't know what to do. \
+She said, "I want to play with your ball, but I can't find it."
+Lily was sad and didn't know what to do. Her mom was in the kitchen. She said, "I'm sorry, Lily. \
+I didn't know what to do. Let us look for the ball under the old tree."
+Lily took her mom by the hand. They looked and looked, but the ball was gone. \
+Lily didn't want to help her mom, so she`;
+
+const kWaitMilliseconds = 30_000;
+const kBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+const browserPath = [process.env.CHROMIUM, ...kBrowsers].find((path) => path && existsSync(path));
+
+function skip(why) {
+  console.log(`skipped: ${why}`);
+  process.exit(77);
+}
+
+if (!process.env.HEED_PROGRAM) throw new Error('HEED_PROGRAM is not set: expected the path of heed');
+if (!browserPath) skip('no chromium: ./dev setup browser installs it');
+const builtIn = join(dirname(process.env.HEED_PROGRAM), 'share/heed/models/tales/model.safetensors');
+if (!process.env.HEED_PAGE_MODEL && !existsSync(builtIn)) skip(`no built-in model at ${builtIn}`);
+
+/** The program, listening on a port that is free; `address` holds the token. */
+export async function startServer(port = 0) {
+  const model = process.env.HEED_PAGE_MODEL ? ['--model', process.env.HEED_PAGE_MODEL] : [];
+  const args = ['serve', '--port', String(port), '--text', kText, ...model];
+  const child = spawn(process.env.HEED_PROGRAM, args, {stdio: ['ignore', 'pipe', 'inherit']});
+  const address = await new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout.on('data', (data) => {
+      said += data;
+      const found = /http:\/\/\S+/.exec(said);
+      if (found) resolve(found[0]);
+    });
+    child.on('exit', (status) => reject(new Error(`heed serve ended with status ${status}: ${said}`)));
+  });
+  const stop = () => new Promise((resolve) => {
+    if (child.exitCode !== null) resolve();
+    child.once('exit', resolve);
+    child.kill('SIGINT');
+  });
+  return {address, stop, port: Number(new URL(address).port)};
+}
+
+/** Registers start and end with the test runner; `open()` gives a page that has looked at the text. */
+export function withPages() {
+  const state = {server: null, browser: null, requests: [], problems: []};
+  before(async () => {
+    state.server = await startServer();
+    state.browser = await chromium.launch({executablePath: browserPath, args: ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text']});
+  });
+  after(async () => {
+    await state.browser?.close();
+    await state.server?.stop();
+  });
+  afterEach(async () => {
+    for (const context of state.browser.contexts()) await context.close();
+  });
+  const blank = async (options = {}) => {
+    const context = await state.browser.newContext({viewport: {width: 1440, height: 900}, reducedMotion: 'reduce', ...options});
+    const page = await context.newPage();
+    page.setDefaultTimeout(kWaitMilliseconds);
+    page.on('request', (request) => state.requests.push(request.url()));
+    page.on('pageerror', (error) => state.problems.push(String(error)));
+    return page;
+  };
+  const open = async (hash = '', options = {}) => {
+    const page = await blank(options);
+    await page.goto(state.server.address + hash);
+    await ready(page);
+    return page;
+  };
+  return {state, blank, open};
+}
+
+/** Until every score is there and the margins have been read. */
+export async function ready(page) {
+  await page.waitForSelector('.next-row');
+  await page.waitForFunction(() => document.querySelector('.check')?.textContent.includes('sums to 1'));
+  await page.waitForFunction(() => ![...document.querySelectorAll('.chip-scores')]
+    .some((chip) => chip.textContent.includes('\u2013')));
+  await page.evaluate(() => document.fonts.ready);
+}
+
+export const hash = (page) => page.evaluate(() => location.hash);
+
+export const token = (page, index) => page.locator(`.token[data-index="${index}"]`);
+
+/** The weights of a row as the server has them. */
+export function row(page, layer, head, query, what = 'row') {
+  return page.evaluate(async ([layer, head, query, what]) => {
+    const text = sessionStorage.getItem('heed.text');
+    const session = await (await fetch('/api/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})})).json();
+    return (await fetch(`/api/sessions/${session.session}/${what}/${layer}/${head}/${query}`)).json();
+  }, [layer, head, query, what]);
+}
+
+/** The middle of a cell of the fitted matrix, on the screen. */
+export async function cell(page, query, key) {
+  const box = await page.locator('canvas.matrix').boundingBox();
+  const length = await page.locator('.token').count();
+  const at = (index, from, size) => from + (index + 0.5) * size / length;
+  return {x: at(key, box.x, box.width), y: at(query, box.y, box.height)};
+}

@@ -1,0 +1,241 @@
+// The text, the chips, the edges: every hover, click and key that the list of keys names.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {hash, ready, row, token, withPages} from './harness.mjs';
+
+const {open} = withPages();
+const written = (weight) => weight.toFixed(3).slice(1);
+const short = (weight) => weight >= 0.995 ? '1.0' : weight.toFixed(2).slice(1);
+
+test('without an address the head that heed chose and the last token are shown', async () => {
+  const page = await open();
+  await page.waitForFunction(() => /^#look\/L\d+\.H\d+\/i=\d+$/.test(location.hash));
+  const last = await page.locator('.token').count() - 1;
+  assert.match(await token(page, last).getAttribute('class'), /pinned/);
+});
+
+test('the token of the address is gone after the first page', async () => {
+  const page = await open();
+  assert.ok(!page.url().includes('token='));
+});
+
+test('hovering a token shades the text by its row', async () => {
+  const page = await open('#look/L1.H3');
+  await token(page, 60).hover();
+  await page.waitForSelector('.token .under');
+  const {edges} = await row(page, 1, 3, 60);
+  assert.deepEqual(await page.locator('.token:has(.under)').evaluateAll((all) => all.map((each) => Number(each.dataset.index))),
+    edges.map((edge) => edge.key));
+  assert.deepEqual(await page.locator('.under').allTextContents(), edges.map((edge) => short(edge.weight)));
+  assert.match(await token(page, 60).getAttribute('class'), /hovered/);
+  assert.match(await token(page, 61).getAttribute('class'), /unseen/);
+});
+
+test('leaving the text takes the preview back', async () => {
+  const page = await open('#look/L1.H3');
+  await token(page, 60).hover();
+  await page.waitForSelector('.token .under');
+  await page.locator('.wordmark').hover();
+  await page.waitForFunction(() => !document.querySelector('.token .under'));
+});
+
+test('clicking a token pins it, Escape unpins it, Back pins it again', async () => {
+  const page = await open('#look/L1.H3');
+  await token(page, 60).click();
+  assert.equal(await hash(page), '#look/L1.H3/i=60');
+  await page.keyboard.press('Escape');
+  assert.equal(await hash(page), '#look/L1.H3');
+  await page.goBack();
+  assert.equal(await hash(page), '#look/L1.H3/i=60');
+  await page.waitForSelector('.token.pinned[data-index="60"]');
+});
+
+test('dragging over the text takes a span', async () => {
+  const page = await open('#look/L1.H3');
+  await token(page, 50).hover();
+  await page.mouse.down();
+  await token(page, 53).hover();
+  await page.mouse.up();
+  assert.equal(await hash(page), '#look/L1.H3/range=50-53');
+  assert.equal(await page.locator('.token.pinned').count(), 4);
+});
+
+test('Alt turns from into to while it is held', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const pressed = () => page.locator('.switches .choice').first().locator('[aria-pressed=true]').getAttribute('data-option');
+  await page.waitForFunction(() => document.querySelector('.under'));
+  assert.equal(await pressed(), 'from');
+  await page.keyboard.down('Alt');
+  assert.equal(await pressed(), 'to');
+  await page.waitForFunction(() => document.querySelector('.token.unseen[data-index="10"]'));
+  await page.keyboard.up('Alt');
+  assert.equal(await pressed(), 'from');
+});
+
+test('the switch to shows who attends to the token', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.locator('[data-option=to]').click();
+  assert.equal(await hash(page), '#look/L1.H3/i=60/to=1');
+  await page.waitForSelector('.token.unseen[data-index="10"]');
+  const {edges} = await row(page, 1, 3, 60, 'column');
+  await page.waitForFunction((count) => document.querySelectorAll('.under').length === count, edges.length);
+});
+
+test('units sum over the keys of a word', async () => {
+  const page = await open('#look/L1.H3/i=60/units=word');
+  await page.waitForSelector('.token .under');
+  const weight = (index) => token(page, index).evaluate((each) => each.style.getPropertyValue('--weight'));
+  assert.equal(await page.evaluate(() => document.querySelector('.token[data-index="0"]').textContent.length > 0), true);
+  const words = await page.locator('.token').evaluateAll((all) => all.map((each) => each.previousSibling?.nodeType === 3));
+  const second = words.findIndex((gap, index) => index > 0 && !gap);  // a piece that goes on with a word
+  assert.equal(await weight(second), await weight(second - 1));
+});
+
+test('arrows walk the text and Enter pins', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await token(page, 60).focus();
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('Enter');
+  assert.equal(await hash(page), '#look/L1.H3/i=58');
+});
+
+test('brackets step the layer, comma and full stop the head', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.keyboard.press(']');
+  assert.equal(await hash(page), '#look/L2.H3/i=60');
+  await page.keyboard.press('[');
+  await page.keyboard.press('[');
+  assert.equal(await hash(page), '#look/L0.H3/i=60');
+  await page.keyboard.press('.');
+  assert.equal(await hash(page), '#look/L0.H4/i=60');
+  await page.keyboard.press(',');
+  await page.keyboard.press(',');
+  assert.equal(await hash(page), '#look/L0.H2/i=60');
+});
+
+test('a chip shows one head, Shift adds, a double click shows it alone', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const chip = (head) => page.locator(`.chip[data-head="${head}"]`);
+  await chip(1).click();
+  assert.equal(await hash(page), '#look/L1.H1/i=60');
+  await chip(4).click({modifiers: ['Shift']});
+  assert.equal(await hash(page), '#look/L1.H1+H4/i=60');
+  await page.waitForSelector('.arc.head-2');
+  await chip(4).dblclick({modifiers: ['Shift']});
+  assert.equal(await hash(page), '#look/L1.H4/i=60');
+});
+
+test('a chip names its scores', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  assert.match(await page.locator('.chip[data-head="0"]').textContent(), /H0.*prev \.\d\d.*\d+\.\d back/);
+});
+
+test('the keys of a row stand with their weights and what is left over', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.waitForSelector('.key');
+  const {edges, weights} = await row(page, 1, 3, 60);
+  assert.deepEqual(await page.locator('.key .value').allTextContents(), edges.map((edge) => written(edge.weight)));
+  const rest = weights.filter((weight) => weight !== null).length - edges.length;
+  assert.match(await page.locator('.keys .rest').textContent(), new RegExp(`^\\+ \\.\\d{3} in ${rest} others$`));
+});
+
+test('a fold opens with a click', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const fold = page.locator('.fold').first();
+  const before = await page.locator('.key').count();
+  const count = Number((await fold.textContent()).split(' ')[0]);
+  await fold.click();
+  assert.equal(await page.locator('.key').count(), before + count);
+});
+
+test('hovering an edge puts its number on the arc, a click pins it', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const key = page.locator('.key').nth(1);
+  const index = Number(await key.getAttribute('data-index'));
+  await key.hover();
+  assert.equal(await page.locator('.arc-number').textContent(), await key.locator('.value').textContent());
+  assert.match(await token(page, index).getAttribute('class'), /hovered/);
+  await key.click();
+  assert.equal(await hash(page), `#look/L1.H3/i=60/j=${index}`);
+  assert.match(await key.getAttribute('class'), /pinned/);
+});
+
+test('an arc itself can be pointed at and clicked', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const target = page.locator('.arc-target').last();
+  const key = await target.getAttribute('data-key');
+  const at = await target.evaluate((path) => {
+    const point = path.getPointAtLength(path.getTotalLength() * 0.93);
+    const box = path.ownerSVGElement.getBoundingClientRect();
+    return {x: box.x + point.x, y: box.y + point.y};
+  });
+  await page.mouse.move(at.x, at.y);
+  await page.waitForSelector('.arc-number');
+  await page.mouse.click(at.x, at.y);
+  assert.match(await hash(page), new RegExp(`/j=${key}$`));
+});
+
+test('a query can be clicked, walked to with arrows, and scrolled with the wheel', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.locator('.query[data-index="62"]').click();
+  assert.equal(await hash(page), '#look/L1.H3/i=62');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  assert.equal(await hash(page), '#look/L1.H3/i=63');
+  const first = () => page.locator('.query').first().getAttribute('data-index');
+  const before = Number(await first());
+  await page.mouse.wheel(0, 100);
+  await page.waitForFunction((old) => Number(document.querySelector('.query').dataset.index) === old + 3, before);
+});
+
+test('next words are those after the pinned token', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const words = await page.evaluate(async () => {
+    const text = sessionStorage.getItem('heed.text');
+    const {session} = await (await fetch('/api/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
+    return (await (await fetch(`/api/sessions/${session}/next?position=60&top=5`)).json()).words;
+  });
+  await page.waitForFunction((first) => document.querySelector('.next-row .word')?.textContent === first, words[0].text.trim());
+  assert.deepEqual(await page.locator('.next-row .value').allTextContents(), words.map((word) => written(word.probability)));
+});
+
+test('the question mark lists the keys and closes them again', async () => {
+  const page = await open('#look/L1.H3');
+  await page.keyboard.press('?');
+  assert.ok(await page.locator('dialog').isVisible());
+  assert.match(await page.locator('dialog').textContent(), /Esc.*unpins/);
+  await page.keyboard.press('Escape');
+  assert.ok(!await page.locator('dialog').isVisible());
+});
+
+test('1 shows Look', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.keyboard.press('1');
+  assert.equal(await hash(page), '#look/L1.H3/i=60');
+  assert.equal(await page.locator('nav .option').count(), 1);
+});
+
+test('an address reproduces the view', async () => {
+  const page = await open('#look/L2.H1+H4/i=100/j=40/to=1/units=word/scale=sqrt');
+  const again = await open(await hash(page));
+  assert.equal(await hash(again), '#look/L2.H1+H4/i=100/j=40/to=1/units=word/scale=sqrt');
+  assert.equal(await again.locator('.read-out').textContent(), await page.locator('.read-out').textContent());
+});
+
+test('an address that asks for too much is cut to what there is', async () => {
+  const page = await open('#look/L99.H99/i=99999/j=3');
+  assert.match(await hash(page), /^#look\/L\d\.H0$/);
+});
+
+test('the text is edited from the header and run with Ctrl+Enter', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.locator('.header-text').click();
+  await page.locator('textarea').fill('Tom and the old dog');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction(() => document.querySelector('.tokens')?.textContent === 'Tom and the old dog'
+    || document.querySelector('.tokens')?.innerText.startsWith('Tom'));
+  await ready(page);
+  const last = await page.locator('.token').count() - 1;
+  assert.equal(await hash(page), `#look/L1.H3/i=${last}`);
+});

@@ -1,0 +1,136 @@
+// The matrix: read-out, margins, scales, zoom, box, arrows, table, numbers.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {cell, hash, row, withPages} from './harness.mjs';
+
+const {state, open} = withPages();
+const pixel = (page, at) => page.evaluate(({x, y}) => {
+  const canvas = document.querySelector('canvas.matrix');
+  const box = canvas.getBoundingClientRect();
+  const scale = canvas.width / box.width;
+  return [...canvas.getContext('2d').getImageData((x - box.x) * scale, (y - box.y) * scale, 1, 1).data];
+}, at);
+
+test('the read-out tells the exact weight of the cell under the pointer', async () => {
+  const page = await open('#look/L1.H3');
+  const at = await cell(page, 150, 20);
+  await page.mouse.move(at.x, at.y);
+  const {weights} = await row(page, 1, 3, 150);
+  const expected = weights[20] < 0.0005 ? '<0.001' : weights[20].toFixed(3);
+  await page.waitForFunction((text) => document.querySelector('.large').textContent === text, expected);
+  assert.match(await page.locator('.figure').textContent(), /from .* 150to .* 20, 130 back/);
+  const rank = weights.filter((weight) => weight !== null && weight > weights[20]).length + 1;
+  assert.match(await page.locator('.rank').textContent(),
+    rank === 1 ? /^largest of the 151 in its row$/ : new RegExp(`^${rank} of 151 in its row`));
+});
+
+test('a click on a cell pins query and key', async () => {
+  const page = await open('#look/L1.H3');
+  const at = await cell(page, 150, 20);
+  await page.mouse.click(at.x, at.y);
+  assert.equal(await hash(page), '#look/L1.H3/i=150/j=20');
+});
+
+test('a cell that may not be seen can be neither pointed at nor pinned', async () => {
+  const page = await open('#look/L1.H3');
+  const at = await cell(page, 20, 150);
+  await page.mouse.click(at.x, at.y);
+  assert.equal(await hash(page), '#look/L1.H3');
+  assert.equal((await pixel(page, await cell(page, 80, 180)))[3], 0);
+});
+
+test('a change of scale needs no new tile', async () => {
+  const page = await open('#look/L1.H3');
+  await page.waitForTimeout(300);
+  const before = await pixel(page, await cell(page, 100, 60));
+  state.requests.length = 0;
+  for (const scale of ['linear', 'sqrt', 'rank']) {
+    await page.locator(`[data-option=${scale}]`).click();
+    assert.equal(await hash(page), `#look/L1.H3/scale=${scale}`);
+  }
+  await page.waitForTimeout(100);
+  assert.deepEqual(state.requests.filter((url) => url.includes('/tile/')), []);
+  assert.notDeepEqual(await pixel(page, await cell(page, 100, 60)), before);
+  assert.deepEqual(await page.locator('.ticks span').allTextContents(), ['lowest', 'half', 'highest']);
+});
+
+test('the wheel zooms, a drag moves, 0 fits again', async () => {
+  const page = await open('#look/L1.H3');
+  const ticks = () => page.locator('.row-ticks').textContent();
+  const fitted = await ticks();
+  const at = await cell(page, 150, 100);
+  await page.mouse.move(at.x, at.y);
+  await page.mouse.wheel(0, -600);
+  await page.waitForFunction((old) => document.querySelector('.row-ticks').textContent !== old, fitted);
+  const zoomed = await ticks();
+  await page.mouse.down();
+  await page.mouse.move(at.x, at.y + 150, {steps: 4});
+  await page.mouse.up();
+  await page.waitForFunction((old) => document.querySelector('.row-ticks').textContent !== old, zoomed);
+  await page.keyboard.press('0');
+  await page.waitForFunction((old) => document.querySelector('.row-ticks').textContent === old, fitted);
+});
+
+test('a drag moves and does not pin', async () => {
+  const page = await open('#look/L1.H3');
+  const at = await cell(page, 150, 100);
+  await page.mouse.move(at.x, at.y);
+  await page.mouse.wheel(0, -600);
+  await page.mouse.down();
+  await page.mouse.move(at.x - 40, at.y - 60, {steps: 4});
+  await page.mouse.up();
+  assert.equal(await hash(page), '#look/L1.H3');
+});
+
+test('Shift and a drag zoom to a box, large cells carry their numbers', async () => {
+  const page = await open('#look/L1.H3');
+  const begin = await cell(page, 120, 100);
+  const end = await cell(page, 128, 108);
+  await page.mouse.move(begin.x, begin.y);
+  await page.keyboard.down('Shift');
+  await page.mouse.down();
+  await page.mouse.move(end.x, end.y, {steps: 4});
+  const [request] = await Promise.all([
+    page.waitForRequest((each) => each.url().includes('as=f32')), page.mouse.up()]);
+  await page.keyboard.up('Shift');
+  assert.match(request.url(), /\/tile\/1\/3\/\d+\/0\/0\?as=f32$/);
+});
+
+test('arrows move a cell and the cell is spoken', async () => {
+  const page = await open('#look/L1.H3/i=150/j=20');
+  await page.locator('canvas.matrix').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowUp');
+  const {weights} = await row(page, 1, 3, 149);
+  await page.waitForFunction((value) => document.querySelector('[aria-live=polite]').textContent.endsWith(value),
+    weights[21] < 0.0005 ? '<0.001' : weights[21].toFixed(3));
+  await page.keyboard.press('Enter');
+  assert.equal(await hash(page), '#look/L1.H3/i=149/j=21');
+});
+
+test('t gives a table of the cells around the chosen one', async () => {
+  const page = await open('#look/L1.H3/i=150/j=20');
+  await page.keyboard.press('t');
+  await page.waitForSelector('.table table');
+  const {weights} = await row(page, 1, 3, 150);
+  const line = page.locator('.table tbody tr', {has: page.locator('th', {hasText: / 150$/})});
+  const values = await line.locator('td').allTextContents();
+  assert.equal(values.length, 16);
+  assert.equal(values[8], weights[20] < 0.0005 ? '<.001' : weights[20].toFixed(3).slice(1));
+  await page.keyboard.press('t');
+  assert.ok(await page.locator('canvas.matrix').isVisible());
+});
+
+test('the foot line tells the check that holds', async () => {
+  const page = await open('#look/L1.H3');
+  assert.match(await page.locator('.check').textContent(), /^every row sums to 1 within \de-\d$/);
+});
+
+test('the margins have a bar for each key and each query', async () => {
+  const page = await open('#look/L1.H3');
+  await page.waitForTimeout(200);
+  const inked = (name) => page.locator(`canvas.${name}`).evaluate((canvas) =>
+    canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0));
+  assert.ok(await inked('received'));
+  assert.ok(await inked('use'));
+});

@@ -1,0 +1,107 @@
+// Markup stays text, no request leaves, nothing is out of reach for assistive technology.
+import assert from 'node:assert/strict';
+import {createRequire} from 'node:module';
+import {request} from 'node:http';
+import {test} from 'node:test';
+import {ready, withPages} from './harness.mjs';
+
+const {state, blank, open} = withPages();
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+async function run(page, text) {
+  await page.locator('.header-text').click();
+  await page.locator('textarea').fill(text);
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction((old) => sessionStorage.getItem('heed.text') === old, text);
+  await ready(page);
+}
+
+test('markup in a text shows as text', async () => {
+  const page = await open('#look/L1.H3');
+  const text = '<script>window.broken = 1</script><img src=x onerror="window.broken = 2">&amp;';
+  await run(page, text);
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  assert.equal(await page.locator('main script, main img').count(), 0);
+  assert.equal((await page.locator('.tokens').evaluate((each) => {
+    each.querySelectorAll('.under').forEach((number) => number.remove());
+    return each.textContent;
+  })), text);
+});
+
+test('controls and bidirectional marks are shown in hex', async () => {
+  const page = await open('#look/L1.H3');
+  await run(page, 'a\u202Eb\u0007c');
+  const hex = await page.locator('.tokens .hex').allTextContents();
+  assert.ok(hex.length >= 2, `found ${hex}`);
+});
+
+test('a cut emoji shows its bytes', async () => {
+  const page = await open('#look/L1.H3');
+  await run(page, 'a \u{1F600} b');
+  assert.ok(!(await page.locator('.tokens').textContent()).includes('\uFFFD'));
+});
+
+test('no request leaves this machine', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.keyboard.press(']');
+  await page.keyboard.press('t');
+  await page.waitForTimeout(200);
+  const {origin} = new URL(state.server.address);
+  assert.deepEqual(state.requests.filter((url) => new URL(url).origin !== origin), []);
+  assert.ok(state.requests.length > 5);
+});
+
+test('no script has failed', () => {
+  assert.deepEqual(state.problems, []);
+});
+
+test('a foreign Host is refused', async () => {
+  const {port} = state.server;
+  const status = await new Promise((resolve, reject) => {
+    request({host: '127.0.0.1', port, path: '/', headers: {Host: 'evil.example'}}, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on('error', reject).end();
+  });
+  assert.equal(status, 403);
+});
+
+for (const [name, options] of Object.entries({
+  light: {colorScheme: 'light'}, dark: {colorScheme: 'dark'}, narrow: {viewport: {width: 390, height: 844}},
+})) {
+  test(`axe finds nothing serious: ${name}`, async () => {
+    const page = await open('#look/L1.H3/i=60/j=20', {bypassCSP: true, ...options});
+    await page.addScriptTag({path: axe});
+    const {violations} = await page.evaluate(() => window.axe.run(document));
+    const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
+    assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' ')}`), []);
+  });
+}
+
+test('Tab reaches every part', async () => {
+  const page = await open('#look/L1.H3/i=60/j=20');
+  const reached = new Set();
+  await page.locator('body').press('Tab');
+  for (let step = 0; step < 90; ++step) {
+    const at = await page.evaluate(() => document.activeElement?.closest('header, .heads, .text, .edges, .matrix-part')?.className);
+    const name = await page.evaluate(() => document.activeElement?.className ?? '');
+    reached.add(at).add(name.split(' ')[0]);
+    await page.keyboard.press('Tab');
+  }
+  for (const part of ['header', 'heads', 'edges', 'matrix-part', 'token', 'chip', 'query', 'key', 'fold', 'matrix', 'option', 'step']) {
+    assert.ok(reached.has(part), `${part} was not reached: ${[...reached]}`);
+  }
+});
+
+test('the page is narrow enough for a phone', async () => {
+  const page = await open('#look/L1.H3/i=60/j=20', {viewport: {width: 390, height: 844}});
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  assert.ok(await page.locator('.query.pinned').isVisible());
+  assert.ok(!await page.locator('canvas.received').isVisible());
+});
+
+test('the page without JavaScript says what to do', async () => {
+  const page = await blank({javaScriptEnabled: false});
+  await page.goto(state.server.address);
+  assert.match(await page.locator('body').textContent(), /heed look shows the same in a terminal/);
+});
