@@ -10,7 +10,6 @@
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/cases/attention_bench.h"
-#include "heed/cases/machine_limits.h"
 
 namespace heed::cli {
 namespace {
