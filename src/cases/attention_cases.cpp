@@ -187,9 +187,8 @@ void name_it(AttentionCase& problem) {
 
 double AttentionCase::tolerance() const {
   const double epsilon = dtype == DType::kF64 ? 0x1p-52 : 0x1p-23;
-  const auto terms =
-      static_cast<double>(head_dim + value_dim + key_length +
-                          query_length * heads / std::max<std::int64_t>(kv_heads, 1));
+  const std::int64_t rows_of_a_key = query_length * heads / std::max<std::int64_t>(kv_heads, 1);
+  const auto terms = static_cast<double>(head_dim + value_dim + key_length + rows_of_a_key);
   return epsilon * std::max(1.0, spread) * (4 + std::sqrt(terms));
 }
 

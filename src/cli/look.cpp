@@ -183,7 +183,7 @@ Run add(CLI::App& app) {
 Command look_command() {
   return {"look", "who attends to whom in a text, what each head does, the next word",
           "  heed look \"The cat sat on the mat because it was tired.\"\n"
-          "  heed look \"Lily saw a ball. She\" --layer 2 --head 6 --who She --to Lily\n"
+          "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
           "  heed look --file story.txt --format npy -o weights.npy",
           add};
 }

@@ -1,6 +1,7 @@
 // heed train: a configuration, flags over it, progress on stderr.
 #include "heed/train/train.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,7 +13,6 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
-#include "heed/base/error.h"
 #include "heed/io/atomic_file.h"
 
 namespace heed::cli {
@@ -114,7 +114,7 @@ int run(const Arguments& arguments) {
     const TrainResult result =
         train({.config = config, .folder = arguments.output, .resume = arguments.resume}, progress);
     std::string loss = fmt::format("loss {:.4f}", result.loss);
-    if (result.best_loss)
+    if (result.best_loss && result.validation_loss)
       loss = fmt::format("validation loss {:.4f} (best {:.4f} after step {})",
                          *result.validation_loss, *result.best_loss, result.best_step);
     print(fmt::format("{}  {}  {} steps, {}{}\n", result.model.string(), loss, result.steps,

@@ -28,8 +28,9 @@ Tensor last_position(const Tensor& x, const Run& run) {
 }
 
 double score_scale(const Gpt2Config& config, int layer) {
-  const double head_dim = static_cast<double>(config.width / config.heads);
-  const double scale = config.scale_by_head_dim ? 1 / std::sqrt(head_dim) : 1.0;
+  const std::int64_t head_dim = config.width / config.heads;
+  const double scale =
+      config.scale_by_head_dim ? 1 / std::sqrt(static_cast<double>(head_dim)) : 1.0;
   return config.scale_by_layer ? scale / (layer + 1) : scale;
 }
 

@@ -2,7 +2,6 @@
 #include "heed/models/registry.h"
 
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "heed/base/error.h"
 #include "heed/io/atomic_file.h"

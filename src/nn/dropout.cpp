@@ -5,7 +5,8 @@
 namespace heed {
 
 Tensor DropoutLayer::forward(Tensor x, const Run& run) const {
-  if (active(run)) dropout(x, {.rate = rate, .seed = *run.dropout_seed, .site = site});
+  if (run.dropout_seed && rate > 0)
+    dropout(x, {.rate = rate, .seed = *run.dropout_seed, .site = site});
   return x;
 }
 

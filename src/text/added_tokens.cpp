@@ -1,6 +1,6 @@
 #include "text/added_tokens.h"
 
-#include <unicode/uchar.h>
+#include <unicode/uchar.h>  // IWYU pragma: keep (ICU renames its functions by macros)
 
 #include <algorithm>
 #include <functional>

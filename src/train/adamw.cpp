@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "kernels/adamw.h"
 

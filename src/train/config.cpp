@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <type_traits>
 
 #include "heed/base/edit_distance.h"
 #include "heed/base/error.h"
-#include "heed/tensor/dtype.h"
 
 namespace heed {
 namespace {

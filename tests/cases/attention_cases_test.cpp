@@ -1,6 +1,7 @@
 // Every attention kernel against the reference, value and gradient, over the table of cases.
 #include "heed/cases/attention_cases.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ops/attention_candidates.h"
@@ -58,6 +59,10 @@ INSTANTIATE_TEST_SUITE_P(Table, AttentionCases, testing::ValuesIn(attention_case
 
 }  // namespace
 
-void PrintTo(const AttentionCase& problem, std::ostream* out) { *out << problem.name; }
+// GoogleTest finds it by this name.
+void PrintTo(  // NOLINT(readability-identifier-naming)
+    const AttentionCase& problem, std::ostream* out) {
+  *out << problem.name;
+}
 
 }  // namespace heed

@@ -1,4 +1,5 @@
 // What every command has in common.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/command.h"

@@ -1,7 +1,7 @@
 // `heed look`, `tokenize` and `models` on a small random GPT-2 made here.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"

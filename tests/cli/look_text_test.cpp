@@ -1,6 +1,7 @@
 // The numbers of the design's terminal picture (stories260k, layer 2, head 6), laid out as there.
 #include "cli/look_text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace heed::cli {

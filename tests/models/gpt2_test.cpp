@@ -3,7 +3,6 @@
 
 #include <filesystem>
 
-#include "heed/base/threads.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
 #include "heed/ops/loss.h"

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "heed/io/atomic_file.h"
-#include "heed/io/safetensors.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"

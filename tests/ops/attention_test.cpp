@@ -10,7 +10,6 @@
 #include "heed/base/threads.h"
 #include "heed/cases/attention_cases.h"
 #include "heed/masks/band.h"
-#include "heed/masks/keep.h"
 #include "ops/attention_candidates.h"
 #include "ops/attention_problem.h"
 #include "support/compare.h"

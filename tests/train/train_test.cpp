@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <fstream>
 
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
