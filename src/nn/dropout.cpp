@@ -5,8 +5,8 @@
 namespace heed {
 
 Tensor DropoutLayer::forward(Tensor x, const Run& run) const {
-  if (run.dropout_seed && rate > 0)
-    dropout(x, {.rate = rate, .seed = *run.dropout_seed, .site = site});
+  if (active(run))  // so there is a seed
+    dropout(x, {.rate = rate, .seed = run.dropout_seed.value_or(0), .site = site});
   return x;
 }
 
