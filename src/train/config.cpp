@@ -125,6 +125,7 @@ void check_rates(const TrainConfig& c) {
   constexpr double kAny = 1e38;  // the kernels compute in f32
   between(c.validation, 0, 1, "validation");
   between(c.dropout, 0, 1, "dropout");
+  between(c.repeats, 0, 1, "repeats");
   between(c.learning_rate, 0, kAny, "learning_rate");
   between(c.final_learning_rate, 0, kAny, "final_learning_rate");
   between(c.beta1, 0, 1, "beta1");

@@ -24,6 +24,7 @@ std::span<const TrainKey> train_keys() {
       TrainKey{"steps", &C::steps, "updates"},
       TrainKey{"batch", &C::batch, "sequences in one pass"},
       TrainKey{"accumulate", &C::accumulate, "passes in one step"},
+      TrainKey{"repeats", &C::repeats, "share of the sequences that repeat themselves"},
       TrainKey{"learning_rate", &C::learning_rate, "after the warm-up"},
       TrainKey{"final_learning_rate", &C::final_learning_rate, "at the last step"},
       TrainKey{"warmup", &C::warmup, "steps in which the learning rate rises"},

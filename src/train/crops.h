@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "heed/tensor/tensor.h"
@@ -10,7 +11,7 @@
 namespace heed {
 
 /// What a random number is drawn for; each use has its own Philox stream.
-enum class RandomUse : std::uint32_t { kCrops = 1, kDropout = 2 };
+enum class RandomUse : std::uint32_t { kCrops = 1, kDropout = 2, kRepeats = 3 };
 
 /// Room for one batch, filled again and again.
 struct CropBatch {
@@ -19,6 +20,9 @@ struct CropBatch {
         targets(Tensor::empty({batch, block}, DType::kI32)) {}
   /// Row `row` gets the tokens from `begin` on; `tokens` holds at least block + 1 from there.
   void put(std::int64_t row, std::span<const TokenId> tokens, std::int64_t begin);
+  /// The same, but after `period` tokens the row begins again.
+  void put_repeated(std::int64_t row, std::span<const TokenId> tokens, std::int64_t begin,
+                    std::int64_t period);
 
   Tensor ids;      // [B, T] i32
   Tensor targets;  // [B, T] i32
@@ -32,6 +36,11 @@ std::int64_t random_crop(std::uint64_t seed, std::int64_t index, std::int64_t to
 /// Crop `index` of `count`, spread evenly from the first token to the last.
 std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t token_count,
                        std::int64_t block);
+
+/// Which crops repeat themselves: a share of `share`, each after a period between an eighth and a
+/// half of its length; none for the others. A function of seed and index, as `random_crop`.
+std::optional<std::int64_t> repeat_period(std::uint64_t seed, std::int64_t index, double share,
+                                          std::int64_t block);
 
 /// The dropout masks of pass number `index` of a run.
 std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t index);

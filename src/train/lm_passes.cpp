@@ -47,7 +47,11 @@ double LmPasses::loss_and_gradients(std::int64_t step, Gradients& gradients) {
     const std::int64_t index = step * config_.accumulate + pass;
     for (std::int64_t row = 0; row < config_.batch; ++row) {
       const std::int64_t crop = index * config_.batch + row;
-      batch_.put(row, data_.train, random_crop(seed, crop, size_of(data_.train), config_.block));
+      const std::int64_t begin = random_crop(seed, crop, size_of(data_.train), config_.block);
+      if (const auto period = repeat_period(seed, crop, config_.repeats, config_.block))
+        batch_.put_repeated(row, data_.train, begin, *period);
+      else
+        batch_.put(row, data_.train, begin);
     }
     Saved saved;
     Run run{.saved = &saved};

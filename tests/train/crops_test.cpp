@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace heed {
@@ -39,6 +40,34 @@ TEST(Crops, EvenOnesGoFromTheFirstTokenToTheLast) {
   EXPECT_EQ(even_crop(1, 3, 21, 4), 8);
   EXPECT_EQ(even_crop(2, 3, 21, 4), 16);  // ids 16..19, targets 17..20
 }
+
+TEST(Crops, ARepeatedOneBeginsAgainAfterItsPeriod) {
+  const std::vector<TokenId> tokens = {10, 11, 12, 13, 14, 15};
+  CropBatch batch(1, 5);
+  batch.put_repeated(0, tokens, 1, 2);
+  const TokenId* ids = batch.ids.data<TokenId>();
+  const TokenId* targets = batch.targets.data<TokenId>();
+  EXPECT_EQ(std::vector<TokenId>(ids, ids + 5), (std::vector<TokenId>{11, 12, 11, 12, 11}));
+  EXPECT_EQ(std::vector<TokenId>(targets, targets + 5), (std::vector<TokenId>{12, 11, 12, 11, 12}));
+}
+
+TEST(Crops, AsManyRepeatAsTheShareSaysWithPeriodsInBounds) {
+  int repeated = 0;
+  for (std::int64_t i = 0; i < 10000; ++i) {
+    const auto period = repeat_period(1, i, 0.25, 64);
+    if (!period) continue;
+    ++repeated;
+    EXPECT_GE(*period, 8);
+    EXPECT_LE(*period, 32);
+  }
+  EXPECT_NEAR(repeated, 2500, 200);
+}
+
+TEST(Crops, NoneRepeatsWhereTheShareIsZero) {
+  for (std::int64_t i = 0; i < 1000; ++i) EXPECT_EQ(repeat_period(1, i, 0, 64), std::nullopt);
+}
+
+TEST(Crops, ABlockOfOneTokenCanRepeat) { EXPECT_EQ(repeat_period(1, 0, 0.999999, 1), 1); }
 
 TEST(Crops, DropoutSeedsOfPassesDiffer) { EXPECT_NE(dropout_seed(1, 0), dropout_seed(1, 1)); }
 

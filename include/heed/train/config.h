@@ -30,6 +30,7 @@ struct TrainConfig {
   std::int64_t steps = 2000;
   std::int64_t batch = 12;            // sequences in one pass
   std::int64_t accumulate = 1;        // passes in one step; the gradient is their mean
+  double repeats = 0;                 // share of the sequences that repeat themselves
   double learning_rate = 1e-3;        // after the warm-up; then a cosine ...
   double final_learning_rate = 1e-4;  // ... down to this at the last step
   std::int64_t warmup = 100;
