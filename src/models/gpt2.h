@@ -42,6 +42,7 @@ class Gpt2 : public Model {
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
+  Parameter* position_table() override { return positions_.table().get(); }
   std::string config_json() const override { return config_.to_json(); }
 
   /// Normal 0.02, into the residual stream / sqrt(2 L), biases 0, norms 1; each parameter from a

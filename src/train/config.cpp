@@ -145,6 +145,9 @@ void check(const TrainConfig& config) {
   require(!config.data.empty(), "train: no data, expected at least one text file (--data FILE)");
   require(config.dtype == "f32" || config.dtype == "f16" || config.dtype == "bf16",
           "train: dtype is \"{}\", expected f32, f16 or bf16", config.dtype);
+  require(config.initial_positions == "random" || config.initial_positions == "sinusoidal",
+          "train: initial_positions is \"{}\", expected random or sinusoidal",
+          config.initial_positions);
   const Json model = Json::parse(config.model, nullptr, false);
   require(model.is_object(), "train: model is {}, expected a JSON object", config.model);
   check_counts(config);

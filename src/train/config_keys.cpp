@@ -19,6 +19,8 @@ std::span<const TrainKey> train_keys() {
       TrainKey{"width", &C::width, "width of the model"},
       TrainKey{"block", &C::block, "tokens that the model sees at once"},
       TrainKey{"dropout", &C::dropout, "probability that a value is dropped in training"},
+      TrainKey{"initial_positions", &C::initial_positions,
+               "random or sinusoidal: what the position table begins as"},
       TrainKey{"model", &C::model, "further entries of the model's config.json, as a JSON object"},
       TrainKey{"dtype", &C::dtype, "f32, f16 or bf16: how the finished model is written", false},
       TrainKey{"steps", &C::steps, "updates"},

@@ -13,6 +13,7 @@
 #include "kernels/adamw.h"
 #include "train/card.h"
 #include "train/checkpoint.h"
+#include "train/initial_positions.h"
 #include "train/lm_passes.h"
 #include "train/loss_csv.h"
 #include "train/run_folder.h"
@@ -52,6 +53,7 @@ class Training {
                     .epsilon = config.epsilon,
                     .weight_decay = config.weight_decay}),
         passes_(config, data_, *model_) {
+    if (config.initial_positions == "sinusoidal") start_sinusoidal(*model_->position_table());
     if (config.sample_every > 0)
       samples_.emplace(folder.samples(), config, *model_, *data_.tokenizer);
     state_.data_digest = data_.digest;

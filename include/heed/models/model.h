@@ -49,6 +49,8 @@ class Model {
   /// Every parameter once (a tied head is the embedding), in a fixed order.
   virtual std::vector<Parameter*> parameters() = 0;
   std::vector<const Parameter*> parameters() const;
+  /// The table [positions, width] that is added to the tokens; null where the model has none.
+  virtual Parameter* position_table() { return nullptr; }
   /// The content of `config.json`, as `transformers` reads it.
   virtual std::string config_json() const = 0;
 };
