@@ -188,14 +188,15 @@ std::vector<Parameter*> Gpt2::parameters() {
 }
 
 void Gpt2::initialise(std::uint64_t seed) {
-  const double into_residual = 0.02 / std::sqrt(2 * static_cast<double>(config_.layers));
+  const double usual = config_.initial_deviation;
+  const double into_residual = usual / std::sqrt(2 * static_cast<double>(config_.layers));
   for (Parameter* parameter : parameters()) {
     std::uint32_t stream = 2166136261U;  // FNV-1a of the name
     for (const char letter : parameter->name)
       stream = (stream ^ static_cast<unsigned char>(letter)) * 16777619U;
     const bool matrix = parameter->value.rank() == 2;
     const float constant = parameter->name.ends_with(".bias") ? 0.0F : 1.0F;
-    const double deviation = parameter->name.ends_with(".c_proj.weight") ? into_residual : 0.02;
+    const double deviation = parameter->name.ends_with(".c_proj.weight") ? into_residual : usual;
     Random random(seed, stream);
     auto* value = parameter->value.data<float>();
     for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)

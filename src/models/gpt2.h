@@ -28,6 +28,7 @@ struct Gpt2Config {
   std::int64_t layers, heads, width, inner, vocabulary, positions;
   std::string activation;
   double epsilon, embedding_dropout, residual_dropout, attention_dropout;
+  double initial_deviation;  // of fresh weights
   bool scale_by_head_dim, scale_by_layer, tied;
   std::int64_t bos, eos;  // -1: none
 };
@@ -45,8 +46,8 @@ class Gpt2 : public Model {
   Parameter* position_table() override { return positions_.table().get(); }
   std::string config_json() const override { return config_.to_json(); }
 
-  /// Normal 0.02, into the residual stream / sqrt(2 L), biases 0, norms 1; each parameter from a
-  /// stream of its own name.
+  /// Normal with `initializer_range`, into the residual stream / sqrt(2 L), biases 0, norms 1; each
+  /// parameter from a stream of its own name.
   void initialise(std::uint64_t seed);
 
  private:

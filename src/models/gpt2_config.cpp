@@ -24,6 +24,9 @@ void check(const Gpt2Config& read, const Config& config) {
     fail(ErrorCode::kUnsupported,
          "{}: activation_function is '{}', expected one of: gelu_new, gelu, gelu_pytorch_tanh",
          config.source(), read.activation);
+  if (!(read.initial_deviation >= 0 && read.initial_deviation <= 1))
+    fail(ErrorCode::kCorrupt, "{}: initializer_range is {}, expected 0 to 1", config.source(),
+         read.initial_deviation);
   if (config.flag("add_cross_attention", false))
     fail(ErrorCode::kUnsupported,
          "{}: add_cross_attention is true, expected false: this family is a decoder alone",
@@ -51,6 +54,7 @@ Gpt2Config Gpt2Config::read(const Config& config) {
   const std::int64_t end_of_text = read.vocabulary > 50256 ? 50256 : -1;
   read.bos = config.id("bos_token_id", end_of_text);
   read.eos = config.id("eos_token_id", end_of_text);
+  read.initial_deviation = config.number("initializer_range", 0.02);
   check(read, config);
   return read;
 }
@@ -69,6 +73,7 @@ std::string Gpt2Config::to_json() const {
   json["vocab_size"] = vocabulary;
   json["activation_function"] = activation;
   json["layer_norm_epsilon"] = epsilon;
+  json["initializer_range"] = initial_deviation;
   json["embd_pdrop"] = embedding_dropout;
   json["resid_pdrop"] = residual_dropout;
   json["attn_pdrop"] = attention_dropout;

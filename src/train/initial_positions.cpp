@@ -4,15 +4,25 @@
 #include <numbers>
 
 namespace heed {
+namespace {
+
+double root_mean_square(const Tensor& tensor) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
+    sum += std::pow(static_cast<double>(tensor.data<float>()[i]), 2);
+  return std::sqrt(sum / static_cast<double>(tensor.element_count()));
+}
+
+}  // namespace
 
 void start_sinusoidal(Parameter& table) {
   constexpr double kBase = 10000;
-  const double amplitude =
-      0.02 * std::numbers::sqrt2;  // the root mean square of a sine is 1/sqrt 2
   const std::int64_t positions = table.value.dim(0);
   const std::int64_t width = table.value.dim(1);
   const std::int64_t half = (width + 1) / 2;
   float* values = table.value.data<float>();
+  // The root mean square of a sine is 1/sqrt 2.
+  const double amplitude = std::numbers::sqrt2 * root_mean_square(table.value);
   for (std::int64_t p = 0; p < positions; ++p)
     for (std::int64_t c = 0; c < width; ++c) {
       const double share = static_cast<double>(c % half) / static_cast<double>(half);

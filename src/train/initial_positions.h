@@ -6,9 +6,9 @@
 namespace heed {
 
 /// Row p gets sin(p f_k) in its first half and cos(p f_k) in its second, f_k = 10000^(-k / half)
-/// (Vaswani et al. 2017, section 3.5), scaled so that a value's size is that of the random start,
-/// 0.02. A fixed distance between positions is a rotation then, so one query-key matrix finds "the
-/// token before" for all positions, where a random table has to learn it for each.
+/// (Vaswani et al. 2017, section 3.5), scaled to the size of the values that stood there. A fixed
+/// distance between positions is a rotation then, so one query-key matrix finds "the token before"
+/// for all positions, where a random table has to learn it for each.
 void start_sinusoidal(Parameter& table);
 
 }  // namespace heed

@@ -7,6 +7,15 @@
 namespace heed {
 namespace {
 
+// Values of size 0.02, then sinusoids.
+Parameter table_of(std::int64_t positions, std::int64_t width) {
+  Parameter table{.name = "p", .value = Tensor::empty({positions, width})};
+  for (std::int64_t i = 0; i < positions * width; ++i)
+    table.value.data<float>()[i] = i % 2 == 0 ? 0.02F : -0.02F;
+  start_sinusoidal(table);
+  return table;
+}
+
 // Dot product of two rows.
 double dot(const Tensor& table, std::int64_t p, std::int64_t q) {
   const std::int64_t width = table.dim(1);
@@ -17,15 +26,13 @@ double dot(const Tensor& table, std::int64_t p, std::int64_t q) {
 }
 
 TEST(InitialPositions, AreAsLargeAsRandomOnes) {
-  Parameter table{.name = "p", .value = Tensor::empty({256, 64})};
-  start_sinusoidal(table);
+  const Parameter table = table_of(256, 64);
   for (std::int64_t p = 0; p < 256; ++p)
     EXPECT_NEAR(std::sqrt(dot(table.value, p, p) / 64), 0.02, 1e-7);
 }
 
 TEST(InitialPositions, LookAlikeByTheirDistanceAlone) {
-  Parameter table{.name = "p", .value = Tensor::empty({256, 64})};
-  start_sinusoidal(table);
+  const Parameter table = table_of(256, 64);
   for (std::int64_t p = 1; p < 255; ++p) {
     EXPECT_NEAR(dot(table.value, p, p + 1), dot(table.value, 0, 1), 1e-7);
     EXPECT_LT(dot(table.value, 0, p), dot(table.value, 0, 0));
@@ -33,8 +40,7 @@ TEST(InitialPositions, LookAlikeByTheirDistanceAlone) {
 }
 
 TEST(InitialPositions, OfAnOddWidthFillIt) {
-  Parameter table{.name = "p", .value = Tensor::empty({2, 3})};
-  start_sinusoidal(table);
+  const Parameter table = table_of(2, 3);
   EXPECT_EQ(table.value.data<float>()[0], 0);
   EXPECT_GT(table.value.data<float>()[2], 0.02F);  // cos 0
 }
