@@ -41,36 +41,38 @@ double bytes_of_step(const Model& model, std::int64_t tokens) {
   return static_cast<double>(numbers) * sizeof(float);
 }
 
-ModelTiming time_one(const Model& model, const ModelBenchCase& problem) {
-  const ModelInfo& info = model.info();
-  const std::int64_t steps =
-      problem.prefill ? 0 : std::min(kMostSteps, info.positions - problem.tokens);
-  const Tensor ids = random_ids(problem.tokens + steps, info.vocabulary);
-  const ConstView prompt = ids.view().slice(1, 0, problem.tokens);
+ModelTiming time_prefill(const Model& model, const ModelBenchCase& problem) {
+  const Tensor prompt = random_ids(problem.tokens, model.info().vocabulary);
   std::optional<KvCache> cache;
-  ModelTiming timing = {.problem = problem, .threads = thread_count()};
-  Repeated times;
-  if (problem.prefill) {
-    times = repeat([&] { feed(model, *cache, prompt); },
-                   [&] { cache.emplace(make_cache(model, 1, problem.tokens)); });
-    timing.seconds = times.seconds;
-    timing.tokens_per_second = static_cast<double>(problem.tokens) / times.seconds;
-  } else {
-    times = repeat(
-        [&] {
-          for (std::int64_t i = 0; i < steps; ++i)
-            feed(model, *cache, ids.view().slice(1, problem.tokens + i, problem.tokens + i + 1));
-        },
-        [&] {
-          cache.emplace(make_cache(model, 1, problem.tokens + steps));
-          feed(model, *cache, prompt);
-        });
-    timing.seconds = times.seconds / static_cast<double>(steps);
-    timing.tokens_per_second = 1 / timing.seconds;
-    timing.gbytes_per_second = bytes_of_step(model, problem.tokens) / timing.seconds * 1e-9;
-  }
-  timing.spread = times.spread;
-  return timing;
+  const Repeated times = repeat([&] { feed(model, *cache, prompt); },
+                                [&] { cache.emplace(make_cache(model, 1, problem.tokens)); });
+  return {.problem = problem,
+          .threads = thread_count(),
+          .seconds = times.seconds,
+          .spread = times.spread,
+          .tokens_per_second = static_cast<double>(problem.tokens) / times.seconds};
+}
+
+ModelTiming time_steps(const Model& model, const ModelBenchCase& problem) {
+  const std::int64_t steps = std::min(kMostSteps, model.info().positions - problem.tokens);
+  const Tensor ids = random_ids(problem.tokens + steps, model.info().vocabulary);
+  std::optional<KvCache> cache;
+  const Repeated times = repeat(
+      [&] {
+        for (std::int64_t i = 0; i < steps; ++i)
+          feed(model, *cache, ids.view().slice(1, problem.tokens + i, problem.tokens + i + 1));
+      },
+      [&] {
+        cache.emplace(make_cache(model, 1, problem.tokens + steps));
+        feed(model, *cache, ids.view().slice(1, 0, problem.tokens));
+      });
+  const double seconds = times.seconds / static_cast<double>(steps);
+  return {.problem = problem,
+          .threads = thread_count(),
+          .seconds = seconds,
+          .spread = times.spread,
+          .tokens_per_second = 1 / seconds,
+          .gbytes_per_second = bytes_of_step(model, problem.tokens) / seconds * 1e-9};
 }
 
 }  // namespace
@@ -92,7 +94,8 @@ void time_model(const Model& model, const std::vector<ModelBenchCase>& cases,
           "bench: {} does not predict next tokens, expected a decoder", model.info().title);
   const double read = read_gbytes_per_second(thread_count());
   for (const ModelBenchCase& problem : cases) {
-    ModelTiming timing = time_one(model, problem);
+    ModelTiming timing =
+        problem.prefill ? time_prefill(model, problem) : time_steps(model, problem);
     timing.read_gbytes_per_second = read;
     done(timing);
   }

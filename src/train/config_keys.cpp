@@ -5,45 +5,49 @@
 
 namespace heed {
 
-std::span<const TrainKey> train_keys() {
-  using C = TrainConfig;
-  static const std::array kKeys = {
-      TrainKey{"task", &C::task, "lm: the next token"},
-      TrainKey{"data", &C::data, "text files, or folders of .txt files", false},
-      TrainKey{"rejoin_lines", &C::rejoin_lines, "wrapped lines become one line a paragraph"},
-      TrainKey{"validation", &C::validation, "last part of each file that is kept for validation"},
-      TrainKey{"tokenizer", &C::tokenizer, "characters, byte-bpe, or a tokenizer file"},
-      TrainKey{"vocabulary", &C::vocabulary, "pieces of a byte-bpe"},
-      TrainKey{"layers", &C::layers, "layers"},
-      TrainKey{"heads", &C::heads, "attention heads a layer"},
-      TrainKey{"width", &C::width, "width of the model"},
-      TrainKey{"block", &C::block, "tokens that the model sees at once"},
-      TrainKey{"dropout", &C::dropout, "probability that a value is dropped in training"},
-      TrainKey{"initial_positions", &C::initial_positions,
-               "random or sinusoidal: what the position table begins as"},
-      TrainKey{"model", &C::model, "further entries of the model's config.json, as a JSON object"},
-      TrainKey{"dtype", &C::dtype, "f32, f16 or bf16: how the finished model is written", false},
-      TrainKey{"steps", &C::steps, "updates"},
-      TrainKey{"batch", &C::batch, "sequences in one pass"},
-      TrainKey{"accumulate", &C::accumulate, "passes in one step"},
-      TrainKey{"repeats", &C::repeats, "share of the sequences that repeat themselves"},
-      TrainKey{"learning_rate", &C::learning_rate, "after the warm-up"},
-      TrainKey{"final_learning_rate", &C::final_learning_rate, "at the last step"},
-      TrainKey{"warmup", &C::warmup, "steps in which the learning rate rises"},
-      TrainKey{"beta1", &C::beta1, "AdamW: memory of the gradient"},
-      TrainKey{"beta2", &C::beta2, "AdamW: memory of its square"},
-      TrainKey{"epsilon", &C::epsilon, "AdamW: added to the root of the square"},
-      TrainKey{"weight_decay", &C::weight_decay, "AdamW: decay of matrices"},
-      TrainKey{"clip", &C::clip, "largest norm of the gradient; 0: no limit"},
-      TrainKey{"seed", &C::seed, "of every random choice"},
-      TrainKey{"evaluate_every", &C::evaluate_every, "steps between evaluations", false},
-      TrainKey{"evaluate_batches", &C::evaluate_batches, "batches in one; 0: the whole part"},
-      TrainKey{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints", false},
-      TrainKey{"sample_every", &C::sample_every, "steps between samples; 0: none", false},
-      TrainKey{"sample_prompt", &C::sample_prompt, "what a sample begins with", false},
-      TrainKey{"about", &C::about, "text for the model's card", false},
-  };
-  return kKeys;
-}
+namespace {
+
+using C = TrainConfig;
+
+constexpr std::array kKeys = {
+    TrainKey{"task", &C::task, "lm: the next token"},
+    TrainKey{"data", &C::data, "text files, or folders of .txt files", false},
+    TrainKey{"rejoin_lines", &C::rejoin_lines, "wrapped lines become one line a paragraph"},
+    TrainKey{"validation", &C::validation, "last part of each file that is kept for validation"},
+    TrainKey{"tokenizer", &C::tokenizer, "characters, byte-bpe, or a tokenizer file"},
+    TrainKey{"vocabulary", &C::vocabulary, "pieces of a byte-bpe"},
+    TrainKey{"layers", &C::layers, "layers"},
+    TrainKey{"heads", &C::heads, "attention heads a layer"},
+    TrainKey{"width", &C::width, "width of the model"},
+    TrainKey{"block", &C::block, "tokens that the model sees at once"},
+    TrainKey{"dropout", &C::dropout, "probability that a value is dropped in training"},
+    TrainKey{"initial_positions", &C::initial_positions,
+             "random or sinusoidal: what the position table begins as"},
+    TrainKey{"model", &C::model, "further entries of the model's config.json, as a JSON object"},
+    TrainKey{"dtype", &C::dtype, "f32, f16 or bf16: how the finished model is written", false},
+    TrainKey{"steps", &C::steps, "updates"},
+    TrainKey{"batch", &C::batch, "sequences in one pass"},
+    TrainKey{"accumulate", &C::accumulate, "passes in one step"},
+    TrainKey{"repeats", &C::repeats, "share of the sequences that repeat themselves"},
+    TrainKey{"learning_rate", &C::learning_rate, "after the warm-up"},
+    TrainKey{"final_learning_rate", &C::final_learning_rate, "at the last step"},
+    TrainKey{"warmup", &C::warmup, "steps in which the learning rate rises"},
+    TrainKey{"beta1", &C::beta1, "AdamW: memory of the gradient"},
+    TrainKey{"beta2", &C::beta2, "AdamW: memory of its square"},
+    TrainKey{"epsilon", &C::epsilon, "AdamW: added to the root of the square"},
+    TrainKey{"weight_decay", &C::weight_decay, "AdamW: decay of matrices"},
+    TrainKey{"clip", &C::clip, "largest norm of the gradient; 0: no limit"},
+    TrainKey{"seed", &C::seed, "of every random choice"},
+    TrainKey{"evaluate_every", &C::evaluate_every, "steps between evaluations", false},
+    TrainKey{"evaluate_batches", &C::evaluate_batches, "batches in one; 0: the whole part"},
+    TrainKey{"checkpoint_every", &C::checkpoint_every, "steps between checkpoints", false},
+    TrainKey{"sample_every", &C::sample_every, "steps between samples; 0: none", false},
+    TrainKey{"sample_prompt", &C::sample_prompt, "what a sample begins with", false},
+    TrainKey{"about", &C::about, "text for the model's card", false},
+};
+
+}  // namespace
+
+std::span<const TrainKey> train_keys() { return kKeys; }
 
 }  // namespace heed

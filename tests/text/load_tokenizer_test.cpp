@@ -109,7 +109,8 @@ TEST_F(LoadTokenizer, ATemplateFramesTheText) {
       "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
                  {"Sequence": {"id": "A", "type_id": 0}},
                  {"SpecialToken": {"id": "</s>", "type_id": 0}}],
-      "special_tokens": {"<s>": {"id": "<s>", "ids": [0]}, "</s>": {"id": "</s>", "ids": [1, 2]}}})");
+      "special_tokens": {"<s>": {"id": "<s>", "ids": [0]},
+                         "</s>": {"id": "</s>", "ids": [1, 2]}}})");
   const auto tokenizer = load(json);
   const Encoding encoding = tokenizer->encode("low", true);
   EXPECT_THAT(encoding.ids, ElementsAre(0, 258, 1, 2));
