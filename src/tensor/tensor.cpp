@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <mutex>
-#include <new>
 #include <unordered_map>
 
 #include "heed/base/error.h"
@@ -24,6 +24,7 @@ class FreeList {
     return *list;
   }
 
+  // Null when there is no memory.
   std::byte* take(std::size_t bytes) {
     if (serves(bytes)) {
       const std::scoped_lock lock(guard_);
@@ -35,9 +36,7 @@ class FreeList {
         return memory;
       }
     }
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
-    if (memory == nullptr) throw std::bad_alloc();
-    return memory;
+    return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
   }
 
   void give(std::byte* memory, std::size_t bytes) {
@@ -63,6 +62,21 @@ class FreeList {
   std::unordered_multimap<std::size_t, std::byte*> blocks_;
   std::size_t held_bytes_ = 0;
 };
+
+std::size_t checked_bytes(const Shape& shape, DType dtype) {
+  auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
+  bool fits = true;
+  bool empty = false;
+  for (const std::int64_t dim : shape) {
+    require(dim >= 0, "tensor: shape {} has a negative extent", to_string(shape));
+    empty = empty || dim == 0;
+    fits = fits && !__builtin_mul_overflow(bytes, dim, &bytes);
+  }
+  require(empty || (fits && bytes <= std::numeric_limits<std::int64_t>::max() - 64),
+          "tensor: shape {} of {} takes 2^63 bytes or more, expected less", to_string(shape),
+          name(dtype));
+  return empty ? 0 : static_cast<std::size_t>(bytes);
+}
 
 // Copies element by element, last axis innermost.
 void copy_strided(const ConstView& from, std::byte* to, std::size_t element_bytes) {
@@ -107,13 +121,14 @@ To round_to(From value) {
 }  // namespace
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
-  for (const std::int64_t dim : shape)
-    require(dim >= 0, "tensor: shape {} has a negative extent", to_string(shape));
-  const std::size_t bytes = static_cast<std::size_t>(shape.element_count()) * size_bytes(dtype);
+  const std::size_t bytes = checked_bytes(shape, dtype);
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   Tensor tensor;
   const std::size_t taken = std::max(rounded, kAlignment);
   std::byte* memory = FreeList::instance().take(taken);
+  if (memory == nullptr)
+    fail(ErrorCode::kFailed, "tensor: out of memory: {} of {} takes {} bytes", to_string(shape),
+         name(dtype), bytes);
   tensor.memory_ = std::shared_ptr<std::byte>(
       memory, [taken](std::byte* freed) { FreeList::instance().give(freed, taken); });
   tensor.view_ = View(memory, dtype, shape);
