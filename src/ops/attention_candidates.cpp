@@ -59,9 +59,14 @@ const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
   if (!wanted.empty() && !is_known(wanted))
     fail(ErrorCode::kNotFound, "attention: kernel '{}' is unknown: one of {} is expected", wanted,
          known_names());
-  const char* forced = std::getenv("HEED_FORCE");
-  const std::string name = !wanted.empty() ? wanted : forced != nullptr ? forced : "";
-  // A kernel of the other pass, or of another operator: not for us.
+  const char* variable = std::getenv("HEED_FORCE");
+  const std::string forced = variable != nullptr ? variable : "";
+  if (wanted.empty() && !forced.empty() && !is_known(forced))
+    fail(ErrorCode::kNotFound,
+         "attention: HEED_FORCE names kernel '{}', which is unknown: one of {} is expected", forced,
+         known_names());
+  const std::string name = !wanted.empty() ? wanted : forced;
+  // A kernel of the other pass: not for us.
   const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
   if (named != candidates.end()) {
     if (const std::string reason = named->refusal(problem); !reason.empty())

@@ -9,11 +9,29 @@
 namespace heed {
 namespace {
 
+// The middle of [begin, end) that leaves whole tiles before it.
+std::int64_t middle(std::int64_t begin, std::int64_t end) {
+  return begin + ((end - begin) / 2 + kMaskRows - 1) / kMaskRows * kMaskRows;
+}
+
+// Large tiles are halved where the mask's edge crosses them: lengths of millions take no time.
 std::int64_t pairs_in(const MaskRule& rule, const MaskPlace& place, const MaskTile& tile) {
+  const auto& [row_begin, row_end, key_begin, key_end] = tile;
   const TileClass found = rule.tile(place, tile);
   if (found == TileClass::kEmpty) return 0;
-  const std::int64_t keys = tile.key_end - tile.key_begin;
-  if (found == TileClass::kFull) return keys * (tile.row_end - tile.row_begin);
+  const std::int64_t keys = key_end - key_begin;
+  const std::int64_t rows = row_end - row_begin;
+  if (found == TileClass::kFull) return keys * rows;
+  if (rows > kMaskRows && rows >= keys) {
+    const std::int64_t half = middle(row_begin, row_end);
+    return pairs_in(rule, place, {row_begin, half, key_begin, key_end}) +
+           pairs_in(rule, place, {half, row_end, key_begin, key_end});
+  }
+  if (keys > kMaskRows) {
+    const std::int64_t half = middle(key_begin, key_end);
+    return pairs_in(rule, place, {row_begin, row_end, key_begin, half}) +
+           pairs_in(rule, place, {row_begin, row_end, half, key_end});
+  }
   std::array<std::uint64_t, kMaskRows> words;
   rule.bits(place, tile, words.data());
   std::int64_t pairs = 0;
@@ -25,14 +43,10 @@ std::int64_t pairs_in(const MaskRule& rule, const MaskPlace& place, const MaskTi
 std::int64_t allowed_pairs(const kernels::AttentionProblem& problem, std::int64_t b,
                            std::int64_t h) {
   const kernels::Sequence& sequence = problem.sequences[b];
-  if (problem.mask == nullptr) return sequence.query_length * sequence.key_length;
-  std::int64_t pairs = 0;
-  for (std::int64_t row = 0; row < sequence.query_length; row += kMaskRows)
-    for (std::int64_t key = 0; key < sequence.key_length; key += kMaskRows)
-      pairs += pairs_in(*problem.mask, kernels::place(problem, b, h),
-                        {row, std::min(row + kMaskRows, sequence.query_length), key,
-                         std::min(key + kMaskRows, sequence.key_length)});
-  return pairs;
+  const std::int64_t all = sequence.query_length * sequence.key_length;
+  if (problem.mask == nullptr || all == 0) return all;
+  return pairs_in(*problem.mask, kernels::place(problem, b, h),
+                  {0, sequence.query_length, 0, sequence.key_length});
 }
 
 std::string alignment(const Extents& extents) {

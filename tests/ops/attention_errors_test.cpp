@@ -172,11 +172,19 @@ TEST_F(AttentionErrors, UnknownKernel) {
                                             "attention: kernel 'abacus' is unknown: one of ")));
 }
 
-TEST_F(AttentionErrors, AForcedNameOfAnotherOperatorIsIgnored) {
+TEST_F(AttentionErrors, UnknownForcedKernel) {
   setenv("HEED_FORCE", "abacus", 1);
-  EXPECT_NO_THROW(attention(args));
+  EXPECT_HEED_ERROR(attention(args), ErrorCode::kNotFound,
+                    "attention: HEED_FORCE names kernel 'abacus', which is unknown: one of "
+                    "cpu-avx512, cpu-avx2, tiled, reference is expected");
+  unsetenv("HEED_FORCE");
+}
+
+TEST_F(AttentionErrors, AForcedKernelRunsInThePassesThatHaveIt) {
   setenv("HEED_FORCE", "reference", 1);
   EXPECT_EQ(plan_attention(args).kernel, "reference");
+  setenv("HEED_FORCE", "cpu-avx2", 1);
+  EXPECT_EQ(plan_attention_backward(args).kernel, "tiled");
   unsetenv("HEED_FORCE");
 }
 

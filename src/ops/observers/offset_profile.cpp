@@ -5,6 +5,8 @@
 namespace heed {
 namespace {
 
+constexpr std::int64_t kFarthest = std::int64_t{1} << 24;  // a sum and a count each, in each task
+
 struct DistanceSums : Observer::State {
   explicit DistanceSums(std::int64_t count)
       : sums(static_cast<std::size_t>(count)), pairs(static_cast<std::size_t>(count)) {}
@@ -15,9 +17,13 @@ struct DistanceSums : Observer::State {
 }  // namespace
 
 OffsetProfileObserver::OffsetProfileObserver(std::int64_t first, std::int64_t last)
-    : first_(first), count_(last - first + 1) {
+    : first_(first) {
   require(first <= last, "offset_profile: first is {} but last is {}: first <= last is expected",
           first, last);
+  require(first >= -kFarthest && last <= kFarthest,
+          "offset_profile: first is {} and last is {}: distances within {} of 0 are expected",
+          first, last, kFarthest);
+  count_ = last - first + 1;
 }
 
 void OffsetProfileObserver::begin(const ObservedShape& shape) {

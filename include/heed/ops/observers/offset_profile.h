@@ -14,7 +14,7 @@ namespace heed {
 /// last]: entry d - first. Distance 0 is the query itself, 1 the key before it.
 class OffsetProfileObserver : public Observer {
  public:
-  OffsetProfileObserver(std::int64_t first, std::int64_t last);  // first <= last
+  OffsetProfileObserver(std::int64_t first, std::int64_t last);  // first <= last, within 2^24 of 0
   std::string_view name() const override { return "offset_profile"; }
   void begin(const ObservedShape& shape) override;
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
@@ -27,7 +27,7 @@ class OffsetProfileObserver : public Observer {
 
  private:
   std::int64_t first_;
-  std::int64_t count_;
+  std::int64_t count_ = 0;
   ObservedShape shape_;
   std::vector<double> sums_;
 };
