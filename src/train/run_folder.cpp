@@ -50,6 +50,9 @@ RunFolder::RunFolder(std::filesystem::path path, bool resume) : path_(std::move(
           "train: {}: holds a run already; go on with it (--resume) or choose another folder",
           path_.string());
   std::error_code error;
+  for (auto missing = path_; !missing.empty() && !std::filesystem::exists(missing, error);
+       missing = missing.parent_path())
+    created_.push_back(missing);
   std::filesystem::create_directories(path_, error);
   if (error)
     fail(ErrorCode::kIo, "train: {}: cannot be created: {}", path_.string(), error.message());
@@ -58,7 +61,11 @@ RunFolder::RunFolder(std::filesystem::path path, bool resume) : path_(std::move(
   remove_partial_files(model());
 }
 
-RunFolder::~RunFolder() { ::close(lock_); }
+RunFolder::~RunFolder() {
+  for (const auto& folder : created_)
+    if (::rmdir(folder.c_str()) != 0) break;  // not empty: something was written
+  ::close(lock_);
+}
 
 std::optional<RunFolder::Found> RunFolder::last_checkpoint(TrainListener& listener) const {
   const auto paths = list_checkpoints(path_);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "heed/train/train.h"
 #include "train/checkpoint.h"
@@ -13,7 +14,8 @@ namespace heed {
 class RunFolder {
  public:
   /// Creates it where it is missing. Holds a run and `resume` is false: an error, nothing touched.
-  /// Partial files that a killed run left are removed.
+  /// Partial files that a killed run left are removed. What it created goes with it where nothing
+  /// was written into it.
   RunFolder(std::filesystem::path path, bool resume);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
@@ -38,6 +40,7 @@ class RunFolder {
 
  private:
   std::filesystem::path path_;
+  std::vector<std::filesystem::path> created_;  // by this object, the innermost first
   int lock_ = -1;
 };
 
