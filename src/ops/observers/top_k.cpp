@@ -46,7 +46,7 @@ struct Best : Observer::State {
 }  // namespace
 
 TopKObserver::TopKObserver(std::int64_t k) : k_(k) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // one block of rows keeps 64 k of them
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;  // one block of rows keeps 64 k of them
   require(k >= 1 && k <= kMost, "top_k: k is {}: 1 to {} is expected", k, kMost);
 }
 
