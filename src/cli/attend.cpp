@@ -1,11 +1,16 @@
 // heed attend: the operator on arrays in files.
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 
 #include "cli/attention_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/look_files.h"
 #include "cli/observe_options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
 #include "heed/base/error.h"
 #include "heed/io/npy.h"
 
@@ -32,10 +37,19 @@ void check(const Options& options) {
   require(!options.out.empty() || !options.lse.empty() || !options.grad.empty() ||
               !options.observe.empty(),
           "nothing is asked for, expected -o, --lse, --grad or --observe");
+  const int piped = (options.out == "-" ? 1 : 0) + (options.lse == "-" ? 1 : 0);
+  require(piped < 2, "-o and --lse both go to standard output, expected a file for one of them");
+  require(piped == 0 || isatty(STDOUT_FILENO) == 0,
+          "an array is no text, expected a file or a pipe in place of -");
 }
 
 // Ctrl-C waits for the end of a file, so that nothing stays half written.
 void write_whole(const std::filesystem::path& path, const ConstView& array) {
+  if (path == "-") {
+    Output output("-");
+    write_array_npy(output, Tensor::copy_of(array));
+    return;
+  }
   {
     const InterruptScope scope;
     write_npy(path, array);
@@ -85,14 +99,19 @@ void write_observations(const Options& options, const AttentionProblemData& prob
 int run(const Options& options) {
   check(options);
   const AttentionProblemData problem = read_problem(options.attention);
+  ProgressLine progress;
+  progress.begin("attention");
   const Attended attended = attention(problem.args);
+  progress.begin("writing");
   if (!options.out.empty()) write_whole(options.out, lowered(attended.out, problem.rank));
   if (!options.lse.empty()) {
     ConstView lse = attended.lse.view();
     for (int i = problem.rank; i < 4; ++i) lse = lse.select(0, 0);
     write_whole(options.lse, lse);
   }
+  progress.begin("the backward pass");
   if (!options.grad.empty()) write_gradients(options, problem, attended);
+  progress.begin("observing");
   if (!options.observe.empty()) write_observations(options, problem, attended);
   return 0;
 }
@@ -111,8 +130,10 @@ Run add(CLI::App& app) {
       ->required()
       ->type_name("V.npy");
   add_attention_options(app, options->attention);
-  app.add_option("-o,--out", options->out, "write the output [B, H, Tq, Dv]")->type_name("OUT.npy");
-  app.add_option("--lse", options->lse, "write the log-sum-exp [B, H, Tq]")->type_name("LSE.npy");
+  app.add_option("-o,--out", options->out, "write the output [B, H, Tq, Dv]; - is stdout")
+      ->type_name("OUT.npy");
+  app.add_option("--lse", options->lse, "write the log-sum-exp [B, H, Tq]; - is stdout")
+      ->type_name("LSE.npy");
   app.add_option("--grad", options->grad, "gradient of the output: run the backward pass")
       ->type_name("DOUT.npy");
   app.add_option("--dlse", options->dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/arguments.h"
 #include "heed/base/error.h"
 #include "heed/io/npy.h"
 #include "heed/masks/band.h"
@@ -38,6 +39,21 @@ Mask mask_of(const AttentionOptions& options) {
   return mask;
 }
 
+// Refuses what pairs, offsets and bytes could not count.
+void check_shape(const std::vector<std::int64_t>& shape) {
+  constexpr const char* kNames[] = {"B", "H", "G", "Tq", "Tk", "D", "Dv"};
+  constexpr double kMost = 0x1p62;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    require(shape[i] >= 0, "--shape: {} is {}, expected at least 0", kNames[i], shape[i]);
+  const auto extent = [&shape](std::size_t i) { return static_cast<double>(shape[i]); };
+  const double heads = extent(0) * (extent(1) + extent(2));
+  const double pairs = heads * extent(3) * extent(4);
+  require(pairs < kMost, "--shape: there are {:.3g} pairs of query and key, expected below 2^62",
+          pairs);
+  const double bytes = 8 * heads * (extent(3) + extent(4)) * (extent(5) + extent(6) + 2);
+  require(bytes < kMost, "--shape: the arrays have {:.3g} bytes, expected below 2^62", bytes);
+}
+
 // What does not depend on the data of q, k and v.
 void read_settings(const AttentionOptions& options, AttentionProblemData& problem) {
   AttentionArgs& args = problem.args;
@@ -65,9 +81,9 @@ void add_attention_options(CLI::App& app, AttentionOptions& options) {
   app.add_option("--causal", options.causal,
                  "no key behind the query: bottom-right (the last query sees every key) or "
                  "top-left (the first query sees the first key)")
-      ->check(CLI::IsMember({"top-left", "bottom-right"}));
-  app.add_option("--window", options.window,
-                 "keys left and right of the own one that may be seen; -1 is open")
+      ->check(one_of({"top-left", "bottom-right"}));
+  add_number(app, "--window", options.window,
+             "keys left and right of the own one that may be seen; -1 is open")
       ->delimiter(',')
       ->expected(2)
       ->type_name("L,R");
@@ -81,9 +97,9 @@ void add_attention_options(CLI::App& app, AttentionOptions& options) {
       ->type_name("FILE.npy");
   app.add_option("--q-offset", options.q_offset, "position of query 0 of each batch")
       ->type_name("FILE.npy");
-  app.add_option("--scale", options.scale, "of q . k (default: 1 / sqrt(D))")->type_name("X");
+  add_number(app, "--scale", options.scale, "of q . k (default: 1 / sqrt(D))")->type_name("X");
   app.add_option("--dtype", options.dtype, "compute in this type (default: that of Q)")
-      ->check(CLI::IsMember({"f64", "f32"}));
+      ->check(one_of({"f64", "f32"}));
   app.add_option("--kernel", options.kernel, "run this kernel and no other")->type_name("NAME");
 }
 
@@ -126,6 +142,7 @@ AttentionProblemData read_problem(const AttentionOptions& options) {
 
 AttentionProblemData shape_problem(const AttentionOptions& options,
                                    const std::vector<std::int64_t>& shape) {
+  check_shape(shape);
   AttentionProblemData problem;
   const DType dtype = named_dtype(options.dtype).value_or(DType::kF32);
   read_settings(options, problem);

@@ -5,10 +5,10 @@
 
 #include "cli/bench.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "heed/base/cpu_name.h"
 #include "heed/base/threads.h"
 #include "heed/cases/attention_bench.h"
-#include "heed/cases/machine_limits.h"
 
 namespace heed::cli {
 namespace {
@@ -65,13 +65,17 @@ int bench_attention(const BenchOptions& options) {
   auto list = nlohmann::ordered_json::array();
   AttentionTiming last;
   if (!options.json) print(heading());
+  ProgressLine progress;
+  progress.begin("cases", std::ssize(cases));
   time_attention(cases, options.kernel, [&](const AttentionTiming& timing) {
     if (options.json)
       list.push_back(as_json(timing));
     else
-      print(as_row(timing));
+      progress.aside([&] { print(as_row(timing)); });
+    progress.advance();
     last = timing;
   });
+  progress.begin("");
   print(options.json ? list.dump(2) + "\n" : limits(last));
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/bench.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "heed/base/cpu_name.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
@@ -68,13 +69,17 @@ int bench_model(const BenchOptions& options) {
   auto list = nlohmann::ordered_json::array();
   double read = 0;
   if (!options.json) print(heading(*model));
+  ProgressLine progress;
+  progress.begin("cases", std::ssize(cases));
   time_model(*model, cases, [&](const ModelTiming& timing) {
     if (options.json)
       list.push_back(as_json(model->info(), timing));
     else
-      print(as_row(timing));
+      progress.aside([&] { print(as_row(timing)); });
+    progress.advance();
     read = timing.read_gbytes_per_second;
   });
+  progress.begin("");
   print(options.json ? list.dump(2) + "\n"
                      : fmt::format("reading memory {:.1f} GB/s; a step takes one token after as "
                                    "many as its name says\n",

@@ -1,6 +1,7 @@
 // The table of commands. A new one is a file with its `NAME_command`, declared and listed here.
 #include <cstdlib>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "heed/base/threads.h"
 #include "heed/ops/attention.h"
@@ -29,7 +30,7 @@ void add_threads(CLI::App& app) {
   app.add_option_function<int>(
          "--threads", [](const int& count) { set_thread_count(count); },
          "threads to compute with (default: the CPUs that this process may use)")
-      ->check(CLI::Range(1, 4096))
+      ->transform(number_of(1, 4096))
       ->type_name("N");
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/arguments.h"
 #include "cli/attention_options.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -79,7 +80,7 @@ Run add(CLI::App& app) {
   app.add_option("Q", options->attention.q, "queries [B, H, Tq, D]")->type_name("Q.npy");
   app.add_option("K", options->attention.k, "keys [B, G, Tk, D]")->type_name("K.npy");
   app.add_option("V", options->attention.v, "values [B, G, Tk, Dv]")->type_name("V.npy");
-  app.add_option("--shape", options->shape, "shapes alone, no data")
+  add_number(app, "--shape", options->shape, "shapes alone, no data")
       ->delimiter(',')
       ->expected(7)
       ->type_name("B,H,G,Tq,Tk,D,Dv");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -96,20 +97,20 @@ int run(Options options) {
 
 void add_sampling(CLI::App& app, Options& options) {
   Sampling& sampling = options.args.sampling;
-  app.add_option("--temperature", sampling.temperature,
-                 "divides the logits; 0 takes the most probable token each time (default 0.8)")
+  add_number(app, "--temperature", sampling.temperature,
+             "divides the logits; 0 takes the most probable token each time (default 0.8)")
       ->type_name("X");
-  app.add_option("--top-k", options.top_k, "only the K most probable tokens")->type_name("K");
-  app.add_option("--top-p", sampling.top_p,
-                 "only the most probable tokens that together reach P of the probability")
+  add_number(app, "--top-k", options.top_k, "only the K most probable tokens")->type_name("K");
+  add_number(app, "--top-p", sampling.top_p,
+             "only the most probable tokens that together reach P of the probability")
       ->type_name("P");
-  app.add_option("--min-p", sampling.min_p,
-                 "only tokens that have at least P of the most probable one's probability")
+  add_number(app, "--min-p", sampling.min_p,
+             "only tokens that have at least P of the most probable one's probability")
       ->type_name("P");
-  app.add_option("--repetition-penalty", sampling.repetition_penalty,
-                 "above 1: tokens that occurred are less probable")
+  add_number(app, "--repetition-penalty", sampling.repetition_penalty,
+             "above 1: tokens that occurred are less probable")
       ->type_name("X");
-  app.add_option("--seed", options.args.seed, "the same seed gives the same text (default 0)")
+  add_number(app, "--seed", options.args.seed, "the same seed gives the same text (default 0)")
       ->type_name("S");
 }
 
@@ -121,7 +122,7 @@ Run add(CLI::App& app) {
   app.add_option("--file", options->file, "read the prompt from a file, or from stdin with -")
       ->type_name("FILE");
   add_model(app, options->model);
-  app.add_option("-n", options->args.most_tokens, "tokens to write at most (default 200)")
+  add_number(app, "-n", options->args.most_tokens, "tokens to write at most (default 200)")
       ->type_name("N");
   add_sampling(app, *options);
   app.add_option("--stop", options->args.stop, "end before this text; may be given several times")

@@ -5,10 +5,12 @@
 
 #include <memory>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/look_files.h"
 #include "cli/look_text.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/text_input.h"
 #include "heed/base/error.h"
 
@@ -37,7 +39,7 @@ struct Options {
 std::int64_t count_of(const char* option, const std::string& text) {
   if (text == "all") return -1;
   std::int64_t count = 0;
-  if (!CLI::detail::lexical_cast(text, count) || count < 1)
+  if (!read_number(text, count) || count < 1)
     fail(ErrorCode::kInvalidArgument, "{}: found \"{}\", expected a number from 1 or all", option,
          text);
   return count;
@@ -57,9 +59,14 @@ void check(const Options& options) {
           "--who chooses rows, --format npy writes all of them: expected one of the two");
 }
 
-Session open(const Options& options, const LoadedModel& model) {
+Session open(const Options& options, const LoadedModel& model, ProgressLine& progress) {
   const SessionOptions keep = {.all_logits = options.what == "logits",
-                               .hidden = options.what == "hidden"};
+                               .hidden = options.what == "hidden",
+                               .stop = [&progress] {
+                                 progress.advance();
+                                 return false;
+                               }};
+  progress.begin("the model: layers", model.model->info().layers);
   if (!options.ids.empty()) return open_session(model, options.ids, keep);
   return open_session(model, options.file.empty() ? options.text : read_text(options.file), keep);
 }
@@ -98,14 +105,19 @@ int run(const Options& options) {
   const LoadedModel model = load_model(find_model(options.model));
   if (options.layer) check_layer(model.name, model.model->info(), *options.layer);
   if (options.head) check_head(model.name, model.model->info(), *options.head);
-  const Session session = open(options, model);
+  ProgressLine progress;
+  const Session session = open(options, model, progress);
   if (options.format == "npy") {
+    progress.begin("writing");
     write_npy_output(options, session);
     return 0;
   }
   LookRequest request = request_of(options, session);
   const std::int64_t hidden_rows = choose_rows(options, session, request);
+  progress.begin("the heads: layers", model.model->info().layers);
+  request.layer_scored = [&progress] { progress.advance(); };
   const Look answer = look(session, request);
+  progress.begin("");  // the answer goes to the terminal
   Output output(options.out);
   if (options.format == "json") {
     write_json(output, answer);
@@ -125,7 +137,7 @@ void add_text(CLI::App& app, Options& options) {
   app.add_option("TEXT", options.text, "the text");
   app.add_option("--file", options.file, "read the text from a file, or from stdin with -")
       ->type_name("FILE");
-  app.add_option("--ids", options.ids, "token ids instead of a text")
+  add_number(app, "--ids", options.ids, "token ids instead of a text")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("5,3,9");
@@ -133,9 +145,9 @@ void add_text(CLI::App& app, Options& options) {
 }
 
 void add_choice(CLI::App& app, Options& options) {
-  app.add_option("--layer", options.layer, "from 0; without it heed chooses, and says why")
+  add_number(app, "--layer", options.layer, "from 0; without it heed chooses, and says why")
       ->type_name("L");
-  app.add_option("--head", options.head, "from 0; without it heed chooses, and says why")
+  add_number(app, "--head", options.head, "from 0; without it heed chooses, and says why")
       ->type_name("H");
   app.add_option("--who", options.who,
                  "only the rows of this word: a token, a word that tokens spell (the last of them "
@@ -153,13 +165,13 @@ void add_format(CLI::App& app, Options& options) {
   app.add_option("--format", options.format,
                  "text; json; tsv: layer, head, query, query_token, key, key_token, weight; npy: "
                  "f32 [layers, heads, T, T], with an extent of 1 where --layer or --head chooses")
-      ->check(CLI::IsMember({"text", "json", "tsv", "npy"}));
+      ->check(one_of({"text", "json", "tsv", "npy"}));
   app.add_option("--what", options.what, "as npy: weights, logits [T, vocabulary], hidden [T, C]")
-      ->check(CLI::IsMember({"weights", "logits", "hidden"}));
+      ->check(one_of({"weights", "logits", "hidden"}));
   app.add_option("-o,--out", options.out, "write to a file, which appears whole or not at all")
       ->type_name("FILE");
   app.add_option("--color", options.colour, "auto (a terminal, NO_COLOR not set), always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+      ->check(one_of({"auto", "always", "never"}));
 }
 
 Run add(CLI::App& app) {
@@ -169,8 +181,7 @@ Run add(CLI::App& app) {
   add_format(app, *options);
   add_threads(app);
   add_kernel(app);
-  app.add_option("--dtype", options->dtype, "compute in this type: f32")
-      ->check(CLI::IsMember({"f32"}));
+  app.add_option("--dtype", options->dtype, "compute in this type: f32")->check(one_of({"f32"}));
   const CLI::Option* text = app.get_option("TEXT");
   return [options, text] {
     options->text_given = text->count() > 0;

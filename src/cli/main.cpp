@@ -8,9 +8,12 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/idle_threads.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "heed/base/error.h"
@@ -68,13 +71,10 @@ int run_command(const Command& command, std::vector<std::string> arguments) {
   app.footer(std::string("Example:\n") + command.example);
   const Run run = command.add(app);
   try {
-    std::ranges::reverse(arguments);  // CLI11 takes them from the back
-    app.parse(std::move(arguments));
+    read_arguments(app, std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     print(app.help());
     return kDone;
-  } catch (const CLI::ParseError& error) {
-    return report(command.name, error.what(), kBadInput);
   }
   return run();
 }
@@ -116,6 +116,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace heed::cli
 
 int main(int count, char** values) {
+  heed::cli::spin_shortly(values);
   std::signal(SIGPIPE, SIG_DFL);  // `heed look ... | head` ends quietly
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write, not the end
   heed::cli::catch_interrupts();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -62,7 +63,7 @@ Run add(CLI::App& app) {
   app.add_option("--file", options->file, "the same from a file, or from stdin with -")
       ->type_name("FILE");
   app.add_option("--port", options->port, "where to listen (default 8321); 0: one that is free")
-      ->check(CLI::Range(0, 65535))
+      ->transform(number_of(0, 65535))
       ->type_name("N");
   app.add_option("--host", options->host,
                  "the address to listen on (default 127.0.0.1: this machine alone)")

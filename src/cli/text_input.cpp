@@ -5,20 +5,41 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
 #include "heed/text/tokenizer.h"
 
 namespace heed::cli {
+namespace {
 
-std::string read_text(const std::string& path) {
-  if (path != "-") return read_file(path);
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+}  // namespace
+
+std::string read_text(const std::string& path, std::size_t most_bytes) {
+  const bool standard = path == "-";
+  const std::string name = standard ? "standard input" : path;
+  const std::unique_ptr<std::FILE, Close> file(standard ? nullptr
+                                                        : std::fopen(path.c_str(), "rbe"));
+  const int reason = errno;
+  require(standard || file, "{}: cannot be read: {}, expected a text file", name,
+          std::strerror(reason));
+  require(standard || !std::filesystem::is_directory(path), "{}: is a folder, expected a text file",
+          name);
+  std::FILE* const from = standard ? stdin : file.get();
   std::string text;
   char buffer[1 << 16];
   std::size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof buffer, stdin)) > 0) text.append(buffer, count);
-  if (std::ferror(stdin) != 0) fail(ErrorCode::kIo, "standard input: {}", std::strerror(errno));
+  while ((count = std::fread(buffer, 1, sizeof buffer, from)) > 0) {
+    text.append(buffer, count);
+    require(text.size() <= most_bytes, "{}: goes on after {} MiB, expected a text that ends there",
+            name, most_bytes >> 20);
+  }
+  if (std::ferror(from) != 0) fail(ErrorCode::kIo, "{}: {}", name, std::strerror(errno));
   return text;
 }
 

@@ -1,13 +1,18 @@
 // Texts in and out of the command line.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace heed::cli {
 
-/// The whole of a file, or of stdin for "-".
-std::string read_text(const std::string& path);
+/// More than any model reads at once; a device that never ends is refused there.
+inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
+
+/// The whole of a file, or of stdin for "-"; a folder, a file that cannot be read and one of more
+/// bytes than `most_bytes` are bad input.
+std::string read_text(const std::string& path, std::size_t most_bytes = kMostTextBytes);
 
 /// A token's bytes where they are valid UTF-8, else with <0xE3> forms: what JSON can hold.
 std::string readable(std::string_view bytes);

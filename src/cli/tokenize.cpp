@@ -13,6 +13,8 @@
 namespace heed::cli {
 namespace {
 
+constexpr std::size_t kMostBytesOfLines = std::size_t{1} << 30;
+
 struct Options {
   std::string text;
   std::string lines;
@@ -60,7 +62,7 @@ std::string as_text(const Tokenizer& tokenizer, const Encoding& encoding) {
 
 // Each line of the file is a JSON string; the answer has one object a line.
 void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
-  std::istringstream lines(read_text(options.lines));
+  std::istringstream lines(read_text(options.lines, kMostBytesOfLines));
   std::string line;
   for (std::int64_t number = 1; std::getline(lines, line); ++number) {
     const auto value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);

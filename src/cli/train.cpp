@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "heed/io/atomic_file.h"
 
 namespace heed::cli {
@@ -25,13 +27,6 @@ struct Arguments {
   TrainConfig flags;
   std::vector<std::pair<const TrainKey*, CLI::Option*>> keys;
 };
-
-std::string duration(double seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
-  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
-}
 
 std::string grouped(double number) {
   std::string digits = fmt::format("{:.0f}", number);
@@ -138,6 +133,8 @@ void add_keys(CLI::App& app, Arguments& arguments) {
           auto& value = arguments.flags.*member;
           if constexpr (std::is_same_v<decltype(value), bool&>) {
             return app.add_flag(flag, value, std::string(key.summary));
+          } else if constexpr (std::is_arithmetic_v<std::remove_reference_t<decltype(value)>>) {
+            return add_number(app, flag, value, std::string(key.summary));
           } else {
             return app.add_option(flag, value, std::string(key.summary));
           }
@@ -150,7 +147,8 @@ void add_keys(CLI::App& app, Arguments& arguments) {
 Run add(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   app.add_option("CONFIG", arguments->config,
-                 "a JSON file with the keys that the options below name (docs/training.md)");
+                 "a JSON file with the keys that the options below name (docs/training.md)")
+      ->type_name("FILE");
   app.add_option("-o,--output", arguments->output, "the run's folder")
       ->required()
       ->type_name("DIR");

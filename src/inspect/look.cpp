@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "heed/base/error.h"
@@ -56,6 +57,16 @@ std::string reason(const ChosenHead& chosen) {
   return "the largest mean, over rows, of the largest weight on a key that is not the first, the "
          "own "
          "or the previous token";
+}
+
+std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& request) {
+  std::vector<HeadScores> scores;
+  for (const LayerAttention& layer : session.layers) {
+    const auto index = static_cast<int>(&layer - session.layers.data());
+    std::ranges::copy(score_heads(layer, index), std::back_inserter(scores));
+    if (request.layer_scored) request.layer_scored();
+  }
+  return scores;
 }
 
 }  // namespace
@@ -150,7 +161,7 @@ Look look(const Session& session, const LookRequest& request) {
               .chosen = {},
               .rows = {},
               .cells = {},
-              .heads = score_heads(session),
+              .heads = scored_heads(session, request),
               .next = next_words(session, request.next)};
   answer.chosen = choose_head(session, answer.heads, request.layer, request.head);
   const LayerAttention& layer = session.layers[static_cast<std::size_t>(answer.chosen.layer)];

@@ -63,6 +63,14 @@ TEST_F(AttendCommand, WritesWhatTheOperatorGives) {
   expect_equal(in_scratch("lse.npy"), attended.lse.view());
 }
 
+TEST_F(AttendCommand, WritesToStandardOutput) {
+  const Answer answer = run({"-o", "-"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  std::ofstream(in_scratch("piped.npy"), std::ios::binary) << answer.out;
+  expect_equal(in_scratch("piped.npy"), attention(args).out.view());
+  EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
 TEST_F(AttendCommand, TopLeftStandsQueryZeroAtKeyZero) {
   args.mask = band({.left = 3, .right = 0});
   args.extents.q_offset = {0};
@@ -114,7 +122,16 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
           "received, offset_profile=FIRST:LAST, expected_distance, heatmap=HEIGHTxWIDTH");
   refused({"--observe", "topk=0", "--observe-out", "x"},
           "--observe: found \"topk=0\", expected topk=K");
-  refused({"--causal", "left", "-o", "x"}, "--causal: left not in {top-left,bottom-right}");
+  refused({"--observe", "offset_profile=-9223372036854775808:9223372036854775807", "--observe-out",
+           "x"},
+          "offset_profile: first is -9223372036854775808 and last is 9223372036854775807: "
+          "distances within 16777216 of 0 are expected");
+  refused({"--observe", "topk=99999999999", "--observe-out", "x"},
+          "top_k: k is 99999999999: 1 to 1048576 is expected");
+  refused({"-o", "-", "--lse", "-"},
+          "-o and --lse both go to standard output, expected a file for one of them");
+  refused({"--causal", "left", "-o", "x"},
+          "--causal: found \"left\", expected one of top-left, bottom-right");
   files[1] = in_scratch("absent.npy");
   refused({"-o", "x"}, in_scratch("absent.npy") + ": cannot be opened: No such file or directory");
 }
@@ -132,16 +149,6 @@ TEST_F(AttendCommand, ReportsAFullDiskWithStatusOne) {
   const Answer answer = run({"-o", "/dev/full"});
   EXPECT_EQ(answer.status, 1);
   EXPECT_EQ(answer.error, "heed attend: /dev/full: cannot be written: No space left on device\n");
-}
-
-TEST(ExplainCommand, CountsTheWorkOfAllowedPairs) {
-  const Answer answer =
-      test::heed({"explain", "--shape", "1,4,2,16,16,8,4", "--causal", "bottom-right", "--json"});
-  ASSERT_EQ(answer.status, 0) << answer.error;
-  const auto plan = nlohmann::json::parse(answer.out)["forward"];
-  EXPECT_EQ(plan["allowed_pairs"], 4 * 16 * 17 / 2);
-  EXPECT_EQ(plan["flop"], 2.0 * (8 + 4) * 4 * 16 * 17 / 2);
-  EXPECT_EQ(plan["alignment"], "bottom-right");
 }
 
 }  // namespace

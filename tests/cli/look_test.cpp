@@ -1,13 +1,12 @@
-// `heed look`, `tokenize` and `models` on a small random GPT-2 made here.
+// `heed look` on a small random GPT-2.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
+#include "cli/tiny_model.h"
 #include "heed/io/npy.h"
-#include "heed/models/registry.h"
-#include "heed/text/byte_bpe.h"
 #include "support/shared_data.h"
 
 namespace heed::cli {
@@ -15,38 +14,16 @@ namespace {
 
 using nlohmann::json;
 using test::Answer;
+using test::in_scratch;
+using test::tiny_model;
 
 constexpr const char* kText = "the cat sat on the mat because the cat was tired.";
-constexpr std::int64_t kPositions = 40;
-
-// A model folder, made once.
-const std::string& tiny_model() {
-  static const std::string folder = [] {
-    const auto tokenizer = train_byte_bpe(
-        "the cat sat on the mat because the cat was tired. the mat was the cat on the mat.",
-        {.vocabulary_size = 280});
-    const json config = {{"model_type", "gpt2"},
-                         {"architectures", {"GPT2LMHeadModel"}},
-                         {"vocab_size", tokenizer->vocabulary_size()},
-                         {"n_positions", kPositions},
-                         {"n_embd", 16},
-                         {"n_layer", 2},
-                         {"n_head", 4}};
-    const auto model = make_model(config.dump(), 1);
-    const std::filesystem::path path = test::scratch() / "tiny";
-    save_model(path, *model, tokenizer.get(), DType::kF32);
-    return path.string();
-  }();
-  return folder;
-}
 
 Answer look(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "look");
   arguments.insert(arguments.end(), {"--model", tiny_model()});
   return test::heed(arguments);
 }
-
-std::string in_scratch(const char* name) { return (test::scratch() / name).string(); }
 
 TEST(LookCommand, JsonHasEveryFieldAndRowsThatSumToOne) {
   const Answer answer = look({kText, "--format", "json", "--top", "all"});
@@ -139,7 +116,7 @@ TEST(LookCommand, ComputesInF32Only) {
   EXPECT_EQ(look({kText, "--dtype", "f32"}).status, 0);
   const Answer answer = look({kText, "--dtype", "bf16"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed look: --dtype: bf16 not in {f32}\n");
+  EXPECT_EQ(answer.error, "heed look: --dtype: found \"bf16\", expected f32\n");
 }
 
 TEST(LookCommand, ALayerThatDoesNotExistIsRefusedBeforeTheTextIsRead) {
@@ -195,7 +172,7 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
   refused({"--ids", "1,2,9999"},
           "session: token id 9999 is outside of tiny's vocabulary, expected 0 to 269");
   std::string ids = "0";
-  for (int i = 0; i < kPositions; ++i) ids += ",1";
+  for (int i = 0; i < 40; ++i) ids += ",1";
   refused({"--ids", ids},
           "session: the text has 41 tokens but tiny has 40 positions: expected at most 40");
 }
@@ -247,54 +224,6 @@ TEST(LookCommand, TakesIdsWhereThereIsNoTokenizer) {
   EXPECT_EQ(text.status, 2);
   EXPECT_EQ(text.error,
             "heed look: session: gpt-nano-sort has no tokenizer: expected token ids, not a text\n");
-}
-
-TEST(TokenizeCommand, GivesIdsTextsAndBytes) {
-  const Answer answer = test::heed({"tokenize", "the cat", "--json", "--model", tiny_model()});
-  ASSERT_EQ(answer.status, 0) << answer.error;
-  const json found = json::parse(answer.out);
-  EXPECT_EQ(found["ids"].size(), found["tokens"].size());
-  EXPECT_EQ(found["tokens"].back()["end"], 7);
-}
-
-TEST(TokenizeCommand, ReadsJsonStringsByLine) {
-  std::ofstream(test::scratch() / "lines") << "\"the cat\"\n\"\\u732b\"\n";
-  const Answer answer =
-      test::heed({"tokenize", "--lines", in_scratch("lines"), "--model", tiny_model()});
-  ASSERT_EQ(answer.status, 0) << answer.error;
-  std::istringstream lines(answer.out);
-  std::string line;
-  std::getline(lines, line);
-  std::getline(lines, line);
-  EXPECT_EQ(json::parse(line)["tokens"].back()["end"], 3);
-}
-
-TEST(TokenizeCommand, NamesTheLineThatIsNoJsonString) {
-  std::ofstream(test::scratch() / "bad") << "\"a\"\n7\n";
-  const Answer answer =
-      test::heed({"tokenize", "--lines", in_scratch("bad"), "--model", tiny_model()});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed tokenize: " + in_scratch("bad") +
-                              ": line 2 is no JSON string, expected one like \"a text\"\n");
-}
-
-TEST(ModelsCommand, ListsTheFoldersOfTheSearchPath) {
-  tiny_model();
-  setenv("HEED_MODELS", test::scratch().c_str(), 1);
-  const Answer answer = test::heed({"models", "--json"});
-  unsetenv("HEED_MODELS");
-  ASSERT_EQ(answer.status, 0) << answer.error;
-  EXPECT_THAT(answer.out, testing::HasSubstr("\"tiny\""));
-}
-
-TEST(ModelsCommand, ShowsTheLineOfTheCard) {
-  const std::filesystem::path folder = test::scratch() / "carded";
-  std::filesystem::copy(tiny_model(), folder, std::filesystem::copy_options::recursive);
-  std::ofstream(folder / "card.md") << "# A model\nKnows one cat.\n";
-  setenv("HEED_MODELS", test::scratch().c_str(), 1);
-  const Answer answer = test::heed({"models"});
-  unsetenv("HEED_MODELS");
-  EXPECT_THAT(answer.out, testing::HasSubstr(folder.string() + "\n  Knows one cat.\n"));
 }
 
 }  // namespace

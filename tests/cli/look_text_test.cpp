@@ -14,6 +14,15 @@ struct Row {
   double rest;
 };
 
+void give_heads(Look& look) {
+  for (int layer = 0; layer < 5; ++layer)
+    for (int head = 0; head < 8; ++head)
+      look.heads.push_back({.layer = layer, .head = head, .previous = .36});
+  look.heads[3] = {.layer = 0, .head = 3, .first = .52};
+  look.heads[12] = {.layer = 1, .head = 4, .self = .15};
+  look.heads[22] = {.layer = 2, .head = 6, .first = .26};
+}
+
 Look picture() {
   Look look;
   look.model = "stories260k";
@@ -34,20 +43,15 @@ Look picture() {
                       {10, {{1, .40F}, {0, .29F}, {9, .13F}}, 8, .18}};
   for (const Row& row : rows)
     look.rows.push_back({row.query, 0, row.attends, row.rest_count, row.rest});
-  for (int layer = 0; layer < 5; ++layer)
-    for (int head = 0; head < 8; ++head)
-      look.heads.push_back({.layer = layer, .head = head, .previous = .36});
-  look.heads[3] = {.layer = 0, .head = 3, .first = .52};
-  look.heads[12] = {.layer = 1, .head = 4, .self = .15};
-  look.heads[22] = {.layer = 2, .head = 6, .first = .26};
+  give_heads(look);
   look.next.words = {{0, " was", .326}, {0, " want", .274}};
   look.next.rest_count = 506;
   look.next.rest_probability = .19;
   return look;
 }
 
-constexpr const char* kPicture =
-    R"(stories260k  Llama, 5 layers x 8 heads on 4 kv, built in                                   11 tokens
+constexpr const char* kPicture = R"(stories260k  Llama, 5 layers x 8 heads on 4 kv, built in)"
+                                 R"(                                   11 tokens
 
 Who attends to whom  layer 2, head 6; the three largest, then the rest
    i  who      to whom                                                                          rest

@@ -79,6 +79,7 @@ struct LookRequest {
   std::vector<std::int64_t> queries = {};    // sorted; empty: every row
   std::vector<std::int64_t> cell_keys = {};  // each (query, key) of queries x cell_keys in detail
   std::int64_t next = 6;                     // next words
+  std::function<void()> layer_scored = {};   // called after each layer's heads
 };
 
 /// Everything that one look shows.

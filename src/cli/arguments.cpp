@@ -1,0 +1,101 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "heed/base/edit_distance.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+// The option that CLI11's message names.
+const CLI::Option* named_in(const CLI::App& app, std::string message) {
+  constexpr std::string_view kBefore = "Could not convert: ";
+  if (message.starts_with(kBefore)) message.erase(0, kBefore.size());
+  const std::string name = message.substr(0, message.find_first_of(": "));
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_name() == name) return option;
+  return nullptr;
+}
+
+// CLI11's wording where heed has none of its own.
+std::string translated(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const CLI::Option* option = named_in(app, message);
+  if (option == nullptr) return message;
+  const std::string name = option->get_name();
+  const std::string type = option->get_type_name();
+  if (error.get_name() == "RequiredError") return fmt::format("{} is missing", name);
+  if (option->get_expected_max() == 0) return fmt::format("{}: found a value, expected none", name);
+  if (error.get_name() != "ArgumentMismatch") return message;
+  const bool more = message.find("At Most") != std::string::npos;
+  if (option->get_expected_max() > 1)
+    return fmt::format("{}: found too {} values, expected {}", name, more ? "many" : "few", type);
+  return fmt::format("{}: found {}, expected {}", name, more ? "several values" : "no value", type);
+}
+
+std::string nearest_option(const CLI::App& app, const std::string& found) {
+  const auto options = app.get_options();
+  std::string nearest = "--help";
+  for (const CLI::Option* option : options) {
+    const std::string name = option->get_name();
+    if (name.starts_with("-") && edit_distance(name, found) < edit_distance(nearest, found))
+      nearest = name;
+  }
+  return nearest;
+}
+
+void refuse_unknown(const CLI::App& app) {
+  std::vector<std::string> left = app.remaining();
+  std::erase(left, "--");
+  if (left.empty()) return;
+  const std::string& first = left.front();
+  if (first.size() > 1 && first.starts_with("-")) {
+    const std::string name = first.substr(0, first.find('='));
+    fail(ErrorCode::kInvalidArgument, "{} is no option, the nearest is {}", name,
+         nearest_option(app, name));
+  }
+  fail(ErrorCode::kInvalidArgument, "found \"{}\" after the last argument, expected nothing there",
+       first);
+}
+
+void refuse_empty(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type == "TEXT" || option->get_expected_max() == 0) continue;
+    const auto& values = option->results();
+    require(std::ranges::find(values, "") == values.end(), "{}: found \"\", expected {}",
+            option->get_name(), type);
+  }
+}
+
+}  // namespace
+
+void read_arguments(CLI::App& app, std::vector<std::string> arguments) {
+  app.allow_extras();
+  std::ranges::reverse(arguments);  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    fail(ErrorCode::kInvalidArgument, "{}", translated(app, error));
+  }
+  refuse_unknown(app);
+  refuse_empty(app);
+}
+
+CLI::Validator one_of(std::initializer_list<const char*> words) {
+  const std::vector<std::string> known(words.begin(), words.end());
+  const std::string help = fmt::format("{{{}}}", fmt::join(known, ","));
+  return {[known](const std::string& text) -> std::string {
+            if (std::ranges::find(known, text) != known.end()) return {};
+            return fmt::format("found \"{}\", expected {}{}", text,
+                               known.size() > 1 ? "one of " : "", fmt::join(known, ", "));
+          },
+          help};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,36 @@
+// A small random GPT-2 of 40 positions, for the tests of commands that read a text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/program.h"
+#include "heed/models/registry.h"
+#include "heed/text/byte_bpe.h"
+
+namespace heed::test {
+
+/// A model folder, made once.
+inline const std::string& tiny_model() {
+  static const std::string folder = [] {
+    const auto tokenizer = train_byte_bpe(
+        "the cat sat on the mat because the cat was tired. the mat was the cat on the mat.",
+        {.vocabulary_size = 280});
+    const nlohmann::json config = {{"model_type", "gpt2"},
+                                   {"architectures", {"GPT2LMHeadModel"}},
+                                   {"vocab_size", tokenizer->vocabulary_size()},
+                                   {"n_positions", 40},
+                                   {"n_embd", 16},
+                                   {"n_layer", 2},
+                                   {"n_head", 4}};
+    const auto model = make_model(config.dump(), 1);
+    const std::filesystem::path path = scratch() / "tiny";
+    save_model(path, *model, tokenizer.get(), DType::kF32);
+    return path.string();
+  }();
+  return folder;
+}
+
+inline std::string in_scratch(const char* name) { return (scratch() / name).string(); }
+
+}  // namespace heed::test
