@@ -28,7 +28,7 @@ struct HeadsTable {
   std::string explanation;          // of the scores
   std::vector<std::string> legend;  // of the letters, for narrow columns
   int heads = 0;                    // a layer
-  std::vector<HeadEntry> entries;   // layer by layer
+  std::vector<HeadEntry> entries = {};   // layer by layer
 };
 
 /// Scores below this have no name in the table.

@@ -155,7 +155,9 @@ std::vector<ProbedHead> probe_layer(const LayerAttention& layer, int index, std:
 }
 
 Probe probe_heads(const LoadedModel& model, const ProbeOptions& options) {
-  Probe probe{.period = period_for(model, options), .sequences = options.sequences};
+  Probe probe;
+  probe.period = period_for(model, options);
+  probe.sequences = options.sequences;
   const std::vector<TokenId> tokens = plain_tokens(model);
   Random random(options.seed);
   for (int sequence = 0; sequence < options.sequences; ++sequence)
