@@ -1,26 +1,42 @@
-// heed models: what is built in and what was found.
+// heed models: what is built in and what was found, or all of one model.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/heads_table.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "heed/inspect/head_probe.h"
 #include "heed/models/registry.h"
 
 namespace heed::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+Json as_json(const FoundModel& model) {
+  return {{"name", model.name},
+          {"folder", model.folder.string()},
+          {"built_in", model.built_in},
+          {"about", card_line(model.folder)}};
+}
+
 std::string as_json(const std::vector<FoundModel>& found) {
-  auto list = nlohmann::ordered_json::array();
-  for (const FoundModel& model : found)
-    list.push_back({{"name", model.name},
-                    {"folder", model.folder.string()},
-                    {"built_in", model.built_in},
-                    {"about", card_line(model.folder)}});
+  auto list = Json::array();
+  for (const FoundModel& model : found) list.push_back(as_json(model));
   return list.dump(2) + "\n";
+}
+
+std::string as_text(const Terminal& terminal, const FoundModel& model, std::size_t width) {
+  Line line(terminal);
+  line.put(model.name, Style::kBold).to(static_cast<int>(width) + 2);
+  line.put(model.built_in ? "built in" : "").to(static_cast<int>(width) + 12);
+  return line.put(model.folder.string(), Style::kDim).str() +
+         paragraph(terminal, displayable(card_line(model.folder)), 2);
 }
 
 std::string as_text(const std::vector<FoundModel>& found) {
@@ -30,31 +46,111 @@ std::string as_text(const std::vector<FoundModel>& found) {
   for (const FoundModel& model : found) width = std::max(width, model.name.size());
   const Terminal terminal = detect_terminal("auto");
   std::string text;
-  for (const FoundModel& model : found) {
-    Line line(terminal);
-    line.put(model.name, Style::kBold).to(static_cast<int>(width) + 2);
-    line.put(model.built_in ? "built in" : "").to(static_cast<int>(width) + 12);
-    text += line.put(model.folder.string(), Style::kDim).str();
-    text += paragraph(terminal, displayable(card_line(model.folder)), 2);
-  }
+  for (const FoundModel& model : found) text += as_text(terminal, model, width);
   return text;
 }
 
-Run add(CLI::App& app) {
-  const auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "print as JSON");
-  return [json] {
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const Parameter* parameter : model.parameters()) count += parameter->value.element_count();
+  return count;
+}
+
+std::string as_json(const LoadedModel& loaded, const Probe& probe) {
+  const ModelInfo& info = loaded.model->info();
+  Json json = as_json(FoundModel{loaded.name, loaded.folder, loaded.built_in});
+  json.update({{"family", info.family},
+               {"layers", info.layers},
+               {"heads", info.heads},
+               {"width", info.width},
+               {"vocabulary", info.vocabulary},
+               {"positions", info.positions},
+               {"parameters", parameter_count(*loaded.model)}});
+  Json heads = Json::array();
+  for (const ProbedHead& head : probe.heads)
+    heads.push_back({{"layer", head.layer},
+                     {"head", head.head},
+                     {"previous", head.previous},
+                     {"first", head.first},
+                     {"duplicate", head.duplicate},
+                     {"induction", head.induction}});
+  json["probe"] = {{"period", probe.period}, {"sequences", probe.sequences}, {"heads", heads}};
+  if (info.has_logits) {
+    json["probe"]["loss_first"] = probe.loss_first;
+    json["probe"]["loss_repeated"] = probe.loss_repeated;
+  }
+  return json.dump(2) + "\n";
+}
+
+std::string heads_text(const Terminal& terminal, const Probe& probe, int heads) {
+  HeadsTable table{
+      .title = "Heads",
+      .explanation = fmt::format("on {} random sequences of {} tokens, each written twice; largest "
+                                 "score of each, mean over the second half",
+                                 probe.sequences, probe.period),
+      .legend = {"p previous", "f first", "s same token", "i induction"},
+      .heads = heads};
+  for (const ProbedHead& head : probe.heads) {
+    const std::array<NamedScore, 4> scores = {{{"prev", 'p', head.previous},
+                                               {"first", 'f', head.first},
+                                               {"same", 's', head.duplicate},
+                                               {"induc", 'i', head.induction}}};
+    table.entries.push_back(head_entry(scores));
+  }
+  return heads_table(terminal, table);
+}
+
+std::string as_text(const LoadedModel& loaded, const Probe& probe) {
+  const Terminal terminal = detect_terminal("auto");
+  const ModelInfo& info = loaded.model->info();
+  std::string text =
+      as_text(terminal, {loaded.name, loaded.folder, loaded.built_in}, loaded.name.size());
+  text += fmt::format(
+      "  {}, {} layers x {} heads, width {}, vocabulary {}, {} positions; {} "
+      "parameters\n\n",
+      info.title, info.layers, info.heads, info.width, info.vocabulary, info.positions,
+      parameter_count(*loaded.model));
+  text += heads_text(terminal, probe, static_cast<int>(info.heads));
+  if (info.has_logits)
+    text += fmt::format(
+        "\nLoss there  {:.2f} nats a token in the first half, {:.2f} in the "
+        "second\n",
+        probe.loss_first, probe.loss_repeated);
+  return text;
+}
+
+struct Options {
+  std::string name;
+  bool json = false;
+};
+
+int run(const Options& options) {
+  if (options.name.empty()) {
     const std::vector<FoundModel> found = list_models();
-    print(*json ? as_json(found) : as_text(found));
+    print(options.json ? as_json(found) : as_text(found));
     return 0;
-  };
+  }
+  const LoadedModel loaded = load_model(find_model(options.name));
+  const Probe probe = probe_heads(loaded);
+  print(options.json ? as_json(loaded, probe) : as_text(loaded, probe));
+  return 0;
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("NAME", options->name,
+                 "a folder or a name: its shape, and what its heads do on repeated random tokens");
+  app.add_flag("--json", options->json, "print as JSON");
+  add_threads(app);
+  return [options] { return run(*options); };
 }
 
 }  // namespace
 
 Command models_command() {
-  return {"models", "what is built in and what was found",
+  return {"models", "what is built in and what was found; or one model and what its heads do",
           "  heed models\n"
+          "  heed models tales\n"
           "  HEED_MODELS=/data/models heed models --json",
           add};
 }
