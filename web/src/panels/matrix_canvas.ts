@@ -4,6 +4,7 @@ import {cividis, numberColour} from '../colour';
 import {hundredths} from '../format';
 import type {Scale} from '../selection';
 import {position} from './matrix_scale';
+import type {Box} from './matrix_sight';
 import type {Tiles} from './matrix_tiles';
 
 /** Entry (column, row) = (x, y) is drawn at left + x * size, in CSS pixels. */
@@ -15,7 +16,7 @@ export interface Marks {
   pinned: Cell | null;
   hovered: Cell | null;
   row: number | null;
-  box: {x0: number; y0: number; x1: number; y1: number} | null;
+  box: Box | null;
 }
 
 const kNumbersFrom = 24;  // pixels a cell

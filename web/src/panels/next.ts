@@ -57,7 +57,7 @@ export const nextPanel: MakePanel = (container, store, api): Panel => {
   };
 
   const showEdges = (position: number, order: number) => {
-    api.line(primary(store.now), position, position + 1, false).then((line) => {
+    api.line('next', primary(store.now), position, position + 1, false).then((line) => {
       if (order === asked) show(position, edgeRows(line.edges, api));
     }, () => undefined);
   };
@@ -73,12 +73,8 @@ export const nextPanel: MakePanel = (container, store, api): Panel => {
       return;
     }
     api.next(position).then((next) => {
-      if (order === asked) show(position, nextRows(next));
-    }, () => {  // only the last position's words were kept
-      api.next(api.length - 1).then((next) => {
-        if (order === asked) show(api.length - 1, nextRows(next));
-      }, () => undefined);
-    });
+      if (order === asked) show(next.position, nextRows(next));
+    }, () => { if (order === asked) drawn = ''; });
   };
   return {update, destroy: () => undefined};
 };

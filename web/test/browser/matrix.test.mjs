@@ -1,7 +1,7 @@
 // The matrix: read-out, margins, scales, zoom, box, arrows, table, numbers.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {cell, hash, row, withPages} from './harness.mjs';
+import {cell, frames, hash, row, settled, withPages} from './harness.mjs';
 
 const {state, open} = withPages();
 const pixel = (page, at) => page.evaluate(({x, y}) => {
@@ -41,14 +41,14 @@ test('a cell that may not be seen can be neither pointed at nor pinned', async (
 
 test('a change of scale needs no new tile', async () => {
   const page = await open('#look/L1.H3');
-  await page.waitForTimeout(300);
+  await settled(page);
   const before = await pixel(page, await cell(page, 100, 60));
   state.requests.length = 0;
   for (const scale of ['linear', 'sqrt', 'rank']) {
     await page.locator(`[data-option=${scale}]`).click();
     assert.equal(await hash(page), `#look/L1.H3/scale=${scale}`);
   }
-  await page.waitForTimeout(100);
+  await frames(page);
   assert.deepEqual(state.requests.filter((url) => url.includes('/tile/')), []);
   assert.notDeepEqual(await pixel(page, await cell(page, 100, 60)), before);
   assert.deepEqual(await page.locator('.ticks span').allTextContents(), ['lowest', 'half', 'highest']);
@@ -128,7 +128,7 @@ test('the foot line tells the check that holds', async () => {
 
 test('the margins have a bar for each key and each query', async () => {
   const page = await open('#look/L1.H3');
-  await page.waitForTimeout(200);
+  await settled(page);
   const inked = (name) => page.locator(`canvas.${name}`).evaluate((canvas) =>
     canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0));
   assert.ok(await inked('received'));

