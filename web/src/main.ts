@@ -77,7 +77,6 @@ class Page {
     this.view?.destroy();
     this.api?.stop();
     this.notice.replaceChildren();
-    this.main.classList.remove('before');
     this.main.replaceChildren();
     this.api = api;
     api.lost = (error) => this.lose(api, error);
@@ -97,7 +96,6 @@ class Page {
   }
 
   private fail(error: ApiError, text: string): void {
-    this.main.classList.toggle('before', this.view !== null && error.code !== 'unreachable');
     const remedies = {
       edit: () => this.edit(text),
       keep: (part: Keep) => void this.run(text, part),

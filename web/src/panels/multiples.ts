@@ -9,7 +9,7 @@ import {drawArcs} from './edge_arcs';
 import {replaceUnlessSame} from './edge_rows';
 
 const kRowHeight = 24;
-const kArcs: [number, number] = [44, 88];
+const kArcs: [number, number] = [40, 74];
 
 interface Small { element: HTMLElement; query: HTMLElement; keys: HTMLElement; arcs: SVGSVGElement; rest: HTMLElement }
 

@@ -8,7 +8,8 @@ import {phrase, plain, shown} from '../tokens';
 
 function word(text: string): HTMLElement {
   const element = html('span', {class: 'word'});
-  for (const piece of shown({index: 0, id: 0, text, begin: 0, end: 0}).pieces) {
+  const bytes = /<0x[0-9A-F]{2}>/.test(text) ? text : undefined;  // a word with bytes that are no text
+  for (const piece of shown({index: 0, id: 0, text, begin: 0, end: 0, bytes}).pieces) {
     element.append(piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text);
   }
   return element;

@@ -1,5 +1,6 @@
 // Starts heed serve and a browser for a test file, and ends both.
 // HEED_PROGRAM is the program; HEED_PAGE_MODEL a model (default: that of model.mjs); CHROMIUM a browser.
+import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -30,14 +31,15 @@ function skip(why) {
 if (!process.env.HEED_PROGRAM) throw new Error('HEED_PROGRAM is not set: expected the path of heed');
 if (!browserPath) skip('no chromium: ./dev setup browser installs it');
 
-const folder = mkdtempSync(join(tmpdir(), 'heed-page-'));
-process.on('exit', () => rmSync(folder, {recursive: true, force: true}));
-const model = process.env.HEED_PAGE_MODEL ?? join(folder, 'tiny');
+/** Where a test file keeps what it writes; gone at its end. */
+export const scratch = mkdtempSync(join(tmpdir(), 'heed-page-'));
+process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
+const model = process.env.HEED_PAGE_MODEL ?? join(scratch, 'tiny');
 if (!process.env.HEED_PAGE_MODEL) writeModel(model, kText);
 
 /** The program, listening on a port that is free; `address` holds the token. */
-export async function startServer(port = 0) {
-  const args = ['serve', '--port', String(port), '--text', kText, '--model', model];
+export async function startServer(port = 0, {text = kText, folder = model} = {}) {
+  const args = ['serve', '--port', String(port), '--text', text, '--model', folder];
   const child = spawn(process.env.HEED_PROGRAM, args, {stdio: ['ignore', 'pipe', 'inherit']});
   const address = await new Promise((resolve, reject) => {
     let said = '';
@@ -56,16 +58,24 @@ export async function startServer(port = 0) {
   return {address, stop, port: Number(new URL(address).port)};
 }
 
+export function startBrowser() {
+  const args = ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text'];
+  return chromium.launch({executablePath: browserPath, args});
+}
+
 /** Registers start and end with the test runner; `open()` gives a page that has looked at the text. */
 export function withPages() {
   const state = {server: null, browser: null, requests: [], problems: []};
   before(async () => {
     state.server = await startServer();
-    state.browser = await chromium.launch({executablePath: browserPath, args: ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text']});
+    state.browser = await startBrowser();
   });
   after(async () => {
     await state.browser?.close();
     await state.server?.stop();
+    assert.deepEqual(state.problems, [], 'a script failed');
+    const hosts = new Set(state.requests.map((url) => new URL(url).hostname));
+    assert.deepEqual([...hosts], ['127.0.0.1'], 'a request left this machine');
   });
   afterEach(async () => {
     for (const context of state.browser.contexts()) await context.close();

@@ -47,7 +47,7 @@ function tensors(vocabulary, positions) {
       const head = Math.floor(x / kHeadWidth);
       const lane = x % kHeadWidth;
       const byPlace = (head + layer) % 3 !== 1 ? 1.1 : 0.2;
-      const byWord = (head + layer) % 3 !== 0 ? 0.27 : 0.05;
+      const byWord = (head + layer) % 3 !== 0 ? 0.36 : 0.05;
       if (row >= kPlaceWidth) return byWord * random[row * kWidth + x];
       if (row >> 1 !== lane >> 1) return 0;
       const angle = kind === 'q' ? -(head + 1) / 2 * frequency(row >> 1) : 0;  // looks that far back
