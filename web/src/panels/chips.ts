@@ -76,7 +76,8 @@ export const chipsPanel: MakePanel = (container, store, api): Panel => {
       button({class: 'step', 'aria-label': 'previous layer'}, () => step(-1), '\u2039'), number,
       button({class: 'step', 'aria-label': 'next layer'}, () => step(1), '\u203a')),
     html('div', {class: 'quiet layer-heads'}, groups === heads ? `${heads} heads` : `${heads} heads on ${groups} kv`));
-  const list = html('div', {class: heads > kMostChips ? 'chips wrapped' : 'chips', role: 'group', 'aria-label': 'Heads'});
+  const shape = heads > kMostChips ? 'chips wrapped' : 'chips';
+  const list = html('div', {class: shape, role: 'group', 'aria-label': 'Heads'});
   list.style.setProperty('--heads', String(heads));
   container.append(layer, list);
   let drawn = '';

@@ -71,7 +71,8 @@ class EdgesPanel implements Panel {
     const isMany = now.heads.length > kColours;
     this.title.textContent = (narrow || isMany) && now.query !== null
       ? `${plain(this.api.info.tokens[now.query]!)} attends to` : 'Who attends to whom';
-    this.after.textContent = `${isMany ? 'heads' : 'head'} ${headName(now)}, edges to 0.9${narrow ? '' : ' of a row'}, at most 8`;
+    this.after.textContent = `${isMany ? 'heads' : 'head'} ${headName(now)}, `
+      + `edges to 0.9${narrow ? '' : ' of a row'}, at most 8`;
     this.body.hidden = isMany;
     this.multiples.element.hidden = !isMany;
     const at = focus(this.store, this.api);
@@ -101,7 +102,8 @@ class EdgesPanel implements Panel {
     const middle = Math.floor(rows / 2);
     this.shift = clamp(pinned - middle + this.shift) - clamp(pinned - middle);
     let begin = clamp(pinned - middle) + this.shift;
-    if (hover.query !== null && (hover.query < begin || hover.query >= begin + rows)) begin = clamp(hover.query - middle);
+    const isOutside = hover.query !== null && (hover.query < begin || hover.query >= begin + rows);
+    if (isOutside) begin = clamp(hover.query! - middle);
     this.drawing.begin = begin;
     this.drawing.end = begin + rows;
   }

@@ -1,5 +1,5 @@
 // Which keys the right column lists, in text order, and what folds between them.
-import type {Edge} from '../api';
+import type {Edge, Rest} from '../api';
 import {weight as written} from '../format';
 
 export interface KeyEntry { kind: 'key'; key: number; weight: number | null }
@@ -47,6 +47,11 @@ export function entryIndex(entries: Entry[], key: number): number {
 }
 
 /** What is left over: `+ .31 in 192 others`. */
+export function left({count, weight}: Rest): string {
+  return count === 0 ? 'and no others' : `+ ${written(weight)} in ${count.toLocaleString('en')} others`;
+}
+
+/** What is left of a row beside the keys that are listed. */
 export function rest(weights: (number | null)[], entries: Entry[]): string {
   const listed = new Set(entries.flatMap((entry) => entry.kind === 'key' ? [entry.key] : []));
   let count = 0;
@@ -56,5 +61,5 @@ export function rest(weights: (number | null)[], entries: Entry[]): string {
     ++count;
     sum += weight;
   }
-  return count === 0 ? 'and no others' : `+ ${written(sum)} in ${count.toLocaleString('en')} others`;
+  return left({count, weight: sum});
 }

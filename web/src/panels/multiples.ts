@@ -7,6 +7,7 @@ import {phrase, plain} from '../tokens';
 import type {Arc} from './edge_arcs';
 import {drawArcs} from './edge_arcs';
 import {replaceUnlessSame} from './edge_rows';
+import {left} from './key_column';
 
 const kRowHeight = 24;
 const kArcs: [number, number] = [40, 74];
@@ -71,8 +72,7 @@ export class Multiples {
       enter: (edge) => this.preview(edge.key), leave: () => this.store.preview({}),
       click: (edge) => this.pin(edge.key),
     });
-    small.rest.textContent = !line ? '\u2013'
-      : line.rest.count === 0 ? 'and no others' : `+ ${weight(line.rest.weight)} in ${line.rest.count.toLocaleString('en')} others`;
+    small.rest.textContent = line ? left(line.rest) : '\u2013';
   }
 
   private key({key, weight: value}: Edge, pinned: number | null, selected: number | null): HTMLElement {

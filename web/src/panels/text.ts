@@ -80,7 +80,8 @@ class TextPanel implements Panel {
   private place(): void {
     this.view.layOut();
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
-    const widest = [...this.switches.children].reduce((sum, child) => sum + child.getBoundingClientRect().width + 32, 0);
+    const widest = [...this.switches.children]
+      .reduce((sum, child) => sum + child.getBoundingClientRect().width + 32, 0);
     this.container.classList.toggle('beside', !isNarrow() && !this.view.overflows && free > widest);
   }
 

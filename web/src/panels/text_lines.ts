@@ -4,7 +4,8 @@ import type {Shown} from '../tokens';
 export interface TextLine { begin: number; end: number; width: number }
 
 // Scripts that write words without spaces: a line may end after any of their characters.
-const kUnspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const kUnspaced =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 const kCloses = /^[\p{Pe}\p{Pf}\p{Po}]/u;  // stays with what it closes
 
 function textOf(token: Shown): string {

@@ -9,10 +9,12 @@ import {breakLines, Ruler} from './text_lines';
 const kAround = 6;   // lines that are ready above and below
 const kSlack = 2;    // px that a line may be wider than measured
 
+const kRightToLeft = /[\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u;
+
 /** By the first letter, as `dir=auto` has it, but of the whole text and not of the lines in sight. */
 function directionOf(text: string): 'ltr' | 'rtl' {
   const letter = /\p{L}/u.exec(text)?.[0] ?? '';
-  return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(letter) ? 'rtl' : 'ltr';
+  return kRightToLeft.test(letter) ? 'rtl' : 'ltr';
 }
 
 /** How a token is marked. */
@@ -122,7 +124,9 @@ export class TextView {
       class: 'token', role: 'button', tabindex: index === this.stop ? 0 : -1,
       'data-index': index, 'aria-pressed': 'false', 'aria-label': plain(token).trim() ? null : 'space',
     });
-    for (const {text, hex} of this.shown[index]!.pieces) element.append(hex ? html('span', {class: 'hex'}, text) : text);
+    for (const {text, hex} of this.shown[index]!.pieces) {
+      element.append(hex ? html('span', {class: 'hex'}, text) : text);
+    }
     return element;
   }
 
@@ -145,8 +149,9 @@ export class TextView {
   reveal(index: number): void {
     const top = this.lineOf[index]! * this.lineHeight;
     const {scrollTop, clientHeight} = this.scroller;
+    const bottom = top + this.lineHeight;
     if (top < scrollTop) this.scroller.scrollTop = top;
-    else if (top + this.lineHeight > scrollTop + clientHeight) this.scroller.scrollTop = top + this.lineHeight - clientHeight;
+    else if (bottom > scrollTop + clientHeight) this.scroller.scrollTop = bottom - clientHeight;
     this.draw();
   }
 

@@ -43,7 +43,7 @@ test('a fold opens with a click', async () => {
 
 test('hovering an edge puts its number on the arc, a click pins it', async () => {
   const page = await open('#look/L1.H3/i=60');
-  const key = page.locator('.key').nth(1);
+  const key = page.locator('.key').first();
   const index = Number(await key.getAttribute('data-index'));
   await key.hover();
   assert.equal(await page.locator('.arc-number').textContent(), await key.locator('.value').textContent());
