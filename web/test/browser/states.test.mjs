@@ -42,7 +42,7 @@ test('a text that is too long is refused and can be cut', async () => {
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('.failed');
   assert.match(await page.locator('.failed').textContent(),
-    /^The text is \d+ tokens too longIt has \d+; tiny reads 512\. Nothing was run\.Keep the first 512 or the last 512, or edit the text\.before the change$/);
+    /^The text is [\d,]+ tokens too longIt has [\d,]+; tiny reads 512\. Nothing was run\.Keep the first 512 or the last 512, or edit the text\.before the change$/);
   assert.match(await textOf(page), /Lily/);
   await page.locator('.failed .link', {hasText: 'the last 512'}).click();
   await waitForText(page, 't');
