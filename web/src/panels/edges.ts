@@ -2,7 +2,7 @@
 import type {Edge, EdgeRow, Line, SessionApi} from '../api';
 import {html, svg} from '../dom';
 import type {MakePanel, Panel} from '../panel';
-import {colourOf, focus, headName, isNarrow, primary} from '../panel';
+import {colourOf, headName, isNarrow, primary} from '../panel';
 import type {SelectionStore} from '../selection';
 import {kColours} from '../selection';
 import {phrase, plain} from '../tokens';
@@ -75,10 +75,10 @@ class EdgesPanel implements Panel {
       + `edges to 0.9${narrow ? '' : ' of a row'}, at most 8`;
     this.body.hidden = isMany;
     this.multiples.element.hidden = !isMany;
-    const at = focus(this.store, this.api);
-    const query = hover.query ?? now.query;
-    this.drawing.at = now.unit !== 'token' && query !== null && !(hover.query === null && now.range)
-      ? {first: query, end: query + 1} : at;  // arcs are of tokens, whatever the text shows
+    const hovered = narrow ? null : hover.query;  // a touch on the matrix must not move it
+    const query = hovered ?? now.query;
+    this.drawing.at = hovered === null && now.range ? {first: now.range[0], end: now.range[1] + 1}
+      : query === null ? null : {first: query, end: query + 1};  // of tokens, whatever the text shows
     if (isMany && this.drawing.at === null) this.drawing.at = {first: this.api.length - 1, end: this.api.length};
     if (!isMany) this.window(narrow);
     if (!this.api.hasWeights) return;
@@ -218,6 +218,7 @@ class EdgesPanel implements Panel {
         () => this.pin(key), () => this.preview(key));
     });
     if (line) rows.push(restRow(rest(line.weights, this.list)));
+    else if (isNarrow() && query === null) rows.push(restRow('touch a token'));
     for (const row of rows) row.style.height = `${this.keyHeight()}px`;
     replaceUnlessSame(this.keys, rows);
   }

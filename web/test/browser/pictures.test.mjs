@@ -40,9 +40,11 @@ function differing(left, right) {
   return count / (a.length / 3);
 }
 
-/** Sixteen levels a channel: half the bytes, and no difference to the eye that looks for a moved line. */
+/** 32 levels a channel: fewer bytes, and no difference to the eye that looks for a moved line. */
 function posterised(png) {
-  for (let at = 0; at < png.data.length; ++at) if (at % 4 !== 3) png.data[at] = Math.round(png.data[at] / 17) * 17;
+  for (let at = 0; at < png.data.length; ++at) {
+    if (at % 4 !== 3) png.data[at] = Math.min(255, Math.round(png.data[at] / 8) * 8);
+  }
   return png;
 }
 
