@@ -159,10 +159,15 @@ export function row(page, layer, head, query, what = 'row') {
   }, [layer, head, query, what]);
 }
 
+/** How many tokens the text has; those out of sight have no element. */
+export async function tokenCount(page) {
+  return Number.parseInt((await page.locator('.header-text .quiet').textContent()).replace(',', ''));
+}
+
 /** The middle of a cell of the fitted matrix, on the screen. */
 export async function cell(page, query, key) {
   const box = await page.locator('canvas.matrix').boundingBox();
-  const length = await page.locator('.token').count();
+  const length = await tokenCount(page);
   const at = (index, from, size) => from + (index + 0.5) * size / length;
   return {x: at(key, box.x, box.width), y: at(query, box.y, box.height)};
 }

@@ -1,7 +1,7 @@
 // The text, the next words, the keys, the address: every hover, click and key that the list of keys names.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, row, run, textOf, token, withPages} from './harness.mjs';
+import {hash, row, run, textOf, token, tokenCount, withPages} from './harness.mjs';
 
 const {open} = withPages();
 const written = (weight) => weight.toFixed(3).slice(1);
@@ -10,7 +10,7 @@ const short = (weight) => weight >= 0.995 ? '1.0' : weight.toFixed(2).slice(1);
 test('without an address the head that heed chose and the last token are shown', async () => {
   const page = await open();
   await page.waitForFunction(() => /^#look\/L\d+\.H\d+\/i=\d+$/.test(location.hash));
-  const last = await page.locator('.token').count() - 1;
+  const last = await tokenCount(page) - 1;
   assert.match(await token(page, last).getAttribute('class'), /pinned/);
 });
 
@@ -170,7 +170,7 @@ test('special tokens are framed, a line end is shown and ends its line', async (
 test('of a long text only the lines in sight have elements, and all can be reached', async () => {
   const page = await open('#look/L1.H3');
   await run(page, 'One day Lily saw a big red ball and wanted to play with it.\n'.repeat(25));
-  const length = Number((await page.locator('.header-text .quiet').textContent()).split(' ')[0]);
+  const length = await tokenCount(page);
   assert.ok(await page.locator('.token').count() < length - 100);
   await page.waitForSelector(`.token.pinned[data-index="${length - 1}"]`);  // what is pinned is in sight
   await page.locator('.token.pinned').focus();
@@ -221,6 +221,6 @@ test('the text is edited from the header and run with Ctrl+Enter', async () => {
   const page = await open('#look/L1.H3/i=60');
   await run(page, 'Tom and the old dog');
   assert.equal(await textOf(page), 'Tom and the old dog');
-  const last = await page.locator('.token').count() - 1;
+  const last = await tokenCount(page) - 1;
   assert.equal(await hash(page), `#look/L1.H3/i=${last}`);
 });
