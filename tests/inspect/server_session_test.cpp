@@ -41,6 +41,30 @@ TEST(ServerSession, TheSameTextIsTheSameSession) {
   EXPECT_EQ(json::parse(second->body)["session"], first["session"]);
 }
 
+TEST(ServerSession, ATextThatIsTooLongIsCutToItsFirstOrLastTokens) {
+  const Served served;
+  httplib::Client client = served.client();
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "\u00e9" + std::to_string(i);  // characters of two tokens
+  for (const char* keep : {"first", "last"}) {
+    const auto answer = post(client, json({{"text", text}, {"keep", keep}}).dump());
+    ASSERT_EQ(answer->status, 201) << answer->body;
+    const json session = json::parse(answer->body);
+    const auto kept = session["text"].get<std::string>();
+    EXPECT_TRUE(std::string_view(keep) == "first" ? text.starts_with(kept) : text.ends_with(kept));
+    EXPECT_LE(session["length"], 600);
+    EXPECT_GE(session["length"], 599);  // a character that does not fit whole is left out
+  }
+}
+
+TEST(ServerSession, WhatIsKeptOfAShortTextIsAllOfIt) {
+  const Served served;
+  httplib::Client client = served.client();
+  const auto answer = post(client, R"({"text": "the cat", "keep": "last"})");
+  EXPECT_EQ(json::parse(answer->body)["text"], "the cat");
+  expect_error(post(client, R"({"text": "the cat", "keep": "middle"})"), 400, "bad_request");
+}
+
 TEST(ServerSession, MarkupControlsAndBidiMarksAreTextLikeAnyOther) {
   const Served served;
   httplib::Client client = served.client();

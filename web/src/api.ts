@@ -1,4 +1,5 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
+import {Recent} from './recent';
 
 export interface ModelInfo {
   name: string;
@@ -13,10 +14,14 @@ export interface ModelInfo {
   has_words: boolean;
 }
 
+/** A score of heads: what it is called in the address, on a chip, and what it measures. */
+export interface ScoreName { name: string; short: string; about: string }
+
 export interface About {
   model: ModelInfo;
   text: string | null;
   limits: {tokens: number; text_bytes: number};
+  scores: ScoreName[];
 }
 
 export interface Token {
@@ -42,12 +47,8 @@ export interface SessionInfo {
   heads_done: number;
 }
 
-export interface HeadScores {
-  head: number;
-  previous: number;
-  distance: number;
-  profile: number[];
-}
+/** One number for each score of the model, by its name. */
+export type HeadScores = {head: number; profile: number[]} & Record<string, number | number[]>;
 
 export interface LayerScores { layer: number; heads: HeadScores[] }
 export interface Next {
@@ -96,39 +97,13 @@ export function about(): Promise<About> {
   return json('/api/model');
 }
 
-export function open(text: string, layer: number): Promise<SessionInfo> {
+/** Which end of a text that is too long is kept. */
+export type Keep = 'first' | 'last';
+
+export function open(text: string, layer: number, keep?: Keep): Promise<SessionInfo> {
   return json('/api/sessions', {
-    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, layer}),
+    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, layer, keep}),
   });
-}
-
-/** Remembers the answers used last, so that memory stays bounded however long one looks. */
-class Recent<Value> {
-  private readonly kept = new Map<string, Promise<Value>>();
-  private readonly settled = new Map<string, Value>();
-
-  constructor(private readonly most: number) {}
-
-  now(name: string): Value | undefined { return this.settled.get(name); }
-
-  get(name: string, make: () => Promise<Value>): Promise<Value> {
-    let value = this.kept.get(name);
-    if (value) {
-      this.kept.delete(name);
-    } else {
-      value = make();
-      value.then((known) => this.kept.has(name) && this.settled.set(name, known),
-        () => this.drop(name));
-    }
-    this.kept.set(name, value);
-    if (this.kept.size > this.most) this.drop(this.kept.keys().next().value!);
-    return value;
-  }
-
-  private drop(name: string): void {
-    this.kept.delete(name);
-    this.settled.delete(name);
-  }
 }
 
 /** Of rows: what is listed in both directions has a query and a key. */
@@ -136,43 +111,62 @@ function asLine(answer: Omit<Line, 'edges'> & {edges: Partial<Edge>[]}, own: Par
   return {...answer, edges: answer.edges.map((edge) => ({...own, ...edge}) as Edge)};
 }
 
-/** What views ask about one session. */
+function withView(path: string, view: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}view=${view}`;
+}
+
+/** What views ask about one session; `lane` is the place that shows the answer (see recent.ts). */
 export class SessionApi {
   private readonly path: string;
-  private readonly lines = new Recent<Line>(2000);
+  private readonly lines = new Recent<Line>(500);
+  private readonly windows = new Recent<Map<number, EdgeRow[]>>(50);
   private readonly margins = new Recent<Marginals>(64);
   private readonly words = new Recent<Next>(500);
   private readonly tiles = new Recent<ArrayBuffer>(256);
+  private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
+  readonly model: ModelInfo;
   readonly scores = new Map<number, HeadScores[]>();  // by layer, as they come
   error: ApiError | null = null;
   lost: (error: ApiError) => void = () => undefined;  // the server has dropped the session, or stopped
   hasWeights = false;  // the pass has ended
 
-  constructor(readonly model: ModelInfo, readonly info: SessionInfo) {
+  constructor(readonly about: About, readonly info: SessionInfo) {
+    this.model = about.model;
     this.path = `/api/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
   }
 
   get length(): number { return this.info.length; }
 
-  private async get(name: string, init?: RequestInit): Promise<Response> {
+  /** What an address may name. */
+  get size(): {layers: number; heads: number; tokens: number; scores: string[]} {
+    const {layers, heads} = this.model;
+    return {layers, heads, tokens: this.length, scores: this.about.scores.map(({name}) => name)};
+  }
+
+  /** Ends what is on its way, for when another session takes the page. */
+  stop(): void {
+    for (const kind of [this.lines, this.windows, this.margins, this.words, this.tiles]) kind.stop();
+  }
+
+  private async get(name: string, signal: AbortSignal): Promise<Response> {
     try {
-      return await answer(`${this.path}/${name}`, init);
+      return await answer(`${this.path}/${name}`, {signal});
     } catch (error) {
       if (error instanceof ApiError && ['unknown_session', 'unreachable'].includes(error.code)) this.lost(error);
       throw error;
     }
   }
 
-  private async json<Answer>(name: string, init?: RequestInit): Promise<Answer> {
-    return await (await this.get(name, init)).json() as Answer;
+  private async json<Answer>(name: string, signal: AbortSignal): Promise<Answer> {
+    return await (await this.get(name, signal)).json() as Answer;
   }
 
   /** Row `query` (the mean of the rows up to `end`), or column (the sum of the columns). */
-  line(place: Place, first: number, end: number, to: boolean): Promise<Line> {
+  line(lane: string, place: Place, first: number, end: number, to: boolean): Promise<Line> {
     const name = this.lineName(place, first, end, to);
-    return this.lines.get(name, async () =>
-      asLine(await this.json(name), to ? {key: first} : {query: first}));
+    return this.lines.get(name, lane, async (signal, view) =>
+      asLine(await this.json(withView(name, view), signal), to ? {key: first} : {query: first}));
   }
 
   lineNow(place: Place, first: number, end: number, to: boolean): Line | undefined {
@@ -185,30 +179,45 @@ export class SessionApi {
   }
 
   /** The arcs of rows [begin, end), by head. */
-  async edges(
-    layer: number, heads: number[], begin: number, end: number, signal: AbortSignal
-  ): Promise<Map<number, EdgeRow[]>> {
-    const query = `layer=${layer}&heads=${heads.join(',')}&begin=${begin}&end=${end}`;
-    const found = await this.json<{heads: {head: number; rows: EdgeRow[]}[]}>(
-      `edges?${query}`, {signal});
-    return new Map(found.heads.map(({head, rows}) => [head, rows.map((row) => ({
-      ...row, edges: row.edges.map((edge) => ({...edge, query: row.query})),
-    }))]));
+  edges(layer: number, heads: number[], begin: number, end: number): Promise<Map<number, EdgeRow[]>> {
+    const name = `edges?layer=${layer}&heads=${heads.join(',')}&begin=${begin}&end=${end}`;
+    return this.windows.get(name, 'edges', async (signal, view) => {
+      const found = await this.json<{heads: {head: number; rows: EdgeRow[]}[]}>(withView(name, view), signal);
+      return new Map(found.heads.map(({head, rows}) => [head, rows.map((row) => ({
+        ...row, edges: row.edges.map((edge) => ({...edge, query: row.query})),
+      }))]));
+    });
+  }
+
+  edgesNow(layer: number, heads: number[], begin: number, end: number): Map<number, EdgeRow[]> | undefined {
+    return this.windows.now(`edges?layer=${layer}&heads=${heads.join(',')}&begin=${begin}&end=${end}`);
   }
 
   marginals(place: Place): Promise<Marginals> {
     const name = `marginals/${place.layer}/${place.head}`;
-    return this.margins.get(name, () => this.json(name));
+    return this.margins.get(name, 'margins', (signal, view) => this.json(withView(name, view), signal));
   }
 
-  next(position: number): Promise<Next> {
-    const name = `next?position=${position}&top=5`;
-    return this.words.get(name, () => this.json(name));
+  /** The words after a position; of a long text after its last token, whatever was asked. */
+  async next(position: number): Promise<Next> {
+    const ask = (place: number) => {
+      const name = `next?position=${place}&top=5`;
+      return this.words.get(name, 'next', (signal) => this.json<Next>(name, signal));
+    };
+    if (!this.hasEveryNext) return ask(this.length - 1);
+    try {
+      return await ask(position);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+      this.hasEveryNext = false;
+      return ask(this.length - 1);
+    }
   }
 
   tile({layer, head, z, y, x}: TilePlace, as: 'u8' | 'f32'): Promise<ArrayBuffer> {
     const name = `tile/${layer}/${head}/${z}/${y}/${x}?as=${as}`;
-    return this.tiles.get(name, async () => (await this.get(name)).arrayBuffer());
+    return this.tiles.get(name, `tile-${as}-${z}-${y}-${x}`, async (signal, view) =>
+      (await this.get(withView(name, view), signal)).arrayBuffer());
   }
 
   /** Asks for scores until all are there; `changed` is called at each step. */

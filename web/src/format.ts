@@ -31,6 +31,12 @@ export function distance(value: number): string {
   return `${fixed(value, 1)} back`;
 }
 
+/** A score of a head as its chip writes it: `prev .43`, `48.6 back`, `entropy 1.32`. */
+export function score(name: string, short: string, value: number): string {
+  if (name === 'distance') return distance(value);
+  return `${short} ${name === 'entropy' ? fixed(value, 2) : shortWeight(value)}`;
+}
+
 /** A number of a cell, in hundredths; nothing below half of one. */
 export function hundredths(value: number): string {
   return value < 0.005 ? '' : String(Math.round(value * 100));

@@ -4,18 +4,9 @@ import {button, html} from './dom';
 import {count} from './format';
 import type {SelectionStore} from './selection';
 import {kViews} from './selection';
-import {kKeys} from './views/look';
+import {keysDialog} from './keys';
 
 const kViewNames = {look: 'Look'};
-
-/** The list of all keys. */
-function keysDialog(): HTMLDialogElement {
-  const rows = kKeys.flatMap(([key, does]) => [html('dt', {}, key), html('dd', {}, does)]);
-  const dialog = html('dialog', {class: 'keys-list', 'aria-label': 'Keys'}, html('h2', {}, 'Keys'), html('dl', {}, ...rows));
-  dialog.append(button({class: 'link'}, () => dialog.close(), 'close'));
-  dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
-  return dialog;
-}
 
 export interface Header { element: HTMLElement; show(info: SessionInfo | null): void }
 
@@ -24,8 +15,9 @@ export function makeHeader(about: About, store: SelectionStore, edit: () => void
   const beginning = html('span', {class: 'beginning'});
   const tokens = html('span', {class: 'quiet'});
   const text = button({class: 'header-text', 'aria-label': 'Edit the text'}, edit, beginning, ' ', tokens);
-  const dialog = keysDialog();
-  const keys = button({class: 'header-keys'}, () => dialog.showModal(), 'Keys ?');
+  const dialog = keysDialog(about.scores, store);
+  const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings'}, () => dialog.showModal(),
+    html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
   const views = kViews.map((view) => button({class: 'option', 'data-view': view, 'aria-current': 'page'},
     () => store.set({view}), kViewNames[view]));
   const element = html('header', {class: 'header'},

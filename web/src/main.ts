@@ -1,18 +1,18 @@
 // Starts the page: asks for the model, opens a session for the text, shows the view of the address.
-import type {About} from './api';
+import type {About, Keep, SessionInfo} from './api';
 import {ApiError, SessionApi, about as askModel, open} from './api';
 import {html} from './dom';
 import type {Header} from './header';
 import {makeHeader} from './header';
 import type {Panel} from './panel';
 import {SelectionStore, fit, kNothing, parse} from './selection';
-import {failure, nothingYet, textField} from './states';
+import {failure, nothingYet, opening, textField} from './states';
 import {lookView} from './views/look';
 
 const kText = 'heed.text';
 const kModel = 'heed.model';
 const kRetryMilliseconds = 2000;
-const kMostCuts = 8;
+const kQuietMilliseconds = 200;  // nothing is said about what takes less
 
 class Page {
   private readonly store = new SelectionStore();
@@ -52,33 +52,38 @@ class Page {
   }
 
   /** Opens a session; the old result stays until the new one is there. */
-  private async run(text: string): Promise<void> {
+  private async run(text: string, keep?: Keep): Promise<void> {
     const order = ++this.opening;
-    const address = parse(location.hash);
+    const layer = Math.min(parse(location.hash)?.layer ?? 0, this.about!.model.layers - 1);
+    const late = setTimeout(() => this.notice.replaceChildren(opening(text)), kQuietMilliseconds);
     try {
-      const info = await open(text, address?.layer ?? 0);
-      if (order !== this.opening) return;
-      sessionStorage.setItem(kText, text);
-      sessionStorage.setItem(kModel, info.model);
-      const isSameText = this.api?.info.text === info.text;
-      this.show(new SessionApi(this.about!.model, info), this.api === null || isSameText);
+      const info = await open(text, layer, keep);
+      if (order === this.opening) this.take(info);
     } catch (error) {
       if (order === this.opening) this.fail(error as ApiError, text);
+    } finally {
+      clearTimeout(late);
     }
+  }
+
+  private take(info: SessionInfo): void {
+    sessionStorage.setItem(kText, info.text);
+    sessionStorage.setItem(kModel, info.model);
+    const isSameText = this.api?.info.text === info.text;
+    this.show(new SessionApi(this.about!, info), this.api === null || isSameText);
   }
 
   private show(api: SessionApi, keepSelection: boolean): void {
     this.view?.destroy();
+    this.api?.stop();
     this.notice.replaceChildren();
-    this.main.classList.remove('before');
     this.main.replaceChildren();
     this.api = api;
     api.lost = (error) => this.lose(api, error);
-    const {layers, heads} = api.model;
     const address = parse(location.hash);
     const last = {...(address ?? kNothing), query: api.length - 1, key: null, range: null};
     const selection = keepSelection && address ? address : last;
-    this.store.set(fit(selection, {layers, heads, tokens: api.length}), {replace: true, fresh: !address});
+    this.store.set(fit(selection, api.size), {replace: true, fresh: !address});
     this.header!.show(api.info);
     this.view = lookView(this.main, this.store, api);
   }
@@ -91,38 +96,18 @@ class Page {
   }
 
   private fail(error: ApiError, text: string): void {
-    this.main.classList.toggle('before', this.view !== null && error.code !== 'unreachable');
     const remedies = {
       edit: () => this.edit(text),
-      keep: (part: 'beginning' | 'end') => void this.cut(text, part),
+      keep: (part: Keep) => void this.run(text, part),
       again: () => void this.connect(),
     };
-    const shown = failure(error, remedies);
-    if (this.view && error.code !== 'unreachable') shown.append(html('p', {class: 'quiet'}, 'below: before the change'));
+    const shown = failure(error, this.about, remedies);
+    if (this.view && error.code !== 'unreachable') shown.append(html('p', {class: 'quiet'}, 'before the change'));
     if (this.about) this.notice.replaceChildren(shown);
     else this.main.replaceChildren(shown);
     clearTimeout(this.retry);
     if (error.code === 'unreachable') this.retry = setTimeout(() => void this.connect(), kRetryMilliseconds);
     if (!this.view && this.about) this.main.replaceChildren();
-  }
-
-  /** Cuts until it fits; the server alone knows how many tokens a text has. */
-  private async cut(text: string, part: 'beginning' | 'end'): Promise<void> {
-    let kept = [...text];
-    for (let turn = 0; turn < kMostCuts; ++turn) {
-      const length = Math.floor(kept.length * (turn === 0 ? 0.9 : 0.75));
-      kept = part === 'beginning' ? kept.slice(0, length) : kept.slice(-length);
-      try {
-        await open(kept.join(''), 0);
-      } catch (error) {
-        if ((error as ApiError).code === 'too_large') continue;
-        this.fail(error as ApiError, text);
-        return;
-      }
-      await this.run(kept.join(''));
-      return;
-    }
-    this.edit(text);
   }
 
   private edit(text = this.api?.info.text ?? ''): void {
@@ -140,8 +125,7 @@ class Page {
   private followAddress(): void {
     const address = parse(location.hash);
     if (!address || !this.api) return;
-    const {layers, heads} = this.api.model;
-    this.store.set(fit(address, {layers, heads, tokens: this.api.length}), {replace: true});
+    this.store.set(fit(address, this.api.size), {replace: true});
   }
 }
 

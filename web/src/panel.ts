@@ -1,6 +1,7 @@
 // What every view and panel is, and what it is given.
 import type {SessionApi} from './api';
 import type {Selection, SelectionStore} from './selection';
+import {kColours} from './selection';
 import type {Units} from './tokens';
 import {sentences, words} from './tokens';
 
@@ -17,11 +18,17 @@ export function isNarrow(): boolean {
 
 /** Head `2·6`, as headings call it. */
 export function headName(selection: Selection): string {
+  if (selection.heads.length > kColours) return `${selection.heads.length} of layer ${selection.layer}`;
   return selection.heads.map((head) => `${selection.layer}\u00b7${head}`).join(', ');
 }
 
 export function primary(selection: Selection): {layer: number; head: number} {
   return {layer: selection.layer, head: selection.heads[0]!};
+}
+
+/** The class of a head's colour; small multiples, each with its name, share the first. */
+export function colourOf(selection: Selection, head: number): string {
+  return `head-${selection.heads.length > kColours ? 1 : selection.heads.indexOf(head) + 1}`;
 }
 
 const kUnitsOf = new WeakMap<SessionApi, {word: Units; sentence: Units}>();

@@ -17,6 +17,7 @@ export interface Selection {
   to: boolean;                 // the text shows who attends to the token, not whom it attends to
   unit: Unit;
   scale: Scale;
+  scores: [string, string];    // the two that the chips show, by name
 }
 
 /** What the pointer or the keyboard is at; never in the address. */
@@ -25,12 +26,13 @@ export interface Hover {
   key: number | null;
 }
 
-/** At most four heads at once have a colour of their own. */
-export const kMostHeads = 4;
+/** At most four heads at once have a colour of their own; more are drawn as small multiples. */
+export const kColours = 4;
+export const kMostHeads = 16;
 
 export const kNothing: Selection = {
   view: 'look', layer: 0, heads: [0], query: null, key: null, range: null, to: false,
-  unit: 'token', scale: 'log',
+  unit: 'token', scale: 'log', scores: ['previous', 'distance'],
 };
 
 function isOneOf<Name extends string>(names: readonly Name[], text: string): text is Name {
@@ -46,6 +48,8 @@ export function format(selection: Selection): string {
   if (selection.to) parts.push('to=1');
   if (selection.unit !== kNothing.unit) parts.push(`units=${selection.unit}`);
   if (selection.scale !== kNothing.scale) parts.push(`scale=${selection.scale}`);
+  const scores = selection.scores.join('+');
+  if (scores !== kNothing.scores.join('+')) parts.push(`scores=${scores}`);
   return `#${parts.join('/')}`;
 }
 
@@ -54,6 +58,8 @@ function readKey(selection: Selection, name: string, value: string): void {
   const range = /^(\d{1,9})-(\d{1,9})$/.exec(value);
   if (name === 'i') selection.query = index;
   if (name === 'j') selection.key = index;
+  const scores = /^([a-z_]{1,32})\+([a-z_]{1,32})$/.exec(value);
+  if (name === 'scores' && scores) selection.scores = [scores[1]!, scores[2]!];
   if (name === 'range' && range) selection.range = [Number(range[1]), Number(range[2])];
   if (name === 'to') selection.to = value === '1';
   if (name === 'units' && isOneOf(kUnits, value)) selection.unit = value;
@@ -78,7 +84,7 @@ export function parse(hash: string): Selection | null {
 
 /** The same selection with everything that the session does not have taken out. */
 export function fit(
-  selection: Selection, size: {layers: number; heads: number; tokens: number}
+  selection: Selection, size: {layers: number; heads: number; tokens: number; scores: string[]}
 ): Selection {
   const token = (index: number | null) => index !== null && index < size.tokens ? index : null;
   const heads = selection.heads.filter((head) => head < size.heads);
@@ -90,6 +96,7 @@ export function fit(
     heads: heads.length > 0 ? heads : [0],
     query,
     key: query === null ? null : token(selection.key),
+    scores: selection.scores.every((name) => size.scores.includes(name)) ? selection.scores : kNothing.scores,
     range: range && range[0] <= range[1] && range[1] < size.tokens ? range : null,
   };
 }

@@ -1,5 +1,5 @@
 // What stands where the result would: nothing yet, an edited text, what failed.
-import type {About, ApiError} from './api';
+import type {About, ApiError, Keep} from './api';
 import {button, html} from './dom';
 import {count} from './format';
 
@@ -59,7 +59,7 @@ export function nothingYet(
 
 export interface Remedies {
   edit: () => void;
-  keep: (part: 'beginning' | 'end') => void;
+  keep: (part: Keep) => void;
   again: () => void;
 }
 
@@ -72,20 +72,34 @@ function unreachable({again}: Remedies): HTMLElement[] {
   ];
 }
 
-function tooLong(error: ApiError, {edit, keep}: Remedies): HTMLElement[] {
+/** Says how many tokens are too many where the server has counted them. */
+function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): HTMLElement[] {
+  const found = Number(/has (\d+) tokens/.exec(error.message)?.[1]);
+  const limit = about?.limits.tokens ?? 0;
+  const editing = button({class: 'link'}, edit, 'edit the text');
+  if (!(found > limit)) {
+    return [html('h2', {}, 'The text is too long'), html('p', {}, `${error.message}. Nothing was run.`),
+      html('p', {}, editing)];
+  }
+  const written = (value: number) => value.toLocaleString('en');
   return [
-    html('h2', {}, 'The text is too long'),
-    html('p', {}, `${error.message}. Nothing was run.`),
-    html('p', {}, 'Keep ', button({class: 'link'}, () => keep('beginning'), 'the beginning'), ' or ',
-      button({class: 'link'}, () => keep('end'), 'the end'), ', or ',
-      button({class: 'link'}, edit, 'edit the text'), '.'),
+    html('h2', {}, `The text is ${count(found - limit, 'token')} too long`),
+    html('p', {}, `It has ${written(found)}; ${about!.model.name} reads ${written(limit)}. Nothing was run.`),
+    html('p', {}, 'Keep ', button({class: 'link'}, () => keep('first'), `the first ${written(limit)}`), ' or ',
+      button({class: 'link'}, () => keep('last'), `the last ${written(limit)}`), ', or ', editing, '.'),
   ];
 }
 
+/** While a long text is cut into tokens. */
+export function opening(text: string): HTMLElement {
+  return html('div', {class: 'progress', role: 'status'}, html('span', {}, 'Cutting the text into tokens'),
+    html('span', {class: 'quiet'}, count(text.length, 'character')));
+}
+
 /** What happened, why, what to do. */
-export function failure(error: ApiError, remedies: Remedies): HTMLElement {
+export function failure(error: ApiError, about: About | null, remedies: Remedies): HTMLElement {
   const lines = error.code === 'unreachable' ? unreachable(remedies)
-    : error.code === 'too_large' ? tooLong(error, remedies)
+    : error.code === 'too_large' ? tooLong(error, about, remedies)
     : [html('h2', {}, error.code === 'unauthorized' ? 'This page has no token' : 'The text was not run'),
        html('p', {}, error.message),
        html('p', {}, error.code === 'unauthorized' ? 'Open the address that heed serve prints.'

@@ -5,6 +5,7 @@
 #include "inspect/server/api.h"
 #include "inspect/server/json_text.h"
 #include "inspect/server/session_json.h"
+#include "inspect/server/shorten.h"
 
 namespace heed::server {
 namespace {
@@ -12,7 +13,16 @@ namespace {
 struct Posted {
   std::string text;
   std::int64_t layer = 0;
+  Keep keep = Keep::kAll;
 };
+
+Keep keep_of(const nlohmann::json& body) {
+  const auto keep = body.find("keep");
+  if (keep == body.end()) return Keep::kAll;
+  if (*keep == "first") return Keep::kFirst;
+  if (*keep == "last") return Keep::kLast;
+  refuse(400, "bad_request", "body: \"keep\" is neither \"first\" nor \"last\"");
+}
 
 Posted posted(const std::string& body) {
   const nlohmann::json json = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
@@ -21,7 +31,7 @@ Posted posted(const std::string& body) {
   const auto text = json.find("text");
   if (!json.is_object() || text == json.end() || !text->is_string())
     refuse(400, "bad_request", "body: expected an object whose \"text\" is a string");
-  Posted found{.text = text->get<std::string>()};
+  Posted found{.text = text->get<std::string>(), .keep = keep_of(json)};
   const auto layer = json.find("layer");
   if (layer == json.end()) return found;
   if (!layer->is_number_integer()) refuse(400, "bad_request", "body: \"layer\" is no whole number");
@@ -68,7 +78,11 @@ void post_session(Api& api, const Parameters& parameters, httplib::Response& res
   if (wanted.layer < 0 || wanted.layer >= info.layers)
     refuse(404, "not_found", "layer {} does not exist, the model has layers 0 to {}", wanted.layer,
            info.layers - 1);
-  const auto [session, fresh] = api.sessions.post(wanted.text, static_cast<int>(wanted.layer));
+  const bool may_be_cut = std::ssize(wanted.text) <= api.options.limits.text_bytes &&
+                          find_invalid_utf8(wanted.text) < 0;  // else it is refused as it is
+  const std::string text =
+      may_be_cut ? shorten(api.model, wanted.text, wanted.keep) : wanted.text;
+  const auto [session, fresh] = api.sessions.post(text, static_cast<int>(wanted.layer));
   send_json(response, fresh ? 201 : 200, session_json(api.model.name, *session));
 }
 

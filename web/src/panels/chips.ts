@@ -1,8 +1,9 @@
 // The layer, and a chip for each of its heads: name, offset profile, two scores.
 import type {HeadScores, SessionApi} from '../api';
 import {button, html, svg} from '../dom';
-import {distance, shortWeight} from '../format';
+import {score, shortWeight} from '../format';
 import type {MakePanel, Panel} from '../panel';
+import {colourOf} from '../panel';
 import type {SelectionStore} from '../selection';
 import {kMostHeads} from '../selection';
 
@@ -37,17 +38,22 @@ function choose(store: SelectionStore, head: number, event: MouseEvent): void {
   }
 }
 
+/** A score that is not there yet is a dash. */
+function scoreText(api: SessionApi, scores: HeadScores | undefined, name: string): string {
+  const {short} = api.about.scores.find((each) => each.name === name)!;
+  return scores ? score(name, short, scores[name] as number) : `${short} \u2013`;
+}
+
 function chip(store: SelectionStore, api: SessionApi, head: number): HTMLButtonElement {
   const scores = api.scores.get(store.now.layer)?.find((each) => each.head === head);
   const place = store.now.heads.indexOf(head);
   const isSmall = api.model.heads > kMostChips;
-  const previous = html('span', {}, 'prev ', scores ? shortWeight(scores.previous) : '\u2013');
-  const back = html('span', {class: 'back'}, scores ? distance(scores.distance) : '\u2013');
-  const chosen = place >= 0 ? ` chosen head-${place + 1}` : '';
+  const [first, second] = store.now.scores.map((name) => html('span', {}, scoreText(api, scores, name)));
+  const chosen = place >= 0 ? ` chosen ${colourOf(store.now, head)}` : '';
   return button({class: `chip${chosen}`, 'aria-pressed': String(place >= 0), 'data-head': head},
     (event) => choose(store, head, event),
     html('span', {class: 'chip-name'}, html('b', {}, `H${head}`), isSmall ? null : profile(scores)),
-    html('span', {class: 'chip-scores'}, previous, isSmall ? null : back));
+    html('span', {class: 'chip-scores'}, first, isSmall ? null : second));
 }
 
 /** One bracket for the heads that share keys and values. */
@@ -70,22 +76,24 @@ export const chipsPanel: MakePanel = (container, store, api): Panel => {
       button({class: 'step', 'aria-label': 'previous layer'}, () => step(-1), '\u2039'), number,
       button({class: 'step', 'aria-label': 'next layer'}, () => step(1), '\u203a')),
     html('div', {class: 'quiet layer-heads'}, groups === heads ? `${heads} heads` : `${heads} heads on ${groups} kv`));
-  const list = html('div', {class: heads > kMostChips ? 'chips wrapped' : 'chips', role: 'group', 'aria-label': 'Heads'});
+  const shape = heads > kMostChips ? 'chips wrapped' : 'chips';
+  const list = html('div', {class: shape, role: 'group', 'aria-label': 'Heads'});
   list.style.setProperty('--heads', String(heads));
   container.append(layer, list);
   let drawn = '';
 
   const update = () => {
-    const state = `${store.now.layer}.${store.now.heads.join('+')}.${api.scores.has(store.now.layer)}`;
+    const {now} = store;
+    const state = [now.layer, now.heads.join('+'), now.scores.join('+'), api.scores.has(now.layer)].join(' ');
     if (state === drawn) return;
     drawn = state;
-    number.textContent = String(store.now.layer);
+    number.textContent = String(now.layer);
     const focused = list.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset.head : undefined;
     const chips = Array.from({length: heads}, (_, head) => chip(store, api, head));
     list.replaceChildren(...chips, ...brackets(api));
     if (focused !== undefined) chips[Number(focused)]!.focus({preventScroll: true});
-    const chosen = chips[store.now.heads[0]!];
+    const chosen = chips[now.heads[0]!];
     if (chosen && list.scrollWidth > list.clientWidth) {  // narrow: the chosen one in view
       list.scrollLeft = chosen.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
     }

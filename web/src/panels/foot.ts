@@ -4,7 +4,7 @@ import type {MakePanel, Panel} from '../panel';
 import {primary} from '../panel';
 import {format} from '../selection';
 
-const kKeys = [['hover', 'previews'], ['click', 'pins'], ['Esc', 'unpins'], ['[ ]', 'layer'], [', .', 'head']] as const;
+const kKeys = [['click', 'pins'], ['Esc', 'unpins'], ['[ ]', 'layer'], [', .', 'head']] as const;  // four at most
 
 /** `2e-7`, rounded up, so that the sentence stays true. */
 function bound(error: number): string {

@@ -1,12 +1,14 @@
 // Which keys the right column lists, in text order, and what folds between them.
-import type {Edge} from '../api';
+import type {Edge, Rest} from '../api';
 import {weight as written} from '../format';
 
 export interface KeyEntry { kind: 'key'; key: number; weight: number | null }
 export interface FoldEntry { kind: 'fold'; begin: number; end: number }
 export type Entry = KeyEntry | FoldEntry;
 
-/** Keys with an edge, in text order; all others up to `end` fold, but for those in `unfolded`. */
+export const kUnfold = 100;  // tokens that one click unfolds
+
+/** Keys with an edge, in text order; the others up to `end` fold; a fold whose begin is in `unfolded` opens. */
 export function entriesOf(
   keys: Map<number, number | null>, end: number, unfolded: ReadonlySet<number>
 ): Entry[] {
@@ -14,12 +16,12 @@ export function entriesOf(
   const sorted = [...keys.keys()].sort((a, b) => a - b);
   let begin = 0;
   const between = (stop: number) => {
-    if (stop <= begin) return;
-    if (unfolded.has(begin)) {
-      for (let key = begin; key < stop; ++key) entries.push({kind: 'key', key, weight: null});
-    } else {
-      entries.push({kind: 'fold', begin, end: stop});
+    let at = begin;
+    while (at < stop && unfolded.has(at)) {
+      const last = Math.min(stop, at + kUnfold);
+      for (; at < last; ++at) entries.push({kind: 'key', key: at, weight: null});
     }
+    if (at < stop) entries.push({kind: 'fold', begin: at, end: stop});
   };
   for (const key of sorted) {
     between(key);
@@ -45,6 +47,11 @@ export function entryIndex(entries: Entry[], key: number): number {
 }
 
 /** What is left over: `+ .31 in 192 others`. */
+export function left({count, weight}: Rest): string {
+  return count === 0 ? 'and no others' : `+ ${written(weight)} in ${count.toLocaleString('en')} others`;
+}
+
+/** What is left of a row beside the keys that are listed. */
 export function rest(weights: (number | null)[], entries: Entry[]): string {
   const listed = new Set(entries.flatMap((entry) => entry.kind === 'key' ? [entry.key] : []));
   let count = 0;
@@ -54,5 +61,5 @@ export function rest(weights: (number | null)[], entries: Entry[]): string {
     ++count;
     sum += weight;
   }
-  return count === 0 ? 'and no others' : `+ ${written(sum)} in ${count.toLocaleString('en')} others`;
+  return left({count, weight: sum});
 }

@@ -1,24 +1,23 @@
 // The matrix of one head: tiles like a map, margins, read-out; pointer, wheel and keys.
-import {select} from 'd3-selection';
 import {scaleLinear} from 'd3-scale';
-import type {D3ZoomEvent, ZoomTransform} from 'd3-zoom';
-import {zoom, zoomIdentity} from 'd3-zoom';
 import type {Marginals, SessionApi} from '../api';
 import {choice, html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
 import {isNarrow, primary} from '../panel';
 import type {SelectionStore} from '../selection';
 import {kScales} from '../selection';
-import type {Cell, Marks, Sight} from './matrix_canvas';
+import type {Sight} from './matrix_canvas';
 import {MatrixCanvas} from './matrix_canvas';
+import {listenToMatrix} from './matrix_input';
 import {drawReceived, drawUse, kUseWidth} from './matrix_margins';
+import type {Box} from './matrix_sight';
+import {MatrixSight} from './matrix_sight';
 import {tableOf} from './matrix_table';
 import {Tiles} from './matrix_tiles';
 import {ReadOut} from './read_out';
 
 const kLeastSide = 503;
 const kGutterLeft = 6;       // of the ticks, beside the gutter of the columns
-const kLargestCell = 48;
 const kBelow = 40;            // the foot line and the space over it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
@@ -33,11 +32,9 @@ class MatrixPanel implements Panel {
   private readonly rows = html('div', {class: 'row-ticks', 'aria-hidden': true});
   private readonly plot = html('div', {class: 'plot'});
   private readonly frame = html('div', {class: 'matrix-frame'});
-  private readonly behaviour = zoom<HTMLCanvasElement, unknown>();
-  private transform: ZoomTransform = zoomIdentity;
-  private side = 0;
+  private readonly sight: MatrixSight;
   private marginals: Marginals | null = null;
-  private box: Marks['box'] = null;
+  private box: Box | null = null;
   private table: HTMLElement | null = null;
   private frameAsked = 0;
   private lastPlace = '';
@@ -67,7 +64,18 @@ class MatrixPanel implements Panel {
       html('div', {class: 'heading'}, html('h2', {}, 'Matrix'),
         html('span', {class: 'quiet'}, 'row attends to column'), this.scales.element),
       this.frame, this.readOut.spoken);
-    this.listen(element);
+    const {length, model: {causal}} = api;
+    this.sight = new MatrixSight(element, length, causal, this.redraw);
+    listenToMatrix(element, this.sight, store, {length, causal}, {
+      drawBox: (box) => {
+        this.box = box;
+        this.schedule();
+      },
+      walk: (cell) => {
+        this.speak = true;
+        this.store.preview(cell);
+      },
+    });
     this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(container);
     window.addEventListener('resize', this.resize);
@@ -83,137 +91,20 @@ class MatrixPanel implements Panel {
   }
 
   private readonly resize = () => {
+    if (this.frame.hidden) return;
     const narrow = isNarrow();
     const width = this.container.clientWidth - (narrow ? 26 : kUseWidth + 15 + kGutterLeft);
     const top = this.plot.getBoundingClientRect().top + scrollY;
     const room = innerHeight - top - kBelow;
     const side = Math.floor(narrow ? width : Math.min(width, Math.max(kLeastSide, room)));
-    if (side <= 0 || side === this.side) return;
-    this.side = side;
+    if (side <= 0 || side === this.sight.side) return;
     this.canvas.resize(side);
     this.frame.style.setProperty('--side', `${side}px`);
-    const most = Math.max(1, kLargestCell / this.fitted);
-    this.behaviour.scaleExtent([1, most]).extent([[0, 0], [side, side]]).translateExtent([[0, 0], [side, side]]);
-    this.fit();
+    this.sight.resize(side);
     this.schedule();
   };
 
-  /** Pixels a cell when the whole matrix is in sight. */
-  private get fitted(): number { return this.side / this.api.length; }
-
-  private get sight(): Sight {
-    return {left: this.transform.x, top: this.transform.y, size: this.fitted * this.transform.k};
-  }
-
-  fit(): void { select(this.canvas.element).call(this.behaviour.transform, zoomIdentity); }
-
-  zoomBy(factor: number): void { select(this.canvas.element).call(this.behaviour.scaleBy, factor); }
-
-  private cellAt(event: MouseEvent): Cell | null {
-    const bounds = this.canvas.element.getBoundingClientRect();
-    const {left, top, size} = this.sight;
-    const key = Math.floor((event.clientX - bounds.left - left) / size);
-    const query = Math.floor((event.clientY - bounds.top - top) / size);
-    const inside = query >= 0 && key >= 0 && query < this.api.length && key < this.api.length;
-    return inside && !(this.api.model.causal && key > query) ? {query, key} : null;
-  }
-
-  private listen(element: HTMLCanvasElement): void {
-    this.behaviour
-      .filter((event: MouseEvent) => !event.shiftKey && !event.button && !(event.type === 'touchstart' && this.transform.k === 1))
-      .on('zoom', (event: D3ZoomEvent<HTMLCanvasElement, unknown>) => {
-        this.transform = event.transform;
-        this.schedule();
-      });
-    select(element).call(this.behaviour).on('dblclick.zoom', null);
-    element.addEventListener('pointermove', (event) => {
-      if (this.box) return;
-      this.store.preview(this.cellAt(event) ?? {});
-    });
-    element.addEventListener('pointerleave', () => this.store.preview({}));
-    element.addEventListener('click', (event) => {
-      const cell = this.cellAt(event);
-      if (cell && !event.shiftKey) this.store.set({...cell, range: null});
-    });
-    element.addEventListener('touchend', (event) => {  // lifting pins
-      const touch = event.changedTouches[0];
-      const cell = touch && this.transform.k === 1 ? this.cellAt(touch as unknown as MouseEvent) : null;
-      if (!cell) return;
-      event.preventDefault();
-      this.store.preview({});
-      this.store.set({...cell, range: null});
-    });
-    element.addEventListener('touchmove', (event) => {
-      const touch = event.touches[0];
-      if (!touch || this.transform.k !== 1 || event.touches.length > 1) return;
-      event.preventDefault();
-      this.store.preview(this.cellAt(touch as unknown as MouseEvent) ?? {});
-    }, {passive: false});
-    element.addEventListener('pointerdown', (event) => event.shiftKey && this.startBox(event));
-    element.addEventListener('keydown', (event) => this.key(event));
-  }
-
-  /** Shift and a drag: a box, which then fills the plot. */
-  private startBox(start: PointerEvent): void {
-    const {element} = this.canvas;
-    const bounds = element.getBoundingClientRect();
-    const at = (event: PointerEvent) => ({x: event.clientX - bounds.left, y: event.clientY - bounds.top});
-    const origin = at(start);
-    element.setPointerCapture(start.pointerId);
-    const move = (event: PointerEvent) => {
-      const now = at(event);
-      this.box = {x0: origin.x, y0: origin.y, x1: now.x, y1: now.y};
-      this.schedule();
-    };
-    const end = () => {
-      element.removeEventListener('pointermove', move);
-      const box = this.box;
-      this.box = null;
-      if (box && Math.abs(box.x1 - box.x0) > 4) this.zoomTo(box);
-      this.schedule();
-    };
-    element.addEventListener('pointermove', move);
-    element.addEventListener('pointerup', end, {once: true});
-  }
-
-  private zoomTo({x0, y0, x1, y1}: NonNullable<Marks['box']>): void {
-    const size = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0));
-    const [x, y] = this.transform.invert([Math.min(x0, x1), Math.min(y0, y1)]);
-    const k = Math.min(this.behaviour.scaleExtent()[1], this.transform.k * this.side / size);
-    select(this.canvas.element).call(this.behaviour.transform, zoomIdentity.scale(k).translate(-x, -y));
-  }
-
-  private key(event: KeyboardEvent): void {
-    const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}[event.key];
-    const {hover} = this.store;
-    const now: Cell = {query: this.store.query ?? 0, key: this.store.key ?? this.store.query ?? 0};
-    if (step) {
-      const most = this.api.length - 1;
-      const query = Math.max(0, Math.min(most, now.query + step[0]!));
-      const key = Math.max(0, Math.min(this.api.model.causal ? query : most, now.key + step[1]!));
-      this.speak = true;
-      this.store.preview({query, key});
-      this.follow({query, key});
-    } else if (event.key === 'Enter' && hover.query !== null) {
-      this.store.set({...now, range: null});
-    } else if (event.key === '+' || event.key === '-') {
-      this.zoomBy(event.key === '+' ? 2 : 0.5);
-    } else {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  }
-
-  /** Keeps the cell in sight. */
-  private follow({query, key}: Cell): void {
-    const {left, top, size} = this.sight;
-    const x = left + (key + 0.5) * size;
-    const y = top + (query + 0.5) * size;
-    if (x >= 0 && y >= 0 && x <= this.side && y <= this.side) return;
-    select(this.canvas.element).call(this.behaviour.translateTo,
-      (key + 0.5) * this.fitted, (query + 0.5) * this.fitted);
-  }
+  fit(): void { this.sight.fit(); }
 
   /** A real table in the matrix's place, and back. */
   async toggleTable(): Promise<void> {
@@ -221,6 +112,7 @@ class MatrixPanel implements Panel {
       this.table.remove();
       this.table = null;
       this.frame.hidden = false;
+      this.resize();
       this.canvas.element.focus();
       return;
     }
@@ -264,7 +156,7 @@ class MatrixPanel implements Panel {
     const known = this.api.lineNow(place, cell.query, cell.query + 1, false) ?? null;
     this.readOut.show(cell, known, speak);
     if (known || !this.api.hasWeights) return;
-    this.api.line(place, cell.query, cell.query + 1, false).then((line) => {
+    this.api.line('read-out', place, cell.query, cell.query + 1, false).then((line) => {
       if (this.store.query === cell.query && this.store.key === cell.key) this.readOut.show(cell, line, speak);
     }, () => undefined);
   }
@@ -275,24 +167,26 @@ class MatrixPanel implements Panel {
   }
 
   private draw(): void {
-    if (!this.api.hasWeights || this.side <= 0) return;
+    const sight = this.sight.now;
+    const {side} = this.sight;
+    if (!this.api.hasWeights || side <= 0) return;
     const {now, hover, query, key} = this.store;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
-    const {sight} = this;
     this.canvas.draw(primary(now), sight, now.scale, {
       pinned: cell(now.query, now.key), hovered: cell(hover.query, hover.key), row: query, box: this.box,
     });
     if (!isNarrow()) {
-      drawReceived(this.received, this.marginals, sight, this.side, key);
-      drawUse(this.use, this.marginals, sight, this.side, query);
+      drawReceived(this.received, this.marginals, sight, side, key);
+      drawUse(this.use, this.marginals, sight, side, query);
     }
     this.drawTicks(sight);
-    const corner = this.api.model.causal && this.transform.k === 1;
+    const corner = this.api.model.causal && this.sight.isFitted;
     this.frame.classList.toggle('covered', !corner);
   }
 
   private drawTicks({top, size}: Sight): void {
-    const scale = scaleLinear().domain([-top / size, (this.side - top) / size]).range([0, this.side]);
+    const {side} = this.sight;
+    const scale = scaleLinear().domain([-top / size, (side - top) / size]).range([0, side]);
     const last = this.api.length - 1;
     const ticks = scale.ticks(5).filter((tick) => Number.isInteger(tick) && tick <= last);
     this.rows.replaceChildren(...ticks.map((tick) => {

@@ -4,6 +4,7 @@ import {cividis, numberColour} from '../colour';
 import {hundredths} from '../format';
 import type {Scale} from '../selection';
 import {position} from './matrix_scale';
+import type {Box} from './matrix_sight';
 import type {Tiles} from './matrix_tiles';
 
 /** Entry (column, row) = (x, y) is drawn at left + x * size, in CSS pixels. */
@@ -15,7 +16,7 @@ export interface Marks {
   pinned: Cell | null;
   hovered: Cell | null;
   row: number | null;
-  box: {x0: number; y0: number; x1: number; y1: number} | null;
+  box: Box | null;
 }
 
 const kNumbersFrom = 24;  // pixels a cell
@@ -142,14 +143,14 @@ export class MatrixCanvas {
     const y = sight.top + (query + 0.5) * sight.size;
     const top = causal ? sight.top + key * sight.size : sight.top;
     const right = causal ? sight.left + (query + 1) * sight.size : sight.left + length * sight.size;
-    context.fillRect(Math.round(x) - 0.5, top, 1, y - top);
-    context.fillRect(x, Math.round(y) - 0.5, right - x, 1);
+    context.fillRect(Math.floor(x), top, 1, y - top);
+    context.fillRect(x, Math.floor(y), right - x, 1);
   }
 
   private drawRow(context: CanvasRenderingContext2D, sight: Sight, row: number): void {
     const right = (this.api.model.causal ? row + 1 : this.api.length) * sight.size;
     const y = sight.top + (row + 0.5) * sight.size;
-    context.fillRect(sight.left, Math.round(y) - 0.5, right, 1);
+    context.fillRect(sight.left, Math.floor(y), right, 1);
   }
 
   private outline(context: CanvasRenderingContext2D, sight: Sight, {query, key}: Cell, width: number): void {

@@ -2,6 +2,10 @@
 import type {Marginals} from '../api';
 import type {Sight} from './matrix_canvas';
 
+function largestOf(values: number[], least: number): number {
+  return values.reduce((most, value) => Math.max(most, value), least);
+}
+
 /** The largest of the values that share one pixel, drawn as one bar. */
 function bars(
   values: number[], offset: number, size: number, side: number, draw: (at: number, width: number, value: number) => void
@@ -42,7 +46,7 @@ export function drawReceived(
   const context = prepare(canvas, side, kReceivedHeight);
   if (!marginals) return;
   const style = getComputedStyle(canvas);
-  const largest = Math.max(...marginals.received, 1e-30);
+  const largest = largestOf(marginals.received, 1e-30);
   const draw = (at: number, width: number, value: number) => {
     const height = Math.max(1, kReceivedHeight * value / largest);
     context.fillRect(at, kReceivedHeight - height, width, height);
@@ -60,7 +64,7 @@ export function drawUse(
   const context = prepare(canvas, kUseWidth, side);
   if (!marginals) return;
   const style = getComputedStyle(canvas);
-  const largest = Math.max(...marginals.keys_in_use, 1);
+  const largest = largestOf(marginals.keys_in_use, 1);
   const draw = (at: number, width: number, value: number) =>
     context.fillRect(0, at, Math.max(1, kUseWidth * value / largest), width);
   context.fillStyle = style.getPropertyValue('--second');

@@ -19,7 +19,7 @@ export async function tableOf(
   const columns = window(key, api.length);
   const {tokens} = api.info;
   const lines = await Promise.all(Array.from({length: rows.end - rows.begin}, (_, row) =>
-    api.line(place, rows.begin + row, rows.begin + row + 1, false)));
+    api.line(`table-${row}`, place, rows.begin + row, rows.begin + row + 1, false)));
   const keys = tokens.slice(columns.begin, columns.end);
   const head = html('tr', {}, html('td', {}), ...keys.map((token) =>
     html('th', {scope: 'col'}, `${plain(token)} ${token.index}`)));

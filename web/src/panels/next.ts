@@ -8,7 +8,8 @@ import {phrase, plain, shown} from '../tokens';
 
 function word(text: string): HTMLElement {
   const element = html('span', {class: 'word'});
-  for (const piece of shown({index: 0, id: 0, text, begin: 0, end: 0}).pieces) {
+  const bytes = /<0x[0-9A-F]{2}>/.test(text) ? text : undefined;  // a word with bytes that are no text
+  for (const piece of shown({index: 0, id: 0, text, begin: 0, end: 0, bytes}).pieces) {
     element.append(piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text);
   }
   return element;
@@ -57,7 +58,7 @@ export const nextPanel: MakePanel = (container, store, api): Panel => {
   };
 
   const showEdges = (position: number, order: number) => {
-    api.line(primary(store.now), position, position + 1, false).then((line) => {
+    api.line('next', primary(store.now), position, position + 1, false).then((line) => {
       if (order === asked) show(position, edgeRows(line.edges, api));
     }, () => undefined);
   };
@@ -73,12 +74,8 @@ export const nextPanel: MakePanel = (container, store, api): Panel => {
       return;
     }
     api.next(position).then((next) => {
-      if (order === asked) show(position, nextRows(next));
-    }, () => {  // only the last position's words were kept
-      api.next(api.length - 1).then((next) => {
-        if (order === asked) show(api.length - 1, nextRows(next));
-      }, () => undefined);
-    });
+      if (order === asked) show(next.position, nextRows(next));
+    }, () => { if (order === asked) drawn = ''; });
   };
   return {update, destroy: () => undefined};
 };

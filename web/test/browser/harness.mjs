@@ -1,10 +1,13 @@
 // Starts heed serve and a browser for a test file, and ends both.
-// HEED_PROGRAM is the program; HEED_PAGE_MODEL a model (default: the built-in one); CHROMIUM a browser.
+// HEED_PROGRAM is the program; HEED_PAGE_MODEL a model (default: that of model.mjs); CHROMIUM a browser.
+import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
-import {existsSync} from 'node:fs';
-import {dirname, join} from 'node:path';
+import {existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import {after, afterEach, before} from 'node:test';
 import {chromium} from 'playwright-core';
+import {writeModel} from './model.mjs';
 
 export const kText = `Once upon a time, there was a little girl named Lily. She loved to play outside in the park. \
 One day, she saw a big, red ball. She wanted to play with it, but it was too high.
@@ -15,7 +18,7 @@ I didn't know what to do. Let us look for the ball under the old tree."
 Lily took her mom by the hand. They looked and looked, but the ball was gone. \
 Lily didn't want to help her mom, so she`;
 
-const kWaitMilliseconds = 30_000;
+const kWaitMilliseconds = 60_000;  // a machine may be busy with other things
 const kBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 const browserPath = [process.env.CHROMIUM, ...kBrowsers].find((path) => path && existsSync(path));
@@ -27,13 +30,16 @@ function skip(why) {
 
 if (!process.env.HEED_PROGRAM) throw new Error('HEED_PROGRAM is not set: expected the path of heed');
 if (!browserPath) skip('no chromium: ./dev setup browser installs it');
-const builtIn = join(dirname(process.env.HEED_PROGRAM), 'share/heed/models/tales/model.safetensors');
-if (!process.env.HEED_PAGE_MODEL && !existsSync(builtIn)) skip(`no built-in model at ${builtIn}`);
+
+/** Where a test file keeps what it writes; gone at its end. */
+export const scratch = mkdtempSync(join(tmpdir(), 'heed-page-'));
+process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
+const model = process.env.HEED_PAGE_MODEL ?? join(scratch, 'tiny');
+if (!process.env.HEED_PAGE_MODEL) writeModel(model, kText);
 
 /** The program, listening on a port that is free; `address` holds the token. */
-export async function startServer(port = 0) {
-  const model = process.env.HEED_PAGE_MODEL ? ['--model', process.env.HEED_PAGE_MODEL] : [];
-  const args = ['serve', '--port', String(port), '--text', kText, ...model];
+export async function startServer(port = 0, {text = kText, folder = model} = {}) {
+  const args = ['serve', '--port', String(port), '--text', text, '--model', folder];
   const child = spawn(process.env.HEED_PROGRAM, args, {stdio: ['ignore', 'pipe', 'inherit']});
   const address = await new Promise((resolve, reject) => {
     let said = '';
@@ -52,16 +58,24 @@ export async function startServer(port = 0) {
   return {address, stop, port: Number(new URL(address).port)};
 }
 
+export function startBrowser() {
+  const args = ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text'];
+  return chromium.launch({executablePath: browserPath, args});
+}
+
 /** Registers start and end with the test runner; `open()` gives a page that has looked at the text. */
 export function withPages() {
   const state = {server: null, browser: null, requests: [], problems: []};
   before(async () => {
     state.server = await startServer();
-    state.browser = await chromium.launch({executablePath: browserPath, args: ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text']});
+    state.browser = await startBrowser();
   });
   after(async () => {
     await state.browser?.close();
     await state.server?.stop();
+    assert.deepEqual(state.problems, [], 'a script failed');
+    const hosts = new Set(state.requests.map((url) => new URL(url).hostname));
+    assert.deepEqual([...hosts], ['127.0.0.1'], 'a request left this machine');
   });
   afterEach(async () => {
     for (const context of state.browser.contexts()) await context.close();
@@ -92,6 +106,46 @@ export async function ready(page) {
   await page.evaluate(() => document.fonts.ready);
 }
 
+/** Until the matrix, its margins and the read-out are drawn, and nothing waits for a frame. */
+export async function settled(page) {
+  await ready(page);
+  await page.waitForFunction(() => [...document.querySelectorAll('canvas.matrix, canvas.received, canvas.use')]
+    .filter((canvas) => canvas.checkVisibility())
+    .every((canvas) => {
+      const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return data.some((value) => value > 0);
+    }) && document.querySelector('.large')?.textContent !== '\u2013');
+  await frames(page);
+}
+
+/** Two frames: what was asked for before the first is drawn when the second begins. */
+export function frames(page) {
+  return page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+}
+
+/** The text as its tokens show it, without numbers and special tokens. */
+export function textOf(page) {
+  return page.locator('.tokens').evaluate((tokens) => {
+    const copy = tokens.cloneNode(true);
+    copy.querySelectorAll('.under, .special').forEach((each) => each.remove());
+    return copy.textContent;
+  });
+}
+
+export function waitForText(page, beginning) {
+  return page.waitForFunction((wanted) =>
+    [...document.querySelectorAll('.token:not(.special)')][0]?.textContent.startsWith(wanted), beginning);
+}
+
+/** Runs another text, from the header. */
+export async function run(page, text) {
+  await page.locator('.header-text').click();
+  await page.locator('textarea').fill(text);
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction((wanted) => sessionStorage.getItem('heed.text') === wanted, text);
+  await ready(page);
+}
+
 export const hash = (page) => page.evaluate(() => location.hash);
 
 export const token = (page, index) => page.locator(`.token[data-index="${index}"]`);
@@ -105,10 +159,15 @@ export function row(page, layer, head, query, what = 'row') {
   }, [layer, head, query, what]);
 }
 
+/** How many tokens the text has; those out of sight have no element. */
+export async function tokenCount(page) {
+  return Number.parseInt((await page.locator('.header-text .quiet').textContent()).replace(',', ''));
+}
+
 /** The middle of a cell of the fitted matrix, on the screen. */
 export async function cell(page, query, key) {
   const box = await page.locator('canvas.matrix').boundingBox();
-  const length = await page.locator('.token').count();
+  const length = await tokenCount(page);
   const at = (index, from, size) => from + (index + 0.5) * size / length;
   return {x: at(key, box.x, box.width), y: at(query, box.y, box.height)};
 }

@@ -1,7 +1,7 @@
 // The matrix: read-out, margins, scales, zoom, box, arrows, table, numbers.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {cell, hash, row, withPages} from './harness.mjs';
+import {cell, frames, hash, row, settled, token, withPages} from './harness.mjs';
 
 const {state, open} = withPages();
 const pixel = (page, at) => page.evaluate(({x, y}) => {
@@ -41,14 +41,14 @@ test('a cell that may not be seen can be neither pointed at nor pinned', async (
 
 test('a change of scale needs no new tile', async () => {
   const page = await open('#look/L1.H3');
-  await page.waitForTimeout(300);
+  await settled(page);
   const before = await pixel(page, await cell(page, 100, 60));
   state.requests.length = 0;
   for (const scale of ['linear', 'sqrt', 'rank']) {
     await page.locator(`[data-option=${scale}]`).click();
     assert.equal(await hash(page), `#look/L1.H3/scale=${scale}`);
   }
-  await page.waitForTimeout(100);
+  await frames(page);
   assert.deepEqual(state.requests.filter((url) => url.includes('/tile/')), []);
   assert.notDeepEqual(await pixel(page, await cell(page, 100, 60)), before);
   assert.deepEqual(await page.locator('.ticks span').allTextContents(), ['lowest', 'half', 'highest']);
@@ -93,7 +93,7 @@ test('Shift and a drag zoom to a box, large cells carry their numbers', async ()
   const [request] = await Promise.all([
     page.waitForRequest((each) => each.url().includes('as=f32')), page.mouse.up()]);
   await page.keyboard.up('Shift');
-  assert.match(request.url(), /\/tile\/1\/3\/\d+\/0\/0\?as=f32$/);
+  assert.match(request.url(), /\/tile\/1\/3\/\d+\/0\/0\?as=f32&/);
 });
 
 test('arrows move a cell and the cell is spoken', async () => {
@@ -128,9 +128,68 @@ test('the foot line tells the check that holds', async () => {
 
 test('the margins have a bar for each key and each query', async () => {
   const page = await open('#look/L1.H3');
-  await page.waitForTimeout(200);
+  await settled(page);
   const inked = (name) => page.locator(`canvas.${name}`).evaluate((canvas) =>
     canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0));
   assert.ok(await inked('received'));
   assert.ok(await inked('use'));
+});
+
+test('plus and minus zoom, and the read-out stands under the matrix while it is zoomed', async () => {
+  const page = await open('#look/L1.H3/i=150/j=20');
+  await settled(page);
+  const under = () => page.evaluate(() => document.querySelector('.read-out').getBoundingClientRect().top
+    >= document.querySelector('canvas.matrix').getBoundingClientRect().bottom);
+  assert.equal(await under(), false);
+  await page.locator('canvas.matrix').focus();
+  await page.keyboard.press('+');
+  await page.waitForSelector('.matrix-frame.covered');
+  assert.equal(await under(), true);
+  await page.keyboard.press('-');
+  await page.waitForSelector('.matrix-frame:not(.covered)');
+});
+
+test('the cross-hair runs only over data', async () => {
+  const page = await open('#look/L1.H3/i=150/j=40');
+  await settled(page);
+  const accent = ([red, green, blue]) => red > 180 && green < 140 && blue < 60;
+  assert.ok(accent(await pixel(page, await cell(page, 90, 40))), 'down the column, from the mask to the cell');
+  assert.ok(accent(await pixel(page, await cell(page, 150, 100))), 'along the row');
+  for (const [query, key] of [[20, 40], [150, 170], [180, 40], [150, 10]]) {
+    assert.ok(!accent(await pixel(page, await cell(page, query, key))), `${query} ${key}`);
+  }
+});
+
+test('a hovered token draws its row', async () => {
+  const page = await open('#look/L1.H3');
+  await settled(page);
+  const at = await cell(page, 100, 50);
+  const before = await pixel(page, at);
+  await token(page, 100).hover();
+  await page.waitForFunction(() => document.querySelector('.token.hovered'));
+  await frames(page);
+  assert.notDeepEqual(await pixel(page, at), before);
+});
+
+test('the legend tells the scale', async () => {
+  const page = await open('#look/L1.H3');
+  assert.deepEqual(await page.locator('.ticks span').allTextContents(), ['0.001', '0.01', '0.1', '1']);
+});
+
+test('a touch holds the cross-hair, lifting pins', async () => {
+  const page = await open('#look/L1.H3', {viewport: {width: 390, height: 844}, hasTouch: true});
+  await page.locator('canvas.matrix').scrollIntoViewIfNeeded();
+  await settled(page);
+  const at = await cell(page, 150, 60);
+  const touch = (type, points) => page.evaluate(([type, points]) => {
+    const target = document.querySelector('canvas.matrix');
+    const touches = points.map(({x, y}) => new Touch({identifier: 1, target, clientX: x, clientY: y}));
+    const ended = type === 'touchend';
+    target.dispatchEvent(new TouchEvent(type, {bubbles: true, cancelable: true, touches: ended ? [] : touches, changedTouches: touches}));
+  }, [type, points]);
+  await touch('touchstart', [at]);
+  await page.waitForFunction(() => /150/.test(document.querySelector('.figure').textContent));
+  assert.equal(await hash(page), '#look/L1.H3');
+  await touch('touchend', [at]);
+  assert.equal(await hash(page), '#look/L1.H3/i=150/j=60');
 });

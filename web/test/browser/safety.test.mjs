@@ -3,18 +3,10 @@ import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';
 import {request} from 'node:http';
 import {test} from 'node:test';
-import {ready, withPages} from './harness.mjs';
+import {run, settled, textOf, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-
-async function run(page, text) {
-  await page.locator('.header-text').click();
-  await page.locator('textarea').fill(text);
-  await page.keyboard.press('Control+Enter');
-  await page.waitForFunction((old) => sessionStorage.getItem('heed.text') === old, text);
-  await ready(page);
-}
 
 test('markup in a text shows as text', async () => {
   const page = await open('#look/L1.H3');
@@ -22,10 +14,7 @@ test('markup in a text shows as text', async () => {
   await run(page, text);
   assert.equal(await page.evaluate(() => window.broken), undefined);
   assert.equal(await page.locator('main script, main img').count(), 0);
-  assert.equal((await page.locator('.tokens').evaluate((each) => {
-    each.querySelectorAll('.under').forEach((number) => number.remove());
-    return each.textContent;
-  })), text);
+  assert.equal((await textOf(page)).replaceAll('\u00b7', ' '), text);  // a token that is a space shows as a dot
 });
 
 test('controls and bidirectional marks are shown in hex', async () => {
@@ -41,20 +30,6 @@ test('a cut emoji shows its bytes', async () => {
   assert.ok(!(await page.locator('.tokens').textContent()).includes('\uFFFD'));
 });
 
-test('no request leaves this machine', async () => {
-  const page = await open('#look/L1.H3/i=60');
-  await page.keyboard.press(']');
-  await page.keyboard.press('t');
-  await page.waitForTimeout(200);
-  const {origin} = new URL(state.server.address);
-  assert.deepEqual(state.requests.filter((url) => new URL(url).origin !== origin), []);
-  assert.ok(state.requests.length > 5);
-});
-
-test('no script has failed', () => {
-  assert.deepEqual(state.problems, []);
-});
-
 test('a foreign Host is refused', async () => {
   const {port} = state.server;
   const status = await new Promise((resolve, reject) => {
@@ -66,15 +41,45 @@ test('a foreign Host is refused', async () => {
   assert.equal(status, 403);
 });
 
-for (const [name, options] of Object.entries({
-  light: {colorScheme: 'light'}, dark: {colorScheme: 'dark'}, narrow: {viewport: {width: 390, height: 844}},
-})) {
+async function assertAccessible(page) {
+  await page.addScriptTag({path: axe});
+  const {violations} = await page.evaluate(() => window.axe.run(document));
+  const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
+  assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' ')}`), []);
+}
+
+const kNarrow = {viewport: {width: 390, height: 844}};
+for (const [name, options] of Object.entries({light: {colorScheme: 'light'}, dark: {colorScheme: 'dark'}, narrow: kNarrow})) {
   test(`axe finds nothing serious: ${name}`, async () => {
     const page = await open('#look/L1.H3/i=60/j=20', {bypassCSP: true, ...options});
-    await page.addScriptTag({path: axe});
-    const {violations} = await page.evaluate(() => window.axe.run(document));
-    const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
-    assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' ')}`), []);
+    await settled(page);
+    await assertAccessible(page);
+    await page.keyboard.press('t');
+    await page.waitForSelector('.table');
+    await assertAccessible(page);
+  });
+}
+
+test('axe finds nothing serious: small multiples and the list of keys', async () => {
+  const page = await open('#look/L1.H0+H1+H2+H3+H4/i=60', {bypassCSP: true});
+  await page.waitForSelector('.small .key');
+  await page.keyboard.press('?');
+  await assertAccessible(page);
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`axe finds nothing serious: working, failed, editing, ${colorScheme}`, async () => {
+    const page = await blank({bypassCSP: true, colorScheme});
+    await page.route('**/events*', (route) => route.fulfill({contentType: 'text/event-stream', body: 'retry: 600000\nevent: next\ndata: {}\n\n'}));
+    await page.goto(state.server.address);
+    await page.waitForSelector('.progress');
+    await assertAccessible(page);
+    await page.locator('.header-text').click();
+    await assertAccessible(page);
+    await page.locator('textarea').fill('the old dog and the cat went home. '.repeat(200));
+    await page.keyboard.press('Control+Enter');
+    await page.waitForSelector('.failed');
+    await assertAccessible(page);
   });
 }
 

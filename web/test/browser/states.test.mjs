@@ -1,7 +1,7 @@
 // Nothing yet, working, failed; a server that forgets, stops, and comes back.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, ready, startServer, withPages} from './harness.mjs';
+import {hash, ready, startServer, textOf, waitForText, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const json = (value, status = 200) => ({status, contentType: 'application/json', body: JSON.stringify(value)});
@@ -41,11 +41,13 @@ test('a text that is too long is refused and can be cut', async () => {
   await page.locator('textarea').fill('the old dog and the cat went home. '.repeat(60));
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('.failed');
-  assert.match(await page.locator('.failed').textContent(), /^The text is too long.*Nothing was run\..*before the change$/);
-  assert.match(await page.locator('.tokens').textContent(), /Lily/);
-  await page.locator('.failed .link', {hasText: 'the beginning'}).click();
-  await page.waitForFunction(() => document.querySelector('.tokens')?.innerText.startsWith('the old dog'));
+  assert.match(await page.locator('.failed').textContent(),
+    /^The text is [\d,]+ tokens too longIt has [\d,]+; tiny reads 512\. Nothing was run\.Keep the first 512 or the last 512, or edit the text\.before the change$/);
+  assert.match(await textOf(page), /Lily/);
+  await page.locator('.failed .link', {hasText: 'the last 512'}).click();
+  await waitForText(page, 't');
   assert.equal(await page.locator('.failed').count(), 0);
+  assert.equal(await page.locator('.header-text .quiet').textContent(), '512 tokens');
 });
 
 test('a session that was dropped is opened again in the same view', async () => {
@@ -83,9 +85,9 @@ test('text and model are kept for a reload', async () => {
   await page.locator('.header-text').click();
   await page.locator('textarea').fill('Tom and the old dog');
   await page.keyboard.press('Control+Enter');
-  await page.waitForFunction(() => document.querySelector('.tokens')?.innerText.startsWith('Tom'));
+  await waitForText(page, 'T');
   await page.reload();
-  await page.waitForFunction(() => document.querySelector('.tokens')?.innerText.startsWith('Tom'));
+  await waitForText(page, 'T');
 });
 
 test('a page without a token says where to get one', async () => {
@@ -93,4 +95,45 @@ test('a page without a token says where to get one', async () => {
   await page.goto(new URL('/', state.server.address).href);
   await page.waitForSelector('.failed');
   assert.match(await page.locator('.failed').textContent(), /^This page has no token.*Open the address that heed serve prints\.$/);
+});
+
+test('a text that takes long to cut says so, and only then', async () => {
+  const page = await open('#look/L1.H3');
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route('**/api/sessions', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.locator('.header-text').click();
+  await page.locator('textarea').fill('Tom and the old dog');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('.notice .progress');
+  assert.equal(await page.locator('.notice').textContent(), 'Cutting the text into tokens19 characters');
+  release();
+  await waitForText(page, 'T');
+  assert.equal(await page.locator('.notice').textContent(), '');
+});
+
+test('a pass that fails says how, where the result would stand', async () => {
+  const page = await blank();
+  const data = JSON.stringify({error: {code: 'failed', message: 'out of memory'}});
+  await page.route('**/events*', (route) => route.fulfill({contentType: 'text/event-stream', body: `event: failed\ndata: ${data}\n\n`}));
+  await page.goto(state.server.address);
+  await page.waitForSelector('main .failed');
+  assert.match(await page.locator('main .failed').textContent(), /^The model could not read the textout of memory/);
+});
+
+test('a session that was refused tells why', async () => {
+  const page = await open('#look/L1.H3');
+  await page.route('**/api/sessions', (route) => route.fulfill(json({error: {code: 'bad_request', message: 'byte 3 of the text is not UTF-8'}}, 400)));
+  await page.locator('.header-text').click();
+  await page.locator('textarea').fill('Tom');
+  await page.locator('.field .link').click();
+  await page.waitForSelector('.failed');
+  assert.match(await page.locator('.failed').textContent(), /^The text was not runbyte 3 of the text is not UTF-8edit the textbefore the change$/);
+  await page.locator('.failed .link').click();
+  assert.equal(await page.locator('textarea').inputValue(), 'Tom');
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('textarea').count(), 0);
 });

@@ -20,6 +20,10 @@ const tokens = await load('tokens');
 const scale = await load('panels/matrix_scale');
 const column = await load('panels/key_column');
 const colour = await load('colour');
+const lines = await load('panels/text_lines');
+const recent = await load('recent');
+const fold = (begin, end) => ({kind: 'fold', begin, end});
+const key = (index, weight) => ({kind: 'key', key: index, weight});
 const token = (text, more = {}) => ({index: 0, id: 0, text, begin: 0, end: 1, ...more});
 const info = (...texts) => ({tokens: texts.map((text, index) => ({...token(text), index}))});
 
@@ -49,12 +53,21 @@ test('an address that names no head is none', () => {
 test('what an address does not know is left out', () => {
   assert.equal(selection.format(selection.parse('#look/L1.H2/i=x/j=-1/scale=pink/what=ever')), '#look/L1.H2');
 });
-test('at most four heads have a colour', () => {
-  assert.deepEqual(selection.parse('#look/L0.H0+H1+H1+H2+H3+H4').heads, [0, 1, 2, 3]);
+test('an address names each head once and at most sixteen', () => {
+  assert.deepEqual(selection.parse('#look/L0.H0+H1+H1+H2').heads, [0, 1, 2]);
+  const many = Array.from({length: 20}, (_, head) => `H${head}`).join('+');
+  assert.equal(selection.parse(`#look/L0.${many}`).heads.length, 16);
 });
 test('a selection is fitted to what the session has', () => {
-  const fitted = selection.fit(selection.parse('#look/L9.H9/i=50/j=2/range=1-99'), {layers: 4, heads: 6, tokens: 20});
-  assert.equal(selection.format(fitted), '#look/L3.H0');
+  const size = {layers: 4, heads: 6, tokens: 20, scores: ['previous', 'distance', 'first']};
+  const fitted = (address) => selection.format(selection.fit(selection.parse(address), size));
+  assert.equal(fitted('#look/L9.H9/i=50/j=2/range=1-99/scores=first+nonsense'), '#look/L3.H0');
+  assert.equal(fitted('#look/L1.H2/scores=first+distance'), '#look/L1.H2/scores=first+distance');
+});
+test('a score is written as its chip shows it', () => {
+  assert.equal(format.score('previous', 'prev', 0.434), 'prev .43');
+  assert.equal(format.score('distance', 'back', 48.62), '48.6 back');
+  assert.equal(format.score('entropy', 'entropy', 0.997), 'entropy 1.00');
 });
 
 test('one space before a token stands outside its mark', () => {
@@ -104,14 +117,72 @@ test('cividis runs from dark to light', () => {
   assert.equal(colour.numberColour(colour.cividis(1)), '#16181d');
 });
 
+const shownOf = (...texts) => texts.map((text) => tokens.shown(token(text)));
+const linesOf = (texts, room) => lines.breakLines(shownOf(...texts), texts.map((text) => text.trim().length), 1, room)
+  .map(({begin, end}) => texts.slice(begin, end).join(''));
+test('a line ends before a word that does not fit, and never inside one that would', () => {
+  assert.deepEqual(linesOf(['One', ' did', 'n', ' know'], 8), ['One didn', ' know']);
+  assert.deepEqual(linesOf(['One', ' did', 'n', ' know'], 7), ['One', ' didn', ' know']);
+});
+test('a word longer than a line is cut between tokens', () => {
+  assert.deepEqual(linesOf(['a', ' abcd', 'efgh', 'ij'], 6), ['a', ' abcd', 'efghij']);
+  assert.deepEqual(linesOf(['abcdefgh'], 4), ['abcdefgh']);
+});
+test('a token with a line end ends its line', () => {
+  assert.deepEqual(linesOf(['a', '.\n', 'b'], 50), ['a.\n', 'b']);
+});
+test('scripts without spaces break between characters, not before what closes', () => {
+  assert.deepEqual(linesOf(['\u65e5\u672c', '\u8a9e', '\u3002', '\u8a9e'], 3), ['\u65e5\u672c', '\u8a9e\u3002\u8a9e']);
+});
+test('lines hold every token once, in order', () => {
+  const texts = Array.from({length: 300}, (_, index) => (index % 3 ? ' ' : '') + 'x'.repeat(1 + index * 7 % 11));
+  for (const room of [1, 7, 30, 1000]) assert.equal(linesOf(texts, room).join(''), texts.join(''));
+});
+
+const answerOf = (asked) => (signal, view) => new Promise((resolve, reject) => {
+  asked.push({view, resolve, signal});
+  signal.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
+});
+test('a newer question in a lane ends the older one', async () => {
+  const kept = new recent.Recent(10);
+  const asked = [];
+  const first = kept.get('a', 'text', answerOf(asked));
+  const second = kept.get('b', 'text', answerOf(asked));
+  await assert.rejects(first, {name: 'AbortError'});
+  asked[1].resolve(5);
+  assert.equal(await second, 5);
+  assert.equal(kept.now('b'), 5);
+  assert.deepEqual(asked.map(({view}) => view), ['text.0', 'text.0']);
+});
+test('what another lane waits for goes on, under a name of its own', async () => {
+  const kept = new recent.Recent(10);
+  const asked = [];
+  const shared = kept.get('a', 'text', answerOf(asked));
+  assert.equal(kept.get('a', 'edges', answerOf(asked)), shared);
+  void kept.get('b', 'text', answerOf(asked));
+  assert.ok(!asked[0].signal.aborted);
+  assert.deepEqual(asked.map(({view}) => view), ['text.0', 'text.1']);
+  asked[0].resolve(1);
+  assert.equal(await shared, 1);
+});
+test('answers are bounded in number, and one that failed is asked again', async () => {
+  const kept = new recent.Recent(2);
+  for (const name of ['a', 'b', 'c']) await kept.get(name, name, () => Promise.resolve(name));
+  assert.deepEqual(['a', 'b', 'c'].map((name) => kept.now(name)), [undefined, 'b', 'c']);
+  await assert.rejects(kept.get('d', 'd', () => Promise.reject(new Error('no'))));
+  assert.equal(await kept.get('d', 'd', () => Promise.resolve('yes')), 'yes');
+});
+
 test('keys without an edge fold, and unfold', () => {
   const keys = new Map([[2, 0.5], [3, 0.25]]);
-  const fold = (begin, end) => ({kind: 'fold', begin, end});
-  const key = (index, weight) => ({kind: 'key', key: index, weight});
   const folded = column.entriesOf(keys, 6, new Set());
   assert.deepEqual(folded, [fold(0, 2), key(2, 0.5), key(3, 0.25), fold(4, 6)]);
   assert.equal(column.entryIndex(folded, 5), 3);
   assert.deepEqual(column.entriesOf(keys, 6, new Set([0])).slice(0, 3), [key(0, null), key(1, null), key(2, 0.5)]);
+});
+test('a long fold opens a hundred tokens at a time', () => {
+  const opened = column.entriesOf(new Map([[450, 1]]), 451, new Set([0, 100]));
+  assert.deepEqual(opened.slice(199, 202), [key(199, null), fold(200, 450), key(450, 1)]);
 });
 test('the rest tells what is not listed', () => {
   const listed = [{kind: 'key', key: 0, weight: 0.5}];

@@ -1,0 +1,16 @@
+// A text that is too long, cut to the tokens that the model can read.
+#pragma once
+
+#include <string>
+
+#include "heed/inspect/session.h"
+
+namespace heed::server {
+
+enum class Keep { kAll, kFirst, kLast };
+
+/// The part of `text` that has at most `model`'s positions as tokens; `text` itself where it has no
+/// more or all is kept. Cuts between characters, and between tokens where these end with one.
+std::string shorten(const LoadedModel& model, const std::string& text, Keep keep);
+
+}  // namespace heed::server

@@ -1,0 +1,78 @@
+// The rows of both columns: queries, keys with what stands beside them, folds, the rest.
+import type {SessionApi} from '../api';
+import {button, html} from '../dom';
+import {weight} from '../format';
+import {phrase, plain} from '../tokens';
+
+/** Whether a token begins with a space, which belongs to nobody. */
+function gap(text: string): string {
+  return /^[ \u2581]/.test(text) ? ' ' : '';
+}
+
+export interface RowState { pinned: boolean; hovered: boolean }
+
+function stateClass({pinned, hovered}: RowState): string {
+  return pinned ? ' pinned' : hovered ? ' hovered' : '';
+}
+
+export function queryRow(
+  api: SessionApi, index: number, state: RowState, isStop: boolean, pin: () => void, preview: () => void
+): HTMLElement {
+  const row = button({
+    class: `query${stateClass(state)}`, 'data-index': index, tabindex: isStop ? 0 : -1,
+    'aria-pressed': String(state.pinned),
+  }, pin,
+  html('span', {class: 'index'}, String(index)),
+  html('span', {class: 'query-token'}, plain(api.info.tokens[index]!)));
+  row.addEventListener('pointerenter', preview);
+  return row;
+}
+
+/** A key with the token before and after it in grey. */
+export function keyRow(
+  api: SessionApi, key: number, value: number | null, state: RowState, pin: () => void, preview: () => void
+): HTMLElement {
+  const {tokens} = api.info;
+  const row = button({class: `key${stateClass(state)}`, 'data-index': key, 'aria-pressed': String(state.pinned)}, pin,
+    html('span', {class: 'context'},
+      html('span', {class: 'before'}, key > 0 ? `${phrase(tokens, key - 1, key)}${gap(tokens[key]!.text)}` : ''),
+      html('b', {}, plain(tokens[key]!)),
+      html('span', {class: 'after'}, key + 1 < tokens.length
+        ? `${gap(tokens[key + 1]!.text)}${plain(tokens[key + 1]!)}` : '')),
+    html('span', {class: 'index'}, String(key)),
+    html('span', {class: 'value'}, value === null ? '' : weight(value)));
+  row.addEventListener('pointerenter', preview);
+  row.addEventListener('focus', () => row.matches(':focus-visible') && preview());
+  return row;
+}
+
+export function foldRow(begin: number, end: number, unfold: () => void): HTMLElement {
+  return button({class: 'fold', 'data-index': `fold-${begin}`}, unfold,
+    end - begin === 1 ? '1 token' : `${(end - begin).toLocaleString('en')} tokens`);
+}
+
+export function restRow(text: string): HTMLElement {
+  return html('div', {class: 'rest quiet', 'data-index': 'rest'}, text);
+}
+
+/** New rows under a resting pointer would enter again and never end: equal ones stay. */
+export function replaceUnlessSame(column: HTMLElement, rows: HTMLElement[]): void {
+  const old = [...column.children] as HTMLElement[];
+  const isSame = old.length === rows.length && old.every((each, place) => {
+    const row = rows[place]!;
+    return each.dataset.index === row.dataset.index && each.textContent === row.textContent
+      && each.classList[0] === row.classList[0];
+  });
+  if (!isSame) {
+    column.replaceChildren(...rows);
+    return;
+  }
+  for (const [place, row] of rows.entries()) {
+    const each = old[place]!;
+    each.className = row.className;
+    each.tabIndex = row.tabIndex;
+    each.style.cssText = row.style.cssText;
+    const pressed = row.getAttribute('aria-pressed');
+    if (pressed !== null) each.setAttribute('aria-pressed', pressed);
+  }
+}

@@ -1,0 +1,76 @@
+// Which part of the matrix is in sight: zoom and pan, by d3-zoom, kept inside the matrix.
+import {select} from 'd3-selection';
+import type {D3ZoomEvent, ZoomTransform} from 'd3-zoom';
+import {zoom, zoomIdentity} from 'd3-zoom';
+import type {Cell, Sight} from './matrix_canvas';
+
+const kLargestCell = 48;
+
+export interface Box { x0: number; y0: number; x1: number; y1: number }
+
+export class MatrixSight {
+  private readonly behaviour = zoom<HTMLCanvasElement, unknown>();
+  private transform: ZoomTransform = zoomIdentity;
+  side = 0;
+
+  constructor(
+    private readonly element: HTMLCanvasElement, private readonly length: number,
+    private readonly causal: boolean, changed: () => void
+  ) {
+    this.behaviour
+      .filter((event: MouseEvent) => !event.shiftKey && !event.button
+        && !(event.type === 'touchstart' && this.isFitted))
+      .on('zoom', (event: D3ZoomEvent<HTMLCanvasElement, unknown>) => {
+        this.transform = event.transform;
+        changed();
+      });
+    select(element).call(this.behaviour).on('dblclick.zoom', null);
+  }
+
+  resize(side: number): void {
+    this.side = side;
+    const most = Math.max(1, kLargestCell / this.fitted);
+    const all: [[number, number], [number, number]] = [[0, 0], [side, side]];
+    this.behaviour.scaleExtent([1, most]).extent(all).translateExtent(all);
+    this.fit();
+  }
+
+  /** Pixels a cell when the whole matrix is in sight. */
+  private get fitted(): number { return this.side / this.length; }
+
+  get isFitted(): boolean { return this.transform.k === 1; }
+
+  get now(): Sight {
+    return {left: this.transform.x, top: this.transform.y, size: this.fitted * this.transform.k};
+  }
+
+  fit(): void { select(this.element).call(this.behaviour.transform, zoomIdentity); }
+
+  zoomBy(factor: number): void { select(this.element).call(this.behaviour.scaleBy, factor); }
+
+  zoomTo({x0, y0, x1, y1}: Box): void {
+    const size = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0));
+    const [x, y] = this.transform.invert([Math.min(x0, x1), Math.min(y0, y1)]);
+    const k = Math.min(this.behaviour.scaleExtent()[1], this.transform.k * this.side / size);
+    select(this.element).call(this.behaviour.transform, zoomIdentity.scale(k).translate(-x, -y));
+  }
+
+  /** Keeps the cell in sight. */
+  follow({query, key}: Cell): void {
+    const {left, top, size} = this.now;
+    const x = left + (key + 0.5) * size;
+    const y = top + (query + 0.5) * size;
+    if (x >= 0 && y >= 0 && x <= this.side && y <= this.side) return;
+    select(this.element).call(this.behaviour.translateTo, (key + 0.5) * this.fitted, (query + 0.5) * this.fitted);
+  }
+
+  /** The cell under the pointer; null outside and where the mask is. */
+  cellAt({clientX, clientY}: {clientX: number; clientY: number}): Cell | null {
+    const bounds = this.element.getBoundingClientRect();
+    const {left, top, size} = this.now;
+    const key = Math.floor((clientX - bounds.left - left) / size);
+    const query = Math.floor((clientY - bounds.top - top) / size);
+    const inside = query >= 0 && key >= 0 && query < this.length && key < this.length;
+    return inside && !(this.causal && key > query) ? {query, key} : null;
+  }
+}

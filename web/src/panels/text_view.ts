@@ -1,0 +1,183 @@
+// The lines of the text that are in sight, and a few around them, as elements.
+import type {SessionApi} from '../api';
+import {html} from '../dom';
+import type {Shown} from '../tokens';
+import {plain, shown} from '../tokens';
+import type {TextLine} from './text_lines';
+import {breakLines, Ruler} from './text_lines';
+
+const kAround = 6;   // lines that are ready above and below
+const kSlack = 2;    // px that a line may be wider than measured
+
+const kRightToLeft = /[\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u;
+
+/** By the first letter, as `dir=auto` has it, but of the whole text and not of the lines in sight. */
+function directionOf(text: string): 'ltr' | 'rtl' {
+  const letter = /\p{L}/u.exec(text)?.[0] ?? '';
+  return kRightToLeft.test(letter) ? 'rtl' : 'ltr';
+}
+
+/** How a token is marked. */
+export interface Mark { shade: number; number: string; classes: string }
+
+export class TextView {
+  readonly paragraph = html('div', {class: 'tokens', role: 'group', 'aria-label': 'The text, token by token'});
+  readonly scroller = html('div', {class: 'scroller'}, this.paragraph);
+  private readonly shown: Shown[];
+  private readonly ruler = new Ruler();
+  private readonly drawn = new Map<number, HTMLElement>();      // by line
+  private readonly elements = new Map<number, HTMLElement>();   // by token
+  private readonly marks = new Map<number, string>();
+  private lines: TextLine[] = [];
+  private lineOf: Int32Array;
+  private room = 0;
+  private lineHeight = 35;
+  private stop = 0;  // the one token that Tab reaches
+  private readonly look = () => this.draw();
+
+  constructor(private readonly api: SessionApi, private readonly markOf: (index: number) => Mark) {
+    this.shown = api.info.tokens.map(shown);
+    this.paragraph.dir = directionOf(api.info.text);
+    this.lineOf = new Int32Array(this.shown.length);
+    this.scroller.addEventListener('scroll', this.look, {passive: true});
+    window.addEventListener('scroll', this.look, {passive: true});
+    window.addEventListener('resize', this.look);
+  }
+
+  destroy(): void {
+    window.removeEventListener('scroll', this.look);
+    window.removeEventListener('resize', this.look);
+  }
+
+  get lastWidth(): number { return this.lines.at(-1)?.width ?? 0; }
+
+  get overflows(): boolean { return this.scroller.scrollHeight > this.scroller.clientHeight + 1; }
+
+  element(index: number): HTMLElement | undefined { return this.elements.get(index); }
+
+  /** Cuts the lines anew where the width or the font has changed. */
+  layOut(): void {
+    const room = this.paragraph.clientWidth - kSlack;
+    const isNewFont = this.ruler.follow(this.paragraph);
+    this.lineHeight = Number.parseFloat(getComputedStyle(this.paragraph).lineHeight);
+    if (room <= 0 || (!isNewFont && room === this.room)) return;
+    this.room = room;
+    const {tokens} = this.api.info;
+    const widths = this.shown.map((token, index) => this.ruler.token(token, tokens[index]!.special === true));
+    this.lines = breakLines(this.shown, widths, this.ruler.width(' '), room);
+    for (const [line, {begin, end}] of this.lines.entries()) this.lineOf.fill(line, begin, end);
+    this.paragraph.style.height = `${this.lines.length * this.lineHeight}px`;
+    this.drawn.clear();
+    this.elements.clear();
+    this.marks.clear();
+    this.paragraph.replaceChildren();
+    this.draw();
+  }
+
+  /** The lines in sight of the scroller and of the window. */
+  private window(): {first: number; last: number} {
+    const text = this.paragraph.getBoundingClientRect();
+    const room = this.scroller.getBoundingClientRect();
+    const top = Math.max(room.top, 0) - text.top;
+    const bottom = Math.min(room.bottom, innerHeight) - text.top;
+    const first = Math.floor(top / this.lineHeight) - kAround;
+    const last = Math.ceil(bottom / this.lineHeight) + kAround;
+    return {first: Math.max(0, first), last: Math.min(this.lines.length - 1, last)};
+  }
+
+  draw(): void {
+    const {first, last} = this.window();
+    for (const [line, element] of this.drawn) {
+      if ((line >= first && line <= last) || element.contains(document.activeElement)) continue;
+      element.remove();
+      this.drawn.delete(line);
+      const {begin, end} = this.lines[line]!;
+      for (let index = begin; index < end; ++index) {
+        this.elements.delete(index);
+        this.marks.delete(index);
+      }
+    }
+    for (let line = first; line <= last; ++line) if (!this.drawn.has(line)) this.drawLine(line);
+    this.mark();
+  }
+
+  private drawLine(line: number): void {
+    const {begin, end} = this.lines[line]!;
+    const element = html('div', {class: 'line'});
+    element.style.top = `${line * this.lineHeight}px`;
+    for (let index = begin; index < end; ++index) {
+      const token = this.tokenElement(index);
+      if (this.shown[index]!.gap && index > begin) element.append(' ');
+      element.append(token);
+      this.elements.set(index, token);
+    }
+    if (this.shown[end]?.gap) element.append(' ');  // the gap that the line end stands for
+    this.drawn.set(line, element);
+    const after = [...this.paragraph.children].find((each) =>
+      Number.parseFloat((each as HTMLElement).style.top) > line * this.lineHeight);
+    this.paragraph.insertBefore(element, after ?? null);
+  }
+
+  private tokenElement(index: number): HTMLElement {
+    const token = this.api.info.tokens[index]!;
+    const element = html('span', {
+      class: 'token', role: 'button', tabindex: index === this.stop ? 0 : -1,
+      'data-index': index, 'aria-pressed': 'false', 'aria-label': plain(token).trim() ? null : 'space',
+    });
+    for (const {text, hex} of this.shown[index]!.pieces) {
+      element.append(hex ? html('span', {class: 'hex'}, text) : text);
+    }
+    return element;
+  }
+
+  /** Marks what is drawn; touches only the tokens whose mark has changed. */
+  mark(): void {
+    for (const [index, element] of this.elements) {
+      const {shade, number, classes} = this.markOf(index);
+      const mark = `${shade.toFixed(3)} ${number} ${classes}`;
+      if (this.marks.get(index) === mark) continue;
+      this.marks.set(index, mark);
+      element.style.setProperty('--weight', shade.toFixed(3));
+      element.className = `token${this.api.info.tokens[index]!.special ? ' special' : ''}${classes}`;
+      element.setAttribute('aria-pressed', String(classes.includes('pinned')));
+      element.querySelector('.under')?.remove();
+      if (number) element.append(html('span', {class: 'under'}, number));
+    }
+  }
+
+  /** Scrolls the text, never the page, until the token is in sight. */
+  reveal(index: number): void {
+    const top = this.lineOf[index]! * this.lineHeight;
+    const {scrollTop, clientHeight} = this.scroller;
+    const bottom = top + this.lineHeight;
+    if (top < scrollTop) this.scroller.scrollTop = top;
+    else if (bottom > scrollTop + clientHeight) this.scroller.scrollTop = bottom - clientHeight;
+    this.draw();
+  }
+
+  /** The token that Tab reaches. */
+  makeStop(index: number): void {
+    this.elements.get(this.stop)?.setAttribute('tabindex', '-1');
+    this.stop = index;
+    this.elements.get(index)?.setAttribute('tabindex', '0');
+  }
+
+  focus(index: number): void {
+    this.makeStop(index);
+    this.reveal(index);
+    if (!this.elements.has(index)) {  // narrow: the page scrolls, not the text
+      const line = this.lineOf[index]!;
+      if (!this.drawn.has(line)) this.drawLine(line);
+      this.mark();
+    }
+    this.elements.get(index)?.focus();
+  }
+
+  /** The first token of the line `by` lines away, at about the same place. */
+  lineAway(index: number, by: number): number {
+    const line = this.lineOf[index]!;
+    const next = this.lines[line + by];
+    if (!next) return index;
+    return Math.min(next.end - 1, next.begin + index - this.lines[line]!.begin);
+  }
+}

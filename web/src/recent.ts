@@ -1,0 +1,71 @@
+// Answers that do not change, remembered; and lanes, in which a newer question ends the older one.
+
+interface Kept<Value> { value: Promise<Value>; stop: AbortController; settled: boolean }
+
+/** `view` names the lane for the server; `signal` ends the request on this side. */
+export type Ask<Value> = (signal: AbortSignal, view: string) => Promise<Value>;
+
+/**
+ * The answers used last, so that memory stays bounded however long one looks.
+ * A lane is one place of the page that shows one answer at a time: once it asks for another, the one
+ * before is no longer wanted, and where no other lane waits for it its request is ended.
+ */
+export class Recent<Value> {
+  private readonly kept = new Map<string, Kept<Value>>();
+  private readonly known = new Map<string, Value>();
+  private readonly lanes = new Map<string, string>();
+  private readonly turns = new Map<string, number>();
+
+  constructor(private readonly most: number) {}
+
+  now(name: string): Value | undefined { return this.known.get(name); }
+
+  get(name: string, lane: string, ask: Ask<Value>): Promise<Value> {
+    this.leave(lane, name);
+    this.lanes.set(lane, name);
+    const found = this.kept.get(name);
+    if (found) {
+      this.kept.delete(name);
+      this.kept.set(name, found);
+      return found.value;
+    }
+    const stop = new AbortController();
+    const kept: Kept<Value> = {value: ask(stop.signal, this.viewOf(lane)), stop, settled: false};
+    this.kept.set(name, kept);
+    kept.value.then((value) => {
+      kept.settled = true;
+      if (this.kept.get(name) === kept) this.known.set(name, value);
+    }, () => {
+      if (this.kept.get(name) === kept) this.drop(name);
+    });
+    if (this.kept.size > this.most) this.drop(this.kept.keys().next().value!);
+    return kept.value;
+  }
+
+  /** Ends everything that is on its way. */
+  stop(): void {
+    for (const {stop, settled} of this.kept.values()) if (!settled) stop.abort();
+  }
+
+  /** The server ends what was asked under the same name: one that is still wanted keeps its own. */
+  private viewOf(lane: string): string { return `${lane}.${this.turns.get(lane) ?? 0}`; }
+
+  private leave(lane: string, next: string): void {
+    const before = this.lanes.get(lane);
+    if (before === undefined || before === next) return;
+    this.lanes.delete(lane);
+    const kept = this.kept.get(before);
+    if (!kept || kept.settled) return;
+    if ([...this.lanes.values()].includes(before)) {
+      this.turns.set(lane, (this.turns.get(lane) ?? 0) + 1);
+    } else {
+      this.drop(before);
+      kept.stop.abort();
+    }
+  }
+
+  private drop(name: string): void {
+    this.kept.delete(name);
+    this.known.delete(name);
+  }
+}

@@ -1,0 +1,94 @@
+// How quick the page is with a long text: HEED_PROGRAM=build/release/heed node test/browser/speed.mjs [TOKENS]
+// HEED_PAGE_MODEL is a model with as many positions; without one a small one is written.
+import {join} from 'node:path';
+import {kText, scratch, startBrowser, startServer} from './harness.mjs';
+import {writeModel} from './model.mjs';
+
+const kTurns = 20;
+const tokens = Number(process.argv[2] ?? 4096);
+
+/** Watches what a reader would: keys and pointer on one side, pixels and shading on the other. */
+function watch() {
+  const seen = {first: 0, asked: 0, answered: 0, painted: false};
+  window.seen = seen;
+  const ask = () => Object.assign(seen, {asked: performance.now(), answered: 0, painted: false});
+  document.addEventListener('keydown', ask, true);
+  document.addEventListener('pointerover', ask, true);
+  const {putImageData, drawImage} = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.putImageData = function(...args) {
+    seen.painted = true;
+    return putImageData.apply(this, args);
+  };
+  CanvasRenderingContext2D.prototype.drawImage = function(...args) {
+    if (seen.painted && !seen.pixels) seen.pixels = performance.now();
+    return drawImage.apply(this, args);
+  };
+  new MutationObserver((changes) => {
+    if (!seen.first && document.querySelector('.token')) seen.first = performance.now();
+    const isShade = ({attributeName, target}) => attributeName === 'style' && target.classList.contains('token');
+    if (seen.asked && !seen.answered && changes.some(isShade)) seen.answered = performance.now();
+  }).observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ['style']});
+}
+
+function report(name, times) {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))].toFixed(1);
+  console.log(`${name.padEnd(28)} median ${at(0.5)} ms, p90 ${at(0.9)} ms, ${times.length} turns`);
+}
+
+let folder = process.env.HEED_PAGE_MODEL;
+if (!folder) {
+  folder = join(scratch, 'long');
+  writeModel(folder, kText, tokens);
+}
+const browser = await startBrowser();
+let text = `${kText}\n`;
+const server = await startServer(0, {folder, text});
+const page = await (await browser.newContext({viewport: {width: 1440, height: 900}})).newPage();
+await page.addInitScript(watch);
+await page.goto(server.address);
+await page.waitForSelector('.next-row', {timeout: 120_000});
+const long = await page.evaluate(async ([text, tokens]) => {
+  const body = JSON.stringify({text: text.repeat(Math.ceil(tokens / 100)), keep: 'first'});
+  const session = await (await fetch('/api/sessions', {method: 'POST', body})).json();
+  sessionStorage.setItem('heed.text', session.text);
+  return {id: session.session, length: session.length};
+}, [text, tokens]);
+console.log(`${long.length} tokens`);
+await page.waitForFunction(async (id) => {
+  const {layers} = (await (await fetch('/api/model')).json()).model;
+  const {heads_done: done} = await (await fetch(`/api/sessions/${id}`)).json();
+  return done === layers;
+}, long.id, {timeout: 600_000, polling: 1000});
+
+const paints = [];
+const firsts = [];
+for (let turn = 0; turn < 5; ++turn) {
+  await page.goto(`${new URL(server.address).origin}/?turn=${turn}#look/L0.H0/i=${long.length - 1}`);
+  await page.waitForSelector('.token .under', {timeout: 120_000});
+  paints.push(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
+  firsts.push(await page.evaluate(() => window.seen.first));
+}
+report('first paint', paints);
+report('first token', firsts);
+
+const switches = [];
+for (let turn = 0; turn < kTurns; ++turn) {
+  await page.evaluate(() => { window.seen.pixels = 0; });
+  await page.keyboard.press(turn % 8 === 7 ? ']' : '.');
+  await page.waitForFunction(() => window.seen.pixels > 0);
+  switches.push(await page.evaluate(() => window.seen.pixels - window.seen.asked));
+}
+report('head switch to pixels', switches);
+
+const hovers = [];
+const shown = await page.locator('.token').evaluateAll((all) => all.map((each) => each.dataset.index).slice(-120));
+for (let turn = 0; turn < kTurns; ++turn) {
+  await page.locator(`.token[data-index="${shown[5 * turn + 3]}"]`).hover();
+  await page.waitForFunction(() => window.seen.answered > 0);
+  hovers.push(await page.evaluate(() => window.seen.answered - window.seen.asked));
+}
+report('exact hover', hovers);
+await browser.close();
+await server.stop();
+process.exit(0);
