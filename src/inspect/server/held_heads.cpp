@@ -96,10 +96,11 @@ std::string layer_json(const LiveSession& session, int index, const std::vector<
   const auto key = [&](std::int64_t group) {
     return fmt::format(R"("{}":"{}")", group, packed_head(layer.k, group));
   };
-  std::string keys;
-  for (const std::int64_t group : groups) keys += (keys.empty() ? "" : ",") + key(group);
+  std::string keys = json_list(groups, key);  // but an object
+  keys.front() = '{';
+  keys.back() = '}';
   return fmt::format(
-      R"({{"layer":{},"dim":{},"begins":"{}","ends":"{}","keys":{{{}}},"heads":{}}})", index,
+      R"({{"layer":{},"dim":{},"begins":"{}","ends":"{}","keys":{},"heads":{}}})", index,
       layer.q.dim(3), packed(visible.begins), packed(visible.ends), keys,
       json_list(heads, [&](int head) { return head_json(session, index, head); }));
 }
