@@ -9,7 +9,14 @@ import {drawCanvas, drawShapes} from './shapes';
 /** What is for the reader of the page alone; `data-unsaved` marks more of it. */
 const kLeftOut = '[data-unsaved], .spoken, .notice, dialog, noscript, script, style';
 
-interface Around { clip: Box; cut: Cut | null; behind: string }
+/** Positioned elements are painted over the others around them, by z-index. */
+interface Raised { z: number; drawn: string }
+
+interface Around { clip: Box; cut: Cut | null; behind: string; raised: Raised[] }
+
+function inOrder(raised: Raised[]): string {
+  return [...raised].sort((a, b) => a.z - b.z).map(({drawn}) => drawn).join('');
+}
 
 function meet(a: Box, b: Box): Box {
   return {
@@ -26,24 +33,24 @@ class Drawing {
     const style = getComputedStyle(element);
     if (style.display === 'none' || style.visibility !== 'visible' || element.matches(kLeftOut)) return '';
     const own = boxOf(element.getBoundingClientRect());
-    const drawn = decorations(element, style, around.behind) + this.content(element, style, own, around);
-    return drawn && style.opacity !== '1' && !(element instanceof SVGElement)
-      ? `<g opacity="${style.opacity}">\n${drawn}</g>\n` : drawn;
+    let drawn = decorations(element, style, around.behind) + this.content(element, style, own, around);
+    if (drawn && style.opacity !== '1') drawn = `<g opacity="${style.opacity}">\n${drawn}</g>\n`;
+    if (style.position === 'static') return drawn;
+    around.raised.push({z: Number(style.zIndex) || 0, drawn});
+    return '';
   }
 
   private content(element: Element, style: CSSStyleDeclaration, own: Box, around: Around): string {
     if (element instanceof HTMLCanvasElement) return drawCanvas(element, own);
-    if (element instanceof SVGSVGElement) {
-      const drawn = drawShapes(element, own);
-      return drawn && style.opacity !== '1' ? `<g opacity="${style.opacity}">${drawn}</g>\n` : drawn;
-    }
+    if (element instanceof SVGSVGElement) return drawShapes(element, own);
     const inside = this.inside(element as HTMLElement, style, own, around);
     let drawn = '';
     for (const node of element.childNodes) {
       if (node instanceof Text) drawn += drawText(node, style, inside.clip, inside.cut);
       else if (node instanceof Element) drawn += this.element(node, inside);
     }
-    return drawn && inside.isClipped ? this.clipped(inside.clip, drawn) : drawn;
+    if (inside.raised !== around.raised) drawn += inOrder(inside.raised);
+    return inside.isClipped ? this.clipped(inside.clip, drawn) : drawn;
   }
 
   private inside(
@@ -57,11 +64,11 @@ class Drawing {
     const clip = isClipped ? meet(around.clip, snapped(own)) : around.clip;
     const ends = hides && style.textOverflow === 'ellipsis' && element.scrollWidth > element.clientWidth;
     const right = own.right - parseFloat(style.paddingRight) - parseFloat(style.borderRightWidth);
-    return {behind, isClipped, clip, cut: ends ? {right, written: false} : around.cut};
+    return {behind, isClipped, clip, raised: isClipped || style.position !== 'static' ? [] : around.raised, cut: ends ? {right, written: false} : around.cut};
   }
 
   private clipped({left, top, right, bottom}: Box, drawn: string): string {
-    if (right <= left || bottom <= top) return '';
+    if (!drawn || right <= left || bottom <= top) return '';
     const id = `clip-${++this.clips}`;
     const rect = attributes({x: left, y: top, width: right - left, height: bottom - top});
     return `<clipPath id="${id}"><rect${rect}/></clipPath>\n<g clip-path="url(#${id})">\n${drawn}</g>\n`;
@@ -77,7 +84,9 @@ export function drawPage(about: string): Picture {
   const height = Math.ceil(document.body.getBoundingClientRect().height);
   const background = colour(getComputedStyle(root).backgroundColor).hex;
   const all = {left: 0, top: 0, right: width, bottom: height};
-  const content = new Drawing().element(document.body, {clip: all, cut: null, behind: background});
+  const raised: Raised[] = [];
+  const content = new Drawing().element(document.body, {clip: all, cut: null, behind: background, raised})
+    + inOrder(raised);
   const head = attributes({
     xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `0 0 ${number(width)} ${number(height)}`,
     'font-family': kRootText.family, 'font-size': kRootText.size, style: 'font-variant-numeric: tabular-nums',
