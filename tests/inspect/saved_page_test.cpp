@@ -127,7 +127,7 @@ TEST_F(SavedPage, TheServerGivesTheSameFile) {
   const json session = served.open("the cat sat", true);
   httplib::Client client = served.client();
   const std::string path = "/api/sessions/" + session.value("session", "") + "/export";
-  const auto answer = client.Get(path + "?format=html&view=look/L1.H2/i=1");
+  const auto answer = client.Get(path + "?format=html&address=look/L1.H2/i%3D1");
   ASSERT_TRUE(answer);
   json data = data_of(answer->body);
   data["session"]["session"] = "saved";
@@ -142,9 +142,9 @@ TEST(Export, RefusesAViewThatDoesNotFit) {
   const std::string path =
       "/api/sessions/" + served.open("the cat").value("session", "") + "/export";
   httplib::Client client = served.client();
-  test::expect_error(client.Get(path + "?format=html&view=look/L7.H0"), 400, "bad_request");
-  test::expect_error(client.Get(path + "?format=html&view=grid/L0.H0"), 400, "bad_request");
-  test::expect_error(client.Get(path + "?format=pdf&view=look/L0.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=html&address=look/L7.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=html&address=grid/L0.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=pdf&address=look/L0.H0"), 400, "bad_request");
 }
 
 TEST(Export, APictureIsTakenOnceWhereItWasOrdered) {

@@ -12,7 +12,7 @@ constexpr auto kPatience = std::chrono::milliseconds(100);  // between looks at 
 
 ViewAddress view_of(const Parameters& parameters, const Api& api, const LiveSession& session) {
   try {
-    const ViewAddress view = parse_view(parameters.text("view", ""));
+    const ViewAddress view = parse_view(parameters.text("address", ""));
     check_view(view, api.model.name, session.info(), session.length());
     return view;
   } catch (const Error& error) {

@@ -48,8 +48,8 @@ export async function picture(format: 'svg' | 'png', store: SelectionStore): Pro
 }
 
 async function page(store: SelectionStore, api: SessionApi): Promise<Blob> {
-  const view = encodeURIComponent(addressOf(store.now).slice(1));
-  const answer = await request(`/api/sessions/${api.info.session}/export?format=html&view=${view}`);
+  const address = encodeURIComponent(addressOf(store.now).slice(1));
+  const answer = await request(`/api/sessions/${api.info.session}/export?format=html&address=${address}`);
   if (answer.ok) return answer.blob();
   const {error} = await answer.json() as {error: {code: string; message: string}};
   throw new ApiError(error.code, error.message);

@@ -41,8 +41,9 @@ before(async () => {
     method: 'POST', headers: {...headers, 'Content-Type': 'application/json'}, body: JSON.stringify({text: kText}),
   });
   path = `/api/sessions/${(await posted.json()).session}`;
-  let file = await get(`${path}/export?format=html&view=look/L1.H3/i=20`);
-  while (file.status === 409) file = await get(`${path}/export?format=html&view=look/L1.H3/i=20`);
+  let file = await get(`${path}/export?format=html&address=look/L1.H3/i%3D20`);
+  while (file.status === 409) file = await get(`${path}/export?format=html&address=look/L1.H3/i%3D20`);
+  if (!file.ok) throw new Error(await file.text());
   const data = /<script type="application\/json" id="heed-snapshot">(.*?)<\/script>/s.exec(await file.text());
   saved = new SnapshotTransport(JSON.parse(data[1]));
 });
