@@ -99,10 +99,9 @@ std::string layer_json(const LiveSession& session, int index, const std::vector<
   std::string keys = json_list(groups, key);  // but an object
   keys.front() = '{';
   keys.back() = '}';
-  return fmt::format(
-      R"({{"layer":{},"dim":{},"begins":"{}","ends":"{}","keys":{},"heads":{}}})", index,
-      layer.q.dim(3), packed(visible.begins), packed(visible.ends), keys,
-      json_list(heads, [&](int head) { return head_json(session, index, head); }));
+  return fmt::format(R"({{"layer":{},"dim":{},"begins":"{}","ends":"{}","keys":{},"heads":{}}})",
+                     index, layer.q.dim(3), packed(visible.begins), packed(visible.ends), keys,
+                     json_list(heads, [&](int head) { return head_json(session, index, head); }));
 }
 
 // What `heads` of one layer cost, before base64.
@@ -112,11 +111,50 @@ std::int64_t bytes_of(const ModelInfo& info, std::int64_t length, std::int64_t h
   return length * (heads * (4 * info.head_dim + 16) + groups * 4 * info.head_dim);
 }
 
-// What is known of 64 rows while their keys pass by.
-struct Runs {
-  std::uint64_t begun = 0;
-  std::uint64_t ended = 0;
+// The runs of keys of at most 64 rows, found while the keys pass by: bit i of `word` says whether
+// row i sees the key.
+class Runs {
+ public:
+  Runs(VisibleKeys& keys, std::int64_t first) : keys_(keys), first_(first) {}
+
+  void pass(std::int64_t key, std::uint64_t word) {
+    if ((word & ended_) != 0)
+      fail(ErrorCode::kUnsupported,
+           "html: a query sees keys with others between, which a file cannot hold");
+    const std::uint64_t ending = begun_ & ~word & ~ended_;
+    note(word & ~begun_, keys_.begins, key);
+    note(ending, keys_.ends, key);
+    ended_ |= ending;
+    begun_ |= word;
+  }
+
+  // Rows that see nothing end where they begin.
+  void finish(std::int64_t rows) {
+    const std::uint64_t all = rows == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rows) - 1;
+    note(all & ~begun_, keys_.ends, 0);
+  }
+
+ private:
+  void note(std::uint64_t rows, std::vector<std::int32_t>& to, std::int64_t key) const {
+    for (; rows != 0; rows &= rows - 1)
+      to[static_cast<std::size_t>(first_ + std::countr_zero(rows))] =
+          static_cast<std::int32_t>(key);
+  }
+
+  VisibleKeys& keys_;
+  std::int64_t first_;
+  std::uint64_t begun_ = 0;
+  std::uint64_t ended_ = 0;
 };
+
+// Where a head's first query and first key stand.
+MaskPlace place_of(const LayerAttention& layer, int head) {
+  const Extents& extents = layer.extents;
+  const std::int64_t key_offset = extents.key_offset.empty() ? 0 : extents.key_offset[0];
+  return {.head = head,
+          .q_offset = extents.q_offset.empty() ? key_offset : extents.q_offset[0],
+          .key_offset = key_offset};
+}
 
 }  // namespace
 
@@ -143,35 +181,15 @@ VisibleKeys visible_keys(const LayerAttention& layer, int head) {
                    std::vector<std::int32_t>(size, static_cast<std::int32_t>(length))};
   const MaskRule* rule = layer.mask.rule();
   if (rule == nullptr) return keys;
-  const Extents& extents = layer.extents;
-  const std::int64_t key_offset = extents.key_offset.empty() ? 0 : extents.key_offset[0];
-  const MaskPlace place{.head = head,
-                        .q_offset = extents.q_offset.empty() ? key_offset : extents.q_offset[0],
-                        .key_offset = key_offset};
+  const MaskPlace place = place_of(layer, head);
   std::vector<std::uint64_t> by_key(size);
   for (std::int64_t first = 0; first < length; first += kMaskRows) {
     const std::int64_t last = std::min(first + kMaskRows, length);
     rule->bits(place, {first, last, 0, length}, by_key.data());
-    Runs runs;
-    const auto note = [&](std::uint64_t rows, std::vector<std::int32_t>& to, std::int64_t key) {
-      for (; rows != 0; rows &= rows - 1)
-        to[static_cast<std::size_t>(first + std::countr_zero(rows))] =
-            static_cast<std::int32_t>(key);
-    };
-    for (std::int64_t key = 0; key < length; ++key) {
-      const std::uint64_t word = by_key[static_cast<std::size_t>(key)];
-      if ((word & runs.ended) != 0)
-        fail(ErrorCode::kUnsupported,
-             "html: a query sees keys with others between, which a file "
-             "cannot hold");
-      note(word & ~runs.begun, keys.begins, key);
-      note(runs.begun & ~word & ~runs.ended, keys.ends, key);
-      runs.ended |= runs.begun & ~word;
-      runs.begun |= word;
-    }
-    for (std::int64_t row = first; row < last; ++row)
-      if ((runs.begun >> static_cast<unsigned>(row - first) & 1U) == 0)
-        keys.ends[static_cast<std::size_t>(row)] = 0;
+    Runs runs(keys, first);
+    for (std::int64_t key = 0; key < length; ++key)
+      runs.pass(key, by_key[static_cast<std::size_t>(key)]);
+    runs.finish(last - first);
   }
   return keys;
 }

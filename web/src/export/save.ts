@@ -58,7 +58,7 @@ async function page(store: SelectionStore, api: SessionApi): Promise<Blob> {
 /** `heed-once-upon-a-time-L2.H4-i17.svg` */
 export function fileName(text: string, address: string, format: Format): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu)?.slice(0, 4) ?? [];
-  const place = address.replace(/^#\w+\//, '').replace(/[^\w.+-]+/g, '-').replace(/=/g, '');
+  const place = address.replace(/^#\w+\//, '').replace(/=/g, '').replace(/[^\w.+-]+/g, '-');
   return `${['heed', ...words.map((word) => word.slice(0, 16)), place].join('-')}.${format}`;
 }
 
