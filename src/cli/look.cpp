@@ -7,6 +7,7 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/look_file.h"
 #include "cli/look_files.h"
 #include "cli/look_text.h"
 #include "cli/output.h"
@@ -26,6 +27,7 @@ struct Options {
   std::string model;
   std::optional<int> layer, head;
   std::string who, to;
+  std::string view;
   std::string top = "3";
   std::string rows;
   std::string what = "weights";
@@ -33,6 +35,10 @@ struct Options {
   std::string colour = "auto";
   std::string out;
   std::string dtype = "f32";
+  int width = 1440;
+  std::string theme = "light";
+
+  bool is_page() const { return format == "svg" || format == "png" || format == "html"; }
 };
 
 // A count, or -1 for "all".
@@ -45,6 +51,20 @@ std::int64_t count_of(const char* option, const std::string& text) {
   return count;
 }
 
+void check_view_options(const Options& options) {
+  const bool others = options.layer || options.head || !options.who.empty() || !options.to.empty();
+  require(
+      options.view.empty() || !others,
+      "--view names layer, head and tokens: expected it without --layer, --head, --who and --to");
+  require(options.view.empty() || (options.format != "npy" && options.rows.empty()),
+          "--view names the rows: expected it without {}",
+          options.rows.empty() ? "--format npy" : "--rows");
+  require(!options.is_page() || options.ids.empty(),
+          "--format {} shows a text, expected TEXT or --file, not --ids", options.format);
+  require(options.format != "png" || !options.out.empty() || isatty(STDOUT_FILENO) == 0,
+          "--format png is no text, expected -o FILE.png or a pipe");
+}
+
 void check(const Options& options) {
   const int inputs =
       (options.text_given ? 1 : 0) + (options.file.empty() ? 0 : 1) + (options.ids.empty() ? 0 : 1);
@@ -53,6 +73,7 @@ void check(const Options& options) {
   require(options.to.empty() || !options.who.empty(), "--to needs --who beside it");
   require(options.what == "weights" || options.format == "npy",
           "--what {} is an array, expected --format npy", options.what);
+  check_view_options(options);
   require(options.format != "npy" || !options.out.empty() || isatty(STDOUT_FILENO) == 0,
           "--format npy is no text, expected -o FILE.npy or a pipe");
   require(options.format != "npy" || options.who.empty(),
@@ -82,7 +103,20 @@ void write_npy_output(const Options& options, const Session& session) {
   write_array_npy(output, array);
 }
 
+// The first head of the view, its rows and its cell: what a terminal can show of it.
+LookRequest request_of_view(const Options& options, const Session& session) {
+  const ViewAddress view = parse_view(options.view);
+  check_view(view, session.model, session.info, std::ssize(session.tokens));
+  LookRequest request{.layer = view.layer, .head = view.heads.front()};
+  request.top = count_of("--top", options.top);
+  const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
+  for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
+  if (view.key && !view.range) request.cell_keys.push_back(*view.key);
+  return request;
+}
+
 LookRequest request_of(const Options& options, const Session& session) {
+  if (!options.view.empty()) return request_of_view(options, session);
   LookRequest request{.layer = options.layer, .head = options.head};
   request.top = count_of("--top", options.top);
   if (!options.who.empty()) request.queries = find_word(session.tokens, options.who);
@@ -100,11 +134,24 @@ std::int64_t choose_rows(const Options& options, const Session& session, LookReq
   return length - rows;
 }
 
+int write_page_file(const Options& options, const LoadedModel& model) {
+  Output output(options.out);  // a folder that is missing is said before the work
+  output.write(look_file(
+      model, {.format = options.format,
+              .text = options.file.empty() ? options.text : read_text(options.file),
+              .view = {options.view, options.layer, options.head, options.who, options.to},
+              .width = options.width,
+              .dark = options.theme == "dark"}));
+  output.finish();
+  return 0;
+}
+
 int run(const Options& options) {
   check(options);
   const LoadedModel model = load_model(find_model(options.model));
   if (options.layer) check_layer(model.name, model.model->info(), *options.layer);
   if (options.head) check_head(model.name, model.model->info(), *options.head);
+  if (options.is_page()) return write_page_file(options, model);
   ProgressLine progress;
   const Session session = open(options, model, progress);
   if (options.format == "npy") {
@@ -126,8 +173,8 @@ int run(const Options& options) {
   } else {
     const Terminal terminal = detect_terminal(options.out.empty() ? options.colour : "never");
     const LookTextOptions shown = {request.top, hidden_rows, options.who, options.to};
-    output.write(options.to.empty() ? look_text(terminal, answer, shown)
-                                    : cells_text(terminal, answer, shown));
+    output.write(answer.cells.empty() ? look_text(terminal, answer, shown)
+                                      : cells_text(terminal, answer, shown));
     output.finish();
   }
   return 0;
@@ -155,6 +202,9 @@ void add_choice(CLI::App& app, Options& options) {
       ->type_name("WORD");
   app.add_option("--to", options.to, "with --who: the weight on this word, its rank, score and lse")
       ->type_name("WORD");
+  app.add_option("--view", options.view,
+                 "the address of a view, as the page shows it behind #: layer, heads, tokens")
+      ->type_name("look/L2.H4/i=17/j=3");
   app.add_option("--top", options.top, "keys a row, the largest first (default 3)")
       ->type_name("N|all");
   app.add_option("--rows", options.rows, "the last N rows (default: 64 as text, else all)")
@@ -162,10 +212,17 @@ void add_choice(CLI::App& app, Options& options) {
 }
 
 void add_format(CLI::App& app, Options& options) {
-  app.add_option("--format", options.format,
-                 "text; json; tsv: layer, head, query, query_token, key, key_token, weight; npy: "
-                 "f32 [layers, heads, T, T], with an extent of 1 where --layer or --head chooses")
-      ->check(one_of({"text", "json", "tsv", "npy"}));
+  app.add_option(
+         "--format", options.format,
+         "text; json; tsv: layer, head, query, query_token, key, key_token, weight; npy: "
+         "f32 [layers, heads, T, T], with an extent of 1 where --layer or --head chooses; svg, "
+         "png: the page's picture, drawn by chromium; html: the page as one file")
+      ->check(one_of({"text", "json", "tsv", "npy", "svg", "png", "html"}));
+  app.add_option("--width", options.width, "of svg and png, in pixels (default 1440)")
+      ->transform(number_of<int>(320, 8192))
+      ->type_name("N");
+  app.add_option("--theme", options.theme, "of svg and png: light (default), dark")
+      ->check(one_of({"light", "dark"}));
   app.add_option("--what", options.what, "as npy: weights, logits [T, vocabulary], hidden [T, C]")
       ->check(one_of({"weights", "logits", "hidden"}));
   app.add_option("-o,--out", options.out, "write to a file, which appears whole or not at all")
@@ -195,7 +252,9 @@ Command look_command() {
   return {"look", "who attends to whom in a text, what each head does, the next word",
           "  heed look \"The cat sat on the mat because it was tired.\"\n"
           "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
-          "  heed look --file story.txt --format npy -o weights.npy",
+          "  heed look --file story.txt --format npy -o weights.npy\n"
+          "  heed look --file story.txt --view look/L2.H4/i=17/j=3 --format svg -o view.svg\n"
+          "  heed look --file story.txt --format html -o story.html",
           add};
 }
 

@@ -1,5 +1,6 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
 import {Recent} from './recent';
+import {events, request} from './transport';
 
 export interface ModelInfo {
   name: string;
@@ -12,6 +13,7 @@ export interface ModelInfo {
   positions: number;
   causal: boolean;
   has_words: boolean;
+  held?: number[][];  // in a saved page: the heads of each layer that it holds
 }
 
 /** A score of heads: what it is called in the address, on a chip, and what it measures. */
@@ -22,6 +24,7 @@ export interface About {
   text: string | null;
   limits: {tokens: number; text_bytes: number};
   scores: ScoreName[];
+  picture?: 'svg' | 'png';  // what the command line waits for
 }
 
 export interface Token {
@@ -79,7 +82,7 @@ export class ApiError extends Error {
 async function answer(path: string, init?: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, init);
+    response = await request(path, init);
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiError('unreachable', 'heed cannot be reached');
@@ -222,7 +225,7 @@ export class SessionApi {
 
   /** Asks for scores until all are there; `changed` is called at each step. */
   follow(layer: number, changed: () => void, begin: (place: Place) => void): () => void {
-    const source = new EventSource(`${this.path}/events?layer=${layer}`);
+    const source = events(`${this.path}/events?layer=${layer}`);
     source.addEventListener('next', () => {
       this.hasWeights = true;
       changed();

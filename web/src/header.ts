@@ -2,6 +2,7 @@
 import type {About, SessionInfo} from './api';
 import {button, html} from './dom';
 import {count} from './format';
+import {isSaved} from './held';
 import type {SelectionStore} from './selection';
 import {kViews} from './selection';
 import {keysDialog} from './keys';
@@ -14,10 +15,11 @@ export function makeHeader(about: About, store: SelectionStore, edit: () => void
   const {model} = about;
   const beginning = html('span', {class: 'beginning'});
   const tokens = html('span', {class: 'quiet'});
-  const text = button({class: 'header-text', 'aria-label': 'Edit the text'}, edit, beginning, ' ', tokens);
+  const text = button({class: 'header-text', 'aria-label': 'Edit the text', disabled: isSaved(model)}, edit,
+    beginning, ' ', tokens);
   const dialog = keysDialog(about.scores, store);
-  const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings'}, () => dialog.showModal(),
-    html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
+  const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
+    () => dialog.showModal(), html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
   const views = kViews.map((view) => button({class: 'option', 'data-view': view, 'aria-current': 'page'},
     () => store.set({view}), kViewNames[view]));
   const element = html('header', {class: 'header'},

@@ -4,8 +4,12 @@ import {ApiError, SessionApi, about as askModel, open} from './api';
 import {html} from './dom';
 import type {Header} from './header';
 import {makeHeader} from './header';
+import {deliver, deliverFailure} from './export/deliver';
+import {heldOf, isSaved, missing} from './held';
 import type {Panel} from './panel';
+import type {Selection} from './selection';
 import {SelectionStore, fit, kNothing, parse} from './selection';
+import {openSaved} from './snapshot/open';
 import {failure, nothingYet, opening, textField} from './states';
 import {lookView} from './views/look';
 
@@ -46,7 +50,8 @@ class Page {
       this.header.show(null);
     }
     this.notice.replaceChildren();
-    const text = sessionStorage.getItem(kText) ?? this.about.text;
+    const kept = isSaved(this.about.model) || this.about.picture ? null : sessionStorage.getItem(kText);
+    const text = kept ?? this.about.text;
     if (text === null) nothingYet(this.main, this.about, '', (typed) => void this.run(typed));
     else await this.run(text);
   }
@@ -67,8 +72,10 @@ class Page {
   }
 
   private take(info: SessionInfo): void {
-    sessionStorage.setItem(kText, info.text);
-    sessionStorage.setItem(kModel, info.model);
+    if (!isSaved(this.about!.model)) {
+      sessionStorage.setItem(kText, info.text);
+      sessionStorage.setItem(kModel, info.model);
+    }
     const isSameText = this.api?.info.text === info.text;
     this.show(new SessionApi(this.about!, info), this.api === null || isSameText);
   }
@@ -83,9 +90,22 @@ class Page {
     const address = parse(location.hash);
     const last = {...(address ?? kNothing), query: api.length - 1, key: null, range: null};
     const selection = keepSelection && address ? address : last;
-    this.store.set(fit(selection, api.size), {replace: true, fresh: !address});
+    this.store.set(this.fitted(api, selection), {replace: true, fresh: !address});
     this.header!.show(api.info);
     this.view = lookView(this.main, this.store, api);
+    if (this.about!.picture) void deliver(this.about!.picture, this.store, api);
+  }
+
+  /** What of the selection can be shown; says what a saved page does not hold. */
+  private fitted(api: SessionApi, selection: Selection): Selection {
+    const fitting = fit(selection, api.size);
+    const lost = missing(api.model, fitting);
+    if (lost === null) return fitting;
+    this.notice.replaceChildren(html('p', {class: 'quiet', role: 'alert'}, lost));
+    const held = heldOf(api.model, fitting);
+    if (held.length > 0) return {...fitting, heads: held};
+    const layer = api.model.held!.findIndex((each) => each.length > 0);
+    return {...fitting, layer, heads: [api.model.held![layer]![0]!]};
   }
 
   /** The server does not know the session any more: the same text again, in the same view. */
@@ -96,6 +116,7 @@ class Page {
   }
 
   private fail(error: ApiError, text: string): void {
+    if (this.about?.picture) void deliverFailure(error.message);
     const remedies = {
       edit: () => this.edit(text),
       keep: (part: Keep) => void this.run(text, part),
@@ -125,8 +146,10 @@ class Page {
   private followAddress(): void {
     const address = parse(location.hash);
     if (!address || !this.api) return;
-    this.store.set(fit(address, this.api.size), {replace: true});
+    if (isSaved(this.api.model)) this.notice.replaceChildren();
+    this.store.set(this.fitted(this.api, address), {replace: true});
   }
 }
 
+openSaved();
 void new Page().start();

@@ -25,7 +25,8 @@ struct Api {
   const LoadedModel& model;
   const ServerOptions& options;
   std::atomic<bool> stopping = false;
-  std::atomic<int> streams = 0;  // event streams that are open
+  std::atomic<int> streams = 0;        // event streams that are open
+  std::atomic<bool> pictured = false;  // the ordered picture has been handed over
   TileCache tiles;
   SessionStore sessions;
 };
@@ -55,7 +56,7 @@ struct LongAnswer {
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
 
-// model_answers.cpp, session_answers.cpp, weight_answers.cpp, events.cpp
+// session_answers.cpp, weight_answers.cpp, events.cpp, export_answers.cpp
 void get_model(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
@@ -69,6 +70,8 @@ void get_column(Api& api, const Parameters& parameters, httplib::Response& respo
 void get_edges(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_cell(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_export(Api& api, const Parameters& parameters, httplib::Response& response);
+void post_picture(Api& api, const Parameters& parameters, httplib::Response& response);
 
 /// The session of the path, and numbers of the path or query checked against it (not_found).
 SessionPointer find_session(Api& api, const Parameters& parameters);

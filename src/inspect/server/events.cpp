@@ -1,7 +1,6 @@
 // The stream of events of a session: tokens at once, then what the background thread finds.
 #include "inspect/server/api.h"
 #include "inspect/server/api_error.h"
-#include "inspect/server/json_text.h"
 #include "inspect/server/session_json.h"
 
 namespace heed::server {
@@ -13,11 +12,6 @@ constexpr std::int64_t kFirstWords = 6;
 
 std::string event(const char* name, const std::string& data) {
   return fmt::format("event: {}\ndata: {}\n\n", name, data);
-}
-
-std::string chosen_json(const ChosenHead& chosen) {
-  return fmt::format(R"({{"layer":{},"head":{},"score":{},"reason":{}}})", chosen.layer,
-                     chosen.head, json_number(chosen.score), json_string(chosen.reason));
 }
 
 // One client's stream: what it has been told, and what comes next.

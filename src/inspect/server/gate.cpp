@@ -76,9 +76,11 @@ std::string Gate::cookie() const {
   return fmt::format("heed-{}={}; Path=/; HttpOnly; SameSite=Strict", port_, token_);
 }
 
+// blob: is what the page itself has drawn, on its way from SVG to PNG.
 httplib::Headers hardening_headers() {
   return {{"Content-Security-Policy",
-           "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+           "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'none'; "
+           "frame-ancestors 'none'; "
            "object-src 'none'"},
           {"X-Content-Type-Options", "nosniff"},
           {"X-Frame-Options", "DENY"},

@@ -71,10 +71,15 @@ const NextWords& LiveSession::next(std::int64_t position) const {
   static const NextWords kNone;
   if (next_.empty()) return kNone;
   const auto kept = static_cast<std::int64_t>(next_.size());
-  if (position != length() - 1 && kept < length())
+  if (!keeps_next(position))
     refuse(404, "not_found", "next: only the words after the last position, {}, are kept",
            length() - 1);
   return next_[static_cast<std::size_t>(kept == length() ? position : 0)];
+}
+
+bool LiveSession::keeps_next(std::int64_t position) const {
+  require_ready();
+  return position == length() - 1 || std::ssize(next_) == length();
 }
 
 bool LiveSession::work(const LoadedModel& model, const std::function<bool()>& stop) {

@@ -53,6 +53,7 @@ class LiveSession {
   const LayerAttention& layer(int index) const;
   /// Of the pass, which must have ended. `position` is one whose words were kept.
   const NextWords& next(std::int64_t position) const;
+  bool keeps_next(std::int64_t position) const;
 
   /// The next piece of work: the pass, or one layer's statistics; false when all is done.
   bool work(const LoadedModel& model, const std::function<bool()>& stop);

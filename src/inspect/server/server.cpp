@@ -99,7 +99,7 @@ class Server::Impl {
     http_.set_pre_routing_handler([this](const auto& request, auto& response) {
       return guarded(response, [&] { return before_body(request, response); });
     });
-    http_.Post("/api/sessions", [this](const auto& request, auto& response) {
+    http_.Post("/api/(sessions|picture)", [this](const auto& request, auto& response) {
       guarded(response, [&] { return answer(request, response); });
     });
     http_.set_error_handler(explain);
@@ -121,10 +121,11 @@ class Server::Impl {
     ::listen(socket_, server::kBacklog);  // httplib's own is 5
   }
 
-  // Answers everything but the one request whose body has to be read first.
+  // Answers everything but the two requests whose body has to be read first.
   Handled before_body(const httplib::Request& request, httplib::Response& response) {
     gate_->check_origin(request);
-    if (request.method == "POST" && request.path == "/api/sessions") {
+    const bool has_body = request.path == "/api/sessions" || request.path == "/api/picture";
+    if (request.method == "POST" && has_body) {
       gate_->check_token(request);
       return Handled::Unhandled;
     }

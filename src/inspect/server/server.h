@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,11 +22,19 @@ struct ServerLimits {
   int streams = 16;  // each holds a worker
 };
 
+/// One picture of the page: the page that is opened draws it and hands it over.
+struct PictureOrder {
+  std::string format;  // svg or png
+  /// Called once, on a thread of the server: the picture, or why there is none.
+  std::function<void(bool failed, std::string content)> take;
+};
+
 struct ServerOptions {
   std::string host = "127.0.0.1";
   int port = 0;  // 0: one that is free
   std::string token = {};
   std::optional<std::string> text = {};  // what the page begins with
+  std::optional<PictureOrder> picture = {};
   ServerLimits limits = {};
 };
 

@@ -1,7 +1,7 @@
 // What is asked of a session as a whole: its tokens, statistics, next words.
 #include <nlohmann/json.hpp>
 
-#include "heed/base/version.h"
+#include "inspect/server/about_json.h"
 #include "inspect/server/api.h"
 #include "inspect/server/json_text.h"
 #include "inspect/server/session_json.h"
@@ -39,37 +39,13 @@ Posted posted(const std::string& body) {
   return found;
 }
 
-std::string model_json(const LoadedModel& model) {
-  const ModelInfo& info = model.model->info();
-  return fmt::format(
-      R"({{"name":{},"built_in":{},"family":{},"title":{},"layers":{},"heads":{},"kv_heads":{},)"
-      R"("width":{},"head_dim":{},"vocabulary":{},"positions":{},"causal":{},"has_words":{}}})",
-      json_string(model.name), model.built_in, json_string(info.family), json_string(info.title),
-      info.layers, info.heads, info.kv_heads, info.width, info.head_dim, info.vocabulary,
-      info.positions, info.causal, info.has_logits);
-}
-
-std::string limits_json(const ServerLimits& limits, const ModelInfo& info) {
-  return fmt::format(
-      R"({{"text_bytes":{},"body_bytes":{},"tokens":{},"sessions":{},"session_bytes":{},)"
-      R"("streams":{}}})",
-      limits.text_bytes, limits.body_bytes, info.positions, limits.sessions, limits.session_bytes,
-      limits.streams);
-}
-
 }  // namespace
 
 void get_model(Api& api, const Parameters&, httplib::Response& response) {
-  const ModelInfo& info = api.model.model->info();
-  const auto score = [](const ScoreName& name) {
-    return fmt::format(R"({{"name":"{}","short":"{}","about":"{}"}})", name.name, name.label,
-                       name.about);
-  };
-  send_json(response, 200,
-            fmt::format(
-                R"({{"heed":"{}","model":{},"text":{},"limits":{},"scores":{}}})", version(),
-                model_json(api.model), api.options.text ? json_string(*api.options.text) : "null",
-                limits_json(api.options.limits, info), json_list(score_names(info.causal), score)));
+  const std::string text = api.options.text ? json_string(*api.options.text) : "null";
+  const std::string picture =
+      api.options.picture ? fmt::format(R"(,"picture":"{}")", api.options.picture->format) : "";
+  send_json(response, 200, about_json(api.model, api.options.limits, text, picture));
 }
 
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response) {

@@ -59,6 +59,11 @@ std::string next_json(const LiveSession& session, std::int64_t position, std::in
                      position, list, rest_count, json_number(static_cast<float>(rest)));
 }
 
+std::string chosen_json(const ChosenHead& chosen) {
+  return fmt::format(R"({{"layer":{},"head":{},"score":{},"reason":{}}})", chosen.layer,
+                     chosen.head, json_number(chosen.score), json_string(chosen.reason));
+}
+
 std::string layer_json(const LiveSession& session, const LayerHeads& heads, int layer) {
   return fmt::format(R"({{"layer":{},"heads":{})", layer,
                      heads_json(*heads, session.info().causal));

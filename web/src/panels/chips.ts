@@ -2,6 +2,7 @@
 import type {HeadScores, SessionApi} from '../api';
 import {button, html, svg} from '../dom';
 import {score, shortWeight} from '../format';
+import {holds, layerAfter} from '../held';
 import type {MakePanel, Panel} from '../panel';
 import {colourOf} from '../panel';
 import type {SelectionStore} from '../selection';
@@ -50,7 +51,11 @@ function chip(store: SelectionStore, api: SessionApi, head: number): HTMLButtonE
   const isSmall = api.model.heads > kMostChips;
   const [first, second] = store.now.scores.map((name) => html('span', {}, scoreText(api, scores, name)));
   const chosen = place >= 0 ? ` chosen ${colourOf(store.now, head)}` : '';
-  return button({class: `chip${chosen}`, 'aria-pressed': String(place >= 0), 'data-head': head},
+  const isHeld = holds(api.model, store.now.layer, head);
+  return button({
+    class: `chip${chosen}`, 'aria-pressed': String(place >= 0), 'data-head': head, disabled: !isHeld,
+    title: isHeld ? null : 'this file does not hold the head',
+  },
     (event) => choose(store, head, event),
     html('span', {class: 'chip-name'}, html('b', {}, `H${head}`), isSmall ? null : profile(scores)),
     html('span', {class: 'chip-scores'}, first, isSmall ? null : second));
@@ -68,8 +73,8 @@ function brackets(api: SessionApi): HTMLElement[] {
 }
 
 export const chipsPanel: MakePanel = (container, store, api): Panel => {
-  const {layers, heads, kv_heads: groups} = api.model;
-  const step = (by: number) => store.set({layer: (store.now.layer + by + layers) % layers});
+  const {heads, kv_heads: groups} = api.model;
+  const step = (by: 1 | -1) => store.set(layerAfter(api.model, store.now, by));
   const number = html('b', {class: 'layer-number'});
   const layer = html('div', {class: 'layer'},
     html('div', {class: 'layer-line'}, html('b', {}, 'Layer'),

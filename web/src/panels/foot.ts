@@ -1,7 +1,12 @@
-// The foot line: the address of the view, the check that holds, the keys used most.
-import {html} from '../dom';
+// The foot line: the address of the view, the check that holds, what saves it, the keys used most.
+import type {SessionApi} from '../api';
+import {button, html} from '../dom';
+import type {Format} from '../export/save';
+import {kFormats, save} from '../export/save';
+import {isSaved} from '../held';
 import type {MakePanel, Panel} from '../panel';
 import {primary} from '../panel';
+import type {SelectionStore} from '../selection';
 import {format} from '../selection';
 
 const kKeys = [['click', 'pins'], ['Esc', 'unpins'], ['[ ]', 'layer'], [', .', 'head']] as const;  // four at most
@@ -14,12 +19,32 @@ function bound(error: number): string {
   return digit === 10 ? `1e${power + 1}` : `${digit}e${power}`;
 }
 
-export const footPanel: MakePanel = (container, store, api): Panel => {
+/** `save svg png html`, and what went wrong the last time. */
+function saver(store: SelectionStore, api: SessionApi): {element: HTMLElement; save: (format: Format) => void} {
+  const failed = html('span', {role: 'alert'});
+  const saveNow = (format: Format) => {
+    failed.textContent = '';
+    save(format, store, api).catch((error: unknown) => {
+      failed.textContent = `not saved: ${error instanceof Error ? error.message : String(error)}`;
+    });
+  };
+  const formats = kFormats.filter((format) => format !== 'html' || !isSaved(api.model));
+  const buttons = formats.map((format) =>
+    button({class: 'option', 'aria-label': `save as ${format}`}, () => saveNow(format), format));
+  const element = html('span', {class: 'foot-save', 'data-unsaved': true}, failed,
+    html('span', {class: 'quiet'}, 'save'), ...buttons);
+  return {element, save: saveNow};
+}
+
+export interface Foot extends Panel { save(format: Format): void }
+
+export const footPanel = ((container, store, api): Foot => {
   const address = html('span', {class: 'address'});
   const check = html('span', {class: 'quiet check'});
-  const keys = html('span', {class: 'foot-keys'}, ...kKeys.map(([name, does]) =>
+  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...kKeys.map(([name, does]) =>
     html('span', {}, html('b', {}, name), ` ${does}`)));
-  container.append(address, check, keys);
+  const saving = saver(store, api);
+  container.append(address, check, saving.element, keys);
   const update = () => {
     address.textContent = format(store.now);
     if (!api.hasWeights) return;
@@ -27,5 +52,5 @@ export const footPanel: MakePanel = (container, store, api): Panel => {
       check.textContent = `every row sums to 1 within ${bound(row_sum_error)}`;
     }, () => undefined);
   };
-  return {update, destroy: () => undefined};
-};
+  return {update, destroy: () => undefined, save: saving.save};
+}) satisfies MakePanel;

@@ -4,6 +4,7 @@ import type {Marginals, SessionApi} from '../api';
 import {choice, html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
 import {isNarrow, primary} from '../panel';
+import {listenSheet, viewHeight} from '../sheet';
 import type {SelectionStore} from '../selection';
 import {kScales} from '../selection';
 import type {Sight} from './matrix_canvas';
@@ -42,6 +43,7 @@ class MatrixPanel implements Panel {
   private readonly resized: ResizeObserver;
   private readonly theme = matchMedia('(prefers-color-scheme: dark)');
   private readonly redraw = () => this.schedule();
+  private readonly forget: () => void;
 
   constructor(
     private readonly container: HTMLElement, private readonly store: SelectionStore,
@@ -80,6 +82,10 @@ class MatrixPanel implements Panel {
     this.resized.observe(container);
     window.addEventListener('resize', this.resize);
     this.theme.addEventListener('change', this.redraw);
+    this.forget = listenSheet(() => {
+      this.resize();
+      this.schedule();
+    });
     this.resize();
   }
 
@@ -87,6 +93,7 @@ class MatrixPanel implements Panel {
     this.resized.disconnect();
     window.removeEventListener('resize', this.resize);
     this.theme.removeEventListener('change', this.redraw);
+    this.forget();
     cancelAnimationFrame(this.frameAsked);
   }
 
@@ -95,7 +102,7 @@ class MatrixPanel implements Panel {
     const narrow = isNarrow();
     const width = this.container.clientWidth - (narrow ? 26 : kUseWidth + 15 + kGutterLeft);
     const top = this.plot.getBoundingClientRect().top + scrollY;
-    const room = innerHeight - top - kBelow;
+    const room = viewHeight() - top - kBelow;
     const side = Math.floor(narrow ? width : Math.min(width, Math.max(kLeastSide, room)));
     if (side <= 0 || side === this.sight.side) return;
     this.canvas.resize(side);

@@ -2,6 +2,7 @@
 import type {SessionApi} from '../api';
 import {cividis, numberColour} from '../colour';
 import {hundredths} from '../format';
+import {pixelRatio} from '../sheet';
 import type {Scale} from '../selection';
 import {position} from './matrix_scale';
 import type {Box} from './matrix_sight';
@@ -32,15 +33,16 @@ export class MatrixCanvas {
   ) {}
 
   resize(side: number): void {
-    const pixels = Math.round(side * devicePixelRatio);
     this.side = side;
     this.element.style.width = this.element.style.height = `${side}px`;
-    if (this.element.width !== pixels) this.element.width = this.element.height = pixels;
   }
 
   draw(place: {layer: number; head: number}, sight: Sight, scale: Scale, marks: Marks): void {
     const context = this.element.getContext('2d')!;
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const ratio = pixelRatio();
+    const pixels = Math.round(this.side * ratio);
+    if (this.element.width !== pixels) this.element.width = this.element.height = pixels;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.side, this.side);
     context.imageSmoothingEnabled = false;
     this.drawTiles(context, place, sight);
@@ -49,7 +51,7 @@ export class MatrixCanvas {
   }
 
   private drawTiles(context: CanvasRenderingContext2D, place: {layer: number; head: number}, sight: Sight): void {
-    const wanted = this.tiles.levelFor(sight.size * devicePixelRatio);
+    const wanted = this.tiles.levelFor(sight.size * pixelRatio());
     for (let z = 0; z <= wanted.z; ++z) {  // coarser ones stand in until the fine ones are there
       const {block, tiles} = this.tiles.level(z);
       const span = block * this.api.info.tile * sight.size;

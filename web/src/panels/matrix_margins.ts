@@ -1,5 +1,6 @@
 // The margins of the matrix: weight received by each key, keys in use by each query.
 import type {Marginals} from '../api';
+import {pixelRatio} from '../sheet';
 import type {Sight} from './matrix_canvas';
 
 function largestOf(values: number[], least: number): number {
@@ -30,10 +31,10 @@ function bars(
 function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-  canvas.width = Math.round(width * devicePixelRatio);
-  canvas.height = Math.round(height * devicePixelRatio);
+  canvas.width = Math.round(width * pixelRatio());
+  canvas.height = Math.round(height * pixelRatio());
   const context = canvas.getContext('2d')!;
-  context.scale(devicePixelRatio, devicePixelRatio);
+  context.scale(pixelRatio(), pixelRatio());
   return context;
 }
 

@@ -1,6 +1,7 @@
 // The lines of the text that are in sight, and a few around them, as elements.
 import type {SessionApi} from '../api';
 import {html} from '../dom';
+import {listenSheet, sight} from '../sheet';
 import type {Shown} from '../tokens';
 import {plain, shown} from '../tokens';
 import type {TextLine} from './text_lines';
@@ -34,6 +35,7 @@ export class TextView {
   private lineHeight = 35;
   private stop = 0;  // the one token that Tab reaches
   private readonly look = () => this.draw();
+  private readonly forget: () => void;
 
   constructor(private readonly api: SessionApi, private readonly markOf: (index: number) => Mark) {
     this.shown = api.info.tokens.map(shown);
@@ -42,11 +44,13 @@ export class TextView {
     this.scroller.addEventListener('scroll', this.look, {passive: true});
     window.addEventListener('scroll', this.look, {passive: true});
     window.addEventListener('resize', this.look);
+    this.forget = listenSheet(this.look);
   }
 
   destroy(): void {
     window.removeEventListener('scroll', this.look);
     window.removeEventListener('resize', this.look);
+    this.forget();
   }
 
   get lastWidth(): number { return this.lines.at(-1)?.width ?? 0; }
@@ -78,8 +82,9 @@ export class TextView {
   private window(): {first: number; last: number} {
     const text = this.paragraph.getBoundingClientRect();
     const room = this.scroller.getBoundingClientRect();
-    const top = Math.max(room.top, 0) - text.top;
-    const bottom = Math.min(room.bottom, innerHeight) - text.top;
+    const seen = sight();
+    const top = Math.max(room.top, seen.top) - text.top;
+    const bottom = Math.min(room.bottom, seen.bottom) - text.top;
     const first = Math.floor(top / this.lineHeight) - kAround;
     const last = Math.ceil(bottom / this.lineHeight) + kAround;
     return {first: Math.max(0, first), last: Math.min(this.lines.length - 1, last)};

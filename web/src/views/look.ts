@@ -1,7 +1,7 @@
 // Look: one text, one layer; who attends to whom, the matrix of a head, the next word.
 import {html} from '../dom';
+import {headAfter, layerAfter} from '../held';
 import type {MakePanel, Panel} from '../panel';
-import {primary} from '../panel';
 import {chipsPanel} from '../panels/chips';
 import {edgesPanel} from '../panels/edges';
 import {footPanel} from '../panels/foot';
@@ -27,6 +27,7 @@ export const kKeys: readonly [string, string][] = [
   ['+ \u2212', 'zoom the matrix'],
   ['0', 'fits the matrix'],
   ['t', 'the matrix as a table, and back'],
+  ['s', 'saves the view as svg'],
   ['1', 'Look'],
   ['Ctrl+Enter', 'runs an edited text'],
   ['?', 'this list'],
@@ -40,24 +41,19 @@ export const lookView: MakePanel = (container, store, api): Panel => {
   const edges = part('edges', 'Who attends to whom');
   const matrix = part('matrix-part', 'Matrix');
   const side = part('side', 'Next word');
-  const foot = html('footer', {class: 'foot'});
-  container.append(chips, progress, text, html('div', {class: 'columns'}, edges, matrix, side), foot);
+  const line = html('footer', {class: 'foot'});
+  container.append(chips, progress, text, html('div', {class: 'columns'}, edges, matrix, side), line);
 
   const theMatrix = matrixPanel(matrix, store, api);
+  const foot = footPanel(line, store, api);
   const panels: Panel[] = [
     chipsPanel(chips, store, api), progressPanel(progress, store, api), textPanel(text, store, api),
-    theMatrix, edgesPanel(edges, store, api), nextPanel(side, store, api), footPanel(foot, store, api),
+    theMatrix, edgesPanel(edges, store, api), nextPanel(side, store, api), foot,
   ];
   const update = () => panels.forEach((panel) => panel.update());
 
-  const stepHead = (by: number) => {
-    const {layers, heads} = api.model;
-    const {layer, head} = primary(store.now);
-    const next = (layer * heads + head + by + layers * heads) % (layers * heads);
-    store.set({layer: Math.floor(next / heads), heads: [next % heads]});
-  };
-  const stepLayer = (by: number) =>
-    store.set({layer: (store.now.layer + by + api.model.layers) % api.model.layers});
+  const stepHead = (by: 1 | -1) => store.set(headAfter(api.model, store.now, by));
+  const stepLayer = (by: 1 | -1) => store.set(layerAfter(api.model, store.now, by));
   const unpin = () => {
     store.preview({});
     if (store.now.key !== null) store.set({key: null});
@@ -65,7 +61,7 @@ export const lookView: MakePanel = (container, store, api): Panel => {
   };
   const actions: Record<string, () => void> = {
     '[': () => stepLayer(-1), ']': () => stepLayer(1), ',': () => stepHead(-1), '.': () => stepHead(1),
-    '0': () => theMatrix.fit(), t: () => void theMatrix.toggleTable(), Escape: unpin,
+    '0': () => theMatrix.fit(), s: () => foot.save('svg'), t: () => void theMatrix.toggleTable(), Escape: unpin,
   };
   const key = (event: KeyboardEvent) => {
     const isTyping = event.target instanceof Element && event.target.closest('textarea, input, select, dialog');

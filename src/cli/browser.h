@@ -1,0 +1,42 @@
+// A browser without a window, which draws the page for `heed look --format svg|png`.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+
+namespace heed::cli {
+
+/// $HEED_BROWSER, else chromium, chromium-browser or google-chrome of $PATH; kNotFound otherwise,
+/// which says what to install and what works without.
+std::string find_browser(const std::string& format);
+
+struct BrowserTask {
+  std::string address;
+  int width = 1440;
+  bool dark = false;
+};
+
+/// Runs from the constructor to the destructor, which ends all of its processes and removes the
+/// folder that they wrote into.
+class Browser {
+ public:
+  Browser(std::string program, const BrowserTask& task);
+  ~Browser();
+  Browser(const Browser&) = delete;
+  Browser& operator=(const Browser&) = delete;
+
+  bool is_running();
+  const std::string& program() const { return program_; }
+  /// The last line that it wrote on stderr.
+  std::string last_words() const;
+
+ private:
+  std::string program_;
+  std::filesystem::path folder_;  // a profile of its own: nothing of the user's is read or changed
+  pid_t process_ = -1;            // also the name of its process group
+  bool running_ = true;
+};
+
+}  // namespace heed::cli

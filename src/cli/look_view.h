@@ -1,0 +1,28 @@
+// Which view of a text `heed look` shows: the address of --view, or what the other options say.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/head_scores.h"
+#include "heed/inspect/look.h"
+#include "heed/inspect/view.h"
+
+namespace heed::cli {
+
+/// What the command line says of the view.
+struct ViewOptions {
+  std::string view;  // empty: the others say it
+  std::optional<int> layer, head;
+  std::string who, to;
+};
+
+/// The view of these tokens, checked against the model. Without a head in the options the one that
+/// `heed look` chooses; `scores` is asked for then alone, since it needs the pass. Without --who
+/// the last token is pinned; of several tokens that --who or --to names, the last.
+ViewAddress view_of(const ViewOptions& options, const Session& cut,
+                    const std::function<std::vector<HeadScores>()>& scores);
+
+}  // namespace heed::cli

@@ -1,0 +1,157 @@
+// `heed look --view` and --format svg|png|html: what is refused, and what works without a browser.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+#include "heed/models/registry.h"
+#include "heed/text/byte_bpe.h"
+#include "inspect/server/page_files.h"
+
+namespace heed::cli {
+namespace {
+
+using nlohmann::json;
+using test::Answer;
+using testing::HasSubstr;
+
+constexpr const char* kText = "the cat sat on the mat";
+
+const std::string& tiny_model() {
+  static const std::string folder = [] {
+    const auto tokenizer = train_byte_bpe(kText, {.vocabulary_size = 270});
+    const json config = {{"model_type", "gpt2"}, {"n_positions", 64},
+                         {"n_embd", 16},         {"n_layer", 2},
+                         {"n_head", 4},          {"vocab_size", tokenizer->vocabulary_size()}};
+    const std::filesystem::path path = test::scratch() / "tiny";
+    save_model(path, *make_model(config.dump(), 1), tokenizer.get(), DType::kF32);
+    return path.string();
+  }();
+  return folder;
+}
+
+Answer look(std::vector<std::string> arguments, const std::string& shell = "") {
+  arguments.insert(arguments.begin(), {"look", kText});
+  arguments.insert(arguments.end(), {"--model", tiny_model()});
+  return test::heed(arguments, shell);
+}
+
+void expect_refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const Answer answer = look(arguments);
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_EQ(answer.error, "heed look: " + message + "\n");
+}
+
+TEST(LookView, ChoosesHeadAndRowOfAText) {
+  const Answer answer = look({"--view", "look/L1.H2/i=3", "--format", "json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const json found = json::parse(answer.out);
+  EXPECT_EQ(found["layer"], 1);
+  EXPECT_EQ(found["head"], 2);
+  ASSERT_EQ(found["rows"].size(), 1);
+  EXPECT_EQ(found["rows"][0]["query"], 3);
+}
+
+TEST(LookView, AnEdgeIsACell) {
+  const Answer answer = look({"--view", "look/L1.H2/i=3/j=1", "--format", "json"});
+  const json found = json::parse(answer.out);
+  ASSERT_EQ(found["cells"].size(), 1);
+  EXPECT_EQ(found["cells"][0]["key"], 1);
+}
+
+TEST(LookView, ASpanIsItsRows) {
+  const json found = json::parse(look({"--view", "look/L1.H2/range=1-3", "--format", "json"}).out);
+  EXPECT_EQ(found["rows"].size(), 3);
+}
+
+TEST(LookView, RefusesWhatDoesNotExist) {
+  expect_refused({"--view", "grid/L0.H0"},
+                 "view: \"grid\" does not exist, expected look as in look/L2.H4/i=17/j=3");
+  expect_refused({"--view", "look/L2.H0"}, "view: layer 2 does not exist, tiny has layers 0 to 1");
+  expect_refused({"--view", "look/L0.H4"}, "view: head 4 does not exist, tiny has heads 0 to 3");
+  const Answer answer = look({"--view", "look/L0.H0/i=63", "--format", "html"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error, HasSubstr("view: i 63 is beyond the text, which has tokens 0 to "));
+}
+
+TEST(LookView, SaysItAllAlone) {
+  expect_refused({"--view", "look/L0.H0", "--head", "1"},
+                 "--view names layer, head and tokens: expected it without --layer, --head, --who "
+                 "and --to");
+  expect_refused({"--view", "look/L0.H0", "--rows", "3"},
+                 "--view names the rows: expected it without --rows");
+}
+
+TEST(LookFile, RefusesAnUnknownFormat) {
+  const Answer answer = look({"--format", "gif"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error, HasSubstr("gif not in {text,json,tsv,npy,svg,png,html}"));
+}
+
+TEST(LookFile, RefusesIds) {
+  const Answer answer =
+      test::heed({"look", "--ids", "1,2", "--format", "svg", "--model", tiny_model()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed look: --format svg shows a text, expected TEXT or --file, not --ids\n");
+}
+
+TEST(LookFile, SaysThatTheFolderIsMissing) {
+  const Answer answer = look({"--format", "html", "-o", "/nowhere/at/all.html"});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.error, HasSubstr("/nowhere/at/all.html"));
+  EXPECT_THAT(answer.error, HasSubstr("No such file or directory"));
+}
+
+TEST(LookFile, SaysWhatToInstallWhereThereIsNoBrowser) {
+  const std::string file = (test::scratch() / "none.svg").string();
+  const std::string command = "PATH=/nowhere HEED_BROWSER= " HEED_BINARY_DIR
+                              "/heed look 'the cat' "
+                              "--model '" +
+                              tiny_model() + "' --format svg -o " + file + " 2>" +
+                              (test::scratch() / "error").string();
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
+  EXPECT_EQ(test::content(test::scratch() / "error"),
+            "heed look: --format svg is drawn by a browser and none was found: install chromium "
+            "(apt-get install chromium) or name a Chromium in HEED_BROWSER; --format html works "
+            "without\n");
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST(LookFile, SaysThatTheBrowserEnded) {
+  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  const std::string file = (test::scratch() / "ended.svg").string();
+  const std::string command = "HEED_BROWSER=/bin/false " HEED_BINARY_DIR
+                              "/heed look 'the cat' "
+                              "--model '" +
+                              tiny_model() + "' --format svg -o " + file + " 2>" +
+                              (test::scratch() / "error").string();
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+  EXPECT_EQ(test::content(test::scratch() / "error"),
+            "heed look: the browser /bin/false ended before it had drawn the view: it said "
+            "nothing\n");
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {
+  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  const json chosen = json::parse(look({"--format", "json"}).out);
+  const Answer answer = look({"--format", "html"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto last = chosen["tokens"].size() - 1;
+  EXPECT_THAT(answer.out, HasSubstr("\"view\":\"look/L" + chosen["layer"].dump() + ".H" +
+                                    chosen["head"].dump() + "/i=" + std::to_string(last) + "\""));
+}
+
+TEST(LookFile, HtmlPinsTheWordsThatAreNamed) {
+  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  const Answer answer =
+      look({"--format", "html", "--layer", "1", "--head", "3", "--who", "sat", "--to", "cat"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, testing::ContainsRegex("\"view\":\"look/L1.H3/i=[0-9]+/j=[0-9]+\""));
+}
+
+}  // namespace
+}  // namespace heed::cli

@@ -1,0 +1,175 @@
+// The page as one file: what it holds, and that a text cannot break out of it.
+#include "inspect/server/saved_page.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "heed/masks/band.h"
+#include "inspect/served.h"
+#include "inspect/server/base64.h"
+#include "inspect/server/held_heads.h"
+#include "inspect/server/page_files.h"
+
+namespace heed::server {
+namespace {
+
+using nlohmann::json;
+using test::shared_model;
+
+std::unique_ptr<LiveSession> scored(const std::string& text) {
+  auto session = std::make_unique<LiveSession>("saved", text, cut_session(shared_model(), text));
+  while (session->work(shared_model(), [] { return false; })) {
+  }
+  return session;
+}
+
+std::string file_of(const std::string& text, const char* view, std::int64_t bytes = kSavedBytes) {
+  return saved_page(shared_model(), *scored(text), parse_view(view), bytes);
+}
+
+// What stands between the tags that begin with `begin` and end with `end`.
+std::string between(const std::string& page, const std::string& begin, const std::string& end) {
+  const std::size_t from = page.find(begin) + begin.size();
+  return page.substr(from, page.find(end, from) - from);
+}
+
+json data_of(const std::string& page) {
+  return json::parse(
+      between(page, "<script type=\"application/json\" id=\"heed-snapshot\">", "</script>"));
+}
+
+std::size_t count(const std::string& page, std::string_view what) {
+  std::size_t found = 0;
+  for (std::size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1))
+    ++found;
+  return found;
+}
+
+class SavedPage : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  }
+};
+
+TEST(Base64, IsThatOfTheRfc) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foob\xff"), "Zm9vYv8=");
+}
+
+TEST_F(SavedPage, AsksNobodyForAnything) {
+  const std::string page = file_of("the cat sat", "look/L0.H0");
+  EXPECT_EQ(page.find("src="), page.find("src=", page.find("<script type=\"module\">")));
+  EXPECT_EQ(page.find("<link"), std::string::npos);
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+}
+
+TEST_F(SavedPage, MarkupInATextDoesNotEndTheScript) {
+  const std::string text = "</script><script>alert(1)</script><!-- <script>";
+  const std::string page = file_of(text, "look/L0.H0");
+  EXPECT_EQ(count(page, "</script"), 2);  // of the data, of the page's own script
+  EXPECT_EQ(data_of(page)["session"]["text"], text);
+}
+
+TEST_F(SavedPage, HoldsEveryHeadWhereTheyFit) {
+  const json data = data_of(file_of("the cat sat", "look/L1.H2/i=1"));
+  EXPECT_EQ(data["view"], "look/L1.H2/i=1");
+  EXPECT_EQ(data["about"]["model"]["held"].dump(), "[[0,1,2,3],[0,1,2,3]]");
+  EXPECT_EQ(data["held"].size(), 2);
+  EXPECT_EQ(data["scores"].size(), 2);
+  EXPECT_EQ(data["next"].size(), data["session"]["length"]);
+}
+
+TEST_F(SavedPage, HoldsTheHeadsInViewWhereNoMoreFits) {
+  const json data = data_of(file_of("the cat sat", "look/L1.H2+H0", 1));
+  EXPECT_EQ(data["about"]["model"]["held"].dump(), "[[],[0,2]]");
+  EXPECT_EQ(data["held"].size(), 1);
+  EXPECT_EQ(data["held"][0]["heads"].size(), 2);
+}
+
+TEST(HeldHeads, TheLayerIsHeldWhereItFitsAlone) {
+  const ModelInfo& info = shared_model().model->info();
+  const ViewAddress view = parse_view("look/L1.H2");
+  const std::int64_t layer = 100 * (4 * (4 * info.head_dim + 16) + 4 * 4 * info.head_dim);
+  const std::vector<int> all = {0, 1, 2, 3};
+  EXPECT_EQ(choose_held(info, 100, view, layer), (std::vector<std::vector<int>>{{}, all}));
+  EXPECT_EQ(choose_held(info, 100, view, 2 * layer), (std::vector<std::vector<int>>{all, all}));
+  EXPECT_EQ(choose_held(info, 100, view, layer - 1), (std::vector<std::vector<int>>{{}, {2}}));
+}
+
+LayerAttention masked(const Mask& mask, std::int64_t length) {
+  LayerAttention layer;
+  layer.q = Tensor::zeros({1, 1, length, 4}, DType::kF32);
+  layer.mask = mask;
+  return layer;
+}
+
+TEST(HeldHeads, ABandIsARunOfKeysForEachQuery) {
+  const VisibleKeys keys = visible_keys(masked(band({.left = 2, .right = 1}), 130), 0);
+  for (int query = 0; query < 130; ++query) {
+    EXPECT_EQ(keys.begins[static_cast<std::size_t>(query)], std::max(0, query - 2));
+    EXPECT_EQ(keys.ends[static_cast<std::size_t>(query)], std::min(130, query + 2));
+  }
+}
+
+TEST(HeldHeads, WithoutAMaskEveryKeyIsSeen) {
+  const VisibleKeys keys = visible_keys(masked({}, 3), 0);
+  EXPECT_EQ(keys.begins, (std::vector<std::int32_t>{0, 0, 0}));
+  EXPECT_EQ(keys.ends, (std::vector<std::int32_t>{3, 3, 3}));
+}
+
+TEST_F(SavedPage, TheServerGivesTheSameFile) {
+  const test::Served served;
+  const json session = served.open("the cat sat", true);
+  httplib::Client client = served.client();
+  const std::string path = "/api/sessions/" + session.value("session", "") + "/export";
+  const auto answer = client.Get(path + "?format=html&address=look/L1.H2/i%3D1");
+  ASSERT_TRUE(answer);
+  json data = data_of(answer->body);
+  data["session"]["session"] = "saved";
+  const json own = data_of(file_of("the cat sat", "look/L1.H2/i=1"));
+  EXPECT_EQ(data["held"], own["held"]);
+  EXPECT_EQ(data["session"]["tokens"], own["session"]["tokens"]);
+  EXPECT_EQ(data["view"], own["view"]);
+}
+
+TEST(Export, RefusesAViewThatDoesNotFit) {
+  const test::Served served;
+  const std::string path =
+      "/api/sessions/" + served.open("the cat").value("session", "") + "/export";
+  httplib::Client client = served.client();
+  test::expect_error(client.Get(path + "?format=html&address=look/L7.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=html&address=grid/L0.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=pdf&address=look/L0.H0"), 400, "bad_request");
+}
+
+TEST(Export, APictureIsTakenOnceWhereItWasOrdered) {
+  std::string taken;
+  ServerOptions options = test::served_options();
+  options.picture = PictureOrder{.format = "svg", .take = [&](bool failed, std::string content) {
+                                   taken = (failed ? "failed " : "") + content;
+                                 }};
+  const test::Served served(options);
+  httplib::Client client = served.client();
+  EXPECT_EQ(client.Post("/api/picture", "<svg/>", "application/octet-stream")->status, 204);
+  EXPECT_EQ(taken, "<svg/>");
+  test::expect_error(client.Post("/api/picture", "<svg/>", "application/octet-stream"), 404,
+                     "not_found");
+}
+
+TEST(Export, NobodyElseTakesAPicture) {
+  const test::Served served;
+  httplib::Client client = served.client();
+  test::expect_error(client.Post("/api/picture", "x", "application/octet-stream"), 404,
+                     "not_found");
+  httplib::Client stranger = served.client(false);
+  test::expect_error(stranger.Post("/api/picture", "x", "application/octet-stream"), 401,
+                     "unauthorized");
+}
+
+}  // namespace
+}  // namespace heed::server

@@ -1,0 +1,25 @@
+// For the command line: draws the one view that it has ordered and hands it over.
+import type {SessionApi} from '../api';
+import type {SelectionStore} from '../selection';
+import {request} from '../transport';
+import {picture} from './save';
+import {settled} from './settled';
+
+async function hand(body: BodyInit, failed: boolean): Promise<void> {
+  await request(`/api/picture${failed ? '?failed=1' : ''}`, {
+    method: 'POST', headers: {'Content-Type': 'application/octet-stream'}, body,
+  });
+}
+
+/** Says why there is no picture. */
+export function deliverFailure(message: string): Promise<void> { return hand(message, true); }
+
+export async function deliver(format: 'svg' | 'png', store: SelectionStore, api: SessionApi): Promise<void> {
+  try {
+    await settled();
+    if (api.error) throw api.error;
+    await hand(await picture(format, store), false);
+  } catch (error) {
+    await deliverFailure(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -1,0 +1,104 @@
+// Text as it stands on the page: one run a line of each text node, with what an ellipsis leaves of it.
+import type {Box} from './boxes';
+import {boxOf} from './boxes';
+import {attributes, escape, painted} from './paint';
+
+interface Run { text: string; box: Box }
+
+const kMeasure = document.createElement('canvas').getContext('2d')!;
+const kShaped = /[\u0590-\u08ff\u0900-\u109f\u1780-\u17ff]/;  // letters that change with their neighbours
+
+export function fontOf(style: CSSStyleDeclaration): string {
+  return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+}
+
+/** How far the line of text stands below the top of its box; browsers round it. */
+function ascent(style: CSSStyleDeclaration): number {
+  kMeasure.font = fontOf(style);
+  return Math.round(kMeasure.measureText('x').fontBoundingBoxAscent);
+}
+
+function rangeOf(node: Text, begin: number, end: number): Range {
+  const range = document.createRange();
+  range.setStart(node, begin);
+  range.setEnd(node, end);
+  return range;
+}
+
+function isNextTo(a: Box, b: Box): boolean {
+  return Math.abs(a.top - b.top) < 1 && (Math.abs(a.right - b.left) < 1 || Math.abs(b.right - a.left) < 1);
+}
+
+/** Of a node on several lines, or with several directions of writing: what stands together. */
+function pieces(node: Text, begin: number, end: number): Run[] {
+  const runs: Run[] = [];
+  let last: Box | null = null;
+  for (let at = begin; at < end;) {
+    const character = String.fromCodePoint(node.data.codePointAt(at)!);
+    const rect = rangeOf(node, at, at + character.length).getClientRects()[0];
+    at += character.length;
+    if (!rect) continue;  // a space that the end of a line swallowed
+    const box = boxOf(rect);
+    const run = runs.at(-1);
+    if (run && last && isNextTo(last, box)) {
+      run.text += character;
+      run.box = {...run.box, left: Math.min(run.box.left, box.left), right: Math.max(run.box.right, box.right)};
+    } else {
+      runs.push({text: character, box});
+    }
+    last = box;
+  }
+  return runs;
+}
+
+/** A node's runs, without the space around them. */
+function runsOf(node: Text, style: CSSStyleDeclaration): Run[] {
+  const begin = node.data.search(/\S/);
+  if (begin < 0) return [];
+  const end = node.data.trimEnd().length;
+  const rects = rangeOf(node, begin, end).getClientRects();
+  if (rects.length === 0) return [];
+  const found = rects.length === 1
+    ? [{text: node.data.slice(begin, end), box: boxOf(rects[0]!)}] : pieces(node, begin, end);
+  const collapse = !style.whiteSpace.startsWith('pre');
+  return found.map(({text, box}) => ({text: (collapse ? text.replace(/\s+/g, ' ') : text).trimEnd(), box}));
+}
+
+/** Where an ellipsis ends the line, and whether it has been written. */
+export interface Cut { right: number; written: boolean }
+
+/** As many characters as fit before the ellipsis. */
+function shortened(run: Run, style: CSSStyleDeclaration, cut: Cut): Run | null {
+  if (cut.written) return null;
+  if (run.box.right <= cut.right + 0.5) return run;
+  cut.written = true;
+  kMeasure.font = fontOf(style);
+  const room = cut.right - run.box.left;
+  let kept = [...run.text];
+  while (kept.length > 0 && kMeasure.measureText(`${kept.join('')}\u2026`).width > room) kept = kept.slice(0, -1);
+  const text = `${kept.join('')}\u2026`;
+  return {text, box: {...run.box, right: run.box.left + kMeasure.measureText(text).width}};
+}
+
+/** What is written on the root is not repeated. */
+export const kRootText = {family: 'Inter, system-ui, sans-serif', size: '13px', weight: '400'};
+
+export function drawText(node: Text, style: CSSStyleDeclaration, clip: Box, cut: Cut | null): string {
+  let drawn = '';
+  for (const whole of runsOf(node, style)) {
+    const run = cut ? shortened(whole, style, cut) : whole;
+    if (!run) continue;
+    const {left, top, right, bottom} = run.box;
+    if (right <= clip.left || left >= clip.right || bottom <= clip.top || top >= clip.bottom) continue;
+    const isPlain = [...run.text].length > 1 && !kShaped.test(run.text);
+    drawn += `<text${attributes({
+      x: left, y: top + ascent(style), ...painted('fill', style.color),
+      'font-family': style.fontFamily === kRootText.family ? null : style.fontFamily,
+      'font-size': style.fontSize === kRootText.size ? null : style.fontSize,
+      'font-weight': style.fontWeight === kRootText.weight ? null : style.fontWeight,
+      textLength: isPlain ? right - left : null,  // another font takes the same room
+      'xml:space': / {2}/.test(run.text) ? 'preserve' : null,
+    })}>${escape(run.text)}</text>\n`;
+  }
+  return drawn;
+}

@@ -1,0 +1,97 @@
+// The page as it is drawn, as one SVG that stands by itself: text, boxes, arcs, and canvases as pictures.
+import type {Box} from './boxes';
+import {boxOf, decorations, snapped} from './boxes';
+import {attributes, colour, escape, number} from './paint';
+import type {Cut} from './runs';
+import {drawText, kRootText} from './runs';
+import {drawCanvas, drawShapes} from './shapes';
+
+/** What is for the reader of the page alone; `data-unsaved` marks more of it. */
+const kLeftOut = '[data-unsaved], .spoken, .notice, dialog, noscript, script, style';
+
+/** Positioned elements are painted over the others around them, by z-index. */
+interface Raised { z: number; drawn: string }
+
+interface Around { clip: Box; cut: Cut | null; behind: string; raised: Raised[] }
+
+function inOrder(raised: Raised[]): string {
+  return [...raised].sort((a, b) => a.z - b.z).map(({drawn}) => drawn).join('');
+}
+
+function meet(a: Box, b: Box): Box {
+  return {
+    left: Math.max(a.left, b.left), top: Math.max(a.top, b.top),
+    right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom),
+  };
+}
+
+class Drawing {
+  private clips = 0;
+
+  /** The element and all in it, in the order in which a browser paints them. */
+  element(element: Element, around: Around): string {
+    const style = getComputedStyle(element);
+    if (style.display === 'none' || style.visibility !== 'visible' || element.matches(kLeftOut)) return '';
+    const own = boxOf(element.getBoundingClientRect());
+    let drawn = decorations(element, style, around.behind) + this.content(element, style, own, around);
+    if (drawn && style.opacity !== '1') drawn = `<g opacity="${style.opacity}">\n${drawn}</g>\n`;
+    if (style.position === 'static') return drawn;
+    around.raised.push({z: Number(style.zIndex) || 0, drawn});
+    return '';
+  }
+
+  private content(element: Element, style: CSSStyleDeclaration, own: Box, around: Around): string {
+    if (element instanceof HTMLCanvasElement) return drawCanvas(element, own);
+    if (element instanceof SVGSVGElement) return drawShapes(element, own);
+    const inside = this.inside(element as HTMLElement, style, own, around);
+    let drawn = '';
+    for (const node of element.childNodes) {
+      if (node instanceof Text) drawn += drawText(node, style, inside.clip, inside.cut);
+      else if (node instanceof Element) drawn += this.element(node, inside);
+    }
+    if (inside.raised !== around.raised) drawn += inOrder(inside.raised);
+    return inside.isClipped ? this.clipped(inside.clip, drawn) : drawn;
+  }
+
+  private inside(
+    element: HTMLElement, style: CSSStyleDeclaration, own: Box, around: Around
+  ): Around & {isClipped: boolean} {
+    const background = colour(style.backgroundColor);
+    const behind = background.alpha === 1 ? background.hex : around.behind;
+    const hides = style.overflowX !== 'visible' && style.display !== 'inline';
+    const isClipped = hides
+      && (element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1);
+    const clip = isClipped ? meet(around.clip, snapped(own)) : around.clip;
+    const ends = hides && style.textOverflow === 'ellipsis' && element.scrollWidth > element.clientWidth;
+    const right = own.right - parseFloat(style.paddingRight) - parseFloat(style.borderRightWidth);
+    return {behind, isClipped, clip, raised: isClipped || style.position !== 'static' ? [] : around.raised, cut: ends ? {right, written: false} : around.cut};
+  }
+
+  private clipped({left, top, right, bottom}: Box, drawn: string): string {
+    if (!drawn || right <= left || bottom <= top) return '';
+    const id = `clip-${++this.clips}`;
+    const rect = attributes({x: left, y: top, width: right - left, height: bottom - top});
+    return `<clipPath id="${id}"><rect${rect}/></clipPath>\n<g clip-path="url(#${id})">\n${drawn}</g>\n`;
+  }
+}
+
+export interface Picture { svg: string; width: number; height: number }
+
+/** `about` is the picture's title, for those who do not see it. */
+export function drawPage(about: string): Picture {
+  const root = document.documentElement;
+  const width = root.clientWidth;
+  const height = Math.ceil(document.body.getBoundingClientRect().height);
+  const background = colour(getComputedStyle(root).backgroundColor).hex;
+  const all = {left: 0, top: 0, right: width, bottom: height};
+  const raised: Raised[] = [];
+  const content = new Drawing().element(document.body, {clip: all, cut: null, behind: background, raised})
+    + inOrder(raised);
+  const head = attributes({
+    xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `0 0 ${number(width)} ${number(height)}`,
+    'font-family': kRootText.family, 'font-size': kRootText.size, style: 'font-variant-numeric: tabular-nums',
+  });
+  const svg = `<svg${head}>\n<title>${escape(about)}</title>\n`
+    + `<rect width="${number(width)}" height="${number(height)}" fill="${background}"/>\n${content}</svg>\n`;
+  return {svg, width, height};
+}

@@ -1,0 +1,140 @@
+// The API of docs/api.md, answered by a saved page from what it holds.
+import type {Place} from '../api';
+import type {Events, Transport} from '../transport';
+import type {HeldHead, Snapshot} from './file';
+import {HeldHeads} from './file';
+import {encode, tile} from './tiles';
+import {arcs, line} from './weights';
+
+class Refused extends Error {
+  constructor(readonly status: number, readonly code: string, message: string) { super(message); }
+}
+
+function notFound(message: string): never { throw new Refused(404, 'not_found', message); }
+
+interface Asked {
+  place: Place;
+  rest: number[];           // the numbers of the path behind the head
+  query: URLSearchParams;
+  signal: AbortSignal | null | undefined;
+}
+
+const number = (query: URLSearchParams, name: string, otherwise: number) => Number(query.get(name) ?? otherwise);
+
+export class SnapshotTransport implements Transport {
+  private readonly held: HeldHeads;
+
+  constructor(private readonly snapshot: Snapshot) { this.held = new HeldHeads(snapshot); }
+
+  async request(path: string, init?: RequestInit): Promise<Response> {
+    try {
+      const answer = await this.answer(new URL(path, 'http://file'), init);
+      return answer instanceof ArrayBuffer ? new Response(answer) : Response.json(answer);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return Response.json({error: {code: error.code, message: error.message}}, {status: error.status});
+    }
+  }
+
+  /** All at once: there is nothing to wait for. */
+  events(): Events {
+    const target = new EventTarget();
+    const tell = (name: string, data: unknown) =>
+      target.dispatchEvent(new MessageEvent(name, {data: JSON.stringify(data)}));
+    queueMicrotask(() => {
+      const {session, scores, next, chosen} = this.snapshot;
+      tell('tokens', session);
+      tell('next', next.at(-1) ?? {position: session.length - 1, words: []});
+      for (const layer of scores) tell('heads', layer);
+      tell('chosen', chosen);
+      tell('done', {});
+    });
+    return {
+      addEventListener: (name, listener) => target.addEventListener(name, listener),
+      close: () => undefined,
+    };
+  }
+
+  private answer(url: URL, init?: RequestInit): object | Promise<object> {
+    const parts = url.pathname.split('/').slice(2);  // after /api
+    const query = url.searchParams;
+    if (parts[0] === 'model') return this.snapshot.about;
+    if (parts.length < 3) return this.snapshot.session;
+    const [, , what = '', ...values] = parts;
+    const [layer = 0, head = 0, ...rest] = values.map(Number);
+    const asked = {place: {layer, head}, rest, query, signal: init?.signal};
+    switch (what) {
+      case 'next': return this.next(number(query, 'position', this.snapshot.session.length - 1), number(query, 'top', 6));
+      case 'row': return this.line(asked, false);
+      case 'column': return this.line(asked, true);
+      case 'edges': return this.edges(asked);
+      case 'marginals': return this.marginals(asked);
+      case 'tile': return this.tile(asked);
+      default: return notFound(`${what}: a saved page does not answer it`);
+    }
+  }
+
+  private head({layer, head}: Place): HeldHead {
+    return this.held.find({layer, head}) ?? notFound(`this file does not hold layer ${layer}, head ${head}`);
+  }
+
+  private token(name: string, index: number): number {
+    const {length} = this.snapshot.session;
+    if (!(index >= 0 && index < length)) notFound(`${name} ${index} does not exist, the text has tokens 0 to ${length - 1}`);
+    return index;
+  }
+
+  private next(position: number, top: number): object {
+    const found = this.snapshot.next.find((each) => each.position === this.token('position', position))
+      ?? notFound(`next: only the words after the last position are kept`);
+    const words = found.words.slice(0, top);
+    const left = found.words.slice(top);
+    const rest = {
+      count: found.rest.count + left.length,
+      probability: left.reduce((sum, word) => sum + word.probability, found.rest.probability),
+    };
+    return {position, words, rest};
+  }
+
+  private line({place, rest, query}: Asked, to: boolean): object {
+    const begin = this.token(to ? 'key' : 'query', rest[0] ?? NaN);
+    const end = Math.min(number(query, 'end', begin + 1), this.snapshot.session.length);
+    const weights = line(this.head(place), begin, end, to);
+    const topP = to ? 1 : number(query, 'top_p', 0.9);
+    const {edges, ...of} = arcs(weights, topP, number(query, 'at_most', 8));
+    const named = edges.map(({at, weight}) => to ? {query: at, weight} : {key: at, weight});
+    return {...place, [to ? 'key' : 'query']: begin, end, ...of, weights, edges: named};
+  }
+
+  private edges({query}: Asked): object {
+    const layer = number(query, 'layer', 0);
+    const begin = this.token('begin', number(query, 'begin', 0));
+    const end = Math.min(number(query, 'end', this.snapshot.session.length), this.snapshot.session.length);
+    const [topP, most] = [number(query, 'top_p', 0.9), number(query, 'at_most', 8)];
+    const heads = (query.get('heads') ?? '').split(',').map((name) => {
+      const head = Number(name);
+      const held = this.head({layer, head});
+      const rows = Array.from({length: end - begin}, (_, at) => {
+        const {edges, rest, entropy} = arcs(line(held, begin + at, begin + at + 1, false), topP, most);
+        return {query: begin + at, entropy, edges: edges.map(({at: key, weight}) => ({key, weight})), rest};
+      });
+      return {head, rows};
+    });
+    return {layer, top_p: topP, at_most: most, begin, end, heads};
+  }
+
+  private marginals({place}: Asked): object {
+    const {received, keysInUse, rowSumError} = this.head(place);
+    return {
+      ...place, received: Array.from(received), keys_in_use: Array.from(keysInUse), row_sum_error: rowSumError,
+    };
+  }
+
+  private async tile({place, rest: [z = -1, y = -1, x = -1], query, signal}: Asked): Promise<ArrayBuffer> {
+    const held = this.head(place);
+    const as = query.get('as') === 'f32' ? 'f32' : 'u8';
+    if (z === 0 && y === 0 && x === 0 && as === 'u8' && held.overview) return held.overview.slice().buffer;
+    const cells = await tile(held, {z, y, x}, signal) ?? notFound(`tile: ${z}/${y}/${x} does not exist`);
+    return encode(cells, as);
+  }
+}

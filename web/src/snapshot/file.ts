@@ -1,0 +1,87 @@
+// What a saved page holds: all but the weights of the heads that it was saved with.
+import type {About, LayerScores, Next, Place, SessionInfo} from '../api';
+
+/** Numbers as little-endian bytes in base64. */
+type Packed = string;
+
+interface PackedHead {
+  head: number;
+  group: number;       // the kv head that it reads
+  scale: number;       // score = scale * q . k
+  q: Packed;           // f32 [T, D]
+  lse: Packed;         // f64 [T]
+  received: Packed;    // f32 [T]
+  keys_in_use: Packed; // f32 [T]
+  row_sum_error: number;
+  overview?: Packed;   // the tile of zoom 0, where it pools: u8
+}
+
+interface PackedLayer {
+  layer: number;
+  dim: number;
+  begins: Packed;      // i32 [T]: a query may see the keys [begin, end)
+  ends: Packed;
+  keys: Record<string, Packed>;  // by kv head, f32 [T, D]
+  heads: PackedHead[];
+}
+
+/** As it stands in the file. */
+export interface Snapshot {
+  about: About;
+  session: SessionInfo;
+  view: string;
+  chosen: Place & {score: number; reason: string};
+  scores: LayerScores[];
+  next: Next[];        // of every position, or of the last alone
+  held: PackedLayer[];
+}
+
+/** One head, unpacked. */
+export interface HeldHead {
+  length: number;
+  dim: number;
+  scale: number;
+  q: Float32Array;
+  k: Float32Array;
+  lse: Float64Array;
+  begins: Int32Array;
+  ends: Int32Array;
+  received: Float32Array;
+  keysInUse: Float32Array;
+  rowSumError: number;
+  overview: Uint8Array | null;
+}
+
+function bytes(packed: Packed): ArrayBuffer {
+  const text = atob(packed);
+  const result = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; ++at) result[at] = text.charCodeAt(at);
+  return result.buffer;
+}
+
+/** The heads of a file; each is unpacked when it is first asked for. */
+export class HeldHeads {
+  private readonly unpacked = new Map<string, HeldHead>();
+
+  constructor(private readonly snapshot: Snapshot) {}
+
+  find({layer, head}: Place): HeldHead | null {
+    const name = `${layer}.${head}`;
+    const known = this.unpacked.get(name);
+    if (known) return known;
+    const of = this.snapshot.held.find((each) => each.layer === layer);
+    const packed = of?.heads.find((each) => each.head === head);
+    if (!of || !packed) return null;
+    const found: HeldHead = {
+      length: this.snapshot.session.length, dim: of.dim, scale: packed.scale,
+      q: new Float32Array(bytes(packed.q)), k: new Float32Array(bytes(of.keys[packed.group]!)),
+      lse: new Float64Array(bytes(packed.lse)),
+      begins: new Int32Array(bytes(of.begins)), ends: new Int32Array(bytes(of.ends)),
+      received: new Float32Array(bytes(packed.received)), keysInUse: new Float32Array(bytes(packed.keys_in_use)),
+      rowSumError: packed.row_sum_error,
+      overview: packed.overview === undefined ? null : new Uint8Array(bytes(packed.overview)),
+    };
+    this.unpacked.set(name, found);
+    return found;
+  }
+}

@@ -1,0 +1,198 @@
+// What leaves the page: svg and png as the page draws them, html that opens without a server.
+import assert from 'node:assert/strict';
+import {execFile} from 'node:child_process';
+import {readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {test} from 'node:test';
+import {promisify} from 'node:util';
+import {PNG} from 'pngjs';
+import {browserPath, frames, kText, modelPath, ready, run, scratch as folder, settled, token, withPages} from './harness.mjs';
+
+const {state, blank, open} = withPages();
+const heed = promisify(execFile);
+const kView = 'look/L1.H3/i=60/j=58';
+
+/** `heed look` with the text of the tests. */
+async function look(name, ...more) {
+  const file = join(folder, name);
+  await heed(process.env.HEED_PROGRAM, ['look', kText, '--model', modelPath, '-o', file, ...more],
+    {env: {...process.env, HEED_BROWSER: browserPath}});
+  return file;
+}
+
+/** What a click on the foot line downloads. */
+async function saved(page, format) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.foot-save .option', {hasText: format}).click()]);
+  const file = join(folder, `page-${Math.random()}.${format}`);
+  await download.saveAs(file);
+  return {file, name: download.suggestedFilename(), bytes: readFileSync(file)};
+}
+
+async function openFile(file, hash = '', options = {}) {
+  const page = await blank(options);
+  await page.context().setOffline(true);
+  await page.goto(pathToFileURL(file).href + hash);
+  await ready(page);
+  return page;
+}
+
+/** What a reader reads off the page. */
+function read(page) {
+  return page.evaluate(() => Object.fromEntries(['.chip-scores', '.token .under', '.key', '.rest', '.next-row', '.large', '.rank', '.check', '.address']
+    .map((name) => [name, [...document.querySelectorAll(name)].map((each) => each.textContent)])));
+}
+
+for (const [name, options, more] of [
+  ['light', {}, []], ['dark', {colorScheme: 'dark'}, ['--theme', 'dark']],
+  ['wide', {viewport: {width: 1800, height: 1100}}, ['--width', '1800']],
+]) {
+  test(`page and command line write the same svg: ${name}`, async () => {
+    const page = await open(`#${kView}`, options);
+    const own = await saved(page, 'svg');
+    const file = await look(`${name}.svg`, '--view', kView, '--format', 'svg', ...more);
+    assert.ok(own.bytes.equals(readFileSync(file)), 'the two files differ');
+  });
+}
+
+test('the svg stands by itself and is what the page shows', async () => {
+  const page = await open(`#${kView}`, {deviceScaleFactor: 1});
+  await settled(page);
+  const {name, bytes} = await saved(page, 'svg');
+  assert.equal(name, 'heed-once-upon-a-time-L1.H3-i60-j58.svg');
+  const text = bytes.toString();
+  assert.ok(!/foreignObject|<script|var\(--|href="(?!data:)/.test(text));
+  const image = await blank();
+  await image.setContent(`<body style="margin:0"><img style="display:block" src="data:image/svg+xml;base64,${bytes.toString('base64')}">`);
+  await image.waitForFunction(() => document.images[0].naturalWidth === 1440);
+  const drawn = PNG.sync.read(await image.screenshot());
+  await page.evaluate(() => document.querySelectorAll('[data-unsaved]').forEach((each) => { each.style.visibility = 'hidden'; }));
+  const shown = PNG.sync.read(await page.screenshot());
+  const brightness = (png) => {  // by blocks of 24 x 24 pixels
+    const blocks = new Map();
+    for (let y = 0; y < 860; ++y) for (let x = 0; x < 1300; ++x) {
+      const at = 4 * (y * png.width + x);
+      const key = `${x / 24 | 0},${y / 24 | 0}`;
+      blocks.set(key, (blocks.get(key) ?? 0) + (png.data[at] + png.data[at + 1] + png.data[at + 2]) / (3 * 576));
+    }
+    return blocks;
+  };
+  const [a, b] = [brightness(drawn), brightness(shown)];
+  const far = [...a].filter(([key, value]) => Math.abs(value - b.get(key)) > 16);
+  assert.deepEqual(far, [], 'blocks whose mean brightness differs');
+});
+
+test('the key s saves the svg; the pointer and the focus leave no trace', async () => {
+  const page = await open(`#${kView}`);
+  const calm = await saved(page, 'svg');
+  await token(page, 30).hover();
+  await frames(page);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('s')]);
+  const file = join(folder, 'hovered.svg');
+  await download.saveAs(file);
+  assert.ok(calm.bytes.equals(readFileSync(file)));
+});
+
+test('the page looks as before once it was saved', async () => {
+  const page = await open(`#${kView}`);
+  await settled(page);
+  const before = await read(page);
+  await saved(page, 'svg');
+  assert.deepEqual(await read(page), before);
+  assert.equal(await page.evaluate(() => document.documentElement.className), '');
+});
+
+test('the png has two pixels for each of the page', async () => {
+  const page = await open(`#${kView}`);
+  const png = PNG.sync.read((await saved(page, 'png')).bytes);
+  assert.equal(png.width, 2880);
+  assert.ok(png.height >= 1800);
+  assert.ok(new Set(png.data).size > 100);
+  const other = PNG.sync.read(readFileSync(await look('one.png', '--view', kView, '--format', 'png')));
+  assert.equal(other.width, 2880);
+});
+
+test('a saved page shows offline what the page shows', async () => {
+  const page = await open(`#${kView}`);
+  await settled(page);
+  const file = await look('same.html', '--view', kView, '--format', 'html');
+  const own = await openFile(file);
+  await settled(own);
+  assert.deepEqual(await read(own), await read(page));
+});
+
+test('a saved page can be hovered, pinned, zoomed and turned to another head', async () => {
+  const own = await openFile(await look('alive.html', '--view', kView, '--format', 'html'));
+  await token(own, 40).hover();
+  await own.waitForFunction(() => document.querySelector('.token.hovered[data-index="40"]'));
+  await token(own, 40).click();
+  await own.keyboard.press(']');
+  await own.keyboard.press('.');
+  await own.waitForFunction(() => location.hash === '#look/L2.H4/i=40');
+  await settled(own);
+  const page = await open('#look/L2.H4/i=40');
+  await settled(page);
+  await own.locator('.wordmark').hover();
+  await frames(own);
+  assert.deepEqual(await read(own), await read(page));
+});
+
+test('a saved page asks nobody for anything', async () => {
+  const begun = state.requests.length;
+  const own = await openFile(await look('alone.html', '--view', kView, '--format', 'html'));
+  await own.keyboard.press('t');
+  await frames(own);
+  const asked = state.requests.slice(begun).filter((url) => !url.startsWith('file:') && !url.startsWith('blob:'));
+  assert.deepEqual(asked, []);
+  assert.equal(await own.locator('.header-text').isDisabled(), true);
+  assert.deepEqual(await own.locator('.foot-save .option').allTextContents(), ['svg', 'png']);
+});
+
+test('a saved page can be saved as a picture', async () => {
+  const own = await openFile(await look('picture.html', '--view', kView, '--format', 'html'));
+  assert.match((await saved(own, 'svg')).bytes.toString(), /^<svg .*look\/L1\.H3/s);
+  assert.equal(PNG.sync.read((await saved(own, 'png')).bytes).width, 2880);
+});
+
+test('the page saves itself as the file that the command line writes', async () => {
+  const page = await open(`#${kView}`);
+  const {bytes, name} = await saved(page, 'html');
+  assert.equal(name, 'heed-once-upon-a-time-L1.H3-i60-j58.html');
+  const other = readFileSync(await look('two.html', '--view', kView, '--format', 'html'));
+  const same = (file) => file.toString().replace(/"session":"[0-9a-f]{16}"|"session":"saved"/, '');
+  const scores = (file) => [...JSON.parse(/heed-snapshot">(.*?)<\/script>/s.exec(file)[1]).scores].sort((a, b) => a.layer - b.layer);
+  assert.deepEqual(scores(bytes.toString()), scores(other.toString()));
+  assert.equal(same(bytes).length, same(other).length);
+});
+
+test('heads that a file does not hold are said, not missed', async () => {
+  const whole = readFileSync(await look('some.html', '--view', kView, '--format', 'html')).toString();
+  const data = JSON.parse(/heed-snapshot">(.*?)<\/script>/s.exec(whole)[1]);
+  data.held = data.held.filter(({layer}) => layer === 1)
+    .map((layer) => ({...layer, heads: layer.heads.filter(({head}) => head === 3 || head === 5)}));
+  data.about.model.held = data.about.model.held.map((_, layer) => layer === 1 ? [3, 5] : []);
+  const file = join(folder, 'few.html');
+  writeFileSync(file, whole.replace(/heed-snapshot">.*?<\/script>/s,
+    () => `heed-snapshot">${JSON.stringify(data).replace(/</g, '\\u003c')}</script>`));
+  const page = await openFile(file);
+  assert.equal(await page.locator('.chip:disabled').count(), 6);
+  assert.equal(await page.locator('.chip[data-head="2"]').getAttribute('title'), 'this file does not hold the head');
+  await page.keyboard.press('.');
+  await page.waitForFunction(() => location.hash.startsWith('#look/L1.H5'));
+  await page.evaluate(() => { location.hash = '#look/L2.H0/i=3'; });
+  await page.waitForFunction(() => document.querySelector('.notice')?.textContent
+    .startsWith('This file does not hold head 2\u00b70: it was saved with the heads that fit.'));
+  await page.waitForFunction(() => location.hash === '#look/L1.H3/i=3');
+});
+
+test('markup in a text stays text, in the html and in the svg', async () => {
+  const text = '</script><script>window.broken = 1</script><img src=x onerror="window.broken = 2">&amp;';
+  const page = await open('#look/L1.H3');
+  await run(page, text);
+  const svg = (await saved(page, 'svg')).bytes.toString();
+  assert.ok(!svg.includes('<script') && !svg.includes('<img'));
+  const own = await openFile((await saved(page, 'html')).file);
+  assert.equal(await own.evaluate(() => window.broken), undefined);
+  assert.equal(await own.locator('main script, main img').count(), 0);
+  assert.equal(await own.locator('.token:not(.special)').first().textContent().then((first) => text.startsWith(first[0])), true);
+});
