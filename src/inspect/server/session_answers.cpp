@@ -56,8 +56,7 @@ void post_session(Api& api, const Parameters& parameters, httplib::Response& res
            info.layers - 1);
   const bool may_be_cut = std::ssize(wanted.text) <= api.options.limits.text_bytes &&
                           find_invalid_utf8(wanted.text) < 0;  // else it is refused as it is
-  const std::string text =
-      may_be_cut ? shorten(api.model, wanted.text, wanted.keep) : wanted.text;
+  const std::string text = may_be_cut ? shorten(api.model, wanted.text, wanted.keep) : wanted.text;
   const auto [session, fresh] = api.sessions.post(text, static_cast<int>(wanted.layer));
   send_json(response, fresh ? 201 : 200, session_json(api.model.name, *session));
 }

@@ -55,7 +55,7 @@ export async function startServer(port = 0, {text = kText, folder = modelPath} =
     child.once('exit', resolve);
     child.kill('SIGINT');
   });
-  return {address, stop, port: Number(new URL(address).port)};
+  return {address, stop, pid: child.pid, port: Number(new URL(address).port)};
 }
 
 export function startBrowser() {

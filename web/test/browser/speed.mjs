@@ -1,5 +1,7 @@
 // How quick the page is with a long text: HEED_PROGRAM=build/release/heed node test/browser/speed.mjs [TOKENS]
 // HEED_PAGE_MODEL is a model with as many positions; without one a small one is written.
+// The CPU time of the page's main thread and of the server stands beside the wall clock: it holds on a busy machine.
+import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {kText, scratch, startBrowser, startServer} from './harness.mjs';
 import {writeModel} from './model.mjs';
@@ -36,13 +38,20 @@ function report(name, times) {
   console.log(`${name.padEnd(28)} median ${at(0.5)} ms, p90 ${at(0.9)} ms, ${times.length} turns`);
 }
 
+const kTick = 10;  // ms: of /proc
+
+function serverTime(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * kTick;
+}
+
 let folder = process.env.HEED_PAGE_MODEL;
 if (!folder) {
   folder = join(scratch, 'long');
   writeModel(folder, kText, tokens);
 }
 const browser = await startBrowser();
-let text = `${kText}\n`;
+const text = `${kText}\n`;
 const server = await startServer(0, {folder, text});
 const page = await (await browser.newContext({viewport: {width: 1440, height: 900}})).newPage();
 await page.addInitScript(watch);
@@ -61,8 +70,20 @@ await page.waitForFunction(async (id) => {
   return done === layers;
 }, long.id, {timeout: 600_000, polling: 1000});
 
+const devtools = await page.context().newCDPSession(page);
+await devtools.send('Performance.enable', {timeDomain: 'threadTicks'});
+async function cpu() {
+  const {metrics} = await devtools.send('Performance.getMetrics');
+  return {page: 1000 * metrics.find(({name}) => name === 'TaskDuration').value, server: serverTime(server.pid)};
+}
+function reportCpu(before, after, turns) {
+  const each = (kind) => ((after[kind] - before[kind]) / turns).toFixed(1);
+  console.log(`${''.padEnd(28)} CPU a turn: page ${each('page')} ms, server ${each('server')} ms`);
+}
+
 const paints = [];
 const firsts = [];
+let before = await cpu();
 for (let turn = 0; turn < 5; ++turn) {
   await page.goto(`${new URL(server.address).origin}/?turn=${turn}#look/L0.H0/i=${long.length - 1}`);
   await page.waitForSelector('.token .under', {timeout: 120_000});
@@ -71,6 +92,8 @@ for (let turn = 0; turn < 5; ++turn) {
 }
 report('first paint', paints);
 report('first token', firsts);
+reportCpu(before, await cpu(), 5);
+before = await cpu();
 
 const switches = [];
 for (let turn = 0; turn < kTurns; ++turn) {
@@ -80,7 +103,9 @@ for (let turn = 0; turn < kTurns; ++turn) {
   switches.push(await page.evaluate(() => window.seen.pixels - window.seen.asked));
 }
 report('head switch to pixels', switches);
+reportCpu(before, await cpu(), kTurns);
 
+before = await cpu();
 const hovers = [];
 const shown = await page.locator('.token').evaluateAll((all) => all.map((each) => each.dataset.index).slice(-120));
 for (let turn = 0; turn < kTurns; ++turn) {
@@ -89,6 +114,7 @@ for (let turn = 0; turn < kTurns; ++turn) {
   hovers.push(await page.evaluate(() => window.seen.answered - window.seen.asked));
 }
 report('exact hover', hovers);
+reportCpu(before, await cpu(), kTurns);
 await browser.close();
 await server.stop();
 process.exit(0);
