@@ -16,7 +16,7 @@ namespace heed::cli {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(50);
-constexpr auto kMostWait = std::chrono::seconds(120);  // from the last sign of life of the page
+constexpr auto kMostWait = std::chrono::seconds(300);  // a long text takes its time to be read
 constexpr std::int64_t kPictureBytes = std::int64_t{256} << 20;
 
 std::vector<HeadScores> scores_of(const server::LiveSession& session) {

@@ -47,7 +47,7 @@ export function keyRow(
 }
 
 export function foldRow(begin: number, end: number, unfold: () => void): HTMLElement {
-  return button({class: 'fold', 'data-index': `fold-${begin}`}, unfold,
+  return button({class: 'fold', 'data-index': `fold-${begin}`}, unfold, html('span', {class: 'fold-mark'}),
     end - begin === 1 ? '1 token' : `${(end - begin).toLocaleString('en')} tokens`);
 }
 

@@ -101,9 +101,10 @@ export class SnapshotTransport implements Transport {
     const end = Math.min(number(query, 'end', begin + 1), this.snapshot.session.length);
     const weights = line(this.head(place), begin, end, to);
     const topP = to ? 1 : number(query, 'top_p', 0.9);
-    const {edges, ...of} = arcs(weights, topP, number(query, 'at_most', 8));
+    const {edges, entropy, ...of} = arcs(weights, topP, number(query, 'at_most', 8));
     const named = edges.map(({at, weight}) => to ? {query: at, weight} : {key: at, weight});
-    return {...place, [to ? 'key' : 'query']: begin, end, ...of, weights, edges: named};
+    const own = to ? {key: begin} : {query: begin, entropy};
+    return {...place, ...own, end, ...of, weights, edges: named};
   }
 
   private edges({query}: Asked): object {
