@@ -42,18 +42,19 @@ void send_json(httplib::Response& response, int status, const std::string& json)
 namespace {
 
 struct Urgent {
-  explicit Urgent(Api& api) : count(api.urgent) { ++count; }
-  ~Urgent() { --count; }
+  Urgent(Api& api, bool is_urgent) : count(api.urgent), one(is_urgent ? 1 : 0) { count += one; }
+  ~Urgent() { count -= one; }
   Urgent(const Urgent&) = delete;
   Urgent& operator=(const Urgent&) = delete;
   std::atomic<int>& count;
+  int one;
 };
 
 // Not given when it was cancelled or failed: the headers are out, closing the connection says it.
 std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswer& answer,
                                      const httplib::DataSink& sink) {
   Cancel cancel(flag, [&] { return api.stopping || !sink.is_writable(); });
-  const Urgent urgent(api);
+  const Urgent urgent(api, answer.urgent);
   try {
     cancel.check();
     return answer.compute(cancel);

@@ -67,6 +67,7 @@ struct LongAnswer {
   const char* type = "application/json; charset=utf-8";
   std::size_t length = 0;
   std::function<std::string(Cancel& cancel)> compute;
+  bool urgent = true;  // the statistics give way; not where the answer waits for them
 };
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
