@@ -17,11 +17,13 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"attention", bench_attention},
     {"model", bench_model},
+    {"inspect", bench_inspect},
 };
 
 int run(const std::string& what, const BenchOptions& options) {
   const auto kind = std::ranges::find(kKinds, what, &Kind::name);
-  require(kind != std::end(kKinds), "bench: '{}' is unknown: attention or model is expected", what);
+  require(kind != std::end(kKinds),
+          "bench: '{}' is unknown: attention, model or inspect is expected", what);
   return kind->run(options);
 }
 
@@ -29,7 +31,8 @@ Run add(CLI::App& app) {
   const auto what = std::make_shared<std::string>();
   const auto options = std::make_shared<BenchOptions>();
   app.add_option("WHAT", *what,
-                 "what to time: attention; model: reading a prompt and writing token by token")
+                 "what to time: attention; model: reading a prompt and writing token by token; "
+                 "inspect: the page's server on a text of 4,096 tokens")
       ->required();
   app.add_option("--case", options->cases, "only these cases")->type_name("NAME");
   app.add_option("--kernel", options->kernel,
@@ -37,7 +40,8 @@ Run add(CLI::App& app) {
       ->type_name("NAME");
   add_model(app, options->model);
   app.add_option("--config", options->config,
-                 "model: random weights in the shape of this config.json, instead of a model")
+                 "model, inspect: random weights in the shape of this config.json, instead of a "
+                 "model")
       ->type_name("FILE");
   app.add_flag("--json", options->json, "print as JSON");
   add_threads(app);
@@ -50,7 +54,8 @@ Command bench_command() {
   return {"bench", "how fast attention and models run here, beside what this machine allows",
           "  heed bench attention\n"
           "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json\n"
-          "  heed bench model --config config.json --case prefill-512 step-250",
+          "  heed bench model --config config.json --case prefill-512 step-250\n"
+          "  heed bench inspect",
           add};
 }
 

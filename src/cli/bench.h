@@ -16,5 +16,6 @@ struct BenchOptions {
 
 int bench_attention(const BenchOptions& options);
 int bench_model(const BenchOptions& options);
+int bench_inspect(const BenchOptions& options);
 
 }  // namespace heed::cli

@@ -33,18 +33,31 @@ TEST(BenchProgram, TimesTheCasesThatFitTheModel) {
   EXPECT_EQ(list[3]["key_length"], 251);
 }
 
+TEST(BenchProgram, InspectSetsItsFiguresBesideTheirLimits) {
+  const Answer answer = heed({"bench", "inspect", "--config", tiny_config(), "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  std::map<std::string, nlohmann::json> figures;
+  for (const auto& figure : nlohmann::json::parse(answer.out)) figures[figure["name"]] = figure;
+  EXPECT_EQ(figures.at("tile, any zoom, p95")["limit"], 3);
+  EXPECT_EQ(figures.at("new head: tile, row, margins, p95")["limit"], 50);
+  EXPECT_GT(figures.at("memory after the tiles")["limit"], 64);
+  for (const auto& [name, figure] : figures) EXPECT_GT(figure["value"], 0) << name;
+}
+
 TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
   const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
     const Answer answer = heed(arguments);
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed bench: " + line + "\n");
   };
-  expect({"bench", "nothing"}, "'nothing' is unknown: attention or model is expected");
+  expect({"bench", "nothing"}, "'nothing' is unknown: attention, model or inspect is expected");
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
          "case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
          "expected");
   expect({"bench", "model", "--config", "a", "--model", "b"},
          "expected --model or --config, found both");
+  expect({"bench", "inspect", "--case", "a"},
+         "--kernel or --case with inspect, expected them with attention or model");
   expect({"bench", "model", "--kernel", "tiled"},
          "--kernel with model, expected it with attention only");
 }

@@ -20,21 +20,34 @@ inline constexpr const char* kServedText =
     "the cat sat on the mat because the cat was tired. the mat was the cat on the mat.";
 inline const std::string kToken(32, 'a');
 
-/// 2 layers of 4 heads, 600 positions, bytes and a few merges.
-inline LoadedModel served_model() {
+/// Random weights in layers of 4 heads; bytes and a few merges.
+inline LoadedModel served_model(int layers, int positions) {
   LoadedModel model{.name = "tiny", .folder = {}, .built_in = false, .model = {}, .tokenizer = {}};
   model.tokenizer = train_byte_bpe(kServedText, {.vocabulary_size = 280});
   const nlohmann::json config = {
-      {"model_type", "gpt2"}, {"n_positions", 600},
-      {"n_embd", 16},         {"n_layer", 2},
+      {"model_type", "gpt2"}, {"n_positions", positions},
+      {"n_embd", 16},         {"n_layer", layers},
       {"n_head", 4},          {"vocab_size", model.tokenizer->vocabulary_size()}};
   model.model = make_model(config.dump(), 1);
   return model;
 }
 
 inline const LoadedModel& shared_model() {
-  static const LoadedModel model = served_model();
+  static const LoadedModel model = served_model(2, 600);
   return model;
+}
+
+/// Long enough for coarse levels, and for work that takes time.
+inline const LoadedModel& long_model() {
+  static const LoadedModel model = served_model(4, 4096);
+  return model;
+}
+
+/// A text of `count` tokens: letters without merges.
+inline std::string text_of(std::int64_t count) {
+  std::string text;
+  for (std::int64_t i = 0; i < count; ++i) text += static_cast<char>('A' + i * i % 26);
+  return text;
 }
 
 inline ServerOptions served_options(const ServerLimits& limits = {}) {
@@ -43,8 +56,9 @@ inline ServerOptions served_options(const ServerLimits& limits = {}) {
 
 class Served {
  public:
-  explicit Served(const ServerOptions& options = served_options())
-      : server(shared_model(), options) {}
+  explicit Served(const ServerOptions& options = served_options(),
+                  const LoadedModel& model = shared_model())
+      : server(model, options), layers(model.model->info().layers) {}
 
   httplib::Client client(bool with_token = true) const {
     httplib::Client client("127.0.0.1", server.port());
@@ -61,11 +75,11 @@ class Served {
     EXPECT_TRUE(posted);
     nlohmann::json session = nlohmann::json::parse(posted->body);
     const std::string path = "/api/sessions/" + session.value("session", "none");
-    for (int tries = 0; tries < 2000; ++tries) {
+    for (int tries = 0; tries < 20000; ++tries) {
       const auto answer = client.Get(path);
       if (!answer) break;
       session = nlohmann::json::parse(answer->body);
-      if (session["state"] == "ready" && (!statistics || session["heads_done"] == 2))
+      if (session["state"] == "ready" && (!statistics || session["heads_done"] == layers))
         return session;
       if (session["state"] != "running" && session["state"] != "ready") break;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -75,6 +89,7 @@ class Served {
   }
 
   Server server;
+  const std::int64_t layers;
 };
 
 inline std::string error_code(const httplib::Result& answer) {

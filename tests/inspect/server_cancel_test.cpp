@@ -1,7 +1,14 @@
 // Work that nobody waits for any more stops.
+#include <atomic>
+#include <future>
+#include <map>
+
+#include "heed/base/error.h"
 #include "inspect/patterns.h"
 #include "inspect/server/cells.h"
+#include "inspect/server/recent_cache.h"
 #include "inspect/server/route.h"
+#include "inspect/server/sweeper.h"
 #include "inspect/server/tiles.h"
 #include "support/expect_error.h"
 
@@ -30,16 +37,47 @@ TEST(Cells, StopBetweenBlocksWhenTheClientIsGone) {
                     "the request was cancelled");
 }
 
-TEST(TileCache, KeepsNoMoreBytesThanItMay) {
-  TileCache cache(100);
-  const auto tile = [](std::size_t size) { return std::make_shared<const std::string>(size, 'x'); };
-  cache.keep("a", tile(40));
-  cache.keep("b", tile(40));
+TEST(Sweeper, StopsWhatNobodyWaitsForAndGoesOn) {
+  Sweeper sweeper;
+  const auto started = std::make_shared<std::atomic<bool>>(false);
+  Cancel gone(nullptr, [started] { return started->load(); });
+  const auto stopped = std::make_shared<std::promise<void>>();
+  const auto endless = [started, stopped](const Sweeper::Check& check) {
+    *started = true;
+    try {
+      while (true) check();
+    } catch (...) {
+      stopped->set_value();
+      throw;
+    }
+  };
+  EXPECT_HEED_ERROR(sweeper.run(endless, gone), ErrorCode::kInterrupted,
+                    "the request was cancelled");
+  stopped->get_future().get();
+  Cancel patient(nullptr, [] { return false; });
+  bool ran = false;
+  sweeper.run([&](const Sweeper::Check&) { ran = true; }, patient);
+  EXPECT_TRUE(ran);
+}
+
+TEST(Sweeper, HandsOnWhatItsWorkThrew) {
+  Sweeper sweeper;
+  Cancel patient(nullptr, [] { return false; });
+  EXPECT_HEED_ERROR(
+      sweeper.run([](const Sweeper::Check&) { fail(ErrorCode::kFailed, "no luck"); }, patient),
+      ErrorCode::kFailed, "no luck");
+}
+
+TEST(RecentCache, KeepsNoMoreBytesThanItMay) {
+  RecentCache<std::string> cache(100);
+  const auto value = std::make_shared<const std::string>("x");
+  cache.keep("a", value, 40);
+  cache.keep("b", value, 40);
   EXPECT_NE(cache.find("a"), nullptr);
-  cache.keep("c", tile(40));
+  cache.keep("c", value, 40);
   EXPECT_NE(cache.find("a"), nullptr);
   EXPECT_EQ(cache.find("b"), nullptr);
-  cache.keep("d", tile(101));
+  cache.keep("d", value, 101);
   EXPECT_EQ(cache.find("d"), nullptr);
 }
 
@@ -60,9 +98,7 @@ TEST(Tiles, BytesAreTheirLogarithmInStepsFromTwoTo255) {
 
 TEST(MatchPath, TakesValuesBetweenSlashes) {
   const auto found = match_path("/a/{x}/b/{y}", "/a/1/b/2");
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->at("x"), "1");
-  EXPECT_EQ(found->at("y"), "2");
+  EXPECT_EQ(found, (PathValues{{"x", "1"}, {"y", "2"}}));
   for (const char* other : {"/a/1/b", "/a/1/b/2/", "/a//b/2", "/a/1/c/2", "", "/"})
     EXPECT_FALSE(match_path("/a/{x}/b/{y}", other)) << other;
 }

@@ -1,10 +1,9 @@
-// Tiles, rows, arcs, margins and cells against the plain softmax.
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <map>
+// Rows, arcs, margins and cells against the plain softmax.
+#include <fmt/format.h>
 
-#include "heed/inspect/look.h"
+#include <cmath>
+
+#include "inspect/plain_weights.h"
 #include "inspect/served.h"
 
 namespace heed {
@@ -12,118 +11,12 @@ namespace {
 
 using nlohmann::json;
 using test::expect_error;
+using test::floats;
+using test::Matrix;
+using test::plain_scores;
+using test::plain_softmax;
 using test::Served;
-
-// A text of about `count` tokens: letters without merges.
-std::string text_of(std::int64_t count) {
-  std::string text;
-  for (std::int64_t i = 0; i < count; ++i) text += static_cast<char>('A' + i * i % 26);
-  return text;
-}
-
-using Matrix = std::vector<std::vector<double>>;  // NaN where masked
-
-Matrix plain_scores(const LayerAttention& layer, std::int64_t head) {
-  const std::int64_t length = layer.q.dim(2), width = layer.q.dim(3);
-  const float* q = layer.q.data<float>() + head * length * width;
-  const float* k = layer.k.data<float>() + head * length * width;
-  Matrix scores(length, std::vector<double>(length, std::numeric_limits<double>::quiet_NaN()));
-  for (std::int64_t i = 0; i < length; ++i)
-    for (std::int64_t j = 0; j <= i; ++j) {
-      double dot = 0;
-      for (std::int64_t d = 0; d < width; ++d)
-        dot += static_cast<double>(q[i * width + d]) * static_cast<double>(k[j * width + d]);
-      scores[i][j] = dot / std::sqrt(static_cast<double>(width));
-    }
-  return scores;
-}
-
-Matrix plain_softmax(Matrix scores) {
-  for (auto& row : scores) {
-    double sum = 0;
-    for (const double score : row)
-      if (!std::isnan(score)) sum += std::exp(score);
-    for (double& score : row)
-      if (!std::isnan(score)) score = std::exp(score) / sum;
-  }
-  return scores;
-}
-
-// One cell of B x B entries as docs/api.md says it.
-double plain_cell(const Matrix& matrix, std::int64_t y, std::int64_t x, std::int64_t block,
-                  bool max, bool scores) {
-  const auto length = static_cast<std::int64_t>(matrix.size());
-  double best = -std::numeric_limits<double>::infinity(), sum = 0;
-  std::int64_t visible = 0, all = 0;
-  for (std::int64_t i = y * block; i < std::min((y + 1) * block, length); ++i)
-    for (std::int64_t j = x * block; j < std::min((x + 1) * block, length); ++j) {
-      ++all;
-      if (std::isnan(matrix[i][j])) continue;
-      ++visible;
-      best = std::max(best, matrix[i][j]);
-      sum += matrix[i][j];
-    }
-  if (visible == 0) return std::numeric_limits<double>::quiet_NaN();
-  if (max) return best;
-  return sum / static_cast<double>(scores ? visible : all);
-}
-
-struct Case {
-  std::int64_t tokens;
-  const char* q;
-  const char* pool;
-};
-
-class ServerTiles : public testing::TestWithParam<Case> {};
-
-std::vector<float> floats(const std::string& body) {
-  std::vector<float> values(body.size() / 4);
-  std::memcpy(values.data(), body.data(), body.size());
-  return values;
-}
-
-TEST_P(ServerTiles, EqualThePlainSoftmaxAtEveryZoom) {
-  const auto [tokens, q, pool] = GetParam();
-  const bool scores = std::string_view(q) == "score", max = std::string_view(pool) == "max";
-  const Served served;
-  httplib::Client client = served.client();
-  const json opened = served.open(text_of(tokens));
-  const std::int64_t length = opened["length"];
-  const Session session = open_session(test::shared_model(), text_of(tokens));
-  Matrix matrix = plain_scores(session.layers[1], 2);
-  if (!scores) matrix = plain_softmax(matrix);
-  const int zooms = opened["zooms"];
-  for (int z = 0; z < zooms; ++z) {
-    const std::int64_t block = std::int64_t{1} << (zooms - 1 - z);
-    const std::int64_t cells = (length + block - 1) / block, tiles = (cells + 255) / 256;
-    for (std::int64_t at = 0; at < tiles * tiles; ++at) {
-      const std::int64_t y = at / tiles, x = at % tiles;
-      const auto answer =
-          client.Get(fmt::format("/api/sessions/{}/tile/1/2/{}/{}/{}?q={}&pool={}&as=f32",
-                                 opened["session"].get<std::string>(), z, y, x, q, pool));
-      ASSERT_EQ(answer->status, 200);
-      const std::vector<float> values = floats(answer->body);
-      const std::int64_t height = std::min<std::int64_t>(256, cells - 256 * y);
-      const std::int64_t width = std::min<std::int64_t>(256, cells - 256 * x);
-      ASSERT_EQ(values.size(), height * width);
-      double worst = 0;
-      for (std::int64_t e = 0; e < height * width; ++e) {
-        const double wanted =
-            plain_cell(matrix, 256 * y + e / width, 256 * x + e % width, block, max, scores);
-        ASSERT_EQ(std::isnan(values[e]), std::isnan(wanted))
-            << z << " " << y << " " << x << " " << e;
-        if (!std::isnan(wanted)) worst = std::max(worst, std::abs(values[e] - wanted));
-      }
-      EXPECT_LT(worst, 1e-5) << "zoom " << z << " tile " << y << " " << x;
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Sizes, ServerTiles,
-                         testing::Values(Case{1, "weight", "max"}, Case{70, "weight", "max"},
-                                         Case{256, "weight", "mean"}, Case{257, "weight", "max"},
-                                         Case{531, "weight", "mean"}, Case{531, "weight", "max"},
-                                         Case{531, "score", "max"}, Case{300, "score", "mean"}));
+using test::text_of;
 
 TEST(ServerTile, BytesAreRightToHalfAStep) {
   const Served served;
@@ -262,27 +155,6 @@ TEST(ServerWeights, ACellIsExactAndAMaskedOneSaysSo) {
   EXPECT_EQ(cell["of"], 41);
   EXPECT_EQ(cell["others"].size(), 2);
   EXPECT_EQ(json::parse(client.Get(path + "/cell/1/1/7/40")->body)["visible"], false);
-}
-
-TEST(Server, GoesOnWhenAClientLeavesInTheMiddle) {
-  const Served served;
-  const std::string path =
-      "/api/sessions/" + served.open(text_of(590))["session"].get<std::string>();
-  for (int i = 0; i < 30; ++i) {
-    httplib::Client client = served.client();
-    client.Get(path + "/edges?layer=0&heads=0,1,2,3",
-               [](const char*, std::size_t) { return false; });
-  }
-  EXPECT_EQ(served.client().Get("/api/model")->status, 200);
-}
-
-TEST(Server, ANewerRequestOfTheSameViewDoesNotDisturbItself) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/sessions/" + served.open(text_of(90))["session"].get<std::string>();
-  for (int i = 0; i < 20; ++i)
-    EXPECT_EQ(client.Get(path + fmt::format("/row/0/0/{}?view=hover", i))->status, 200);
 }
 
 }  // namespace

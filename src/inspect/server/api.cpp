@@ -27,11 +27,43 @@ std::span<const Route> api_routes() {
   return kRoutes;
 }
 
+// Not for ever: a client that asks without end must not keep the statistics from coming.
+void Api::give_way() const {
+  for (int waits = 0; waits < 20 && urgent > 0 && !stopping; ++waits)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 void send_json(httplib::Response& response, int status, const std::string& json) {
   response.status = status;
   response.set_header("Cache-Control", "no-store");
   response.set_content(json, "application/json; charset=utf-8");
 }
+
+namespace {
+
+struct Urgent {
+  Urgent(Api& api, bool is_urgent) : count(api.urgent), one(is_urgent ? 1 : 0) { count += one; }
+  ~Urgent() { count -= one; }
+  Urgent(const Urgent&) = delete;
+  Urgent& operator=(const Urgent&) = delete;
+  std::atomic<int>& count;
+  int one;
+};
+
+// Not given when it was cancelled or failed: the headers are out, closing the connection says it.
+std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswer& answer,
+                                     const httplib::DataSink& sink) {
+  Cancel cancel(flag, [&] { return api.stopping || !sink.is_writable(); });
+  const Urgent urgent(api, answer.urgent);
+  try {
+    cancel.check();
+    return answer.compute(cancel);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+}  // namespace
 
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer) {
@@ -40,17 +72,11 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
     refuse(400, "bad_request", "view: found {} bytes, expected at most 64", view.size());
   const SessionPointer session = answer.session;
   const Flag flag = session->views.enter(view);
-  const auto body = [&api, flag, answer](httplib::DataSink& sink) -> std::optional<std::string> {
-    Cancel cancel(flag, [&] { return api.stopping || !sink.is_writable(); });
-    try {
-      cancel.check();
-      return answer.compute(cancel);
-    } catch (const std::exception&) {  // headers are out: closing the connection says it
-      return {};
-    }
+  const auto body = [&api, flag, answer](const httplib::DataSink& sink) {
+    return long_body(api, flag, answer, sink);
   };
   const auto leave = [session, view, flag](bool) { session->views.leave(view, flag); };
-  if (answer.length > 0) {  // a client may ask for a range of it
+  if (answer.length > 0) {
     const auto part = [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
       const std::optional<std::string> whole = body(sink);
       return whole && sink.write(whole->data() + offset, length);

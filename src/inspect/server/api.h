@@ -8,8 +8,10 @@
 #include <span>
 #include <string>
 
+#include "inspect/server/recent_cache.h"
 #include "inspect/server/route.h"
 #include "inspect/server/session_store.h"
+#include "inspect/server/sweeper.h"
 #include "inspect/server/tiles.h"
 
 namespace heed::server {
@@ -20,15 +22,24 @@ struct Api {
       : model(loaded),
         options(given),
         tiles(given.limits.tile_bytes),
-        sessions(loaded, given.limits) {}
+        coarse(given.limits.coarse_bytes),
+        overviews(given.limits.overview_bytes),
+        sessions(loaded, given.limits, overviews, [this] { give_way(); }) {}
 
   const LoadedModel& model;
   const ServerOptions& options;
   std::atomic<bool> stopping = false;
   std::atomic<int> streams = 0;        // event streams that are open
   std::atomic<bool> pictured = false;  // the ordered picture has been handed over
-  TileCache tiles;
+  std::atomic<int> urgent = 0;         // long answers that are being computed: the background waits
+  RecentCache<std::string> tiles;
+  RecentCache<CoarseHead> coarse;
+  Overviews overviews;
+  Sweeper sweeper;
   SessionStore sessions;
+
+ private:
+  void give_way() const;
 };
 
 using Handler = void (*)(Api& api, const Parameters& parameters, httplib::Response& response);
@@ -45,6 +56,10 @@ std::span<const Route> api_routes();
 /// Sends the body with the type that browsers neither guess at nor httplib compresses.
 void send_json(httplib::Response& response, int status, const std::string& json);
 
+/// The content of a tile, from what is kept where it can be.
+std::string tile_content(Api& api, const SessionPointer& session, const TileRequest& tile,
+                         Cancel& cancel);
+
 /// An answer that takes time: headers now, the body when `compute` has made it, and nothing more
 /// once the client is gone or a newer request of the same `view` is there. `length` 0: not known.
 struct LongAnswer {
@@ -52,11 +67,12 @@ struct LongAnswer {
   const char* type = "application/json; charset=utf-8";
   std::size_t length = 0;
   std::function<std::string(Cancel& cancel)> compute;
+  bool urgent = true;  // the statistics give way; not where the answer waits for them
 };
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
 
-// session_answers.cpp, weight_answers.cpp, events.cpp, export_answers.cpp
+// session_answers.cpp, weight_answers.cpp, tile_answers.cpp, events.cpp, export_answers.cpp
 void get_model(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);

@@ -40,10 +40,12 @@ void get_export(Api& api, const Parameters& parameters, httplib::Response& respo
   send_long(api, parameters, response,
             {.session = session,
              .type = "text/html; charset=utf-8",
-             .compute = [&api, session, view](Cancel& cancel) {
-               wait_for_scores(*session, cancel);
-               return saved_page(api.model, *session, view);
-             }});
+             .compute =
+                 [&api, session, view](Cancel& cancel) {
+                   wait_for_scores(*session, cancel);
+                   return saved_page(api.model, *session, view);
+                 },
+             .urgent = false});
 }
 
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response) {

@@ -74,12 +74,12 @@ std::string head_json(const LiveSession& session, int index, int head) {
   const LayerHeads scored = session.progress().layers.at(static_cast<std::size_t>(index));
   const HeadStatistics& statistics = scored->at(static_cast<std::size_t>(head));
   const ModelInfo& info = session.info();
-  std::string json =
-      fmt::format(R"({{"head":{},"group":{},"scale":{},"q":"{}","lse":"{}","received":"{}",)"
-                  R"("keys_in_use":"{}","row_sum_error":{})",
-                  head, head / (info.heads / info.kv_heads), json_number(scale_of(layer, head)),
-                  packed_head(layer.q, head), packed_lse(layer, head), packed(statistics.received),
-                  packed(statistics.keys_in_use), json_number(statistics.row_sum_error));
+  std::string json = fmt::format(
+      R"({{"head":{},"group":{},"scale":{},"q":"{}","lse":"{}","received":"{}",)"
+      R"("keys_in_use":"{}","row_sum_error":{})",
+      head, head / (info.heads / info.kv_heads), json_number(scale_of(layer, head)),
+      packed_head(layer.q, head), packed_lse(layer, head), packed(statistics.margins.received),
+      packed(statistics.margins.keys_in_use), json_number(statistics.margins.row_sum_error));
   if (session.length() > kTile)
     json += fmt::format(R"(,"overview":"{}")", overview(session, index, head));
   return json + "}";

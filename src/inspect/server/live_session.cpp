@@ -1,5 +1,7 @@
 #include "inspect/server/live_session.h"
 
+#include <malloc.h>
+
 #include <utility>
 
 namespace heed::server {
@@ -7,6 +9,13 @@ namespace {
 
 constexpr std::int64_t kNextWords = 16;
 constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB while the pass runs
+
+// The pass and the sweeps free large pieces, which glibc would keep for the next ones.
+void return_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 // The words after each position whose logits there are.
 std::vector<NextWords> words_after(Session& session) {
@@ -82,7 +91,12 @@ bool LiveSession::keeps_next(std::int64_t position) const {
   return position == length() - 1 || std::ssize(next_) == length();
 }
 
-bool LiveSession::work(const LoadedModel& model, const std::function<bool()>& stop) {
+std::string LiveSession::head_name(int layer, std::int64_t head) const {
+  return fmt::format("{}-{}-{}", id, layer, head);
+}
+
+bool LiveSession::work(const LoadedModel& model, const std::function<bool()>& stop,
+                       Overviews& overviews) {
   const auto stopped = [&] { return stop() || dropped.load(std::memory_order_relaxed); };
   if (stopped()) return false;
   try {
@@ -91,8 +105,11 @@ bool LiveSession::work(const LoadedModel& model, const std::function<bool()>& st
       return true;
     }
     const int index = next_layer();
-    if (index < 0) return false;
-    score_layer(index, stopped);
+    if (index < 0) {
+      return_memory();
+      return false;
+    }
+    score_layer(index, stopped, overviews);
     return true;
   } catch (...) {
     change([&](Progress& progress) {
@@ -107,15 +124,21 @@ void LiveSession::run_pass(const LoadedModel& model, const std::function<bool()>
   const bool all_words = length() * session_.info.vocabulary <= kKeptLogits;
   run_session(session_, model, {.all_logits = all_words, .hidden = false, .stop = stop});
   next_ = words_after(session_);
+  return_memory();
   change([](Progress& progress) { progress.ready = true; });
 }
 
-void LiveSession::score_layer(int index, const std::function<bool()>& stop) {
+void LiveSession::score_layer(int index, const std::function<bool()>& stop, Overviews& overviews) {
   const auto at = static_cast<std::size_t>(index);
+  const auto check = [&] {
+    if (stop()) fail(ErrorCode::kInterrupted, "statistics: stopped");
+  };
+  const auto keep = [&](std::int64_t head, Overview overview) {
+    const auto kept = std::make_shared<const Overview>(std::move(overview));
+    overviews.keep(head_name(index, head), kept, kept->bytes());
+  };
   auto heads = std::make_shared<const std::vector<HeadStatistics>>(
-      layer_statistics(session_.layers[at], index, [&] {
-        if (stop()) fail(ErrorCode::kInterrupted, "statistics: stopped");
-      }));
+      layer_statistics(session_.layers[at], index, check, keep));
   change([&](Progress& progress) {
     progress.layers[at] = heads;
     progress.order.push_back(index);

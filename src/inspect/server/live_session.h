@@ -14,10 +14,12 @@
 #include "heed/inspect/look.h"
 #include "inspect/server/api_error.h"
 #include "inspect/server/cancel.h"
+#include "inspect/server/recent_cache.h"
 #include "inspect/server/statistics.h"
 
 namespace heed::server {
 
+using Overviews = RecentCache<Overview>;
 using LayerHeads = std::shared_ptr<const std::vector<HeadStatistics>>;
 
 /// Written by the background thread, read by requests.
@@ -51,17 +53,19 @@ class LiveSession {
 
   /// The layer's attention; throws `not_ready`, what the pass died of, or not_found.
   const LayerAttention& layer(int index) const;
+  /// Names what is kept of a head elsewhere.
+  std::string head_name(int layer, std::int64_t head) const;
   /// Of the pass, which must have ended. `position` is one whose words were kept.
   const NextWords& next(std::int64_t position) const;
   bool keeps_next(std::int64_t position) const;
 
   /// The next piece of work: the pass, or one layer's statistics; false when all is done.
-  bool work(const LoadedModel& model, const std::function<bool()>& stop);
+  bool work(const LoadedModel& model, const std::function<bool()>& stop, Overviews& overviews);
   bool pass_ended() const;
 
  private:
   void run_pass(const LoadedModel& model, const std::function<bool()>& stop);
-  void score_layer(int index, const std::function<bool()>& stop);
+  void score_layer(int index, const std::function<bool()>& stop, Overviews& overviews);
   int next_layer() const;
   void require_ready() const;
   template <typename Change>

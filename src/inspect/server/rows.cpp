@@ -148,7 +148,7 @@ std::string edges_json(const LiveSession& session, const EdgesRequest& request, 
     visit_lines(session, {request.layer, head, request.begin, request.end, {}}, true, cancel,
                 [&](const Cells& cells) {
                   for (std::int64_t y = 0; y < cells.height; ++y)
-                    rows += (rows.empty() ? "" : ",") + row(query++, cells.row(y));
+                    rows.append(rows.empty() ? "" : ",").append(row(query++, cells.row(y)));
                 });
     return fmt::format(R"({{"head":{},"rows":[{}]}})", head, rows);
   };
@@ -157,19 +157,11 @@ std::string edges_json(const LiveSession& session, const EdgesRequest& request, 
                      request.end, json_list(request.heads, head_rows));
 }
 
-std::string marginals_json(const LiveSession& session, int layer, std::int64_t head,
-                           Cancel& cancel) {
-  LayerHeads heads = session.progress().layers.at(static_cast<std::size_t>(layer));
-  if (!heads) {
-    const SerialScope serial;
-    heads = std::make_shared<const std::vector<HeadStatistics>>(
-        layer_statistics(session.layer(layer), layer, [&] { cancel.check(); }));
-  }
-  const HeadStatistics& found = heads->at(static_cast<std::size_t>(head));
+std::string marginals_json(int layer, std::int64_t head, const Margins& margins) {
   return fmt::format(
       R"({{"layer":{},"head":{},"received":{},"keys_in_use":{},"row_sum_error":{}}})", layer, head,
-      json_numbers(found.received), json_numbers(found.keys_in_use),
-      json_number(found.row_sum_error));
+      json_numbers(margins.received), json_numbers(margins.keys_in_use),
+      json_number(margins.row_sum_error));
 }
 
 std::string cell_json(const LiveSession& session, int layer, std::int64_t head, std::int64_t query,

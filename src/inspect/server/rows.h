@@ -37,8 +37,7 @@ struct EdgesRequest {
 };
 std::string edges_json(const LiveSession& session, const EdgesRequest& request, Cancel& cancel);
 
-std::string marginals_json(const LiveSession& session, int layer, std::int64_t head,
-                           Cancel& cancel);
+std::string marginals_json(int layer, std::int64_t head, const Margins& margins);
 std::string cell_json(const LiveSession& session, int layer, std::int64_t head, std::int64_t query,
                       std::int64_t key);
 

@@ -19,6 +19,7 @@ namespace {
 constexpr int kBacklog = 256;         // connections that wait while the workers are busy
 constexpr int kKeepAliveSeconds = 1;  // an idle connection holds a worker
 constexpr int kPatienceSeconds = 5;   // with a client that neither reads nor writes
+constexpr std::size_t kLongestPath = 512;
 
 std::string loopback_url(const std::string& host, int port) {
   const bool bare_ipv6 = host.find(':') != std::string::npos && !host.starts_with('[');
@@ -57,7 +58,7 @@ class Server::Impl {
       : options_(options), api_(model, options_) {
     configure();
     bind();
-    gate_.emplace(options_.host, port_, options_.token);
+    gate_ = std::make_unique<server::Gate>(options_.host, port_, options_.token);
     thread_ = std::thread([this] { http_.listen_after_bind(); });
     while (!http_.is_running()) std::this_thread::yield();
   }
@@ -77,8 +78,6 @@ class Server::Impl {
   }
 
  private:
-  using Handled = httplib::Server::HandlerResponse;
-
   void configure() {
     http_.new_task_queue = [this] {
       return new httplib::ThreadPool(static_cast<std::size_t>(options_.limits.workers));
@@ -96,12 +95,18 @@ class Server::Impl {
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
       socket_ = socket;
     });
-    http_.set_pre_routing_handler([this](const auto& request, auto& response) {
-      return guarded(response, [&] { return before_body(request, response); });
+    http_.set_pre_routing_handler([this](const httplib::Request& request, auto& response) {
+      // Whole answers only: httplib would cut parts out of JSON, errors included.
+      const_cast<httplib::Request&>(request).ranges.clear();
+      if (may_have_body(request)) return httplib::Server::HandlerResponse::Unhandled;
+      handle(request, response);
+      return httplib::Server::HandlerResponse::Handled;
     });
-    http_.Post("/api/(sessions|picture)", [this](const auto& request, auto& response) {
-      guarded(response, [&] { return answer(request, response); });
-    });
+    // A body is read before its request is refused: what is left of it would be taken for the next
+    // request.
+    const auto then = [this](const auto& request, auto& response) { handle(request, response); };
+    constexpr const char* kAnyPath = R"([\s\S]*)";
+    http_.Post(kAnyPath, then).Put(kAnyPath, then).Patch(kAnyPath, then).Delete(kAnyPath, then);
     http_.set_error_handler(explain);
   }
 
@@ -121,18 +126,23 @@ class Server::Impl {
     ::listen(socket_, server::kBacklog);  // httplib's own is 5
   }
 
-  // Answers everything but the two requests whose body has to be read first.
-  Handled before_body(const httplib::Request& request, httplib::Response& response) {
-    gate_->check_origin(request);
-    const bool has_body = request.path == "/api/sessions" || request.path == "/api/picture";
-    if (request.method == "POST" && has_body) {
-      gate_->check_token(request);
-      return Handled::Unhandled;
-    }
-    return answer(request, response);
+  // A path too long for any of ours is not worth a regular expression, which recurses.
+  static bool may_have_body(const httplib::Request& request) {
+    return request.method != "GET" && request.method != "HEAD" && request.method != "OPTIONS" &&
+           request.path.size() <= server::kLongestPath;
   }
 
-  Handled answer(const httplib::Request& request, httplib::Response& response) {
+  void handle(const httplib::Request& request, httplib::Response& response) {
+    try {
+      answer(request, response);
+    } catch (...) {
+      const ApiError error = server::api_error(std::current_exception());
+      server::send_json(response, error.status, server::error_json(error));
+    }
+  }
+
+  void answer(const httplib::Request& request, httplib::Response& response) {
+    gate_->check_origin(request);
     if (!request.path.starts_with("/api/")) return page(request, response);
     gate_->check_token(request);
     const std::string method = request.method == "HEAD" ? "GET" : request.method;
@@ -141,7 +151,7 @@ class Server::Impl {
       auto values = server::match_path(route.pattern, request.path);
       if (values && method == route.method) {
         route.handler(api_, {request, std::move(*values)}, response);
-        return Handled::Handled;
+        return;
       }
       if (values) allowed.emplace_back(route.method);
     }
@@ -152,7 +162,7 @@ class Server::Impl {
     server::refuse(404, "not_found", "no such path, docs/api.md lists them");
   }
 
-  Handled page(const httplib::Request& request, httplib::Response& response) {
+  void page(const httplib::Request& request, httplib::Response& response) {
     if (request.method != "GET" && request.method != "HEAD")
       server::refuse(405, "bad_request", "this path answers GET");
     if (request.path == "/" && request.has_param("token")) {
@@ -162,28 +172,16 @@ class Server::Impl {
       response.set_header("Set-Cookie", gate_->cookie());
       response.set_header("Cache-Control", "no-store");
       response.set_redirect("/", 303);
-      return Handled::Handled;
+      return;
     }
     for (const server::PageFile& file : server::page_files()) {
       if (file.path != request.path) continue;
       server::send_page_file(file, request, response);
-      return Handled::Handled;
+      return;
     }
     if (request.path != "/") server::refuse(404, "not_found", "no such path");
     response.set_content("heed was built without its page (HEED_PAGE=OFF); the API is at /api/.\n",
                          "text/plain; charset=utf-8");
-    return Handled::Handled;
-  }
-
-  template <typename Work>
-  static Handled guarded(httplib::Response& response, Work work) {
-    try {
-      return work();
-    } catch (...) {
-      const ApiError error = server::api_error(std::current_exception());
-      server::send_json(response, error.status, server::error_json(error));
-      return Handled::Handled;
-    }
   }
 
   // What httplib refuses by itself, before any handler.
@@ -198,7 +196,7 @@ class Server::Impl {
 
   const ServerOptions options_;
   server::Api api_;
-  std::optional<server::Gate> gate_;
+  std::unique_ptr<server::Gate> gate_;  // knows the port, so made after `bind`
   httplib::Server http_;
   int socket_ = -1;
   int port_ = -1;

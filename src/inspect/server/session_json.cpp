@@ -31,7 +31,7 @@ std::string session_json(const std::string& model, const LiveSession& session) {
   const LiveSession::Progress progress = session.progress();
   std::string tokens;
   for (std::size_t index = 0; index < session.tokens().size(); ++index)
-    tokens += (index == 0 ? "" : ",") + token_json(session, index);
+    tokens.append(index == 0 ? "" : ",").append(token_json(session, index));
   return fmt::format(
       R"({{"session":"{}","model":{},"text":{},"length":{},{},"tokens":[{}],"zooms":{},)"
       R"("tile":{},"heads_done":{}}})",

@@ -43,8 +43,13 @@ Session cut(const LoadedModel& model, const std::string& text, const ServerLimit
 
 }  // namespace
 
-SessionStore::SessionStore(const LoadedModel& model, const ServerLimits& limits)
-    : model_(model), limits_(limits), thread_([this] { work(); }) {}
+SessionStore::SessionStore(const LoadedModel& model, const ServerLimits& limits,
+                           Overviews& overviews, std::function<void()> give_way)
+    : model_(model),
+      limits_(limits),
+      overviews_(overviews),
+      give_way_(std::move(give_way)),
+      thread_([this] { work(); }) {}
 
 SessionStore::~SessionStore() {
   {
@@ -126,7 +131,10 @@ SessionPointer SessionStore::next_work() {
 
 void SessionStore::work() {
   std::unique_lock lock(guard_);
-  const auto stopped = [this] { return stopping_.load(std::memory_order_relaxed); };
+  const auto stopped = [this] {
+    if (!stopping_.load(std::memory_order_relaxed)) give_way_();
+    return stopping_.load(std::memory_order_relaxed);
+  };
   while (!stopping_) {
     const SessionPointer session = next_work();
     if (!session) {
@@ -134,7 +142,7 @@ void SessionStore::work() {
       continue;
     }
     lock.unlock();
-    const bool more = session->work(model_, stopped);
+    const bool more = session->work(model_, stopped, overviews_);
     lock.lock();
     if (!more) work_left_.remove(session);
   }

@@ -19,7 +19,9 @@ using SessionPointer = std::shared_ptr<LiveSession>;
 /// Bounded by number and bytes; the session not used for longest goes first.
 class SessionStore {
  public:
-  SessionStore(const LoadedModel& model, const ServerLimits& limits);
+  /// `give_way` is called between blocks of the work, and may wait a little for what is urgent.
+  SessionStore(const LoadedModel& model, const ServerLimits& limits, Overviews& overviews,
+               std::function<void()> give_way);
   ~SessionStore();  // stops the work
 
   struct Posted {
@@ -43,6 +45,8 @@ class SessionStore {
 
   const LoadedModel& model_;
   const ServerLimits limits_;
+  Overviews& overviews_;
+  const std::function<void()> give_way_;
   std::mutex guard_;
   std::condition_variable wake_;
   std::list<Kept> kept_;                 // the one used last is first

@@ -1,13 +1,7 @@
 #include "inspect/server/statistics.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "heed/ops/observers/entropy.h"
 #include "heed/ops/observers/expected_distance.h"
-#include "heed/ops/observers/mass.h"
 #include "heed/ops/observers/offset_profile.h"
-#include "heed/ops/observers/received.h"
 #include "inspect/server/cancel.h"
 #include "inspect/server/json_text.h"
 
@@ -27,29 +21,17 @@ double mean(const std::vector<float>& values) {
 }
 
 struct Sweep {
-  explicit Sweep(std::int64_t length)
-      : sums(std::vector<std::int32_t>(static_cast<std::size_t>(length), 0), 1) {}
-  EntropyObserver entropy;
+  explicit Sweep(const LayerAttention& layer) : margins(layer) {}
   ExpectedDistanceObserver distance;
   OffsetProfileObserver profile{0, kProfile - 1};
-  ReceivedObserver received;
-  MassObserver sums;  // of all keys: 1, if all is well
+  MarginsObserver margins;
 };
 
 HeadStatistics statistics_of(const Sweep& sweep, const HeadScores& scores) {
-  const std::int64_t head = scores.head;
-  HeadStatistics statistics{.scores = scores,
-                            .distance = mean(of_head(sweep.distance.distance, head)),
-                            .profile = of_head(sweep.profile.mean, head),
-                            .received = of_head(sweep.received.received, head),
-                            .keys_in_use = of_head(sweep.entropy.entropy, head)};
-  for (float& entropy : statistics.keys_in_use) entropy = std::exp(entropy);
-  const std::int64_t length = sweep.sums.mass.dim(2);
-  const float* sum = sweep.sums.mass.data<float>() + head * length;
-  for (std::int64_t row = 0; row < length; ++row)
-    statistics.row_sum_error =
-        std::max(statistics.row_sum_error, std::abs(static_cast<double>(sum[row]) - 1));
-  return statistics;
+  return {.scores = scores,
+          .distance = mean(of_head(sweep.distance.distance, scores.head)),
+          .profile = of_head(sweep.profile.mean, scores.head),
+          .margins = sweep.margins.margins(scores.head)};
 }
 
 std::string head_json(const HeadStatistics& head, const std::vector<ScoreName>& names) {
@@ -62,12 +44,15 @@ std::string head_json(const HeadStatistics& head, const std::vector<ScoreName>& 
 }  // namespace
 
 std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, int index,
-                                             const std::function<void()>& check) {
+                                             const std::function<void()>& check,
+                                             const OverviewObserver::Done& overview) {
   check();
-  Sweep sweep(layer.k.dim(2));
+  const std::int64_t length = layer.k.dim(2);
+  Sweep sweep(layer);
   SweepStop stop(check);
-  Observer* const observers[] = {&stop,          &sweep.entropy,  &sweep.distance,
-                                 &sweep.profile, &sweep.received, &sweep.sums};
+  OverviewObserver overviews(length, overview);
+  std::vector<Observer*> observers = {&stop, &sweep.distance, &sweep.profile, &sweep.margins};
+  if (has_coarse(length)) observers.push_back(&overviews);
   observe(layer.args(), layer.attended(), observers);
   check();
   std::vector<HeadStatistics> heads;

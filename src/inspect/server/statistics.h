@@ -8,6 +8,8 @@
 
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/session.h"
+#include "inspect/server/coarse.h"
+#include "inspect/server/margins.h"
 
 namespace heed::server {
 
@@ -15,16 +17,16 @@ inline constexpr std::int64_t kProfile = 20;  // offsets 0 to 19 back, as the ch
 
 struct HeadStatistics {
   HeadScores scores;
-  double distance = 0;             // mean over rows of sum_j p |i - j|
-  std::vector<float> profile;      // [kProfile]: mean weight at each offset
-  std::vector<float> received;     // [T]: sum over queries
-  std::vector<float> keys_in_use;  // [T]: e^entropy of each row
-  double row_sum_error = 0;        // largest |sum - 1|
+  double distance = 0;         // mean over rows of sum_j p |i - j|
+  std::vector<float> profile;  // [kProfile]: mean weight at each offset
+  Margins margins;
 };
 
-/// One entry a head. `check` is called between blocks of rows, on several threads, and may throw.
+/// One entry a head. `check` is called between blocks of rows, on several threads, and may throw;
+/// `overview` gets the coarse levels of each head, where the text is long enough to have some.
 std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, int index,
-                                             const std::function<void()>& check);
+                                             const std::function<void()>& check,
+                                             const OverviewObserver::Done& overview);
 
 /// A score that the API lists: its name in HEAD objects, a short name for chips, a sentence.
 struct ScoreName {

@@ -1,12 +1,38 @@
 #include "inspect/server/tiles.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
 #include "inspect/server/api_error.h"
 
 namespace heed::server {
+namespace {
+
+constexpr int kPartBits = 6;  // 64 parts an octave: less than a step, of which there are 10.5
+constexpr auto kLeastBits = std::bit_cast<std::uint32_t>(0x1p-24F);
+
+// The code of a weight without a logarithm: by its exponent and the first bits of its mantissa,
+// then by the one threshold that may lie in that part.
+struct Codes {
+  std::array<std::uint8_t, 24 << kPartBits> at_least = {};  // of a part's smallest weight
+  std::array<float, 256> next = {};                         // from here on the code is one more
+
+  Codes() {
+    for (int code = 2; code < 256; ++code)
+      next[static_cast<std::size_t>(code)] =
+          static_cast<float>(std::exp2(24 * ((code - 1.5) / 253 - 1)));
+    std::uint8_t code = 2;
+    for (std::size_t part = 0; part < at_least.size(); ++part) {
+      const auto bits = static_cast<std::uint32_t>(part << (23 - kPartBits));
+      while (std::bit_cast<float>(kLeastBits + bits) >= next[code]) ++code;
+      at_least[part] = code;
+    }
+  }
+};
+
+}  // namespace
 
 int zoom_levels(std::int64_t length) {
   int levels = 1;
@@ -42,10 +68,13 @@ CellsRequest tile_cells(const TileRequest& tile, std::int64_t length) {
 }
 
 std::uint8_t weight_byte(float weight) {
+  static const Codes codes;
   if (std::isnan(weight)) return 0;
   if (weight < 0x1p-24F) return 1;
-  const double step = 253 * (1 + std::log2(static_cast<double>(weight)) / 24);
-  return static_cast<std::uint8_t>(2 + std::lround(std::clamp(step, 0.0, 253.0)));
+  if (weight >= 1) return 255;
+  const std::uint8_t code =
+      codes.at_least[(std::bit_cast<std::uint32_t>(weight) - kLeastBits) >> (23 - kPartBits)];
+  return static_cast<std::uint8_t>(code + (weight >= codes.next[code] ? 1 : 0));
 }
 
 std::string encode_cells(const Cells& cells, bool bytes) {
@@ -59,27 +88,6 @@ std::string encode_cells(const Cells& cells, bool bytes) {
   encoded.reserve(cells.values.size());
   for (const float weight : cells.values) encoded += static_cast<char>(weight_byte(weight));
   return encoded;
-}
-
-std::shared_ptr<const std::string> TileCache::find(const std::string& name) {
-  const std::scoped_lock lock(guard_);
-  const auto place = places_.find(name);
-  if (place == places_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, place->second);
-  return place->second->tile;
-}
-
-void TileCache::keep(const std::string& name, std::shared_ptr<const std::string> tile) {
-  const std::scoped_lock lock(guard_);
-  if (places_.contains(name) || std::ssize(*tile) > limit_) return;
-  bytes_ += std::ssize(*tile);
-  entries_.push_front({name, std::move(tile)});
-  places_[name] = entries_.begin();
-  while (bytes_ > limit_) {
-    bytes_ -= std::ssize(*entries_.back().tile);
-    places_.erase(entries_.back().name);
-    entries_.pop_back();
-  }
 }
 
 }  // namespace heed::server

@@ -1,12 +1,8 @@
-// Tiles of the matrix at every zoom, as the page fetches them, and the finished ones that are kept.
+// Tiles of the matrix at every zoom, as the page fetches them.
 #pragma once
 
 #include <cstdint>
-#include <list>
-#include <memory>
-#include <mutex>
 #include <string>
-#include <unordered_map>
 
 #include "inspect/server/cells.h"
 
@@ -41,24 +37,5 @@ std::uint8_t weight_byte(float weight);
 
 /// u8 or little-endian f32.
 std::string encode_cells(const Cells& cells, bool bytes);
-
-/// Bounded by bytes; what was not used for longest goes first.
-class TileCache {
- public:
-  explicit TileCache(std::int64_t bytes) : limit_(bytes) {}
-  std::shared_ptr<const std::string> find(const std::string& name);
-  void keep(const std::string& name, std::shared_ptr<const std::string> tile);
-
- private:
-  struct Entry {
-    std::string name;
-    std::shared_ptr<const std::string> tile;
-  };
-  std::mutex guard_;
-  std::int64_t limit_;
-  std::int64_t bytes_ = 0;
-  std::list<Entry> entries_;  // the one used last is first
-  std::unordered_map<std::string, std::list<Entry>::iterator> places_;
-};
 
 }  // namespace heed::server

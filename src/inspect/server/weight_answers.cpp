@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 512;  // of one answer with arcs
 constexpr std::size_t kMostHeads = 16;
+constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
 constexpr const char* kImmutable = "private, max-age=31536000, immutable";
 
 struct Place {
@@ -18,7 +19,7 @@ struct Place {
 
 // Also moves the layer to the front of the statistics: it is in view.
 Place place(Api& api, const Parameters& parameters) {
-  Place place{.session = find_session(api, parameters)};
+  Place place{.session = find_session(api, parameters), .layer = 0, .head = 0};
   place.layer = check_layer(*place.session, parameters.path_number("layer"));
   place.head = check_head(*place.session, parameters.path_number("head"));
   place.session->layer(place.layer);  // throws not_ready
@@ -32,7 +33,9 @@ ArcRule arc_rule(const Parameters& parameters) {
 }
 
 LineRequest line_request(const Place& place, const Parameters& parameters, const char* name) {
-  LineRequest line{.layer = place.layer, .head = place.head};
+  LineRequest line;
+  line.layer = place.layer;
+  line.head = place.head;
   line.begin = check_token(*place.session, name, parameters.path_number(name));
   line.end = parameters.number("end", line.begin + 1, line.begin + 1, place.session->length());
   line.rule = arc_rule(parameters);
@@ -40,7 +43,10 @@ LineRequest line_request(const Place& place, const Parameters& parameters, const
 }
 
 TileRequest tile_request(const Place& place, const Parameters& parameters) {
-  TileRequest tile{.session = place.session->id, .layer = place.layer, .head = place.head};
+  TileRequest tile;
+  tile.session = place.session->id;
+  tile.layer = place.layer;
+  tile.head = place.head;
   const std::int64_t z = parameters.path_number("z");
   tile.z = z >= 0 && z < 64 ? static_cast<int>(z) : 64;  // no text has so many
   tile.y = parameters.path_number("y");
@@ -51,6 +57,15 @@ TileRequest tile_request(const Place& place, const Parameters& parameters) {
   if (tile.bytes && tile.value == ObservedValue::kScores)
     refuse(400, "bad_request", "as: u8 holds weights only, expected f32 with q=score");
   return tile;
+}
+
+// JSON of a length that is not known before.
+LongAnswer long_answer(const SessionPointer& session,
+                       std::function<std::string(Cancel& cancel)> compute) {
+  LongAnswer answer;
+  answer.session = session;
+  answer.compute = std::move(compute);
+  return answer;
 }
 
 }  // namespace
@@ -67,40 +82,34 @@ void get_tile(Api& api, const Parameters& parameters, httplib::Response& respons
     response.status = 304;
     return;
   }
-  const auto compute = [&api, at, cells, name, bytes = tile.bytes](Cancel& cancel) {
+  const auto compute = [&api, at, tile, name](Cancel& cancel) {
     std::shared_ptr<const std::string> kept = api.tiles.find(name);
     if (!kept) {
-      kept = std::make_shared<const std::string>(
-          encode_cells(matrix_cells(at.session->layer(at.layer), cells, cancel), bytes));
-      api.tiles.keep(name, kept);
+      kept = std::make_shared<const std::string>(tile_content(api, at.session, tile, cancel));
+      api.tiles.keep(name, kept, std::ssize(*kept));
     }
     return *kept;
   };
   const std::int64_t count = cells.height() * cells.width() * (tile.bytes ? 1 : 4);
   send_long(api, parameters, response,
-            {.session = at.session,
-             .type = "application/octet-stream",
-             .length = static_cast<std::size_t>(count),
-             .compute = compute});
+            {at.session, "application/octet-stream", static_cast<std::size_t>(count), compute});
 }
 
 void get_row(Api& api, const Parameters& parameters, httplib::Response& response) {
   const Place at = place(api, parameters);
   const LineRequest line = line_request(at, parameters, "query");
-  send_long(api, parameters, response,
-            {.session = at.session, .compute = [at, line](Cancel& cancel) {
-               return row_json(*at.session, line, cancel);
-             }});
+  send_long(api, parameters, response, long_answer(at.session, [at, line](Cancel& cancel) {
+              return row_json(*at.session, line, cancel);
+            }));
 }
 
 void get_column(Api& api, const Parameters& parameters, httplib::Response& response) {
   const Place at = place(api, parameters);
   LineRequest line = line_request(at, parameters, "key");
   line.rule.top_p = 1;  // a column has no whole of which arcs could be a part
-  send_long(api, parameters, response,
-            {.session = at.session, .compute = [at, line](Cancel& cancel) {
-               return column_json(*at.session, line, cancel);
-             }});
+  send_long(api, parameters, response, long_answer(at.session, [at, line](Cancel& cancel) {
+              return column_json(*at.session, line, cancel);
+            }));
 }
 
 void get_edges(Api& api, const Parameters& parameters, httplib::Response& response) {
@@ -119,18 +128,33 @@ void get_edges(Api& api, const Parameters& parameters, httplib::Response& respon
     refuse(400, "bad_request", "end: found {} rows, expected at most {}", edges.end - edges.begin,
            kMostRows);
   edges.rule = arc_rule(parameters);
-  send_long(api, parameters, response,
-            {.session = session, .compute = [session, edges](Cancel& cancel) {
-               return edges_json(*session, edges, cancel);
-             }});
+  const std::int64_t arcs =
+      (edges.end - edges.begin) * std::ssize(edges.heads) * edges.rule.at_most;
+  if (arcs > kMostArcs)
+    refuse(400, "bad_request",
+           "edges: found {} arcs (rows x heads x at_most), expected at most {} at once", arcs,
+           kMostArcs);
+  send_long(api, parameters, response, long_answer(session, [session, edges](Cancel& cancel) {
+              return edges_json(*session, edges, cancel);
+            }));
 }
 
 void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response) {
   const Place at = place(api, parameters);
-  send_long(api, parameters, response, {.session = at.session, .compute = [at](Cancel& cancel) {
-                                          return marginals_json(*at.session, at.layer, at.head,
-                                                                cancel);
-                                        }});
+  const auto compute = [&api, at](Cancel& cancel) {
+    const auto heads = at.session->progress().layers.at(static_cast<std::size_t>(at.layer));
+    if (heads)
+      return marginals_json(at.layer, at.head,
+                            heads->at(static_cast<std::size_t>(at.head)).margins);
+    const auto margins = std::make_shared<Margins>();
+    api.sweeper.run(
+        [at, margins](const Sweeper::Check& check) {
+          *margins = head_margins(at.session->layer(at.layer), at.head, check);
+        },
+        cancel);
+    return marginals_json(at.layer, at.head, *margins);
+  };
+  send_long(api, parameters, response, long_answer(at.session, compute));
 }
 
 void get_cell(Api& api, const Parameters& parameters, httplib::Response& response) {

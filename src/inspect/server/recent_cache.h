@@ -1,0 +1,53 @@
+// Finished answers by name, bounded by bytes; what was not used for longest goes first.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace heed::server {
+
+template <typename Value>
+class RecentCache {
+ public:
+  explicit RecentCache(std::int64_t bytes) : limit_(bytes) {}
+
+  std::shared_ptr<const Value> find(const std::string& name) {
+    const std::scoped_lock lock(guard_);
+    const auto place = places_.find(name);
+    if (place == places_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, place->second);
+    return place->second->value;
+  }
+
+  /// The first value of a name stays; one that is larger than all may be is not kept.
+  void keep(const std::string& name, std::shared_ptr<const Value> value, std::int64_t bytes) {
+    const std::scoped_lock lock(guard_);
+    if (places_.contains(name) || bytes > limit_) return;
+    bytes_ += bytes;
+    entries_.push_front({name, std::move(value), bytes});
+    places_[name] = entries_.begin();
+    while (bytes_ > limit_) {
+      bytes_ -= entries_.back().bytes;
+      places_.erase(entries_.back().name);
+      entries_.pop_back();
+    }
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    std::shared_ptr<const Value> value;
+    std::int64_t bytes;
+  };
+  std::mutex guard_;
+  std::int64_t limit_;
+  std::int64_t bytes_ = 0;
+  std::list<Entry> entries_;  // the one used last is first
+  std::unordered_map<std::string, typename std::list<Entry>::iterator> places_;
+};
+
+}  // namespace heed::server

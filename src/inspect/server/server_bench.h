@@ -1,0 +1,25 @@
+// Times a server as a page uses it, over loopback HTTP, and weighs what it keeps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "heed/models/registry.h"
+
+namespace heed {
+
+struct ServerFigure {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  double limit = 0;       // 0: none
+  double processor = -1;  // the same in processor time of all threads; -1: not known
+};
+
+/// Opens a text of about `tokens` tokens, asks as a page asks before and after the statistics are
+/// there, and calls `done` with each figure as it is ready. Client and server share this process.
+void time_server(const LoadedModel& model, std::int64_t tokens,
+                 const std::function<void(const ServerFigure&)>& done);
+
+}  // namespace heed

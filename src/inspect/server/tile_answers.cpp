@@ -1,0 +1,55 @@
+// Tiles: from what is kept of the head, else computed.
+#include "inspect/server/api.h"
+#include "inspect/server/coarse.h"
+
+namespace heed::server {
+namespace {
+
+constexpr std::int64_t kOneCore = std::int64_t{1} << 20;  // entries: 1 to 2 milliseconds
+
+// The sweep owns what it touches: it may outlive the request that asked for it.
+std::shared_ptr<const CoarseHead> coarse_head(Api& api, const SessionPointer& session,
+                                              const TileRequest& tile, Cancel& cancel) {
+  const std::string name = session->head_name(tile.layer, tile.head);
+  if (auto kept = api.coarse.find(name)) return kept;
+  const auto made = std::make_shared<std::shared_ptr<const CoarseHead>>();
+  api.sweeper.run(
+      [&api, session, name, layer = tile.layer, head = tile.head,
+       made](const Sweeper::Check& check) {
+        if ((*made = api.coarse.find(name))) return;  // those who waited before asked for the same
+        const CellsRequest request = coarse_request(head, session->length());
+        const GatheredCells cells = gathered_cells(session->layer(layer), request, check);
+        *made = std::make_shared<const CoarseHead>(cells, request);
+        api.coarse.keep(name, *made, (*made)->bytes());
+      },
+      cancel);
+  return *made;
+}
+
+Cells computed_cells(Api& api, const SessionPointer& session, int layer,
+                     const CellsRequest& request, Cancel& cancel) {
+  if (request.entries() <= kOneCore) return matrix_cells(session->layer(layer), request, cancel);
+  const auto cells = std::make_shared<Cells>();
+  api.sweeper.run(
+      [session, layer, request, cells](const Sweeper::Check& check) {
+        *cells = pooled_cells(gathered_cells(session->layer(layer), request, check), request);
+      },
+      cancel);
+  return std::move(*cells);
+}
+
+}  // namespace
+
+std::string tile_content(Api& api, const SessionPointer& session, const TileRequest& tile,
+                         Cancel& cancel) {
+  const std::int64_t length = session->length();
+  const CellsRequest request = tile_cells(tile, length);
+  if (tile.value == ObservedValue::kScores || request.shift < coarse_shift(length))
+    return encode_cells(computed_cells(api, session, tile.layer, request, cancel), tile.bytes);
+  if (tile.bytes && tile.pool == Pool::kMax)
+    if (const auto overview = api.overviews.find(session->head_name(tile.layer, tile.head)))
+      return overview->codes(request);
+  return encode_cells(coarse_head(api, session, tile, cancel)->cells(request), tile.bytes);
+}
+
+}  // namespace heed::server

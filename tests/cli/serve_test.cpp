@@ -1,0 +1,98 @@
+// heed serve as a user starts and ends it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "cli/program.h"
+
+namespace heed {
+namespace {
+
+using test::Answer;
+using test::heed;
+using test::scratch;
+
+// `heed serve` in the background, its address read from its first line.
+class Serving {
+ public:
+  explicit Serving(std::vector<std::string> arguments) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    setenv("XDG_STATE_HOME", scratch().c_str(), 1);
+    child_ = fork();
+    if (child_ == 0) {
+      ::dup2(ends[1], 1);
+      ::close(ends[0]);
+      arguments.insert(arguments.begin(), {"heed", "serve"});
+      std::vector<char*> words;
+      for (std::string& argument : arguments) words.push_back(argument.data());
+      words.push_back(nullptr);
+      ::execv(HEED_BINARY_DIR "/heed", words.data());
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    for (char letter = 0; ::read(ends[0], &letter, 1) == 1 && letter != '\n';) address += letter;
+    ::close(ends[0]);
+  }
+
+  // Its status after the signal; -1 when it has not ended in five seconds.
+  int end(int signal) const {
+    ::kill(child_, signal);
+    for (int tries = 0; tries < 500; ++tries) {
+      int status = 0;
+      if (::waitpid(child_, &status, WNOHANG) == child_)
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    return -1;
+  }
+
+  std::string port() const {
+    const auto begin = address.find(':', 7) + 1;
+    return address.substr(begin, address.find('/', begin) - begin);
+  }
+
+  std::string address;
+
+ private:
+  pid_t child_ = -1;
+};
+
+TEST(ServeProgram, PrintsItsAddressAndEndsWithStatus130AtCtrlC) {
+  const Serving serving({"--port", "0"});
+  EXPECT_TRUE(serving.address.starts_with("http://127.0.0.1:")) << serving.address;
+  EXPECT_NE(serving.address.find("/?token="), std::string::npos);
+  EXPECT_EQ(serving.end(SIGINT), 130);
+}
+
+TEST(ServeProgram, EndsTheSameWayAtSigterm) {
+  const Serving serving({"--port", "0", "--text", "the cat"});
+  EXPECT_EQ(serving.end(SIGTERM), 130);
+}
+
+TEST(ServeProgram, APortInUseIsOneLineAndStatusTwo) {
+  const Serving serving({"--port", "0"});
+  const Answer answer = heed({"serve", "--port", serving.port()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed serve: serve: port " + serving.port() +
+                              " is in use: choose another with --port, 0 takes one that is free\n");
+  EXPECT_EQ(serving.end(SIGINT), 130);
+}
+
+TEST(ServeProgram, BadInputIsOneLineAndStatusTwo) {
+  const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
+    const Answer answer = heed(arguments);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed serve: " + line + "\n");
+  };
+  expect({"serve", "--text", "half \xf0\x9f"}, "the text: byte 5 is not UTF-8");
+  expect({"serve", "--text", "a", "--file", "b"}, "expected one of --text and --file, found both");
+}
+
+}  // namespace
+}  // namespace heed
