@@ -14,6 +14,7 @@
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
+#include "heed/inspect/view.h"
 #include "heed/io/atomic_file.h"
 #include "heed/io/npy.h"
 #include "heed/io/safetensors.h"

@@ -127,7 +127,7 @@ Run add(CLI::App& app) {
   add_sampling(app, *options);
   app.add_option("--stop", options->args.stop, "end before this text; may be given several times")
       ->allow_extra_args(false)
-      ->type_name("STR");
+      ->type_name("TEXT");
   app.add_flag("--json", options->json,
                "print prompt, text, tokens with probability and entropy (in nats, of the model's "
                "distribution before temperature and filters) and why it stopped: end, stop, "

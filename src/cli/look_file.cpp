@@ -30,8 +30,9 @@ std::vector<HeadScores> scores_of(const server::LiveSession& session) {
 std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
   const Session cut = cut_session(model, options.text);
   server::LiveSession session("saved", options.text, cut_session(model, options.text));
+  server::Overviews none_kept(0);  // the file makes those of the heads that it holds
   const auto run = [&] {
-    while (session.work(model, interrupted)) {
+    while (session.work(model, interrupted, none_kept)) {
     }
     check_interrupted();
     const server::LiveSession::Progress progress = session.progress();

