@@ -17,19 +17,28 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"attention", bench_attention},
     {"model", bench_model},
+    {"train", bench_train},
 };
 
 int run(const std::string& what, const BenchOptions& options) {
   const auto kind = std::ranges::find(kKinds, what, &Kind::name);
-  require(kind != std::end(kKinds), "bench: '{}' is unknown: attention or model is expected", what);
+  require(kind != std::end(kKinds),
+          "bench: '{}' is unknown: one of attention, model, train is expected", what);
+  const auto& shape = options.shape;
+  require(kind->run == bench_train || shape.layers + shape.heads + shape.width + shape.block +
+                                              shape.batch + shape.vocabulary ==
+                                          0,
+          "a shape with {}, expected it with train only", what);
   return kind->run(options);
 }
 
 Run add(CLI::App& app) {
   const auto what = std::make_shared<std::string>();
   const auto options = std::make_shared<BenchOptions>();
-  app.add_option("WHAT", *what,
-                 "what to time: attention; model: reading a prompt and writing token by token")
+  app.add_option(
+         "WHAT", *what,
+         "what to time: attention; model: reading a prompt and writing token by token; train: "
+         "steps of training on random tokens")
       ->required();
   app.add_option("--case", options->cases, "only these cases")->type_name("NAME");
   app.add_option("--kernel", options->kernel,
@@ -37,8 +46,18 @@ Run add(CLI::App& app) {
       ->type_name("NAME");
   add_model(app, options->model);
   app.add_option("--config", options->config,
-                 "model: random weights in the shape of this config.json, instead of a model")
+                 "model: random weights in the shape of this config.json, instead of a model; "
+                 "train: the shape of this training configuration")
       ->type_name("FILE");
+  for (const TrainShapeKey& key : train_shape_keys())
+    app.add_option(std::string("--") + key.name, options->shape.*key.value,
+                   "train: instead of the configuration's")
+        ->type_name("INT")
+        ->check(CLI::PositiveNumber);
+  app.add_option("--vocabulary", options->shape.vocabulary,
+                 "train: of the random tokens, instead of 65 (a byte-bpe's: the configuration's)")
+      ->type_name("INT")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--json", options->json, "print as JSON");
   add_threads(app);
   return [what, options] { return run(*what, *options); };
@@ -47,10 +66,12 @@ Run add(CLI::App& app) {
 }  // namespace
 
 Command bench_command() {
-  return {"bench", "how fast attention and models run here, beside what this machine allows",
+  return {"bench",
+          "how fast attention, models and training run here, beside what this machine allows",
           "  heed bench attention\n"
           "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json\n"
-          "  heed bench model --config config.json --case prefill-512 step-250",
+          "  heed bench model --config config.json --case prefill-512 step-250\n"
+          "  heed bench train --config examples/shakespeare-char.json",
           add};
 }
 
