@@ -1,8 +1,12 @@
 // What `heed bench` can time: one file a kind.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "heed/train/config.h"
 
 namespace heed::cli {
 
@@ -12,10 +16,22 @@ struct BenchOptions {
   std::string model;
   std::string config;
   bool json = false;
+  struct Shape {  // 0: the configuration's
+    std::int64_t layers = 0, heads = 0, width = 0, block = 0, batch = 0, vocabulary = 0;
+  } shape = {};
 };
+
+/// An option of `heed bench train` that overrides one key of the training configuration.
+struct TrainShapeKey {
+  const char* name;
+  std::int64_t BenchOptions::Shape::* value;
+  std::int64_t TrainConfig::* member;
+};
+std::span<const TrainShapeKey> train_shape_keys();
 
 int bench_attention(const BenchOptions& options);
 int bench_model(const BenchOptions& options);
 int bench_inspect(const BenchOptions& options);
+int bench_train(const BenchOptions& options);
 
 }  // namespace heed::cli

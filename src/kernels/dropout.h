@@ -11,6 +11,7 @@ template <typename T>
 struct DropoutProblem {
   T* x = nullptr;
   std::int64_t count = 0;
+  std::int64_t first = 0;  // the place of x[0] in the whole
   PhiloxKey key = {};
   std::uint32_t site = 0;
   std::uint32_t threshold = 0;  // a word below it drops the element

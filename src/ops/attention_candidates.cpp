@@ -30,6 +30,10 @@ constexpr Candidate<AttentionForward> kForward[] = {
      kernels::reference_attention_workspace},
 };
 constexpr Candidate<AttentionBackward> kBackward[] = {
+    {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention_backward,
+     kernels::simd_attention_backward_workspace},
+    {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention_backward,
+     kernels::simd_attention_backward_workspace},
     {"tiled", serves_everything, kernels::tiled_attention_backward,
      kernels::tiled_attention_backward_workspace},
     {"reference", serves_everything, kernels::reference_attention_backward,

@@ -8,14 +8,16 @@
 #include <unordered_map>
 
 #include "heed/base/error.h"
+#include "heed/tensor/memory.h"
 
 namespace heed {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // one cache line, one AVX-512 vector
 
-// Freed blocks of tens of KiB and more, kept for the next tensor of the same size: a training step
-// asks for the same sizes each time, and fresh pages would fault each time.
+// Freed blocks of 1 KiB and more, kept for the next tensor of the same size: a training step asks
+// for the same sizes each time, and fresh pages would fault each time. A free block holds the
+// address of the next one of its size.
 class FreeList {
  public:
   // Never destroyed: tensors with static lifetime outlive everything else.
@@ -28,13 +30,14 @@ class FreeList {
   std::byte* take(std::size_t bytes) {
     if (serves(bytes)) {
       const std::scoped_lock lock(guard_);
-      const auto found = blocks_.find(bytes);
-      if (found != blocks_.end()) {
-        std::byte* const memory = found->second;
-        blocks_.erase(found);
+      std::byte*& first = blocks_[bytes];
+      if (first != nullptr) {
+        std::byte* const memory = first;
+        std::memcpy(&first, memory, sizeof(first));
         held_bytes_ -= bytes;
         return memory;
       }
+      ++taken_;
     }
     return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
   }
@@ -43,24 +46,38 @@ class FreeList {
     if (!serves(bytes)) return std::free(memory);
     const std::scoped_lock lock(guard_);
     if (held_bytes_ + bytes > kMostHeldBytes) release();
-    blocks_.emplace(bytes, memory);
+    std::byte*& first = blocks_[bytes];
+    std::memcpy(memory, &first, sizeof(first));
+    first = memory;
     held_bytes_ += bytes;
+  }
+
+  std::int64_t taken() {
+    const std::scoped_lock lock(guard_);
+    return taken_;
   }
 
  private:
   static constexpr std::size_t kMostHeldBytes = std::size_t{256} << 20;
 
-  static bool serves(std::size_t bytes) { return bytes >= 32768 && bytes <= kMostHeldBytes / 16; }
+  static bool serves(std::size_t bytes) { return bytes >= 1024 && bytes <= kMostHeldBytes / 16; }
 
   void release() {
-    for (const auto& [bytes, memory] : blocks_) std::free(memory);
+    for (auto& [bytes, first] : blocks_) {
+      while (first != nullptr) {
+        std::byte* const memory = first;
+        std::memcpy(&first, memory, sizeof(first));
+        std::free(memory);
+      }
+    }
     blocks_.clear();
     held_bytes_ = 0;
   }
 
   std::mutex guard_;
-  std::unordered_multimap<std::size_t, std::byte*> blocks_;
+  std::unordered_map<std::size_t, std::byte*> blocks_;
   std::size_t held_bytes_ = 0;
+  std::int64_t taken_ = 0;
 };
 
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
@@ -119,6 +136,8 @@ To round_to(From value) {
 }
 
 }  // namespace
+
+std::int64_t tensor_blocks_taken() { return FreeList::instance().taken(); }
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
   const std::size_t bytes = checked_bytes(shape, dtype);

@@ -44,15 +44,16 @@ class Training {
         folder_(folder),
         listener_(listener),
         data_(load_text_data(config)),
-        model_(
-            make_model(model_config_json(config, data_), static_cast<std::uint64_t>(config.seed))),
+        model_(make_model(
+            model_config_json(config, data_.tokenizer->vocabulary_size(), data_.separator),
+            static_cast<std::uint64_t>(config.seed))),
         parameters_(model_->parameters()),
         optimizer_(parameters_, gradients_,
                    {.beta1 = config.beta1,
                     .beta2 = config.beta2,
                     .epsilon = config.epsilon,
                     .weight_decay = config.weight_decay}),
-        passes_(config, data_, *model_) {
+        passes_(config, data_, *model_, parameters_, gradients_) {
     if (config.initial_positions == "sinusoidal") start_sinusoidal(*model_->position_table());
     if (config.sample_every > 0)
       samples_.emplace(folder.samples(), config, *model_, *data_.tokenizer);
@@ -113,8 +114,7 @@ class Training {
                                        .warmup = config_.warmup,
                                        .steps = config_.steps},
                                       state_.step);
-    gradients_.clear();
-    const double loss = passes_.loss_and_gradients(state_.step, gradients_);
+    const double loss = passes_.loss_and_gradients(state_.step);
     const double norm = optimizer_.gradient_norm();
     if (!std::isfinite(loss)) fail_not_finite("the loss", loss);
     if (!std::isfinite(norm)) fail_not_finite("the gradient's norm", norm);

@@ -40,6 +40,7 @@ TEST_P(AttentionCases, EveryKernelGivesTheReferencesGradient) {
   const AttentionGrads expected = attention_backward(args, attended, inputs.dout, request);
   for (const auto& candidate : backward_candidates()) {
     args.kernel = candidate.name;
+    if (!candidate.refusal(CheckedAttention(args).problem).empty()) continue;
     const AttentionGrads found = attention_backward(args, attended, inputs.dout, request);
     const double tolerance = 4 * GetParam().tolerance();
     EXPECT_LE(distance(found.dq, expected.dq), tolerance) << candidate.name << " dq";

@@ -44,13 +44,30 @@ TEST(BenchProgram, InspectSetsItsFiguresBesideTheirLimits) {
   for (const auto& [name, figure] : figures) EXPECT_GT(figure["value"], 0) << name;
 }
 
+TEST(BenchProgram, TimesStepsOfTraining) {
+  const Answer answer =
+      heed({"bench", "train", "--layers", "1", "--heads", "2", "--width", "16", "--block", "8",
+            "--batch", "4", "--vocabulary", "11", "--threads", "2", "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto timing = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(timing["shares"], 2);
+  // 11 x 16 and 8 x 16 embeddings; 12 x 16 x 16 and biases 9 x 16; three norms.
+  EXPECT_EQ(timing["parameters"], 19 * 16 + 12 * 256 + 9 * 16 + 6 * 16);
+  const double seconds = timing["seconds"];
+  EXPECT_NEAR(timing["tokens_per_second"].get<double>() * seconds, 32, 1e-6);
+  // Each token meets 12 x 256 + 11 x 16 weights; 36 pairs a sequence.
+  EXPECT_NEAR(timing["gflops"].get<double>() * seconds * 1e9, 4.0 * (6 * 8 * 3248 + 14 * 16 * 36),
+              1);
+}
+
 TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
   const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
     const Answer answer = heed(arguments);
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed bench: " + line + "\n");
   };
-  expect({"bench", "nothing"}, "'nothing' is unknown: attention, model or inspect is expected");
+  expect({"bench", "nothing"},
+         "'nothing' is unknown: one of attention, model, inspect, train is expected");
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
          "case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
          "expected");
@@ -60,6 +77,10 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
          "--kernel or --case with inspect, expected them with attention or model");
   expect({"bench", "model", "--kernel", "tiled"},
          "--kernel with model, expected it with attention only");
+  expect({"bench", "attention", "--width", "8"},
+         "a shape with attention, expected it with train only");
+  expect({"bench", "train", "--heads", "3", "--width", "16"},
+         "train: width is 16 and heads is 3: heads must divide width");
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ using test::shared_model;
 
 std::unique_ptr<LiveSession> scored(const std::string& text) {
   auto session = std::make_unique<LiveSession>("saved", text, cut_session(shared_model(), text));
-  while (session->work(shared_model(), [] { return false; })) {
+  Overviews none_kept(0);
+  while (session->work(shared_model(), [] { return false; }, none_kept)) {
   }
   return session;
 }

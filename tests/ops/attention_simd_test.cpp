@@ -66,6 +66,38 @@ TEST_P(SimdAttention, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+// Six (batch, key/value head) pairs: with two threads and more, key blocks run in parallel.
+TEST_P(SimdAttention, GivesTheSameGradientBitsForAnyNumberOfThreads) {
+  const Tensor dout = normal({3, 4, 150, 24}, 4);
+  const Attended attended = attention(args(causal()));
+  set_thread_count(1);
+  const AttentionGrads one = attention_backward(args(causal()), attended, dout);
+  for (const int threads : {2, 3, 4, 7}) {
+    set_thread_count(threads);
+    const AttentionGrads many = attention_backward(args(causal()), attended, dout);
+    EXPECT_TRUE(test::same_bits(many.dq, one.dq)) << threads;
+    EXPECT_TRUE(test::same_bits(many.dk, one.dk)) << threads;
+    EXPECT_TRUE(test::same_bits(many.dv, one.dv)) << threads;
+  }
+}
+
+TEST_P(SimdAttention, ANumberThatIsNoneInACotangentReachesTheKeysOfItsRowAlone) {
+  Tensor dout = normal({3, 4, 150, 24}, 4);
+  const Attended attended = attention(args(causal()));
+  const AttentionGrads finite = attention_backward(args(causal()), attended, dout);
+  set_row(dout, 70, kNan);  // sees keys 0 to 90
+  const AttentionGrads found = attention_backward(args(causal()), attended, dout);
+  const auto same = [&](const Tensor& a, const Tensor& b, std::int64_t begin, std::int64_t end) {
+    return test::same_bits(Tensor::copy_of(a.view().slice(2, begin, end)),
+                           Tensor::copy_of(b.view().slice(2, begin, end)));
+  };
+  EXPECT_TRUE(std::isnan(found.dv.data<float>()[90 * 24]));
+  EXPECT_TRUE(same(found.dv, finite.dv, 91, 170));
+  EXPECT_TRUE(same(found.dk, finite.dk, 91, 170));
+  EXPECT_TRUE(same(found.dq, finite.dq, 0, 70));
+  EXPECT_TRUE(same(found.dq, finite.dq, 71, 150));
+}
+
 TEST_P(SimdAttention, GivesASequenceTheSameBitsAloneAndInABatch) {
   const Attended all = attention(args(causal()));
   AttentionArgs alone = args(causal());

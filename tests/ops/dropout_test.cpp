@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "heed/base/philox.h"
 #include "heed/base/threads.h"
@@ -37,6 +38,16 @@ TEST(Dropout, AgreesWithTheReference) {
   EXPECT_EQ(test::largest_difference(fast, slow), 0);
 }
 
+TEST(Dropout, PartsOfATensorGetTheMasksOfTheWhole) {
+  const Tensor x = random_tensor({40000}, 1);
+  const Tensor whole = dropped(x.clone(), {.rate = 0.3, .seed = 9});
+  for (const auto& [begin, end] : {std::pair{0, 3}, {3, 77}, {77, 16390}, {16390, 40000}}) {
+    const Tensor part = dropped(Tensor::copy_of(x.view().slice(0, begin, end)),
+                                {.rate = 0.3, .seed = 9, .first = begin});
+    EXPECT_TRUE(same_bits(part, Tensor::copy_of(whole.view().slice(0, begin, end)))) << begin;
+  }
+}
+
 TEST(Dropout, DropsTheShareThatWasAsked) {
   const Tensor y = dropped(random_tensor({100000}, 1), {.rate = 0.1, .seed = 3});
   const auto zeros = std::count(y.data<float>(), y.data<float>() + 100000, 0.0F);
@@ -68,6 +79,8 @@ TEST(Dropout, SaysWhatDoesNotFit) {
   Tensor x = Tensor::zeros({4});
   EXPECT_HEED_ERROR(dropout(x, {.rate = 1}), ErrorCode::kInvalidArgument,
                     "dropout: rate is 1, expected 0 or more and below 1");
+  EXPECT_HEED_ERROR(dropout(x, {.first = -1}), ErrorCode::kInvalidArgument,
+                    "dropout: first is -1, expected 0 or more");
 }
 
 }  // namespace heed

@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "heed/base/threads.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
@@ -77,6 +78,20 @@ TEST_F(Train, AccumulationEqualsTheLargerBatch) {
   config_.accumulate = 4;
   run("pieces");
   EXPECT_NEAR(recorder_.last.loss, whole, 1e-5);
+}
+
+TEST_F(Train, LossesAreThoseOfOneThreadWithinRounding) {
+  config_.batch = 6;
+  config_.dropout = 0.2;  // masks are those of the whole batch, however it is cut
+  set_thread_count(1);
+  const TrainResult one = run("one");
+  for (const int threads : {2, 3, 4, 7}) {
+    set_thread_count(threads);
+    const TrainResult many = run(fmt::format("many{}", threads));
+    EXPECT_NEAR(many.loss, one.loss, 1e-4 * one.loss) << threads;
+    EXPECT_NEAR(*many.validation_loss, *one.validation_loss, 1e-4 * one.loss) << threads;
+  }
+  set_thread_count(0);
 }
 
 TEST_F(Train, AResumedRunFollowsTheSameLossesBitForBit) {

@@ -31,6 +31,8 @@ struct Run {
   Extents extents = {};
   /// Set: dropout is on (training), and every mask is a function of this seed.
   std::optional<std::uint64_t> dropout_seed = {};
+  /// Where this pass's rows begin in the batch that the masks of `dropout_seed` are for.
+  std::int64_t first_row = 0;
   /// Logits for the last token of each row only ([B, 1, V]).
   bool last_position_only = false;
 

@@ -32,11 +32,24 @@ HWY_INLINE FloatVector exp_of_negative(FloatVector z) {
   return cpu::HWY_NAMESPACE::exp2_of_negative(Floats(), hn::Mul(z, number(kLog2e)));
 }
 
+// 1 / x for x in [1, 2], to 2 ulp: an approximation of 11 bits or more and two steps of Newton (one
+// where it has 14), for the division's 16 cycles a vector were half of GELU's time.
+HWY_INLINE FloatVector reciprocal(FloatVector x) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Div(number(1.0F), x);
+#else
+  auto y = hn::ApproximateReciprocal(x);
+  for (int i = 0; i < (HWY_TARGET <= HWY_AVX3 ? 1 : 2); ++i)
+    y = hn::MulAdd(y, hn::NegMulAdd(x, y, number(1.0F)), y);
+  return y;
+#endif
+}
+
 // 1 / (1 + e^-z) where z >= 0, e^z / (1 + e^z) below: the exponential never overflows.
 HWY_INLINE FloatVector sigmoid(FloatVector z) {
   const auto power = exp_of_negative(hn::Neg(hn::Abs(z)));
   const auto above = hn::IfThenElse(hn::Lt(z, hn::Zero(Floats())), power, number(1.0F));
-  return hn::Div(above, hn::Add(number(1.0F), power));
+  return hn::Mul(above, reciprocal(hn::Add(number(1.0F), power)));
 }
 
 // The rational function of Eigen's erf, |error| < 5e-7; at 4 erf is 1 in f32.

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "hwy/highway.h"
@@ -25,21 +24,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Rows `count` x `width` into `to` with unit column stride, zeros up to `stride`.
-inline void copy_tile(const Input& from, std::int64_t count, std::int64_t width,
-                      std::int64_t stride, float* to) {
-  const float* source = static_cast<const float*>(from.data);
-  for (std::int64_t i = 0; i < count; ++i, to += stride) {
-    const float* row = source + i * from.row;
-    if (from.column == 1) {
-      std::memcpy(to, row, width * sizeof(float));
-    } else {
-      for (std::int64_t x = 0; x < width; ++x) to[x] = row[x * from.column];
-    }
-    std::fill(to + width, to + stride, 0.0f);
-  }
-}
 
 /// V rows a multiple of 512 bytes apart, beyond their own width, fall on few sets of the L1 cache:
 /// a [B, T, H, D] array with H * D = 1024 uses one set of 64.

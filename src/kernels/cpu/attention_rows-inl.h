@@ -20,6 +20,20 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Rows `count` x `width` into `to` with unit column stride, zeros up to `stride`.
+inline void copy_tile(const Input& from, std::int64_t count, std::int64_t width,
+                      std::int64_t stride, float* to) {
+  const Lanes d;
+  const float* row = static_cast<const float*>(from.data);
+  for (std::int64_t i = 0; i < count; ++i, to += stride, row += from.row) {
+    std::int64_t x = 0;
+    if (from.column == 1)
+      for (; x + kLanes <= width; x += kLanes) hn::StoreU(hn::LoadU(d, row + x), d, to + x);
+    for (; x < width; ++x) to[x] = row[x * from.column];
+    std::fill(to + width, to + stride, 0.0f);
+  }
+}
+
 /// Four rows of Q times `scale` to four lanes of `to`, 4 x 4 at a time.
 inline void transpose_four(const float* const rows[4], std::int64_t head_dim, float scale,
                            float* to) {

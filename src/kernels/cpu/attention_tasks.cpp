@@ -1,55 +1,17 @@
 #include "kernels/cpu/attention_tasks.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include "heed/base/threads.h"
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/flush_to_zero.h"
+#include "kernels/cpu/thread_memory.h"
 
 namespace heed::kernels {
 namespace {
-
-/// Denormals count as 0 while this lives: they cost a hundred cycles each, and the weights of far
-/// keys are full of them.
-class FlushToZero {
- public:
-  FlushToZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | kFlush); }
-  ~FlushToZero() { _mm_setcsr(before_); }
-  FlushToZero(const FlushToZero&) = delete;
-  FlushToZero& operator=(const FlushToZero&) = delete;
-
- private:
-  static constexpr unsigned kFlush = 0x8040;  // results and operands
-  unsigned before_;
-};
-
-/// A thread's scratch memory outlives the call: fresh pages cost more than a short sequence.
-class ThreadMemory {
- public:
-  float* at_least(std::int64_t bytes) {
-    if (bytes > bytes_) {
-      memory_.reset();
-      bytes_ = 0;  // should the next line throw
-      memory_.reset(static_cast<float*>(::operator new(bytes, kAlignment)));
-      bytes_ = bytes;
-    }
-    return memory_.get();
-  }
-
- private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Free {
-    void operator()(float* memory) const { ::operator delete(memory, kAlignment); }
-  };
-  std::unique_ptr<float, Free> memory_;
-  std::int64_t bytes_ = 0;
-};
 
 thread_local ThreadMemory thread_memory;
 

@@ -64,20 +64,24 @@ HWY_INLINE void words_of(std::uint64_t first, PhiloxKey key, std::uint32_t site,
 }
 #endif
 
-// `begin` is a multiple of 4 times the lanes.
+// The elements at places [begin, end) of the whole, as far as x has them; `begin` is a multiple of
+// 4 times the lanes.
 void dropout_part(const DropoutProblem<float>& p, std::int64_t begin, std::int64_t end) {
   const Words words;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(words));
   HWY_ALIGN std::uint32_t drawn[4 * HWY_MAX_BYTES / sizeof(std::uint32_t)];
   const auto threshold = hn::Set(words, p.threshold);
   const auto scale = hn::Set(Floats(), static_cast<float>(p.scale));
-  for (std::int64_t i = begin; i < end; i += 4 * lanes) {
-    words_of(static_cast<std::uint64_t>(i) >> 2, p.key, p.site, drawn);
-    const std::int64_t count = std::min(4 * lanes, end - i);
-    for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-      const auto word = hn::BitCast(words, load(reinterpret_cast<const float*>(drawn)));
-      const auto falls = hn::RebindMask(Floats(), hn::Lt(word, threshold));
-      store(hn::IfThenZeroElse(falls, hn::Mul(load(p.x + i), scale)), p.x + i);
+  if (begin < p.first) begin += (p.first - begin) / (4 * lanes) * (4 * lanes);
+  for (std::int64_t place = begin; place < end; place += 4 * lanes) {
+    words_of(static_cast<std::uint64_t>(place) >> 2, p.key, p.site, drawn);
+    const std::int64_t skipped = std::max<std::int64_t>(p.first - place, 0);
+    float* const x = p.x + (place + skipped - p.first);
+    const auto* const of_x = reinterpret_cast<const float*>(drawn) + skipped;
+    for_lanes(std::min(4 * lanes, end - place) - skipped, [&](auto load, auto store) HWY_ATTR {
+      const auto falls =
+          hn::RebindMask(Floats(), hn::Lt(hn::BitCast(words, load(of_x)), threshold));
+      store(hn::IfThenZeroElse(falls, hn::Mul(load(x), scale)), x);
     });
   }
 }
@@ -94,9 +98,12 @@ HWY_EXPORT(dropout_part);
 
 void cpu::dropout(const DropoutProblem<float>& problem) {
   constexpr std::int64_t kElements = 16384;  // a multiple of four vectors of any width
-  parallel_for((problem.count + kElements - 1) / kElements, [&](std::int64_t index, int) {
-    const std::int64_t begin = index * kElements;
-    HWY_DYNAMIC_DISPATCH(dropout_part)(problem, begin, std::min(problem.count, begin + kElements));
+  const std::int64_t end = problem.first + problem.count;
+  const std::int64_t first_part = problem.first / kElements;
+  const std::int64_t parts = (end + kElements - 1) / kElements - first_part;
+  parallel_for(parts, [&](std::int64_t index, int) {
+    const std::int64_t begin = (first_part + index) * kElements;
+    HWY_DYNAMIC_DISPATCH(dropout_part)(problem, begin, std::min(end, begin + kElements));
   });
 }
 

@@ -1,6 +1,13 @@
 // The f32 matrix product by oneDNN (2.6.3); the only file that knows oneDNN.
 //
-// A primitive is made once for each shape and kept. With AVX-512 oneDNN's brgemm sums each element
+// A primitive is made once for each shape and kept; each thread keeps its arguments too, so that a
+// call only sets pointers. Scratch memory is the thread's own: oneDNN's belongs to the thread that
+// made the primitive.
+//
+// Measured (one core of a Xeon, 245 GFLOP/s of FMA, rows of 6 sequences of 64 tokens, widths of 128
+// to 512): x W 228 to 238 GFLOP/s, dy W^T 220 to 223, x^T dy 208 to 214.
+//
+// With AVX-512 oneDNN's brgemm sums each element
 // over k in one order, whatever the other rows. Without it the blocking depends on the number of
 // rows and threads, so products whose rows must not depend on each other are cut into blocks of one
 // fixed size, each on one thread.
@@ -16,9 +23,11 @@
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "heed/base/threads.h"
+#include "kernels/cpu/thread_memory.h"
 
 namespace heed::kernels {
 namespace {
@@ -49,7 +58,7 @@ const dnnl::engine& engine() {
 }
 
 struct Product {
-  dnnl::memory::desc a, b, bias, out;
+  dnnl::memory::desc a, b, bias, out, scratch;
   dnnl::matmul primitive;
 };
 
@@ -61,6 +70,7 @@ std::shared_ptr<const Product> make_product(const MatmulProblem<float>& p) {
   product->b = memory::desc({p.inner, p.columns}, kF32, {p.b.row, p.b.column});
   product->out = memory::desc({p.rows, p.columns}, kF32, {p.out_row, 1});
   dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (p.accumulate) {
     dnnl::post_ops sum;
     sum.append_sum(1.0F);
@@ -70,36 +80,68 @@ std::shared_ptr<const Product> make_product(const MatmulProblem<float>& p) {
   const dnnl::matmul::desc description =
       p.bias != nullptr ? dnnl::matmul::desc(product->a, product->b, product->bias, product->out)
                         : dnnl::matmul::desc(product->a, product->b, product->out);
-  product->primitive =
-      dnnl::matmul(dnnl::matmul::primitive_desc(description, attributes, engine()));
+  const dnnl::matmul::primitive_desc chosen(description, attributes, engine());
+  product->scratch = chosen.scratchpad_desc();
+  product->primitive = dnnl::matmul(chosen);
   return product;
 }
 
-std::shared_ptr<const Product> find_product(const MatmulProblem<float>& p, int threads) {
+std::shared_ptr<const Product> find_product(const MatmulProblem<float>& p, const Key& key) {
   static std::mutex guard;
   static std::map<Key, std::shared_ptr<const Product>> products;
   const std::scoped_lock lock(guard);
-  const Key key = key_of(p, threads);
   const auto found = products.find(key);
   if (found != products.end()) return found->second;
   if (products.size() >= kMostPrimitives) products.clear();  // texts of every length were seen
   return products.emplace(key, make_product(p)).first->second;
 }
 
+// A product with one thread's arguments.
+class Call {
+ public:
+  explicit Call(std::shared_ptr<const Product> product) : product_(std::move(product)) {
+    add(DNNL_ARG_SRC, product_->a);
+    add(DNNL_ARG_WEIGHTS, product_->b);
+    add(DNNL_ARG_DST, product_->out);
+    add(DNNL_ARG_SCRATCHPAD, product_->scratch);
+    if (!product_->bias.is_zero()) add(DNNL_ARG_BIAS, product_->bias);
+  }
+
+  void run(const MatmulProblem<float>& p) {
+    thread_local dnnl::stream stream(engine());
+    thread_local ThreadMemory scratch;
+    const auto bytes = static_cast<std::int64_t>(product_->scratch.get_size());
+    set(DNNL_ARG_SRC, p.a.data);
+    set(DNNL_ARG_WEIGHTS, p.b.data);
+    set(DNNL_ARG_DST, p.out);
+    set(DNNL_ARG_SCRATCHPAD, scratch.at_least(bytes));
+    if (p.bias != nullptr) set(DNNL_ARG_BIAS, p.bias);
+    product_->primitive.execute(stream, arguments_);
+  }
+
+ private:
+  void add(int argument, const dnnl::memory::desc& desc) {
+    arguments_.emplace(argument, dnnl::memory(desc, engine(), DNNL_MEMORY_NONE));
+  }
+  void set(int argument, const float* data) {
+    arguments_.at(argument).set_data_handle(const_cast<float*>(data));
+  }
+
+  std::shared_ptr<const Product> product_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
 void run_product(const MatmulProblem<float>& p) {
   const int threads = omp_in_parallel() != 0 ? 1 : thread_count();
   if (omp_in_parallel() == 0) omp_set_num_threads(threads);  // a setting of the calling thread
-  const auto product = find_product(p, threads);
-  thread_local dnnl::stream stream(engine());
-  const auto memory = [](const dnnl::memory::desc& desc, const float* data) {
-    return dnnl::memory(desc, engine(), const_cast<float*>(data));
-  };
-  std::unordered_map<int, dnnl::memory> arguments = {
-      {DNNL_ARG_SRC, memory(product->a, p.a.data)},
-      {DNNL_ARG_WEIGHTS, memory(product->b, p.b.data)},
-      {DNNL_ARG_DST, memory(product->out, p.out)}};
-  if (p.bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, memory(product->bias, p.bias));
-  product->primitive.execute(stream, arguments);
+  thread_local std::map<Key, Call> calls;
+  const Key key = key_of(p, threads);
+  auto found = calls.find(key);
+  if (found == calls.end()) {
+    if (calls.size() >= kMostPrimitives) calls.clear();
+    found = calls.emplace(key, find_product(p, key)).first;
+  }
+  found->second.run(p);
 }
 
 // The last block is padded to the size of the others, so that every row goes through the same code.

@@ -8,10 +8,11 @@ namespace heed::kernels::reference {
 template <typename T>
 void dropout(const DropoutProblem<T>& p) {
   for (std::int64_t i = 0; i < p.count; ++i) {
-    const auto index = static_cast<std::uint64_t>(i) >> 2;
+    const std::int64_t place = p.first + i;
+    const auto index = static_cast<std::uint64_t>(place) >> 2;
     const PhiloxCounter counter = {static_cast<std::uint32_t>(index),
                                    static_cast<std::uint32_t>(index >> 32), p.site, 0};
-    const std::uint32_t word = philox(counter, p.key)[static_cast<std::size_t>(i & 3)];
+    const std::uint32_t word = philox(counter, p.key)[static_cast<std::size_t>(place & 3)];
     p.x[i] = word < p.threshold ? T{0} : static_cast<T>(p.x[i] * static_cast<T>(p.scale));
   }
 }

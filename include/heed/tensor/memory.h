@@ -1,0 +1,12 @@
+// How often tensors ask the system for memory.
+#pragma once
+
+#include <cstdint>
+
+namespace heed {
+
+/// Blocks of 1 KiB and more that tensors have taken from the system so far. Freed blocks are kept
+/// for the next tensor of their size, so work that repeats stops taking new ones.
+std::int64_t tensor_blocks_taken();
+
+}  // namespace heed

@@ -1,0 +1,337 @@
+// One task of the backward pass: a block of 64 keys against the row blocks of the heads that read
+// it (Dao et al. 2022, algorithm 4). Rows stand in the lanes, as in the forward pass:
+//   S^T = K Q^T, dP^T = V dO^T, dS^T = scale P^T (dP^T - delta),
+//   dV += P^T dO, dK += dS^T Q, dQ += dS K.
+// Included once for each target.
+//
+// Six keys at a time go through the first five stages, so that their weights stay in the first
+// level of the cache. A partial tile computes only the vectors of rows that a strip's keys can be
+// seen from, and sums only over them: a causal tile of 64 x 64 takes about 60 % of a full one,
+// which is most of what a sequence of 64 is made of.
+//
+// Bound by the FMA ports: 16 pairs take 5 D / 2 cycles (Dv = D) and about 7 for the weights.
+#if defined(HEED_KERNELS_CPU_ATTENTION_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ATTENTION_BACKWARD_INL_H
+#undef HEED_KERNELS_CPU_ATTENTION_BACKWARD_INL_H
+#else
+#define HEED_KERNELS_CPU_ATTENTION_BACKWARD_INL_H
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "kernels/cpu/attention_backward_tasks.h"
+#include "kernels/cpu/attention_rows-inl.h"
+#include "kernels/cpu/exp2-inl.h"
+#include "kernels/cpu/tile_product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Rows [begin, begin + rows) of a head against a key block.
+struct BackwardTile {
+  std::int64_t head = 0;
+  std::int64_t begin = 0;
+  std::int64_t rows = 0;
+  TileClass kind = TileClass::kFull;
+  alignas(8) std::uint64_t visible[kTileKeys] = {};  // of partial tiles
+  bool rows_finite = true;  // query_rows and dout_rows; known for partial tiles
+  bool keys_finite = true;  // k; likewise
+
+  bool partial() const { return kind == TileClass::kPartial; }
+  int vectors() const { return static_cast<int>((rows + kLanes - 1) / kLanes); }
+};
+
+template <typename Pointer>
+Strided<Pointer> rows_at(Strided<Pointer> x, std::int64_t batch, std::int64_t head,
+                         std::int64_t row) {
+  using Float =
+      std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const float*, float*>;
+  x.data = static_cast<Float>(x.data) + batch * x.batch + head * x.head + row * x.row;
+  return x;
+}
+
+inline bool all_finite(const float* from, std::int64_t floats) {
+  const Lanes d;
+  auto found = hn::Zero(d);
+  for (std::int64_t x = 0; x < floats; x += kLanes) {
+    const auto value = hn::Load(d, from + x);
+    found = hn::Or(found, hn::Sub(value, value));  // 0 where finite, else NaN
+  }
+  return hn::AllTrue(d, hn::Eq(found, hn::Zero(d)));
+}
+
+/// to[x][lane] = factor * rows[lane][x], for whole vectors of lanes.
+inline void transpose_rows(const float* rows, std::int64_t stride, std::int64_t columns, int lanes,
+                           float factor, float* to) {
+  for (int i = 0; i < lanes; i += 4) {
+    const float* const at = rows + i * stride;
+    const float* const four[4] = {at, at + stride, at + 2 * stride, at + 3 * stride};
+    transpose_four(four, (columns + 3) / 4 * 4, factor, to + i);
+  }
+}
+
+/// delta_i = sum_d out_id dout_id - dlse_i, and the log-sum-exp in base 2 as a sum of two floats.
+inline void read_row_scalars(const AttentionProblem& problem, const AttentionBackward& backward,
+                             std::int64_t batch, const BackwardTile& tile, BackwardScratch& s) {
+  const Lanes d;
+  const std::int64_t first =
+      (batch * problem.heads + tile.head) * problem.query_length + tile.begin;
+  const auto* lse = static_cast<const float*>(backward.lse) + first;
+  const auto* lse_low = static_cast<const float*>(backward.lse_low) + first;
+  const auto* dlse = static_cast<const float*>(backward.dlse);
+  for (std::int64_t i = 0; i < tile.rows; ++i) {
+    auto sum = hn::Zero(d);
+    const std::int64_t row = i * s.value_width;
+    for (std::int64_t x = 0; x < s.value_width; x += kLanes)
+      sum = hn::MulAdd(hn::Load(d, s.out_rows + row + x), hn::Load(d, s.dout_rows + row + x), sum);
+    s.delta[i] = hn::GetLane(hn::SumOfLanes(d, sum)) - (dlse == nullptr ? 0 : dlse[first + i]);
+    const double base2 =
+        (static_cast<double>(lse[i]) + static_cast<double>(lse_low[i])) * std::numbers::log2e;
+    s.lse[i] = static_cast<float>(base2);
+    const bool finite = std::isfinite(s.lse[i]);
+    s.lse_low[i] = finite ? static_cast<float>(base2 - static_cast<double>(s.lse[i])) : 0;
+  }
+  for (auto* scalars : {s.delta, s.lse, s.lse_low})
+    std::fill(scalars + tile.rows, scalars + kTileRows, 0.0f);
+}
+
+inline void read_rows(const AttentionProblem& problem, const AttentionBackward& backward,
+                      std::int64_t batch, const BackwardTile& tile, BackwardScratch& s) {
+  const auto read = [&](const Input& from, std::int64_t columns, std::int64_t stride, float* to) {
+    copy_tile(rows_at(from, batch, tile.head, tile.begin), tile.rows, columns, stride, to);
+    std::fill(to + tile.rows * stride, to + tile.vectors() * kLanes * stride, 0.0f);
+  };
+  read(problem.q, problem.head_dim, s.width, s.query_rows);
+  read(backward.dout, problem.value_dim, s.value_width, s.dout_rows);
+  read(backward.out, problem.value_dim, s.value_width, s.out_rows);
+  const auto factor = static_cast<float>(problem.scale[tile.head] * std::numbers::log2e);
+  const int lanes = tile.vectors() * kLanes;
+  transpose_rows(s.query_rows, s.width, problem.head_dim, lanes, factor, s.queries);
+  transpose_rows(s.dout_rows, s.value_width, problem.value_dim, lanes, 1, s.dout);
+  read_row_scalars(problem, backward, batch, tile, s);
+}
+
+/// Vectors of rows that may see one of the keys [key, key + count).
+struct VectorRange {
+  int begin = 0;
+  int end = 0;
+};
+
+inline VectorRange range_of(const BackwardTile& tile, std::int64_t key, std::int64_t count) {
+  if (!tile.partial()) return {0, tile.vectors()};
+  std::uint64_t any = 0;
+  for (std::int64_t j = key; j < key + count; ++j) any |= tile.visible[j];
+  if (any == 0) return {0, 0};
+  return {std::countr_zero(any) / kLanes, (63 - std::countl_zero(any)) / kLanes + 1};
+}
+
+/// c [strip][64 rows] = a [strip][depth] b [depth][64 rows] in a range of vectors.
+inline void product_in(const VectorRange& range, std::int64_t strip, Product p) {
+  p.b_row = kTileRows;
+  p.c_row = kTileRows;
+  p.b += range.begin * kLanes;
+  p.c += range.begin * kLanes;
+  for (int v = range.begin; v < range.end; v += kPanelVectors, p.b += kPanel, p.c += kPanel)
+    product_of_size<Left::kByRow, Onto::kZero>(strip, std::min(kPanelVectors, range.end - v), p);
+}
+
+/// Scores and dP of a strip of keys become weights and dscores: 0 where hidden, by selection.
+inline void differentiate(const BackwardTile& tile, std::int64_t key, std::int64_t strip,
+                          const VectorRange& range, float scale, BackwardScratch& s) {
+  const Lanes d;
+  const auto factor = hn::Set(d, scale);
+  for (std::int64_t j = 0; j < strip; ++j) {
+    float* const weights = s.weights + j * kTileRows;
+    float* const dscores = s.dscores + (key + j) * kTileRows;
+    const auto* bits = reinterpret_cast<const std::uint8_t*>(tile.visible + key + j);
+    for (int lane = range.begin * kLanes; lane < range.end * kLanes; lane += kLanes) {
+      const auto above = hn::Sub(hn::Load(d, weights + lane), hn::Load(d, s.lse + lane));
+      auto p = exp2_of_negative(d, hn::Sub(above, hn::Load(d, s.lse_low + lane)));
+      const auto change = hn::Sub(hn::Load(d, dscores + lane), hn::Load(d, s.delta + lane));
+      auto ds = hn::Mul(hn::Mul(factor, p), change);
+      if (tile.partial()) {
+        const auto visible = hn::LoadMaskBits(d, bits + lane / 8);
+        p = hn::IfThenElseZero(visible, p);
+        ds = hn::IfThenElseZero(visible, ds);
+      }
+      hn::Store(p, d, weights + lane);
+      hn::Store(ds, d, dscores + lane);
+    }
+    std::fill(dscores, dscores + range.begin * kLanes, 0.0f);
+    std::fill(dscores + range.end * kLanes, dscores + tile.vectors() * kLanes, 0.0f);
+  }
+}
+
+/// c [strip][width] += a b over `depth`, in panels of columns.
+template <Left kLeft, Onto kOnto>
+inline void product_across(std::int64_t strip, std::int64_t width, Product p) {
+  p.b_row = width;
+  p.c_row = width;
+  for (std::int64_t column = 0; column < width; column += kPanel, p.b += kPanel, p.c += kPanel) {
+    const int vectors = static_cast<int>(std::min<std::int64_t>(kPanel, width - column)) / kLanes;
+    product_of_size<kLeft, kOnto>(strip, vectors, p);
+  }
+}
+
+/// sum [strip keys][width] += weights [strip keys][rows] * rows [rows][width], of visible pairs.
+inline void add_to_keys(const BackwardTile& tile, std::int64_t key, std::int64_t strip,
+                        const VectorRange& range, const float* weights, const float* rows,
+                        std::int64_t width, float* sum) {
+  const Lanes d;
+  const std::int64_t begin = range.begin * kLanes;
+  const std::int64_t end = std::min<std::int64_t>(range.end * kLanes, tile.rows);
+  if (begin >= end) return;
+  sum += key * width;
+  if (tile.rows_finite) {
+    product_across<Left::kByRow, Onto::kAdd>(strip, width,
+                                             {.a = weights + begin,
+                                              .a_row = kTileRows,
+                                              .b = rows + begin * width,
+                                              .c = sum,
+                                              .depth = end - begin});
+    return;
+  }
+  for (std::int64_t j = 0; j < strip; ++j)  // 0 * NaN would not be 0
+    for (std::int64_t x = 0; x < width; x += kLanes) {
+      auto total = hn::Zero(d);
+      for (std::int64_t i = begin; i < end; ++i)
+        if ((tile.visible[key + j] >> i & 1) != 0)
+          total = hn::MulAdd(hn::Set(d, weights[j * kTileRows + i]),
+                             hn::Load(d, rows + i * width + x), total);
+      float* const to = sum + j * width + x;
+      hn::Store(hn::Add(hn::Load(d, to), total), d, to);
+    }
+}
+
+/// dq [rows][width] = dS K, of visible pairs.
+inline void query_gradient(const BackwardTile& tile, std::int64_t keys, BackwardScratch& s) {
+  const Lanes d;
+  for (std::int64_t i = 0, strip; i < tile.rows; i += strip) {
+    strip = strip_of(tile.rows - i);
+    const std::uint64_t rows = ((std::uint64_t{1} << strip) - 1) << i;
+    std::int64_t begin = 0;
+    std::int64_t end = keys;
+    while (tile.partial() && begin < end && (tile.visible[begin] & rows) == 0) ++begin;
+    while (tile.partial() && begin < end && (tile.visible[end - 1] & rows) == 0) --end;
+    if (tile.keys_finite) {
+      product_across<Left::kByDepth, Onto::kZero>(strip, s.width,
+                                                  {.a = s.dscores + begin * kTileRows + i,
+                                                   .b = s.k + begin * s.width,
+                                                   .c = s.dq + i * s.width,
+                                                   .depth = end - begin});
+      continue;
+    }
+    for (std::int64_t r = i; r < i + strip; ++r)
+      for (std::int64_t x = 0; x < s.width; x += kLanes) {
+        auto total = hn::Zero(d);
+        for (std::int64_t j = begin; j < end; ++j)
+          if ((tile.visible[j] >> r & 1) != 0)
+            total = hn::MulAdd(hn::Set(d, s.dscores[j * kTileRows + r]),
+                               hn::Load(d, s.k + j * s.width + x), total);
+        hn::Store(total, d, s.dq + r * s.width + x);
+      }
+  }
+}
+
+/// Rows of a tile to where they belong: written, or added to what is there.
+inline void put_rows(const float* from, std::int64_t stride, std::int64_t rows,
+                     std::int64_t columns, bool add, const Output& to) {
+  const Lanes d;
+  auto* out = static_cast<float*>(to.data);
+  for (std::int64_t r = 0; r < rows; ++r, out += to.row, from += stride) {
+    std::int64_t x = 0;
+    if (to.column == 1)
+      for (; x + kLanes <= columns; x += kLanes) {
+        const auto value = hn::Load(d, from + x);
+        hn::StoreU(add ? hn::Add(hn::LoadU(d, out + x), value) : value, d, out + x);
+      }
+    for (; x < columns; ++x) out[x * to.column] = add ? out[x * to.column] + from[x] : from[x];
+  }
+}
+
+inline void tile_gradients(const AttentionProblem& problem, const AttentionBackward& backward,
+                           const KeyBlock& block, BackwardTile& tile, BackwardScratch& s) {
+  read_rows(problem, backward, block.batch, tile, s);
+  if (tile.partial()) {
+    tile.rows_finite = all_finite(s.query_rows, tile.rows * s.width) &&
+                       all_finite(s.dout_rows, tile.rows * s.value_width);
+    tile.keys_finite = all_finite(s.k, block.count * s.width);
+  }
+  const auto scale = static_cast<float>(problem.scale[tile.head]);
+  for (std::int64_t j = 0, strip; j < block.count; j += strip) {
+    strip = strip_of(block.count - j);
+    const VectorRange range = range_of(tile, j, strip);
+    product_in(range, strip,
+               {.a = s.k + j * s.width,
+                .a_row = s.width,
+                .b = s.queries,
+                .c = s.weights,
+                .depth = problem.head_dim});
+    product_in(range, strip,
+               {.a = s.v + j * s.value_width,
+                .a_row = s.value_width,
+                .b = s.dout,
+                .c = s.dscores + j * kTileRows,
+                .depth = problem.value_dim});
+    differentiate(tile, j, strip, range, scale, s);
+    if (backward.dv.data != nullptr)
+      add_to_keys(tile, j, strip, range, s.weights, s.dout_rows, s.value_width, s.dv);
+    if (backward.dk.data != nullptr)
+      add_to_keys(tile, j, strip, range, s.dscores + j * kTileRows, s.query_rows, s.width, s.dk);
+  }
+}
+
+/// One row block of one head. dQ of the first key block is written, that of the others added.
+inline void row_block_backward(const AttentionProblem& problem, const AttentionBackward& backward,
+                               const KeyBlock& block, std::int64_t head, std::int64_t begin,
+                               BackwardScratch& s) {
+  BackwardTile tile = {.head = head, .begin = begin};
+  tile.rows = std::min(kTileRows, problem.sequences[block.batch].query_length - begin);
+  if (problem.mask != nullptr) {
+    const MaskPlace where = place(problem, block.batch, head);
+    const MaskTile pairs = {begin, begin + tile.rows, block.begin, block.begin + block.count};
+    tile.kind = problem.mask->tile(where, pairs);
+    if (tile.partial()) problem.mask->bits(where, pairs, tile.visible);
+  }
+  const bool empty = tile.kind == TileClass::kEmpty;
+  if (!empty) tile_gradients(problem, backward, block, tile, s);
+  if (backward.dq.data == nullptr) return;
+  if (!empty) query_gradient(tile, block.count, s);
+  if (empty && block.index == 0) std::fill_n(s.dq, tile.rows * s.width, 0.0f);
+  const std::int64_t row_blocks = (problem.query_length + kTileRows - 1) / kTileRows;
+  const std::int64_t first_head = block.kv_head * (problem.heads / problem.kv_heads);
+  const std::int64_t turn = (head - first_head) * row_blocks + begin / kTileRows;
+  const Turn mine(block.turns == nullptr ? nullptr : block.turns + turn, block.index);
+  if (!empty || block.index == 0)
+    put_rows(s.dq, s.width, tile.rows, problem.head_dim, block.index > 0,
+             rows_at(backward.dq, block.batch, head, begin));
+}
+
+inline void key_block_backward(const AttentionProblem& problem, const AttentionBackward& backward,
+                               const KeyBlock& block, BackwardScratch& s) {
+  const Sequence& sequence = problem.sequences[block.batch];
+  const std::int64_t slot = sequence.key_begin + block.begin;
+  const auto at = [&](const auto& x) { return rows_at(x, block.batch, block.kv_head, slot); };
+  copy_tile(at(problem.k), block.count, problem.head_dim, s.width, s.k);
+  copy_tile(at(problem.v), block.count, problem.value_dim, s.value_width, s.v);
+  std::fill_n(s.dk, block.count * s.width, 0.0f);
+  std::fill_n(s.dv, block.count * s.value_width, 0.0f);
+  const std::int64_t group = problem.heads / problem.kv_heads;
+  for (std::int64_t h = block.kv_head * group; h < (block.kv_head + 1) * group; ++h)
+    for (std::int64_t row = 0; row < sequence.query_length; row += kTileRows)
+      row_block_backward(problem, backward, block, h, row, s);
+  if (backward.dk.data != nullptr)
+    put_rows(s.dk, s.width, block.count, problem.head_dim, false, at(backward.dk));
+  if (backward.dv.data != nullptr)
+    put_rows(s.dv, s.value_width, block.count, problem.value_dim, false, at(backward.dv));
+}
+
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
