@@ -21,6 +21,7 @@ constexpr std::array kKeys = {
     TrainKey{"width", &C::width, "width of the model"},
     TrainKey{"block", &C::block, "tokens that the model sees at once"},
     TrainKey{"dropout", &C::dropout, "probability that a value is dropped in training"},
+    TrainKey{"start_from", &C::start_from, "a model folder whose weights the run begins with"},
     TrainKey{"initial_positions", &C::initial_positions,
              "random or sinusoidal: what the position table begins as"},
     TrainKey{"model", &C::model, "further entries of the model's config.json, as a JSON object"},

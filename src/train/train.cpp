@@ -13,7 +13,7 @@
 #include "kernels/adamw.h"
 #include "train/card.h"
 #include "train/checkpoint.h"
-#include "train/initial_positions.h"
+#include "train/initial_weights.h"
 #include "train/lm_passes.h"
 #include "train/loss_csv.h"
 #include "train/run_folder.h"
@@ -55,6 +55,7 @@ class Training {
                     .weight_decay = config.weight_decay}),
         passes_(config, data_, *model_, parameters_, gradients_) {
     if (config.initial_positions == "sinusoidal") start_sinusoidal(*model_->position_table());
+    if (!config.start_from.empty()) start_from(config.start_from, *model_);
     if (config.sample_every > 0)
       samples_.emplace(folder.samples(), config, *model_, *data_.tokenizer);
     state_.data_digest = data_.digest;

@@ -79,7 +79,7 @@ TEST(ServeProgram, APortInUseIsOneLineAndStatusTwo) {
   const Serving serving({"--port", "0"});
   const Answer answer = heed({"serve", "--port", serving.port()});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed serve: serve: port " + serving.port() +
+  EXPECT_EQ(answer.error, "heed serve: port " + serving.port() +
                               " is in use: choose another with --port, 0 takes one that is free\n");
   EXPECT_EQ(serving.end(SIGINT), 130);
 }

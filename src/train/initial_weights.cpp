@@ -1,7 +1,11 @@
-#include "train/initial_positions.h"
+#include "train/initial_weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "heed/base/error.h"
+#include "heed/models/registry.h"
 
 namespace heed {
 namespace {
@@ -30,6 +34,21 @@ void start_sinusoidal(Parameter& table) {
       values[p * width + c] =
           static_cast<float>(amplitude * (c < half ? std::sin(angle) : std::cos(angle)));
     }
+}
+
+void start_from(const std::filesystem::path& folder, Model& model) {
+  const LoadedModel given = load_model(folder);
+  const auto from = given.model->parameters();
+  const auto into = model.parameters();
+  require(from.size() == into.size(), "train: start_from: {} has {} parameters, expected {}",
+          folder.string(), from.size(), into.size());
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    require(from[i]->name == into[i]->name && from[i]->value.shape() == into[i]->value.shape(),
+            "train: start_from: {} has {} {}, expected {} {}", folder.string(), from[i]->name,
+            to_string(from[i]->value.shape()), into[i]->name, to_string(into[i]->value.shape()));
+    std::copy_n(from[i]->value.data<float>(), from[i]->value.element_count(),
+                into[i]->value.data<float>());
+  }
 }
 
 }  // namespace heed

@@ -1,8 +1,12 @@
-#include "train/initial_positions.h"
+#include "train/initial_weights.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+
+#include "heed/models/registry.h"
+#include "support/expect_error.h"
 
 namespace heed {
 namespace {
@@ -43,6 +47,36 @@ TEST(InitialPositions, OfAnOddWidthFillIt) {
   const Parameter table = table_of(2, 3);
   EXPECT_EQ(table.value.data<float>()[0], 0);
   EXPECT_GT(table.value.data<float>()[2], 0.02F);  // cos 0
+}
+
+std::unique_ptr<Model> model_of(int width, std::uint64_t seed) {
+  return make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "vocab_size": 5,
+    "n_positions": 4, "n_embd": )" +
+                        std::to_string(width) + "}",
+                    seed);
+}
+
+TEST(StartFrom, TakesEveryWeightOfAFolder) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "start_from";
+  const auto saved = model_of(8, 1);
+  save_model(folder, *saved, nullptr, DType::kF32);
+  const auto model = model_of(8, 2);
+  start_from(folder, *model);
+  const auto wanted = saved->parameters();
+  const auto found = model->parameters();
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    for (std::int64_t e = 0; e < wanted[i]->value.element_count(); ++e)
+      ASSERT_EQ(found[i]->value.data<float>()[e], wanted[i]->value.data<float>()[e]);
+}
+
+TEST(StartFrom, RefusesAnotherShape) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "start_from_wide";
+  save_model(folder, *model_of(12, 1), nullptr, DType::kF32);
+  const auto model = model_of(8, 2);
+  EXPECT_HEED_ERROR(
+      start_from(folder, *model), ErrorCode::kInvalidArgument,
+      "train: start_from: " + folder.string() +
+          " has transformer.wte.weight [5, 12], expected transformer.wte.weight [5, 8]");
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-// What a table of learned positions begins as.
+// What weights begin as, where the model's own random start is not wanted.
 #pragma once
 
-#include "heed/nn/parameter.h"
+#include <filesystem>
+
+#include "heed/models/model.h"
 
 namespace heed {
 
@@ -10,5 +12,8 @@ namespace heed {
 /// distance between positions is a rotation then, so one query-key matrix finds "the token before"
 /// for all positions, where a random table has to learn it for each.
 void start_sinusoidal(Parameter& table);
+
+/// The weights of a model folder, which must have the same parameters.
+void start_from(const std::filesystem::path& folder, Model& model);
 
 }  // namespace heed
