@@ -31,8 +31,7 @@ class Page {
 
   async start(): Promise<void> {
     document.body.append(this.main);
-    window.addEventListener('popstate', () => this.followAddress());
-    window.addEventListener('hashchange', () => this.followAddress());
+    window.addEventListener('popstate', () => this.followAddress());  // an edited address fires it, too
     await this.connect();
   }
 
