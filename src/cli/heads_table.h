@@ -25,10 +25,10 @@ HeadEntry head_entry(std::span<const NamedScore> scores, bool chosen = false);
 
 struct HeadsTable {
   std::string title;
-  std::string explanation;          // of the scores
-  std::vector<std::string> legend;  // of the letters, for narrow columns
-  int heads = 0;                    // a layer
-  std::vector<HeadEntry> entries = {};   // layer by layer
+  std::string explanation;              // of the scores
+  std::vector<std::string> legend;      // of the letters, for narrow columns
+  int heads = 0;                        // a layer
+  std::vector<HeadEntry> entries = {};  // layer by layer
 };
 
 /// Scores below this have no name in the table.

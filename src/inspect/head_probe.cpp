@@ -1,7 +1,6 @@
 #include "heed/inspect/head_probe.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string_view>
 

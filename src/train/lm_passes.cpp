@@ -19,9 +19,9 @@ double now_seconds() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-// Six sequences of 64 tokens. Measured on two quiet cores (4 layers, width 128, 12 sequences of 64):
-// pieces of 64, 128, 192 and 384 tokens gave 45, 51, 54 and 55 thousand tokens a second: larger
-// products run nearer to the peak, and that outweighs the second-level cache.
+// Six sequences of 64 tokens. Measured on two quiet cores (4 layers, width 128, 12 sequences of
+// 64): pieces of 64, 128, 192 and 384 tokens gave 45, 51, 54 and 55 thousand tokens a second:
+// larger products run nearer to the peak, and that outweighs the second-level cache.
 constexpr std::int64_t kPieceTokens = 384;
 
 std::int64_t piece_rows(const TrainConfig& config) {

@@ -1,4 +1,5 @@
 // What is wrong with arguments, as every command says it: option, found, expected.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cli/program.h"

@@ -87,8 +87,9 @@ TEST(LookView, SaysItAllAlone) {
 TEST(LookFile, RefusesAnUnknownFormat) {
   const Answer answer = look({"--format", "gif"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error,
-            "heed look: --format: found \"gif\", expected one of text, json, tsv, npy, svg, png, html\n");
+  EXPECT_EQ(
+      answer.error,
+      "heed look: --format: found \"gif\", expected one of text, json, tsv, npy, svg, png, html\n");
 }
 
 TEST(LookFile, RefusesIds) {

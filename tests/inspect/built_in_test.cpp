@@ -1,10 +1,12 @@
-// The built-in model does what its card says (models/tales/card.md, "On known text").
+// The built-in model does what its card says (models/tales/card.md, "What its heads do" and "On
+// known text").
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "heed/inspect/head_probe.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
 #include "heed/models/registry.h"
@@ -13,7 +15,7 @@
 namespace heed {
 namespace {
 
-constexpr double kAlice = 3.786;  // nats a token
+constexpr double kAlice = 3.372;  // nats a token
 
 const LoadedModel& tales() {
   static const LoadedModel model =
@@ -42,18 +44,38 @@ TEST(BuiltIn, WritesEnglishAsWellAsItsCardSays) {
             kAlice + 2);
 }
 
+Session king() { return open_session(tales(), "The king had a daughter, and he loved her."); }
+
 TEST(BuiltIn, ThePronounFindsItsNoun) {
-  const Session session = open_session(tales(), "The king had a daughter, and he loved her.");
+  const Session session = king();
   const Look shown = look(session, {.queries = {7}});  // "he"
-  EXPECT_EQ(shown.chosen.layer, 3);
+  EXPECT_EQ(shown.chosen.layer, 1);
   EXPECT_EQ(shown.chosen.head, 1);
   ASSERT_FALSE(shown.rows.empty());
-  EXPECT_EQ(session.tokens[static_cast<std::size_t>(shown.rows[0].attends[0].key)].bytes, " king");
+  const auto& first = shown.rows[0].attends[0];
+  EXPECT_EQ(session.tokens[static_cast<std::size_t>(first.key)].bytes, " king");
+  EXPECT_NEAR(first.weight, 0.36, 0.01);
 }
 
-TEST(BuiltIn, AHeadOfTheLastLayerLooksAtTheTokenBefore) {
-  const Session session = open_session(tales(), "The king had a daughter, and he loved her.");
-  EXPECT_NEAR(score_heads(session.layers[3], 3)[2].previous, 0.46, 0.01);
+TEST(BuiltIn, HeadsOfTheFirstLayerLookAtTheTokenBefore) {
+  const std::vector<HeadScores> scores = score_heads(king().layers[0], 0);
+  EXPECT_NEAR(scores[0].previous, 0.47, 0.01);
+  EXPECT_NEAR(scores[1].previous, 0.51, 0.01);
+}
+
+TEST(BuiltIn, HeadsOfTheSecondLayerLookAtTheFirstToken) {
+  const std::vector<HeadScores> scores = score_heads(king().layers[1], 1);
+  for (const std::size_t head : {2U, 4U, 5U}) EXPECT_NEAR(scores[head].first, 0.445, 0.025) << head;
+}
+
+TEST(BuiltIn, OnRandomTokensOnlyTheTokenBeforeIsFound) {
+  const Probe probe = probe_heads(tales());
+  EXPECT_NEAR(probe.heads[0].previous, 0.21, 0.01);
+  EXPECT_NEAR(probe.heads[1].previous, 0.33, 0.01);
+  for (const ProbedHead& head : probe.heads) {
+    EXPECT_LT(head.induction, 0.04) << head.layer << '.' << head.head;
+    EXPECT_LT(head.first, 0.07) << head.layer << '.' << head.head;
+  }
 }
 
 }  // namespace
