@@ -3,36 +3,61 @@
 #include "heed/base/error.h"
 #include "kernels/norm.h"
 #include "kernels/reference/norm.h"
+#include "ops/computable.h"
+#include "ops/trailing_axes.h"
 
 namespace heed {
 namespace {
 
-void check_like_width(const ConstView& vector, const char* name_of_it, const ConstView& x) {
-  require(vector.shape() == Shape{x.dim(-1)} && vector.dtype() == x.dtype(),
-          "layer_norm: {} is {} {}, expected {} [{}]", name_of_it, name(vector.dtype()),
-          to_string(vector.shape()), name(x.dtype()), x.dim(-1));
-  require(vector.is_contiguous(), "layer_norm: {} is strided, expected contiguous", name_of_it);
+void check_like(const ConstView& vector, const char* name_of_it, const Shape& shape, DType dtype) {
+  require(vector.shape() == shape && vector.dtype() == dtype,
+          "layer_norm: {} is {} {}, expected {} {}", name_of_it, name(vector.dtype()),
+          to_string(vector.shape()), name(dtype), to_string(shape));
 }
 
 void check(const LayerNormArgs& args) {
   const ConstView& x = args.x;
-  require(x.dtype() == DType::kF32 || x.dtype() == DType::kF64,
-          "layer_norm: x is {}, expected f32 or f64", name(x.dtype()));
-  require(x.rank() >= 1 && x.dim(-1) >= 1 && x.is_contiguous(),
-          "layer_norm: x is {}, expected row-major rows of at least one element",
-          to_string(x.shape()));
-  check_like_width(args.weight, "weight", x);
-  check_like_width(args.bias, "bias", x);
+  require(is_floating(x.dtype()), "layer_norm: x is {}, expected f64, f32, f16 or bf16",
+          name(x.dtype()));
+  require(has_trailing_axes(x.shape(), args.weight.shape()),
+          "layer_norm: weight is {}, expected at least one element and trailing axes of x {}",
+          to_string(args.weight.shape()), to_string(x.shape()));
+  check_like(args.weight, "weight", args.weight.shape(), x.dtype());
+  check_like(args.bias, "bias", args.weight.shape(), x.dtype());
 }
 
+void check_gradient(const View& gradient, const char* name_of_it, const LayerNormArgs& args) {
+  check_like(gradient, name_of_it, args.weight.shape(), computing_type(args.x.dtype()));
+  require(gradient.is_contiguous(), "layer_norm: {} is strided, expected row-major", name_of_it);
+}
+
+// The operands as the kernels read them.
+struct Operands {
+  explicit Operands(const LayerNormArgs& args)
+      : x(args.x), weight(args.weight), bias(args.bias), epsilon(args.epsilon) {}
+
+  template <typename T>
+  kernels::LayerNormProblem<T> problem() const {
+    const std::int64_t width = weight.view().element_count();
+    return {.rows = x.view().element_count() / width,
+            .width = width,
+            .x = x.view().data<T>(),
+            .weight = weight.view().data<T>(),
+            .bias = bias.view().data<T>(),
+            .epsilon = epsilon};
+  }
+
+  Computable x, weight, bias;
+  double epsilon;
+};
+
 template <typename T>
-kernels::LayerNormProblem<T> problem_of(const LayerNormArgs& args) {
-  return {.rows = args.x.element_count() / args.x.dim(-1),
-          .width = args.x.dim(-1),
-          .x = args.x.data<T>(),
-          .weight = args.weight.data<T>(),
-          .bias = args.bias.data<T>(),
-          .epsilon = args.epsilon};
+void fill_statistics(const kernels::LayerNormProblem<T>& p, LayerNormStatistics& statistics) {
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    const auto found = kernels::reference::row_statistics(p.x + row * p.width, p.width, p.epsilon);
+    statistics.mean.data<T>()[row] = static_cast<T>(found.mean);
+    statistics.inverse_deviation.data<T>()[row] = static_cast<T>(found.inverse_deviation);
+  }
 }
 
 template <typename T>
@@ -48,31 +73,49 @@ kernels::LayerNormBackward<T> backward_of(const ConstView& dy, Tensor& dx,
 
 Tensor layer_norm(const LayerNormArgs& args) {
   check(args);
-  Tensor y = Tensor::empty(args.x.shape(), args.x.dtype());
-  if (args.x.dtype() == DType::kF64) {
-    kernels::reference::layer_norm(problem_of<double>(args), y.data<double>());
+  const Operands operands(args);
+  Tensor y = Tensor::empty(args.x.shape(), computing_type(args.x.dtype()));
+  if (y.dtype() == DType::kF64) {
+    kernels::reference::layer_norm(operands.problem<double>(), y.data<double>());
   } else {
-    kernels::cpu::layer_norm(problem_of<float>(args), y.data<float>());
+    kernels::cpu::layer_norm(operands.problem<float>(), y.data<float>());
   }
-  return y;
+  return rounded(std::move(y), args.x.dtype());
 }
 
 Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
                            const LayerNormGrads& add_to) {
   check(args);
-  require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype() && dy.is_contiguous(),
-          "layer_norm: dy is {} {}, expected {} {}, row-major", name(dy.dtype()),
-          to_string(dy.shape()), name(args.x.dtype()), to_string(args.x.shape()));
-  check_like_width(add_to.dweight, "dweight", args.x);
-  check_like_width(add_to.dbias, "dbias", args.x);
-  Tensor dx = Tensor::empty(args.x.shape(), args.x.dtype());
-  if (args.x.dtype() == DType::kF64) {
-    kernels::reference::layer_norm_backward(problem_of<double>(args),
-                                            backward_of<double>(dy, dx, add_to));
+  require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
+          "layer_norm: dy is {} {}, expected {} {}", name(dy.dtype()), to_string(dy.shape()),
+          name(args.x.dtype()), to_string(args.x.shape()));
+  check_gradient(add_to.dweight, "dweight", args);
+  check_gradient(add_to.dbias, "dbias", args);
+  const Operands operands(args);
+  const Computable cotangent(dy);
+  Tensor dx = Tensor::empty(args.x.shape(), computing_type(args.x.dtype()));
+  if (dx.dtype() == DType::kF64) {
+    kernels::reference::layer_norm_backward(operands.problem<double>(),
+                                            backward_of<double>(cotangent, dx, add_to));
   } else {
-    kernels::cpu::layer_norm_backward(problem_of<float>(args), backward_of<float>(dy, dx, add_to));
+    kernels::cpu::layer_norm_backward(operands.problem<float>(),
+                                      backward_of<float>(cotangent, dx, add_to));
   }
-  return dx;
+  return rounded(std::move(dx), args.x.dtype());
+}
+
+LayerNormStatistics layer_norm_statistics(const LayerNormArgs& args) {
+  check(args);
+  const Operands operands(args);
+  const auto leading = static_cast<std::size_t>(args.x.rank() - args.weight.rank());
+  const Shape rows(std::span(args.x.shape().begin(), leading));
+  const DType dtype = computing_type(args.x.dtype());
+  LayerNormStatistics statistics = {Tensor::empty(rows, dtype), Tensor::empty(rows, dtype)};
+  if (dtype == DType::kF64)
+    fill_statistics(operands.problem<double>(), statistics);
+  else
+    fill_statistics(operands.problem<float>(), statistics);
+  return statistics;
 }
 
 }  // namespace heed

@@ -11,10 +11,11 @@ namespace heed {
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
 enum class Activation : std::uint8_t { kGelu, kGeluTanh };
 
-/// f32 or f64, row-major, any shape.
+/// f64, f32, f16 or bf16 (the 16-bit types computed in f32 and rounded once), any shape and
+/// strides; y is row-major.
 Tensor activate(const ConstView& x, Activation kind);
 
-/// dy *= f'(x), in place.
+/// dy *= f'(x), in place; dy row-major, of x's type (f32 for the 16-bit types).
 void activate_backward(const ConstView& x, Activation kind, const View& dy);
 
 }  // namespace heed

@@ -1,0 +1,267 @@
+#include "heed/ops/linear_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
+#include "kernels/linear_attention.h"
+#include "ops/computable.h"
+
+namespace heed {
+namespace {
+
+bool has_decay(UpdateRule rule) {
+  return rule == UpdateRule::kGated || rule == UpdateRule::kGatedDelta;
+}
+bool is_delta(UpdateRule rule) {
+  return rule == UpdateRule::kDelta || rule == UpdateRule::kGatedDelta;
+}
+
+void check_operand(const char* what, const ConstView& view, DType dtype) {
+  require(view.given() && view.rank() == 4 && is_floating(view.dtype()),
+          "linear_attention: {} is {} {}, expected [batch, heads, T, D] of f64, f32, f16 or bf16",
+          what, view.given() ? name(view.dtype()) : "not given", to_string(view.shape()));
+  require(view.dtype() == dtype, "linear_attention: {} is {} but q is {}: one type is expected",
+          what, name(view.dtype()), name(dtype));
+}
+
+void check_shape(const char* what, const ConstView& view, const Shape& wanted) {
+  require(view.shape() == wanted, "linear_attention: {} is {}, expected {}", what,
+          to_string(view.shape()), to_string(wanted));
+}
+
+void check_gates(const LinearAttentionArgs& args) {
+  const Shape& k = args.k.shape();
+  const bool decays = has_decay(args.rule);
+  require(args.decay.given() == decays, "linear_attention: decay is {}, which the rule {}",
+          decays ? "not given" : "given", decays ? "needs" : "does not have");
+  const bool corrects = is_delta(args.rule);
+  require(args.beta.given() == corrects, "linear_attention: beta is {}, which the rule {}",
+          corrects ? "not given" : "given", corrects ? "needs" : "does not have");
+  if (decays) {
+    check_operand("decay", args.decay, args.q.dtype());
+    const std::int64_t features = args.features.features(k[3]);
+    const std::int64_t width = args.decay.dim(3) == 1 ? 1 : features;
+    check_shape("decay", args.decay, {k[0], k[1], k[2], width});
+  }
+  if (!corrects) return;
+  require(args.beta.dtype() == args.q.dtype() && args.beta.rank() == 3,
+          "linear_attention: beta is {} {}, expected {} [B, G, T] or [B, 1, T]",
+          name(args.beta.dtype()), to_string(args.beta.shape()), name(args.q.dtype()));
+  check_shape("beta", args.beta, {k[0], args.beta.dim(1) == 1 ? 1 : k[1], k[2]});
+  require(!args.normalised,
+          "linear_attention: normalised is asked for with a delta rule, whose "
+          "weights have no sum");
+}
+
+void check(const LinearAttentionArgs& args) {
+  check_operand("q", args.q, args.q.dtype());
+  check_operand("k", args.k, args.q.dtype());
+  check_operand("v", args.v, args.q.dtype());
+  const Shape& q = args.q.shape();
+  const Shape& k = args.k.shape();
+  check_shape("k", args.k, {q[0], k[1], k[2], q[3]});
+  check_shape("v", args.v, {q[0], k[1], k[2], args.v.dim(3)});
+  require(q[1] == 0 || (k[1] > 0 && q[1] % k[1] == 0),
+          "linear_attention: q has {} heads but k has {}: a multiple is expected", q[1], k[1]);
+  require(!args.causal || q[2] == k[2],
+          "linear_attention: q has {} tokens but k has {}: causal attention needs as many", q[2],
+          k[2]);
+  require(std::isfinite(args.scale), "linear_attention: scale is {}, expected a finite number",
+          args.scale);
+  check_gates(args);
+}
+
+Shape state_shape(const LinearAttentionArgs& args) {
+  return {args.q.dim(0), args.k.dim(1), args.features.features(args.q.dim(3)),
+          args.v.dim(3) + (args.normalised ? 1 : 0)};
+}
+
+// A copy of a state of the caller's, or zeros.
+Tensor state_of(const char* what, const ConstView& given, const LinearAttentionArgs& args) {
+  const DType dtype = computing_type(args.q.dtype());
+  if (!given.given()) return Tensor::zeros(state_shape(args), dtype);
+  require(is_floating(given.dtype()), "linear_attention: {} is {}, expected a floating type", what,
+          name(given.dtype()));
+  check_shape(what, given, state_shape(args));
+  return Tensor::converted(given, dtype);
+}
+
+// v with a last column of ones, whose sum over the tokens is the denominator.
+template <typename T>
+Tensor with_ones(const ConstView& v) {
+  const Computable from(v);
+  const std::int64_t width = v.dim(3);
+  const std::int64_t rows = v.dim(0) * v.dim(1) * v.dim(2);
+  Tensor wider = Tensor::empty({v.dim(0), v.dim(1), v.dim(2), width + 1}, from.view().dtype());
+  for (std::int64_t row = 0; row < rows; ++row) {
+    T* to = std::copy_n(from.view().template data<T>() + row * width, width,
+                        wider.data<T>() + row * (width + 1));
+    *to = 1;
+  }
+  return wider;
+}
+
+// Everything that the kernel reads, row-major in the type that it computes in.
+template <typename T>
+struct Operands {
+  explicit Operands(const LinearAttentionArgs& args)
+      : q(map_features(args.q, args.features)),
+        k(map_features(args.k, args.features)),
+        v(args.normalised ? with_ones<T>(args.v) : Tensor::converted(args.v, DTypeOf<T>::value)),
+        decay(args.decay),
+        beta(args.beta),
+        scale(static_cast<T>(args.scale)),
+        causal(args.causal),
+        groups(k.dim(1)) {}
+
+  // The kernel's problem of one (batch, key/value head).
+  kernels::LinearAttentionHead<T> head(std::int64_t place, Tensor& state) const {
+    const std::int64_t tokens = k.dim(2);
+    const std::int64_t features = k.dim(3);
+    const std::int64_t group = q.dim(1) / groups;
+    const std::int64_t decay_width = decay.view().given() ? decay.view().dim(3) : 0;
+    const std::int64_t beta_place =
+        beta.view().given() && beta.view().dim(1) == 1 ? place / groups : place;
+    return {.queries = q.dim(2),
+            .tokens = tokens,
+            .features = features,
+            .values = v.dim(3),
+            .group = group,
+            .q = q.data<T>() + place * group * q.dim(2) * features,
+            .k = k.data<T>() + place * tokens * features,
+            .v = v.data<T>() + place * tokens * v.dim(3),
+            .decay = decay_width == 0
+                         ? nullptr
+                         : decay.view().template data<T>() + place * tokens * decay_width,
+            .decay_width = decay_width,
+            .beta = beta.view().given() ? beta.view().template data<T>() + beta_place * tokens
+                                        : nullptr,
+            .scale = scale,
+            .causal = causal,
+            .state = state.data<T>() + place * features * v.dim(3)};
+  }
+  std::int64_t places() const { return k.dim(0) * groups; }
+  // Where the rows of this place begin in something of `width` a query.
+  std::int64_t query_rows(std::int64_t place) const {
+    return place * (q.dim(1) / groups) * q.dim(2);
+  }
+
+  Tensor q, k, v;
+  Computable decay, beta;
+  T scale;
+  bool causal;
+  std::int64_t groups;
+};
+
+template <typename T>
+Tensor run(const Operands<T>& operands, Tensor& state) {
+  const Tensor& q = operands.q;
+  const std::int64_t values = operands.v.dim(3);
+  Tensor out = Tensor::empty({q.dim(0), q.dim(1), q.dim(2), values}, DTypeOf<T>::value);
+  parallel_for(operands.places(), [&](std::int64_t place, int /*thread*/) {
+    std::vector<T> scratch(static_cast<std::size_t>(values));
+    kernels::linear_attention(operands.head(place, state),
+                              out.data<T>() + operands.query_rows(place) * values, scratch.data());
+  });
+  return out;
+}
+
+// The last of `width` columns divides the others; 0 where it is 0.
+template <typename T>
+Tensor divided(const Tensor& wide) {
+  const std::int64_t width = wide.dim(3);
+  Tensor out = Tensor::empty({wide.dim(0), wide.dim(1), wide.dim(2), width - 1}, wide.dtype());
+  for (std::int64_t row = 0; row < wide.element_count() / width; ++row) {
+    const T* from = wide.data<T>() + row * width;
+    T* to = out.data<T>() + row * (width - 1);
+    for (std::int64_t c = 0; c + 1 < width; ++c)
+      to[c] = from[width - 1] == 0 ? 0 : from[c] / from[width - 1];
+  }
+  return out;
+}
+
+// The cotangent of `wide` for that of `divided(wide)`.
+template <typename T>
+Tensor divided_backward(const Tensor& wide, const ConstView& dout) {
+  const std::int64_t width = wide.dim(3);
+  Tensor dwide = Tensor::zeros(wide.shape(), wide.dtype());
+  for (std::int64_t row = 0; row < wide.element_count() / width; ++row) {
+    const T* from = wide.data<T>() + row * width;
+    const T* dy = dout.data<T>() + row * (width - 1);
+    T* to = dwide.data<T>() + row * width;
+    const T denominator = from[width - 1];
+    if (denominator == 0) continue;
+    for (std::int64_t c = 0; c + 1 < width; ++c) {
+      to[c] = dy[c] / denominator;
+      to[width - 1] -= dy[c] * from[c] / (denominator * denominator);
+    }
+  }
+  return dwide;
+}
+
+template <typename T>
+LinearAttended forward(const LinearAttentionArgs& args) {
+  const Operands<T> operands(args);
+  Tensor state = state_of("state", args.state, args);
+  Tensor out = run(operands, state);
+  if (args.normalised) out = divided<T>(out);
+  return {rounded(std::move(out), args.q.dtype()), std::move(state)};
+}
+
+template <typename T>
+LinearAttentionGrads backward(const LinearAttentionArgs& args, const ConstView& dout,
+                              const ConstView& dstate) {
+  const Operands<T> operands(args);
+  const DType dtype = DTypeOf<T>::value;
+  Tensor cotangent = Tensor::converted(dout, dtype);
+  if (args.normalised) {
+    Tensor state = state_of("state", args.state, args);
+    cotangent = divided_backward<T>(run(operands, state), cotangent);
+  }
+  Tensor state = state_of("state", args.state, args);
+  Tensor dstate_out = state_of("dstate", dstate, args);
+  Tensor dq = Tensor::empty(operands.q.shape(), dtype);
+  Tensor dk = Tensor::empty(operands.k.shape(), dtype);
+  Tensor dv = Tensor::empty(operands.v.shape(), dtype);
+  parallel_for(operands.places(), [&](std::int64_t place, int /*thread*/) {
+    const kernels::LinearAttentionHead<T> head = operands.head(place, state);
+    const std::int64_t row = operands.query_rows(place);
+    std::vector<T> scratch(static_cast<std::size_t>(head.features));
+    kernels::linear_attention_backward(
+        head,
+        {.dout = cotangent.data<T>() + row * head.values,
+         .dstate = dstate_out.data<T>() + place * head.features * head.values,
+         .dq = dq.data<T>() + row * head.features,
+         .dk = dk.data<T>() + place * head.tokens * head.features,
+         .dv = dv.data<T>() + place * head.tokens * head.values},
+        scratch.data());
+  });
+  return {map_features_backward(args.q, args.features, dq),
+          map_features_backward(args.k, args.features, dk),
+          Tensor::converted(dv.view().slice(3, 0, args.v.dim(3)), args.q.dtype()),
+          std::move(dstate_out)};
+}
+
+}  // namespace
+
+LinearAttended linear_attention(const LinearAttentionArgs& args) {
+  check(args);
+  return args.q.dtype() == DType::kF64 ? forward<double>(args) : forward<float>(args);
+}
+
+LinearAttentionGrads linear_attention_backward(const LinearAttentionArgs& args,
+                                               const ConstView& dout, const ConstView& dstate) {
+  check(args);
+  if (args.rule != UpdateRule::kSum)
+    fail(ErrorCode::kUnsupported, "linear_attention: gradients of the sum rule alone are served");
+  check_operand("dout", dout, args.q.dtype());
+  check_shape("dout", dout, {args.q.dim(0), args.q.dim(1), args.q.dim(2), args.v.dim(3)});
+  return args.q.dtype() == DType::kF64 ? backward<double>(args, dout, dstate)
+                                       : backward<float>(args, dout, dstate);
+}
+
+}  // namespace heed

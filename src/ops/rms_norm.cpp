@@ -1,0 +1,71 @@
+#include "heed/ops/rms_norm.h"
+
+#include "heed/base/error.h"
+#include "kernels/reference/rms_norm.h"
+#include "kernels/rms_norm.h"
+#include "ops/computable.h"
+#include "ops/trailing_axes.h"
+
+namespace heed {
+namespace {
+
+void check(const RmsNormArgs& args) {
+  const ConstView& x = args.x;
+  require(x.given() && is_floating(x.dtype()), "rms_norm: x is {}, expected f64, f32, f16 or bf16",
+          x.given() ? name(x.dtype()) : "not given");
+  require(args.weight.dtype() == x.dtype() && has_trailing_axes(x.shape(), args.weight.shape()),
+          "rms_norm: weight is {} {}, expected {}, trailing axes of x {}, at least one element",
+          name(args.weight.dtype()), to_string(args.weight.shape()), name(x.dtype()),
+          to_string(x.shape()));
+}
+
+template <typename T>
+kernels::RmsNormProblem<T> problem_of(const ConstView& x, const ConstView& weight, double epsilon) {
+  const std::int64_t width = weight.element_count();
+  return {.rows = x.element_count() / width,
+          .width = width,
+          .x = x.data<T>(),
+          .weight = weight.data<T>(),
+          .epsilon = epsilon};
+}
+
+}  // namespace
+
+Tensor rms_norm(const RmsNormArgs& args) {
+  check(args);
+  const Computable x(args.x);
+  const Computable weight(args.weight);
+  Tensor y = Tensor::empty(args.x.shape(), x.view().dtype());
+  if (y.dtype() == DType::kF64)
+    kernels::reference::rms_norm(problem_of<double>(x, weight, args.epsilon), y.data<double>());
+  else
+    kernels::cpu::rms_norm(problem_of<float>(x, weight, args.epsilon), y.data<float>());
+  return rounded(std::move(y), args.x.dtype());
+}
+
+Tensor rms_norm_backward(const RmsNormArgs& args, const ConstView& dy, const View& dweight) {
+  check(args);
+  require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
+          "rms_norm: dy is {} {}, expected {} {}", name(dy.dtype()), to_string(dy.shape()),
+          name(args.x.dtype()), to_string(args.x.shape()));
+  const DType computing = computing_type(args.x.dtype());
+  require(dweight.shape() == args.weight.shape() && dweight.dtype() == computing &&
+              dweight.is_contiguous(),
+          "rms_norm: dweight is {} {}, expected {} {}, row-major", name(dweight.dtype()),
+          to_string(dweight.shape()), name(computing), to_string(args.weight.shape()));
+  const Computable x(args.x);
+  const Computable weight(args.weight);
+  const Computable cotangent(dy);
+  Tensor dx = Tensor::empty(args.x.shape(), computing);
+  if (computing == DType::kF64)
+    kernels::reference::rms_norm_backward(
+        problem_of<double>(x, weight, args.epsilon),
+        {cotangent.view().data<double>(), dx.data<double>(), dweight.data<double>()});
+  else
+    kernels::cpu::rms_norm_backward(
+        problem_of<float>(x, weight, args.epsilon),
+        {cotangent.view().data<float>(), dx.data<float>(), dweight.data<float>()});
+  return rounded(std::move(dx), args.x.dtype());
+}
+
+}  // namespace heed

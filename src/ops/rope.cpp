@@ -1,0 +1,204 @@
+#include "heed/ops/rope.h"
+
+#include <cmath>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
+#include "kernels/rope.h"
+#include "ops/computable.h"
+
+namespace heed {
+namespace {
+
+std::int64_t turning(const RopeArgs& args) {
+  return args.rotary_dim == 0 ? args.x.dim(3) : args.rotary_dim;
+}
+
+void check_positions(const RopeArgs& args) {
+  const ConstView& x = args.x;
+  const auto batch = static_cast<std::size_t>(x.dim(0));
+  require(args.offset.size() <= 1 || args.offset.size() == batch,
+          "rope: offset has {} entries, expected none, one or one for each of {} batches",
+          args.offset.size(), batch);
+  if (!args.positions.given()) return;
+  require(args.offset.empty(), "rope: both offset and positions are given, expected one of them");
+  const ConstView& positions = args.positions;
+  require(positions.dtype() == DType::kI64 || positions.dtype() == DType::kI32,
+          "rope: positions are {}, expected i64 or i32", name(positions.dtype()));
+  require(positions.rank() == 2 && (positions.dim(0) == 1 || positions.dim(0) == x.dim(0)) &&
+              positions.dim(1) == x.dim(2),
+          "rope: positions are {}, expected [{}, {}] or [1, {}]", to_string(positions.shape()),
+          x.dim(0), x.dim(2), x.dim(2));
+}
+
+void check_angles(const RopeArgs& args) {
+  const ConstView& cosines = args.cosines;
+  require(cosines.given() == args.sines.given(),
+          "rope: one of cosines and sines is given, expected both or none");
+  if (!cosines.given()) return;
+  require(cosines.dtype() == args.x.dtype() && args.sines.dtype() == args.x.dtype(),
+          "rope: cosines are {} and sines {}, expected {}, the type of x", name(cosines.dtype()),
+          name(args.sines.dtype()), name(args.x.dtype()));
+  require(cosines.shape() == args.sines.shape(), "rope: cosines are {} but sines are {}",
+          to_string(cosines.shape()), to_string(args.sines.shape()));
+  const std::int64_t half = turning(args) / 2;
+  if (cosines.rank() == 3) {
+    require(cosines.shape() == Shape({args.x.dim(0), args.x.dim(2), half}),
+            "rope: cosines are {}, expected [{}, {}, {}]", to_string(cosines.shape()),
+            args.x.dim(0), args.x.dim(2), half);
+    require(!args.positions.given() && args.offset.empty(),
+            "rope: cosines of every token leave no use for positions or offset");
+    return;
+  }
+  require(cosines.rank() == 2 && cosines.dim(1) == half,
+          "rope: cosines are {}, expected [positions, {}] or [batch, tokens, {}]",
+          to_string(cosines.shape()), half, half);
+}
+
+void check(const RopeArgs& args) {
+  require(args.x.given() && is_floating(args.x.dtype()),
+          "rope: x is {}, expected f64, f32, f16 or bf16",
+          args.x.given() ? name(args.x.dtype()) : "not given");
+  require(args.x.rank() == 4, "rope: x is {}, expected [B, H, T, D]", to_string(args.x.shape()));
+  const std::int64_t turns = turning(args);
+  require(turns % 2 == 0 && 0 <= turns && turns <= args.x.dim(3),
+          "rope: {} elements turn, expected an even number of at most D = {}", turns,
+          args.x.dim(3));
+  require(std::isfinite(args.base) && args.base > 0, "rope: base is {}, expected a positive number",
+          args.base);
+  check_positions(args);
+  check_angles(args);
+}
+
+std::int64_t position_of(const RopeArgs& args, std::int64_t batch, std::int64_t token) {
+  if (!args.positions.given()) {
+    if (args.offset.empty()) return token;
+    return args.offset[args.offset.size() == 1 ? 0 : static_cast<std::size_t>(batch)] + token;
+  }
+  const ConstView row = args.positions.select(0, args.positions.dim(0) == 1 ? 0 : batch);
+  const std::int64_t at = token * row.stride(0);
+  return row.dtype() == DType::kI64 ? row.data<std::int64_t>()[at]
+                                    : std::int64_t{row.data<std::int32_t>()[at]};
+}
+
+// The cosines and sines of every token, [B, T, R / 2], in the type that the rows are computed in.
+struct Angles {
+  Tensor cosines;
+  Tensor sines;
+};
+
+// base^(-2 n / R) of every pair.
+std::vector<double> frequencies_of(const RopeArgs& args) {
+  const std::int64_t turns = turning(args);
+  std::vector<double> frequencies;
+  for (std::int64_t n = 0; n < turns / 2; ++n)
+    frequencies.push_back(
+        std::pow(args.base, -2.0 * static_cast<double>(n) / static_cast<double>(turns)));
+  return frequencies;
+}
+
+template <typename Angle>
+void angles_of_base(const std::vector<double>& frequencies, std::int64_t position, Angle* cosines,
+                    Angle* sines) {
+  for (const double frequency : frequencies) {
+    const double angle = static_cast<double>(position) * frequency;
+    *cosines++ = static_cast<Angle>(std::cos(angle));
+    *sines++ = static_cast<Angle>(std::sin(angle));
+  }
+}
+
+template <typename Angle>
+void angles_of_table(const Tensor& table, std::int64_t position, Angle* to) {
+  require(0 <= position && position < table.dim(0),
+          "rope: position {} is outside of the {} rows of cosines and sines", position,
+          table.dim(0));
+  const auto* row = table.data<Angle>() + position * table.dim(1);
+  std::copy_n(row, table.dim(1), to);
+}
+
+template <typename Angle>
+Angles angles_of(const RopeArgs& args, double sign) {
+  const DType dtype = DTypeOf<Angle>::value;
+  const std::int64_t batches = args.x.dim(0);
+  const std::int64_t tokens = args.x.dim(2);
+  const std::int64_t half = turning(args) / 2;
+  const bool own = args.cosines.given();
+  const std::vector<double> frequencies = frequencies_of(args);
+  Angles given = {own ? Tensor::converted(args.cosines, dtype) : Tensor(),
+                  own ? Tensor::converted(args.sines, dtype) : Tensor()};
+  Angles angles = {Tensor::empty({batches, tokens, half}, dtype),
+                   Tensor::empty({batches, tokens, half}, dtype)};
+  if (own && given.cosines.rank() == 3) angles = std::move(given);
+  for (std::int64_t row = 0; row < batches * tokens; ++row) {
+    auto* cosines = angles.cosines.template data<Angle>() + row * half;
+    auto* sines = angles.sines.template data<Angle>() + row * half;
+    const bool of_token = own && args.cosines.rank() == 3;
+    const std::int64_t position = of_token ? 0 : position_of(args, row / tokens, row % tokens);
+    if (!own) angles_of_base(frequencies, position, cosines, sines);
+    if (own && !of_token) {
+      angles_of_table(given.cosines, position, cosines);
+      angles_of_table(given.sines, position, sines);
+    }
+    for (std::int64_t n = 0; n < half; ++n) sines[n] *= static_cast<Angle>(sign);
+  }
+  return angles;
+}
+
+template <typename T, typename Angle>
+Tensor turn(const RopeArgs& args, const ConstView& x, double sign) {
+  const Angles angles = angles_of<Angle>(args, sign);
+  Tensor y = Tensor::empty(x.shape(), x.dtype());
+  const std::int64_t heads = x.dim(1);
+  const std::int64_t tokens = x.dim(2);
+  const std::int64_t turns = turning(args);
+  const bool halves = args.pairs == RopePairs::kHalves;
+  parallel_for(x.dim(0) * heads, [&](std::int64_t place, int /*thread*/) {
+    const std::int64_t batch = place / heads;
+    const T* from = x.data<T>() + batch * x.stride(0) + place % heads * x.stride(1);
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const std::int64_t angle = (batch * tokens + token) * (turns / 2);
+      kernels::rope_row<T, Angle>(
+          {.x = from + token * x.stride(2),
+           .stride = x.stride(3),
+           .width = x.dim(3),
+           .turning = turns,
+           .pair_step = halves ? 1 : 2,
+           .pair_width = halves ? turns / 2 : 1,
+           .cosines = angles.cosines.template data<Angle>() + angle,
+           .sines = angles.sines.template data<Angle>() + angle,
+           .y = y.template data<T>() + (place * tokens + token) * x.dim(3)});
+    }
+  });
+  return y;
+}
+
+Tensor turned(const RopeArgs& args, const ConstView& x, double sign) {
+  switch (x.dtype()) {
+    case DType::kF64:
+      return turn<double, double>(args, x, sign);
+    case DType::kF16:
+      return turn<f16, float>(args, x, sign);
+    case DType::kBF16:
+      return turn<bf16, float>(args, x, sign);
+    default:
+      return turn<float, float>(args, x, sign);
+  }
+}
+
+}  // namespace
+
+Tensor rope(const RopeArgs& args) {
+  check(args);
+  return turned(args, args.x, 1);
+}
+
+Tensor rope_backward(const RopeArgs& args, const ConstView& dy) {
+  check(args);
+  require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
+          "rope: dy is {} {}, expected {} {}", name(dy.dtype()), to_string(dy.shape()),
+          name(args.x.dtype()), to_string(args.x.shape()));
+  return turned(args, dy, -1);
+}
+
+}  // namespace heed
