@@ -33,6 +33,7 @@
 #include "heed/nn/run.h"
 #include "heed/nn/self_attention.h"
 #include "heed/nn/tap.h"
+#include "heed/onnx/node_tests.h"
 #include "heed/ops/activation.h"
 #include "heed/ops/add.h"
 #include "heed/ops/attention.h"

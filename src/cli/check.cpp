@@ -1,0 +1,89 @@
+// heed check: does heed mean what others published? onnx: ONNX's node tests.
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "heed/base/error.h"
+#include "heed/onnx/node_tests.h"
+#include "heed/text/tokenizer.h"
+
+namespace heed::cli {
+namespace {
+
+using onnx::NodeTestResult;
+using onnx::Outcome;
+
+constexpr std::array<const char*, 3> kOutcomes = {"passed", "failed", "skipped"};
+
+const char* word(Outcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
+
+using Counts = std::array<int, 3>;
+
+nlohmann::ordered_json as_json(const NodeTestResult& result) {
+  nlohmann::ordered_json json = {{"name", result.name},
+                                 {"outcome", word(result.outcome)},
+                                 {"operator", result.op},
+                                 {"opset", result.opset}};
+  if (result.outcome == Outcome::kPassed)
+    json["error"] = result.largest_error;
+  else
+    json["reason"] = result.reason;
+  return json;
+}
+
+std::string summary(const Counts& counts) {
+  return fmt::format("{} passed, {} failed, {} skipped\n", counts[0], counts[1], counts[2]);
+}
+
+int check_onnx(const std::string& dir, bool json) {
+  Counts counts = {};
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& folder : onnx::node_test_folders(dir)) {
+    const NodeTestResult result = onnx::run_node_test(folder);
+    ++counts.at(static_cast<std::size_t>(result.outcome));
+    if (json)
+      list.push_back(as_json(result));
+    else if (result.outcome != Outcome::kPassed)
+      print(fmt::format("{:<7}  {}: {}\n", word(result.outcome), displayable(result.name),
+                        displayable(result.reason)));
+  }
+  if (json) {
+    const nlohmann::ordered_json whole = {{"passed", counts[0]},
+                                          {"failed", counts[1]},
+                                          {"skipped", counts[2]},
+                                          {"cases", std::move(list)}};
+    print(whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  } else {
+    print(summary(counts));
+  }
+  return counts[1] == 0 ? 0 : 1;
+}
+
+Run add(CLI::App& app) {
+  const auto what = std::make_shared<std::string>();
+  const auto dir = std::make_shared<std::string>();
+  const auto json = std::make_shared<bool>(false);
+  app.add_option("WHAT", *what, "what to check: onnx, its published node tests")->required();
+  app.add_option("DIR", *dir, "a folder of node tests, or one of them")->required();
+  app.add_flag("--json", *json, "print every case as JSON");
+  add_threads(app);
+  return [what, dir, json] {
+    require(*what == "onnx", "check: '{}' is unknown: onnx is expected", *what);
+    return check_onnx(*dir, *json);
+  };
+}
+
+}  // namespace
+
+Command check_command() {
+  return {"check", "whether heed means what ONNX's node tests say",
+          "  heed check onnx onnx/backend/test/data/node\n"
+          "  heed check onnx node/test_attention_4d_causal --json",
+          add};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,91 @@
+#include "onnx/operators/attention_mask.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "heed/base/error.h"
+#include "heed/masks/keep.h"
+
+namespace heed::onnx {
+namespace {
+
+// A value of the mask's type for keys that it does not reach: not allowed.
+Tensor hidden(const Shape& shape, DType dtype) {
+  if (!is_floating(dtype)) return Tensor::zeros(shape, dtype);  // false
+  Tensor values = Tensor::empty(shape, DType::kF64);
+  std::fill_n(values.data<double>(), values.element_count(),
+              -std::numeric_limits<double>::infinity());
+  return Tensor::converted(values, dtype);
+}
+
+void copy_into(const ConstView& from, const View& to) {
+  const Tensor rows = Tensor::copy_of(from);
+  const std::int64_t width = from.dim(-1);
+  const auto bytes = static_cast<std::size_t>(width) * size_bytes(from.dtype());
+  const std::int64_t count = width == 0 ? 0 : from.element_count() / width;
+  const std::int64_t pitch = to.dim(-1) * static_cast<std::int64_t>(size_bytes(to.dtype()));
+  for (std::int64_t row = 0; row < count; ++row)
+    std::copy_n(
+        static_cast<const std::byte*>(rows.view().raw()) + row * static_cast<std::int64_t>(bytes),
+        bytes, static_cast<std::byte*>(to.raw()) + row * pitch);
+}
+
+// A mask that is shorter than the keys hides those that it does not reach.
+Tensor as_long_as(const ConstView& mask, std::int64_t keys) {
+  const bool legal = mask.dtype() == DType::kBool || is_floating(mask.dtype());
+  if (!legal)
+    fail(ErrorCode::kUnsupported, "Attention: attn_mask is {}, bool and floating types are served",
+         name(mask.dtype()));
+  require(1 <= mask.rank() && mask.rank() <= 4 && mask.dim(-1) <= keys,
+          "Attention: attn_mask is {}, expected one to four axes, the last at most {}",
+          to_string(mask.shape()), keys);
+  if (mask.dim(-1) == keys) return Tensor::copy_of(mask);
+  Shape shape = mask.shape();
+  shape[mask.rank() - 1] = keys;
+  Tensor longer = hidden(shape, mask.dtype());
+  copy_into(mask, longer);
+  return longer;
+}
+
+std::int64_t window(const NodeCall& call, const char* side) {
+  const std::int64_t keys = call.integer(side, -1);
+  require(keys >= -1, "Attention: {} is {}, expected -1 or more", side, keys);
+  return keys;
+}
+
+}  // namespace
+
+AttentionMask::AttentionMask(const NodeCall& call, std::int64_t queries, std::int64_t past,
+                             std::int64_t total) {
+  const ConstView mask = call.input(3);
+  const ConstView lengths = call.input(6);
+  if (mask.given()) attn_mask_ = as_long_as(mask, total);
+  const bool causal = call.integer("is_causal", 0) != 0;
+  band_ = {.left = window(call, "left_window_size"),
+           .right = causal ? 0 : window(call, "right_window_size")};
+  extents_.q_offset = {past};
+  if (!lengths.given()) return;
+  require(!call.input(4).given() && lengths.dtype() == DType::kI64 && lengths.rank() == 1,
+          "Attention: nonpad_kv_seqlen is {} {}, expected i64 [batch] and no past_key",
+          name(lengths.dtype()), to_string(lengths.shape()));
+  const auto* length = lengths.data<std::int64_t>();
+  extents_.q_offset.clear();
+  for (std::int64_t batch = 0; batch < lengths.dim(0); ++batch) {
+    extents_.key_length.push_back(length[batch]);
+    extents_.q_offset.push_back(length[batch] - queries);
+  }
+}
+
+void AttentionMask::apply(AttentionArgs& args, DType computed) {
+  args.extents = extents_;
+  if (band_.left >= 0 || band_.right >= 0) args.mask = band(band_);
+  if (!attn_mask_.given()) return;
+  if (attn_mask_.dtype() == DType::kBool) {
+    args.mask = args.mask & keep(attn_mask_);
+  } else {
+    bias_ = Tensor::converted(attn_mask_, computed);
+    args.scores.bias = bias_;
+  }
+}
+
+}  // namespace heed::onnx

@@ -1,0 +1,26 @@
+// Attention's attn_mask, nonpad_kv_seqlen, is_causal and windows as heed says them.
+#pragma once
+
+#include "heed/masks/band.h"
+#include "heed/ops/attention.h"
+#include "onnx/operators.h"
+
+namespace heed::onnx {
+
+/// Who may attend to whom and what is added: owns what `args` then views.
+class AttentionMask {
+ public:
+  /// `past` keys stand before those of K, of `total` together.
+  AttentionMask(const NodeCall& call, std::int64_t queries, std::int64_t past, std::int64_t total);
+
+  /// Sets extents, mask and bias; the bias in the type `computed`.
+  void apply(AttentionArgs& args, DType computed);
+
+ private:
+  Tensor attn_mask_;  // as long as the keys; not given: none
+  Extents extents_;
+  Band band_;
+  Tensor bias_;
+};
+
+}  // namespace heed::onnx

@@ -1,0 +1,93 @@
+#include "onnx/operators/attention_scores.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "heed/ops/matmul.h"
+#include "heed/ops/observers/weights.h"
+
+namespace heed::onnx {
+namespace {
+
+// scale * q k^T of one head into [Tq, Tk], after the softcap where that is asked for.
+void fill_head(const AttentionArgs& args, std::int64_t batch, std::int64_t head, bool capped,
+               const View& scores) {
+  const std::int64_t group = args.q.dim(1) / args.keys.k.dim(1);
+  const ConstView q = args.q.select(0, batch).select(0, head);
+  const ConstView k = args.keys.k.select(0, batch).select(0, head / group);
+  matmul({.a = q, .b = k.permute({1, 0})}, scores);
+  const auto each = [&](auto* values) {
+    using T = std::remove_pointer_t<decltype(values)>;
+    const double cap = capped ? args.scores.softcap : 0;
+    for (std::int64_t i = 0; i < scores.element_count(); ++i) {
+      const double score = args.scores.scale[0] * values[i];
+      values[i] = static_cast<T>(cap > 0 ? cap * std::tanh(score / cap) : score);
+    }
+  };
+  if (scores.dtype() == DType::kF64)
+    each(scores.data<double>());
+  else
+    each(scores.data<float>());
+}
+
+std::int64_t entry(const std::vector<std::int64_t>& list, std::int64_t batch,
+                   std::int64_t otherwise) {
+  if (list.empty()) return otherwise;
+  return list[list.size() == 1 ? 0 : static_cast<std::size_t>(batch)];
+}
+
+// Adds the bias, and -inf where the mask or the length hides a key.
+template <typename T>
+void hide_head(const AttentionArgs& args, std::int64_t batch, std::int64_t head, T* scores) {
+  const std::int64_t queries = args.q.dim(2);
+  const std::int64_t keys = args.keys.k.dim(2);
+  const std::int64_t length = entry(args.extents.key_length, batch, keys);
+  const MaskPlace place = {
+      .batch = batch, .head = head, .q_offset = entry(args.extents.q_offset, batch, 0)};
+  const MaskRule* rule = args.mask.rule();
+  const ConstView bias =
+      args.scores.bias.given()
+          ? args.scores.bias.broadcast_to({args.q.dim(0), args.q.dim(1), queries, keys})
+                .select(0, batch)
+                .select(0, head)
+          : ConstView();
+  for (std::int64_t row = 0; row < queries; ++row) {
+    for (std::int64_t key = 0; key < keys; ++key) {
+      T& score = scores[row * keys + key];
+      if (bias.given()) score += bias.data<T>()[row * bias.stride(0) + key * bias.stride(1)];
+      const bool visible = key < length && (rule == nullptr || rule->visible(place, row, key));
+      if (!visible) score = -std::numeric_limits<T>::infinity();
+    }
+  }
+}
+
+Tensor weights(const AttentionArgs& args, const Attended& attended) {
+  WeightsObserver observer;
+  const std::array<Observer*, 1> observers = {&observer};
+  observe(args, attended, observers);
+  return std::move(observer.weights);
+}
+
+}  // namespace
+
+Tensor scores_after(ScoreStage stage, const AttentionArgs& args, const Attended& attended) {
+  if (stage == ScoreStage::kAfterSoftmax) return weights(args, attended);
+  const DType dtype = args.q.dtype();
+  Tensor scores =
+      Tensor::empty({args.q.dim(0), args.q.dim(1), args.q.dim(2), args.keys.k.dim(2)}, dtype);
+  for (std::int64_t batch = 0; batch < scores.dim(0); ++batch) {
+    for (std::int64_t head = 0; head < scores.dim(1); ++head) {
+      const View own = scores.view().select(0, batch).select(0, head);
+      fill_head(args, batch, head, stage != ScoreStage::kRaw, own);
+      if (stage != ScoreStage::kAfterMask) continue;
+      if (dtype == DType::kF64)
+        hide_head(args, batch, head, own.data<double>());
+      else
+        hide_head(args, batch, head, own.data<float>());
+    }
+  }
+  return scores;
+}
+
+}  // namespace heed::onnx

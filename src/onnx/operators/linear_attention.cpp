@@ -1,0 +1,62 @@
+// LinearAttention, opset 27.
+#include "heed/ops/linear_attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heed/base/error.h"
+#include "onnx/operators/heads.h"
+
+namespace heed::onnx {
+namespace {
+
+struct NamedRule {
+  std::string_view name;
+  UpdateRule rule;
+};
+
+constexpr NamedRule kRules[] = {{"linear", UpdateRule::kSum},
+                                {"gated", UpdateRule::kGated},
+                                {"delta", UpdateRule::kDelta},
+                                {"gated_delta", UpdateRule::kGatedDelta}};
+
+UpdateRule rule_of(const NodeCall& call) {
+  const std::string wanted = call.text("update_rule", "gated_delta");
+  const auto* const found = std::ranges::find(kRules, wanted, &NamedRule::name);
+  require(found != std::end(kRules),
+          "LinearAttention: update_rule is '{}', expected linear, gated, delta or gated_delta",
+          wanted);
+  return found->rule;
+}
+
+// [B, T, G] as [B, G, T].
+ConstView heads_first(const ConstView& beta) {
+  return beta.given() ? beta.permute({0, 2, 1}) : beta;
+}
+
+}  // namespace
+
+std::vector<Tensor> linear_attention(const NodeCall& call) {
+  const ConstView query = call.required(0, "query");
+  const std::int64_t heads = call.integer("q_num_heads", 0);
+  const std::int64_t kv_heads = call.integer("kv_num_heads", 0);
+  const ConstView state = call.input(3);
+  const ConstView decay = call.input(4);
+  const double scale = call.number("scale", 0);
+  LinearAttentionArgs args = {.q = with_heads(query, heads, "query"),
+                              .k = with_heads(call.required(1, "key"), kv_heads, "key"),
+                              .v = with_heads(call.required(2, "value"), kv_heads, "value"),
+                              .state = state,
+                              .decay = decay.given() ? with_heads(decay, kv_heads, "decay") : decay,
+                              .beta = heads_first(call.input(5)),
+                              .rule = rule_of(call)};
+  args.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(args.q.dim(3)));
+  LinearAttended attended = heed::linear_attention(args);
+  const DType state_type = state.given() ? state.dtype() : query.dtype();
+  std::vector<Tensor> outputs;
+  outputs.push_back(packed_heads(std::move(attended.out), true));
+  outputs.push_back(Tensor::converted(attended.state, state_type));
+  return outputs;
+}
+
+}  // namespace heed::onnx

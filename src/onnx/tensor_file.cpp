@@ -1,0 +1,122 @@
+// TensorProto: shape, type, and data that lie either raw or in the list of their type.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "io/file.h"
+#include "io/protobuf.h"
+#include "onnx/files.h"
+
+namespace heed::onnx {
+namespace {
+
+struct ElementType {
+  std::int64_t number;  // TensorProto.DataType
+  DType dtype;
+};
+
+constexpr ElementType kElementTypes[] = {
+    {1, DType::kF32},  {2, DType::kU8},   {3, DType::kI8},   {6, DType::kI32},   {7, DType::kI64},
+    {9, DType::kBool}, {10, DType::kF16}, {11, DType::kF64}, {16, DType::kBF16},
+};
+
+constexpr std::array<std::string_view, 24> kTypeNames = {
+    "undefined",      "float",      "uint8",          "int8",       "uint16",   "int16",
+    "int32",          "int64",      "string",         "bool",       "float16",  "double",
+    "uint32",         "uint64",     "complex64",      "complex128", "bfloat16", "float8e4m3fn",
+    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4",     "float4e2m1"};
+
+struct TensorMessage {
+  std::vector<std::int64_t> dims;
+  std::int64_t data_type = 0;
+  std::optional<std::span<const std::byte>> raw;
+  std::vector<std::byte> listed;  // elements of the typed lists, in the type of the tensor
+  bool external = false;
+};
+
+DType dtype_of(std::int64_t number, const std::string& path) {
+  const auto* const type = std::ranges::find(kElementTypes, number, &ElementType::number);
+  if (type != std::end(kElementTypes)) return type->dtype;
+  const bool named = number >= 0 && number < static_cast<std::int64_t>(kTypeNames.size());
+  fail(ErrorCode::kUnsupported, "{}: elements are {}, which heed does not have", path,
+       named ? kTypeNames[static_cast<std::size_t>(number)] : fmt::format("of type {}", number));
+}
+
+// float_data and double_data: fixed width, packed or alone.
+void append_fixed(const ProtobufField& field, std::vector<std::byte>& to) {
+  if (field.wire == WireType::kBytes) {
+    to.insert(to.end(), field.bytes.begin(), field.bytes.end());
+    return;
+  }
+  const auto* value = reinterpret_cast<const std::byte*>(&field.value);
+  to.insert(to.end(), value, value + (field.wire == WireType::kFixed32 ? 4 : 8));
+}
+
+// int32_data and int64_data: also the bits of f16 and bf16, and small integers.
+void append_integers(const ProtobufField& field, std::size_t width, const ProtobufSource& source,
+                     std::vector<std::byte>& to) {
+  for_each_varint(field, source, [&](std::int64_t value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    to.insert(to.end(), bytes, bytes + width);
+  });
+}
+
+TensorMessage read_message(const ProtobufSource& source) {
+  TensorMessage message;
+  ProtobufReader types(source.bytes, source);  // lists may stand before the type that they are of
+  for (ProtobufField field; types.next(field);) {
+    if (field.number == 1)
+      for_each_varint(field, source, [&](std::int64_t dim) { message.dims.push_back(dim); });
+    if (field.number == 2) message.data_type = field.as_int(source);
+    if (field.number == 14) message.external = field.as_int(source) != 0;
+  }
+  const std::size_t width = size_bytes(dtype_of(message.data_type, source.path));
+  ProtobufReader data(source.bytes, source);
+  for (ProtobufField field; data.next(field);) {
+    if (field.number == 4 || field.number == 10) append_fixed(field, message.listed);
+    if (field.number == 5 || field.number == 7)
+      append_integers(field, width, source, message.listed);
+    if (field.number == 9) message.raw = field.as_bytes(source);
+  }
+  return message;
+}
+
+Shape shape_of(const TensorMessage& message, const std::string& path) {
+  if (message.dims.size() > kMaxRank)
+    fail(ErrorCode::kUnsupported, "{}: {} dimensions, at most {} are served", path,
+         message.dims.size(), kMaxRank);
+  for (const std::int64_t dim : message.dims)
+    if (dim < 0) fail(ErrorCode::kCorrupt, "{}: an extent is {}", path, dim);
+  return Shape(message.dims);
+}
+
+// The bytes of the shape, or -1 when they do not fit 63 bits.
+std::int64_t wanted_bytes(const Shape& shape, DType dtype) {
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
+  auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
+  for (const std::int64_t dim : shape)
+    if (__builtin_mul_overflow(bytes, dim, &bytes)) return -1;
+  return bytes;
+}
+
+}  // namespace
+
+Tensor read_tensor(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  const ProtobufSource source = {.bytes = file.bytes(), .path = path.string()};
+  const TensorMessage message = read_message(source);
+  if (message.external)
+    fail(ErrorCode::kUnsupported, "{}: the data lie in another file", source.path);
+  const DType dtype = dtype_of(message.data_type, source.path);
+  const Shape shape = shape_of(message, source.path);
+  const std::span<const std::byte> data = message.raw.value_or(message.listed);
+  if (wanted_bytes(shape, dtype) != static_cast<std::int64_t>(data.size()))
+    fail(ErrorCode::kCorrupt, "{}: {} bytes of data do not fill {} {}", source.path, data.size(),
+         name(dtype), to_string(shape));
+  Tensor tensor = Tensor::empty(shape, dtype);
+  if (!data.empty()) std::memcpy(tensor.view().raw(), data.data(), data.size());
+  return tensor;
+}
+
+}  // namespace heed::onnx

@@ -1,0 +1,89 @@
+// heed check as a user runs it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+#include "support/protobuf_writer.h"
+
+namespace heed {
+namespace {
+
+using test::Answer;
+using test::heed;
+using test::ProtobufWriter;
+
+void write(const std::filesystem::path& path, const ProtobufWriter& message) {
+  std::ofstream(path, std::ios::binary) << message.text();
+}
+
+ProtobufWriter two_floats(float first, float second) {
+  return ProtobufWriter().varint(1, 2).varint(2, 1).bytes(
+      9, ProtobufWriter().raw(first).raw(second).text());
+}
+
+// A node test of one input and one output; y is what is expected.
+void write_case(const std::filesystem::path& folder, const char* op, float y) {
+  std::filesystem::create_directories(folder / "test_data_set_0");
+  const auto node = ProtobufWriter().bytes(1, "x").bytes(2, "y").bytes(4, op);
+  const auto graph = ProtobufWriter()
+                         .message(1, node)
+                         .message(11, ProtobufWriter().bytes(1, "x"))
+                         .message(12, ProtobufWriter().bytes(1, "y"));
+  write(folder / "model.onnx",
+        ProtobufWriter().message(8, ProtobufWriter().varint(2, 13)).message(7, graph));
+  write(folder / "test_data_set_0" / "input_0.pb", two_floats(1, 1));
+  write(folder / "test_data_set_0" / "output_0.pb", two_floats(y, 0.5F));
+}
+
+std::string folder_of(const char* name) { return (test::scratch() / name).string(); }
+
+TEST(CheckProgram, NamesWhatFailedAndWhatWasSkipped) {
+  const std::filesystem::path dir = folder_of("mixed");
+  write_case(dir / "test_good", "Softmax", 0.5F);
+  write_case(dir / "test_other", "Conv", 0.5F);
+  write_case(dir / "test_wrong", "Softmax", 0.25F);
+  const Answer answer = heed({"check", "onnx", dir.string()});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.out,
+            "skipped  test_other: operator Conv\n"
+            "failed   test_wrong: y[0] is 0.5, expected 0.25\n"
+            "1 passed, 1 failed, 1 skipped\n");
+  EXPECT_EQ(answer.error, "");
+}
+
+TEST(CheckProgram, JsonListsEveryCase) {
+  const std::filesystem::path dir = folder_of("json");
+  write_case(dir / "test_good", "Softmax", 0.5F);
+  write_case(dir / "test_other", "Conv", 0.5F);
+  const Answer answer = heed({"check", "onnx", dir.string(), "--json"});
+  EXPECT_EQ(answer.status, 0);
+  const auto json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json["passed"], 1);
+  EXPECT_EQ(json["failed"], 0);
+  EXPECT_EQ(json["skipped"], 1);
+  EXPECT_EQ(json["cases"][0], (nlohmann::json{{"name", "test_good"},
+                                              {"outcome", "passed"},
+                                              {"operator", "Softmax"},
+                                              {"opset", 13},
+                                              {"error", 0}}));
+  EXPECT_EQ(json["cases"][1]["reason"], "operator Conv");
+}
+
+TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {
+  const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
+    const Answer answer = heed(arguments);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed check: " + line + "\n");
+  };
+  expect({"check", "torch", "."}, "'torch' is unknown: onnx is expected");
+  expect({"check", "onnx", folder_of("none")}, folder_of("none") + ": no such folder");
+  const std::filesystem::path dir = folder_of("broken");
+  write_case(dir, "Softmax", 0.5F);
+  std::ofstream(dir / "model.onnx") << "no protobuf";
+  expect({"check", "onnx", dir.string()},
+         (dir / "model.onnx").string() + ": byte 0: 6 is no wire type");
+}
+
+}  // namespace
+}  // namespace heed
