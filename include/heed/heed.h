@@ -40,6 +40,7 @@
 #include "heed/ops/dropout.h"
 #include "heed/ops/embedding.h"
 #include "heed/ops/feature_map.h"
+#include "heed/ops/hopfield.h"
 #include "heed/ops/linear_attention.h"
 #include "heed/ops/loss.h"
 #include "heed/ops/matmul.h"
