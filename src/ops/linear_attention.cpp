@@ -212,38 +212,47 @@ LinearAttended forward(const LinearAttentionArgs& args) {
   return {rounded(std::move(out), args.q.dtype()), std::move(state)};
 }
 
+// Gradients by the features and the values, [B, H or G, T, ...]; `state` is moved to the last.
+template <typename T>
+LinearAttentionGrads run_backward(const Operands<T>& operands, const Tensor& cotangent,
+                                  Tensor& state, Tensor dstate) {
+  const DType dtype = DTypeOf<T>::value;
+  LinearAttentionGrads grads = {Tensor::empty(operands.q.shape(), dtype),
+                                Tensor::empty(operands.k.shape(), dtype),
+                                Tensor::empty(operands.v.shape(), dtype), std::move(dstate)};
+  parallel_for(operands.places(), [&](std::int64_t place, int /*thread*/) {
+    const kernels::LinearAttentionHead<T> head = operands.head(place, state);
+    const std::int64_t row = operands.query_rows(place);
+    const std::int64_t tokens = place * head.tokens;
+    std::vector<T> scratch(static_cast<std::size_t>(head.features));
+    kernels::linear_attention_backward(
+        head,
+        {.dout = cotangent.data<T>() + row * head.values,
+         .dstate = grads.dstate.template data<T>() + place * head.features * head.values,
+         .dq = grads.dq.template data<T>() + row * head.features,
+         .dk = grads.dk.template data<T>() + tokens * head.features,
+         .dv = grads.dv.template data<T>() + tokens * head.values},
+        scratch.data());
+  });
+  return grads;
+}
+
 template <typename T>
 LinearAttentionGrads backward(const LinearAttentionArgs& args, const ConstView& dout,
                               const ConstView& dstate) {
   const Operands<T> operands(args);
-  const DType dtype = DTypeOf<T>::value;
-  Tensor cotangent = Tensor::converted(dout, dtype);
+  Tensor cotangent = Tensor::converted(dout, DTypeOf<T>::value);
   if (args.normalised) {
     Tensor state = state_of("state", args.state, args);
     cotangent = divided_backward<T>(run(operands, state), cotangent);
   }
   Tensor state = state_of("state", args.state, args);
-  Tensor dstate_out = state_of("dstate", dstate, args);
-  Tensor dq = Tensor::empty(operands.q.shape(), dtype);
-  Tensor dk = Tensor::empty(operands.k.shape(), dtype);
-  Tensor dv = Tensor::empty(operands.v.shape(), dtype);
-  parallel_for(operands.places(), [&](std::int64_t place, int /*thread*/) {
-    const kernels::LinearAttentionHead<T> head = operands.head(place, state);
-    const std::int64_t row = operands.query_rows(place);
-    std::vector<T> scratch(static_cast<std::size_t>(head.features));
-    kernels::linear_attention_backward(
-        head,
-        {.dout = cotangent.data<T>() + row * head.values,
-         .dstate = dstate_out.data<T>() + place * head.features * head.values,
-         .dq = dq.data<T>() + row * head.features,
-         .dk = dk.data<T>() + place * head.tokens * head.features,
-         .dv = dv.data<T>() + place * head.tokens * head.values},
-        scratch.data());
-  });
-  return {map_features_backward(args.q, args.features, dq),
-          map_features_backward(args.k, args.features, dk),
-          Tensor::converted(dv.view().slice(3, 0, args.v.dim(3)), args.q.dtype()),
-          std::move(dstate_out)};
+  LinearAttentionGrads grads =
+      run_backward(operands, cotangent, state, state_of("dstate", dstate, args));
+  grads.dq = map_features_backward(args.q, args.features, grads.dq);
+  grads.dk = map_features_backward(args.k, args.features, grads.dk);
+  grads.dv = Tensor::converted(grads.dv.view().slice(3, 0, args.v.dim(3)), args.q.dtype());
+  return grads;
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ TEST_F(NodeTestRun, ABrokenFileIsAnErrorThatNamesIt) {
   const std::string model_path = (folder_ / "model.onnx").string();
   write_file(model_path, model({}).substr(0, 20));
   EXPECT_HEED_ERROR(run_node_test(folder_), ErrorCode::kCorrupt,
-                    model_path + ": byte 10: 28 bytes are expected, the message has 10 left");
+                    model_path + ": byte 10: 29 bytes are expected, the message has 10 left");
   write_file(model_path, std::string());
   EXPECT_HEED_ERROR(run_node_test(folder_), ErrorCode::kCorrupt,
                     model_path + ": no graph in this file: not an ONNX model");

@@ -89,6 +89,23 @@ TEST(Activation, FarTailsAreFinite) {
   }
 }
 
+TEST(Activation, StridesDoNotMatter) {
+  const Tensor x = random_tensor({7, 30}, 3);
+  const ConstView turned = x.view().permute({1, 0});
+  for (const Activation kind : kKinds)
+    EXPECT_TRUE(test::same_bits(activate(turned, kind), activate(Tensor::copy_of(turned), kind)));
+}
+
+TEST(Activation, SixteenBitTypesAreRoundedOnce) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const Tensor x = random_tensor({100}, 4, dtype);
+    const Tensor wide = Tensor::converted(x, DType::kF32);
+    for (const Activation kind : kKinds)
+      EXPECT_TRUE(
+          test::same_bits(activate(x, kind), Tensor::converted(activate(wide, kind), dtype)));
+  }
+}
+
 TEST(Activation, SaysWhatDoesNotFit) {
   const Tensor x = Tensor::zeros({4});
   Tensor dy = Tensor::zeros({5});

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "heed/base/threads.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
@@ -97,6 +99,48 @@ TEST(LayerNorm, BitsDoNotDependOnThreads) {
   EXPECT_TRUE(same_bits(one.dx, three.dx));
   EXPECT_TRUE(same_bits(one.dweight, three.dweight));
   EXPECT_TRUE(same_bits(one.dbias, three.dbias));
+}
+
+TEST(LayerNorm, GoesOverTheAxesThatWeightHas) {
+  const Tensor x = random_tensor({4, 3, 5}, 5);
+  const Tensor weight = random_tensor({3, 5}, 6);
+  const Tensor bias = random_tensor({3, 5}, 7);
+  const Tensor y = layer_norm({.x = x, .weight = weight, .bias = bias});
+  const Tensor flat = layer_norm({.x = x.view().reshape({4, 15}),
+                                  .weight = weight.view().reshape({15}),
+                                  .bias = bias.view().reshape({15})});
+  EXPECT_TRUE(same_bits(y.view().reshape({4, 15}), flat));
+}
+
+TEST(LayerNorm, StridesDoNotMatter) {
+  const Tensor x = random_tensor({6, 9}, 8);
+  const Tensor weight = random_tensor({6}, 9);
+  const ConstView turned = x.view().permute({1, 0});
+  const Tensor straight = Tensor::copy_of(turned);
+  EXPECT_TRUE(same_bits(layer_norm({.x = turned, .weight = weight, .bias = weight}),
+                        layer_norm({.x = straight, .weight = weight, .bias = weight})));
+}
+
+TEST(LayerNorm, SixteenBitTypesAreRoundedOnce) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const Layer layer({5, 40}, dtype);
+    const Tensor x = Tensor::converted(layer.x, DType::kF32);
+    const Tensor weight = Tensor::converted(layer.weight, DType::kF32);
+    const Tensor bias = Tensor::converted(layer.bias, DType::kF32);
+    const Tensor wide = layer_norm({.x = x, .weight = weight, .bias = bias});
+    EXPECT_TRUE(same_bits(layer_norm(layer.args()), Tensor::converted(wide, dtype)));
+  }
+}
+
+TEST(LayerNorm, StatisticsOfARowByHand) {
+  Tensor x = Tensor::zeros({1, 4}, DType::kF64);
+  for (int i = 0; i < 4; ++i) x.data<double>()[i] = i;  // mean 1.5, variance 1.25
+  const Tensor weight = Tensor::zeros({4}, DType::kF64);
+  const LayerNormStatistics statistics =
+      layer_norm_statistics({.x = x, .weight = weight, .bias = weight, .epsilon = 0.31});
+  EXPECT_EQ(statistics.mean.shape(), Shape({1}));
+  EXPECT_DOUBLE_EQ(statistics.mean.data<double>()[0], 1.5);
+  EXPECT_DOUBLE_EQ(statistics.inverse_deviation.data<double>()[0], 1 / std::sqrt(1.56));
 }
 
 TEST(LayerNorm, SaysWhatDoesNotFit) {
