@@ -110,8 +110,8 @@ void add_mask_options(CLI::App& app, AttentionOptions& options) {
                  "true where a block of queries may attend to a block of keys; broadcast over "
                  "batch and heads")
       ->type_name("FILE.npy");
-  app.add_option("--block-size", options.block_size,
-                 "queries and keys of a block (default: as the layout divides the lengths)")
+  add_number(app, "--block-size", options.block_size,
+             "queries and keys of a block (default: as the layout divides the lengths)")
       ->delimiter(',')
       ->expected(2)
       ->type_name("R,K");
@@ -144,14 +144,14 @@ void add_extent_options(CLI::App& app, AttentionOptions& options) {
 }
 
 void add_score_options(CLI::App& app, AttentionOptions& options) {
-  app.add_option("--scale", options.scale,
-                 "of the similarity, one or one a head (default: 1 / sqrt(D) for dot, else 1)")
+  add_number(app, "--scale", options.scale,
+             "of the similarity, one or one a head (default: 1 / sqrt(D) for dot, else 1)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("X");
   app.add_option("--similarity", options.similarity, "dot (default), cosine, gaussian or absolute")
       ->check(one_of({"dot", "cosine", "gaussian", "absolute"}));
-  app.add_option("--softcap", options.softcap, "scores become X tanh(score / X)")->type_name("X");
+  add_number(app, "--softcap", options.softcap, "scores become X tanh(score / X)")->type_name("X");
   app.add_option("--bias", options.bias, "added to scores; broadcast to [B, H, Tq, Tk]; -inf hides")
       ->type_name("FILE.npy");
   app.add_option("--alibi", options.alibi, "slopes [H]: scores fall with the distance")
@@ -161,12 +161,12 @@ void add_score_options(CLI::App& app, AttentionOptions& options) {
   app.add_option("--normaliser", options.normaliser, "softmax (default), sigmoid or none")
       ->check(one_of({"softmax", "sigmoid", "none"}));
   CLI::Option* dropout =
-      app.add_option("--dropout", options.dropout, "share of weights that become 0")
+      add_number(app, "--dropout", options.dropout, "share of weights that become 0")
           ->type_name("P");
-  app.add_option("--seed", options.seed, "of the dropout (default: 0)")
+  add_number(app, "--seed", options.seed, "of the dropout (default: 0)")
       ->needs(dropout)
       ->type_name("S");
-  app.add_option("--dropout-offset", options.dropout_offset, "layer or step (default: 0)")
+  add_number(app, "--dropout-offset", options.dropout_offset, "layer or step (default: 0)")
       ->needs(dropout)
       ->type_name("N");
 }
