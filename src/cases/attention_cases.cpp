@@ -5,46 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heed/base/philox.h"
-#include "heed/masks/keep.h"
-
 namespace heed {
 namespace {
-
-Tensor normal(const Shape& shape, DType dtype, double spread, std::uint32_t stream) {
-  Random random(2024, stream);
-  Tensor tensor = Tensor::empty(shape, DType::kF64);
-  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
-    tensor.data<double>()[i] = spread * random.normal();
-  return Tensor::converted(tensor, dtype);
-}
-
-// Two of three are kept, in stretches, so that there are empty, partial and full tiles; row 1 sees
-// nobody.
-Tensor kept_stretches(const AttentionCase& problem) {
-  Tensor kept =
-      Tensor::empty({problem.batch, 1, problem.query_length, problem.key_length}, DType::kBool);
-  Random random(2024, 9);
-  bool keep = true;
-  for (std::int64_t i = 0; i < kept.element_count(); ++i) {
-    if (random.below(40) == 0) keep = random.below(3) != 0;
-    const std::int64_t row = i / std::max<std::int64_t>(problem.key_length, 1) %
-                             std::max<std::int64_t>(problem.query_length, 1);
-    kept.data<bool>()[i] = keep && row != 1;
-  }
-  return kept;
-}
-
-// [B, heads, T, D] as a view of memory in the case's order.
-ConstView as_heads(const Tensor& tensor, Layout layout) {
-  return layout == Layout::kHeads ? tensor.view() : tensor.view().permute({0, 2, 1, 3});
-}
-
-Shape stored(Layout layout, std::int64_t batch, std::int64_t heads, std::int64_t length,
-             std::int64_t columns) {
-  if (layout == Layout::kHeads) return {batch, heads, length, columns};
-  return {batch, length, heads, columns};
-}
 
 std::string mask_name(const AttentionCase& problem) {
   const std::string band = fmt::format("{},{}", problem.band.left, problem.band.right);
@@ -170,56 +132,132 @@ std::vector<AttentionCase> laid_out() {
   return cases;
 }
 
+std::string scores_name(const CaseScores& scores) {
+  const char* similarities[] = {"", " cosine", " gaussian", " absolute"};
+  const char* normalisers[] = {"", " sigmoid", " none"};
+  std::string text = similarities[static_cast<int>(scores.similarity)];
+  text += normalisers[static_cast<int>(scores.normaliser)];
+  if (scores.softcap != 0) text += fmt::format(" softcap {}", scores.softcap);
+  if (!scores.bias.empty()) text += fmt::format(" bias {}", fmt::join(scores.bias, "x"));
+  if (scores.alibi) text += " alibi";
+  if (scores.sink) text += " sink";
+  if (scores.scale_a_head) text += " scales";
+  if (scores.dropout != 0) text += fmt::format(" dropout {}", scores.dropout);
+  return text;
+}
+
 void name_it(AttentionCase& problem) {
   const char* layouts[] = {"", " tokens", " interleaved"};
   problem.name = fmt::format(
-      "{} B{} H{} G{} Tq{} Tk{} D{} Dv{} {}{}{}{}", name(problem.dtype), problem.batch,
+      "{} B{} H{} G{} Tq{} Tk{} D{} Dv{} {}{}{}{}{}{}", name(problem.dtype), problem.batch,
       problem.heads, problem.kv_heads, problem.query_length, problem.key_length, problem.head_dim,
       problem.value_dim, mask_name(problem), layouts[static_cast<int>(problem.layout)],
       problem.spread == 1 ? "" : fmt::format(" spread {}", problem.spread),
       problem.extents.query_length.empty() && problem.extents.key_length.empty() &&
               problem.extents.q_offset.empty()
           ? ""
-          : " extents");
+          : " extents",
+      scores_name(problem.scores),
+      problem.kv_dtype ? fmt::format(" kv {}", name(*problem.kv_dtype)) : "");
+}
+
+// Everything that a score can be, alone and together.
+std::vector<CaseScores> score_kinds() {
+  return {{.similarity = Similarity::kCosine, .scale_a_head = true},
+          {.similarity = Similarity::kGaussian, .bias = {4, 1, 1}},
+          {.similarity = Similarity::kAbsolute, .sink = true},
+          {.softcap = 3},
+          {.bias = {2, 4, 100, 130}},
+          {.bias = {100, 130}},
+          {.bias = {2, 1, 1, 130}, .sink = true},
+          {.bias = {4, 100, 1}, .dropout = 0.25},
+          {.bias = {1}},
+          {.alibi = true},
+          {.sink = true, .scale_a_head = true},
+          {.normaliser = Normaliser::kSigmoid, .bias = {130}},
+          {.normaliser = Normaliser::kNone, .softcap = 2, .dropout = 0.5},
+          {.dropout = 0.1},
+          {.similarity = Similarity::kCosine,
+           .softcap = 5,
+           .bias = {4, 100, 130},
+           .alibi = true,
+           .sink = true,
+           .scale_a_head = true,
+           .dropout = 0.3}};
+}
+
+std::vector<AttentionCase> scored() {
+  const AttentionCase base = {.batch = 2,
+                              .heads = 4,
+                              .kv_heads = 2,
+                              .query_length = 100,
+                              .key_length = 130,
+                              .head_dim = 12,
+                              .value_dim = 20,
+                              .mask = CaseMask::kBand,
+                              .band = {80, 0}};
+  std::vector<AttentionCase> cases;
+  for (const CaseScores& scores : score_kinds()) {
+    cases.push_back(base);
+    cases.back().scores = scores;
+    cases.push_back(cases.back());
+    cases.back().mask = CaseMask::kBandAndKeep;
+    cases.back().extents = {
+        .query_length = {90, 65}, .key_begin = {40, 7}, .key_length = {90, 100}};
+  }
+  return cases;
+}
+
+std::vector<AttentionCase> mixed_types() {
+  AttentionCase one = {.batch = 2,
+                       .heads = 2,
+                       .kv_heads = 1,
+                       .query_length = 90,
+                       .key_length = 90,
+                       .head_dim = 24,
+                       .value_dim = 24,
+                       .mask = CaseMask::kBand,
+                       .band = {-1, 0}};
+  std::vector<AttentionCase> cases;
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    one.dtype = dtype;
+    one.kv_dtype = {};
+    cases.push_back(one);
+    one.dtype = DType::kF32;
+    one.kv_dtype = dtype;
+    cases.push_back(one);
+    one.dtype = DType::kF64;
+    cases.push_back(one);
+  }
+  for (AttentionCase& problem : cases) name_it(problem);
+  return cases;
+}
+
+double epsilon_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+      return 0x1p-52;
+    case DType::kF16:
+      return 0x1p-10;
+    case DType::kBF16:
+      return 0x1p-7;
+    default:
+      return 0x1p-23;
+  }
 }
 
 }  // namespace
 
 double AttentionCase::tolerance() const {
-  const double epsilon = dtype == DType::kF64 ? 0x1p-52 : 0x1p-23;
+  const double epsilon = std::max(epsilon_of(dtype), epsilon_of(kv_dtype.value_or(dtype)));
   const std::int64_t rows_of_a_key = query_length * heads / std::max<std::int64_t>(kv_heads, 1);
   const auto terms = static_cast<double>(head_dim + value_dim + key_length + rows_of_a_key);
   return epsilon * std::max(1.0, spread) * (4 + std::sqrt(terms));
 }
 
-AttentionInputs::AttentionInputs(const AttentionCase& problem) {
-  const auto& [name, dtype, B, H, G, Tq, Tk, D, Dv, mask, sides, extents, layout, spread] = problem;
-  if (layout == Layout::kInterleaved) {
-    memory_.push_back(normal({B, Tq, H + 2 * G, D}, dtype, 1, 1));
-    const ConstView all = as_heads(memory_[0], layout);
-    args.q = all.slice(1, 0, H);
-    args.keys = {all.slice(1, H, H + G), all.slice(1, H + G, H + 2 * G)};
-  } else {
-    memory_.push_back(normal(stored(layout, B, H, Tq, D), dtype, spread, 1));
-    memory_.push_back(normal(stored(layout, B, G, Tk, D), dtype, 1, 2));
-    memory_.push_back(normal(stored(layout, B, G, Tk, Dv), dtype, 1, 3));
-    args.q = as_heads(memory_[0], layout);
-    args.keys = {as_heads(memory_[1], layout), as_heads(memory_[2], layout)};
-  }
-  dout = normal({B, H, Tq, Dv}, dtype, 1, 4);
-  dlse = normal({B, H, Tq}, dtype, 1, 5);
-  memory_.push_back(kept_stretches(problem));
-  const Mask kept = keep(memory_.back());
-  if (mask == CaseMask::kBand) args.mask = band(sides);
-  if (mask == CaseMask::kKeep) args.mask = kept;
-  if (mask == CaseMask::kBandAndKeep) args.mask = band(sides) & kept;
-  if (mask == CaseMask::kBandOrKeep) args.mask = band(sides) | kept;
-  args.extents = extents;
-}
-
 std::vector<AttentionCase> attention_cases() {
-  std::vector<AttentionCase> cases;
-  for (const auto& group : {shapes(), zero_extents(), masked(), placed(), laid_out()})
+  std::vector<AttentionCase> cases = mixed_types();
+  for (const auto& group : {shapes(), zero_extents(), masked(), placed(), laid_out(), scored()})
     for (const DType dtype : {DType::kF32, DType::kF64})
       for (AttentionCase problem : group) {
         problem.dtype = dtype;

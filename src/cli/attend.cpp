@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "cli/attention_options.h"
 #include "cli/command.h"
@@ -29,6 +30,9 @@ void check(const Options& options) {
   require(options.grad.empty() == options.grad_out.empty(),
           "--grad DOUT.npy and --grad-out DIR belong together, found only {}",
           options.grad.empty() ? "--grad-out" : "--grad");
+  require(
+      (options.lse.empty() && options.dlse.empty()) || options.attention.normaliser == "softmax",
+      "--lse and --dlse are of the softmax, found --normaliser {}", options.attention.normaliser);
   require(options.dlse.empty() || !options.grad.empty(),
           "--dlse is a part of the backward pass, expected --grad DOUT.npy beside it");
   require(options.observe.empty() == options.observe_out.empty(),
@@ -43,16 +47,20 @@ void check(const Options& options) {
           "an array is no text, expected a file or a pipe in place of -");
 }
 
-// Ctrl-C waits for the end of a file, so that nothing stays half written.
+// Ctrl-C waits for the end of a file, so that nothing stays half written. NumPy has no bf16.
 void write_whole(const std::filesystem::path& path, const ConstView& array) {
   if (path == "-") {
     Output output("-");
-    write_array_npy(output, Tensor::copy_of(array));
+    write_array_npy(output, array.dtype() == DType::kBF16 ? Tensor::converted(array, DType::kF32)
+                                                          : Tensor::copy_of(array));
     return;
   }
   {
     const InterruptScope scope;
-    write_npy(path, array);
+    if (array.dtype() == DType::kBF16)
+      write_npy(path, Tensor::converted(array, DType::kF32));
+    else
+      write_npy(path, array);
   }
   check_interrupted();
 }
@@ -67,24 +75,40 @@ void make_folder(const std::string& folder) {
   if (error) fail(ErrorCode::kIo, "{}: {}", folder, error.message());
 }
 
+// Every gradient of what was given.
+AttentionGradRequest request_of(const Options& options, const AttentionArgs& args) {
+  return {.dbias = args.scores.bias.given(),
+          .dsink = args.scores.sink.given(),
+          .dslope = args.scores.alibi.given(),
+          .dscale = !options.attention.scale.empty()};
+}
+
 void write_gradients(const Options& options, const AttentionProblemData& problem,
                      const Attended& attended) {
   const int rank = problem.rank;
   const Tensor dout = read_array(options.grad, rank, options.attention.dtype);
   Tensor dlse;
-  AttentionGradRequest request;
+  AttentionGradRequest request = request_of(options, problem.args);
   if (!options.dlse.empty()) {
-    dlse = read_array(options.dlse, rank - 1, options.attention.dtype);
+    dlse = read_array(options.dlse, rank - 1, "");
     const Shape shape = attended.lse.shape();
     require(dlse.element_count() == shape.element_count(), "{}: shape is {}, expected that of lse",
             options.dlse, to_string(dlse.shape()));
-    request.dlse = dlse.view().reshape(shape);
+    dlse = Tensor::converted(dlse.view().reshape(shape), attended.lse.dtype());
+    request.dlse = dlse;
   }
-  const AttentionGrads grads = attention_backward(problem.args, attended, lifted(dout), request);
+  const AttentionGrads grads =
+      attention_backward(problem.args, attended, lifted(dout, problem.packed()), request);
   make_folder(options.grad_out);
   write_into(options.grad_out, "dq", lowered(grads.dq, rank));
-  write_into(options.grad_out, "dk", lowered(grads.dk, rank));
-  write_into(options.grad_out, "dv", lowered(grads.dv, rank));
+  write_into(options.grad_out, "dk", lowered(grads.dk, problem.k.rank()));
+  write_into(options.grad_out, "dv", lowered(grads.dv, problem.v.rank()));
+  const std::pair<const char*, const Tensor*> others[] = {{"dbias", &grads.dbias},
+                                                          {"dsink", &grads.dsink},
+                                                          {"dslope", &grads.dslope},
+                                                          {"dscale", &grads.dscale}};
+  for (const auto& [name, gradient] : others)
+    if (gradient->given()) write_into(options.grad_out, name, *gradient);
 }
 
 void write_observations(const Options& options, const AttentionProblemData& problem,
@@ -104,11 +128,7 @@ int run(const Options& options) {
   const Attended attended = attention(problem.args);
   progress.begin("writing");
   if (!options.out.empty()) write_whole(options.out, lowered(attended.out, problem.rank));
-  if (!options.lse.empty()) {
-    ConstView lse = attended.lse.view();
-    for (int i = problem.rank; i < 4; ++i) lse = lse.select(0, 0);
-    write_whole(options.lse, lse);
-  }
+  if (!options.lse.empty()) write_whole(options.lse, lowered(attended.lse, problem.rank - 1));
   progress.begin("the backward pass");
   if (!options.grad.empty()) write_gradients(options, problem, attended);
   progress.begin("observing");
@@ -137,7 +157,9 @@ Run add(CLI::App& app) {
   app.add_option("--grad", options->grad, "gradient of the output: run the backward pass")
       ->type_name("DOUT.npy");
   app.add_option("--dlse", options->dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");
-  app.add_option("--grad-out", options->grad_out, "write dq.npy, dk.npy and dv.npy there")
+  app.add_option("--grad-out", options->grad_out,
+                 "write dq.npy, dk.npy and dv.npy there, and the gradients of "
+                 "--bias, --sink, --alibi and --scale")
       ->type_name("DIR");
   app.add_option("--observe", options->observe, observers_help())
       ->delimiter(',')

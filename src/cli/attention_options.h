@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,12 +12,22 @@
 namespace heed::cli {
 
 struct AttentionOptions {
-  std::string q, k, v;  // .npy files
+  std::string q, k, v;  // .npy files, as all that are named after what they hold
   std::string causal;   // "top-left", "bottom-right" or none
   std::vector<std::int64_t> window;
-  std::string keep;
-  std::string query_lengths, key_lengths, key_begin, q_offset;
-  std::optional<double> scale;
+  std::string keep, prefix, blocks;
+  std::vector<std::string> segments;  // ids of queries and keys, or of both at once
+  std::vector<std::string> edges;     // pairs, or row starts and columns
+  std::vector<std::int64_t> block_size;
+  std::string query_lengths, key_lengths, key_begin, q_offset, key_offset, packed_q, packed_k;
+  std::vector<double> scale;
+  std::string similarity = "dot";
+  std::string normaliser = "softmax";
+  double softcap = 0;
+  std::string bias, alibi, sink;
+  std::optional<double> dropout;
+  std::uint64_t seed = 0;
+  std::uint32_t dropout_offset = 0;
   std::string dtype;
   std::string kernel;
 };
@@ -26,9 +37,11 @@ void add_attention_options(CLI::App& app, AttentionOptions& options);
 
 /// A problem with the memory that its views look at.
 struct AttentionProblemData {
-  Tensor q, k, v, keep;
+  Tensor q, k, v, keep, blocks, bias, alibi, sink;
   AttentionArgs args;
-  int rank = 4;  // of the inputs: 2 is [T, D], 3 is [H, T, D], 4 is [B, H, T, D]
+  int rank = 4;  // of the inputs: 2 is [T, D], 3 is [H, T, D] or packed, 4 is [B, H, T, D]
+
+  bool packed() const { return !args.extents.query_starts.empty(); }
 };
 
 /// Reads Q, K, V and the rest.
@@ -38,11 +51,18 @@ AttentionProblemData read_problem(const AttentionOptions& options);
 AttentionProblemData shape_problem(const AttentionOptions& options,
                                    const std::vector<std::int64_t>& shape);
 
+/// The mask that the options speak of, with the tensors that it looks at in `problem`, whose shapes
+/// are known.
+Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
+
 /// Reads an array, in `dtype` unless that is empty; its rank must be `rank` unless that is 0.
 Tensor read_array(const std::string& path, int rank, const std::string& dtype);
 
-/// [T, D] and [H, T, D] as [B, H, T, D].
-ConstView lifted(const Tensor& array);
+/// A list of i64 or i32; empty without a path.
+std::vector<std::int64_t> read_integers(const std::string& path);
+
+/// [T, D] and [H, T, D] as [B, H, T, D], unless the problem is packed.
+ConstView lifted(const Tensor& array, bool packed = false);
 
 /// The leading axes that `lifted` put on, taken off.
 ConstView lowered(const Tensor& array, int rank);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "heed/masks/mask.h"
 #include "heed/tensor/dtype.h"
@@ -10,11 +11,13 @@ namespace heed::kernels {
 
 // One arithmetic for scores. Backward passes and observers recompute scores and subtract the
 // log-sum-exp; at score 10,000 one rounding of f32 is 1e-3, so every kernel but the reference (in
-// double) computes the same bits: with T the problem's type,
+// double) computes the same bits: with T the problem's accumulator,
 //   q'_d = q_d * T(scale * log2(e))              (the product of doubles, rounded once to T)
 //   s    = fma(q'_{D-1}, k_{D-1}, ... fma(q'_1, k_1, fma(q'_0, k_0, 0)))    (d rising, one chain)
 // in base 2: a weight is exp2(s - lse * log2(e)). The lse is stored in natural units, computed in
-// double from the maximum and the sum, as a sum of two T.
+// double from the maximum and the sum, as a sum of two T. Problems whose scores are more than
+// scale * q . k are served by the tiled kernel alone, whose passes share one function
+// (tiled/scores-inl.h).
 
 /// A [B, heads, T, D] operand; strides in elements, any, 0 included.
 template <typename Pointer>
@@ -24,6 +27,7 @@ struct Strided {
   std::int64_t head = 0;
   std::int64_t row = 0;
   std::int64_t column = 1;
+  DType dtype = DType::kF32;
 };
 using Input = Strided<const void*>;
 using Output = Strided<void*>;
@@ -35,28 +39,53 @@ struct Sequence {
   std::int64_t key_length = 0;
   std::int64_t q_offset = 0;
   std::int64_t key_offset = 0;
+  std::int64_t query_begin = 0;  // where row 0 lies: not 0 in packed queries only
 };
 
-/// One problem. q, k, v and out are of type `dtype` (f64 or f32); lse and lse_low too, [B, H, Tq]
-/// row-major.
+enum class Similarity : std::uint8_t { kDot, kCosine, kGaussian, kAbsolute };
+enum class Normaliser : std::uint8_t { kSoftmax, kSigmoid, kNone };
+
+/// What a score and its weight are beyond softmax(scale * q . k) (ops/scores.h); absent by default.
+struct ScoreRule {
+  Similarity similarity = Similarity::kDot;
+  Normaliser normaliser = Normaliser::kSoftmax;
+  double softcap = 0;             // 0: none
+  Input bias = {};                // null: none; stride 0 where it is broadcast
+  const double* slope = nullptr;  // [H]: ALiBi; null: none
+  const double* sink = nullptr;   // [H]; null: none
+};
+
+/// Keeps the words that are at least `threshold` (rate * 2^32, rounded); 0: no dropout.
+struct DropoutRule {
+  std::uint64_t threshold = 0;
+  double scale = 1;  // of kept weights
+  std::uint64_t seed = 0;
+  std::uint32_t offset = 0;
+};
+
+/// One problem. out has the type of q; lse, lse_low and dlse that of `accumulator`.
 struct AttentionProblem {
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  // of q
   std::int64_t batch = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t query_length = 0;  // extents of the arrays; the sequences' own are in `sequences`
-  std::int64_t key_length = 0;
+  std::int64_t key_length = 0;    // (packed: of the longest sequence)
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;
   Input q, k, v;
   const Sequence* sequences = nullptr;  // [B]
   const MaskRule* mask = nullptr;       // null: everyone
   const double* scale = nullptr;        // [H]
+  ScoreRule score = {};
+  DropoutRule dropout = {};
+  std::int64_t packed_queries = 0;  // rows of q in all when packed, else 0
+  bool packed_keys = false;
 };
 
 struct AttentionForward {
   Output out;
-  void* lse = nullptr;
+  void* lse = nullptr;  // both null where the normaliser has no log-sum-exp
   void* lse_low = nullptr;
 };
 
@@ -67,11 +96,58 @@ struct AttentionBackward {
   const void* lse_low = nullptr;
   const void* dlse = nullptr;
   Output dq, dk, dv;
+  Output dbias = {};         // stride 0 where it is summed
+  bool dbias_sums[4] = {};   // over which of batch, heads, rows, keys
+  double* dsink = nullptr;   // [H]
+  double* dslope = nullptr;  // [H]
+  double* dscale = nullptr;  // [H]
 };
+
+/// What a problem may have beyond softmax(scale * q . k) v in one type. A candidate says which of
+/// them it knows; one that says nothing is never given a problem with any.
+enum Feature : std::uint32_t {
+  kHasSimilarity = 1U << 0,
+  kHasSoftcap = 1U << 1,
+  kHasBias = 1U << 2,
+  kHasAlibi = 1U << 3,
+  kHasSink = 1U << 4,
+  kHasNormaliser = 1U << 5,
+  kHasDropout = 1U << 6,
+  kHasTypes = 1U << 7,    // 16 bit, or k and v of another type than q
+  kHasPacking = 1U << 8,  // packed queries or keys
+  kHasScaleGradient = 1U << 9,
+  kAllFeatures = (1U << 10) - 1,
+};
+std::uint32_t features(const AttentionProblem& problem);
+/// "it knows no softcap, dropout": what of `wanted` is not in `known`; empty when all is.
+std::string unknown_features(std::uint32_t wanted, std::uint32_t known);
+
+inline DType accumulator(const AttentionProblem& problem) {
+  return problem.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+}
 
 inline MaskPlace place(const AttentionProblem& problem, std::int64_t batch, std::int64_t head) {
   const Sequence& sequence = problem.sequences[batch];
   return {batch, head, sequence.q_offset, sequence.key_offset};
+}
+
+/// Where row i of a head stands in lse, lse_low and dlse: [B, H, Tq], or [H, total] when packed.
+inline std::int64_t lse_index(const AttentionProblem& problem, std::int64_t batch,
+                              std::int64_t head, std::int64_t row) {
+  if (problem.packed_queries > 0)
+    return head * problem.packed_queries + problem.sequences[batch].query_begin + row;
+  return (batch * problem.heads + head) * problem.query_length + row;
+}
+
+/// Rows of all heads: the entries of lse.
+inline std::int64_t lse_count(const AttentionProblem& problem) {
+  const std::int64_t rows = problem.batch * problem.query_length;
+  return problem.heads * (problem.packed_queries > 0 ? problem.packed_queries : rows);
+}
+
+/// Rows of the array that (batch) owns: past its query_length they are padding.
+inline std::int64_t query_room(const AttentionProblem& problem, std::int64_t batch) {
+  return problem.packed_queries > 0 ? problem.sequences[batch].query_length : problem.query_length;
 }
 
 }  // namespace heed::kernels

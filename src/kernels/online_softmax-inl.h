@@ -7,7 +7,8 @@
 #define HEED_ONLINE_SOFTMAX_INL_H_
 #endif
 
-#include "kernels/tiled/tile-inl.h"
+#include "kernels/tiled/scores-inl.h"
+#include "kernels/tiled/weights-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
@@ -27,7 +28,7 @@ struct OnlineSoftmax {
 
   // A tile of scores [keys][64] becomes weights against the new maximum. Hidden scores are -inf.
   // Returns whether a maximum moved, so that outputs must be multiplied by `rescale`.
-  bool update(T* tile, std::int64_t keys, const TileMask& mask) {
+  bool update(T* tile, std::int64_t keys, const TileMask<T>& mask) {
     for (std::int64_t j = 0; j < keys; ++j) seen |= mask.partial() ? mask.visible[j] : ~0ULL;
     const hn::ScalableTag<T> tag;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
@@ -36,15 +37,18 @@ struct OnlineSoftmax {
     return moved;
   }
 
-  // The log-sum-exp as a sum of two T, and 1 / sum. A row that saw no key has lse -inf and divides
-  // by nothing; one that saw only -inf is NaN, as IEEE gives.
-  void finish(std::int64_t row, T& lse, T& lse_low, T& inverse) const {
+  // The log-sum-exp as a sum of two T, and 1 / sum. A row that saw no key has the lse of the sink
+  // (-inf without one) and divides by nothing; one that saw only -inf and has no sink is NaN, as
+  // IEEE gives. `sink` in natural units.
+  void finish(std::int64_t row, double sink, T& lse, T& lse_low, T& inverse) const {
     const auto top = static_cast<double>(maximum[row]);
     double exact = kLn2 * (top + std::log2(sum[row]));
     inverse = static_cast<T>(1 / sum[row]);
     if ((seen >> row & 1) == 0) {
-      exact = -std::numeric_limits<double>::infinity();
+      exact = sink;
       inverse = 0;
+    } else if (sink != -std::numeric_limits<double>::infinity()) {
+      finish_with_sink(row, sink * kLog2E, exact, inverse);
     } else if (top == -std::numeric_limits<double>::infinity()) {
       exact = std::numeric_limits<double>::quiet_NaN();
     }
@@ -53,6 +57,16 @@ struct OnlineSoftmax {
   }
 
  private:
+  // One more term in the sum, which has no value beside it.
+  void finish_with_sink(std::int64_t row, double sink, double& exact, T& inverse) const {
+    const auto top = static_cast<double>(maximum[row]);
+    const double reference = std::isnan(sum[row]) || top > sink ? top : sink;
+    const double own = std::exp2(top - reference);
+    const double total = sum[row] * own + std::exp2(sink - reference);
+    exact = kLn2 * (reference + std::log2(total));
+    inverse = static_cast<T>(own / total);
+  }
+
   template <class Tag>
   HWY_INLINE bool update_lanes(Tag tag, T* tile, std::int64_t keys, std::int64_t lane) {
     const auto lowest = hn::Set(tag, -std::numeric_limits<T>::infinity());

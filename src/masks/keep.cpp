@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include "heed/base/error.h"
+#include "masks/table.h"
 
 namespace heed {
 namespace {
 
-class KeepRule : public MaskRule {
+class TableRule : public MaskRule {
  public:
-  explicit KeepRule(const ConstView& keep) : keep_(keep), strides_{0, 0, 0, 0} {
+  TableRule(const ConstView& keep, std::string_view mask, std::string_view legend)
+      : keep_(keep), strides_{0, 0, 0, 0}, mask_(mask), legend_(legend) {
     const int missing = 4 - keep.rank();
     for (int axis = missing; axis < 4; ++axis)
       if (keep.dim(axis - missing) != 1) strides_[axis] = keep.stride(axis - missing);
@@ -37,13 +39,14 @@ class KeepRule : public MaskRule {
     const int missing = 4 - keep_.rank();
     for (int axis = missing; axis < 4; ++axis) {
       const std::int64_t found = keep_.dim(axis - missing);
-      require(found == 1 || found == wanted[axis],
-              "keep: shape {} cannot be broadcast to {} [B, H, Tq, Tk]", to_string(keep_.shape()),
-              to_string(wanted));
+      require(found == 1 || found == wanted[axis], "{}: shape {} cannot be broadcast to {} {}",
+              mask_, to_string(keep_.shape()), to_string(wanted), legend_);
     }
   }
 
-  std::string describe() const override { return fmt::format("keep{}", to_string(keep_.shape())); }
+  std::string describe() const override {
+    return fmt::format("{}{}", mask_, to_string(keep_.shape()));
+  }
 
  private:
   const std::uint8_t* at(const MaskPlace& place, std::int64_t row) const {
@@ -52,19 +55,24 @@ class KeepRule : public MaskRule {
   }
 
   ConstView keep_;
-  Shape strides_;  // of [B, H, Tq, Tk]
+  Shape strides_;  // of four dimensions
+  std::string_view mask_;
+  std::string_view legend_;
 };
 
 }  // namespace
 
-Mask keep(const ConstView& keep) {
-  require(keep.given(), "keep: no tensor is given");
-  require(keep.dtype() == DType::kBool || keep.dtype() == DType::kU8,
-          "keep: elements are {}: bool or u8 is expected (additive values are a bias)",
-          name(keep.dtype()));
-  require(keep.rank() <= 4, "keep: shape is {}: at most [B, H, Tq, Tk] is expected",
-          to_string(keep.shape()));
-  return Mask(std::make_shared<KeepRule>(keep));
+std::shared_ptr<const MaskRule> table(const ConstView& view, std::string_view mask,
+                                      std::string_view legend) {
+  require(view.given(), "{}: no tensor is given", mask);
+  require(view.dtype() == DType::kBool || view.dtype() == DType::kU8,
+          "{}: elements are {}: bool or u8 is expected (additive values are a bias)", mask,
+          name(view.dtype()));
+  require(view.rank() <= 4, "{}: shape is {}: at most {} is expected", mask,
+          to_string(view.shape()), legend);
+  return std::make_shared<TableRule>(view, mask, legend);
 }
+
+Mask keep(const ConstView& keep) { return Mask(table(keep, "keep", "[B, H, Tq, Tk]")); }
 
 }  // namespace heed

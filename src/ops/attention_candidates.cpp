@@ -22,12 +22,13 @@ std::string serves_everything(const AttentionProblem&) { return {}; }
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
     {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention,
-     kernels::simd_attention_workspace},
+     kernels::simd_attention_workspace, kernels::kHasPacking},
     {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention,
-     kernels::simd_attention_workspace},
-    {"tiled", serves_everything, kernels::tiled_attention, kernels::tiled_attention_workspace},
+     kernels::simd_attention_workspace, kernels::kHasPacking},
+    {"tiled", serves_everything, kernels::tiled_attention, kernels::tiled_attention_workspace,
+     kernels::kAllFeatures},
     {"reference", serves_everything, kernels::reference_attention,
-     kernels::reference_attention_workspace},
+     kernels::reference_attention_workspace, kernels::kAllFeatures},
 };
 constexpr Candidate<AttentionBackward> kBackward[] = {
     {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention_backward,
@@ -35,9 +36,9 @@ constexpr Candidate<AttentionBackward> kBackward[] = {
     {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention_backward,
      kernels::simd_attention_backward_workspace},
     {"tiled", serves_everything, kernels::tiled_attention_backward,
-     kernels::tiled_attention_backward_workspace},
+     kernels::tiled_attention_backward_workspace, kernels::kAllFeatures},
     {"reference", serves_everything, kernels::reference_attention_backward,
-     kernels::reference_attention_backward_workspace},
+     kernels::reference_attention_backward_workspace, kernels::kAllFeatures},
 };
 
 bool is_known(std::string_view name) {
@@ -58,8 +59,8 @@ std::string known_names() {
 
 template <typename Results>
 const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
-                                 const AttentionProblem& problem, const std::string& wanted,
-                                 std::vector<Plan::Refusal>& refusals) {
+                                 const AttentionProblem& problem, std::uint32_t features,
+                                 const std::string& wanted, std::vector<Plan::Refusal>& refusals) {
   if (!wanted.empty() && !is_known(wanted))
     fail(ErrorCode::kNotFound, "attention: kernel '{}' is unknown: one of {} is expected", wanted,
          known_names());
@@ -73,13 +74,13 @@ const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
   // A kernel of the other pass: not for us.
   const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
   if (named != candidates.end()) {
-    if (const std::string reason = named->refusal(problem); !reason.empty())
+    if (const std::string reason = refusal(*named, problem, features); !reason.empty())
       fail(ErrorCode::kUnsupported, "attention: kernel '{}'{} refuses this problem: {}", name,
            wanted.empty() ? " (from HEED_FORCE)" : "", reason);
     return *named;
   }
   for (const Candidate<Results>& candidate : candidates) {
-    std::string reason = candidate.refusal(problem);
+    std::string reason = refusal(candidate, problem, features);
     if (reason.empty()) return candidate;
     refusals.push_back({std::string(candidate.name), std::move(reason)});
   }
@@ -94,13 +95,16 @@ std::span<const Candidate<AttentionBackward>> backward_candidates() { return kBa
 const Candidate<AttentionForward>& choose_forward(const AttentionProblem& problem,
                                                   const std::string& wanted,
                                                   std::vector<Plan::Refusal>& refusals) {
-  return choose(forward_candidates(), problem, wanted, refusals);
+  return choose(forward_candidates(), problem, kernels::features(problem), wanted, refusals);
 }
 
 const Candidate<AttentionBackward>& choose_backward(const AttentionProblem& problem,
                                                     const std::string& wanted,
-                                                    std::vector<Plan::Refusal>& refusals) {
-  return choose(backward_candidates(), problem, wanted, refusals);
+                                                    std::vector<Plan::Refusal>& refusals,
+                                                    const BackwardWish& wish) {
+  const std::uint32_t features =
+      kernels::features(problem) | (wish.dscale ? kernels::kHasScaleGradient : 0U);
+  return choose(backward_candidates(), problem, features, wanted, refusals);
 }
 
 }  // namespace heed

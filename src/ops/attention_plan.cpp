@@ -68,12 +68,20 @@ Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& pr
   return plan;
 }
 
-// Elements of q, k, v, out and both parts of the lse.
-double elements(const kernels::AttentionProblem& problem) {
-  const auto dims = static_cast<double>(problem.head_dim + problem.value_dim);
-  const auto rows = static_cast<double>(problem.batch * problem.heads * problem.query_length);
-  const auto keys = static_cast<double>(problem.batch * problem.kv_heads * problem.key_length);
-  return rows * (dims + 2) + keys * dims;
+// Of q, k, v, the bias, out and both parts of the lse.
+double bytes_of(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
+  const auto of = [](std::int64_t elements, DType dtype) {
+    return static_cast<double>(elements) * static_cast<double>(size_bytes(dtype));
+  };
+  const std::int64_t rows = kernels::lse_count(problem);
+  const ConstView& k = args.keys.k;
+  const ConstView& v = args.keys.v;
+  const ConstView& bias = args.scores.bias;
+  double bytes = of(rows * (problem.head_dim + problem.value_dim), problem.dtype) +
+                 of(k.element_count(), k.dtype()) + of(v.element_count(), v.dtype());
+  if (has_lse(args)) bytes += of(2 * rows, lse_type(args));
+  if (bias.given()) bytes += of(bias.element_count(), bias.dtype());
+  return bytes;
 }
 
 }  // namespace
@@ -87,7 +95,7 @@ Plan plan_attention(const AttentionArgs& args) {
   plan.workspace_bytes = candidate.workspace_bytes(problem);
   plan.flop = 2.0 * static_cast<double>(problem.head_dim + problem.value_dim) *
               static_cast<double>(plan.allowed_pairs);
-  plan.bytes = elements(problem) * static_cast<double>(size_bytes(problem.dtype));
+  plan.bytes = bytes_of(args, problem);
   return plan;
 }
 
@@ -102,7 +110,7 @@ Plan plan_attention_backward(const AttentionArgs& args) {
   // much is written or read as cotangents.
   plan.flop = 2.0 * static_cast<double>(3 * problem.head_dim + 2 * problem.value_dim) *
               static_cast<double>(plan.allowed_pairs);
-  plan.bytes = 2 * elements(problem) * static_cast<double>(size_bytes(problem.dtype));
+  plan.bytes = 2 * bytes_of(args, problem);
   return plan;
 }
 

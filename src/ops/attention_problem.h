@@ -1,12 +1,12 @@
 // The border of the attention operator: what the caller gave, checked and resolved for the kernels.
 #pragma once
 
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "heed/ops/attention.h"
 #include "kernels/attention.h"
+#include "ops/operand.h"
 
 namespace heed {
 
@@ -17,24 +17,34 @@ struct CheckedAttention {
 
   std::vector<kernels::Sequence> sequences;
   std::vector<double> scale;
+  std::vector<double> slope;
+  std::vector<double> sink;
   kernels::AttentionProblem problem;
 };
 
-kernels::Input kernel_input(const ConstView& view);  // of rank 4
-kernels::Output kernel_output(const View& view);
+/// q, k, v, the bias and the rest: what an output must not meet.
+std::vector<Operand> inputs(const AttentionArgs& args);
+/// Checks that all of them have memory.
+void require_inputs(std::string_view op, const AttentionArgs& args);
 
-/// "[B, H, Tq, Dv]" and the like stand in messages.
-struct Operand {
-  std::string_view name;
-  ConstView view;
-};
+bool is_packed(const ConstView& operand);  // [heads, total, D]
+std::int64_t batch_of(const AttentionArgs& args);
+Shape out_shape(const AttentionArgs& args);
+Shape lse_shape(const AttentionArgs& args);
+bool has_lse(const AttentionArgs& args);
+DType lse_type(const AttentionArgs& args);
+std::string_view out_legend(const AttentionArgs& args);
+std::string_view lse_legend(const AttentionArgs& args);
 
-void require_shape(std::string_view op, const Operand& operand, const Shape& wanted,
-                   std::string_view legend);
-void require_type(std::string_view op, const Operand& operand, DType wanted);
-void require_row_major(std::string_view op, const Operand& operand);
+/// Every default of the extents, for each batch.
+std::vector<kernels::Sequence> resolved_sequences(const AttentionArgs& args);
 
-/// An output must not meet itself, nor any of `others`.
-void require_apart(std::string_view op, const Operand& output, std::span<const Operand> others);
+/// Checks scores and dropout, and puts them into `checked`, whose problem has its extents.
+void resolve_scores(const AttentionArgs& args, CheckedAttention& checked);
+std::string_view name(Normaliser normaliser);
+
+kernels::Input kernel_input(const ConstView& view);     // of rank 4, or packed
+kernels::Output kernel_output(const View& view);        // not given: null
+kernels::Input broadcast_input(const ConstView& view);  // of at most rank 4: stride 0 where it is 1
 
 }  // namespace heed

@@ -1,7 +1,9 @@
 #include "heed/ops/observe.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -13,12 +15,14 @@ namespace heed {
 namespace {
 
 void check_attended(const AttentionArgs& args, const AttendedConstView& attended) {
-  const Shape wanted = {args.q.dim(0), args.q.dim(1), args.q.dim(2)};
+  require_inputs("observe", args);
+  if (!has_lse(args)) return;
   for (const Operand& part :
        {Operand{"attended.lse", attended.lse}, Operand{"attended.lse_low", attended.lse_low}}) {
-    require_shape("observe", part, wanted, "[B, H, Tq]");
-    require_type("observe", part, args.q.dtype());
+    require_shape("observe", part, lse_shape(args), lse_legend(args));
+    require_type("observe", part, lse_type(args), args.q.dtype());
     require_row_major("observe", part);
+    require_memory("observe", part);
   }
 }
 
@@ -27,6 +31,8 @@ struct Watching {
   Observer* observer;
   std::unique_ptr<Observer::State> state;
 };
+
+using SinkWeights = std::array<double, kMaskRows>;
 
 // Blocks are seen on several threads and merged one at a time, in order.
 class InOrder {
@@ -57,7 +63,9 @@ class Sweep {
     const std::int64_t blocks = (problem_.query_length + kMaskRows - 1) / kMaskRows;
     parallel_for(problem_.batch * problem_.heads * blocks, [&](std::int64_t index, int) {
       try {
-        const ObservedRows rows = block(index / blocks, index % blocks);
+        ObservedRows rows = block(index / blocks, index % blocks);
+        SinkWeights sink;
+        if (problem_.score.sink != nullptr) rows.sink = sink_weights(rows, sink);
         std::vector<Watching> watching = look(rows);
         if (!order_.wait(index)) return;
         for (Watching& each : watching) each.observer->merge(*each.state, rows);
@@ -70,6 +78,21 @@ class Sweep {
   }
 
  private:
+  double lse_at(const ObservedRows& rows, std::int64_t i) const {
+    const std::int64_t at = kernels::lse_index(problem_, rows.batch, rows.head, i);
+    if (attended_.lse.dtype() == DType::kF64)
+      return attended_.lse.data<double>()[at] + attended_.lse_low.data<double>()[at];
+    return static_cast<double>(attended_.lse.data<float>()[at]) +
+           static_cast<double>(attended_.lse_low.data<float>()[at]);
+  }
+
+  const double* sink_weights(const ObservedRows& rows, SinkWeights& weights) const {
+    const double sink = problem_.score.sink[rows.head];
+    for (std::int64_t i = rows.row_begin; i < rows.row_end; ++i)
+      weights[static_cast<std::size_t>(i - rows.row_begin)] = std::exp(sink - lse_at(rows, i));
+    return weights.data();
+  }
+
   ObservedRows block(std::int64_t head, std::int64_t index) const {
     const std::int64_t b = head / problem_.heads;
     const kernels::Sequence& sequence = problem_.sequences[b];
@@ -123,7 +146,8 @@ void observe(const AttentionArgs& args, const AttendedConstView& attended,
   check_attended(args, attended);
   const kernels::AttentionProblem& problem = checked.problem;
   for (Observer* observer : observers)
-    observer->begin({problem.batch, problem.heads, problem.query_length, problem.key_length});
+    observer->begin({problem.batch, problem.heads, problem.query_length, problem.key_length,
+                     args.scores.normaliser});
   Sweep(problem, attended, observers).run();
   for (Observer* observer : observers) observer->finish();
 }

@@ -23,7 +23,8 @@ TEST_P(AttentionCases, EveryKernelGivesTheReference) {
   for (const auto& candidate : forward_candidates()) {
     args.kernel = candidate.name;
     const CheckedAttention checked(args);
-    if (!candidate.refusal(checked.problem).empty()) continue;
+    const std::uint32_t features = kernels::features(checked.problem);
+    if (!refusal(candidate, checked.problem, features).empty()) continue;
     const Attended found = attention(args);
     const double tolerance = GetParam().tolerance();
     EXPECT_LE(distance(found.out, expected.out), tolerance) << candidate.name << " out";
@@ -36,16 +37,25 @@ TEST_P(AttentionCases, EveryKernelGivesTheReferencesGradient) {
   AttentionArgs args = inputs.args;
   args.kernel = "reference";
   const Attended attended = attention(args);
-  const AttentionGradRequest request = {.dlse = inputs.dlse};
+  AttentionGradRequest request = inputs.request();
   const AttentionGrads expected = attention_backward(args, attended, inputs.dout, request);
   for (const auto& candidate : backward_candidates()) {
     args.kernel = candidate.name;
-    if (!candidate.refusal(CheckedAttention(args).problem).empty()) continue;
+    const CheckedAttention checked(args);
+    const std::uint32_t features = kernels::features(checked.problem);
+    if (!refusal(candidate, checked.problem, features).empty()) continue;
+    request.dscale = (candidate.knows & kernels::kHasScaleGradient) != 0;
     const AttentionGrads found = attention_backward(args, attended, inputs.dout, request);
     const double tolerance = 4 * GetParam().tolerance();
     EXPECT_LE(distance(found.dq, expected.dq), tolerance) << candidate.name << " dq";
     EXPECT_LE(distance(found.dk, expected.dk), tolerance) << candidate.name << " dk";
     EXPECT_LE(distance(found.dv, expected.dv), tolerance) << candidate.name << " dv";
+    EXPECT_LE(distance(found.dbias, expected.dbias), 2 * tolerance) << candidate.name << " dbias";
+    const double of_sums = 8 * tolerance;  // over all pairs, where much cancels
+    EXPECT_LE(distance(found.dsink, expected.dsink), of_sums) << candidate.name << " dsink";
+    EXPECT_LE(distance(found.dslope, expected.dslope), of_sums) << candidate.name << " dslope";
+    if (request.dscale)
+      EXPECT_LE(distance(found.dscale, expected.dscale), of_sums) << candidate.name << " dscale";
   }
 }
 

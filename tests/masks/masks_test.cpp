@@ -6,7 +6,12 @@
 #include <vector>
 
 #include "heed/masks/band.h"
+#include "heed/masks/blocks.h"
+#include "heed/masks/custom.h"
+#include "heed/masks/edges.h"
 #include "heed/masks/keep.h"
+#include "heed/masks/prefix.h"
+#include "heed/masks/segments.h"
 #include "heed/tensor/tensor.h"
 #include "support/expect_error.h"
 
@@ -23,6 +28,34 @@ Tensor blocks_kept(const Shape& shape, unsigned seed) {
   return kept;
 }
 
+// Runs of equal numbers, rising by 0 or 1 but for one step back.
+Tensor runs(const Shape& shape, std::int64_t length) {
+  Tensor ids = Tensor::empty(shape, DType::kI32);
+  for (std::int64_t i = 0; i < ids.element_count(); ++i)
+    ids.data<std::int32_t>()[i] = static_cast<std::int32_t>(i / length % 5);
+  return ids;
+}
+
+// Row i sees the keys [i, i + 20) and, if it is even, key 90.
+Mask neighbours() {
+  std::vector<std::int64_t> starts = {0};
+  std::vector<std::int64_t> columns;
+  for (std::int64_t row = 0; row < kTarget.query_length; ++row) {
+    for (std::int64_t key = row; key < std::min<std::int64_t>(row + 20, 90); ++key)
+      columns.push_back(key);
+    if (row % 2 == 0) columns.push_back(90);
+    starts.push_back(std::ssize(columns));
+  }
+  return edges(ConstView(starts.data(), DType::kI64, Shape{std::ssize(starts)}),
+               ConstView(columns.data(), DType::kI64, Shape{std::ssize(columns)}));
+}
+
+Mask checkered() {
+  return custom({.visible = [](const MaskPlace& place, std::int64_t row,
+                               std::int64_t key) { return (row + key + place.head) % 2 == 0; },
+                 .name = "checkered"});
+}
+
 struct Masks {
   std::vector<Tensor> memory;
   std::vector<Mask> all;
@@ -35,6 +68,16 @@ Masks every_mask() {
   masks.memory.push_back(blocks_kept({2, 1, 1, 100}, 3));
   masks.memory.push_back(blocks_kept({90, 1}, 4));
   for (const Tensor& tensor : masks.memory) masks.all.push_back(keep(tensor));
+  masks.all.push_back(segments(runs({2, 90}, 17), runs({2, 100}, 20)));
+  masks.all.push_back(segments(runs({90}, 70), runs({100}, 60)));
+  masks.all.push_back(prefix({40}));
+  masks.all.push_back(prefix({0, 77}));
+  masks.memory.push_back(blocks_kept({3, 6, 4}, 5));
+  masks.all.push_back(blocks(masks.memory.back(), {.rows = 16, .keys = 30}));
+  masks.memory.push_back(blocks_kept({2, 1, 2, 2}, 6));
+  masks.all.push_back(blocks(masks.memory.back()));
+  masks.all.push_back(neighbours());
+  masks.all.push_back(checkered());
   for (const Band& sides : {Band{-1, -1}, Band{-1, 0}, Band{0, -1}, Band{0, 0}, Band{7, 0},
                             Band{3, 70}, Band{-1, 5}, Band{64, 64}})
     masks.all.push_back(band(sides));

@@ -44,13 +44,26 @@ TEST(AttentionPlan, WorkspaceOfTheForwardPassIsBounded) {
   }
 }
 
-// A thread's tiles of 64, D = Dv = 16: eight of 16 columns, two of 64, three numbers a row; then
-// delta and whose turn it is, of 3 heads with 100 rows in two blocks.
+// A thread's tiles of 64, D = Dv = 16: nine of 16 columns, two of 64, three numbers a row; then
+// delta, whose turn it is and two sums a block of keys, of 3 heads with 100 rows in two blocks.
 TEST(AttentionPlan, WorkspaceOfTheBackwardPassIsWhatItAllocates) {
   const Tensor x = Tensor::zeros({1, 3, 100, 16});
   const Plan plan = plan_attention_backward({.q = x, .keys = {x, x}, .kernel = "tiled"});
-  const std::int64_t tiles = 4 * 64 * (8 * 16 + 2 * 64 + 3);
-  EXPECT_EQ(plan.workspace_bytes, thread_count() * tiles + 3 * (100 * 4 + 2 * 8));
+  const std::int64_t tiles = 4 * 64 * (9 * 16 + 2 * 64 + 3);
+  EXPECT_EQ(plan.workspace_bytes, thread_count() * tiles + 3 * (100 * 4 + 2 * 8 + 2 * 16));
+}
+
+TEST(AttentionPlan, SaysWhatAKernelDoesNotKnow) {
+  const Tensor x = Tensor::zeros({1, 1, 4, 8});
+  const Tensor sink = Tensor::zeros({1});
+  const Plan plan = plan_attention({.q = x,
+                                    .keys = {x, x},
+                                    .scores = {.softcap = 30, .sink = sink},
+                                    .dropout = Dropout{.rate = 0.1}});
+  EXPECT_EQ(plan.kernel, "tiled");
+  ASSERT_FALSE(plan.refusals.empty());
+  EXPECT_EQ(plan.refusals[0].kernel, "cpu-avx512");
+  EXPECT_EQ(plan.refusals[0].reason, "it knows no softcap, sink, dropout");
 }
 
 TEST(AttentionPlan, TheBackwardPassHasFiveProducts) {

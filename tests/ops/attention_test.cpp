@@ -10,14 +10,14 @@
 #include "heed/base/threads.h"
 #include "heed/cases/attention_cases.h"
 #include "heed/masks/band.h"
-#include "ops/attention_candidates.h"
-#include "ops/attention_problem.h"
 #include "support/compare.h"
+#include "support/every_kernel.h"
 
 namespace heed {
 namespace {
 
 using test::distance;
+using test::for_every_kernel;
 using test::same_bits;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -29,17 +29,6 @@ Tensor normal(const Shape& shape, std::uint32_t stream, DType dtype = DType::kF3
   for (std::int64_t i = 0; i < tensor.element_count(); ++i)
     tensor.data<double>()[i] = random.normal();
   return Tensor::converted(tensor, dtype);
-}
-
-// Runs `check` for every kernel of the forward pass that serves `args`.
-template <typename Check>
-void for_every_kernel(AttentionArgs args, const Check& check) {
-  for (const auto& candidate : forward_candidates()) {
-    if (!candidate.refusal(CheckedAttention(args).problem).empty()) continue;
-    args.kernel = candidate.name;
-    SCOPED_TRACE(args.kernel);
-    check(args);
-  }
 }
 
 TEST(Attention, WeighsValuesByTheSoftmaxOfScores) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,18 @@ enum class Layout : std::uint8_t {
 
 enum class CaseMask : std::uint8_t { kNone, kBand, kKeep, kBandAndKeep, kBandOrKeep };
 
+/// What scores are beyond scale * q . k; the numbers are made for the case.
+struct CaseScores {
+  Similarity similarity = Similarity::kDot;
+  Normaliser normaliser = Normaliser::kSoftmax;
+  double softcap = 0;
+  std::vector<std::int64_t> bias = {};  // its shape; every seventh number or so is -inf
+  bool alibi = false;
+  bool sink = false;
+  bool scale_a_head = false;
+  double dropout = 0;
+};
+
 struct AttentionCase {
   std::string name = {};
   DType dtype = DType::kF32;
@@ -34,6 +47,8 @@ struct AttentionCase {
   Extents extents = {};
   Layout layout = Layout::kHeads;
   double spread = 1;  // standard deviation of q: larger makes sharper weights
+  CaseScores scores = {};
+  std::optional<DType> kv_dtype = {};  // of k and v; default: that of q
 
   /// Error that the type allows, relative to the largest value: rounding in sums over D and over
   /// the keys or rows, which grow with the root of their length.
@@ -47,9 +62,13 @@ class AttentionInputs {
 
   AttentionArgs args;
   Tensor dout;  // [B, H, Tq, Dv]
-  Tensor dlse;  // [B, H, Tq]
+  Tensor dlse;  // [B, H, Tq]; empty where there is no lse
+  /// Asks for every gradient that the problem has, dlse given.
+  AttentionGradRequest request() const;
 
  private:
+  void add_scores(const AttentionCase& problem);
+
   std::vector<Tensor> memory_;
 };
 

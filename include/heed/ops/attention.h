@@ -13,7 +13,7 @@
 namespace heed {
 
 /// k [B, G, Tk, D] and v [B, G, Tk, Dv] with H % G == 0: query head h reads key/value head h / (H /
-/// G).
+/// G). Packed: [G, total, D] and [G, total, Dv].
 struct Keys {
   ConstView k = {};
   ConstView v = {};
@@ -28,19 +28,24 @@ struct Extents {
   std::vector<std::int64_t> q_offset =
       {};  // position of query 0; default key_length - query_length + key_offset
   std::vector<std::int64_t> key_offset = {};  // position of key 0; default 0
+  // Packed sequences lie one after the other: where each begins, and where the last ends: B + 1
+  // offsets from 0, rising. They take the place of lengths.
+  std::vector<std::int64_t> query_starts = {};
+  std::vector<std::int64_t> key_starts = {};
 };
 
 /// out_i = sum_j p_ij v_j,  p_i = softmax over the visible keys j of z_ij,  z_ij = scale * q_i .
 /// k_j (Vaswani et al. 2017, equation 1; computed as Milakov & Gimelshein 2018 and Dao et al. 2022
-/// do, without T x T).
+/// do, without T x T). Scores says what else a score and a weight can be.
 ///
-/// Types: f64 (accumulates in f64) or f32 (accumulates in f32), the same for q, k, v. Any strides,
-/// 0 included. Rows without a visible key: out 0, lse -inf, all gradients 0. A masked position has
-/// no influence, even if it holds NaN; at visible positions NaN and infinity propagate. B, H, Tq,
-/// Tk, Dv may be 0; D = 0 is an error. Deterministic: the same bits for any number of threads, and
-/// for a row whatever else is in the batch.
+/// Types: q and out f64, f32, f16 or bf16; k and v any of them, f64 only under q of f64.
+/// Accumulates in f32 (f64 for f64) and rounds once. Any strides, 0 included. Rows without a
+/// visible key: out 0, lse -inf or the sink, all gradients 0. A masked position has no influence,
+/// even if it holds NaN; at visible positions NaN and infinity propagate. B, H, Tq, Tk, Dv may be
+/// 0; D = 0 is an error. Deterministic: the same bits for any number of threads, for a row whatever
+/// else is in the batch, and in every layout.
 struct AttentionArgs {
-  ConstView q = {};  // [B, H, Tq, D]
+  ConstView q = {};  // [B, H, Tq, D], or packed [H, total, D]
   Keys keys = {};
   Extents extents = {};
   Mask mask = {};  // who may attend to whom; default: everyone
@@ -50,13 +55,13 @@ struct AttentionArgs {
       {};  // a candidate's name; empty: the first that serves; $HEED_FORCE applies when empty
 };
 
-/// `lse[b, h, i]` is the natural log of the sum of exp(z_ij) over visible keys. One f32 would lose
-/// the weights at large scores, so it is kept as the unevaluated sum lse + lse_low (f64 problems:
-/// lse alone, lse_low zero).
+/// `lse[b, h, i]` is the natural log of the sum of exp(z_ij) over visible keys and the sink. One
+/// f32 would lose the weights at large scores, so it is kept as the unevaluated sum lse + lse_low
+/// (f64 problems: lse alone, lse_low zero). Sigmoid and none have no lse: both tensors are empty.
 struct Attended {
-  Tensor out;      // [B, H, Tq, Dv]
-  Tensor lse;      // [B, H, Tq]
-  Tensor lse_low;  // [B, H, Tq]
+  Tensor out;      // [B, H, Tq, Dv], or [H, total, Dv]
+  Tensor lse;      // [B, H, Tq], or [H, total]
+  Tensor lse_low;  // as lse
 };
 
 /// The same, into memory of the caller: out may have any strides that do not overlap.
@@ -74,7 +79,11 @@ struct AttentionGradRequest {
   bool dq = true;
   bool dk = true;
   bool dv = true;
-  ConstView dlse = {};  // cotangent of lse [B, H, Tq]; not given: 0
+  bool dbias = false;
+  bool dsink = false;
+  bool dslope = false;  // of ALiBi
+  bool dscale = false;
+  ConstView dlse = {};  // cotangent of lse; not given: 0
   // Where to write (shape of q, k, v; any strides that do not overlap); not given: a new tensor.
   View dq_into = {};
   View dk_into = {};
@@ -83,9 +92,13 @@ struct AttentionGradRequest {
 
 /// Empty where not asked for, or where the caller gave memory.
 struct AttentionGrads {
-  Tensor dq;  // [B, H, Tq, D]
-  Tensor dk;  // [B, G, Tk, D]
-  Tensor dv;  // [B, G, Tk, Dv]
+  Tensor dq;      // [B, H, Tq, D]
+  Tensor dk;      // [B, G, Tk, D]
+  Tensor dv;      // [B, G, Tk, Dv]
+  Tensor dbias;   // of the bias's own shape and type: summed over what it is broadcast over
+  Tensor dsink;   // [H], of the sink's type
+  Tensor dslope;  // [H], of the slopes' type
+  Tensor dscale;  // [H] where there is a scale a head, else [1]; f32 (f64 for f64)
 };
 
 struct AttendedConstView {
@@ -94,7 +107,7 @@ struct AttendedConstView {
   ConstView lse_low;
 };
 
-/// Gradients for the cotangent `dout` [B, H, Tq, Dv] (Dao et al. 2022, algorithm 4).
+/// Gradients for the cotangent `dout`, of out's shape (Dao et al. 2022, algorithm 4).
 AttentionGrads attention_backward(const AttentionArgs& args, const AttendedConstView& attended,
                                   const ConstView& dout, const AttentionGradRequest& request = {});
 AttentionGrads attention_backward(const AttentionArgs& args, const Attended& attended,

@@ -14,8 +14,9 @@ namespace heed {
 struct ObservedShape {
   std::int64_t batch = 0;
   std::int64_t heads = 0;
-  std::int64_t query_length = 0;
+  std::int64_t query_length = 0;  // packed: of the longest sequence
   std::int64_t key_length = 0;
+  Normaliser normaliser = Normaliser::kSoftmax;
 };
 
 /// Up to 64 rows of one (batch, head): query i stands at position q_offset + i, key j at key_offset
@@ -28,6 +29,7 @@ struct ObservedRows {
   std::int64_t key_length = 0;  // of this batch
   std::int64_t q_offset = 0;
   std::int64_t key_offset = 0;
+  const double* sink = nullptr;  // the weight of the sink, one a row; null without one
 };
 
 /// One tile of those rows against the keys [key_begin, key_end). Element (i, j) lies at
@@ -35,8 +37,8 @@ struct ObservedRows {
 struct ObservedTile {
   std::int64_t key_begin = 0;
   std::int64_t key_end = 0;
-  const float* weights = nullptr;          // exp(score - lse); 0 where masked
-  const float* scores = nullptr;           // after scale; -inf where masked
+  const float* weights = nullptr;          // before dropout; 0 where masked
+  const float* scores = nullptr;           // after softcap, bias and ALiBi; -inf where masked
   const std::uint64_t* visible = nullptr;  // bit (i - row_begin) of visible[j - key_begin]
 };
 

@@ -11,22 +11,30 @@ namespace heed {
 enum class Similarity : std::uint8_t { kDot, kCosine, kGaussian, kAbsolute };
 enum class Normaliser : std::uint8_t { kSoftmax, kSigmoid, kNone };
 
-/// In this order: z = scale * sim(q, k); z = softcap * tanh(z / softcap); z += bias + alibi; mask;
-/// normalise. Served today: similarity dot, scale, softmax. Everything else is refused with
-/// kUnsupported.
+/// In this order:
+///   z = scale[h] * sim(q_i, k_j)   sim: q . k; the cosine q . k / (|q| |k|), each norm at least
+///                                  1e-12 (a shorter vector gets gradient 0); the Gaussian's
+///                                  -|q - k|^2; the absolute distance -|q - k|_1
+///   z = softcap * tanh(z / softcap)
+///   z = z + bias[b, h, i, j] - alibi[h] * |p_i - p_j|
+///   the mask selects; a bias of -inf hides as the mask does
+///   p = exp(z - lse) of the softmax, 1 / (1 + e^-z), or z itself
+/// A sink is one more term e^sink in the softmax's denominator, without a value.
 struct Scores {
   /// Empty: 1 / sqrt(D) for dot and 1 otherwise; one number; or one per head.
   std::vector<double> scale = {};
   Similarity similarity = Similarity::kDot;
   double softcap = 0;    // 0: none
-  ConstView bias = {};   // broadcast to [B, H, Tq, Tk]; -inf masks
-  ConstView alibi = {};  // slopes [H]: z -= slope * |p_i - p_j|
-  ConstView sink = {};   // a logit per head [H] in the softmax's denominator
+  ConstView bias = {};   // broadcasts right-aligned to [B, H, Tq, Tk] by stride 0; any float type
+  ConstView alibi = {};  // slopes [H] (Press et al. 2022)
+  ConstView sink = {};   // logits [H]; -inf is none; with softmax only
   Normaliser normaliser = Normaliser::kSoftmax;
 };
 
-/// Kept iff the Philox word of (p_i, p_j, b H + h, offset) is at least round(rate * 2^32); kept
-/// weights are scaled by 1 / (1 - rate). Refused today with kUnsupported.
+/// Kept iff word p_j & 3 of Philox 4x32-10 is at least round(rate * 2^32), with the key (seed low,
+/// seed high) and the counter (p_j >> 2, p_i, b H + h, offset); kept weights are scaled by
+/// 1 / (1 - rate). The same for every kernel and layout, forward and backward. lse and observed
+/// weights are those before dropout.
 struct Dropout {
   double rate = 0;  // in [0, 1)
   std::uint64_t seed = 0;

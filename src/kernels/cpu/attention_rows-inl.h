@@ -61,8 +61,9 @@ inline void transpose_four(const float* const rows[4], std::int64_t head_dim, fl
 inline void read_segment(const AttentionProblem& problem, const RowBlock& block,
                          const Segment& segment, float* queries) {
   const Input& q = problem.q;
+  const std::int64_t slot = problem.sequences[block.batch].query_begin + segment.row;
   const float* first = static_cast<const float*>(q.data) + block.batch * q.batch +
-                       segment.head * q.head + segment.row * q.row;
+                       segment.head * q.head + slot * q.row;
   const auto scale = static_cast<float>(problem.scale[segment.head] * std::numbers::log2e);
   int i = 0;
   std::int64_t done = 0;
@@ -125,10 +126,10 @@ inline void finish_rows(const AttentionProblem& problem, const AttentionForward&
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (int s = 0; s < tile.segment_count; ++s) {
     const Segment& segment = tile.segments[s];
-    const std::int64_t first =
-        (batch * problem.heads + segment.head) * problem.query_length + segment.row;
+    const std::int64_t first = lse_index(problem, batch, segment.head, segment.row);
+    const std::int64_t slot = problem.sequences[batch].query_begin + segment.row;
     float* out = static_cast<float*>(forward.out.data) + batch * forward.out.batch +
-                 segment.head * forward.out.head + segment.row * forward.out.row;
+                 segment.head * forward.out.head + slot * forward.out.row;
     for (int r = 0; r < segment.count; ++r) {
       const int lane = segment.lane + r;
       const float sum = tile.sum[lane] + tile.sum_low[lane];

@@ -53,8 +53,8 @@ std::vector<Task> tasks_of(const AttentionProblem& problem, std::int64_t block_r
 void write_padding(const AttentionProblem& problem, const AttentionForward& forward) {
   for (std::int64_t b = 0; b < problem.batch; ++b)
     for (std::int64_t h = 0; h < problem.heads; ++h)
-      for (std::int64_t i = problem.sequences[b].query_length; i < problem.query_length; ++i) {
-        const std::int64_t at = (b * problem.heads + h) * problem.query_length + i;
+      for (std::int64_t i = problem.sequences[b].query_length; i < query_room(problem, b); ++i) {
+        const std::int64_t at = lse_index(problem, b, h, i);
         static_cast<float*>(forward.lse)[at] = -std::numeric_limits<float>::infinity();
         static_cast<float*>(forward.lse_low)[at] = 0;
         float* out = static_cast<float*>(forward.out.data) + b * forward.out.batch +

@@ -12,13 +12,13 @@
 
 #include "heed/base/threads.h"
 #include "kernels/cpu/lanes-inl.h"
+#include "kernels/philox-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace {
 
 using Words = hn::ScalableTag<std::uint32_t>;
-using WordVector = hn::Vec<Words>;
 
 // The words of the counters first, first + 1, ..., one a lane (no carry into the high half inside a
 // block), in the order of the elements.
@@ -29,38 +29,14 @@ void words_of(std::uint64_t first, PhiloxKey key, std::uint32_t site, std::uint3
   std::ranges::copy(philox(counter, key), to);
 }
 #else
-struct WideProduct {
-  WordVector low, high;
-};
-
-HWY_INLINE WideProduct multiply(WordVector a, WordVector b) {
-  const hn::RepartitionToWide<Words> wide;
-  const Words words;
-  const auto even = hn::MulEven(a, b);
-  const auto odd = hn::MulEven(hn::BitCast(words, hn::ShiftRight<32>(hn::BitCast(wide, a))), b);
-  return {hn::OddEven(hn::BitCast(words, hn::ShiftLeft<32>(odd)), hn::BitCast(words, even)),
-          hn::OddEven(hn::BitCast(words, odd), hn::BitCast(words, hn::ShiftRight<32>(even)))};
-}
-
 HWY_INLINE void words_of(std::uint64_t first, PhiloxKey key, std::uint32_t site,
                          std::uint32_t* to) {
   const Words words;
-  auto c0 = hn::Iota(words, static_cast<std::uint32_t>(first));
-  auto c1 = hn::Set(words, static_cast<std::uint32_t>(first >> 32));
-  auto c2 = hn::Set(words, site);
-  auto c3 = hn::Zero(words);
-  const auto multiplier0 = hn::Set(words, 0xD2511F53U);
-  const auto multiplier1 = hn::Set(words, 0xCD9E8D57U);
-  for (int round = 0; round < 10; ++round) {
-    const WideProduct product0 = multiply(c0, multiplier0);
-    const WideProduct product1 = multiply(c2, multiplier1);
-    c0 = hn::Xor(hn::Xor(product1.high, c1), hn::Set(words, key[0]));
-    c2 = hn::Xor(hn::Xor(product0.high, c3), hn::Set(words, key[1]));
-    c1 = product1.low;
-    c3 = product0.low;
-    key = {key[0] + 0x9E3779B9U, key[1] + 0xBB67AE85U};
-  }
-  hn::StoreInterleaved4(c0, c1, c2, c3, words, to);
+  PhiloxWords<Words> c = {hn::Iota(words, static_cast<std::uint32_t>(first)),
+                          hn::Set(words, static_cast<std::uint32_t>(first >> 32)),
+                          hn::Set(words, site), hn::Zero(words)};
+  philox_rounds(words, key, c);
+  hn::StoreInterleaved4(c.c0, c.c1, c.c2, c.c3, words, to);
 }
 #endif
 

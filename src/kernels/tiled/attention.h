@@ -28,7 +28,7 @@ struct WeightTile {
   std::int64_t key_begin = 0;
   std::int64_t key_end = 0;
   const float* weights = nullptr;          // 0 where masked
-  const float* scores = nullptr;           // after scale; -inf where masked
+  const float* scores = nullptr;           // natural; -inf where masked
   const std::uint64_t* visible = nullptr;  // one word a key
 };
 

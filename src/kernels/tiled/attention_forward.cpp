@@ -1,19 +1,19 @@
 // One task: 64 query rows of one head, against all keys that they may see. Everything has one row
 // a lane: S^T = K Q^T, then O^T = O^T rescale + V^T P^T.
-#include <hwy/aligned_allocator.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "heed/base/threads.h"
 #include "kernels/tiled/attention.h"
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #define HWY_TARGET_INCLUDE "kernels/tiled/attention_forward.cpp"  // NOLINT
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include "kernels/online_softmax-inl.h"
+#include "kernels/tiled/dropout-inl.h"
+#include "kernels/tiled/scores-inl.h"
 #include "kernels/tiled/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,15 +23,21 @@ namespace heed::kernels::HWY_NAMESPACE {
 template <typename T>
 struct ForwardScratch {
   explicit ForwardScratch(const AttentionProblem& problem)
-      : queries(hwy::AllocateAligned<T>(static_cast<std::size_t>(problem.head_dim * kRows))),
-        weights(hwy::AllocateAligned<T>(static_cast<std::size_t>(kKeys * kRows))),
-        out(hwy::AllocateAligned<T>(static_cast<std::size_t>(problem.value_dim * kRows + 1))) {}
+      : queries(problem.head_dim),
+        keys(problem.head_dim),
+        values(kKeys * padded(problem.value_dim)),
+        weights(kKeys * kRows),
+        out(problem.value_dim * kRows),
+        mask(problem) {}
 
-  hwy::AlignedFreeUniquePtr<T[]> queries;  // [D][64]
-  hwy::AlignedFreeUniquePtr<T[]> weights;  // [64 keys][64]: scores, then weights
-  hwy::AlignedFreeUniquePtr<T[]> out;      // [Dv][64]
+  QueryTile<T> queries;
+  RowTile<T> keys;
+  Tile<T> values;   // [64 keys][Dv, padded]
+  Tile<T> weights;  // [64 keys][64]: scores, then weights
+  Tile<T> out;      // [Dv][64]
   OnlineSoftmax<T> softmax;
-  TileMask mask;
+  TileMask<T> mask;
+  std::uint64_t kept[kKeys];  // by dropout
 };
 
 // Rows [begin, end) of head h in batch b.
@@ -45,15 +51,17 @@ struct RowBlock {
 
 // O^T += V^T P^T of one tile.
 template <typename T>
-void accumulate(const AttentionProblem& problem, const Matrix<const T>& values, std::int64_t keys,
-                std::int64_t rows, ForwardScratch<T>& scratch) {
-  if (scratch.mask.partial() && !all_finite(values, keys, problem.value_dim)) {
-    visible_product<SumOver::kAllKeys, T>({scratch.weights.get(), scratch.mask.visible, keys, rows},
-                                          values, problem.value_dim, {scratch.out.get(), 1, kRows});
+void accumulate(const AttentionProblem& problem, const TilePlace& at, ForwardScratch<T>& scratch) {
+  const std::int64_t width = padded(problem.value_dim);
+  const Matrix<const T> values = {scratch.values.get(), width, 1};
+  if (scratch.mask.partial() && !all_finite(values, at.keys, problem.value_dim)) {
+    visible_product<SumOver::kAllKeys, T>(
+        {scratch.weights.get(), scratch.mask.visible, at.keys, at.rows}, values, problem.value_dim,
+        {scratch.out.get(), 1, kRows});
     return;
   }
-  const Matrix<const T> transposed = {values.data, values.column, values.row};
-  product<T>({problem.value_dim, keys, kRows}, transposed, scratch.weights.get(), kRows, true,
+  const Matrix<const T> transposed = {values.data, 1, width};
+  product<T>({problem.value_dim, at.keys, kRows}, transposed, scratch.weights.get(), kRows, true,
              scratch.out.get(), kRows);
 }
 
@@ -64,38 +72,59 @@ void rescale_out(std::int64_t columns, ForwardScratch<T>& scratch) {
     for (int i = 0; i < kRows; ++i) out[d * kRows + i] *= scratch.softmax.rescale[i];
 }
 
+// Scores become weights.
 template <typename T>
-void attend_to_tile(const AttentionProblem& problem, const RowBlock& block, std::int64_t key,
-                    ForwardScratch<T>& scratch) {
-  const Sequence& sequence = problem.sequences[block.batch];
-  const std::int64_t keys = std::min(kKeys, sequence.key_length - key);
-  scratch.mask.look(problem.mask, place(problem, block.batch, block.head),
-                    {block.begin, block.end, key, key + keys});
-  if (scratch.mask.kind == TileClass::kEmpty) return;
-  const std::int64_t g = block.head / (problem.heads / problem.kv_heads);
-  const std::int64_t slot = sequence.key_begin + key;
-  T* scores = scratch.weights.get();
-  product<T>({keys, problem.head_dim, kRows}, rows_of<const T>(problem.k, block.batch, g, slot),
-             scratch.queries.get(), kRows, false, scores, kRows);
-  if (scratch.mask.partial())
-    hide(scratch.mask.visible, keys, -std::numeric_limits<T>::infinity(), scores);
-  if (scratch.softmax.update(scores, keys, scratch.mask)) rescale_out(problem.value_dim, scratch);
-  accumulate(problem, rows_of<const T>(problem.v, block.batch, g, slot), keys, block.rows(),
-             scratch);
+void normalise(const AttentionProblem& problem, const TilePlace& at, ForwardScratch<T>& scratch) {
+  T* weights = scratch.weights.get();
+  const TileMask<T>& mask = scratch.mask;
+  if (problem.score.normaliser == Normaliser::kSoftmax) {
+    if (mask.partial()) hide(mask.visible, at.keys, -std::numeric_limits<T>::infinity(), weights);
+    if (scratch.softmax.update(weights, at.keys, mask)) rescale_out(problem.value_dim, scratch);
+  } else {
+    weigh_alone(problem.score.normaliser, at.keys, weights, weights);
+    if (mask.partial()) hide(mask.visible, at.keys, T{0}, weights);
+  }
 }
 
 template <typename T>
+void attend_to_tile(const AttentionProblem& problem, const TilePlace& at,
+                    ForwardScratch<T>& scratch) {
+  scratch.mask.look(problem, at);
+  if (scratch.mask.empty()) return;
+  const std::int64_t g = at.head / (problem.heads / problem.kv_heads);
+  const std::int64_t slot = problem.sequences[at.batch].key_begin + at.key;
+  scratch.keys.load(problem, problem.k, at.batch, g, slot, at.keys);
+  score_tile(problem, at, scratch.queries, scratch.keys, scratch.mask, scratch.weights.get());
+  normalise(problem, at, scratch);
+  if (problem.dropout.threshold != 0) {
+    kept_words(problem, at, scratch.kept);
+    drop(problem, scratch.kept, at.keys, scratch.weights.get(), scratch.weights.get());
+  }
+  load_rows(problem.v, at.batch, g, slot, at.keys, problem.value_dim, scratch.values.get());
+  accumulate(problem, at, scratch);
+}
+
+// The rows of a block as they go out: divided by their sums.
+template <typename T>
 void store_block(const AttentionProblem& problem, const RowBlock& block,
-                 const AttentionForward& forward, const ForwardScratch<T>& scratch) {
-  const Matrix<T> out = rows_of<T>(forward.out, block.batch, block.head, block.begin);
-  const std::int64_t first =
-      (block.batch * problem.heads + block.head) * problem.query_length + block.begin;
+                 const AttentionForward& forward, ForwardScratch<T>& scratch) {
+  const std::int64_t first = lse_index(problem, block.batch, block.head, block.begin);
+  const std::int64_t slot = problem.sequences[block.batch].query_begin + block.begin;
+  const double sink = problem.score.sink != nullptr ? problem.score.sink[block.head]
+                                                    : -std::numeric_limits<double>::infinity();
+  T* line = scratch.weights.get();  // done with
   for (std::int64_t i = 0; i < block.rows(); ++i) {
-    T inverse = 0;
-    scratch.softmax.finish(i, static_cast<T*>(forward.lse)[first + i],
-                           static_cast<T*>(forward.lse_low)[first + i], inverse);
-    for (std::int64_t d = 0; d < problem.value_dim; ++d)
-      out.at(i, d) = scratch.out[static_cast<std::size_t>(d * kRows + i)] * inverse;
+    T inverse = 1;
+    if (forward.lse != nullptr)
+      scratch.softmax.finish(i, sink, static_cast<T*>(forward.lse)[first + i],
+                             static_cast<T*>(forward.lse_low)[first + i], inverse);
+    const std::int64_t to = offset_of(forward.out, block.batch, block.head, slot + i);
+    for (std::int64_t d = 0; d < problem.value_dim; d += kKeys * kRows) {
+      const std::int64_t count = std::min(kKeys * kRows, problem.value_dim - d);
+      for (std::int64_t c = 0; c < count; ++c)
+        line[c] = scratch.out.get()[(d + c) * kRows + i] * inverse;
+      store_line(forward.out, to + d * forward.out.column, count, line);
+    }
   }
 }
 
@@ -103,12 +132,17 @@ void store_block(const AttentionProblem& problem, const RowBlock& block,
 template <typename T>
 void store_padding(const AttentionProblem& problem, const RowBlock& block,
                    const AttentionForward& forward) {
-  const std::int64_t first = (block.batch * problem.heads + block.head) * problem.query_length;
-  const Matrix<T> out = rows_of<T>(forward.out, block.batch, block.head, 0);
+  const std::int64_t first = lse_index(problem, block.batch, block.head, 0);
+  const T zero = 0;
   for (std::int64_t i = block.begin; i < block.end; ++i) {
-    static_cast<T*>(forward.lse)[first + i] = -std::numeric_limits<T>::infinity();
-    static_cast<T*>(forward.lse_low)[first + i] = 0;
-    for (std::int64_t d = 0; d < problem.value_dim; ++d) out.at(i, d) = 0;
+    if (forward.lse != nullptr) {
+      static_cast<T*>(forward.lse)[first + i] = -std::numeric_limits<T>::infinity();
+      static_cast<T*>(forward.lse_low)[first + i] = 0;
+    }
+    for (std::int64_t d = 0; d < problem.value_dim; ++d)
+      store_line(forward.out,
+                 offset_of(forward.out, block.batch, block.head, i) + d * forward.out.column, 1,
+                 &zero);
   }
 }
 
@@ -117,15 +151,18 @@ void attend(const AttentionProblem& problem, RowBlock block, const AttentionForw
             ForwardScratch<T>& scratch) {
   const Sequence& sequence = problem.sequences[block.batch];
   const std::int64_t end = std::clamp(sequence.query_length, block.begin, block.end);
-  store_padding<T>(problem, {block.batch, block.head, end, block.end}, forward);
+  const std::int64_t room = std::min(block.end, query_room(problem, block.batch));
+  store_padding<T>(problem, {block.batch, block.head, end, room}, forward);
   if (end == block.begin) return;
   block.end = end;
-  load_transposed(rows_of<const T>(problem.q, block.batch, block.head, block.begin), block.rows(),
-                  problem.head_dim, query_factor<T>(problem, block.head), scratch.queries.get());
+  scratch.queries.load(problem, block.batch, block.head, block.begin, block.rows());
   std::fill_n(scratch.out.get(), problem.value_dim * kRows, T{0});
   scratch.softmax.start();
   for (std::int64_t key = 0; key < sequence.key_length; key += kKeys)
-    attend_to_tile(problem, block, key, scratch);
+    attend_to_tile<T>(problem,
+                      {block.batch, block.head, block.begin, block.rows(), key,
+                       std::min(kKeys, sequence.key_length - key)},
+                      scratch);
   store_block(problem, block, forward, scratch);
 }
 
@@ -167,8 +204,13 @@ void tiled_attention(const AttentionProblem& problem, const AttentionForward& fo
 }
 
 std::int64_t tiled_attention_workspace(const AttentionProblem& problem) {
-  const std::int64_t elements = (problem.head_dim + problem.value_dim + 64) * 64;
-  return thread_count() * elements * static_cast<std::int64_t>(size_bytes(problem.dtype));
+  const std::int64_t head_dim = (problem.head_dim + 15) / 16 * 16;
+  const std::int64_t value_dim = (problem.value_dim + 15) / 16 * 16;
+  const std::int64_t bias = problem.score.bias.data != nullptr ? 64 : 0;
+  // Q and K as rows, Q transposed; V and out; the weights and the bias.
+  const std::int64_t elements =
+      64 * (2 * head_dim + problem.head_dim + value_dim + problem.value_dim + 64 + bias);
+  return thread_count() * elements * static_cast<std::int64_t>(size_bytes(accumulator(problem)));
 }
 
 }  // namespace heed::kernels

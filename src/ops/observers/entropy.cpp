@@ -2,11 +2,16 @@
 
 #include <cmath>
 
+#include "heed/base/error.h"
 #include "ops/observers/row_numbers.h"
 
 namespace heed {
 
-void EntropyObserver::begin(const ObservedShape& shape) { entropy = row_answer(shape); }
+void EntropyObserver::begin(const ObservedShape& shape) {
+  require(shape.normaliser != Normaliser::kNone,
+          "entropy: the normaliser is none: weights that are no probabilities have no entropy");
+  entropy = row_answer(shape);
+}
 
 std::unique_ptr<Observer::State> EntropyObserver::rows(const ObservedRows&) const {
   return std::make_unique<RowNumbers>();
@@ -23,7 +28,11 @@ void EntropyObserver::tile(State& state, const ObservedRows&, const ObservedTile
 }
 
 void EntropyObserver::merge(State& state, const ObservedRows& rows) {
-  for (double& sum : static_cast<RowNumbers&>(state).value)
+  auto& sums = static_cast<RowNumbers&>(state).value;
+  for (std::int64_t i = 0; rows.sink != nullptr && i < rows.row_end - rows.row_begin; ++i)
+    if (rows.sink[i] != 0)
+      sums[static_cast<std::size_t>(i)] -= rows.sink[i] * std::log(rows.sink[i]);
+  for (double& sum : sums)
     if (sum < 0) sum = 0;  // a weight may round to a little more than 1
   store_row_numbers(state, rows, entropy);
 }

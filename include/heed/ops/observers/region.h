@@ -26,7 +26,8 @@ struct Region {
   }
 };
 
-/// Weights are 0 where masked and past the lengths; scores (after scale) are -inf there.
+/// Weights are 0 where masked and past the lengths; scores (after softcap, bias and ALiBi)
+/// are -inf there.
 enum class ObservedValue : std::uint8_t { kWeights, kScores };
 
 /// The values of a region as they are.

@@ -1,0 +1,23 @@
+// A mask of the caller's own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "heed/masks/mask.h"
+
+namespace heed {
+
+/// `visible` is the truth; `tile` says the same of a whole tile, faster, and must never contradict
+/// it: kFull and kEmpty are promises, kPartial is always allowed (and is what an absent `tile`
+/// says). Both are called from several threads at once.
+struct MaskFunctions {
+  std::function<bool(const MaskPlace& place, std::int64_t row, std::int64_t key)> visible = {};
+  std::function<TileClass(const MaskPlace& place, const MaskTile& tile)> tile = {};
+  std::string name = "custom";  // as `describe` prints it
+};
+
+Mask custom(MaskFunctions functions);
+
+}  // namespace heed

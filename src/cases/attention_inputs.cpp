@@ -1,0 +1,113 @@
+// The tensors of a case.
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include "heed/base/philox.h"
+#include "heed/cases/attention_cases.h"
+#include "heed/masks/keep.h"
+
+namespace heed {
+namespace {
+
+Tensor normal(const Shape& shape, DType dtype, double spread, std::uint32_t stream) {
+  Random random(2024, stream);
+  Tensor tensor = Tensor::empty(shape, DType::kF64);
+  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
+    tensor.data<double>()[i] = spread * random.normal();
+  return Tensor::converted(tensor, dtype);
+}
+
+// Two of three are kept, in stretches, so that there are empty, partial and full tiles; row 1 sees
+// nobody.
+Tensor kept_stretches(const AttentionCase& problem) {
+  Tensor kept =
+      Tensor::empty({problem.batch, 1, problem.query_length, problem.key_length}, DType::kBool);
+  Random random(2024, 9);
+  bool keep = true;
+  for (std::int64_t i = 0; i < kept.element_count(); ++i) {
+    if (random.below(40) == 0) keep = random.below(3) != 0;
+    const std::int64_t row = i / std::max<std::int64_t>(problem.key_length, 1) %
+                             std::max<std::int64_t>(problem.query_length, 1);
+    kept.data<bool>()[i] = keep && row != 1;
+  }
+  return kept;
+}
+
+// [B, heads, T, D] as a view of memory in the case's order.
+ConstView as_heads(const Tensor& tensor, Layout layout) {
+  return layout == Layout::kHeads ? tensor.view() : tensor.view().permute({0, 2, 1, 3});
+}
+
+Shape stored(Layout layout, std::int64_t batch, std::int64_t heads, std::int64_t length,
+             std::int64_t columns) {
+  if (layout == Layout::kHeads) return {batch, heads, length, columns};
+  return {batch, length, heads, columns};
+}
+
+}  // namespace
+
+AttentionGradRequest AttentionInputs::request() const {
+  return {.dbias = args.scores.bias.given(),
+          .dsink = args.scores.sink.given(),
+          .dslope = args.scores.alibi.given(),
+          .dscale = true,
+          .dlse = dlse};
+}
+
+AttentionInputs::AttentionInputs(const AttentionCase& problem) {
+  const auto& [name, dtype, B, H, G, Tq, Tk, D, Dv, mask, sides, extents, layout, spread, scores,
+               kv_dtype] = problem;
+  if (layout == Layout::kInterleaved) {
+    memory_.push_back(normal({B, Tq, H + 2 * G, D}, dtype, 1, 1));
+    const ConstView all = as_heads(memory_[0], layout);
+    args.q = all.slice(1, 0, H);
+    args.keys = {all.slice(1, H, H + G), all.slice(1, H + G, H + 2 * G)};
+  } else {
+    memory_.push_back(normal(stored(layout, B, H, Tq, D), dtype, spread, 1));
+    memory_.push_back(normal(stored(layout, B, G, Tk, D), kv_dtype.value_or(dtype), 1, 2));
+    memory_.push_back(normal(stored(layout, B, G, Tk, Dv), kv_dtype.value_or(dtype), 1, 3));
+    args.q = as_heads(memory_[0], layout);
+    args.keys = {as_heads(memory_[1], layout), as_heads(memory_[2], layout)};
+  }
+  dout = normal({B, H, Tq, Dv}, dtype, 1, 4);
+  if (scores.normaliser == Normaliser::kSoftmax)
+    dlse = normal({B, H, Tq}, dtype == DType::kF64 ? DType::kF64 : DType::kF32, 1, 5);
+  memory_.push_back(kept_stretches(problem));
+  const Mask kept = keep(memory_.back());
+  if (mask == CaseMask::kBand) args.mask = band(sides);
+  if (mask == CaseMask::kKeep) args.mask = kept;
+  if (mask == CaseMask::kBandAndKeep) args.mask = band(sides) & kept;
+  if (mask == CaseMask::kBandOrKeep) args.mask = band(sides) | kept;
+  args.extents = extents;
+  add_scores(problem);
+}
+
+void AttentionInputs::add_scores(const AttentionCase& problem) {
+  const CaseScores& wanted = problem.scores;
+  const DType dtype = problem.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  args.scores.similarity = wanted.similarity;
+  args.scores.normaliser = wanted.normaliser;
+  args.scores.softcap = wanted.softcap;
+  if (!wanted.bias.empty()) {
+    Tensor bias = normal(Shape(std::span<const std::int64_t>(wanted.bias)), DType::kF64, 1, 6);
+    for (std::int64_t i = 3; i < bias.element_count(); i += 7)
+      bias.data<double>()[i] = -std::numeric_limits<double>::infinity();
+    memory_.push_back(Tensor::converted(bias, dtype));
+    args.scores.bias = memory_.back();
+  }
+  const Shape heads = {problem.heads};
+  if (wanted.alibi) {
+    memory_.push_back(normal(heads, dtype, 0.1, 7));
+    args.scores.alibi = memory_.back();
+  }
+  if (wanted.sink) {
+    memory_.push_back(normal(heads, dtype, 2, 8));
+    args.scores.sink = memory_.back();
+  }
+  for (std::int64_t h = 0; wanted.scale_a_head && h < problem.heads; ++h)
+    args.scores.scale.push_back(h == 1 ? 0 : 0.2 * static_cast<double>(h + 1));
+  if (wanted.dropout != 0) args.dropout = Dropout{.rate = wanted.dropout, .seed = 77, .offset = 3};
+}
+
+}  // namespace heed

@@ -1,0 +1,56 @@
+#include "kernels/attention.h"
+
+#include <string_view>
+
+namespace heed::kernels {
+namespace {
+
+struct FeatureName {
+  Feature feature;
+  std::string_view name;
+};
+
+constexpr FeatureName kNames[] = {
+    {kHasSimilarity, "similarity but dot"},
+    {kHasSoftcap, "softcap"},
+    {kHasBias, "bias"},
+    {kHasAlibi, "ALiBi"},
+    {kHasSink, "sink"},
+    {kHasNormaliser, "normaliser but softmax"},
+    {kHasDropout, "dropout"},
+    {kHasTypes, "16-bit or mixed types"},
+    {kHasPacking, "packed sequences"},
+    {kHasScaleGradient, "gradient of the scale"},
+};
+
+}  // namespace
+
+std::uint32_t features(const AttentionProblem& problem) {
+  const ScoreRule& score = problem.score;
+  std::uint32_t found = 0;
+  const auto add = [&found](bool has, Feature feature) { found |= has ? feature : 0U; };
+  add(score.similarity != Similarity::kDot, kHasSimilarity);
+  add(score.softcap != 0, kHasSoftcap);
+  add(score.bias.data != nullptr, kHasBias);
+  add(score.slope != nullptr, kHasAlibi);
+  add(score.sink != nullptr, kHasSink);
+  add(score.normaliser != Normaliser::kSoftmax, kHasNormaliser);
+  add(problem.dropout.threshold != 0, kHasDropout);
+  add(size_bytes(problem.dtype) == 2 || problem.k.dtype != problem.dtype ||
+          problem.v.dtype != problem.dtype,
+      kHasTypes);
+  add(problem.packed_queries > 0 || problem.packed_keys, kHasPacking);
+  return found;
+}
+
+std::string unknown_features(std::uint32_t wanted, std::uint32_t known) {
+  std::string text;
+  for (const auto& [feature, name] : kNames)
+    if ((wanted & ~known & feature) != 0) {
+      text += text.empty() ? "it knows no " : ", ";
+      text += name;
+    }
+  return text;
+}
+
+}  // namespace heed::kernels

@@ -1,0 +1,225 @@
+// Where a tile stands, what of it is visible, and its scores: the one function that forward,
+// backward and observation compute them with. Included once for each vector width.
+#if defined(HEED_TILED_SCORES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_TILED_SCORES_INL_H_
+#undef HEED_TILED_SCORES_INL_H_
+#else
+#define HEED_TILED_SCORES_INL_H_
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include <cstdlib>
+
+#include "kernels/tiled/product-inl.h"
+#include "kernels/tiled/tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+
+// Rows [row, row + rows) of a query head and keys [key, key + keys) of its key/value head, by
+// logical index.
+struct TilePlace {
+  std::int64_t batch;
+  std::int64_t head;
+  std::int64_t row;
+  std::int64_t rows;
+  std::int64_t key;
+  std::int64_t keys;
+
+  MaskTile mask_tile() const { return {row, row + rows, key, key + keys}; }
+};
+
+// Whether scores are scale * q . k alone, in base 2 by the factor of q. A scale of 0 is not: the
+// similarity could not be had back from the score.
+inline bool is_plain(const AttentionProblem& problem, std::int64_t head) {
+  const ScoreRule& rule = problem.score;
+  return rule.similarity == Similarity::kDot && rule.normaliser == Normaliser::kSoftmax &&
+         rule.softcap == 0 && rule.bias.data == nullptr && rule.slope == nullptr &&
+         problem.scale[head] != 0;
+}
+
+// Divides each row by its norm, which `norms` receives.
+template <typename T>
+void normalise_rows(std::int64_t rows, std::int64_t width, T* tile, double* norms) {
+  constexpr double kLeast = 1e-12;
+  for (std::int64_t r = 0; r < rows; ++r, tile += width) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < width; ++c)
+      sum += static_cast<double>(tile[c]) * static_cast<double>(tile[c]);
+    norms[r] = std::sqrt(sum);
+    const double inverse = 1 / (norms[r] < kLeast ? kLeast : norms[r]);
+    for (std::int64_t c = 0; c < width; ++c)
+      tile[c] = static_cast<T>(static_cast<double>(tile[c]) * inverse);
+  }
+}
+
+// Rows of q or k in T: as they are, or of norm 1 for the cosine.
+template <typename T>
+struct RowTile {
+  explicit RowTile(std::int64_t columns) : width(padded(columns)), rows(kRows * width) {}
+
+  void load(const AttentionProblem& problem, const Input& from, std::int64_t batch,
+            std::int64_t head, std::int64_t first, std::int64_t count) {
+    load_rows(from, batch, head, first, count, problem.head_dim, rows.get());
+    if (problem.score.similarity == Similarity::kCosine)
+      normalise_rows(count, width, rows.get(), norms);
+  }
+
+  std::int64_t width;
+  Tile<T> rows;         // [64][width]
+  double norms[kRows];  // of the cosine's rows
+};
+
+template <typename T>
+struct QueryTile : RowTile<T> {
+  explicit QueryTile(std::int64_t head_dim) : RowTile<T>(head_dim), transposed(head_dim * kRows) {}
+
+  void load(const AttentionProblem& problem, std::int64_t batch, std::int64_t head,
+            std::int64_t row, std::int64_t count) {
+    RowTile<T>::load(problem, problem.q, batch, head, problem.sequences[batch].query_begin + row,
+                     count);
+    const T factor =  // kernels/attention.h says why every kernel takes this one
+        is_plain(problem, head) ? static_cast<T>(problem.scale[head] * kLog2E) : T{1};
+    transpose(this->rows.get(), count, problem.head_dim, factor, transposed.get());
+  }
+
+  Tile<T> transposed;  // [D][64], times scale * log2(e) where scores are plain
+};
+
+// What of a tile may be attended to. A bias of -inf hides as the mask does.
+template <typename T>
+struct TileMask {
+  explicit TileMask(const AttentionProblem& problem)
+      : bias(problem.score.bias.data != nullptr ? kKeys * kRows : 0) {}
+
+  TileClass kind = TileClass::kFull;
+  std::uint64_t visible[kKeys];  // of partial tiles
+  Tile<T> bias;                  // [64 keys][64]
+
+  bool empty() const { return kind == TileClass::kEmpty; }
+  bool partial() const { return kind == TileClass::kPartial; }
+
+  void look(const AttentionProblem& problem, const TilePlace& at) {
+    const MaskPlace where = place(problem, at.batch, at.head);
+    kind = problem.mask == nullptr ? TileClass::kFull : problem.mask->tile(where, at.mask_tile());
+    if (partial()) problem.mask->bits(where, at.mask_tile(), visible);
+    if (bias.get() != nullptr && !empty()) look_at_bias(problem, at);
+  }
+
+  // The words of a full tile too: of rows that exist.
+  void spell_out(const TilePlace& at) {
+    if (!partial()) std::fill_n(visible, at.keys, existing(at));
+  }
+
+ private:
+  static std::uint64_t existing(const TilePlace& at) {
+    return at.rows == kRows ? ~std::uint64_t{0} : (std::uint64_t{1} << at.rows) - 1;
+  }
+
+  void load_bias(const Input& from, const TilePlace& at) {
+    T line[kKeys];
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      if (i < at.rows)
+        load_line(from,
+                  at.batch * from.batch + at.head * from.head + (at.row + i) * from.row +
+                      at.key * from.column,
+                  from.column, at.keys, line);
+      else
+        std::fill_n(line, at.keys, T{0});
+      for (std::int64_t j = 0; j < at.keys; ++j) bias.get()[j * kRows + i] = line[j];
+    }
+  }
+
+  void look_at_bias(const AttentionProblem& problem, const TilePlace& at) {
+    load_bias(problem.score.bias, at);
+    std::uint64_t any = 0;
+    std::uint64_t hidden = 0;
+    spell_out(at);
+    for (std::int64_t j = 0; j < at.keys; ++j) {
+      std::uint64_t masked = 0;
+      for (std::int64_t i = 0; i < kRows; ++i)
+        masked |= static_cast<std::uint64_t>(bias.get()[j * kRows + i] ==
+                                             -std::numeric_limits<T>::infinity())
+                  << i;
+      visible[j] &= ~masked;
+      hidden |= masked;
+      any |= visible[j];
+    }
+    if (hidden != 0) kind = TileClass::kPartial;
+    if (any == 0) kind = TileClass::kEmpty;
+  }
+};
+
+// What the backward pass wants beside the scores; null: not wanted.
+template <typename T>
+struct ScoreParts {
+  T* similarity = nullptr;  // [keys][64]
+  T* cap_slope = nullptr;   // [keys][64]: d softcap(x) / dx
+};
+
+// z = softcap(scale * sim) + bias - slope * distance, times log2(e) for the softmax. In place.
+template <typename T>
+void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T* bias,
+                   const ScoreParts<T>& parts, T* HWY_RESTRICT scores) {
+  const ScoreRule& rule = problem.score;
+  const hn::ScalableTag<T> tag;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  const auto scale = hn::Set(tag, static_cast<T>(problem.scale[at.head]));
+  const auto cap = hn::Set(tag, static_cast<T>(rule.softcap));
+  const auto slope =
+      hn::Set(tag, rule.slope != nullptr ? static_cast<T>(rule.slope[at.head]) : T{0});
+  const auto base =
+      hn::Set(tag, rule.normaliser == Normaliser::kSoftmax ? static_cast<T>(kLog2E) : T{1});
+  // |p_i - p_j| of row i and key j at distances[i - j + kKeys - 1].
+  T distances[kRows + kKeys];
+  const Sequence& sequence = problem.sequences[at.batch];
+  const std::int64_t least =
+      sequence.q_offset + at.row - sequence.key_offset - at.key - (kKeys - 1);
+  for (std::int64_t n = 0; n < kRows + kKeys; ++n)
+    distances[n] = static_cast<T>(std::abs(least + n));
+  for (std::int64_t j = 0; j < at.keys; ++j)
+    for (std::int64_t i = 0; i < kRows; i += lanes) {
+      auto z = hn::Mul(hn::Load(tag, scores + j * kRows + i), scale);
+      if (rule.softcap > 0) {
+        const auto x = hn::Div(z, cap);
+        const auto tanh = hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(tag, x));
+        z = hn::Mul(cap, tanh);
+        if (parts.cap_slope != nullptr)
+          hn::Store(hn::NegMulAdd(tanh, tanh, hn::Set(tag, T{1})), tag,
+                    parts.cap_slope + j * kRows + i);
+      }
+      if (bias != nullptr) z = hn::Add(z, hn::Load(tag, bias + j * kRows + i));
+      if (rule.slope != nullptr)
+        z = hn::NegMulAdd(slope, hn::LoadU(tag, distances + i - j + kKeys - 1), z);
+      hn::Store(hn::Mul(z, base), tag, scores + j * kRows + i);
+    }
+}
+
+// Scores [keys][64] of the visible pairs: in base 2 for the softmax, else as they are.
+template <typename T>
+void score_tile(const AttentionProblem& problem, const TilePlace& at, const QueryTile<T>& queries,
+                const RowTile<T>& keys, const TileMask<T>& mask, T* scores,
+                const ScoreParts<T>& parts = {}) {
+  const Extent extent = {at.keys, problem.head_dim, kRows};
+  const Matrix<const T> rows = {keys.rows.get(), keys.width, 1};
+  const T* columns = queries.transposed.get();
+  if (problem.score.similarity == Similarity::kGaussian)
+    product<T, SubtractSquare>(extent, rows, columns, kRows, false, scores, kRows);
+  else if (problem.score.similarity == Similarity::kAbsolute)
+    product<T, SubtractDistance>(extent, rows, columns, kRows, false, scores, kRows);
+  else
+    product<T>(extent, rows, columns, kRows, false, scores, kRows);
+  if (is_plain(problem, at.head)) {
+    if (parts.similarity == nullptr) return;
+    const T inverse = static_cast<T>(kLn2 / problem.scale[at.head]);
+    for (std::int64_t e = 0; e < at.keys * kRows; ++e) parts.similarity[e] = scores[e] * inverse;
+    return;
+  }
+  if (parts.similarity != nullptr) std::copy_n(scores, at.keys * kRows, parts.similarity);
+  finish_scores(problem, at, mask.bias.get(), parts, scores);
+}
+
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // HEED_TILED_SCORES_INL_H_

@@ -1,0 +1,110 @@
+// Scores to weights: exp2, the log-sum-exp, sigmoid. Included once for each vector width.
+#if defined(HEED_TILED_WEIGHTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_TILED_WEIGHTS_INL_H_
+#undef HEED_TILED_WEIGHTS_INL_H_
+#else
+#define HEED_TILED_WEIGHTS_INL_H_
+#endif
+
+#include "kernels/tiled/tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+
+template <typename T>
+struct Exp2Constants;
+template <>
+struct Exp2Constants<float> {
+  using Bits = std::int32_t;
+  static constexpr int kMantissa = 23, kBias = 127, kDegree = 7;
+  static constexpr float kRound = 0x1.8p23F;
+};
+template <>
+struct Exp2Constants<double> {
+  using Bits = std::int64_t;
+  static constexpr int kMantissa = 52, kBias = 1023, kDegree = 13;
+  static constexpr double kRound = 0x1.8p52;
+};
+
+// 2^x. x = n + f with |f| <= 1/2; e^(f ln 2) by Taylor, whose remainder is below half an ulp at the
+// degree chosen; 2^n by its exponent bits. Results below the normal numbers are 0, NaN stays NaN.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> exp2(Tag tag, hn::Vec<Tag> x) {
+  using T = hn::TFromD<Tag>;
+  using Constants = Exp2Constants<T>;
+  const hn::Rebind<typename Constants::Bits, Tag> bits_tag;
+  const auto least = hn::Set(tag, T{1} - Constants::kBias);
+  const auto most = hn::Set(tag, T{1} + Constants::kBias);
+  const auto tiny = hn::Lt(x, least);
+  x = hn::IfThenElse(hn::Gt(x, most), most, x);
+  const auto shifted = hn::Add(x, hn::Set(tag, Constants::kRound));  // n in the low bits
+  const auto y = hn::Mul(hn::Sub(x, hn::Sub(shifted, hn::Set(tag, Constants::kRound))),
+                         hn::Set(tag, static_cast<T>(kLn2)));
+  double factorial = 1;
+  for (int k = 2; k <= Constants::kDegree; ++k) factorial *= k;
+  auto sum = hn::Set(tag, static_cast<T>(1 / factorial));
+#pragma GCC unroll 16
+  for (int k = Constants::kDegree; k >= 1; --k) {
+    factorial /= k;
+    sum = hn::MulAdd(sum, y, hn::Set(tag, static_cast<T>(1 / factorial)));
+  }
+  const auto exponent =
+      hn::Add(hn::BitCast(bits_tag, shifted), hn::Set(bits_tag, Constants::kBias));
+  const auto power = hn::BitCast(tag, hn::ShiftLeft<Constants::kMantissa>(exponent));
+  return hn::IfThenZeroElse(tiny, hn::Mul(sum, power));
+}
+
+// The log-sum-exp of 64 rows in base 2, as a sum of two T; rows that do not exist get 0.
+template <typename T>
+struct RowLse {
+  alignas(64) T high[kRows];
+  alignas(64) T low[kRows];
+
+  void load(const T* lse, const T* lse_low, std::int64_t rows) {
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      const double natural =
+          i < rows ? static_cast<double>(lse[i]) + static_cast<double>(lse_low[i]) : 0.0;
+      const double base2 = natural * kLog2E;
+      high[i] = static_cast<T>(base2);
+      low[i] = std::isfinite(high[i]) ? static_cast<T>(base2 - static_cast<double>(high[i])) : T{0};
+    }
+  }
+};
+
+// Scores (base 2) to weights.
+template <typename T>
+void weigh(const RowLse<T>& lse, std::int64_t keys, const T* scores, T* weights) {
+  const hn::ScalableTag<T> tag;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  for (std::int64_t j = 0; j < keys; ++j)
+    for (std::int64_t i = 0; i < kRows; i += lanes) {
+      const auto above =
+          hn::Sub(hn::Load(tag, scores + j * kRows + i), hn::Load(tag, lse.high + i));
+      hn::Store(exp2(tag, hn::Sub(above, hn::Load(tag, lse.low + i))), tag,
+                weights + j * kRows + i);
+    }
+}
+
+// 1 / (1 + e^-z).
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> sigmoid(Tag tag, hn::Vec<Tag> z) {
+  using T = hn::TFromD<Tag>;
+  const auto one = hn::Set(tag, T{1});
+  const auto power = exp2(tag, hn::Mul(z, hn::Set(tag, static_cast<T>(-kLog2E))));
+  return hn::Div(one, hn::Add(one, power));
+}
+
+// Scores to the weights of a normaliser without a sum: in place where they are the same.
+template <typename T>
+void weigh_alone(Normaliser normaliser, std::int64_t keys, const T* scores, T* weights) {
+  const hn::ScalableTag<T> tag;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  for (std::int64_t e = 0; e < keys * kRows; e += lanes) {
+    const auto z = hn::Load(tag, scores + e);
+    hn::Store(normaliser == Normaliser::kSigmoid ? sigmoid(tag, z) : z, tag, weights + e);
+  }
+}
+
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // HEED_TILED_WEIGHTS_INL_H_

@@ -1,0 +1,21 @@
+#include "masks/integers.h"
+
+#include "heed/base/error.h"
+#include "heed/tensor/tensor.h"
+
+namespace heed {
+
+std::vector<std::int64_t> integers(std::string_view mask, std::string_view what,
+                                   const ConstView& view) {
+  require(view.given(), "{}: no {} are given", mask, what);
+  require(view.dtype() == DType::kI64 || view.dtype() == DType::kI32,
+          "{}: {} are {}: i64 or i32 is expected", mask, what, name(view.dtype()));
+  const Tensor copy = Tensor::copy_of(view);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(copy.element_count()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] =
+        copy.dtype() == DType::kI64 ? copy.data<std::int64_t>()[i] : copy.data<std::int32_t>()[i];
+  return values;
+}
+
+}  // namespace heed

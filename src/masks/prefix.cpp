@@ -1,0 +1,54 @@
+#include "heed/masks/prefix.h"
+
+#include <fmt/format.h>
+
+#include "heed/base/error.h"
+
+namespace heed {
+namespace {
+
+class PrefixRule : public MaskRule {
+ public:
+  explicit PrefixRule(std::vector<std::int64_t> lengths) : lengths_(std::move(lengths)) {}
+
+  bool visible(const MaskPlace& place, std::int64_t, std::int64_t key) const override {
+    return key < end(place);
+  }
+
+  TileClass tile(const MaskPlace& place, const MaskTile& tile) const override {
+    if (tile.key_end <= end(place)) return TileClass::kFull;
+    return tile.key_begin >= end(place) ? TileClass::kEmpty : TileClass::kPartial;
+  }
+
+  void check(const MaskTarget& target) const override {
+    require(lengths_.size() == 1 || static_cast<std::int64_t>(lengths_.size()) == target.batch,
+            "prefix: {} lengths are given but the batch is {}: one, or one a batch is expected",
+            lengths_.size(), target.batch);
+  }
+
+  std::string describe() const override {
+    return fmt::format("prefix({})", fmt::join(lengths_, ", "));
+  }
+
+ private:
+  // The first key, by logical index, that is not in the prefix.
+  std::int64_t end(const MaskPlace& place) const {
+    const auto b = lengths_.size() == 1 ? 0 : static_cast<std::size_t>(place.batch);
+    return lengths_[b] - place.key_offset;
+  }
+
+  std::vector<std::int64_t> lengths_;
+};
+
+}  // namespace
+
+Mask prefix(std::vector<std::int64_t> lengths) {
+  require(!lengths.empty(), "prefix: no lengths are given");
+  constexpr std::int64_t kLongest = std::int64_t{1} << 60;  // as positions, so that sums fit
+  for (const std::int64_t length : lengths)
+    require(length >= 0 && length <= kLongest,
+            "prefix: a length is {}: a number of keys from 0 to 2^60 is expected", length);
+  return Mask(std::make_shared<PrefixRule>(std::move(lengths)));
+}
+
+}  // namespace heed

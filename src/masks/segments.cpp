@@ -1,0 +1,82 @@
+#include "heed/masks/segments.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "heed/base/error.h"
+#include "masks/integers.h"
+
+namespace heed {
+namespace {
+
+// Ids [T] or [B, T].
+struct Ids {
+  Ids(std::string_view what, const ConstView& view) : values(integers("segments", what, view)) {
+    require(view.rank() == 1 || view.rank() == 2, "segments: {} are {}: [T] or [B, T] is expected",
+            what, to_string(view.shape()));
+    length = view.dim(-1);
+    batches = view.rank() == 1 ? 1 : view.dim(0);
+  }
+
+  std::vector<std::int64_t> values;
+  std::int64_t length = 0;
+  std::int64_t batches = 1;
+
+  const std::int64_t* of(std::int64_t batch) const {
+    return values.data() + (batches == 1 ? 0 : batch * length);
+  }
+
+  // The smallest and the largest of [begin, end).
+  std::ranges::minmax_result<std::int64_t> range(std::int64_t batch, std::int64_t begin,
+                                                 std::int64_t end) const {
+    return std::ranges::minmax(std::span(of(batch) + begin, static_cast<std::size_t>(end - begin)));
+  }
+
+  void check(std::string_view what, std::int64_t batch, std::int64_t wanted) const {
+    require(length == wanted && (batches == 1 || batches == batch),
+            "segments: {} are [{}, {}]: [{}, {}] or one row for all is expected", what, batches,
+            length, batch, wanted);
+  }
+};
+
+class SegmentsRule : public MaskRule {
+ public:
+  SegmentsRule(Ids queries, Ids keys) : queries_(std::move(queries)), keys_(std::move(keys)) {}
+
+  bool visible(const MaskPlace& place, std::int64_t row, std::int64_t key) const override {
+    return queries_.of(place.batch)[row] == keys_.of(place.batch)[key];
+  }
+
+  TileClass tile(const MaskPlace& place, const MaskTile& tile) const override {
+    const auto rows = queries_.range(place.batch, tile.row_begin, tile.row_end);
+    const auto columns = keys_.range(place.batch, tile.key_begin, tile.key_end);
+    if (rows.max < columns.min || columns.max < rows.min) return TileClass::kEmpty;
+    const bool same = rows.min == rows.max && columns.min == columns.max;
+    return same ? TileClass::kFull : TileClass::kPartial;
+  }
+
+  void check(const MaskTarget& target) const override {
+    queries_.check("query ids", target.batch, target.query_length);
+    keys_.check("key ids", target.batch, target.key_length);
+  }
+
+  std::string describe() const override { return "segments"; }
+
+ private:
+  Ids queries_;
+  Ids keys_;
+};
+
+}  // namespace
+
+Mask segments(const ConstView& query_ids, const ConstView& key_ids) {
+  Ids queries("query ids", query_ids);
+  Ids keys("key ids", key_ids);
+  return Mask(std::make_shared<SegmentsRule>(std::move(queries), std::move(keys)));
+}
+
+Mask segments(const ConstView& ids) { return segments(ids, ids); }
+
+}  // namespace heed

@@ -1,0 +1,128 @@
+#include <string_view>
+
+#include "heed/base/error.h"
+#include "ops/attention_problem.h"
+
+namespace heed {
+namespace {
+
+// A list of Extents: one entry a batch, one for all, or none.
+struct ExtentList {
+  std::string_view name;
+  const std::vector<std::int64_t>& values;
+
+  void check_count(std::int64_t batch) const {
+    require(values.size() <= 1 || std::ssize(values) == batch,
+            "attention: extents.{} has {} entries but the batch is {}: none, one or one a batch is "
+            "expected",
+            name, values.size(), batch);
+  }
+
+  std::int64_t at(std::int64_t b, std::int64_t otherwise) const {
+    if (values.empty()) return otherwise;
+    return values[values.size() == 1 ? 0 : static_cast<std::size_t>(b)];
+  }
+
+  std::int64_t length_at(std::int64_t b, std::int64_t room) const {
+    const std::int64_t value = at(b, room);
+    require(value >= 0 && value <= room, "attention: extents.{}[{}] is {}: 0 to {} is expected",
+            name, b, value, room);
+    return value;
+  }
+
+  std::int64_t position_at(std::int64_t b, std::int64_t otherwise) const {
+    constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // sums of two cannot overflow
+    const std::int64_t value = at(b, otherwise);
+    require(value >= -kFarthest && value <= kFarthest,
+            "attention: extents.{}[{}] is {}: a position within 2^60 of 0 is expected", name, b,
+            value);
+    return value;
+  }
+};
+
+// The offsets of packed sequences: from 0, rising, to the end of the rows.
+void check_starts(std::string_view name, const std::vector<std::int64_t>& starts,
+                  std::int64_t rows) {
+  for (std::size_t n = 0; n < starts.size(); ++n) {
+    const std::int64_t least = n == 0 ? 0 : starts[n - 1];
+    const std::int64_t most = n == 0 ? 0 : rows;
+    require(starts[n] >= least && starts[n] <= most,
+            "attention: extents.{}[{}] is {}: {} to {} is expected", name, n, starts[n], least,
+            most);
+  }
+  require(starts.back() == rows,
+          "attention: extents.{} ends with {} but there are {} rows: the end of the last sequence "
+          "is expected",
+          name, starts.back(), rows);
+}
+
+void check_no_lengths(std::string_view starts, const ExtentList& list) {
+  require(list.values.empty(),
+          "attention: extents.{} and extents.{} both say where sequences lie: one of them is "
+          "expected",
+          list.name, starts);
+}
+
+// Where the sequences of a batch lie in q and k, and how long they are.
+struct Places {
+  const AttentionArgs& args;
+  ExtentList query_length = {"query_length", args.extents.query_length};
+  ExtentList key_begin = {"key_begin", args.extents.key_begin};
+  ExtentList key_length = {"key_length", args.extents.key_length};
+
+  void check(std::int64_t batch) const {
+    for (const ExtentList& list : {query_length, key_begin, key_length}) list.check_count(batch);
+    if (is_packed(args.q)) {
+      check_no_lengths("query_starts", query_length);
+      check_starts("query_starts", args.extents.query_starts, args.q.dim(1));
+    }
+    if (is_packed(args.keys.k)) {
+      check_no_lengths("key_starts", key_begin);
+      check_no_lengths("key_starts", key_length);
+      check_starts("key_starts", args.extents.key_starts, args.keys.k.dim(1));
+    }
+  }
+
+  void place(std::int64_t b, kernels::Sequence& sequence) const {
+    const auto at = static_cast<std::size_t>(b);
+    if (is_packed(args.q)) {
+      const std::vector<std::int64_t>& starts = args.extents.query_starts;
+      sequence.query_begin = starts[at];
+      sequence.query_length = starts[at + 1] - starts[at];
+    } else {
+      sequence.query_length = query_length.length_at(b, args.q.dim(2));
+    }
+    if (is_packed(args.keys.k)) {
+      const std::vector<std::int64_t>& starts = args.extents.key_starts;
+      sequence.key_begin = starts[at];
+      sequence.key_length = starts[at + 1] - starts[at];
+    } else {
+      const std::int64_t slots = args.keys.k.dim(2);
+      sequence.key_begin = key_begin.values.empty() ? 0 : key_begin.length_at(b, slots);
+      sequence.key_length = key_length.length_at(b, slots - sequence.key_begin);
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<kernels::Sequence> resolved_sequences(const AttentionArgs& args) {
+  const std::int64_t batch = batch_of(args);
+  const Places places = {args};
+  const ExtentList q_offset = {"q_offset", args.extents.q_offset};
+  const ExtentList key_offset = {"key_offset", args.extents.key_offset};
+  places.check(batch);
+  q_offset.check_count(batch);
+  key_offset.check_count(batch);
+  std::vector<kernels::Sequence> sequences(static_cast<std::size_t>(batch));
+  for (std::int64_t b = 0; b < batch; ++b) {
+    kernels::Sequence& sequence = sequences[static_cast<std::size_t>(b)];
+    places.place(b, sequence);
+    sequence.key_offset = key_offset.position_at(b, 0);
+    sequence.q_offset =
+        q_offset.position_at(b, sequence.key_length - sequence.query_length + sequence.key_offset);
+  }
+  return sequences;
+}
+
+}  // namespace heed

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "heed/base/error.h"
+#include "ops/attention_problem.h"
+
+namespace heed {
+namespace {
+
+std::vector<double> resolved_scale(const AttentionArgs& args) {
+  const std::vector<double>& given = args.scores.scale;
+  const std::int64_t heads = args.q.dim(-3);
+  const auto count = static_cast<std::int64_t>(given.size());
+  require(count <= 1 || count == heads,
+          "attention: scores.scale has {} entries but q.shape[{}] is {}: none, one or one a head "
+          "is expected",
+          count, args.q.rank() - 3, heads);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    require(std::isfinite(given[i]),
+            "attention: scores.scale[{}] is {}: a finite number is expected", i, given[i]);
+  if (count == heads && heads > 0) return given;
+  const bool dot = args.scores.similarity == Similarity::kDot;
+  const double otherwise = dot ? 1 / std::sqrt(static_cast<double>(args.q.dim(-1))) : 1;
+  return std::vector<double>(static_cast<std::size_t>(heads), given.empty() ? otherwise : given[0]);
+}
+
+void check_bias(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
+  const ConstView& bias = args.scores.bias;
+  require(is_floating(bias.dtype()),
+          "attention: scores.bias is {}: f64, f32, f16 or bf16 is expected (a boolean is a mask: "
+          "keep)",
+          name(bias.dtype()));
+  const Shape wanted = {problem.batch, problem.heads, problem.query_length, problem.key_length};
+  const int missing = 4 - bias.rank();
+  bool fits = missing >= 0;
+  for (int axis = std::max(missing, 0); fits && axis < 4; ++axis)
+    fits = bias.dim(axis - missing) == 1 || bias.dim(axis - missing) == wanted[axis];
+  require(fits, "attention: scores.bias of shape {} cannot be broadcast to {} [B, H, Tq, Tk]",
+          to_string(bias.shape()), to_string(wanted));
+}
+
+// One number a head; empty when the view is not given.
+std::vector<double> numbers_of_heads(std::string_view what, const ConstView& view,
+                                     std::int64_t heads) {
+  if (!view.given()) return {};
+  require(view.shape() == Shape{heads} && is_floating(view.dtype()),
+          "attention: {} is {} of {}: a float for each of the {} heads is expected", what,
+          to_string(view.shape()), name(view.dtype()), heads);
+  require_memory("attention", {what, view});
+  const Tensor numbers = Tensor::converted(view, DType::kF64);
+  return {numbers.data<double>(), numbers.data<double>() + heads};
+}
+
+void check_slopes(const std::vector<double>& slopes) {
+  for (std::size_t h = 0; h < slopes.size(); ++h)
+    require(std::isfinite(slopes[h]),
+            "attention: scores.alibi[{}] is {}: a finite number is expected", h, slopes[h]);
+}
+
+void check_sinks(const std::vector<double>& sinks) {
+  for (std::size_t h = 0; h < sinks.size(); ++h)
+    require(sinks[h] < std::numeric_limits<double>::infinity(),
+            "attention: scores.sink[{}] is {}: a finite number, or -inf for none, is expected", h,
+            sinks[h]);
+}
+
+void resolve_dropout(const AttentionArgs& args, kernels::DropoutRule& rule) {
+  if (!args.dropout.has_value()) return;
+  const Dropout& dropout = *args.dropout;
+  require(dropout.rate >= 0 && dropout.rate < 1,
+          "attention: dropout.rate is {}: a number from 0 to below 1 is expected", dropout.rate);
+  rule = {.threshold = static_cast<std::uint64_t>(std::round(dropout.rate * 0x1p32)),
+          .scale = 1 / (1 - dropout.rate),
+          .seed = dropout.seed,
+          .offset = dropout.offset};
+}
+
+kernels::Similarity similarity_of(Similarity similarity) {
+  switch (similarity) {
+    case Similarity::kCosine:
+      return kernels::Similarity::kCosine;
+    case Similarity::kGaussian:
+      return kernels::Similarity::kGaussian;
+    case Similarity::kAbsolute:
+      return kernels::Similarity::kAbsolute;
+    default:
+      return kernels::Similarity::kDot;
+  }
+}
+
+kernels::Normaliser normaliser_of(Normaliser normaliser) {
+  switch (normaliser) {
+    case Normaliser::kSigmoid:
+      return kernels::Normaliser::kSigmoid;
+    case Normaliser::kNone:
+      return kernels::Normaliser::kNone;
+    default:
+      return kernels::Normaliser::kSoftmax;
+  }
+}
+
+}  // namespace
+
+std::string_view name(Normaliser normaliser) {
+  switch (normaliser) {
+    case Normaliser::kSigmoid:
+      return "sigmoid";
+    case Normaliser::kNone:
+      return "none";
+    default:
+      return "softmax";
+  }
+}
+
+void resolve_scores(const AttentionArgs& args, CheckedAttention& checked) {
+  const Scores& scores = args.scores;
+  kernels::AttentionProblem& problem = checked.problem;
+  checked.scale = resolved_scale(args);
+  problem.scale = checked.scale.data();
+  require(scores.softcap >= 0 && std::isfinite(scores.softcap),
+          "attention: scores.softcap is {}: a positive number, or 0 for none, is expected",
+          scores.softcap);
+  if (scores.bias.given()) check_bias(args, problem);
+  checked.slope = numbers_of_heads("scores.alibi", scores.alibi, problem.heads);
+  checked.sink = numbers_of_heads("scores.sink", scores.sink, problem.heads);
+  check_slopes(checked.slope);
+  check_sinks(checked.sink);
+  require(!scores.sink.given() || has_lse(args),
+          "attention: scores.sink is given but the normaliser is {}: only softmax has a sink",
+          name(scores.normaliser));
+  problem.score = {.similarity = similarity_of(scores.similarity),
+                   .normaliser = normaliser_of(scores.normaliser),
+                   .softcap = scores.softcap,
+                   .bias = scores.bias.given() ? broadcast_input(scores.bias) : kernels::Input{},
+                   .slope = scores.alibi.given() ? checked.slope.data() : nullptr,
+                   .sink = scores.sink.given() ? checked.sink.data() : nullptr};
+  resolve_dropout(args, problem.dropout);
+}
+
+}  // namespace heed

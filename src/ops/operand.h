@@ -1,0 +1,29 @@
+// A named tensor of an operator and what its border requires of it.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "heed/tensor/view.h"
+
+namespace heed {
+
+/// "[B, H, Tq, Dv]" and the like stand in messages.
+struct Operand {
+  std::string_view name;
+  ConstView view;
+};
+
+void require_shape(std::string_view op, const Operand& operand, const Shape& wanted,
+                   std::string_view legend);
+/// `beside` is the type of q, which decides.
+void require_type(std::string_view op, const Operand& operand, DType wanted, DType beside);
+void require_row_major(std::string_view op, const Operand& operand);
+
+/// Memory that is there and aligned to its elements. A view without memory is for planning only.
+void require_memory(std::string_view op, const Operand& operand);
+
+/// An output must not meet itself, nor any of `others`.
+void require_apart(std::string_view op, const Operand& output, std::span<const Operand> others);
+
+}  // namespace heed

@@ -1,0 +1,75 @@
+#include "heed/masks/edges.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "heed/tensor/tensor.h"
+#include "support/expect_error.h"
+
+namespace heed {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+Mask graph(const Numbers& starts, const Numbers& columns) {
+  return edges(ConstView(starts.data(), DType::kI64, Shape{std::ssize(starts)}),
+               ConstView(columns.data(), DType::kI64, Shape{std::ssize(columns)}));
+}
+
+void expect_refused(const Numbers& starts, const Numbers& columns, const char* message) {
+  EXPECT_HEED_ERROR(graph(starts, columns), ErrorCode::kInvalidArgument, message);
+}
+
+TEST(Edges, ANodeSeesItsNeighbours) {
+  const Mask mask = graph({0, 2, 2, 3}, {0, 2, 1});
+  EXPECT_TRUE(mask.rule()->visible({}, 0, 2));
+  EXPECT_FALSE(mask.rule()->visible({}, 0, 1));
+  EXPECT_FALSE(mask.rule()->visible({}, 1, 0));
+  EXPECT_TRUE(mask.rule()->visible({}, 2, 1));
+  EXPECT_EQ(mask.describe(), "edges(3)");
+}
+
+TEST(Edges, KnowTheirFullAndEmptyTiles) {
+  const Mask mask = graph({0, 2, 4, 4}, {0, 1, 0, 1});
+  EXPECT_EQ(mask.rule()->tile({}, {0, 2, 0, 2}), TileClass::kFull);
+  EXPECT_EQ(mask.rule()->tile({}, {0, 3, 0, 2}), TileClass::kPartial);
+  EXPECT_EQ(mask.rule()->tile({}, {0, 3, 2, 9}), TileClass::kEmpty);
+}
+
+TEST(Edges, RefuseAGraphThatIsNotSorted) {
+  expect_refused({0, 2}, {3, 1},
+                 "edges: row 0 has column 1 after 3: strictly rising columns from 0 are expected");
+  expect_refused({0, 2}, {3, 3},
+                 "edges: row 0 has column 3 after 3: strictly rising columns from 0 are expected");
+  expect_refused({0, 1}, {-1},
+                 "edges: row 0 has column -1 after -1: strictly rising columns from 0 are "
+                 "expected");
+}
+
+TEST(Edges, RefuseOffsetsThatDoNotFit) {
+  expect_refused({0, 2, 1}, {0},
+                 "edges: row_starts falls from 2 to 1 after row 1: rising offsets are expected");
+  expect_refused({1, 1}, {0}, "edges: row_starts begins with 1: 0 is expected");
+  expect_refused({0, 2}, {0},
+                 "edges: row_starts ends with 2 but there are 1 columns: as many are expected");
+}
+
+TEST(Edges, RefuseFloats) {
+  EXPECT_HEED_ERROR(edges(Tensor::zeros({3}), Tensor::zeros({0}, DType::kI32)),
+                    ErrorCode::kInvalidArgument,
+                    "edges: row_starts are f32: i64 or i32 is expected");
+}
+
+TEST(Edges, RefuseAProblemOfAnotherSize) {
+  const Mask mask = graph({0, 1, 2}, {0, 4});
+  EXPECT_HEED_ERROR(mask.rule()->check({.query_length = 3, .key_length = 5}),
+                    ErrorCode::kInvalidArgument,
+                    "edges: row_starts has 3 entries but there are 3 queries: 4 are expected");
+  EXPECT_HEED_ERROR(mask.rule()->check({.query_length = 2, .key_length = 4}),
+                    ErrorCode::kInvalidArgument,
+                    "edges: a column is 4 but there are 4 keys: 0 to 3 is expected");
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,41 @@
+#include "heed/masks/prefix.h"
+
+#include <gtest/gtest.h>
+
+#include "heed/masks/band.h"
+#include "support/expect_error.h"
+
+namespace heed {
+namespace {
+
+TEST(Prefix, IsSeenByAllAndTheRestCausally) {
+  const Mask mask = causal() | prefix({3});
+  EXPECT_TRUE(mask.rule()->visible({}, 0, 2));
+  EXPECT_FALSE(mask.rule()->visible({}, 0, 3));
+  EXPECT_TRUE(mask.rule()->visible({}, 4, 4));
+}
+
+TEST(Prefix, StandsByPositionsSoThatAShardGivesThePartOfTheWhole) {
+  const Mask mask = prefix({10});
+  const MaskPlace shard = {.key_offset = 8};
+  EXPECT_TRUE(mask.rule()->visible(shard, 0, 1));
+  EXPECT_FALSE(mask.rule()->visible(shard, 0, 2));
+}
+
+TEST(Prefix, RefusesANegativeLength) {
+  EXPECT_HEED_ERROR(prefix({4, -1}), ErrorCode::kInvalidArgument,
+                    "prefix: a length is -1: a number of keys from 0 to 2^60 is expected");
+}
+
+TEST(Prefix, RefusesNoLengths) {
+  EXPECT_HEED_ERROR(prefix({}), ErrorCode::kInvalidArgument, "prefix: no lengths are given");
+}
+
+TEST(Prefix, RefusesAnotherCountThanTheBatch) {
+  EXPECT_HEED_ERROR(prefix({1, 2}).rule()->check({.batch = 3}), ErrorCode::kInvalidArgument,
+                    "prefix: 2 lengths are given but the batch is 3: one, or one a batch is "
+                    "expected");
+}
+
+}  // namespace
+}  // namespace heed

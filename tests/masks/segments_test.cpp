@@ -1,0 +1,50 @@
+#include "heed/masks/segments.h"
+
+#include <gtest/gtest.h>
+
+#include "heed/tensor/tensor.h"
+#include "support/expect_error.h"
+
+namespace heed {
+namespace {
+
+Tensor ids(std::initializer_list<std::int32_t> values) {
+  Tensor tensor = Tensor::empty({static_cast<std::int64_t>(values.size())}, DType::kI32);
+  std::ranges::copy(values, tensor.data<std::int32_t>());
+  return tensor;
+}
+
+TEST(Segments, AQuerySeesTheKeysOfItsOwnDocument) {
+  const Mask mask = segments(ids({0, 0, 7}), ids({0, 7, 7, 3}));
+  EXPECT_TRUE(mask.rule()->visible({}, 1, 0));
+  EXPECT_FALSE(mask.rule()->visible({}, 1, 1));
+  EXPECT_TRUE(mask.rule()->visible({}, 2, 2));
+  EXPECT_FALSE(mask.rule()->visible({}, 2, 3));
+}
+
+TEST(Segments, KnowTheirFullAndEmptyTiles) {
+  const Mask mask = segments(ids({1, 1, 2, 2}));
+  EXPECT_EQ(mask.rule()->tile({}, {0, 2, 0, 2}), TileClass::kFull);
+  EXPECT_EQ(mask.rule()->tile({}, {0, 2, 2, 4}), TileClass::kEmpty);
+  EXPECT_EQ(mask.rule()->tile({}, {0, 2, 1, 3}), TileClass::kPartial);
+}
+
+TEST(Segments, RefuseFloats) {
+  EXPECT_HEED_ERROR(segments(Tensor::zeros({4})), ErrorCode::kInvalidArgument,
+                    "segments: query ids are f32: i64 or i32 is expected");
+}
+
+TEST(Segments, RefuseRankThree) {
+  EXPECT_HEED_ERROR(segments(Tensor::zeros({1, 1, 4}, DType::kI32)), ErrorCode::kInvalidArgument,
+                    "segments: query ids are [1, 1, 4]: [T] or [B, T] is expected");
+}
+
+TEST(Segments, RefuseAnotherLength) {
+  EXPECT_HEED_ERROR(
+      segments(ids({1, 1, 2})).rule()->check({.batch = 2, .query_length = 3, .key_length = 4}),
+      ErrorCode::kInvalidArgument,
+      "segments: key ids are [1, 3]: [2, 4] or one row for all is expected");
+}
+
+}  // namespace
+}  // namespace heed

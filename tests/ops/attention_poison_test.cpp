@@ -1,0 +1,132 @@
+// NaN and infinity wherever nobody may look change no bit; where somebody looks they show.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "heed/masks/band.h"
+#include "heed/ops/attention.h"
+#include "support/every_kernel.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+namespace {
+
+using test::for_every_kernel;
+using test::random_tensor;
+using test::same_bits;
+
+constexpr std::int64_t kQueries = 100;
+constexpr std::int64_t kKeys = 130;
+
+struct Kind {
+  const char* name;
+  Scores scores = {};
+  bool dropout = false;
+  float poison = std::numeric_limits<float>::quiet_NaN();
+};
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+const Kind kKinds[] = {
+    {.name = "Plain"},
+    {.name = "PlainInfinity", .poison = kInfinity},
+    {.name = "Cosine", .scores = {.similarity = Similarity::kCosine}},
+    {.name = "GaussianInfinity",
+     .scores = {.similarity = Similarity::kGaussian},
+     .poison = -kInfinity},
+    {.name = "Absolute", .scores = {.similarity = Similarity::kAbsolute}},
+    {.name = "Softcap", .scores = {.softcap = 2}},
+    {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}},
+    {.name = "SigmoidInfinity",
+     .scores = {.normaliser = Normaliser::kSigmoid},
+     .poison = kInfinity},
+    {.name = "None", .scores = {.normaliser = Normaliser::kNone}},
+    {.name = "Dropout", .dropout = true},
+};
+
+class Poison : public testing::TestWithParam<Kind> {
+ protected:
+  Tensor q = random_tensor({1, 2, kQueries, 8}, 1);
+  Tensor k = random_tensor({1, 2, kKeys, 8}, 2);
+  Tensor v = random_tensor({1, 2, kKeys, 8}, 3);
+  Tensor dout = random_tensor({1, 2, kQueries, 8}, 4);
+  Tensor bias = random_tensor({1, 2, kQueries, kKeys}, 5);
+  Tensor slopes = random_tensor({2}, 6);
+
+  // Row i sees the keys up to i.
+  AttentionArgs args() const {
+    AttentionArgs made = {.q = q, .keys = {k, v}, .extents = {.q_offset = {0}}, .mask = causal()};
+    made.scores = GetParam().scores;
+    made.scores.bias = bias;
+    made.scores.alibi = slopes;
+    if (GetParam().dropout) made.dropout = Dropout{.rate = 0.2, .seed = 2};
+    return made;
+  }
+
+  static void fill_rows(Tensor& tensor, std::int64_t begin, float value) {
+    const std::int64_t width = tensor.dim(3);
+    for (std::int64_t head = 0; head < 2; ++head)
+      std::fill_n(tensor.data<float>() + (head * tensor.dim(2) + begin) * width,
+                  (tensor.dim(2) - begin) * width, value);
+  }
+};
+
+// Causal from the top left: keys from 100 on are seen by nobody, and the pairs above the diagonal
+// are hidden in tiles that others see.
+TEST_P(Poison, InKeysValuesAndBiasThatNobodySeesChangesNoBit) {
+  const AttentionArgs problem = args();
+  const AttentionGradRequest request = {.dbias = true, .dslope = true, .dscale = true};
+  for_every_kernel(problem, [&](const AttentionArgs& each) {
+    const Attended clean = attention(each);
+    const AttentionGrads expected = attention_backward(each, clean, dout, request);
+    Tensor kept_k = k.clone();
+    Tensor kept_v = v.clone();
+    Tensor kept_bias = bias.clone();
+    fill_rows(k, kQueries, GetParam().poison);
+    fill_rows(v, kQueries, GetParam().poison);
+    for (std::int64_t h = 0; h < 2; ++h)
+      for (std::int64_t i = 0; i < kQueries; ++i)
+        for (std::int64_t j = i + 1; j < kKeys; ++j)
+          bias.data<float>()[(h * kQueries + i) * kKeys + j] = GetParam().poison;
+    const Attended found = attention(each);
+    EXPECT_TRUE(same_bits(found.out, clean.out));
+    EXPECT_TRUE(same_bits(found.lse, clean.lse));
+    const AttentionGrads grads = attention_backward(each, found, dout, request);
+    EXPECT_TRUE(same_bits(grads.dq, expected.dq));
+    EXPECT_TRUE(same_bits(grads.dk, expected.dk));
+    EXPECT_TRUE(same_bits(grads.dv, expected.dv));
+    EXPECT_TRUE(same_bits(grads.dbias, expected.dbias));
+    EXPECT_TRUE(same_bits(grads.dslope, expected.dslope));
+    EXPECT_TRUE(same_bits(grads.dscale, expected.dscale));
+    std::copy_n(kept_k.data<float>(), k.element_count(), k.data<float>());
+    std::copy_n(kept_v.data<float>(), v.element_count(), v.data<float>());
+    std::copy_n(kept_bias.data<float>(), bias.element_count(), bias.data<float>());
+  });
+}
+
+// The last key that anyone sees is seen by the last row alone.
+TEST_P(Poison, OfOneRowReachesNoOtherRow) {
+  for_every_kernel(args(), [&](const AttentionArgs& each) {
+    const Attended clean = attention(each);
+    const AttentionGrads expected = attention_backward(each, clean, dout);
+    Tensor kept_k = k.clone();
+    Tensor kept_v = v.clone();
+    fill_rows(k, kQueries - 1, NAN);
+    fill_rows(v, kQueries - 1, NAN);
+    const Attended found = attention(each);
+    const AttentionGrads grads = attention_backward(each, found, dout);
+    const auto others = [](const Tensor& x) { return x.view().slice(2, 0, kQueries - 1); };
+    EXPECT_TRUE(same_bits(others(found.out), others(clean.out)));
+    EXPECT_TRUE(same_bits(others(grads.dq), others(expected.dq)));
+    EXPECT_TRUE(std::isnan(found.out.data<float>()[kQueries * 8 - 1]));
+    std::copy_n(kept_k.data<float>(), k.element_count(), k.data<float>());
+    std::copy_n(kept_v.data<float>(), v.element_count(), v.data<float>());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Poison, testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+}  // namespace
+}  // namespace heed

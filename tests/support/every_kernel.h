@@ -1,0 +1,26 @@
+// Runs a check of the attention operator with every kernel that serves the problem.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ops/attention_candidates.h"
+#include "ops/attention_problem.h"
+
+namespace heed::test {
+
+/// Calls `check` with `args` under each kernel of the forward pass that serves them; the backward
+/// pass of a name that it lacks takes its own best.
+template <typename Check>
+void for_every_kernel(AttentionArgs args, const Check& check) {
+  for (const auto& candidate : forward_candidates()) {
+    const CheckedAttention checked(args);
+    if (!refusal(candidate, checked.problem, kernels::features(checked.problem)).empty()) continue;
+    args.kernel = candidate.name;
+    SCOPED_TRACE(args.kernel);
+    check(args);
+  }
+}
+
+}  // namespace heed::test
