@@ -6,7 +6,6 @@
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "kernels/rope.h"
-#include "ops/computable.h"
 
 namespace heed {
 namespace {
@@ -125,15 +124,19 @@ Angles angles_of(const RopeArgs& args, double sign) {
   const std::int64_t half = turning(args) / 2;
   const bool own = args.cosines.given();
   const std::vector<double> frequencies = frequencies_of(args);
+  const bool of_token = own && args.cosines.rank() == 3;
   Angles given = {own ? Tensor::converted(args.cosines, dtype) : Tensor(),
                   own ? Tensor::converted(args.sines, dtype) : Tensor()};
-  Angles angles = {Tensor::empty({batches, tokens, half}, dtype),
-                   Tensor::empty({batches, tokens, half}, dtype)};
-  if (own && given.cosines.rank() == 3) angles = std::move(given);
+  Angles angles;
+  if (of_token) {
+    angles = {std::move(given.cosines), std::move(given.sines)};
+  } else {
+    angles = {Tensor::empty({batches, tokens, half}, dtype),
+              Tensor::empty({batches, tokens, half}, dtype)};
+  }
   for (std::int64_t row = 0; row < batches * tokens; ++row) {
     auto* cosines = angles.cosines.template data<Angle>() + row * half;
     auto* sines = angles.sines.template data<Angle>() + row * half;
-    const bool of_token = own && args.cosines.rank() == 3;
     const std::int64_t position = of_token ? 0 : position_of(args, row / tokens, row % tokens);
     if (!own) angles_of_base(frequencies, position, cosines, sines);
     if (own && !of_token) {

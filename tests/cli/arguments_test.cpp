@@ -45,7 +45,8 @@ TEST(Arguments, ALeadingZeroIsNoOctalNumber) {
 TEST(Arguments, ANumberIsANumber) {
   refused({"generate", "abc", "--temperature", "warm"},
           "--temperature: found \"warm\", expected a number");
-  refused({"attend", "q", "k", "v", "--scale", "1,5"}, "--scale: found \"1,5\", expected a number");
+  refused({"attend", "q", "k", "v", "--softcap", "1,5"},
+          "--softcap: found \"1,5\", expected a number");
 }
 
 TEST(Arguments, AWordIsOneOfItsList) {

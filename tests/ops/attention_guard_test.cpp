@@ -2,8 +2,6 @@
 // every one.
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "heed/masks/band.h"
 #include "heed/masks/keep.h"
 #include "heed/ops/attention.h"

@@ -1,7 +1,6 @@
 // One problem in several layouts, on any number of threads, alone and in a batch: the same bits.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <vector>
 
 #include "heed/base/threads.h"

@@ -1,5 +1,4 @@
 // LayerNormalization, opset 17. Mean and InvStdDev keep the rank of X.
-#include "heed/base/error.h"
 #include "heed/ops/norm.h"
 #include "onnx/operators/normalised_axes.h"
 

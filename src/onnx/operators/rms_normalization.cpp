@@ -1,5 +1,4 @@
 // RMSNormalization, opset 23. The type of Y is that of the scale.
-#include "heed/base/error.h"
 #include "heed/ops/rms_norm.h"
 #include "onnx/operators/normalised_axes.h"
 
