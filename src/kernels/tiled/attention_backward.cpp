@@ -145,7 +145,7 @@ void key_block_backward(Sweep<T>& sweep, std::int64_t b, std::int64_t g, std::in
   load_key_block(sweep.job, at, scratch.tile);
   std::fill_n(scratch.dk.get(), at.keys * scratch.tile.keys.width, T{0});
   std::fill_n(scratch.dv.get(), at.keys * scratch.tile.value_width, T{0});
-  for (; at.head < (g + 1) * group; ++at.head)
+  for (; at.head < std::min((g + 1) * group, problem.heads); ++at.head)
     for (at.row = 0; at.row < sequence.query_length; at.row += kRows) {
       at.rows = std::min(kRows, sequence.query_length - at.row);
       tile_backward(sweep, at, scratch);

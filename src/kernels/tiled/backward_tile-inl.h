@@ -7,6 +7,7 @@
 #define HEED_TILED_BACKWARD_TILE_INL_H_
 #endif
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/tiled/dropout-inl.h"
@@ -27,7 +28,8 @@ struct BackwardJob {
 
   bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
   bool dropout() const { return problem.dropout.threshold != 0; }
-  std::int64_t group() const { return problem.heads / problem.kv_heads; }
+  // Query heads a key/value head; 1 where there are none of them, so that it can divide.
+  std::int64_t group() const { return std::max<std::int64_t>(1, problem.heads / problem.kv_heads); }
 };
 
 // What one thread works in.
