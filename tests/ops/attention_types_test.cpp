@@ -10,7 +10,6 @@
 #include "heed/masks/band.h"
 #include "heed/ops/attention.h"
 #include "support/compare.h"
-#include "support/every_kernel.h"
 #include "support/random_tensor.h"
 
 namespace heed {
