@@ -9,6 +9,8 @@
 
 #include "heed/masks/band.h"
 #include "heed/ops/attention.h"
+#include "ops/attention_candidates.h"
+#include "ops/attention_problem.h"
 #include "support/compare.h"
 #include "support/random_tensor.h"
 
