@@ -49,6 +49,7 @@
 #include "heed/ops/linear_attention.h"
 #include "heed/ops/loss.h"
 #include "heed/ops/matmul.h"
+#include "heed/ops/message_passing.h"
 #include "heed/ops/norm.h"
 #include "heed/ops/observe.h"
 #include "heed/ops/observers/entropy.h"
