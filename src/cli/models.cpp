@@ -50,12 +50,6 @@ std::string as_text(const std::vector<FoundModel>& found) {
   return text;
 }
 
-std::int64_t parameter_count(const Model& model) {
-  std::int64_t count = 0;
-  for (const Parameter* parameter : model.parameters()) count += parameter->value.element_count();
-  return count;
-}
-
 std::string as_json(const LoadedModel& loaded, const Probe& probe) {
   const ModelInfo& info = loaded.model->info();
   Json json = as_json(FoundModel{loaded.name, loaded.folder, loaded.built_in});

@@ -17,4 +17,10 @@ KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity
                   .value_dim = info.head_dim});
 }
 
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const Parameter* parameter : model.parameters()) count += parameter->value.element_count();
+  return count;
+}
+
 }  // namespace heed

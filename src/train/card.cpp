@@ -37,12 +37,6 @@ std::string loss_section(const TrainResult& result) {
   return text;
 }
 
-std::int64_t parameter_count(const Model& model) {
-  std::int64_t count = 0;
-  for (const Parameter* parameter : model.parameters()) count += parameter->value.element_count();
-  return count;
-}
-
 }  // namespace
 
 std::string to_markdown(const Card& card) {

@@ -55,6 +55,9 @@ class Model {
   virtual std::string config_json() const = 0;
 };
 
+/// Numbers in all parameters; a tied head counts once.
+std::int64_t parameter_count(const Model& model);
+
 /// Room for `batch` texts of `capacity` tokens each, as this model's attention fills it.
 KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity);
 
