@@ -32,9 +32,9 @@ constexpr Candidate<AttentionForward> kForward[] = {
 };
 constexpr Candidate<AttentionBackward> kBackward[] = {
     {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention_backward,
-     kernels::simd_attention_backward_workspace},
+     kernels::simd_attention_backward_workspace, kernels::kHasPacking},
     {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention_backward,
-     kernels::simd_attention_backward_workspace},
+     kernels::simd_attention_backward_workspace, kernels::kHasPacking},
     {"tiled", serves_everything, kernels::tiled_attention_backward,
      kernels::tiled_attention_backward_workspace, kernels::kAllFeatures},
     {"reference", serves_everything, kernels::reference_attention_backward,

@@ -39,19 +39,22 @@ void clear(const Output& output, std::int64_t batch, std::int64_t head, std::int
 }
 
 // What no tile writes: gradients of rows and keys outside of the sequence, and of rows without
-// keys.
+// keys. Packed rows have no room around their sequences.
 void clear_padding(const AttentionProblem& problem, const AttentionBackward& backward,
                    std::int64_t b, std::int64_t g) {
   const Sequence& sequence = problem.sequences[b];
   const std::int64_t end = sequence.key_begin + sequence.key_length;
-  clear(backward.dk, b, g, 0, sequence.key_begin, problem.head_dim);
-  clear(backward.dk, b, g, end, problem.key_length, problem.head_dim);
-  clear(backward.dv, b, g, 0, sequence.key_begin, problem.value_dim);
-  clear(backward.dv, b, g, end, problem.key_length, problem.value_dim);
+  if (!problem.packed_keys) {
+    clear(backward.dk, b, g, 0, sequence.key_begin, problem.head_dim);
+    clear(backward.dk, b, g, end, problem.key_length, problem.head_dim);
+    clear(backward.dv, b, g, 0, sequence.key_begin, problem.value_dim);
+    clear(backward.dv, b, g, end, problem.key_length, problem.value_dim);
+  }
   const std::int64_t rows = sequence.key_length > 0 ? sequence.query_length : 0;
   const std::int64_t group = problem.heads / problem.kv_heads;
   for (std::int64_t h = g * group; h < (g + 1) * group; ++h)
-    clear(backward.dq, b, h, rows, problem.query_length, problem.head_dim);
+    clear(backward.dq, b, h, sequence.query_begin + rows,
+          sequence.query_begin + query_room(problem, b), problem.head_dim);
 }
 
 }  // namespace
