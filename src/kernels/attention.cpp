@@ -43,6 +43,17 @@ std::uint32_t features(const AttentionProblem& problem) {
   return found;
 }
 
+Output query_rows(const AttentionProblem& problem, std::int64_t columns, void* memory) {
+  const bool packed = problem.packed_queries > 0;
+  const std::int64_t rows = packed ? problem.packed_queries : problem.query_length;
+  return {.data = memory,
+          .batch = packed ? 0 : problem.heads * rows * columns,
+          .head = rows * columns,
+          .row = columns,
+          .column = 1,
+          .dtype = accumulator(problem)};
+}
+
 std::string unknown_features(std::uint32_t wanted, std::uint32_t known) {
   std::string text;
   for (const auto& [feature, name] : kNames)

@@ -145,6 +145,9 @@ inline std::int64_t lse_count(const AttentionProblem& problem) {
   return problem.heads * (problem.packed_queries > 0 ? problem.packed_queries : rows);
 }
 
+/// Memory for `columns` numbers a query row, laid out as lse is: the accumulator's type.
+Output query_rows(const AttentionProblem& problem, std::int64_t columns, void* memory);
+
 /// Rows of the array that (batch) owns: past its query_length they are padding.
 inline std::int64_t query_room(const AttentionProblem& problem, std::int64_t batch) {
   return problem.packed_queries > 0 ? problem.sequences[batch].query_length : problem.query_length;

@@ -12,6 +12,7 @@
 #include "ops/attention_candidates.h"
 #include "ops/attention_problem.h"
 #include "support/compare.h"
+#include "support/every_kernel.h"
 #include "support/random_tensor.h"
 
 namespace heed {
@@ -73,7 +74,7 @@ TEST_P(SixteenBit, LosesLittleMoreThanRoundingDoes) {
   const double allowed[] = {1.5, 2, 2, 2};
   for (const auto& candidate : forward_candidates()) {
     const Tensor like = Tensor::zeros({1, 1, 1, 1}, dtype);
-    const AttentionArgs args = {.q = like, .keys = {like, like}};
+    const AttentionArgs args = {.q = like, .keys = {like, like}, .scores = GetParam().scores};
     const CheckedAttention checked(args);
     if (!refusal(candidate, checked.problem, kernels::features(checked.problem)).empty()) continue;
     const Answers found = answers(dtype, dtype, std::string(candidate.name));
@@ -106,19 +107,39 @@ TEST(Types, TheLogSumExpOfSixteenBitIsF32) {
 }
 
 TEST(Types, KeysAndValuesMayHaveTheirOwn) {
-  const Tensor q = random_tensor({1, 2, 70, 16}, 1);
-  const Tensor k = random_tensor({1, 2, 80, 16}, 2, DType::kBF16);
-  const Tensor v = random_tensor({1, 2, 80, 16}, 3, DType::kF16);
+  const Tensor q = random_tensor({1, 2, 70, 20}, 1);
+  const Tensor k = random_tensor({1, 2, 80, 20}, 2, DType::kBF16);
+  const Tensor v = random_tensor({1, 2, 80, 20}, 3, DType::kF16);
   const Tensor k32 = Tensor::converted(k, DType::kF32);
   const Tensor v32 = Tensor::converted(v, DType::kF32);
-  AttentionArgs wide = {.q = q, .keys = {k32, v32}, .kernel = "tiled"};
-  AttentionArgs narrow = {.q = q, .keys = {k, v}};
-  const Attended attended = attention(narrow);
-  EXPECT_TRUE(test::same_bits(attended.out, attention(wide).out));
-  const AttentionGrads grads = attention_backward(narrow, attended, q);
-  EXPECT_EQ(grads.dq.dtype(), DType::kF32);
-  EXPECT_EQ(grads.dk.dtype(), DType::kBF16);
-  EXPECT_EQ(grads.dv.dtype(), DType::kF16);
+  test::for_every_kernel({.q = q, .keys = {k, v}}, [&](const AttentionArgs& narrow) {
+    AttentionArgs wide = narrow;
+    wide.keys = {k32, v32};
+    const Attended attended = attention(narrow);
+    EXPECT_TRUE(test::same_bits(attended.out, attention(wide).out));
+    const AttentionGrads grads = attention_backward(narrow, attended, q);
+    const AttentionGrads exact = attention_backward(wide, attended, q);
+    EXPECT_TRUE(test::same_bits(grads.dq, exact.dq));
+    EXPECT_TRUE(test::same_bits(grads.dk, Tensor::converted(exact.dk, DType::kBF16)));
+    EXPECT_TRUE(test::same_bits(grads.dv, Tensor::converted(exact.dv, DType::kF16)));
+  });
+}
+
+// Everything is computed in f32 and rounded once: 16 bit differs from f32 in that alone.
+TEST(Types, SixteenBitRoundsTheAnswersOfF32) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const Tensor x = random_tensor({2, 2, 70, 20}, 1, dtype);
+    const Tensor x32 = Tensor::converted(x, DType::kF32);
+    test::for_every_kernel({.q = x, .keys = {x, x}, .mask = causal()}, [&](const auto& narrow) {
+      AttentionArgs wide = narrow;
+      wide.q = x32;
+      wide.keys = {x32, x32};
+      const Attended attended = attention(narrow);
+      const Attended exact = attention(wide);
+      EXPECT_TRUE(test::same_bits(attended.out, Tensor::converted(exact.out, dtype)));
+      EXPECT_TRUE(test::same_bits(attended.lse, exact.lse));
+    });
+  }
 }
 
 }  // namespace

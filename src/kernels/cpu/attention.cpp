@@ -1,4 +1,5 @@
-// Exact attention, forward, in f32 (Dao et al. 2022, algorithm 1, with the rows in the lanes).
+// Exact attention, forward, computed in f32 (Dao et al. 2022, algorithm 1, with the rows in the
+// lanes).
 #include "kernels/cpu/attention.h"
 
 // Without AVX2 the tiled kernel serves: SSE4 has too few lanes, and g++ 12.2 has no 128-bit
@@ -33,7 +34,8 @@ namespace heed::kernels {
 namespace {
 
 std::string refusal(const AttentionProblem& problem, std::int64_t target, const char* needs) {
-  if (problem.dtype != DType::kF32) return "it computes in f32 only";
+  for (const DType dtype : {problem.dtype, problem.k.dtype, problem.v.dtype})
+    if (dtype == DType::kF64) return "it computes in f32 only";
   // Asked once: each question is a few CPUID instructions, microseconds in a virtual machine.
   static const std::int64_t supported = hwy::SupportedTargets();
   if ((supported & target) == 0) return needs;

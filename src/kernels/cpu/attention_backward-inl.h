@@ -152,20 +152,23 @@ inline void query_gradient(const BackwardTile& tile, std::int64_t keys, Backward
   }
 }
 
-/// Rows of a tile to where they belong: written, or added to what is there.
-inline void put_rows(const float* from, std::int64_t stride, std::int64_t rows,
-                     std::int64_t columns, bool add, const Output& to) {
+/// Rows of a tile added to f32 that is there.
+inline void add_rows(const float* from, std::int64_t stride, std::int64_t rows,
+                     std::int64_t columns, const Output& to) {
   const Lanes d;
   auto* out = static_cast<float*>(to.data);
   for (std::int64_t r = 0; r < rows; ++r, out += to.row, from += stride) {
     std::int64_t x = 0;
     if (to.column == 1)
-      for (; x + kLanes <= columns; x += kLanes) {
-        const auto value = hn::Load(d, from + x);
-        hn::StoreU(add ? hn::Add(hn::LoadU(d, out + x), value) : value, d, out + x);
-      }
-    for (; x < columns; ++x) out[x * to.column] = add ? out[x * to.column] + from[x] : from[x];
+      for (; x + kLanes <= columns; x += kLanes)
+        hn::StoreU(hn::Add(hn::LoadU(d, out + x), hn::Load(d, from + x)), d, out + x);
+    for (; x < columns; ++x) out[x * to.column] += from[x];
   }
+}
+
+inline void write_rows(const float* from, std::int64_t stride, std::int64_t rows,
+                       std::int64_t columns, const Output& to) {
+  for (std::int64_t r = 0; r < rows; ++r) write_row(from + r * stride, 1, columns, r, to);
 }
 
 inline void tile_gradients(const AttentionProblem& problem, const AttentionBackward& backward,
@@ -221,10 +224,12 @@ inline void row_block_backward(const AttentionProblem& problem, const AttentionB
   const std::int64_t first_head = block.kv_head * (problem.heads / problem.kv_heads);
   const std::int64_t turn = (head - first_head) * row_blocks + begin / kTileRows;
   const Turn mine(block.turns == nullptr ? nullptr : block.turns + turn, block.index);
-  if (!empty || block.index == 0)
-    put_rows(s.dq, s.width, tile.rows, problem.head_dim, block.index > 0,
-             rows_at(backward.dq, block.batch, head,
-                     problem.sequences[block.batch].query_begin + begin));
+  const Output to =
+      rows_at(backward.dq, block.batch, head, problem.sequences[block.batch].query_begin + begin);
+  if (block.index == 0)
+    write_rows(s.dq, s.width, tile.rows, problem.head_dim, to);
+  else if (!empty)
+    add_rows(s.dq, s.width, tile.rows, problem.head_dim, to);
 }
 
 inline void key_block_backward(const AttentionProblem& problem, const AttentionBackward& backward,
@@ -241,9 +246,9 @@ inline void key_block_backward(const AttentionProblem& problem, const AttentionB
     for (std::int64_t row = 0; row < sequence.query_length; row += kTileRows)
       row_block_backward(problem, backward, block, h, row, s);
   if (backward.dk.data != nullptr)
-    put_rows(s.dk, s.width, block.count, problem.head_dim, false, at(backward.dk));
+    write_rows(s.dk, s.width, block.count, problem.head_dim, at(backward.dk));
   if (backward.dv.data != nullptr)
-    put_rows(s.dv, s.value_width, block.count, problem.value_dim, false, at(backward.dv));
+    write_rows(s.dv, s.value_width, block.count, problem.value_dim, at(backward.dv));
 }
 
 }  // namespace heed::kernels::cpu::HWY_NAMESPACE

@@ -21,6 +21,15 @@ void run_key_block(const AttentionProblem& problem, const AttentionBackward& bac
   key_block_backward(problem, backward, block, scratch);
 }
 
+void round_rows(const AttentionProblem& problem, const Output& gathered, std::int64_t batch,
+                std::int64_t head, const Output& dq) {
+  const std::int64_t first = problem.sequences[batch].query_begin;
+  const Output from = rows_at(gathered, batch, head, first);
+  const Output to = rows_at(dq, batch, head, first);
+  for (std::int64_t row = 0; row < query_room(problem, batch); ++row)
+    write_row(static_cast<const float*>(from.data) + row * from.row, 1, problem.head_dim, row, to);
+}
+
 }  // namespace heed::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif
@@ -31,11 +40,11 @@ HWY_AFTER_NAMESPACE();
 namespace heed::kernels {
 
 void avx512_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward) {
-  run_backward_tasks(problem, backward, cpu::N_AVX3::run_key_block);
+  run_backward_tasks(problem, backward, {cpu::N_AVX3::run_key_block, cpu::N_AVX3::round_rows});
 }
 
 void avx2_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward) {
-  run_backward_tasks(problem, backward, cpu::N_AVX2::run_key_block);
+  run_backward_tasks(problem, backward, {cpu::N_AVX2::run_key_block, cpu::N_AVX2::round_rows});
 }
 
 }  // namespace heed::kernels

@@ -30,14 +30,6 @@ std::int64_t turn_count(const AttentionProblem& problem) {
   return problem.batch * problem.heads * blocks_of(problem.query_length);
 }
 
-void clear(const Output& output, std::int64_t batch, std::int64_t head, std::int64_t begin,
-           std::int64_t end, std::int64_t columns) {
-  if (output.data == nullptr) return;
-  float* row = static_cast<float*>(output.data) + batch * output.batch + head * output.head;
-  for (std::int64_t r = begin; r < end; ++r)
-    for (std::int64_t c = 0; c < columns; ++c) row[r * output.row + c * output.column] = 0;
-}
-
 // What no tile writes: gradients of rows and keys outside of the sequence, and of rows without
 // keys. Packed rows have no room around their sequences.
 void clear_padding(const AttentionProblem& problem, const AttentionBackward& backward,
@@ -45,16 +37,16 @@ void clear_padding(const AttentionProblem& problem, const AttentionBackward& bac
   const Sequence& sequence = problem.sequences[b];
   const std::int64_t end = sequence.key_begin + sequence.key_length;
   if (!problem.packed_keys) {
-    clear(backward.dk, b, g, 0, sequence.key_begin, problem.head_dim);
-    clear(backward.dk, b, g, end, problem.key_length, problem.head_dim);
-    clear(backward.dv, b, g, 0, sequence.key_begin, problem.value_dim);
-    clear(backward.dv, b, g, end, problem.key_length, problem.value_dim);
+    clear_rows(backward.dk, b, g, 0, sequence.key_begin, problem.head_dim);
+    clear_rows(backward.dk, b, g, end, problem.key_length, problem.head_dim);
+    clear_rows(backward.dv, b, g, 0, sequence.key_begin, problem.value_dim);
+    clear_rows(backward.dv, b, g, end, problem.key_length, problem.value_dim);
   }
   const std::int64_t rows = sequence.key_length > 0 ? sequence.query_length : 0;
   const std::int64_t group = problem.heads / problem.kv_heads;
   for (std::int64_t h = g * group; h < (g + 1) * group; ++h)
-    clear(backward.dq, b, h, sequence.query_begin + rows,
-          sequence.query_begin + query_room(problem, b), problem.head_dim);
+    clear_rows(backward.dq, b, h, sequence.query_begin + rows,
+               sequence.query_begin + query_room(problem, b), problem.head_dim);
 }
 
 }  // namespace
@@ -81,12 +73,17 @@ void BackwardScratch::place(float* memory) {
 }
 
 std::int64_t simd_attention_backward_workspace(const AttentionProblem& problem) {
+  const std::int64_t gathered =
+      problem.dtype == DType::kF32 ? 0 : lse_count(problem) * whole_lines(problem.head_dim);
   return BackwardScratch(problem).bytes * thread_count() +
-         turn_count(problem) * std::int64_t{sizeof(std::int64_t)};
+         turn_count(problem) * std::int64_t{sizeof(std::int64_t)} +
+         gathered * std::int64_t{sizeof(float)};
 }
 
-void run_backward_tasks(const AttentionProblem& problem, const AttentionBackward& backward,
-                        KeyBlockKernel kernel) {
+namespace {
+
+void run_key_blocks(const AttentionProblem& problem, const AttentionBackward& backward,
+                    KeyBlockKernel kernel) {
   thread_local ThreadMemory thread_memory;
   const BackwardScratch sizes(problem);
   const std::int64_t pieces = pieces_of(problem);
@@ -112,6 +109,27 @@ void run_backward_tasks(const AttentionProblem& problem, const AttentionBackward
       block.count = std::min(kTileKeys, length - block.begin);
       kernel(problem, backward, block, scratch);
     }
+  });
+}
+
+}  // namespace
+
+void run_backward_tasks(const AttentionProblem& problem, const AttentionBackward& backward,
+                        const BackwardKernel& kernel) {
+  if (backward.dq.data == nullptr || backward.dq.dtype == DType::kF32) {
+    run_key_blocks(problem, backward, kernel.key_block);
+    return;
+  }
+  // dQ gathers in f32 and is rounded once.
+  const std::int64_t width = whole_lines(problem.head_dim);
+  ThreadMemory memory;
+  AttentionBackward gathering = backward;
+  gathering.dq = query_rows(
+      problem, width, memory.at_least(lse_count(problem) * width * std::int64_t{sizeof(float)}));
+  run_key_blocks(problem, gathering, kernel.key_block);
+  parallel_for(problem.batch * problem.heads, [&](std::int64_t task, int) {
+    kernel.round_rows(problem, gathering.dq, task / problem.heads, task % problem.heads,
+                      backward.dq);
   });
 }
 

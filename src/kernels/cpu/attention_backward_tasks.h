@@ -67,7 +67,14 @@ class Turn {
 using KeyBlockKernel = void (*)(const AttentionProblem&, const AttentionBackward&, const KeyBlock&,
                                 BackwardScratch&);
 
+struct BackwardKernel {
+  KeyBlockKernel key_block;
+  /// Rows of one head of dQ, from f32 to the caller's type.
+  void (*round_rows)(const AttentionProblem& problem, const Output& gathered, std::int64_t batch,
+                     std::int64_t head, const Output& dq);
+};
+
 void run_backward_tasks(const AttentionProblem& problem, const AttentionBackward& backward,
-                        KeyBlockKernel kernel);
+                        const BackwardKernel& kernel);
 
 }  // namespace heed::kernels

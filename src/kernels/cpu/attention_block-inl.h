@@ -28,24 +28,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// V rows a multiple of 512 bytes apart, beyond their own width, fall on few sets of the L1 cache:
 /// a [B, T, H, D] array with H * D = 1024 uses one set of 64.
 inline bool needs_copy(const Input& v, std::int64_t width, std::int64_t stride) {
-  return v.column != 1 || width != stride || (v.row % 128 == 0 && v.row > width);
+  return v.dtype != DType::kF32 || v.column != 1 || width != stride ||
+         (v.row % 128 == 0 && v.row > width);
 }
 
 inline void read_keys(const AttentionProblem& problem, const RowBlock& block, TileScratch& scratch,
                       KeyTile& keys) {
   const std::int64_t slot = problem.sequences[block.batch].key_begin + keys.begin;
-  const auto at = [&](const Input& input) {
-    Input tile = input;
-    tile.data = static_cast<const float*>(input.data) + block.batch * input.batch +
-                block.kv_head * input.head + slot * input.row;
-    return tile;
-  };
-  const Input k = at(problem.k), v = at(problem.v);
+  const Input k = rows_at(problem.k, block.batch, block.kv_head, slot);
+  const Input v = rows_at(problem.v, block.batch, block.kv_head, slot);
   keys.k = static_cast<const float*>(k.data);
   keys.k_row = k.row;
   keys.v = static_cast<const float*>(v.data);
   keys.v_row = v.row;
-  if (k.column != 1) {
+  if (k.column != 1 || k.dtype != DType::kF32) {
     copy_tile(k, keys.keys(), problem.head_dim, problem.head_dim, scratch.k_copy);
     keys.k = scratch.k_copy;
     keys.k_row = problem.head_dim;
@@ -237,7 +233,7 @@ inline void attention_block(const AttentionProblem& problem, const AttentionForw
                             const RowBlock& block, TileScratch& scratch) {
   std::int64_t tiles = 0;
   for (std::int64_t row = block.row_begin; row < block.row_end; row += kTileRows)
-    begin_rows(problem, block, row, scratch.rows[tiles++]);
+    begin_rows(problem, block, row, scratch.k_copy, scratch.rows[tiles++]);
   const std::int64_t length = problem.sequences[block.batch].key_length;
   constexpr std::int64_t kStride = 16 * kTileKeys;  // empty stretches are skipped at once
   bool stretch[kMaxTiles] = {};

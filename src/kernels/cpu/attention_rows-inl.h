@@ -14,25 +14,11 @@
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/attention_tile.h"
-#include "kernels/cpu/tile_product-inl.h"
+#include "kernels/cpu/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Rows `count` x `width` into `to` with unit column stride, zeros up to `stride`.
-inline void copy_tile(const Input& from, std::int64_t count, std::int64_t width,
-                      std::int64_t stride, float* to) {
-  const Lanes d;
-  const float* row = static_cast<const float*>(from.data);
-  for (std::int64_t i = 0; i < count; ++i, to += stride, row += from.row) {
-    std::int64_t x = 0;
-    if (from.column == 1)
-      for (; x + kLanes <= width; x += kLanes) hn::StoreU(hn::LoadU(d, row + x), d, to + x);
-    for (; x < width; ++x) to[x] = row[x * from.column];
-    std::fill(to + width, to + stride, 0.0f);
-  }
-}
 
 /// Four rows of Q times `scale` to four lanes of `to`, 4 x 4 at a time.
 inline void transpose_four(const float* const rows[4], std::int64_t head_dim, float scale,
@@ -57,13 +43,16 @@ inline void transpose_four(const float* const rows[4], std::int64_t head_dim, fl
   }
 }
 
-/// The rows of one segment; lanes past them keep what is there.
+/// The rows of one segment; lanes past them keep what is there. `copy` is memory for 64 rows.
 inline void read_segment(const AttentionProblem& problem, const RowBlock& block,
-                         const Segment& segment, float* queries) {
-  const Input& q = problem.q;
+                         const Segment& segment, float* copy, float* queries) {
   const std::int64_t slot = problem.sequences[block.batch].query_begin + segment.row;
-  const float* first = static_cast<const float*>(q.data) + block.batch * q.batch +
-                       segment.head * q.head + slot * q.row;
+  Input q = rows_at(problem.q, block.batch, segment.head, slot);
+  if (q.dtype != DType::kF32) {
+    copy_tile(q, segment.count, problem.head_dim, problem.head_dim, copy);
+    q = {.data = copy, .row = problem.head_dim};
+  }
+  const auto* first = static_cast<const float*>(q.data);
   const auto scale = static_cast<float>(problem.scale[segment.head] * std::numbers::log2e);
   int i = 0;
   std::int64_t done = 0;
@@ -81,7 +70,7 @@ inline void read_segment(const AttentionProblem& problem, const RowBlock& block,
 }
 
 inline void begin_rows(const AttentionProblem& problem, const RowBlock& block, std::int64_t row,
-                       RowTile& tile) {
+                       float* copy, RowTile& tile) {
   set_segments(problem, block, row, tile);
   tile.seen = 0;
   tile.started = false;
@@ -90,7 +79,7 @@ inline void begin_rows(const AttentionProblem& problem, const RowBlock& block, s
   std::fill_n(tile.sum, kTileRows, 0.0f);
   std::fill_n(tile.sum_low, kTileRows, 0.0f);
   for (int s = 0; s < tile.segment_count; ++s)
-    read_segment(problem, block, tile.segments[s], tile.queries);
+    read_segment(problem, block, tile.segments[s], copy, tile.queries);
 }
 
 /// lse = maximum ln(2) + ln(sum), in double, to `high` + `low`.
@@ -109,16 +98,6 @@ inline void log_sum_exp(const RowTile& tile, float* high, float* low) {
   }
 }
 
-inline void write_row(const float* from, float factor, std::int64_t width, std::int64_t column,
-                      float* to) {
-  const Lanes d;
-  std::int64_t x = 0;
-  if (column == 1)
-    for (; x + kLanes <= width; x += kLanes)
-      hn::StoreU(hn::Mul(hn::Load(d, from + x), hn::Set(d, factor)), d, to + x);
-  for (; x < width; ++x) to[x * column] = from[x] * factor;
-}
-
 inline void finish_rows(const AttentionProblem& problem, const AttentionForward& forward,
                         std::int64_t batch, std::int64_t value_stride, RowTile& tile) {
   alignas(64) float high[kTileRows], low[kTileRows];
@@ -128,8 +107,7 @@ inline void finish_rows(const AttentionProblem& problem, const AttentionForward&
     const Segment& segment = tile.segments[s];
     const std::int64_t first = lse_index(problem, batch, segment.head, segment.row);
     const std::int64_t slot = problem.sequences[batch].query_begin + segment.row;
-    float* out = static_cast<float*>(forward.out.data) + batch * forward.out.batch +
-                 segment.head * forward.out.head + slot * forward.out.row;
+    const Output out = rows_at(forward.out, batch, segment.head, slot);
     for (int r = 0; r < segment.count; ++r) {
       const int lane = segment.lane + r;
       const float sum = tile.sum[lane] + tile.sum_low[lane];
@@ -148,8 +126,7 @@ inline void finish_rows(const AttentionProblem& problem, const AttentionForward&
       static_cast<float*>(forward.lse)[first + r] = high[lane];
       static_cast<float*>(forward.lse_low)[first + r] = low[lane];
       if (!tile.started) std::fill_n(tile.out + lane * value_stride, value_stride, 0.0f);
-      write_row(tile.out + lane * value_stride, factor, problem.value_dim, forward.out.column,
-                out + r * forward.out.row);
+      write_row(tile.out + lane * value_stride, factor, problem.value_dim, r, out);
     }
   }
 }

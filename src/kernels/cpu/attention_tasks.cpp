@@ -57,9 +57,7 @@ void write_padding(const AttentionProblem& problem, const AttentionForward& forw
         const std::int64_t at = lse_index(problem, b, h, i);
         static_cast<float*>(forward.lse)[at] = -std::numeric_limits<float>::infinity();
         static_cast<float*>(forward.lse_low)[at] = 0;
-        float* out = static_cast<float*>(forward.out.data) + b * forward.out.batch +
-                     h * forward.out.head + i * forward.out.row;
-        for (std::int64_t x = 0; x < problem.value_dim; ++x) out[x * forward.out.column] = 0;
+        clear_rows(forward.out, b, h, i, i + 1, problem.value_dim);
       }
 }
 

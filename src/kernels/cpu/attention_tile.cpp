@@ -1,6 +1,7 @@
 #include "kernels/cpu/attention_tile.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace heed::kernels {
 namespace {
@@ -94,6 +95,19 @@ void visible_bits(const AttentionProblem& problem, std::int64_t batch, const Row
                        mask_tile(segment, keys.begin, keys.end), of_segment.data());
     for (std::int64_t j = 0; j < keys.keys(); ++j) by_key[j] |= of_segment[j] << segment.lane;
   }
+}
+
+void clear_rows(const Output& output, std::int64_t batch, std::int64_t head, std::int64_t begin,
+                std::int64_t end, std::int64_t columns) {
+  if (output.data == nullptr) return;
+  const std::size_t size = size_bytes(output.dtype);
+  auto* data = static_cast<char*>(output.data);
+  for (std::int64_t r = begin; r < end; ++r)
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::int64_t at =
+          batch * output.batch + head * output.head + r * output.row + c * output.column;
+      std::memset(data + static_cast<std::int64_t>(size) * at, 0, size);
+    }
 }
 
 }  // namespace heed::kernels

@@ -86,4 +86,8 @@ TileClass classify(const AttentionProblem& problem, std::int64_t batch, const Ro
 void visible_bits(const AttentionProblem& problem, std::int64_t batch, const RowTile& tile,
                   const KeyTile& keys, std::uint64_t* by_key);
 
+/// Zeros in rows [begin, end) of an output of any type; none where it is absent.
+void clear_rows(const Output& output, std::int64_t batch, std::int64_t head, std::int64_t begin,
+                std::int64_t end, std::int64_t columns);
+
 }  // namespace heed::kernels

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/cpu/attention_backward_tasks.h"
@@ -33,15 +32,6 @@ struct BackwardTile {
   bool partial() const { return kind == TileClass::kPartial; }
   int vectors() const { return static_cast<int>((rows + kLanes - 1) / kLanes); }
 };
-
-template <typename Pointer>
-Strided<Pointer> rows_at(Strided<Pointer> x, std::int64_t batch, std::int64_t head,
-                         std::int64_t row) {
-  using Float =
-      std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const float*, float*>;
-  x.data = static_cast<Float>(x.data) + batch * x.batch + head * x.head + row * x.row;
-  return x;
-}
 
 inline bool all_finite(const float* from, std::int64_t floats) {
   const Lanes d;

@@ -86,14 +86,7 @@ Output query_gradients(const BackwardJob<T>& job, std::vector<T>& memory) {
   if (dq.dtype == accumulator(problem) && problem.score.similarity != Similarity::kCosine)
     return dq;
   memory.resize(static_cast<std::size_t>(lse_count(problem) * problem.head_dim + 1));
-  const bool packed = problem.packed_queries > 0;
-  const std::int64_t rows = packed ? problem.packed_queries : problem.query_length;
-  return {.data = memory.data(),
-          .batch = packed ? 0 : problem.heads * rows * problem.head_dim,
-          .head = rows * problem.head_dim,
-          .row = problem.head_dim,
-          .column = 1,
-          .dtype = accumulator(problem)};
+  return query_rows(problem, problem.head_dim, memory.data());
 }
 
 // Fills rows [begin, end) of one head with zeros.

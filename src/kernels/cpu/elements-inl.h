@@ -1,0 +1,129 @@
+// Rows of f32, f16 or bf16: read as floats, written from them and rounded once (to nearest even).
+// Included once for each target.
+#if defined(HEED_KERNELS_CPU_ELEMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ELEMENTS_INL_H
+#undef HEED_KERNELS_CPU_ELEMENTS_INL_H
+#else
+#define HEED_KERNELS_CPU_ELEMENTS_INL_H
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "heed/tensor/bf16.h"
+#include "heed/tensor/f16.h"
+#include "hwy/highway.h"
+#include "kernels/attention.h"
+#include "kernels/cpu/tile_product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Calls `use` with a null pointer to elements of the type.
+template <typename Use>
+inline void with_type(DType dtype, const Use& use) {
+  if (dtype == DType::kF16)
+    use(static_cast<f16*>(nullptr));
+  else if (dtype == DType::kBF16)
+    use(static_cast<bf16*>(nullptr));
+  else
+    use(static_cast<float*>(nullptr));
+}
+
+/// The rows from (batch, head, row) on.
+template <typename Pointer>
+Strided<Pointer> rows_at(Strided<Pointer> x, std::int64_t batch, std::int64_t head,
+                         std::int64_t row) {
+  constexpr bool kConst = std::is_const_v<std::remove_pointer_t<Pointer>>;
+  using Byte = std::conditional_t<kConst, const char*, char*>;
+  const auto bytes = static_cast<std::int64_t>(size_bytes(x.dtype));
+  x.data = static_cast<Byte>(x.data) + bytes * (batch * x.batch + head * x.head + row * x.row);
+  return x;
+}
+
+template <typename T>
+HWY_INLINE hn::Vec<Lanes> load_lanes(const T* from) {
+  const Lanes d;
+  if constexpr (std::is_same_v<T, f16>) {
+    const hn::Rebind<hwy::float16_t, Lanes> half;
+    return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
+  } else if constexpr (std::is_same_v<T, bf16>) {
+    const hn::RebindToUnsigned<Lanes> words;
+    const hn::Rebind<std::uint16_t, Lanes> half;
+    const auto bits = hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(from));
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, bits)));
+  } else {
+    return hn::LoadU(d, from);
+  }
+}
+
+template <typename T>
+HWY_INLINE void store_lanes(hn::Vec<Lanes> x, T* to) {
+  const Lanes d;
+  if constexpr (std::is_same_v<T, f16>) {
+    const hn::Rebind<hwy::float16_t, Lanes> half;
+    hn::StoreU(hn::DemoteTo(half, x), half, reinterpret_cast<hwy::float16_t*>(to));
+  } else if constexpr (std::is_same_v<T, bf16>) {
+    const hn::RebindToSigned<Lanes> words;
+    const hn::Rebind<std::uint16_t, Lanes> half;
+    const auto bits = hn::BitCast(hn::RebindToUnsigned<Lanes>(), x);
+    const auto last = hn::And(hn::ShiftRight<16>(bits), hn::Set(hn::DFromV<decltype(bits)>(), 1));
+    const auto rounding = hn::Add(last, hn::Set(hn::DFromV<decltype(bits)>(), 0x7FFF));
+    const auto quiet = hn::Or(bits, hn::Set(hn::DFromV<decltype(bits)>(), 0x400000));
+    const auto is_nan = hn::RebindMask(hn::DFromV<decltype(bits)>(), hn::IsNaN(x));
+    const auto rounded = hn::IfThenElse(is_nan, quiet, hn::Add(bits, rounding));
+    hn::StoreU(hn::DemoteTo(half, hn::BitCast(words, hn::ShiftRight<16>(rounded))), half,
+               reinterpret_cast<std::uint16_t*>(to));
+  } else {
+    hn::StoreU(x, d, to);
+  }
+}
+
+/// Rows `count` x `width` into `to` with unit column stride, zeros up to `stride`.
+inline void copy_tile(const Input& from, std::int64_t count, std::int64_t width,
+                      std::int64_t stride, float* to) {
+  with_type(from.dtype, [&]<typename T>(T*) HWY_ATTR {
+    const Lanes d;
+    const T* row = static_cast<const T*>(from.data);
+    for (std::int64_t i = 0; i < count; ++i, to += stride, row += from.row) {
+      std::int64_t x = 0;
+      if (from.column == 1)
+        for (; x + kLanes <= width; x += kLanes) hn::StoreU(load_lanes(row + x), d, to + x);
+      for (; x < width; ++x) to[x] = static_cast<float>(row[x * from.column]);
+      std::fill(to + width, to + stride, 0.0f);
+    }
+  });
+}
+
+/// `to` = factor * from, whose memory goes on to a whole vector. The last ones go the way of all
+/// others, so that a NaN has the same bits wherever it stands.
+template <typename T>
+inline void write_line(const float* from, float factor, std::int64_t width, std::int64_t column,
+                       T* to) {
+  const Lanes d;
+  for (std::int64_t x = 0; x < width; x += kLanes) {
+    const auto value = hn::Mul(hn::Load(d, from + x), hn::Set(d, factor));
+    if (column == 1 && x + kLanes <= width) {
+      store_lanes(value, to + x);
+      continue;
+    }
+    T some[kLanes];
+    store_lanes(value, some);
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(kLanes, width - x); ++i)
+      to[(x + i) * column] = some[i];
+  }
+}
+
+/// Row `row` of `to`.
+inline void write_row(const float* from, float factor, std::int64_t width, std::int64_t row,
+                      const Output& to) {
+  with_type(to.dtype, [&]<typename T>(T*) HWY_ATTR {
+    write_line(from, factor, width, to.column, static_cast<T*>(to.data) + row * to.row);
+  });
+}
+
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
