@@ -25,6 +25,7 @@
 #include "kernels/cpu/backward_rows-inl.h"
 #include "kernels/cpu/exp2-inl.h"
 #include "kernels/cpu/tile_product-inl.h"
+#include "kernels/turn.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {

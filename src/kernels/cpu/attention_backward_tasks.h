@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
 
 #include "kernels/cpu/attention_tile.h"
 
@@ -44,24 +43,6 @@ struct BackwardScratch {
 
   explicit BackwardScratch(const AttentionProblem& problem);  // sizes only
   void place(float* memory);                                  // 64-byte aligned, `bytes` long
-};
-
-/// Waits until the key blocks before this one have added their dQ.
-class Turn {
- public:
-  Turn(std::atomic<std::int64_t>* next, std::int64_t mine) : next_(next), mine_(mine) {
-    if (next_ == nullptr) return;
-    while (next_->load(std::memory_order_acquire) != mine) std::this_thread::yield();
-  }
-  ~Turn() {
-    if (next_ != nullptr) next_->store(mine_ + 1, std::memory_order_release);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  std::atomic<std::int64_t>* next_;
-  std::int64_t mine_;
 };
 
 using KeyBlockKernel = void (*)(const AttentionProblem&, const AttentionBackward&, const KeyBlock&,

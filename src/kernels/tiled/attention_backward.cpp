@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "heed/base/threads.h"
 #include "kernels/tiled/attention.h"
+#include "kernels/turn.h"
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #define HWY_TARGET_INCLUDE "kernels/tiled/attention_backward.cpp"  // NOLINT
@@ -55,21 +55,6 @@ struct SweepScratch {
   Tile<T> dk, dv;  // of the key block: [64][width], [64][value_width]
 };
 
-// Waits until the key blocks before this one have added their dQ.
-class Turn {
- public:
-  Turn(std::atomic<std::int64_t>& next, std::int64_t mine) : next_(next), mine_(mine) {
-    while (next_.load(std::memory_order_acquire) != mine) std::this_thread::yield();
-  }
-  ~Turn() { next_.store(mine_ + 1, std::memory_order_release); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  std::atomic<std::int64_t>& next_;
-  std::int64_t mine_;
-};
-
 // One tile's dv and dk, and its dq into the scratch.
 template <typename T>
 void tile_gradients(Sweep<T>& sweep, const TilePlace& at, SweepScratch<T>& scratch) {
@@ -103,7 +88,7 @@ void tile_backward(Sweep<T>& sweep, const TilePlace& at, SweepScratch<T>& scratc
   if (!empty) tile_gradients(sweep, at, scratch);
   if (sweep.dq.data == nullptr) return;
   const Turn turn(
-      sweep.turns[static_cast<std::size_t>(
+      &sweep.turns[static_cast<std::size_t>(
           (at.batch * problem.heads + at.head) * sweep.job.row_blocks + at.row / kRows)],
       at.key / kKeys);
   if (empty) return;

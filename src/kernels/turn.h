@@ -1,0 +1,28 @@
+// The order in which threads add to the same memory, so that sums do not depend on them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace heed::kernels {
+
+/// Waits until those before `mine` have had theirs. Null where one thread takes them in order.
+class Turn {
+ public:
+  Turn(std::atomic<std::int64_t>* next, std::int64_t mine) : next_(next), mine_(mine) {
+    if (next_ == nullptr) return;
+    while (next_->load(std::memory_order_acquire) != mine) std::this_thread::yield();
+  }
+  ~Turn() {
+    if (next_ != nullptr) next_->store(mine_ + 1, std::memory_order_release);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::atomic<std::int64_t>* next_;
+  std::int64_t mine_;
+};
+
+}  // namespace heed::kernels
