@@ -21,6 +21,9 @@ constexpr FeatureName kNames[] = {
     {kHasTypes, "16-bit or mixed types"},
     {kHasPacking, "packed sequences"},
     {kHasScaleGradient, "gradient of the scale"},
+    {kHasPages, "paged keys"},
+    {kHasRing, "ring of keys"},
+    {kHasInt8, "int8 keys"},
 };
 
 }  // namespace
@@ -40,6 +43,9 @@ std::uint32_t features(const AttentionProblem& problem) {
           problem.v.dtype != problem.dtype,
       kHasTypes);
   add(problem.packed_queries > 0 || problem.packed_keys, kHasPacking);
+  add(problem.key_form.pages != nullptr, kHasPages);
+  add(problem.key_form.ring_slots > 0, kHasRing);
+  add(problem.k.dtype == DType::kI8 || problem.v.dtype == DType::kI8, kHasInt8);
   return found;
 }
 

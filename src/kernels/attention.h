@@ -35,7 +35,7 @@ using Output = Strided<void*>;
 /// The extents of one batch, every default resolved (ops/attention.h, Extents).
 struct Sequence {
   std::int64_t query_length = 0;
-  std::int64_t key_begin = 0;
+  std::int64_t key_begin = 0;  // slot of key 0
   std::int64_t key_length = 0;
   std::int64_t q_offset = 0;
   std::int64_t key_offset = 0;
@@ -63,6 +63,18 @@ struct DropoutRule {
   std::uint32_t offset = 0;
 };
 
+/// How slots of keys become memory, beyond one row after the other (kernels/key_run.h), and the
+/// scales of i8.
+struct KeyForm {
+  const std::int64_t* pages = nullptr;  // [B, pages_a_row]; null: not paged
+  std::int64_t pages_a_row = 0;
+  std::int64_t page_size = 0;
+  std::int64_t ring_slots = 0;  // slots go around after so many; 0: they do not
+  Input k_scales = {};
+  Input v_scales = {};
+};
+constexpr std::int64_t kScaleGroup = 32;  // elements of a row that share a scale
+
 /// One problem. out has the type of q; lse, lse_low and dlse that of `accumulator`.
 struct AttentionProblem {
   DType dtype = DType::kF32;  // of q
@@ -70,7 +82,7 @@ struct AttentionProblem {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t query_length = 0;  // extents of the arrays; the sequences' own are in `sequences`
-  std::int64_t key_length = 0;    // (packed: of the longest sequence)
+  std::int64_t key_length = 0;    // (packed and paged: of the longest sequence)
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;
   Input q, k, v;
@@ -81,6 +93,7 @@ struct AttentionProblem {
   DropoutRule dropout = {};
   std::int64_t packed_queries = 0;  // rows of q in all when packed, else 0
   bool packed_keys = false;
+  KeyForm key_form = {};
 };
 
 struct AttentionForward {
@@ -116,8 +129,13 @@ enum Feature : std::uint32_t {
   kHasTypes = 1U << 7,    // 16 bit, or k and v of another type than q
   kHasPacking = 1U << 8,  // packed queries or keys
   kHasScaleGradient = 1U << 9,
-  kAllFeatures = (1U << 10) - 1,
+  kHasPages = 1U << 10,
+  kHasRing = 1U << 11,
+  kHasInt8 = 1U << 12,
+  kAllFeatures = (1U << 13) - 1,
 };
+/// All that keys can be: what a kernel knows that reads them by load_keys-inl.h.
+constexpr std::uint32_t kKeyForms = kHasTypes | kHasPacking | kHasPages | kHasRing | kHasInt8;
 std::uint32_t features(const AttentionProblem& problem);
 /// "it knows no softcap, dropout": what of `wanted` is not in `known`; empty when all is.
 std::string unknown_features(std::uint32_t wanted, std::uint32_t known);

@@ -51,6 +51,18 @@ void check_asked(bool asked, std::string_view gradient, const Operand& of) {
           gradient, of.name);
 }
 
+// Gradients by k and v have the form of k and v: pages may be shared, and integers have none.
+void check_key_gradients(const AttentionArgs& args, const AttentionGradRequest& request) {
+  for (const auto& [wanted, into, like] : gradients_of(args, request)) {
+    if (!wanted || like.name == "q") continue;
+    const std::string_view why = gradient_refusal(args.keys, like.view);
+    require(why.empty(),
+            "attention_backward: d{} is asked for but {} {}: only strided and packed keys and "
+            "values of floating types have gradients",
+            like.name, like.name, why);
+  }
+}
+
 // Attended and the cotangents.
 std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstView& attended,
                                  const ConstView& dout, const ConstView& dlse) {
@@ -80,6 +92,7 @@ std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstV
 void check(const AttentionArgs& args, const AttendedConstView& attended, const ConstView& dout,
            const AttentionGradRequest& request) {
   require_inputs(kOp, args);
+  check_key_gradients(args, request);
   const std::vector<Operand> given = check_given(args, attended, dout, request.dlse);
   check_asked(request.dbias, "dbias", {"scores.bias", args.scores.bias});
   check_asked(request.dsink, "dsink", {"scores.sink", args.scores.sink});

@@ -19,14 +19,12 @@ using kernels::AttentionProblem;
 
 std::string serves_everything(const AttentionProblem&) { return {}; }
 
-constexpr std::uint32_t kSimdFeatures = kernels::kHasPacking | kernels::kHasTypes;
-
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
     {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention,
-     kernels::simd_attention_workspace, kSimdFeatures},
+     kernels::simd_attention_workspace, kernels::kKeyForms},
     {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention,
-     kernels::simd_attention_workspace, kSimdFeatures},
+     kernels::simd_attention_workspace, kernels::kKeyForms},
     {"tiled", serves_everything, kernels::tiled_attention, kernels::tiled_attention_workspace,
      kernels::kAllFeatures},
     {"reference", serves_everything, kernels::reference_attention,
@@ -34,9 +32,9 @@ constexpr Candidate<AttentionForward> kForward[] = {
 };
 constexpr Candidate<AttentionBackward> kBackward[] = {
     {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention_backward,
-     kernels::simd_attention_backward_workspace, kSimdFeatures},
+     kernels::simd_attention_backward_workspace, kernels::kKeyForms},
     {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention_backward,
-     kernels::simd_attention_backward_workspace, kSimdFeatures},
+     kernels::simd_attention_backward_workspace, kernels::kKeyForms},
     {"tiled", serves_everything, kernels::tiled_attention_backward,
      kernels::tiled_attention_backward_workspace, kernels::kAllFeatures},
     {"reference", serves_everything, kernels::reference_attention_backward,

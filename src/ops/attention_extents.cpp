@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string_view>
 
 #include "heed/base/error.h"
@@ -10,12 +11,13 @@ namespace {
 struct ExtentList {
   std::string_view name;
   const std::vector<std::int64_t>& values;
+  std::string_view owner = "extents";
 
   void check_count(std::int64_t batch) const {
     require(values.size() <= 1 || std::ssize(values) == batch,
-            "attention: extents.{} has {} entries but the batch is {}: none, one or one a batch is "
+            "attention: {}.{} has {} entries but the batch is {}: none, one or one a batch is "
             "expected",
-            name, values.size(), batch);
+            owner, name, values.size(), batch);
   }
 
   std::int64_t at(std::int64_t b, std::int64_t otherwise) const {
@@ -25,7 +27,7 @@ struct ExtentList {
 
   std::int64_t length_at(std::int64_t b, std::int64_t room) const {
     const std::int64_t value = at(b, room);
-    require(value >= 0 && value <= room, "attention: extents.{}[{}] is {}: 0 to {} is expected",
+    require(value >= 0 && value <= room, "attention: {}.{}[{}] is {}: 0 to {} is expected", owner,
             name, b, value, room);
     return value;
   }
@@ -66,12 +68,14 @@ void check_no_lengths(std::string_view starts, const ExtentList& list) {
 // Where the sequences of a batch lie in q and k, and how long they are.
 struct Places {
   const AttentionArgs& args;
+  ExtentList ring_begin = {"ring_begin", args.keys.ring_begin, "keys"};
   ExtentList query_length = {"query_length", args.extents.query_length};
   ExtentList key_begin = {"key_begin", args.extents.key_begin};
   ExtentList key_length = {"key_length", args.extents.key_length};
 
   void check(std::int64_t batch) const {
-    for (const ExtentList& list : {query_length, key_begin, key_length}) list.check_count(batch);
+    for (const ExtentList& list : {query_length, key_begin, key_length, ring_begin})
+      list.check_count(batch);
     if (is_packed(args.q)) {
       check_no_lengths("query_starts", query_length);
       check_starts("query_starts", args.extents.query_starts, args.q.dim(1));
@@ -97,9 +101,12 @@ struct Places {
       sequence.key_begin = starts[at];
       sequence.key_length = starts[at + 1] - starts[at];
     } else {
-      const std::int64_t slots = args.keys.k.dim(2);
-      sequence.key_begin = key_begin.values.empty() ? 0 : key_begin.length_at(b, slots);
-      sequence.key_length = key_length.length_at(b, slots - sequence.key_begin);
+      const std::int64_t slots = key_room(args.keys);
+      const ExtentList& begin = is_ring(args.keys) ? ring_begin : key_begin;
+      const std::int64_t last = is_ring(args.keys) ? std::max<std::int64_t>(slots - 1, 0) : slots;
+      sequence.key_begin = begin.values.empty() ? 0 : begin.length_at(b, last);
+      const std::int64_t skipped = is_ring(args.keys) ? 0 : sequence.key_begin;
+      sequence.key_length = key_length.length_at(b, slots - skipped);
     }
   }
 };

@@ -68,17 +68,29 @@ Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& pr
   return plan;
 }
 
+// Rows of k, of all heads: of pages, which other batches have too, those that are held.
+std::int64_t stored_keys(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
+  const Shape& shape = args.keys.k.shape();
+  if (!is_paged(args.keys)) return shape.element_count() / problem.head_dim;
+  std::int64_t keys = 0;
+  for (std::int64_t b = 0; b < problem.batch; ++b) keys += problem.sequences[b].key_length;
+  return keys * problem.kv_heads;
+}
+
 // Of q, k, v, the bias, out and both parts of the lse.
 double bytes_of(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
   const auto of = [](std::int64_t elements, DType dtype) {
     return static_cast<double>(elements) * static_cast<double>(size_bytes(dtype));
   };
   const std::int64_t rows = kernels::lse_count(problem);
-  const ConstView& k = args.keys.k;
-  const ConstView& v = args.keys.v;
   const ConstView& bias = args.scores.bias;
-  double bytes = of(rows * (problem.head_dim + problem.value_dim), problem.dtype) +
-                 of(k.element_count(), k.dtype()) + of(v.element_count(), v.dtype());
+  double bytes = of(rows * (problem.head_dim + problem.value_dim), problem.dtype);
+  for (const auto& [values, scales] : key_inputs(args.keys)) {
+    const std::int64_t elements = stored_keys(args, problem) * values.view.dim(-1);
+    bytes += of(elements, values.view.dtype());
+    if (scales.view.given())
+      bytes += of(stored_keys(args, problem) * scales.view.dim(-1), scales.view.dtype());
+  }
   if (has_lse(args)) bytes += of(2 * rows, lse_type(args));
   if (bias.given()) bytes += of(bias.element_count(), bias.dtype());
   return bytes;

@@ -19,8 +19,10 @@ void check_operand(const Operand& operand, bool packed) {
           "attention: {}.shape is {}: four dimensions [batch, heads, T, {}] are "
           "expected",
           name, to_string(view.shape()), last);
-  require(is_floating(view.dtype()), "attention: {} is {}: f64, f32, f16 or bf16 is expected", name,
-          heed::name(view.dtype()));
+  const bool is_query = name == "q";
+  require(is_floating(view.dtype()) || (!is_query && view.dtype() == DType::kI8),
+          "attention: {} is {}: f64, f32, f16{} is expected", name, heed::name(view.dtype()),
+          is_query ? " or bf16" : ", bf16 or i8");
 }
 
 // Axes count from the end: a packed operand lacks the first.
@@ -30,16 +32,21 @@ void check_same(const Operand& a, const Operand& b, int axis, std::string_view r
           a.view.dim(axis), b.name, b.view.rank() + axis, b.view.dim(axis), rule);
 }
 
-void check_batch(const Operand& q, const Operand& k, const Operand& v, const Extents& extents) {
+void check_batch(const Operand& q, const Operand& k, const Operand& v, const AttentionArgs& args) {
   constexpr std::string_view kRule = "q, k and v must have the same batch";
-  if (q.view.rank() == 4 && k.view.rank() == 4) check_same(k, q, -4, kRule);
+  const Operand table = {"keys.page_table", args.keys.page_table};
+  const Operand& rows = table.view.given() ? table : k;  // of whose first axis each is a sequence
+  const bool plain_queries = q.view.rank() == 4;
+  const bool plain_keys = rows.view.rank() != 3;
+  if (plain_queries && plain_keys)
+    require(rows.view.dim(0) == q.view.dim(0),
+            "attention: {}.shape[0] is {} but q.shape[0] is {}: {}", rows.name, rows.view.dim(0),
+            q.view.dim(0), kRule);
   if (k.view.rank() == 4) check_same(v, k, -4, kRule);
-  if (q.view.rank() == 4 && k.view.rank() == 4) return;
-  const auto batch_of_operand = [](const ConstView& view, const auto& starts) {
-    return view.rank() == 4 ? view.dim(0) : std::ssize(starts) - 1;
-  };
-  const std::int64_t queries = batch_of_operand(q.view, extents.query_starts);
-  const std::int64_t keys = batch_of_operand(k.view, extents.key_starts);
+  if (plain_queries && plain_keys) return;
+  const std::int64_t queries =
+      plain_queries ? q.view.dim(0) : std::ssize(args.extents.query_starts) - 1;
+  const std::int64_t keys = plain_keys ? rows.view.dim(0) : std::ssize(args.extents.key_starts) - 1;
   require(queries == keys, "attention: there are {} sequences of queries but {} of keys: {}",
           queries, keys, kRule);
 }
@@ -55,7 +62,8 @@ void check_operands(const AttentionArgs& args) {
     require(operand.view.dtype() != DType::kF64 || q.view.dtype() == DType::kF64,
             "attention: {} is f64 but q is {}: keys and values of f64 need queries of f64",
             operand.name, name(q.view.dtype()));
-  check_batch(q, k, v, args.extents);
+  check_key_form(args);
+  check_batch(q, k, v, args);
   check_same(v, k, -3, "k and v must have the same heads");
   check_same(v, k, -2, "every key needs its value");
   check_same(k, q, -1, "q and k must have the same head size");
@@ -134,6 +142,9 @@ std::vector<Operand> inputs(const AttentionArgs& args) {
   return {{"q", args.q},
           {"k", args.keys.k},
           {"v", args.keys.v},
+          {"keys.page_table", args.keys.page_table},
+          {"keys.k_scales", args.keys.k_scales},
+          {"keys.v_scales", args.keys.v_scales},
           {"scores.bias", args.scores.bias},
           {"scores.alibi", args.scores.alibi},
           {"scores.sink", args.scores.sink}};
@@ -155,8 +166,9 @@ CheckedAttention::CheckedAttention(const AttentionArgs& args) {
              .kv_heads = args.keys.k.dim(-3),
              .query_length = packed_queries ? longest(sequences, &kernels::Sequence::query_length)
                                             : args.q.dim(-2),
-             .key_length = packed_keys ? longest(sequences, &kernels::Sequence::key_length)
-                                       : args.keys.k.dim(-2),
+             .key_length = packed_keys || is_paged(args.keys)
+                               ? longest(sequences, &kernels::Sequence::key_length)
+                               : args.keys.k.dim(-2),
              .head_dim = args.q.dim(-1),
              .value_dim = args.keys.v.dim(-1),
              .q = kernel_input(args.q),
@@ -166,6 +178,7 @@ CheckedAttention::CheckedAttention(const AttentionArgs& args) {
              .mask = args.mask.rule(),
              .packed_queries = packed_queries ? args.q.dim(-2) : 0,
              .packed_keys = packed_keys};
+  resolve_key_form(args.keys, *this);
   resolve_scores(args, *this);
   if (problem.mask != nullptr)
     problem.mask->check({problem.batch, problem.heads, problem.query_length, problem.key_length});

@@ -1,6 +1,7 @@
 // The border of the attention operator: what the caller gave, checked and resolved for the kernels.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct CheckedAttention {
   std::vector<double> scale;
   std::vector<double> slope;
   std::vector<double> sink;
+  std::vector<std::int64_t> pages;
   kernels::AttentionProblem problem;
 };
 
@@ -35,6 +37,23 @@ bool has_lse(const AttentionArgs& args);
 DType lse_type(const AttentionArgs& args);
 std::string_view out_legend(const AttentionArgs& args);
 std::string_view lse_legend(const AttentionArgs& args);
+
+bool is_paged(const Keys& keys);
+bool is_ring(const Keys& keys);
+/// k or v, its scales, and their names in messages.
+struct KeyInput {
+  Operand values;
+  Operand scales;
+};
+std::array<KeyInput, 2> key_inputs(const Keys& keys);
+/// The form of the keys and the scales, without what the extents say.
+void check_key_form(const AttentionArgs& args);
+/// Slots that a row of keys has.
+std::int64_t key_room(const Keys& keys);
+/// Form, scales and pages of `checked`, whose sequences are known.
+void resolve_key_form(const Keys& keys, CheckedAttention& checked);
+/// Why k (or v) has no gradient; empty when it has.
+std::string_view gradient_refusal(const Keys& keys, const ConstView& operand);
 
 /// Every default of the extents, for each batch.
 std::vector<kernels::Sequence> resolved_sequences(const AttentionArgs& args);

@@ -7,17 +7,11 @@
 #include <vector>
 
 #include "heed/masks/mask.h"
+#include "heed/ops/keys.h"
 #include "heed/ops/scores.h"
 #include "heed/tensor/tensor.h"
 
 namespace heed {
-
-/// k [B, G, Tk, D] and v [B, G, Tk, Dv] with H % G == 0: query head h reads key/value head h / (H /
-/// G). Packed: [G, total, D] and [G, total, Dv].
-struct Keys {
-  ConstView k = {};
-  ConstView v = {};
-};
 
 /// What exists, and where it stands. Each list has one entry a batch, or one for all, or none (the
 /// default).
@@ -38,7 +32,7 @@ struct Extents {
 /// k_j (Vaswani et al. 2017, equation 1; computed as Milakov & Gimelshein 2018 and Dao et al. 2022
 /// do, without T x T). Scores says what else a score and a weight can be.
 ///
-/// Types: q and out f64, f32, f16 or bf16; k and v any of them, f64 only under q of f64.
+/// Types: q and out f64, f32, f16 or bf16; k and v any of them or int8, f64 only under q of f64.
 /// Accumulates in f32 (f64 for f64) and rounds once. Any strides, 0 included. Rows without a
 /// visible key: out 0, lse -inf or the sink, all gradients 0. A masked position has no influence,
 /// even if it holds NaN; at visible positions NaN and infinity propagate. B, H, Tq, Tk, Dv may be

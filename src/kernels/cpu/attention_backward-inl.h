@@ -25,6 +25,7 @@
 #include "kernels/cpu/backward_rows-inl.h"
 #include "kernels/cpu/exp2-inl.h"
 #include "kernels/cpu/tile_product-inl.h"
+#include "kernels/load_keys-inl.h"
 #include "kernels/turn.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -238,8 +239,9 @@ inline void key_block_backward(const AttentionProblem& problem, const AttentionB
   const Sequence& sequence = problem.sequences[block.batch];
   const std::int64_t slot = sequence.key_begin + block.begin;
   const auto at = [&](const auto& x) { return rows_at(x, block.batch, block.kv_head, slot); };
-  copy_tile(at(problem.k), block.count, problem.head_dim, s.width, s.k);
-  copy_tile(at(problem.v), block.count, problem.value_dim, s.value_width, s.v);
+  const KeySpan span = {block.batch, block.kv_head, block.begin, block.count};
+  kernels::HWY_NAMESPACE::load_keys(problem, keys_of(problem), span, s.width, s.k);
+  kernels::HWY_NAMESPACE::load_keys(problem, values_of(problem), span, s.value_width, s.v);
   std::fill_n(s.dk, block.count * s.width, 0.0f);
   std::fill_n(s.dv, block.count * s.value_width, 0.0f);
   const std::int64_t group = problem.heads / problem.kv_heads;

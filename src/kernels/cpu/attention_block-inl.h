@@ -20,6 +20,7 @@
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/exp2-inl.h"
 #include "kernels/cpu/tile_product-inl.h"
+#include "kernels/load_keys-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
@@ -32,22 +33,33 @@ inline bool needs_copy(const Input& v, std::int64_t width, std::int64_t stride) 
          (v.row % 128 == 0 && v.row > width);
 }
 
+/// f32 in one run is read where it lies; what is of another type, or in several pages, or around
+/// the end of a ring, comes through a copy of this tile: its bytes in memory are read once.
 inline void read_keys(const AttentionProblem& problem, const RowBlock& block, TileScratch& scratch,
                       KeyTile& keys) {
-  const std::int64_t slot = problem.sequences[block.batch].key_begin + keys.begin;
-  const Input k = rows_at(problem.k, block.batch, block.kv_head, slot);
-  const Input v = rows_at(problem.v, block.batch, block.kv_head, slot);
-  keys.k = static_cast<const float*>(k.data);
-  keys.k_row = k.row;
-  keys.v = static_cast<const float*>(v.data);
-  keys.v_row = v.row;
-  if (k.column != 1 || k.dtype != DType::kF32) {
-    copy_tile(k, keys.keys(), problem.head_dim, problem.head_dim, scratch.k_copy);
+  const KeySpan span = {block.batch, block.kv_head, keys.begin, keys.keys()};
+  const KeyRun run = first_run(problem, span);
+  const bool one_run = run.count == span.count;
+  const auto at = [&](const Input& input) {
+    return static_cast<const float*>(rows_at(input, run.block, block.kv_head, run.row).data);
+  };
+  const Input& k = problem.k;
+  const Input& v = problem.v;
+  if (one_run && k.column == 1 && k.dtype == DType::kF32) {
+    keys.k = at(k);
+    keys.k_row = k.row;
+  } else {
+    kernels::HWY_NAMESPACE::load_keys(problem, keys_of(problem), span, problem.head_dim,
+                                      scratch.k_copy);
     keys.k = scratch.k_copy;
     keys.k_row = problem.head_dim;
   }
-  if (needs_copy(v, problem.value_dim, scratch.value_stride)) {
-    copy_tile(v, keys.keys(), problem.value_dim, scratch.value_stride, scratch.v_copy);
+  if (one_run && !needs_copy(v, problem.value_dim, scratch.value_stride)) {
+    keys.v = at(v);
+    keys.v_row = v.row;
+  } else {
+    kernels::HWY_NAMESPACE::load_keys(problem, values_of(problem), span, scratch.value_stride,
+                                      scratch.v_copy);
     keys.v = scratch.v_copy;
     keys.v_row = scratch.value_stride;
   }

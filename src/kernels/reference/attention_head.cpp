@@ -72,6 +72,16 @@ void store(void* data, DType dtype, std::int64_t index, double value) {
   }
 }
 
+double Head::of_key(const KeyOperand& from, std::int64_t j, std::int64_t d) const {
+  const auto& [values, scales, columns] = from;
+  const KeyRun run = first_run(problem, {b, g, j, 1});
+  const std::int64_t at = run.offset(values, g) + d * values.column;
+  if (values.dtype != DType::kI8) return load(values.data, values.dtype, at);
+  const std::int64_t scale_at = run.offset(scales, g) + d / kScaleGroup * scales.column;
+  return static_cast<double>(static_cast<float>(static_cast<const std::int8_t*>(values.data)[at]) *
+                             static_cast<const float*>(scales.data)[scale_at]);
+}
+
 double Head::bias(std::int64_t i, std::int64_t j) const {
   const Input& values = problem.score.bias;
   return values.data == nullptr ? 0 : load(values.data, values.dtype, index(values, b, h, i, j));

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "kernels/key_run.h"
 
 namespace heed::kernels::reference {
 
@@ -36,12 +36,8 @@ struct Head {
     return load(x.data, x.dtype, index(x, b, h, sequence.query_begin + i, d));
   }
   double q(std::int64_t i, std::int64_t d) const { return at(problem.q, i, d); }
-  double k(std::int64_t j, std::int64_t d) const {
-    return load(problem.k.data, problem.k.dtype, index(problem.k, b, g, sequence.key_begin + j, d));
-  }
-  double v(std::int64_t j, std::int64_t d) const {
-    return load(problem.v.data, problem.v.dtype, index(problem.v, b, g, sequence.key_begin + j, d));
-  }
+  double k(std::int64_t j, std::int64_t d) const { return of_key(keys_of(problem), j, d); }
+  double v(std::int64_t j, std::int64_t d) const { return of_key(values_of(problem), j, d); }
   double bias(std::int64_t i, std::int64_t j) const;
   // The mask's word, and a bias of -inf masks too.
   bool visible(std::int64_t i, std::int64_t j) const;
@@ -54,6 +50,9 @@ struct Head {
 
   double query_norm(std::int64_t i) const;
   double key_norm(std::int64_t j) const;
+
+ private:
+  double of_key(const KeyOperand& from, std::int64_t j, std::int64_t d) const;
 };
 
 constexpr double kLeastNorm = 1e-12;  // cosine divides by no less

@@ -91,16 +91,15 @@ void attend_to_tile(const AttentionProblem& problem, const TilePlace& at,
                     ForwardScratch<T>& scratch) {
   scratch.mask.look(problem, at);
   if (scratch.mask.empty()) return;
-  const std::int64_t g = at.head / (problem.heads / problem.kv_heads);
-  const std::int64_t slot = problem.sequences[at.batch].key_begin + at.key;
-  scratch.keys.load(problem, problem.k, at.batch, g, slot, at.keys);
+  const KeySpan span = at.key_span(problem);
+  scratch.keys.load_keys(problem, span);
   score_tile(problem, at, scratch.queries, scratch.keys, scratch.mask, scratch.weights.get());
   normalise(problem, at, scratch);
   if (problem.dropout.threshold != 0) {
     kept_words(problem, at, scratch.kept);
     drop(problem, scratch.kept, at.keys, scratch.weights.get(), scratch.weights.get());
   }
-  load_rows(problem.v, at.batch, g, slot, at.keys, problem.value_dim, scratch.values.get());
+  load_keys(problem, values_of(problem), span, padded(problem.value_dim), scratch.values.get());
   accumulate(problem, at, scratch);
 }
 

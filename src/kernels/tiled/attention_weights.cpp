@@ -34,10 +34,8 @@ struct WeightScratch {
 
 template <typename T>
 void weigh_tile(const AttentionProblem& problem, const TilePlace& at, WeightScratch<T>& scratch) {
-  const std::int64_t g = at.head / (problem.heads / problem.kv_heads);
   const Normaliser normaliser = problem.score.normaliser;
-  scratch.keys.load(problem, problem.k, at.batch, g, problem.sequences[at.batch].key_begin + at.key,
-                    at.keys);
+  scratch.keys.load_keys(problem, at.key_span(problem));
   score_tile(problem, at, scratch.queries, scratch.keys, scratch.mask, scratch.scores);
   if (normaliser == Normaliser::kSoftmax)
     weigh(scratch.lse, at.keys, scratch.scores, scratch.exact);

@@ -90,10 +90,9 @@ void load_row_block(const BackwardJob<T>& job, const TilePlace& at, BackwardScra
 template <typename T>
 void load_key_block(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
   const AttentionProblem& problem = job.problem;
-  const std::int64_t g = at.head / job.group();
-  const std::int64_t slot = problem.sequences[at.batch].key_begin + at.key;
-  scratch.keys.load(problem, problem.k, at.batch, g, slot, at.keys);
-  load_rows(problem.v, at.batch, g, slot, at.keys, problem.value_dim, scratch.values.get());
+  const KeySpan span = at.key_span(problem);
+  scratch.keys.load_keys(problem, span);
+  load_keys(problem, values_of(problem), span, scratch.value_width, scratch.values.get());
 }
 
 // Cotangents of the weights to those of z, in place.

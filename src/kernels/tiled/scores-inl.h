@@ -28,6 +28,9 @@ struct TilePlace {
   std::int64_t keys;
 
   MaskTile mask_tile() const { return {row, row + rows, key, key + keys}; }
+  KeySpan key_span(const AttentionProblem& problem) const {
+    return {batch, head / (problem.heads / problem.kv_heads), key, keys};
+  }
 };
 
 // Whether scores are scale * q . k alone, in base 2 by the factor of q. A scale of 0 is not: the
@@ -62,13 +65,23 @@ struct RowTile {
   void load(const AttentionProblem& problem, const Input& from, std::int64_t batch,
             std::int64_t head, std::int64_t first, std::int64_t count) {
     load_rows(from, batch, head, first, count, problem.head_dim, rows.get());
-    if (problem.score.similarity == Similarity::kCosine)
-      normalise_rows(count, width, rows.get(), norms);
+    finish(problem, count);
+  }
+
+  void load_keys(const AttentionProblem& problem, const KeySpan& span) {
+    HWY_NAMESPACE::load_keys(problem, keys_of(problem), span, width, rows.get());
+    finish(problem, span.count);
   }
 
   std::int64_t width;
   Tile<T> rows;         // [64][width]
   double norms[kRows];  // of the cosine's rows
+
+ private:
+  void finish(const AttentionProblem& problem, std::int64_t count) {
+    if (problem.score.similarity == Similarity::kCosine)
+      normalise_rows(count, width, rows.get(), norms);
+  }
 };
 
 template <typename T>

@@ -14,11 +14,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include "heed/tensor/bf16.h"
 #include "heed/tensor/f16.h"
 #include "kernels/attention.h"
+#include "kernels/load_keys-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
@@ -58,45 +58,6 @@ template <typename T>
 Matrix<T> rows_of(const Output& x, std::int64_t batch, std::int64_t head, std::int64_t first) {
   return {static_cast<T*>(x.data) + batch * x.batch + head * x.head + first * x.row, x.row,
           x.column};
-}
-
-// `count` elements of type From, `step` apart, as T.
-template <typename T, typename From>
-void convert_line(const From* HWY_RESTRICT from, std::int64_t step, std::int64_t count,
-                  T* HWY_RESTRICT to) {
-  std::int64_t c = 0;
-  if constexpr (std::is_same_v<From, f16> && std::is_same_v<T, float>) {
-    const hn::ScalableTag<float> tag;
-    const hn::Rebind<hwy::float16_t, decltype(tag)> half;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-    const auto* bits = reinterpret_cast<const hwy::float16_t*>(from);
-    for (; step == 1 && c + lanes <= count; c += lanes)
-      hn::StoreU(hn::PromoteTo(tag, hn::LoadU(half, bits + c)), tag, to + c);
-  }
-  const auto convert = [](From x) {
-    if constexpr (sizeof(From) == 2) {
-      return static_cast<T>(static_cast<float>(x));
-    } else {
-      return static_cast<T>(x);
-    }
-  };
-  if (step == 1) {
-    for (; c < count; ++c) to[c] = convert(from[c]);
-  } else {
-    for (; c < count; ++c) to[c] = convert(from[c * step]);
-  }
-}
-
-template <typename T>
-void load_line(const Input& from, std::int64_t offset, std::int64_t step, std::int64_t count,
-               T* to) {
-  const auto load = [&]<typename From>(const From* data) {
-    convert_line<T>(data + offset, step, count, to);
-  };
-  if (from.dtype == DType::kF32) load(static_cast<const float*>(from.data));
-  if (from.dtype == DType::kF64) load(static_cast<const double*>(from.data));
-  if (from.dtype == DType::kF16) load(static_cast<const f16*>(from.data));
-  if (from.dtype == DType::kBF16) load(static_cast<const bf16*>(from.data));
 }
 
 // Rows [first, first + rows) of one head as T: to[r][c], 0 in the padding columns.

@@ -1,0 +1,127 @@
+// Rows of any type as f32 or f64, and tiles of keys in any form. Included once for each vector
+// width.
+#if defined(HEED_KERNELS_LOAD_KEYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_LOAD_KEYS_INL_H_
+#undef HEED_KERNELS_LOAD_KEYS_INL_H_
+#else
+#define HEED_KERNELS_LOAD_KEYS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "heed/tensor/bf16.h"
+#include "heed/tensor/f16.h"
+#include "kernels/key_run.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Whole vectors of narrow elements, one beside the other, as f32 times `factor` where they have
+// one; how many elements that were.
+template <typename Lane, typename From>
+HWY_INLINE std::int64_t widen_vectors(const From* from, std::int64_t count, float factor,
+                                      float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> tag;
+  const hn::Rebind<Lane, decltype(tag)> narrow;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  const auto* elements = reinterpret_cast<const Lane*>(from);
+  std::int64_t c = 0;
+  for (; c + lanes <= count; c += lanes) {
+    const auto loaded = hn::LoadU(narrow, elements + c);
+    if constexpr (std::is_same_v<Lane, std::int8_t>) {
+      const hn::RebindToSigned<decltype(tag)> integers;
+      hn::StoreU(hn::Mul(hn::ConvertTo(tag, hn::PromoteTo(integers, loaded)), hn::Set(tag, factor)),
+                 tag, to + c);
+    } else {
+      hn::StoreU(hn::PromoteTo(tag, loaded), tag, to + c);
+    }
+  }
+  return c;
+}
+
+// `count` elements of type From, `step` apart, as T.
+template <typename T, typename From>
+void convert_line(const From* HWY_RESTRICT from, std::int64_t step, std::int64_t count,
+                  T* HWY_RESTRICT to) {
+  std::int64_t c = 0;
+  if constexpr (std::is_same_v<From, f16> && std::is_same_v<T, float>) {
+    if (step == 1) c = widen_vectors<hwy::float16_t>(from, count, 1, to);
+  }
+  if constexpr (std::is_same_v<From, bf16> && std::is_same_v<T, float>) {
+    if (step == 1) c = widen_vectors<hwy::bfloat16_t>(from, count, 1, to);
+  }
+  const auto convert = [](From x) {
+    if constexpr (sizeof(From) == 2) {
+      return static_cast<T>(static_cast<float>(x));
+    } else {
+      return static_cast<T>(x);
+    }
+  };
+  if (step == 1) {
+    for (; c < count; ++c) to[c] = convert(from[c]);
+  } else {
+    for (; c < count; ++c) to[c] = convert(from[c * step]);
+  }
+}
+
+template <typename T>
+void load_line(const Input& from, std::int64_t offset, std::int64_t step, std::int64_t count,
+               T* to) {
+  const auto load = [&]<typename From>(const From* data) {
+    convert_line<T>(data + offset, step, count, to);
+  };
+  if (from.dtype == DType::kF32) load(static_cast<const float*>(from.data));
+  if (from.dtype == DType::kF64) load(static_cast<const double*>(from.data));
+  if (from.dtype == DType::kF16) load(static_cast<const f16*>(from.data));
+  if (from.dtype == DType::kBF16) load(static_cast<const bf16*>(from.data));
+}
+
+// Integers times the scale of their group, rounded to f32, as T.
+template <typename T>
+void load_scaled_line(const Input& from, std::int64_t offset, const Input& scales,
+                      std::int64_t scale_offset, std::int64_t count, T* to) {
+  const auto* integers = static_cast<const std::int8_t*>(from.data) + offset;
+  const float* scale = static_cast<const float*>(scales.data) + scale_offset;
+  for (std::int64_t begin = 0; begin < count; begin += kScaleGroup, scale += scales.column) {
+    const std::int64_t end = std::min(begin + kScaleGroup, count);
+    std::int64_t c = begin;
+    if constexpr (std::is_same_v<T, float>) {
+      if (from.column == 1)
+        c += widen_vectors<std::int8_t>(integers + begin, end - begin, *scale, to + begin);
+    }
+    for (; c < end; ++c)
+      to[c] = static_cast<T>(static_cast<float>(integers[c * from.column]) * *scale);
+  }
+}
+
+// A span of keys as T: to[key][column], rows `width` apart, 0 past the columns.
+template <typename T>
+void load_keys(const AttentionProblem& problem, const KeyOperand& from, KeySpan span,
+               std::int64_t width, T* HWY_RESTRICT to) {
+  const Input& values = from.values;
+  while (span.count > 0) {
+    const KeyRun run = first_run(problem, span);
+    std::int64_t at = run.offset(values, span.kv_head);
+    std::int64_t scale_at = run.offset(from.scales, span.kv_head);
+    for (std::int64_t r = 0; r < run.count; ++r, to += width) {
+      if (values.dtype == DType::kI8)
+        load_scaled_line(values, at, from.scales, scale_at, from.columns, to);
+      else
+        load_line(values, at, values.column, from.columns, to);
+      std::fill(to + from.columns, to + width, T{0});
+      at += values.row;
+      scale_at += from.scales.row;
+    }
+    span.begin += run.count;
+    span.count -= run.count;
+  }
+}
+
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // HEED_KERNELS_LOAD_KEYS_INL_H_

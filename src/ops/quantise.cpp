@@ -1,0 +1,97 @@
+#include "heed/ops/quantise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
+
+namespace heed {
+namespace {
+
+std::int64_t groups_of(std::int64_t width) {
+  return (width + kElementsPerScale - 1) / kElementsPerScale;
+}
+
+Shape scales_shape(Shape shape) {
+  std::int64_t& last = shape[shape.rank() - 1];
+  last = groups_of(last);
+  return shape;
+}
+
+// One group: its integers, and the scale.
+float quantise_group(const float* x, std::int64_t count, std::int8_t* to) {
+  float largest = 0;
+  bool finite = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, std::abs(x[i]));
+    finite = finite && std::isfinite(x[i]);
+  }
+  std::fill_n(to, count, std::int8_t{0});
+  if (!finite) return std::numeric_limits<float>::quiet_NaN();
+  const float scale = largest / 127;
+  if (scale == 0) return 0;
+  for (std::int64_t i = 0; i < count; ++i)  // clamped: a denormal scale is a coarse one
+    to[i] = static_cast<std::int8_t>(std::clamp(std::nearbyint(x[i] / scale), -127.0F, 127.0F));
+  return scale;
+}
+
+// Calls `use(row)` for each row of `width` elements.
+template <typename Use>
+void for_rows(const ConstView& view, const Use& use) {
+  const std::int64_t width = view.dim(-1);
+  const std::int64_t rows = width == 0 ? 0 : view.element_count() / width;
+  constexpr std::int64_t kRowsPerTask = 64;
+  parallel_for((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int /*thread*/) {
+    const std::int64_t end = std::min((task + 1) * kRowsPerTask, rows);
+    for (std::int64_t row = task * kRowsPerTask; row < end; ++row) use(row);
+  });
+}
+
+}  // namespace
+
+Quantised quantise(const ConstView& x) {
+  require(x.given() && x.rank() >= 1 && is_floating(x.dtype()),
+          "quantise: x is {}, expected rows of f64, f32, f16 or bf16",
+          x.given() ? to_string(x.shape()) + " of " + std::string(name(x.dtype())) : "not given");
+  const Tensor rows = Tensor::converted(x, DType::kF32);
+  Quantised made = {.values = Tensor::empty(x.shape(), DType::kI8),
+                    .scales = Tensor::empty(scales_shape(x.shape()))};
+  const std::int64_t width = x.dim(-1);
+  for_rows(x, [&](std::int64_t row) {
+    const float* from = rows.data<float>() + row * width;
+    std::int8_t* to = made.values.data<std::int8_t>() + row * width;
+    float* scale = made.scales.data<float>() + row * groups_of(width);
+    for (std::int64_t i = 0; i < width; i += kElementsPerScale)
+      *scale++ = quantise_group(from + i, std::min(kElementsPerScale, width - i), to + i);
+  });
+  return made;
+}
+
+Tensor dequantise(const ConstView& values, const ConstView& scales) {
+  require(values.given() && values.rank() >= 1 && values.dtype() == DType::kI8,
+          "dequantise: values are {}, expected rows of i8",
+          values.given() ? to_string(values.shape()) + " of " + std::string(name(values.dtype()))
+                         : "not given");
+  const Shape wanted = scales_shape(values.shape());
+  require(scales.given() && scales.shape() == wanted && scales.dtype() == DType::kF32,
+          "dequantise: scales are {}, expected {} of f32: one for each {} of values {}",
+          scales.given() ? to_string(scales.shape()) + " of " + std::string(name(scales.dtype()))
+                         : "not given",
+          to_string(wanted), kElementsPerScale, to_string(values.shape()));
+  const Tensor integers = Tensor::copy_of(values);
+  const Tensor factors = Tensor::copy_of(scales);
+  Tensor x = Tensor::empty(values.shape());
+  const std::int64_t width = values.dim(-1);
+  for_rows(values, [&](std::int64_t row) {
+    const std::int8_t* from = integers.data<std::int8_t>() + row * width;
+    const float* scale = factors.data<float>() + row * groups_of(width);
+    float* to = x.data<float>() + row * width;
+    for (std::int64_t i = 0; i < width; ++i)
+      to[i] = static_cast<float>(from[i]) * scale[i / kElementsPerScale];
+  });
+  return x;
+}
+
+}  // namespace heed

@@ -1,0 +1,292 @@
+// The same keys in every form, strided, packed, paged and in a ring, in every type: the same bits.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "heed/base/threads.h"
+#include "heed/masks/band.h"
+#include "heed/ops/attention.h"
+#include "heed/ops/observe.h"
+#include "heed/ops/observers/received.h"
+#include "support/every_kernel.h"
+#include "support/key_forms.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+namespace {
+
+using test::for_every_kernel;
+using test::HeldKeys;
+using test::random_tensor;
+using test::same_bits;
+using Lengths = std::vector<std::int64_t>;
+
+const Lengths kKeyLengths = {70, 1, 0, 130, 64};
+constexpr std::int64_t kLongest = 130;
+constexpr std::int64_t kBatch = 5;
+
+struct Kind {
+  const char* name;
+  DType keys = DType::kF32;
+  DType queries = DType::kF32;
+  Mask mask = {};
+  Scores scores = {};
+  std::int64_t query_length = 1;
+};
+
+std::vector<Kind> kinds() {
+  const Mask window = band({.left = 40, .right = 0});
+  return {
+      {.name = "DecodeStep"},
+      {.name = "Chunk", .mask = causal(), .query_length = 5},
+      {.name = "Window", .mask = window, .query_length = 70},
+      {.name = "Half", .keys = DType::kF16, .mask = causal(), .query_length = 3},
+      {.name = "Brain", .keys = DType::kBF16, .mask = window, .query_length = 3},
+      {.name = "Int8", .keys = DType::kI8, .mask = causal(), .query_length = 3},
+      {.name = "Int8Window", .keys = DType::kI8, .mask = window, .query_length = 66},
+      {.name = "HalfQueries", .keys = DType::kF16, .queries = DType::kF16, .query_length = 2},
+      {.name = "Int8UnderBrain", .keys = DType::kI8, .queries = DType::kBF16, .query_length = 2},
+      {.name = "Double", .keys = DType::kF64, .queries = DType::kF64, .query_length = 2},
+      {.name = "Int8UnderDouble", .keys = DType::kI8, .queries = DType::kF64, .query_length = 2},
+      {.name = "Cosine",
+       .keys = DType::kI8,
+       .scores = {.similarity = Similarity::kCosine},
+       .query_length = 2},
+      {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}, .query_length = 2},
+  };
+}
+
+struct Results {
+  Tensor out, lse, dq, received;
+};
+
+class KeyForms : public testing::TestWithParam<Kind> {
+ protected:
+  // 4 heads over 2; 40 columns are a group of 32 and a shorter one.
+  Tensor q = random_tensor({kBatch, 4, GetParam().query_length, 40}, 1, GetParam().queries);
+  Tensor dout = random_tensor({kBatch, 4, GetParam().query_length, 24}, 4, GetParam().queries);
+  HeldKeys strided = test::held_as(random_tensor({kBatch, 2, kLongest, 40}, 2),
+                                   random_tensor({kBatch, 2, kLongest, 24}, 3), GetParam().keys);
+
+  void TearDown() override { set_thread_count(0); }
+
+  AttentionArgs problem(const Keys& keys) const {
+    AttentionArgs args = {
+        .q = q, .keys = keys, .mask = GetParam().mask, .scores = GetParam().scores};
+    args.extents.key_length = kKeyLengths;
+    args.extents.key_offset = {3, 0, 5, 1000, 0};
+    return args;
+  }
+
+  Results computed(AttentionArgs args, const Keys& keys) const {
+    args.keys = keys;
+    Attended attended = attention(args);
+    AttentionGrads grads = attention_backward(args, attended, dout, {.dk = false, .dv = false});
+    ReceivedObserver received;
+    Observer* const observers[] = {&received};
+    observe(args, attended, observers);
+    return {std::move(attended.out), std::move(attended.lse), std::move(grads.dq),
+            std::move(received.received)};
+  }
+
+  // The extent of keys in an observer's answer is that of the memory: the keys themselves.
+  static void expect_same(const Results& found, const Results& expected) {
+    EXPECT_TRUE(same_bits(found.out, expected.out));
+    EXPECT_TRUE(same_bits(found.lse, expected.lse));
+    EXPECT_TRUE(same_bits(found.dq, expected.dq));
+    const int axis = found.received.rank() - 1;
+    EXPECT_TRUE(same_bits(found.received.view().slice(axis, 0, kLongest),
+                          expected.received.view().slice(axis, 0, kLongest)));
+  }
+};
+
+TEST_P(KeyForms, PagesOfAnySizeGiveTheBitsOfOneRow) {
+  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+    const Results expected = computed(each, strided.keys());
+    for (const std::int64_t size : {1, 3, 16, 64, 256}) {
+      SCOPED_TRACE(size);
+      const HeldKeys pages = test::paged(strided, size, kKeyLengths);
+      expect_same(computed(each, pages.keys()), expected);
+    }
+  });
+}
+
+TEST_P(KeyForms, ARingGivesThemWhereverItBegins) {
+  const Lengths begins[] = {
+      {0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, {129, 64, 100, 70, 129}, {100, 129, 0, 1, 65}};
+  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+    const Results expected = computed(each, strided.keys());
+    for (const std::int64_t slots : {kLongest, kLongest + 37})
+      for (const Lengths& begin : begins) {
+        SCOPED_TRACE(begin[0]);
+        const HeldKeys ring = test::ring(strided, slots, begin, kKeyLengths);
+        expect_same(computed(each, ring.keys()), expected);
+      }
+  });
+}
+
+TEST_P(KeyForms, PackedGivesThem) {
+  HeldKeys packed = test::rearranged(strided, {1, 265}, kKeyLengths,
+                                     [](std::int64_t b, std::int64_t j) {
+                                       const std::int64_t starts[] = {0, 70, 71, 71, 201};
+                                       return test::Slot{0, starts[b] + j};
+                                     });
+  const auto one = [](const Tensor& x) {
+    return x.given() ? x.view().select(0, 0) : ConstView();
+  };
+  const Keys keys = {.k = one(packed.k),
+                     .v = one(packed.v),
+                     .k_scales = one(packed.k_scales),
+                     .v_scales = one(packed.v_scales)};
+  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+    const Results expected = computed(each, strided.keys());
+    AttentionArgs args = each;
+    args.extents.key_length = {};
+    args.extents.key_starts = {0, 70, 71, 71, 201, 265};
+    expect_same(computed(args, keys), expected);
+  });
+}
+
+// [pages, P, G, D] in memory, as others lay pages out.
+TEST_P(KeyForms, StridesOfPagesDoNotMatter) {
+  const HeldKeys pages = test::paged(strided, 16, kKeyLengths, DType::kI64);
+  const auto swapped = [](const Tensor& x) {
+    return x.given() ? Tensor::copy_of(x.view().permute({0, 2, 1, 3})) : Tensor();
+  };
+  const Tensor k = swapped(pages.k), v = swapped(pages.v);
+  const Tensor k_scales = swapped(pages.k_scales), v_scales = swapped(pages.v_scales);
+  const auto back = [](const Tensor& x) {
+    return x.given() ? x.view().permute({0, 2, 1, 3}) : ConstView();
+  };
+  Keys keys = pages.keys();
+  keys.k = back(k);
+  keys.v = back(v);
+  keys.k_scales = back(k_scales);
+  keys.v_scales = back(v_scales);
+  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+    expect_same(computed(each, keys), computed(each, strided.keys()));
+  });
+}
+
+TEST_P(KeyForms, PaddingOnTheLeftOfThePagesDoesNotMatter) {
+  constexpr std::int64_t kPad = 21;
+  const auto moved = [](const Tensor& x) {
+    if (!x.given()) return Tensor();
+    return test::scattered(x, {x.dim(0), x.dim(2) + kPad}, kKeyLengths,
+                           [](std::int64_t b, std::int64_t j) { return test::Slot{b, kPad + j}; });
+  };
+  const HeldKeys padded = {.k = moved(strided.k),
+                           .v = moved(strided.v),
+                           .k_scales = moved(strided.k_scales),
+                           .v_scales = moved(strided.v_scales)};
+  Lengths lengths = kKeyLengths;
+  for (std::int64_t& length : lengths) length += length > 0 ? kPad : 0;
+  const HeldKeys pages = test::paged(padded, 8, lengths);
+  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+    AttentionArgs args = each;
+    args.extents.key_begin = {kPad};
+    expect_same(computed(args, pages.keys()), computed(each, strided.keys()));
+  });
+}
+
+TEST_P(KeyForms, ThreadsDoNotMatter) {
+  const HeldKeys pages = test::paged(strided, 16, kKeyLengths);
+  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+    set_thread_count(1);
+    const Results expected = computed(each, pages.keys());
+    for (const int threads : {2, 3, 4, 7}) {
+      set_thread_count(threads);
+      expect_same(computed(each, pages.keys()), expected);
+    }
+  });
+}
+
+TEST_P(KeyForms, TheRestOfTheBatchDoesNotMatter) {
+  const HeldKeys pages = test::paged(strided, 16, kKeyLengths);
+  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+    const Results all = computed(each, pages.keys());
+    AttentionArgs alone = each;
+    alone.q = q.view().slice(0, 3, 4);
+    alone.keys = pages.keys();
+    alone.keys.page_table = pages.table.view().slice(0, 3, 4);
+    alone.extents.key_length = {kKeyLengths[3]};
+    alone.extents.key_offset = {1000};
+    EXPECT_TRUE(same_bits(attention(alone).out, all.out.view().slice(0, 3, 4)));
+  });
+}
+
+// Exactly: an element of 8 or 16 bits is an f32.
+TEST_P(KeyForms, NarrowKeysAreTheirValuesInF32) {
+  if (GetParam().keys == DType::kF64) GTEST_SKIP() << "f64 is not narrow";
+  const auto wide = [](const Tensor& values, const Tensor& scales) {
+    return scales.given() ? dequantise(values, scales) : Tensor::converted(values, DType::kF32);
+  };
+  const Tensor k = wide(strided.k, strided.k_scales);
+  const Tensor v = wide(strided.v, strided.v_scales);
+  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+    expect_same(computed(each, strided.keys()), computed(each, {.k = k, .v = v}));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, KeyForms, testing::ValuesIn(kinds()),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+// Prefixes that rows share are pages that stand in two rows of the table.
+TEST(Pages, MayBeSharedByRows) {
+  const Tensor k = random_tensor({4, 1, 8, 16}, 1);
+  const Tensor v = random_tensor({4, 1, 8, 16}, 2);
+  const Tensor q = random_tensor({2, 1, 1, 16}, 3);
+  const std::int32_t entries[] = {2, 0, 2, 3};
+  const ConstView table(entries, DType::kI32, {2, 2});
+  const Attended found = attention({.q = q, .keys = {.k = k, .v = v, .page_table = table}});
+  for (std::int64_t b = 0; b < 2; ++b) {
+    const std::int32_t own[] = {2, b == 0 ? 0 : 3};
+    const Attended one = attention(
+        {.q = q.view().slice(0, b, b + 1),
+         .keys = {.k = k, .v = v, .page_table = ConstView(own, DType::kI32, {1, 2})}});
+    EXPECT_TRUE(same_bits(one.out, found.out.view().slice(0, b, b + 1)));
+  }
+}
+
+// One of k and v may be i8 and the other 16 bit.
+TEST(KeyTypes, KeysAndValuesNeedNotAgree) {
+  const Tensor q = random_tensor({1, 2, 3, 32}, 1);
+  const Quantised k = quantise(random_tensor({1, 2, 70, 32}, 2));
+  const Tensor v = random_tensor({1, 2, 70, 32}, 3, DType::kF16);
+  const Tensor k32 = dequantise(k.values, k.scales);
+  const Tensor v32 = Tensor::converted(v, DType::kF32);
+  AttentionArgs args = {.q = q, .keys = {.k = k.values, .v = v, .k_scales = k.scales}};
+  for_every_kernel(args, [&](const AttentionArgs& each) {
+    AttentionArgs wide = each;
+    wide.keys = {k32, v32};
+    EXPECT_TRUE(same_bits(attention(each).out, attention(wide).out));
+  });
+}
+
+TEST(KeyTypes, TheFastKernelsTakeThemUnderQueriesOfF32) {
+  const Tensor q = random_tensor({1, 2, 3, 32}, 1);
+  const Tensor kv = random_tensor({1, 2, 70, 32}, 2);
+  const std::string fastest = plan_attention({.q = q, .keys = {kv, kv}}).kernel;
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8}) {
+    const HeldKeys pages = test::paged(test::held_as(kv, kv, dtype), 16, {70});
+    AttentionArgs args = {.q = q, .keys = pages.keys()};
+    args.extents.key_length = {70};
+    EXPECT_EQ(plan_attention(args).kernel, fastest);
+  }
+}
+
+TEST(Pages, ThePlanCountsTheKeysThatRowsHold) {
+  const Tensor q = random_tensor({1, 2, 1, 32}, 1);
+  const Tensor kv = random_tensor({1, 1, 70, 32}, 2);
+  const HeldKeys held = test::held_as(kv, kv, DType::kI8);
+  const HeldKeys pages = test::paged(held, 16, {70});
+  AttentionArgs args = {.q = q, .keys = pages.keys()};
+  args.extents.key_length = {70};
+  const Plan plan = plan_attention(args);
+  EXPECT_EQ(plan.bytes, plan_attention({.q = q, .keys = held.keys()}).bytes);
+  EXPECT_EQ(plan.bytes, 2 * 32 * 4 * 2 + 2 * 70 * (32 + 4) + 2 * 2 * 4);
+  EXPECT_EQ(plan.allowed_pairs, 2 * 70);
+}
+
+}  // namespace
+}  // namespace heed
