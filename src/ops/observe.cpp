@@ -29,10 +29,24 @@ void check_attended(const AttentionArgs& args, const AttendedConstView& attended
 // An observer that looks at a block of rows, and what it has gathered there.
 struct Watching {
   Observer* observer;
+  TileParts parts;
   std::unique_ptr<Observer::State> state;
 };
 
 using SinkWeights = std::array<double, kMaskRows>;
+
+ObservedTile observed(const kernels::WeightTile& tile) {
+  return {.key_begin = tile.key_begin,
+          .key_end = tile.key_end,
+          .weights = tile.weights,
+          .log_weights = tile.log_weights,
+          .scores = tile.scores,
+          .before_softcap = tile.before_softcap,
+          .before_bias = tile.before_bias,
+          .before_mask = tile.before_mask,
+          .value_norms = tile.value_norms,
+          .visible = tile.visible};
+}
 
 // Blocks are seen on several threads and merged one at a time, in order.
 class InOrder {
@@ -109,18 +123,27 @@ class Sweep {
     std::vector<Watching> watching;
     if (rows.row_begin >= rows.row_end) return watching;
     for (Observer* observer : observers_)
-      if (observer->needs(rows)) watching.push_back({observer, observer->rows(rows)});
+      if (observer->needs(rows))
+        watching.push_back({observer, observer->parts(), observer->rows(rows)});
     if (watching.empty()) return watching;
     const auto wants = [&](std::int64_t begin, std::int64_t end) {
-      return std::ranges::any_of(
-          watching, [&](const Watching& each) { return each.observer->needs(rows, begin, end); });
+      kernels::WantedOfTile wanted;
+      for (const Watching& each : watching) {
+        if (!each.observer->needs(rows, begin, end)) continue;
+        const TileParts& parts = each.parts;
+        wanted = {.any = true,
+                  .log_weights = wanted.log_weights || parts.log_weights,
+                  .scores = wanted.scores || parts.scores,
+                  .before_mask = wanted.before_mask || parts.before_mask,
+                  .value_norms = wanted.value_norms || parts.value_norms};
+      }
+      return wanted;
     };
     const auto use = [&](const kernels::WeightTile& tile) {
       for (Watching& each : watching)
-        if (each.observer->needs(rows, tile.key_begin, tile.key_end))
-          each.observer->tile(
-              *each.state, rows,
-              {tile.key_begin, tile.key_end, tile.weights, tile.scores, tile.visible});
+        if ((!tile.empty || each.parts.before_mask) &&
+            each.observer->needs(rows, tile.key_begin, tile.key_end))
+          each.observer->tile(*each.state, rows, observed(tile));
     };
     kernels::tiled_weights(problem_,
                            {rows.batch, rows.head, rows.row_begin, rows.row_end,

@@ -32,18 +32,32 @@ struct ObservedRows {
   const double* sink = nullptr;  // the weight of the sink, one a row; null without one
 };
 
+/// What an observer reads of a tile beside its weights; the sweep computes what somebody reads.
+struct TileParts {
+  bool log_weights = false;
+  bool scores = false;
+  bool before_mask = false;  // scores of every pair: tiles that are masked as a whole are shown too
+  bool value_norms = false;
+};
+
 /// One tile of those rows against the keys [key_begin, key_end). Element (i, j) lies at
-/// [(j - key_begin) * kMaskRows + (i - row_begin)]: one row a lane, as the kernels have it.
+/// [(j - key_begin) * kMaskRows + (i - row_begin)]: one row a lane, as the kernels have it, 64-byte
+/// aligned. Scores are natural, whatever the normaliser. What nobody reads is null.
 struct ObservedTile {
   std::int64_t key_begin = 0;
   std::int64_t key_end = 0;
   const float* weights = nullptr;          // before dropout; 0 where masked
+  const float* log_weights = nullptr;      // ln of the weights; -inf where masked
   const float* scores = nullptr;           // after softcap, bias and ALiBi; -inf where masked
+  const float* before_softcap = nullptr;   // with before_mask: scale * similarity
+  const float* before_bias = nullptr;      // with before_mask: after the softcap
+  const float* before_mask = nullptr;      // after bias and ALiBi, at masked pairs too
+  const float* value_norms = nullptr;      // |v_j|, one a key
   const std::uint64_t* visible = nullptr;  // bit (i - row_begin) of visible[j - key_begin]
 };
 
 /// One question. `begin` allocates the answer; then, for every block of rows, `rows` makes a state,
-/// `tile` is called for its tiles in key order (empty tiles are skipped), on several threads for
+/// `tile` is called for its tiles in key order (not for empty ones), on several threads for
 /// different blocks; `merge` is called for one block at a time in the order (batch, head, rows), so
 /// answers do not depend on threads; `finish` ends.
 class Observer {
@@ -60,6 +74,8 @@ class Observer {
   virtual bool needs(const ObservedRows& rows) const;
   /// The keys it needs of those rows (default: all); the sweep covers the union over observers.
   virtual bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const;
+  /// What `tile` reads (default: weights and scores).
+  virtual TileParts parts() const { return {.scores = true}; }
   virtual std::unique_ptr<State> rows(const ObservedRows& rows) const = 0;
   virtual void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const = 0;
   virtual void merge(State& state, const ObservedRows& rows) = 0;

@@ -73,7 +73,7 @@ struct Extent {
 };
 
 // 6 x 2: 12 accumulators, 2 lines and a broadcast fit AVX2's 16 registers, and hide the latency of
-// 4 cycles at 2 fma a cycle.
+// 4 cycles at 2 fma a cycle. 6 x 4 with AVX-512 and its 32: 10 loads for 24 fma instead of 16.
 template <int N, class Gather, class Tag, typename T = hn::TFromD<Tag>>
 HWY_INLINE void product_lanes(Tag tag, const Extent& extent, Matrix<const T> a, const T* b,
                               std::int64_t b_row, bool add, T* c, std::int64_t c_row) {
@@ -94,6 +94,9 @@ HWY_NOINLINE void product(const Extent& extent, const Matrix<const T>& a, const 
   const hn::ScalableTag<T> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   std::int64_t lane = 0;
+  if constexpr (HWY_TARGET == HWY_AVX3)
+    for (; lane + 4 * lanes <= extent.lanes; lane += 4 * lanes)
+      product_lanes<4, Gather>(tag, extent, a, b + lane, b_row, add, c + lane, c_row);
   for (; lane + 2 * lanes <= extent.lanes; lane += 2 * lanes)
     product_lanes<2, Gather>(tag, extent, a, b + lane, b_row, add, c + lane, c_row);
   for (; lane < extent.lanes; lane += lanes)

@@ -120,6 +120,11 @@ struct TileMask {
     if (bias.get() != nullptr && !empty()) look_at_bias(problem, at);
   }
 
+  // The bias of a tile that nobody may attend to.
+  void look_behind(const AttentionProblem& problem, const TilePlace& at) {
+    if (bias.get() != nullptr) load_bias(problem.score.bias, at);
+  }
+
   // The words of a full tile too: of rows that exist.
   void spell_out(const TilePlace& at) {
     if (!partial()) std::fill_n(visible, at.keys, existing(at));
@@ -164,11 +169,13 @@ struct TileMask {
   }
 };
 
-// What the backward pass wants beside the scores; null: not wanted.
+// What the backward pass and observers want beside the scores, [keys][64]; null: not wanted.
 template <typename T>
 struct ScoreParts {
-  T* similarity = nullptr;  // [keys][64]
-  T* cap_slope = nullptr;   // [keys][64]: d softcap(x) / dx
+  T* similarity = nullptr;
+  T* cap_slope = nullptr;  // d softcap(x) / dx
+  T* before_softcap = nullptr;
+  T* before_bias = nullptr;
 };
 
 // z = softcap(scale * sim) + bias - slope * distance, times log2(e) for the softmax. In place.
@@ -194,6 +201,7 @@ void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T
   for (std::int64_t j = 0; j < at.keys; ++j)
     for (std::int64_t i = 0; i < kRows; i += lanes) {
       auto z = hn::Mul(hn::Load(tag, scores + j * kRows + i), scale);
+      if (parts.before_softcap != nullptr) hn::Store(z, tag, parts.before_softcap + j * kRows + i);
       if (rule.softcap > 0) {
         const auto x = hn::Div(z, cap);
         const auto tanh = hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(tag, x));
@@ -202,6 +210,7 @@ void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T
           hn::Store(hn::NegMulAdd(tanh, tanh, hn::Set(tag, T{1})), tag,
                     parts.cap_slope + j * kRows + i);
       }
+      if (parts.before_bias != nullptr) hn::Store(z, tag, parts.before_bias + j * kRows + i);
       if (bias != nullptr) z = hn::Add(z, hn::Load(tag, bias + j * kRows + i));
       if (rule.slope != nullptr)
         z = hn::NegMulAdd(slope, hn::LoadU(tag, distances + i - j + kKeys - 1), z);

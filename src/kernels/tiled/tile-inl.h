@@ -117,10 +117,16 @@ bool all_finite(const Matrix<const T>& matrix, std::int64_t rows, std::int64_t c
 // Selects: what is hidden becomes `hidden`, whatever it was.
 template <typename T>
 void hide(const std::uint64_t* visible, std::int64_t keys, T hidden, T* HWY_RESTRICT tile) {
+  const hn::ScalableTag<T> tag;
+  const auto instead = hn::Set(tag, hidden);
   for (std::int64_t j = 0; j < keys; ++j, tile += kRows) {
     const std::uint64_t word = visible[j];
     if (word == ~std::uint64_t{0}) continue;
-    for (int i = 0; i < kRows; ++i) tile[i] = (word >> i & 1) != 0 ? tile[i] : hidden;
+    for (std::int64_t i = 0; i < kRows; i += static_cast<std::int64_t>(hn::Lanes(tag))) {
+      const std::uint64_t bits = word >> i;
+      const auto seen = hn::LoadMaskBits(tag, reinterpret_cast<const std::uint8_t*>(&bits));
+      hn::Store(hn::IfThenElse(seen, hn::Load(tag, tile + i), instead), tag, tile + i);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "heed/base/error.h"
+#include "kernels/observe.h"
 #include "ops/observers/row_numbers.h"
 
 namespace heed {
@@ -18,13 +19,8 @@ std::unique_ptr<Observer::State> EntropyObserver::rows(const ObservedRows&) cons
 }
 
 void EntropyObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
-  auto& sums = static_cast<RowNumbers&>(state).value;
-  const float* weight = tile.weights;
-  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key)
-    for (double& sum : sums) {
-      const float p = *weight++;
-      if (p != 0) sum -= static_cast<double>(p * std::log(p));  // p ln p -> 0
-    }
+  kernels::add_entropies(tile.weights, tile.log_weights, tile.key_end - tile.key_begin,
+                         static_cast<RowNumbers&>(state).value.data());
 }
 
 void EntropyObserver::merge(State& state, const ObservedRows& rows) {
@@ -34,7 +30,7 @@ void EntropyObserver::merge(State& state, const ObservedRows& rows) {
       sums[static_cast<std::size_t>(i)] -= rows.sink[i] * std::log(rows.sink[i]);
   for (double& sum : sums)
     if (sum < 0) sum = 0;  // a weight may round to a little more than 1
-  store_row_numbers(state, rows, entropy);
+  store_row_numbers(sums, rows, entropy);
 }
 
 }  // namespace heed

@@ -1,7 +1,6 @@
 #include "heed/ops/observers/expected_distance.h"
 
-#include <cmath>
-
+#include "kernels/observe.h"
 #include "ops/observers/row_numbers.h"
 
 namespace heed {
@@ -14,16 +13,13 @@ std::unique_ptr<Observer::State> ExpectedDistanceObserver::rows(const ObservedRo
 
 void ExpectedDistanceObserver::tile(State& state, const ObservedRows& rows,
                                     const ObservedTile& tile) const {
-  const float* weight = tile.weights;
-  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
-    auto away = static_cast<double>(rows.q_offset + rows.row_begin - rows.key_offset - key);
-    for (double& sum : static_cast<RowNumbers&>(state).value)
-      sum += static_cast<double>(*weight++) * std::abs(away++);
-  }
+  const std::int64_t first = rows.q_offset + rows.row_begin - rows.key_offset - tile.key_begin;
+  kernels::add_distances(tile.weights, tile.key_end - tile.key_begin, first,
+                         static_cast<RowNumbers&>(state).value.data());
 }
 
 void ExpectedDistanceObserver::merge(State& state, const ObservedRows& rows) {
-  store_row_numbers(state, rows, distance);
+  store_row_numbers(static_cast<const RowNumbers&>(state).value, rows, distance);
 }
 
 }  // namespace heed

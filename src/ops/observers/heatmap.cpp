@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "heed/base/error.h"
+#include "kernels/observe.h"
 
 namespace heed {
 namespace {
@@ -22,12 +23,32 @@ std::int64_t cell_size(std::int64_t cell, std::int64_t count, std::int64_t cells
 // The cells that a block of rows touches.
 struct CellRows : Observer::State {
   std::int64_t begin = 0;
-  std::vector<double> cells;  // [rows of cells, width]
+  std::vector<double> cells;             // [rows of cells, width]
+  std::vector<std::int64_t> row_begins;  // of those, as rows of the block; and the end of the last
 };
 
 double pooled(Pool pool, double cell, double value) {
   if (pool != Pool::kMax) return cell + value;
   return std::isnan(cell) || value <= cell ? cell : value;  // NaN, once seen, stays
+}
+
+// Pools a run of keys, then the lanes of each row of cells.
+void pool_run(Pool pool, const float* weights, std::int64_t keys, const CellRows& seen,
+              std::int64_t width, double* column) {
+  std::array<double, kMaskRows> line = {};
+  if (pool == Pool::kMax) {
+    std::array<float, kMaskRows> largest = {};
+    kernels::raise_to_keys(weights, keys, largest.data());
+    std::ranges::copy(largest, line.begin());
+  } else {
+    kernels::add_keys(weights, keys, line.data());
+  }
+  for (std::size_t y = 0; y + 1 < seen.row_begins.size(); ++y, column += width) {
+    double cell = *column;
+    for (std::int64_t i = seen.row_begins[y]; i < seen.row_begins[y + 1]; ++i)
+      cell = pooled(pool, cell, line[static_cast<std::size_t>(i)]);
+    *column = cell;
+  }
 }
 
 }  // namespace
@@ -51,63 +72,54 @@ void HeatmapObserver::begin(const ObservedShape& shape) {
   height_ = std::min(asked_height_, region_.row_end - region_.row_begin);
   width_ = std::min(asked_width_, region_.key_end - region_.key_begin);
   cells = Tensor::zeros({shape.batch, region_.head_end - region_.head_begin, height_, width_});
-  pooled_.assign(static_cast<std::size_t>(cells.element_count()), 0.0);
+  pooled_.assign(static_cast<std::size_t>(height_ * width_), 0.0);
+  head_ = 0;
 }
 
 std::unique_ptr<Observer::State> HeatmapObserver::rows(const ObservedRows& rows) const {
   const std::int64_t count = region_.row_end - region_.row_begin;
-  const auto cell_row = [&](std::int64_t row) {
-    return cell_of(row - region_.row_begin, count, height_);
-  };
+  const std::int64_t first = std::max(rows.row_begin, region_.row_begin);
+  const std::int64_t end = std::min(rows.row_end, region_.row_end);
   auto state = std::make_unique<CellRows>();
-  state->begin = cell_row(std::max(rows.row_begin, region_.row_begin));
-  const std::int64_t end = cell_row(std::min(rows.row_end, region_.row_end) - 1) + 1;
-  state->cells.resize(static_cast<std::size_t>((end - state->begin) * width_));
+  state->begin = cell_of(first - region_.row_begin, count, height_);
+  for (std::int64_t row = first; row < end;) {
+    state->row_begins.push_back(row - rows.row_begin);
+    const std::int64_t y = cell_of(row - region_.row_begin, count, height_);
+    row = region_.row_begin + (y + 1) * count / height_;
+  }
+  state->cells.resize(state->row_begins.size() * static_cast<std::size_t>(width_));
+  state->row_begins.push_back(end - rows.row_begin);
   return state;
 }
 
-void HeatmapObserver::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
+void HeatmapObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
   auto& seen = static_cast<CellRows&>(state);
-  const std::int64_t row_count = region_.row_end - region_.row_begin;
-  const std::int64_t key_count = region_.key_end - region_.key_begin;
-  const std::int64_t key_begin = std::max(tile.key_begin, region_.key_begin);
-  const std::int64_t key_end = std::min(tile.key_end, region_.key_end);
-  std::array<std::int64_t, kMaskRows> column;  // of each key of the tile: one division a key
-  for (std::int64_t key = key_begin; key < key_end; ++key)
-    column[static_cast<std::size_t>(key - key_begin)] =
-        cell_of(key - region_.key_begin, key_count, width_);
-  const std::int64_t row_end = std::min(rows.row_end, region_.row_end);
-  for (std::int64_t row = std::max(rows.row_begin, region_.row_begin); row < row_end; ++row) {
-    const std::int64_t y = cell_of(row - region_.row_begin, row_count, height_) - seen.begin;
-    double* line = seen.cells.data() + y * width_;
-    const float* weight =
-        tile.weights + (key_begin - tile.key_begin) * kMaskRows + (row - rows.row_begin);
-    for (std::int64_t j = 0; j < key_end - key_begin; ++j) {
-      double& cell = line[column[static_cast<std::size_t>(j)]];
-      cell = pooled(pool_, cell, static_cast<double>(weight[j * kMaskRows]));
-    }
+  const std::int64_t count = region_.key_end - region_.key_begin;
+  const std::int64_t end = std::min(tile.key_end, region_.key_end);
+  for (std::int64_t key = std::max(tile.key_begin, region_.key_begin); key < end;) {
+    const std::int64_t x = cell_of(key - region_.key_begin, count, width_);
+    const std::int64_t next = std::min(end, region_.key_begin + (x + 1) * count / width_);
+    pool_run(pool_, tile.weights + (key - tile.key_begin) * kMaskRows, next - key, seen, width_,
+             seen.cells.data() + x);
+    key = next;
   }
 }
 
+// Blocks come in order, so one head at a time is pooled.
 void HeatmapObserver::merge(State& state, const ObservedRows& rows) {
   const auto& seen = static_cast<const CellRows&>(state);
   const std::int64_t head = rows.batch * cells.dim(1) + rows.head - region_.head_begin;
-  double* to = pooled_.data() + (head * height_ + seen.begin) * width_;
-  for (const double cell : seen.cells) {
-    *to = pooled(pool_, *to, cell);
-    ++to;
-  }
-}
-
-void HeatmapObserver::finish() {
+  if (head != head_) std::ranges::fill(pooled_, 0.0);
+  head_ = head;
   const std::int64_t row_count = region_.row_end - region_.row_begin;
   const std::int64_t key_count = region_.key_end - region_.key_begin;
-  for (std::int64_t e = 0; e < cells.element_count(); ++e) {
-    double cell = pooled_[static_cast<std::size_t>(e)];
-    if (pool_ == Pool::kMean)
-      cell /= static_cast<double>(cell_size(e / width_ % height_, row_count, height_) *
-                                  cell_size(e % width_, key_count, width_));
-    cells.data<float>()[e] = static_cast<float>(cell);
+  double* to = pooled_.data() + seen.begin * width_;
+  float* out = cells.data<float>() + (head * height_ + seen.begin) * width_;
+  for (std::int64_t e = 0; e < std::ssize(seen.cells); ++e) {
+    to[e] = pooled(pool_, to[e], seen.cells[static_cast<std::size_t>(e)]);
+    const double size = static_cast<double>(cell_size(seen.begin + e / width_, row_count, height_) *
+                                            cell_size(e % width_, key_count, width_));
+    out[e] = static_cast<float>(pool_ == Pool::kMean ? to[e] / size : to[e]);
   }
 }
 

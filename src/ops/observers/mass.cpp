@@ -1,6 +1,7 @@
 #include "heed/ops/observers/mass.h"
 
 #include "heed/base/error.h"
+#include "kernels/observe.h"
 
 namespace heed {
 namespace {
@@ -38,8 +39,7 @@ void MassObserver::tile(State& state, const ObservedRows&, const ObservedTile& t
     const std::int32_t key_class = class_of_key_[static_cast<std::size_t>(key)];
     if (key_class < 0) continue;
     const float* weight = tile.weights + (key - tile.key_begin) * kMaskRows;
-    double* sum = sums.data() + key_class * kMaskRows;
-    for (std::int64_t i = 0; i < kMaskRows; ++i) sum[i] += static_cast<double>(weight[i]);
+    kernels::add_keys(weight, 1, sums.data() + key_class * kMaskRows);
   }
 }
 

@@ -1,6 +1,10 @@
 #include "heed/ops/observers/offset_profile.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "heed/base/error.h"
+#include "kernels/observe.h"
 
 namespace heed {
 namespace {
@@ -9,9 +13,18 @@ constexpr std::int64_t kFarthest = std::int64_t{1} << 24;  // a sum and a count 
 
 struct DistanceSums : Observer::State {
   explicit DistanceSums(std::int64_t count)
-      : sums(static_cast<std::size_t>(count)), pairs(static_cast<std::size_t>(count)) {}
+      : sums(static_cast<std::size_t>(count)), steps(static_cast<std::size_t>(count) + 1) {}
   std::vector<double> sums;
-  std::vector<std::int64_t> pairs;
+  std::vector<std::int64_t> steps;  // of the number of pairs, from one distance to the next
+
+  // Rows [begin, end) of a key, the first at entry `at`.
+  void add(const float* weights, std::int64_t begin, std::int64_t end, std::int64_t at) {
+    ++steps[static_cast<std::size_t>(at)];
+    --steps[static_cast<std::size_t>(at + end - begin)];
+    double* sum = sums.data() + at;
+    if (end - begin == kMaskRows) return kernels::add_keys(weights, 1, sum);
+    for (std::int64_t i = begin; i < end; ++i) *sum++ += static_cast<double>(weights[i]);
+  }
 };
 
 }  // namespace
@@ -43,11 +56,13 @@ void OffsetProfileObserver::tile(State& state, const ObservedRows& rows,
     const std::int64_t j = key - tile.key_begin;
     // Of row i: entry + i.
     const std::int64_t entry = rows.q_offset + rows.row_begin - (rows.key_offset + key) - first_;
-    for (std::int64_t i = 0; i < rows.row_end - rows.row_begin; ++i) {
-      if (entry + i < 0 || entry + i >= count_ || (tile.visible[j] >> i & 1) == 0) continue;
-      const auto at = static_cast<std::size_t>(entry + i);
-      seen.sums[at] += static_cast<double>(tile.weights[j * kMaskRows + i]);
-      ++seen.pairs[at];
+    const std::int64_t last = std::min(rows.row_end - rows.row_begin, count_ - entry);
+    const float* weights = tile.weights + j * kMaskRows;
+    for (std::int64_t i = std::max<std::int64_t>(0, -entry); i < last;) {
+      const int run = std::countr_one(tile.visible[j] >> i);
+      const std::int64_t end = std::min(i + run, last);
+      if (run > 0) seen.add(weights, i, end, entry + i);
+      i = end + 1;
     }
   }
 }
@@ -55,9 +70,11 @@ void OffsetProfileObserver::tile(State& state, const ObservedRows& rows,
 void OffsetProfileObserver::merge(State& state, const ObservedRows& rows) {
   const auto& seen = static_cast<const DistanceSums&>(state);
   const std::int64_t first = (rows.batch * shape_.heads + rows.head) * count_;
+  std::int64_t seen_pairs = 0;
   for (std::int64_t d = 0; d < count_; ++d) {
+    seen_pairs += seen.steps[static_cast<std::size_t>(d)];
     sums_[static_cast<std::size_t>(first + d)] += seen.sums[static_cast<std::size_t>(d)];
-    pairs.data<std::int64_t>()[first + d] += seen.pairs[static_cast<std::size_t>(d)];
+    pairs.data<std::int64_t>()[first + d] += seen_pairs;
   }
 }
 

@@ -1,5 +1,7 @@
 #include "heed/ops/observers/received.h"
 
+#include "kernels/observe.h"
+
 namespace heed {
 namespace {
 
@@ -19,16 +21,9 @@ std::unique_ptr<Observer::State> ReceivedObserver::rows(const ObservedRows& rows
   return std::make_unique<KeySums>(rows.key_length);
 }
 
-void ReceivedObserver::tile(State& state, const ObservedRows& rows,
-                            const ObservedTile& tile) const {
-  auto& sums = static_cast<KeySums&>(state).sums;
-  const std::int64_t count = rows.row_end - rows.row_begin;
-  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
-    const float* weight = tile.weights + (key - tile.key_begin) * kMaskRows;
-    double sum = 0;
-    for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(weight[i]);
-    sums[static_cast<std::size_t>(key)] = sum;
-  }
+void ReceivedObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
+  kernels::sum_rows(tile.weights, tile.key_end - tile.key_begin,
+                    static_cast<KeySums&>(state).sums.data() + tile.key_begin);
 }
 
 void ReceivedObserver::merge(State& state, const ObservedRows& rows) {

@@ -31,6 +31,27 @@ bool Region::meets(const ObservedRows& rows) const {
          rows.row_begin < row_end;
 }
 
+TileParts parts_of(ObservedValue value) {
+  return {.scores = value == ObservedValue::kScores,
+          .before_mask = value != ObservedValue::kWeights && value != ObservedValue::kScores};
+}
+
+const float* values_of(const ObservedTile& tile, ObservedValue value) {
+  switch (value) {
+    case ObservedValue::kScores:
+      return tile.scores;
+    case ObservedValue::kBeforeSoftcap:
+      return tile.before_softcap;
+    case ObservedValue::kBeforeBias:
+      return tile.before_bias;
+    case ObservedValue::kBeforeMask:
+      return tile.before_mask;
+    case ObservedValue::kWeights:
+      break;
+  }
+  return tile.weights;
+}
+
 RegionObserver::RegionObserver(const Region& region, ObservedValue value)
     : asked_(region), value_(value) {}
 

@@ -1,28 +1,43 @@
 #include "heed/ops/observers/row_max.h"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <limits>
 
+#include "kernels/observe.h"
 #include "ops/observers/row_numbers.h"
 
 namespace heed {
+namespace {
 
-void RowMaxObserver::begin(const ObservedShape& shape) { maximum = row_answer(shape); }
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+struct Largest : Observer::State {
+  std::array<float, kMaskRows> value;
+};
+
+}  // namespace
+
+void RowMaxObserver::begin(const ObservedShape& shape) {
+  maximum = row_answer(shape);
+  signed_ = shape.normaliser == Normaliser::kNone;
+}
 
 std::unique_ptr<Observer::State> RowMaxObserver::rows(const ObservedRows&) const {
-  return std::make_unique<RowNumbers>();
+  auto state = std::make_unique<Largest>();
+  state->value.fill(signed_ ? kLowest : 0);
+  return state;
 }
 
 void RowMaxObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
-  const float* weight = tile.weights;
-  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key)
-    for (double& largest : static_cast<RowNumbers&>(state).value) {
-      const auto found = static_cast<double>(*weight++);
-      if (!(found <= largest) && !std::isnan(largest)) largest = found;  // NaN, once seen, stays
-    }
+  kernels::raise_to_keys(signed_ ? tile.scores : tile.weights, tile.key_end - tile.key_begin,
+                         static_cast<Largest&>(state).value.data());
 }
 
 void RowMaxObserver::merge(State& state, const ObservedRows& rows) {
-  store_row_numbers(state, rows, maximum);
+  auto& largest = static_cast<Largest&>(state).value;
+  if (signed_) std::ranges::replace(largest, kLowest, 0.0F);  // saw no key
+  store_row_numbers(largest, rows, maximum);
 }
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// One number a row: what entropy, row_max and expected_distance gather.
+// One number a row: what entropy and expected_distance gather.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ inline Tensor row_answer(const ObservedShape& shape) {
   return Tensor::zeros({shape.batch, shape.heads, shape.query_length});
 }
 
-inline void store_row_numbers(const Observer::State& state, const ObservedRows& rows,
-                              Tensor& answer) {
-  const auto& numbers = static_cast<const RowNumbers&>(state);
+template <typename Number>
+void store_row_numbers(const std::array<Number, kMaskRows>& numbers, const ObservedRows& rows,
+                       Tensor& answer) {
   float* out = answer.data<float>() + (rows.batch * answer.dim(1) + rows.head) * answer.dim(2) +
                rows.row_begin;
   for (std::int64_t i = 0; i < rows.row_end - rows.row_begin; ++i)
-    out[i] = static_cast<float>(numbers.value[static_cast<std::size_t>(i)]);
+    out[i] = static_cast<float>(numbers[static_cast<std::size_t>(i)]);
 }
 
 }  // namespace heed

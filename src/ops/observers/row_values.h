@@ -32,7 +32,7 @@ struct RowValues : Observer::State {
   std::vector<float> values;  // [chosen, key_end - key_begin]
 
   void take(const ObservedTile& tile) {
-    const float* source = value == ObservedValue::kWeights ? tile.weights : tile.scores;
+    const float* source = values_of(tile, value);
     const std::int64_t begin = std::max(key_begin, tile.key_begin);
     const std::int64_t end = std::min(key_end, tile.key_end);
     float* line = values.data() - key_begin;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "heed/base/error.h"
+#include "kernels/observe.h"
 
 namespace heed {
 namespace {
@@ -13,18 +16,23 @@ namespace {
 // NaN stands before every number, so that it shows.
 bool before(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
 
-// The best so far of each row, falling; a weight must stand before `least` to enter.
+// The best so far of each row, falling; a weight must stand before `least` to enter a full row.
 struct Best : Observer::State {
   explicit Best(std::int64_t k)
       : keys(static_cast<std::size_t>(kMaskRows * k), -1),
         weights(static_cast<std::size_t>(kMaskRows * k), 0.0F) {
-    least.fill(-1);
+    least.fill(std::numeric_limits<float>::quiet_NaN());  // nothing is below it
   }
 
   std::vector<std::int64_t> keys;  // [64, k]
   std::vector<float> weights;
   std::array<float, kMaskRows> least;
   std::array<std::int64_t, kMaskRows> count = {};
+
+  bool takes(std::int64_t row, std::int64_t k, float weight) const {
+    const auto at = static_cast<std::size_t>(row);
+    return count[at] < k || before(weight, least[at]);
+  }
 
   // Keys come in rising order and enter behind their equals: ties go to the lower key.
   void enter(std::int64_t row, std::int64_t k, std::int64_t key, float weight) {
@@ -61,15 +69,17 @@ std::unique_ptr<Observer::State> TopKObserver::rows(const ObservedRows&) const {
   return std::make_unique<Best>(k_);
 }
 
-void TopKObserver::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
+void TopKObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
   auto& best = static_cast<Best&>(state);
-  const std::int64_t count = rows.row_end - rows.row_begin;
-  for (std::int64_t j = 0; j < tile.key_end - tile.key_begin; ++j)
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float weight = tile.weights[j * kMaskRows + i];
-      if (before(weight, best.least[static_cast<std::size_t>(i)]) &&
-          (tile.visible[j] >> i & 1) != 0)
-        best.enter(i, k_, tile.key_begin + j, weight);
+  const std::int64_t keys_of_tile = tile.key_end - tile.key_begin;
+  std::array<std::uint64_t, kMaskRows> found;  // a superset: rows rise while the tile is read
+  kernels::find_above(tile.weights, keys_of_tile, best.least.data(), found.data());
+  for (std::int64_t j = 0; j < keys_of_tile; ++j)
+    for (std::uint64_t left = found[static_cast<std::size_t>(j)] & tile.visible[j]; left != 0;
+         left &= left - 1) {
+      const std::int64_t row = std::countr_zero(left);
+      const float weight = tile.weights[j * kMaskRows + row];
+      if (best.takes(row, k_, weight)) best.enter(row, k_, tile.key_begin + j, weight);
     }
 }
 

@@ -14,6 +14,7 @@ class EntropyObserver : public Observer {
  public:
   std::string_view name() const override { return "entropy"; }
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {.log_weights = true}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

@@ -13,6 +13,7 @@ class ExpectedDistanceObserver : public Observer {
  public:
   std::string_view name() const override { return "expected_distance"; }
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

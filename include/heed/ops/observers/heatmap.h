@@ -25,10 +25,10 @@ class HeatmapObserver : public Observer {
   bool needs(const ObservedRows& rows) const override;
   bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const override;
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
-  void finish() override;
 
   Tensor cells;  // [B, heads, min(height, rows), min(width, keys)] of the region, f32
 
@@ -40,7 +40,8 @@ class HeatmapObserver : public Observer {
   Region region_ = {};  // what was asked for, of the problem that is observed
   std::int64_t height_ = 0;
   std::int64_t width_ = 0;
-  std::vector<double> pooled_;  // as `cells`
+  std::int64_t head_ = 0;       // of all batches: the one that is pooled
+  std::vector<double> pooled_;  // [height, width]
 };
 
 }  // namespace heed

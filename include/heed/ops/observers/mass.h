@@ -18,6 +18,7 @@ class MassObserver : public Observer {
   MassObserver(std::vector<std::int32_t> class_of_key, std::int64_t classes);
   std::string_view name() const override { return "mass"; }
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

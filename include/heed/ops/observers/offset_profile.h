@@ -17,6 +17,7 @@ class OffsetProfileObserver : public Observer {
   OffsetProfileObserver(std::int64_t first, std::int64_t last);  // first <= last, within 2^24 of 0
   std::string_view name() const override { return "offset_profile"; }
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

@@ -15,6 +15,7 @@ class ReceivedObserver : public Observer {
  public:
   std::string_view name() const override { return "received"; }
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

@@ -26,9 +26,20 @@ struct Region {
   }
 };
 
-/// Weights are 0 where masked and past the lengths; scores (after softcap, bias and ALiBi)
-/// are -inf there.
-enum class ObservedValue : std::uint8_t { kWeights, kScores };
+/// Which number of a pair. Weights are 0 where masked and past the lengths; scores, after all their
+/// stages, are -inf there. Scores of the three earlier stages are defined at masked pairs too; past
+/// the lengths they are -inf.
+enum class ObservedValue : std::uint8_t {
+  kWeights,
+  kScores,
+  kBeforeSoftcap,  // scale * similarity
+  kBeforeBias,     // after the softcap
+  kBeforeMask,     // after bias and ALiBi
+};
+
+/// What of a tile holds that number, and where.
+TileParts parts_of(ObservedValue value);
+const float* values_of(const ObservedTile& tile, ObservedValue value);
 
 /// The values of a region as they are.
 class RegionObserver : public Observer {
@@ -38,6 +49,7 @@ class RegionObserver : public Observer {
   bool needs(const ObservedRows& rows) const override;
   bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const override;
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return parts_of(value_); }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

@@ -13,11 +13,15 @@ class RowMaxObserver : public Observer {
  public:
   std::string_view name() const override { return "row_max"; }
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {.scores = signed_}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
 
   Tensor maximum;  // [B, H, Tq], f32
+
+ private:
+  bool signed_ = false;  // weights that may be below 0, the weight of what is masked
 };
 
 }  // namespace heed

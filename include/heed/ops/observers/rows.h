@@ -27,6 +27,7 @@ class RowsObserver : public Observer {
   std::string_view name() const override { return "rows"; }
   bool needs(const ObservedRows& rows) const override;
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return parts_of(value_); }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

@@ -17,6 +17,7 @@ class WeightsObserver : public Observer {
   }
   std::string_view name() const override { return "weights"; }
   void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
