@@ -33,13 +33,14 @@ void check_lse_memory(const AttentionArgs& args, const Operand& lse) {
 Attended attention(const AttentionArgs& args) {
   const CheckedAttention checked(args);
   require_inputs(kOp, args);
-  Attended attended = {.out = Tensor::empty(out_shape(args), args.q.dtype())};
+  Attended attended;
+  attended.out = Tensor::empty(out_shape(args), args.q.dtype());
   if (has_lse(args)) {
     attended.lse = Tensor::empty(lse_shape(args), lse_type(args));
     attended.lse_low = Tensor::empty(lse_shape(args), lse_type(args));
     run(args, checked, {attended.out, attended.lse, attended.lse_low});
   } else {
-    run(args, checked, {.out = attended.out});
+    run(args, checked, {attended.out, {}, {}});
   }
   return attended;
 }

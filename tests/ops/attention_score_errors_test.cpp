@@ -189,7 +189,7 @@ TEST_F(ScoreErrors, OfALseThatThereIsNot) {
   Tensor out = Tensor::zeros({2, 4, 3, 6});
   Tensor lse = Tensor::zeros({2, 4, 3});
   args.scores.normaliser = Normaliser::kNone;
-  EXPECT_HEED_ERROR(attention(args, {.out = out, .lse = lse}), ErrorCode::kInvalidArgument,
+  EXPECT_HEED_ERROR(attention(args, {out, lse, {}}), ErrorCode::kInvalidArgument,
                     "attention: lse is given but the normaliser is none: it has none");
   const Tensor dout = Tensor::zeros({2, 4, 3, 6});
   EXPECT_HEED_ERROR(

@@ -29,7 +29,8 @@ struct TilePlace {
 
   MaskTile mask_tile() const { return {row, row + rows, key, key + keys}; }
   KeySpan key_span(const AttentionProblem& problem) const {
-    return {batch, head / (problem.heads / problem.kv_heads), key, keys};
+    const std::int64_t group = problem.heads / problem.kv_heads;
+    return {batch, group > 0 ? head / group : 0, key, keys};  // without heads only zeros are due
   }
 };
 
