@@ -131,7 +131,9 @@ TEST(Server, ANewerRequestOfTheSameViewEndsTheOlder) {
     });
     while (!over) {
       const auto row = served.client().Get(path + "/row/0/0/9?view=arcs");
-      if (row) EXPECT_EQ(row->status, 200);  // else the long one came in between and ended this one
+      if (row) {  // else the long one came in between and ended this one
+        EXPECT_EQ(row->status, 200);
+      }
     }
     older.join();
   }
