@@ -26,6 +26,7 @@ constexpr std::array<const char*, 4> kNames = {"chromium", "chromium-browser", "
 constexpr int kHeight = 900;        // of the window; the picture is as high as the page
 constexpr int kNarrowHeight = 844;  // with a phone's width
 constexpr int kNarrow = 760;
+constexpr int kLeastWindow = 500;  // a window with a frame is not narrower
 constexpr int kNotStarted = 127;
 
 bool is_program(const fs::path& path) {
@@ -69,6 +70,10 @@ std::vector<std::string> arguments(const std::string& program, const fs::path& f
       "--disable-default-apps", "--disable-breakpad", "--disable-gpu", "--mute-audio",
       // A small /dev/shm, as containers have it, ends the browser.
       "--disable-dev-shm-usage", "--no-proxy-server"};
+  if (task.width < kLeastWindow) {  // a screen of that width, and no frame
+    all.push_back(fmt::format("--screen-info={{{}x{}}}", task.width, kNarrowHeight));
+    all.emplace_back("--kiosk");
+  }
   // Chromium's sandbox refuses root. The page is heed's own, from this machine, and loads nothing.
   if (geteuid() == 0) all.emplace_back("--no-sandbox");
   all.push_back(task.address);

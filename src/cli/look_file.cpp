@@ -82,7 +82,9 @@ std::string picture_file(const LoadedModel& model, const LookFileOptions& option
   ServerOptions serve = {.token = random_token(), .text = options.text};
   serve.limits.body_bytes = kPictureBytes;
   serve.picture =
-      PictureOrder{.format = options.format, .take = [taken](bool failed, std::string content) {
+      PictureOrder{.format = options.format,
+                   .width = options.width,
+                   .take = [taken](bool failed, std::string content) {
                      taken->set_value({failed, std::move(content)});
                    }};
   Server server(model, serve);

@@ -19,12 +19,15 @@ export interface ModelInfo {
 /** A score of heads: what it is called in the address, on a chip, and what it measures. */
 export interface ScoreName { name: string; short: string; about: string }
 
+/** What the command line waits for. */
+export interface PictureOrder { format: 'svg' | 'png'; width: number }
+
 export interface About {
   model: ModelInfo;
   text: string | null;
   limits: {tokens: number; text_bytes: number};
   scores: ScoreName[];
-  picture?: 'svg' | 'png';  // what the command line waits for
+  picture?: PictureOrder;
 }
 
 export interface Token {

@@ -1,5 +1,7 @@
 // Answers that do not change, remembered; and lanes, in which a newer question ends the older one.
 
+import {notQuietUntil} from './transport';
+
 interface Kept<Value> { value: Promise<Value>; stop: AbortController; settled: boolean }
 
 /** `view` names the lane for the server; `signal` ends the request on this side. */
@@ -30,7 +32,8 @@ export class Recent<Value> {
       return found.value;
     }
     const stop = new AbortController();
-    const kept: Kept<Value> = {value: ask(stop.signal, this.viewOf(lane)), stop, settled: false};
+    const value = notQuietUntil(ask(stop.signal, this.viewOf(lane)));
+    const kept: Kept<Value> = {value, stop, settled: false};
     this.kept.set(name, kept);
     kept.value.then((value) => {
       kept.settled = true;

@@ -17,7 +17,7 @@ const kServer: Transport = {
 };
 
 let answering = kServer;
-let open = 0;  // requests and streams that have not ended
+let open = 0;  // requests, streams and readings of answers that have not ended
 
 /** From now on this one answers. */
 export function answerFrom(transport: Transport): void { answering = transport; }
@@ -25,16 +25,18 @@ export function answerFrom(transport: Transport): void { answering = transport; 
 /** Whether nothing is on its way: neither an answer nor news. */
 export function isQuiet(): boolean { return open === 0; }
 
-/** The answer with its whole body, so that `isQuiet` covers that too. */
-export async function request(path: string, init?: RequestInit): Promise<Response> {
+/** Nothing is quiet until the work has ended: reading an answer takes longer than the answer where the machine is busy. */
+export async function notQuietUntil<Value>(work: Promise<Value>): Promise<Value> {
   ++open;
   try {
-    const response = await answering.request(path, init);
-    const body = response.status === 204 ? null : await response.arrayBuffer();
-    return new Response(body, {status: response.status, statusText: response.statusText, headers: response.headers});
+    return await work;
   } finally {
     --open;
   }
+}
+
+export function request(path: string, init?: RequestInit): Promise<Response> {
+  return notQuietUntil(answering.request(path, init));
 }
 
 /** A stream of events; its reader closes it when all has been told. */

@@ -43,8 +43,10 @@ Posted posted(const std::string& body) {
 
 void get_model(Api& api, const Parameters&, httplib::Response& response) {
   const std::string text = api.options.text ? json_string(*api.options.text) : "null";
+  const std::optional<PictureOrder>& order = api.options.picture;
   const std::string picture =
-      api.options.picture ? fmt::format(R"(,"picture":"{}")", api.options.picture->format) : "";
+      order ? fmt::format(R"(,"picture":{{"format":"{}","width":{}}})", order->format, order->width)
+            : "";
   send_json(response, 200, about_json(api.model, api.options.limits, text, picture));
 }
 

@@ -1,5 +1,5 @@
 // For the command line: draws the one view that it has ordered and hands it over.
-import type {SessionApi} from '../api';
+import type {PictureOrder, SessionApi} from '../api';
 import type {SelectionStore} from '../selection';
 import {request} from '../transport';
 import {picture} from './save';
@@ -14,11 +14,12 @@ async function hand(body: BodyInit, failed: boolean): Promise<void> {
 /** Says why there is no picture. */
 export function deliverFailure(message: string): Promise<void> { return hand(message, true); }
 
-export async function deliver(format: 'svg' | 'png', store: SelectionStore, api: SessionApi): Promise<void> {
+export async function deliver(order: PictureOrder, store: SelectionStore, api: SessionApi): Promise<void> {
   try {
     await settled();
     if (api.error) throw api.error;
-    await hand(await picture(format, store), false);
+    if (innerWidth !== order.width) throw new Error(`the browser's window has ${innerWidth} pixels, expected ${order.width}`);
+    await hand(await picture(order.format, store), false);
   } catch (error) {
     await deliverFailure(error instanceof Error ? error.message : String(error));
   }

@@ -83,6 +83,13 @@ function shortened(run: Run, style: CSSStyleDeclaration, cut: Cut): Run | null {
 /** What is written on the root is not repeated. */
 export const kRootText = {family: 'Inter, system-ui, sans-serif', size: '13px', weight: '400'};
 
+/** The edge of a run that stays where it is when another font makes the run shorter or longer. */
+function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): {x: number; 'text-anchor': string | null} {
+  if (style.textAlign === 'right' || style.textAlign === 'end') return {x: right, 'text-anchor': 'end'};
+  const isCentred = style.textAlign === 'center' || new DOMMatrix(style.transform).m41 !== 0;  // moved by half its width
+  return isCentred ? {x: (left + right) / 2, 'text-anchor': 'middle'} : {x: left, 'text-anchor': null};
+}
+
 export function drawText(node: Text, style: CSSStyleDeclaration, clip: Box, cut: Cut | null): string {
   let drawn = '';
   for (const whole of runsOf(node, style)) {
@@ -92,7 +99,7 @@ export function drawText(node: Text, style: CSSStyleDeclaration, clip: Box, cut:
     if (right <= clip.left || left >= clip.right || bottom <= clip.top || top >= clip.bottom) continue;
     const isPlain = [...run.text].length > 1 && !kShaped.test(run.text);
     drawn += `<text${attributes({
-      x: left, y: top + ascent(style), ...painted('fill', style.color),
+      ...anchorOf(style, run.box), y: top + ascent(style), ...painted('fill', style.color),
       'font-family': style.fontFamily === kRootText.family ? null : style.fontFamily,
       'font-size': style.fontSize === kRootText.size ? null : style.fontSize,
       'font-weight': style.fontWeight === kRootText.weight ? null : style.fontWeight,

@@ -25,6 +25,15 @@ function meet(a: Box, b: Box): Box {
   };
 }
 
+/** What an element that hides what leaves it lets through; one that hides by width alone lets all through above and below. */
+function windowOf(style: CSSStyleDeclaration, own: Box): Box {
+  const window = snapped(own);
+  const margin = (overflow: string) =>
+    overflow === 'visible' ? Infinity : overflow === 'clip' ? parseFloat(style.getPropertyValue('overflow-clip-margin')) || 0 : 0;
+  const [x, y] = [margin(style.overflowX), margin(style.overflowY)];
+  return {left: window.left - x, top: window.top - y, right: window.right + x, bottom: window.bottom + y};
+}
+
 class Drawing {
   private clips = 0;
 
@@ -33,7 +42,9 @@ class Drawing {
     const style = getComputedStyle(element);
     if (style.display === 'none' || style.visibility !== 'visible' || element.matches(kLeftOut)) return '';
     const own = boxOf(element.getBoundingClientRect());
-    let drawn = decorations(element, style, around.behind) + this.content(element, style, own, around);
+    // What is placed by hand may stand over another's marks, so that its own ground shows.
+    const behind = style.position === 'absolute' ? '' : around.behind;
+    let drawn = decorations(element, style, behind) + this.content(element, style, own, around);
     if (drawn && style.opacity !== '1') drawn = `<g opacity="${style.opacity}">\n${drawn}</g>\n`;
     if (style.position === 'static') return drawn;
     around.raised.push({z: Number(style.zIndex) || 0, drawn});
@@ -58,11 +69,13 @@ class Drawing {
   ): Around & {isClipped: boolean} {
     const background = colour(style.backgroundColor);
     const behind = background.alpha === 1 ? background.hex : around.behind;
-    const hides = style.overflowX !== 'visible' && style.display !== 'inline';
-    const isClipped = hides
-      && (element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1);
-    const clip = isClipped ? meet(around.clip, snapped(own)) : around.clip;
-    const ends = hides && style.textOverflow === 'ellipsis' && element.scrollWidth > element.clientWidth;
+    const isWider = element.scrollWidth > element.clientWidth + 1;
+    const isHigher = element.scrollHeight > element.clientHeight + 1;
+    const hidesWidth = style.overflowX !== 'visible' && style.display !== 'inline';
+    const hidesHeight = style.overflowY !== 'visible' && style.display !== 'inline';
+    const isClipped = (hidesWidth && isWider) || (hidesHeight && isHigher);
+    const clip = isClipped ? meet(around.clip, windowOf(style, own)) : around.clip;
+    const ends = hidesWidth && style.textOverflow === 'ellipsis' && element.scrollWidth > element.clientWidth;
     const right = own.right - parseFloat(style.paddingRight) - parseFloat(style.borderRightWidth);
     return {behind, isClipped, clip, raised: isClipped || style.position !== 'static' ? [] : around.raised, cut: ends ? {right, written: false} : around.cut};
   }

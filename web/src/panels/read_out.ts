@@ -65,6 +65,7 @@ export class ReadOut {
   /** `line`: the row of the cell, null while it is on its way. */
   show(cell: Cell | null, line: Line | null, speak: boolean): void {
     const {tokens} = this.api.info;
+    this.rank.toggleAttribute('data-unsaved', !cell);
     if (!cell) {
       this.value.textContent = '';
       this.from.replaceChildren();

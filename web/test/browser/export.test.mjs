@@ -46,14 +46,73 @@ function read(page) {
 for (const [name, options, more] of [
   ['light', {}, []], ['dark', {colorScheme: 'dark'}, ['--theme', 'dark']],
   ['wide', {viewport: {width: 1800, height: 1100}}, ['--width', '1800']],
+  ['narrow', {viewport: {width: 390, height: 844}}, ['--width', '390']],
+  ['narrowest', {viewport: {width: 320, height: 844}}, ['--width', '320']],
 ]) {
   test(`page and command line write the same svg: ${name}`, async () => {
     const page = await open(`#${kView}`, options);
     const own = await saved(page, 'svg');
     const file = await look(`${name}.svg`, '--view', kView, '--format', 'svg', ...more);
     assert.ok(own.bytes.equals(readFileSync(file)), 'the two files differ');
+    const width = options.viewport?.width ?? 1440;
+    assert.ok(own.bytes.toString().startsWith(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" `));
   });
 }
+
+/** A page that shows the svg, whose elements can be asked where they stand. */
+async function openSvg(bytes) {
+  const page = await blank();
+  await page.setContent(`<body style="margin:0">${bytes.toString()}`);
+  return page;
+}
+
+test('numbers under a text of one line are whole', async () => {
+  const page = await open('#look/L1.H3');
+  await run(page, 'Lily saw a big ball.');
+  await page.waitForSelector('.token .under');
+  await settled(page);
+  const wanted = await page.locator('.token .under').allTextContents();
+  const svg = await openSvg((await saved(page, 'svg')).bytes);
+  const cut = await svg.evaluate(() => [...document.querySelectorAll('text')].filter((text) => {
+    const {top, bottom} = text.getBoundingClientRect();
+    for (let group = text.closest('[clip-path]'); group; group = group.parentElement.closest('[clip-path]')) {
+      const window = document.querySelector(`${group.getAttribute('clip-path').slice(4, -1)} rect`);
+      const y = Number(window.getAttribute('y'));
+      if (top + 3 < y || bottom - 3 > y + Number(window.getAttribute('height'))) return true;  // 3: no ink there
+    }
+    return false;
+  }).map((text) => text.textContent));
+  assert.deepEqual(cut.filter((text) => /^\.\d\d$/.test(text)), []);
+  const shown = await svg.locator('text').allTextContents();
+  for (const number of wanted) assert.ok(shown.includes(number), number);
+});
+
+test('words that stand over bars have their ground, and the view its place at the margin', async () => {
+  const page = await open(`#${kView}`);
+  const svg = await openSvg((await saved(page, 'svg')).bytes);
+  const under = await svg.locator('text', {hasText: 'weight received'}).evaluate((text) => {
+    const {left, top, width, height} = text.getBoundingClientRect();
+    return document.elementsFromPoint(left + width / 2, top + height / 2)
+      .map((each) => each.localName === 'rect' ? each.getAttribute('fill') : each.localName).slice(0, 2);
+  });
+  assert.deepEqual(under, ['text', '#fdfdfb']);
+  const right = await svg.locator('text', {hasText: /^Look$/}).evaluate((text) => text.getBoundingClientRect().right);
+  assert.ok(Math.abs(right - (1440 - 24)) < 1, `${right}`);
+});
+
+test('hints for the pointer are not in the picture', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.waitForFunction(() => document.querySelector('.rank').textContent.startsWith('point at'));
+  assert.ok(!(await saved(page, 'svg')).bytes.toString().includes('point at'));
+});
+
+test('nothing is beyond the right edge at any width', async () => {
+  for (const width of [320, 390, 600, 900, 1200, 1300, 1440, 1800]) {
+    const page = await open(`#${kView}`, {viewport: {width, height: 900}});
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    await page.context().close();
+  }
+});
 
 test('the svg stands by itself and is what the page shows', async () => {
   const page = await open(`#${kView}`, {deviceScaleFactor: 1});
@@ -68,9 +127,14 @@ test('the svg stands by itself and is what the page shows', async () => {
   const drawn = PNG.sync.read(await image.screenshot());
   await page.evaluate(() => document.querySelectorAll('[data-unsaved]').forEach((each) => { each.style.visibility = 'hidden'; }));
   const shown = PNG.sync.read(await page.screenshot());
-  const brightness = (png) => {  // by blocks of 24 x 24 pixels
+  assert.deepEqual(differences(drawn, shown, {width: 1300, height: 860}), [], 'blocks whose mean brightness differs');
+});
+
+/** The blocks of 24 x 24 pixels whose mean brightness differs. */
+function differences(drawn, shown, {width, height}) {
+  const brightness = (png) => {
     const blocks = new Map();
-    for (let y = 0; y < 860; ++y) for (let x = 0; x < 1300; ++x) {
+    for (let y = 0; y < height; ++y) for (let x = 0; x < width; ++x) {
       const at = 4 * (y * png.width + x);
       const key = `${x / 24 | 0},${y / 24 | 0}`;
       blocks.set(key, (blocks.get(key) ?? 0) + (png.data[at] + png.data[at + 1] + png.data[at + 2]) / (3 * 576));
@@ -78,9 +142,28 @@ test('the svg stands by itself and is what the page shows', async () => {
     return blocks;
   };
   const [a, b] = [brightness(drawn), brightness(shown)];
-  const far = [...a].filter(([key, value]) => Math.abs(value - b.get(key)) > 16);
-  assert.deepEqual(far, [], 'blocks whose mean brightness differs');
-});
+  return [...a].filter(([key, value]) => Math.abs(value - b.get(key)) > 16);
+}
+
+for (const [name, more] of [['light', []], ['dark', ['--theme', 'dark']], ['narrow', ['--width', '390']]]) {
+  test(`another renderer draws the svg as the browser does: ${name}`, async (t) => {
+    try {
+      await heed('rsvg-convert', ['--version']);
+    } catch {
+      t.skip('no rsvg-convert: apt-get install librsvg2-bin');
+      return;
+    }
+    const view = ['--view', 'look/L1.H3+H5+H6+H7/i=60/j=58'];  // each kind of dash
+    const svg = await look(`other-${name}.svg`, ...view, '--format', 'svg', ...more);
+    const png = PNG.sync.read(readFileSync(await look(`own-${name}.png`, ...view, '--format', 'png', ...more)));
+    const other = join(folder, `other-${name}.png`);
+    await heed('rsvg-convert', ['--zoom', '2', '--output', other, svg]);
+    const drawn = PNG.sync.read(readFileSync(other));
+    assert.deepEqual([drawn.width, drawn.height], [png.width, png.height]);
+    const far = differences(drawn, png, png);  // the figures of the large number have other widths there
+    assert.ok(far.length < 0.002 * png.width * png.height / 24 ** 2, `blocks that differ: ${far.join(' ')}`);
+  });
+}
 
 test('the key s saves the svg; the pointer and the focus leave no trace', async () => {
   const page = await open(`#${kView}`);
