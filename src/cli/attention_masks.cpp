@@ -35,8 +35,8 @@ Mask band_of(const AttentionOptions& options) {
 // A prefix is seen by all; the rest by the band, causally where none is given.
 Mask with_prefix(const AttentionOptions& options, const Mask& band) {
   if (options.prefix.empty()) return band;
-  const Mask others = band.rule() == nullptr ? causal() : band;
-  return others | prefix(read_integers(options.prefix));
+  const bool given = !options.causal.empty() || !options.window.empty();
+  return (given ? band : causal()) | prefix(read_integers(options.prefix));
 }
 
 Mask segments_of(const AttentionOptions& options) {

@@ -121,6 +121,11 @@ TEST_F(AttendScores, TakesAPrefixWhoseRestIsCausal) {
   expect_out({"--prefix", written("prefix.npy", integers({2}, {3, 5}))});
 }
 
+TEST_F(AttendScores, TakesAPrefixBesideAWindowThatIsOpen) {
+  args.mask = {};
+  expect_out({"--prefix", written("prefix.npy", integers({2}, {3, 5})), "--window", "-1,-1"});
+}
+
 TEST_F(AttendScores, TakesBlocks) {
   Tensor layout = Tensor::zeros({2, 3}, DType::kBool);
   for (const int at : {0, 1, 5}) layout.data<bool>()[at] = true;
