@@ -1,28 +1,31 @@
 #include "heed/nn/kv_cache.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
 
 #include "heed/base/error.h"
+#include "heed/ops/quantise.h"
 
 namespace heed {
 namespace {
 
-void check_source(std::string_view name, const ConstView& source, const Tensor& slots,
-                  std::int64_t batch) {
-  require(source.rank() == 4 && source.dim(0) == batch && source.dim(1) == slots.dim(1) &&
-              source.dim(3) == slots.dim(3) && source.dtype() == slots.dtype(),
-          "kv cache: {} is {} {}, expected {} [{}, {}, T, {}]", name, heed::name(source.dtype()),
-          to_string(source.shape()), heed::name(slots.dtype()), batch, slots.dim(1), slots.dim(3));
-  require(source.dim(3) <= 1 || source.stride(3) == 1,
-          "kv cache: {} has strides {}, expected contiguous rows", name,
-          to_string(source.strides()));
+void check_source(std::string_view name, const ConstView& source, const View& slots,
+                  const KvCacheShape& shape, std::span<const std::int64_t> counts) {
+  require(source.rank() == 4 && source.dim(0) == shape.batch && source.dim(1) == slots.dim(1) &&
+              source.dim(3) == slots.dim(3) && is_floating(source.dtype()),
+          "kv cache: {} is {} {}, expected [{}, {}, T, {}] of f64, f32, f16 or bf16", name,
+          heed::name(source.dtype()), to_string(source.shape()), shape.batch, slots.dim(1),
+          slots.dim(3));
+  for (const std::int64_t count : counts)
+    require(count <= source.dim(2), "kv cache: {}.shape[2] is {}, expected at least {}", name,
+            source.dim(2), count);
 }
 
-// Of row `row` of head g in sequence b, in bytes.
-std::int64_t place(const ConstView& view, std::int64_t b, std::int64_t g, std::int64_t row) {
-  return (b * view.stride(0) + g * view.stride(1) + row * view.stride(2)) *
+// Of head g of block `block`, in bytes.
+std::int64_t offset(const ConstView& view, std::int64_t block, std::int64_t g, std::int64_t row) {
+  return (block * view.stride(0) + g * view.stride(1) + row * view.stride(2)) *
          static_cast<std::int64_t>(size_bytes(view.dtype()));
 }
 
@@ -30,58 +33,131 @@ std::size_t row_bytes(const ConstView& view) {
   return static_cast<std::size_t>(view.dim(3)) * size_bytes(view.dtype());
 }
 
-// Rows 0 .. count-1 of sequence b of `source`, from slot `begin` on.
-void write_rows(const ConstView& source, const View& slots, std::int64_t b, std::int64_t begin,
-                std::int64_t count) {
-  const auto* from = static_cast<const std::byte*>(source.raw());
-  auto* to = static_cast<std::byte*>(slots.raw());
-  for (std::int64_t g = 0; g < slots.dim(1); ++g)
-    for (std::int64_t i = 0; i < count; ++i)
-      std::memcpy(to + place(slots, b, g, begin + i), from + place(source, b, g, i),
-                  row_bytes(slots));
-}
-
-void move_sequence(const View& slots, std::int64_t from, std::int64_t to, std::int64_t length) {
+void move_rows(const View& slots, std::int64_t from, std::int64_t to, std::int64_t count) {
+  if (!slots.given()) return;
   auto* memory = static_cast<std::byte*>(slots.raw());
   for (std::int64_t g = 0; g < slots.dim(1); ++g)
-    std::memcpy(memory + place(slots, to, g, 0), memory + place(slots, from, g, 0),
-                static_cast<std::size_t>(length) * row_bytes(slots));
+    std::memcpy(memory + offset(slots, to, g, 0), memory + offset(slots, from, g, 0),
+                static_cast<std::size_t>(count) * row_bytes(slots));
+}
+
+void check(const KvCacheShape& shape, const KvCacheOptions& options) {
+  require(is_floating(options.dtype) || options.dtype == DType::kI8,
+          "kv cache: the type is {}, expected f64, f32, f16, bf16 or i8", name(options.dtype));
+  require(options.form != KvForm::kRing || (options.left >= 0 && options.left < shape.capacity),
+          "kv cache: a ring of {} slots is to keep {} keys, expected 0 to {} and room for one more",
+          shape.capacity, options.left, std::max<std::int64_t>(shape.capacity - 1, 0));
+  require(options.form != KvForm::kPaged || (options.page_size > 0 && options.pages >= 0),
+          "kv cache: there are {} pages of {} tokens, expected pages of at least 1", options.pages,
+          options.page_size);
+}
+
+RopeArgs turned_by(const RopeArgs& rope, const ConstView& k,
+                   std::span<const std::int64_t> lengths) {
+  require(rope.offset.empty(),
+          "kv cache: rope.offset is given, expected none: rows go on where they are");
+  RopeArgs args = rope;
+  args.x = k;
+  const bool of_tokens = rope.cosines.given() && rope.cosines.rank() == 3;
+  if (!rope.positions.given() && !of_tokens) args.offset.assign(lengths.begin(), lengths.end());
+  return args;
 }
 
 }  // namespace
 
-KvCache::KvCache(const KvCacheShape& shape, DType dtype)
-    : shape_(shape), lengths_(static_cast<std::size_t>(shape.batch)) {
-  const auto slots = [&](std::int64_t width) {
-    return Tensor::empty({shape.batch, shape.kv_heads, shape.capacity, width}, dtype);
-  };
+KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
+    : shape_(shape), options_(options), lengths_(static_cast<std::size_t>(shape.batch)) {
+  check(shape, options);
+  if (options_.form == KvForm::kPaged) {
+    const std::int64_t a_row = (shape.capacity + options_.page_size - 1) / options_.page_size;
+    if (options_.pages == 0) options_.pages = shape.batch * a_row;
+    pool_ = PagePool(shape.batch, a_row, options_.pages, options_.page_size);
+  }
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
-    layers_.push_back({slots(shape.head_dim), slots(shape.value_dim)});
+    layers_.push_back({slots_of(shape.head_dim), slots_of(shape.value_dim)});
+}
+
+KvCache::Slots KvCache::slots_of(std::int64_t width) const {
+  const bool paged = options_.form == KvForm::kPaged;
+  const Shape slots = {paged ? options_.pages : shape_.batch, shape_.kv_heads,
+                       paged ? options_.page_size : shape_.capacity};
+  const std::int64_t groups = (width + kElementsPerScale - 1) / kElementsPerScale;
+  const bool scaled = options_.dtype == DType::kI8;
+  return {Tensor::empty({slots[0], slots[1], slots[2], width}, options_.dtype),
+          scaled ? Tensor::empty({slots[0], slots[1], slots[2], groups}) : Tensor()};
 }
 
 void KvCache::require_room(std::span<const std::int64_t> counts) const {
   require(counts.size() == lengths_.size(),
           "kv cache: {} rows are given but the cache has {}: they must agree", counts.size(),
           lengths_.size());
-  for (std::size_t b = 0; b < counts.size(); ++b)
+  std::int64_t missing = 0;
+  for (std::size_t b = 0; b < counts.size(); ++b) {
+    if (options_.form == KvForm::kRing) {
+      require(counts[b] >= 0 && counts[b] <= shape_.capacity - options_.left,
+              "kv cache: row {} is given {} tokens, expected at most {}: a ring of {} slots keeps "
+              "the last {}",
+              b, counts[b], shape_.capacity - options_.left, shape_.capacity, options_.left);
+      continue;
+    }
     require(counts[b] >= 0 && counts[b] <= shape_.capacity - lengths_[b],
             "kv cache: row {} holds {} tokens and {} more are given, expected at most {} in all", b,
             lengths_[b], counts[b], shape_.capacity);
+    if (options_.form == KvForm::kPaged)
+      missing += pool_.missing(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
+  }
+  require(missing <= pool_.free_pages(),
+          "kv cache: {} more pages are needed but {} of {} are free: rows that ended give theirs "
+          "back",
+          missing, pool_.free_pages(), options_.pages);
 }
 
-void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> counts) {
-  require_room(counts);
-  Layer& slots = layers_.at(static_cast<std::size_t>(layer));
-  check_source("k", keys.k, slots.k, shape_.batch);
-  check_source("v", keys.v, slots.v, shape_.batch);
+KvCache::Place KvCache::place(std::int64_t row, std::int64_t token) const {
+  if (options_.form == KvForm::kPaged)
+    return {pool_.page_of(row, token), token % options_.page_size};
+  return {row, options_.form == KvForm::kRing ? token % shape_.capacity : token};
+}
+
+void KvCache::write_rows(const ConstView& source, const View& slots,
+                         std::span<const std::int64_t> counts) const {
+  const auto* from = static_cast<const std::byte*>(source.raw());
+  auto* to = static_cast<std::byte*>(slots.raw());
   for (std::int64_t b = 0; b < shape_.batch; ++b) {
     const auto row = static_cast<std::size_t>(b);
-    require(counts[row] <= keys.k.dim(2) && counts[row] <= keys.v.dim(2),
-            "kv cache: k.shape[2] is {} and v.shape[2] is {}, expected at least {}", keys.k.dim(2),
-            keys.v.dim(2), counts[row]);
-    write_rows(keys.k, slots.k, b, lengths_[row], counts[row]);
-    write_rows(keys.v, slots.v, b, lengths_[row], counts[row]);
+    for (std::int64_t i = 0; i < counts[row]; ++i) {
+      const Place at = place(b, lengths_[row] + i);
+      for (std::int64_t g = 0; g < slots.dim(1); ++g)
+        std::memcpy(to + offset(slots, at.block, g, at.slot), from + offset(source, b, g, i),
+                    row_bytes(slots));
+    }
   }
+}
+
+void KvCache::write(const ConstView& source, Slots& slots,
+                    std::span<const std::int64_t> counts) const {
+  if (options_.dtype == DType::kI8) {
+    const Quantised made = quantise(source);
+    write_rows(made.values, slots.values, counts);
+    write_rows(made.scales, slots.scales, counts);
+  } else if (source.dtype() == options_.dtype && (source.dim(3) <= 1 || source.stride(3) == 1)) {
+    write_rows(source, slots.values, counts);
+  } else {
+    write_rows(Tensor::converted(source, options_.dtype), slots.values, counts);
+  }
+}
+
+void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> counts,
+                     const std::optional<RopeArgs>& rope) {
+  require_room(counts);
+  Layer& slots = layers_.at(static_cast<std::size_t>(layer));
+  check_source("k", keys.k, slots.k.values, shape_, counts);
+  check_source("v", keys.v, slots.v.values, shape_, counts);
+  const Tensor turned = rope ? heed::rope(turned_by(*rope, keys.k, lengths_)) : Tensor();
+  if (options_.form == KvForm::kPaged)
+    for (std::size_t b = 0; b < counts.size(); ++b)
+      pool_.take(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
+  write(rope ? turned.view() : keys.k, slots.k, counts);
+  write(keys.v, slots.v, counts);
 }
 
 void KvCache::advance(std::span<const std::int64_t> counts) {
@@ -89,10 +165,53 @@ void KvCache::advance(std::span<const std::int64_t> counts) {
   for (std::size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
 }
 
+// Before this pass's tokens, of which a ring's attention needs no older one.
+std::int64_t KvCache::first_kept(std::int64_t row) const {
+  if (options_.form != KvForm::kRing) return 0;
+  return std::max<std::int64_t>(lengths_[static_cast<std::size_t>(row)] - options_.left, 0);
+}
+
 Keys KvCache::keys(int layer) const {
   const Layer& slots = layers_.at(static_cast<std::size_t>(layer));
-  return {.k = slots.k.view().slice(0, 0, shape_.batch),
-          .v = slots.v.view().slice(0, 0, shape_.batch)};
+  const bool paged = options_.form == KvForm::kPaged;
+  const auto held = [&](const Tensor& tensor) {
+    if (!tensor.given()) return ConstView();
+    return paged ? tensor.view() : tensor.view().slice(0, 0, shape_.batch);
+  };
+  Keys keys = {.k = held(slots.k.values),
+               .v = held(slots.v.values),
+               .page_table = pool_.table(shape_.batch),
+               .k_scales = held(slots.k.scales),
+               .v_scales = held(slots.v.scales)};
+  if (options_.form == KvForm::kRing)
+    for (std::int64_t b = 0; b < shape_.batch; ++b)
+      keys.ring_begin.push_back(first_kept(b) % shape_.capacity);
+  return keys;
+}
+
+Extents KvCache::extents(std::span<const std::int64_t> counts) const {
+  require_room(counts);
+  Extents extents;
+  for (std::size_t b = 0; b < counts.size(); ++b) {
+    const std::int64_t first = first_kept(static_cast<std::int64_t>(b));
+    extents.key_length.push_back(lengths_[b] + counts[b] - first);
+    extents.key_offset.push_back(first);
+    extents.q_offset.push_back(lengths_[b]);
+  }
+  return extents;
+}
+
+void KvCache::move(std::int64_t from, std::int64_t to) {
+  const std::int64_t length = lengths_[static_cast<std::size_t>(from)];
+  lengths_[static_cast<std::size_t>(to)] = length;
+  if (options_.form == KvForm::kPaged) {
+    pool_.move(from, to);
+    return;
+  }
+  for (Layer& layer : layers_)
+    for (Slots* slots : {&layer.k, &layer.v})
+      for (Tensor* tensor : {&slots->values, &slots->scales})
+        move_rows(*tensor, from, to, std::min(length, shape_.capacity));
 }
 
 void KvCache::keep(std::span<const std::int64_t> rows) {
@@ -103,19 +222,19 @@ void KvCache::keep(std::span<const std::int64_t> rows) {
             shape_.batch);
     previous = row;
   }
-  for (std::size_t to = 0; to < rows.size(); ++to) {
-    const std::int64_t from = rows[to];
-    const auto into = static_cast<std::int64_t>(to);
-    const std::int64_t length = lengths_[static_cast<std::size_t>(from)];
-    lengths_[to] = length;
-    if (from == into) continue;
-    for (Layer& layer : layers_) {
-      move_sequence(layer.k, from, into, length);
-      move_sequence(layer.v, from, into, length);
-    }
-  }
+  for (std::int64_t row = 0; row < shape_.batch; ++row)
+    if (!std::ranges::binary_search(rows, row)) clear(row);
+  for (std::size_t to = 0; to < rows.size(); ++to)
+    if (rows[to] != static_cast<std::int64_t>(to)) move(rows[to], static_cast<std::int64_t>(to));
   lengths_.resize(rows.size());
   shape_.batch = static_cast<std::int64_t>(rows.size());
+}
+
+void KvCache::clear(std::int64_t row) {
+  require(row >= 0 && row < shape_.batch, "kv cache: row {} ends, expected 0 to {}", row,
+          shape_.batch - 1);
+  lengths_[static_cast<std::size_t>(row)] = 0;
+  if (options_.form == KvForm::kPaged) pool_.give_back(row);
 }
 
 }  // namespace heed

@@ -40,9 +40,9 @@ void SelfAttention::go_on_from_cache(AttentionArgs& args, KvCache& cache, const 
   const std::vector<std::int64_t> counts = run.row_lengths(args.q.dim(0), args.q.dim(2));
   cache.append(shape_.layer, args.keys, counts);
   args.keys = cache.keys(shape_.layer);
-  args.extents.key_length.assign(cache.lengths().begin(), cache.lengths().end());
-  for (std::size_t b = 0; b < counts.size(); ++b) args.extents.key_length[b] += counts[b];
-  args.extents.q_offset.assign(cache.lengths().begin(), cache.lengths().end());
+  Extents held = cache.extents(counts);
+  held.query_length = args.extents.query_length;
+  args.extents = std::move(held);
 }
 
 Tensor SelfAttention::forward(const Tensor& x, Run& run) const {

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "heed/nn/page_pool.h"
 #include "heed/ops/attention.h"
+#include "heed/ops/rope.h"
 #include "heed/tensor/tensor.h"
 
 namespace heed {
@@ -20,38 +23,82 @@ struct KvCacheShape {
   std::int64_t value_dim = 0;
 };
 
-/// Contiguous: for each layer k [B, G, capacity, D] and v [B, G, capacity, Dv], allocated once.
-/// A pass appends in every layer and then advances; until it advances, the cache holds what it held
-/// before, so a pass that fails half way may be repeated.
+enum class KvForm : std::uint8_t {
+  kContiguous,  // k [B, G, capacity, D] a layer: a row's tokens one after the other
+  kRing,        // the same memory, whose oldest keys new ones replace: for windows
+  kPaged,       // pages [pages, G, page_size, D], taken as a row grows
+};
+
+struct KvCacheOptions {
+  DType dtype = DType::kF32;  // f64, f32, f16, bf16, or i8 with scales (ops/quantise.h)
+  KvForm form = KvForm::kContiguous;
+  std::int64_t left = 0;        // ring: keys that a query sees beside its own (band's left)
+  std::int64_t page_size = 16;  // paged: tokens of a page
+  std::int64_t pages = 0;       // paged: in the pool of each layer; 0: enough for every row
+};
+
+/// A pass appends in every layer, attends to keys(layer) with extents(counts), and then advances.
+/// Until it advances, the cache holds what it held before, so a pass that fails half way may be
+/// repeated. A ring of `capacity` slots keeps the last `left` keys of each row for the first query
+/// of the next pass: it takes at most capacity - left tokens a pass, and any number in all.
 class KvCache {
  public:
-  explicit KvCache(const KvCacheShape& shape, DType dtype = DType::kF32);
+  explicit KvCache(const KvCacheShape& shape, const KvCacheOptions& options = {});
 
   const KvCacheShape& shape() const { return shape_; }
-  /// Tokens that each row holds: the position of its next one.
+  const KvCacheOptions& options() const { return options_; }
+  /// Tokens of each row so far: the position of its next one.
   std::span<const std::int64_t> lengths() const { return lengths_; }
+  std::int64_t free_pages() const { return pool_.free_pages(); }
 
   /// Out of capacity, or not one count a row, is an error; nothing is written.
   void require_room(std::span<const std::int64_t> counts) const;
-  /// Writes the first counts[b] rows of k [B, G, T, D] and v [B, G, T, Dv] behind row b's tokens.
-  void append(int layer, const Keys& keys, std::span<const std::int64_t> counts);
+  /// Writes the first counts[b] rows of keys.k [B, G, T, D] and keys.v [B, G, T, Dv], of any
+  /// floating type and strides, behind row b's tokens. With `rope` keys are turned first, in their
+  /// own type: by each token's position, unless `rope` has positions or angles of every token; its
+  /// x and offset are the cache's.
+  void append(int layer, const Keys& keys, std::span<const std::int64_t> counts,
+              const std::optional<RopeArgs>& rope = {});
   /// The tokens that every layer has appended are held from now on.
   void advance(std::span<const std::int64_t> counts);
 
-  /// All slots of a layer, k [B, G, capacity, D]; those that nothing was written to are undefined.
+  /// All slots of a layer, in the cache's form; those that nothing was written to are undefined.
   Keys keys(int layer) const;
+  /// Where the keys of a pass that has appended `counts` lie, and where its queries stand.
+  Extents extents(std::span<const std::int64_t> counts) const;
+
   /// Only these rows (rising) go on, as rows 0, 1, ...; the others are forgotten.
   void keep(std::span<const std::int64_t> rows);
+  /// Forgets a row's tokens: a new text may begin there.
+  void clear(std::int64_t row);
 
  private:
+  struct Slots {
+    Tensor values;
+    Tensor scales;  // of i8
+  };
   struct Layer {
-    Tensor k;
-    Tensor v;
+    Slots k;
+    Slots v;
+  };
+  struct Place {
+    std::int64_t block;
+    std::int64_t slot;
   };
 
+  Slots slots_of(std::int64_t width) const;
+  Place place(std::int64_t row, std::int64_t token) const;
+  std::int64_t first_kept(std::int64_t row) const;
+  void write(const ConstView& source, Slots& slots, std::span<const std::int64_t> counts) const;
+  void write_rows(const ConstView& source, const View& slots,
+                  std::span<const std::int64_t> counts) const;
+  void move(std::int64_t from, std::int64_t to);
+
   KvCacheShape shape_;
+  KvCacheOptions options_;
   std::vector<Layer> layers_;
   std::vector<std::int64_t> lengths_;
+  PagePool pool_;
 };
 
 }  // namespace heed

@@ -1,0 +1,41 @@
+// Pages of a cache and the rows that hold them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heed/tensor/tensor.h"
+
+namespace heed {
+
+/// Every row takes its pages from one pool, in the order of its tokens, and gives them back when it
+/// ends.
+class PagePool {
+ public:
+  PagePool() = default;
+  PagePool(std::int64_t rows, std::int64_t pages_a_row, std::int64_t pages, std::int64_t page_size);
+
+  std::int64_t page_size() const { return page_size_; }
+  std::int64_t free_pages() const { return std::ssize(free_); }
+  /// Pages that a row lacks to hold so many tokens.
+  std::int64_t missing(std::int64_t row, std::int64_t tokens) const;
+  /// Takes them. There must be as many.
+  void take(std::int64_t row, std::int64_t tokens);
+  void give_back(std::int64_t row);
+  /// Row `to`, which holds none, gets the pages of row `from`.
+  void move(std::int64_t from, std::int64_t to);
+
+  /// The page that holds a token of a row.
+  std::int64_t page_of(std::int64_t row, std::int64_t token) const;
+  /// [rows, pages a row] i32, -1 where there is none.
+  ConstView table(std::int64_t rows) const;
+
+ private:
+  std::int64_t page_size_ = 1;
+  Tensor table_;
+  std::vector<std::int64_t> held_;  // by row
+  std::vector<std::int32_t> free_;
+};
+
+}  // namespace heed
