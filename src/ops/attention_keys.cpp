@@ -30,7 +30,7 @@ void check_page_table(const ConstView& table) {
   require_memory("attention", {"keys.page_table", table});
 }
 
-void check_scales(const KeyInput& input) {
+void check_scales_of(const KeyInput& input) {
   const auto& [values, scales] = input;
   const bool integers = values.view.dtype() == DType::kI8;
   require(integers || !scales.view.given(),
@@ -91,7 +91,10 @@ std::array<KeyInput, 2> key_inputs(const Keys& keys) {
 void check_key_form(const AttentionArgs& args) {
   check_one_form(args);
   check_page_table(args.keys.page_table);
-  for (const KeyInput& input : key_inputs(args.keys)) check_scales(input);
+}
+
+void check_scales(const Keys& keys) {
+  for (const KeyInput& input : key_inputs(keys)) check_scales_of(input);
 }
 
 std::int64_t key_room(const Keys& keys) {

@@ -42,7 +42,8 @@ void check_batch(const Operand& q, const Operand& k, const Operand& v, const Att
     require(rows.view.dim(0) == q.view.dim(0),
             "attention: {}.shape[0] is {} but q.shape[0] is {}: {}", rows.name, rows.view.dim(0),
             q.view.dim(0), kRule);
-  if (k.view.rank() == 4) check_same(v, k, -4, kRule);
+  if (k.view.rank() == 4)
+    check_same(v, k, -4, table.view.given() ? "every page of keys needs its values" : kRule);
   if (plain_queries && plain_keys) return;
   const std::int64_t queries =
       plain_queries ? q.view.dim(0) : std::ssize(args.extents.query_starts) - 1;
@@ -55,6 +56,7 @@ void check_operands(const AttentionArgs& args) {
   const Operand q = {"q", args.q};
   const Operand k = {"k", args.keys.k};
   const Operand v = {"v", args.keys.v};
+  check_key_form(args);
   check_operand(q, !args.extents.query_starts.empty());
   check_operand(k, !args.extents.key_starts.empty());
   check_operand(v, !args.extents.key_starts.empty());
@@ -62,7 +64,7 @@ void check_operands(const AttentionArgs& args) {
     require(operand.view.dtype() != DType::kF64 || q.view.dtype() == DType::kF64,
             "attention: {} is f64 but q is {}: keys and values of f64 need queries of f64",
             operand.name, name(q.view.dtype()));
-  check_key_form(args);
+  check_scales(args.keys);
   check_batch(q, k, v, args);
   check_same(v, k, -3, "k and v must have the same heads");
   check_same(v, k, -2, "every key needs its value");

@@ -46,8 +46,8 @@ struct KeyInput {
   Operand scales;
 };
 std::array<KeyInput, 2> key_inputs(const Keys& keys);
-/// The form of the keys and the scales, without what the extents say.
-void check_key_form(const AttentionArgs& args);
+void check_key_form(const AttentionArgs& args);  // one of them, and what says which
+void check_scales(const Keys& keys);
 /// Slots that a row of keys has.
 std::int64_t key_room(const Keys& keys);
 /// Form, scales and pages of `checked`, whose sequences are known.

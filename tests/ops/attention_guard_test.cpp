@@ -9,6 +9,7 @@
 #include "heed/ops/observers/entropy.h"
 #include "support/every_kernel.h"
 #include "support/guarded.h"
+#include "support/key_forms.h"
 #include "support/random_tensor.h"
 
 namespace heed {
@@ -86,6 +87,64 @@ TEST(GuardPages, NobodyReadsOrWritesBesideATensor) {
         test::for_every_kernel(extended, [&](const AttentionArgs& each) {
           run(each, inputs.dout.view(), edge, true);
         });
+      }
+}
+
+// Keys between guards; what is not given stays so.
+struct GuardedKeys {
+  GuardedKeys(const test::HeldKeys& held, Edge edge)
+      : given(held.keys()),
+        k(held.k, edge),
+        v(held.v, edge),
+        k_scales(held.k_scales, edge),
+        v_scales(held.v_scales, edge),
+        table(held.table, edge) {}
+
+  Keys keys() const {
+    Keys all = given;
+    const auto guard = [](ConstView& view, const Guarded& memory) {
+      if (view.given()) view = memory.view();
+    };
+    guard(all.k, k);
+    guard(all.v, v);
+    guard(all.k_scales, k_scales);
+    guard(all.v_scales, v_scales);
+    guard(all.page_table, table);
+    return all;
+  }
+
+  Keys given;
+  Guarded k, v, k_scales, v_scales, table;
+};
+
+void run_with(AttentionArgs args, const test::HeldKeys& held, const ConstView& dout, Edge edge) {
+  const GuardedKeys keys(held, edge);
+  args.keys = keys.keys();
+  test::for_every_kernel(args, [&](const AttentionArgs& each) {
+    const Attended attended = attention(each);
+    const Guarded dq(each.q, edge);
+    attention_backward(each, attended, dout, {.dk = false, .dv = false, .dq_into = dq.view()});
+    EntropyObserver entropy;
+    Observer* const observers[] = {&entropy};
+    observe(each, attended, observers);
+  });
+}
+
+TEST(GuardPages, NobodyReadsBesidePagesRingsAndScales) {
+  const std::vector<std::int64_t> lengths = {67, 5};
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8})
+    for (const Edge edge : {Edge::kBegin, Edge::kEnd})
+      for (const std::int64_t dim : {7, 33, 64}) {
+        const Guarded q(random_tensor({2, 4, 3, dim}, 1), edge);
+        const Guarded dout(random_tensor({2, 4, 3, 17}, 4), edge);
+        const test::HeldKeys held = test::held_as(random_tensor({2, 2, 67, dim}, 2),
+                                                  random_tensor({2, 2, 67, 17}, 3), dtype);
+        AttentionArgs args = {.q = q.view(), .mask = causal()};
+        args.extents.key_length = lengths;
+        run_with(args, held, dout.view(), edge);
+        run_with(args, test::ring(held, 70, {65, 3}, lengths), dout.view(), edge);
+        for (const std::int64_t size : {1, 5, 16})
+          run_with(args, test::paged(held, size, lengths), dout.view(), edge);
       }
 }
 
