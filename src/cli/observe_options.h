@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,14 @@ namespace heed::cli {
 class Observations {
  public:
   using Answers = std::vector<std::pair<std::string, ConstView>>;  // file stem and array
-  struct Known;
 
   explicit Observations(const std::vector<std::string>& list);
   std::span<Observer* const> observers() const { return pointers_; }
   Answers answers() const;
 
  private:
+  void add(std::string_view item);
+
   std::vector<std::unique_ptr<Observer>> owned_;
   std::vector<Observer*> pointers_;
   std::vector<std::function<Answers()>> answers_;

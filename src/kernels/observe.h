@@ -17,5 +17,8 @@ void sum_rows(const float* weights, std::int64_t keys, double* sums);
 void raise_to_keys(const float* weights, std::int64_t keys, float* largest);
 /// Bit i of found[j]: not p_ij <= least[i], which a NaN on either side is.
 void find_above(const float* weights, std::int64_t keys, const float* least, std::uint64_t* found);
+/// scaled_ij = p_ij norms[j] where visible, else 0, whatever the norm.
+void scale_keys(const float* weights, const std::uint64_t* visible, const float* norms,
+                std::int64_t keys, float* scaled);
 
 }  // namespace heed::kernels

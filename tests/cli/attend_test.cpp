@@ -100,6 +100,32 @@ TEST_F(AttendCommand, WritesObservations) {
   EXPECT_EQ(to_string(read_npy(in_scratch("seen/heatmap.npy")).shape()), "[2, 4, 2, 3]");
 }
 
+TEST_F(AttendCommand, WritesEveryKindOfObservation) {
+  const std::pair<const char*, const char*> kinds[] = {{"row_max", "[2, 4, 7]"},
+                                                       {"received_in_all", "[2, 9]"},
+                                                       {"sink", "[2, 4, 7]"},
+                                                       {"row=3", "[2, 4, 9]"},
+                                                       {"column=2", "[2, 4, 7]"},
+                                                       {"heatmap=2x3:mean", "[2, 4, 2, 3]"},
+                                                       {"head_mean", "[2, 7, 9]"},
+                                                       {"expected_distance", "[2, 4, 7]"},
+                                                       {"weights", "[2, 4, 7, 9]"},
+                                                       {"offset_profile=-1:2", "[2, 4, 4]"},
+                                                       {"value_norm:received", "[2, 4, 9]"}};
+  std::string list;
+  for (const auto& [item, shape] : kinds) list += (list.empty() ? "" : ",") + std::string(item);
+  const Answer answer = run({"--observe", list, "--observe-out", in_scratch("kinds")});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  for (const auto& [item, shape] : kinds) {
+    std::string stem = item;
+    if (stem.starts_with("row=")) stem = "row_3";
+    if (stem.starts_with("column=")) stem = "column_2";
+    if (stem.starts_with("value_norm:")) stem = "value_norm_received";
+    stem = stem.substr(0, stem.find('='));
+    EXPECT_EQ(to_string(read_npy(in_scratch("kinds/" + stem + ".npy")).shape()), shape) << item;
+  }
+}
+
 TEST_F(AttendCommand, KeepsTheRankOfTheInput) {
   const Tensor q2 = wave({6, 8}, 0);
   const Tensor k2 = wave({6, 8}, 1);
@@ -119,7 +145,10 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
   refused({}, "nothing is asked for, expected -o, --lse, --grad or --observe");
   refused({"--observe", "entropi", "--observe-out", "x"},
           "--observe: \"entropi\" is no observer, expected some of entropy, topk=K, row_max, "
-          "received, offset_profile=FIRST:LAST, expected_distance, heatmap=HEIGHTxWIDTH");
+          "received, received_in_all, offset_profile=FIRST:LAST, expected_distance, sink, row=I, "
+          "column=J, heatmap=HEIGHTxWIDTH[:max|mean|sum], head_mean, weights, and value_norm:ONE");
+  refused({"--observe", "value_norm:entropy", "--observe-out", "x"},
+          "value_norm: entropy reads the logarithms of weights: weights times norms have none");
   refused({"--observe", "topk=0", "--observe-out", "x"},
           "--observe: found \"topk=0\", expected topk=K");
   refused({"--observe", "offset_profile=-9223372036854775808:9223372036854775807", "--observe-out",

@@ -32,6 +32,8 @@ struct ObservedRows {
   const double* sink = nullptr;  // the weight of the sink, one a row; null without one
 };
 
+inline constexpr std::int64_t kObservedKeys = 64;  // of a tile, at most
+
 /// What an observer reads of a tile beside its weights; the sweep computes what somebody reads.
 struct TileParts {
   bool log_weights = false;

@@ -118,6 +118,18 @@ void rows_above(const float* weights, std::int64_t keys, const float* least, std
   }
 }
 
+void tile_times_norms(const float* weights, const std::uint64_t* visible, const float* norms,
+                      std::int64_t keys, float* scaled) {
+  for (std::int64_t j = 0; j < keys; ++j)
+    for (std::int64_t i = 0; i < kRows; i += lanes()) {
+      const std::uint64_t bits = visible[j] >> i;
+      const auto seen = hn::LoadMaskBits(Floats(), reinterpret_cast<const std::uint8_t*>(&bits));
+      const Vector p = hn::Load(Floats(), weights + j * kRows + i);
+      hn::Store(hn::IfThenElseZero(seen, hn::Mul(p, hn::Set(Floats(), norms[j]))), Floats(),
+                scaled + j * kRows + i);
+    }
+}
+
 }  // namespace
 }  // namespace heed::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -131,6 +143,7 @@ HWY_EXPORT(keys_of_tile);
 HWY_EXPORT(rows_of_tile);
 HWY_EXPORT(largest_of_tile);
 HWY_EXPORT(rows_above);
+HWY_EXPORT(tile_times_norms);
 
 void add_entropies(const float* weights, const float* log_weights, std::int64_t keys,
                    double* sums) {
@@ -155,6 +168,11 @@ void raise_to_keys(const float* weights, std::int64_t keys, float* largest) {
 
 void find_above(const float* weights, std::int64_t keys, const float* least, std::uint64_t* found) {
   HWY_DYNAMIC_DISPATCH(rows_above)(weights, keys, least, found);
+}
+
+void scale_keys(const float* weights, const std::uint64_t* visible, const float* norms,
+                std::int64_t keys, float* scaled) {
+  HWY_DYNAMIC_DISPATCH(tile_times_norms)(weights, visible, norms, keys, scaled);
 }
 
 }  // namespace heed::kernels

@@ -10,6 +10,17 @@ namespace heed::kernels {
 
 void tiled_attention(const AttentionProblem& problem, const AttentionForward& forward);
 void tiled_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward);
+
+/// Cotangents of the rows' entropies and of the keys' received weights, in the accumulator's type;
+/// null: 0.
+struct WeightCotangents {
+  const void* entropy = nullptr;   // [B, H, Tq]
+  const void* received = nullptr;  // [B, H, Tk]
+};
+/// Of `backward`, out, dout and dlse are not read, and dv becomes 0.
+void tiled_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
+                            const WeightCotangents& cotangents);
+
 std::int64_t tiled_attention_workspace(const AttentionProblem& problem);
 std::int64_t tiled_attention_backward_workspace(const AttentionProblem& problem);
 

@@ -62,7 +62,7 @@ void tile_gradients(Sweep<T>& sweep, const TilePlace& at, SweepScratch<T>& scrat
   BackwardScratch<T>& tile = scratch.tile;
   load_row_block(job, at, tile);
   differentiate(job, at, tile);
-  if (job.backward.dv.data != nullptr)
+  if (job.backward.dv.data != nullptr && job.observed == nullptr)
     add_to_keys(tile.mask, tile.used_weights(), {at.keys, at.rows, tile.value_width},
                 tile.dout_rows.get(), scratch.dv.get());
   if (job.backward.dslope != nullptr || job.backward.dscale != nullptr) {
@@ -179,8 +179,9 @@ void sum_heads(const Sweep<T>& sweep) {
 }
 
 template <typename T>
-void run_backward(const AttentionProblem& problem, const AttentionBackward& backward) {
-  BackwardJob<T> job = {problem, backward};
+void run_backward(const AttentionProblem& problem, const AttentionBackward& backward,
+                  const WeightCotangents* observed) {
+  BackwardJob<T> job = {problem, backward, observed};
   prepare_rows(job);
   if (backward.dq.data != nullptr || backward.dk.data != nullptr || backward.dv.data != nullptr ||
       backward.dslope != nullptr || backward.dscale != nullptr) {
@@ -199,11 +200,12 @@ void run_backward(const AttentionProblem& problem, const AttentionBackward& back
   bias_gradient(job, scratch);
 }
 
-void tiled_backward(const AttentionProblem& problem, const AttentionBackward& backward) {
+void tiled_backward(const AttentionProblem& problem, const AttentionBackward& backward,
+                    const WeightCotangents* observed) {
   if (accumulator(problem) == DType::kF64) {
-    run_backward<double>(problem, backward);
+    run_backward<double>(problem, backward, observed);
   } else {
-    run_backward<float>(problem, backward);
+    run_backward<float>(problem, backward, observed);
   }
 }
 
@@ -216,7 +218,12 @@ namespace heed::kernels {
 HWY_EXPORT(tiled_backward);
 
 void tiled_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward) {
-  HWY_DYNAMIC_DISPATCH(tiled_backward)(problem, backward);
+  HWY_DYNAMIC_DISPATCH(tiled_backward)(problem, backward, nullptr);
+}
+
+void tiled_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
+                            const WeightCotangents& cotangents) {
+  HWY_DYNAMIC_DISPATCH(tiled_backward)(problem, backward, &cotangents);
 }
 
 std::int64_t tiled_attention_backward_workspace(const AttentionProblem& problem) {

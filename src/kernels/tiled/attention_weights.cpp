@@ -15,7 +15,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/cpu/exp2-inl.h"
 #include "kernels/tiled/scores-inl.h"
 #include "kernels/tiled/tile-inl.h"
 #include "kernels/tiled/weights-inl.h"
@@ -53,44 +52,6 @@ void ensure(Tile<T>& tile, std::int64_t elements) {
 template <typename T>
 void to_floats(const T* from, std::int64_t count, T factor, float* to) {
   for (std::int64_t e = 0; e < count; ++e) to[e] = static_cast<float>(from[e] * factor);
-}
-
-// 2^x for x that is 0 or less but for rounding; below the normal numbers 0.
-template <class Tag>
-HWY_INLINE hn::Vec<Tag> weight_of(Tag tag, hn::Vec<Tag> x) {
-  if constexpr (std::is_same_v<hn::TFromD<Tag>, float>) {
-    // The instruction that scales would take a hundred cycles for a denormal.
-    const auto tiny = hn::Lt(x, hn::Set(tag, -126.0F));
-    return cpu::HWY_NAMESPACE::exp2_of_negative(
-        tag, hn::IfThenElse(tiny, hn::Set(tag, kHiddenScore), x));
-  } else {
-    return exp2(tag, x);
-  }
-}
-
-// Scores (base 2) to weights and, where that is not null, their logarithms. `weights` may be
-// `scores`.
-template <typename T>
-void weigh_with_logs(const RowLse<T>& lse, std::int64_t keys, const T* scores, T* weights,
-                     T* log_weights) {
-  const hn::ScalableTag<T> tag;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  const auto natural = hn::Set(tag, static_cast<T>(kLn2));
-  for (std::int64_t j = 0; j < keys; ++j)
-    for (std::int64_t i = 0; i < kRows; i += lanes) {
-      const std::int64_t e = j * kRows + i;
-      const auto above = hn::Sub(hn::Sub(hn::Load(tag, scores + e), hn::Load(tag, lse.high + i)),
-                                 hn::Load(tag, lse.low + i));
-      if (log_weights != nullptr) hn::Store(hn::Mul(above, natural), tag, log_weights + e);
-      hn::Store(weight_of(tag, above), tag, weights + e);
-    }
-}
-
-template <typename T>
-void take_logs(std::int64_t keys, const T* weights, T* log_weights) {
-  const hn::ScalableTag<T> tag;
-  for (std::int64_t e = 0; e < keys * kRows; e += static_cast<std::int64_t>(hn::Lanes(tag)))
-    hn::Store(hn::Log(tag, hn::Load(tag, weights + e)), tag, log_weights + e);
 }
 
 // Scores, in place, to weights.

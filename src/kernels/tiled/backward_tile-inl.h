@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/tiled/attention.h"
 #include "kernels/tiled/dropout-inl.h"
 #include "kernels/tiled/scores-inl.h"
 #include "kernels/tiled/weights-inl.h"
@@ -22,9 +23,10 @@ template <typename T>
 struct BackwardJob {
   const AttentionProblem& problem;
   const AttentionBackward& backward;
+  const WeightCotangents* observed = nullptr;  // in place of dout
   std::int64_t row_blocks = (problem.query_length + kRows - 1) / kRows;
   std::int64_t key_blocks = (problem.key_length + kKeys - 1) / kKeys;
-  std::vector<T> delta = {};  // as lse: sum_d out dout - dlse
+  std::vector<T> delta = {};  // as lse: sum_j p dp - dlse, the first as sum_d out dout
 
   bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
   bool dropout() const { return problem.dropout.threshold != 0; }
@@ -74,10 +76,12 @@ template <typename T>
 void load_row_block(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
   const AttentionProblem& problem = job.problem;
   scratch.queries.load(problem, at.batch, at.head, at.row, at.rows);
-  const std::int64_t slot = problem.sequences[at.batch].query_begin + at.row;
-  load_rows(job.backward.dout, at.batch, at.head, slot, at.rows, problem.value_dim,
-            scratch.dout_rows.get());
-  transpose(scratch.dout_rows.get(), at.rows, problem.value_dim, T{1}, scratch.dout.get());
+  if (job.observed == nullptr) {
+    const std::int64_t slot = problem.sequences[at.batch].query_begin + at.row;
+    load_rows(job.backward.dout, at.batch, at.head, slot, at.rows, problem.value_dim,
+              scratch.dout_rows.get());
+    transpose(scratch.dout_rows.get(), at.rows, problem.value_dim, T{1}, scratch.dout.get());
+  }
   if (!job.softmax()) return;
   const std::int64_t first = lse_index(problem, at.batch, at.head, at.row);
   scratch.lse.load(static_cast<const T*>(job.backward.lse) + first,
@@ -92,7 +96,8 @@ void load_key_block(const BackwardJob<T>& job, const TilePlace& at, BackwardScra
   const AttentionProblem& problem = job.problem;
   const KeySpan span = at.key_span(problem);
   scratch.keys.load_keys(problem, span);
-  load_keys(problem, values_of(problem), span, scratch.value_width, scratch.values.get());
+  if (job.observed == nullptr)
+    load_keys(problem, values_of(problem), span, scratch.value_width, scratch.values.get());
 }
 
 // Cotangents of the weights to those of z, in place.
@@ -109,25 +114,68 @@ void through_normaliser(const BackwardJob<T>& job, std::int64_t keys, BackwardSc
   }
 }
 
-// Weights, and the cotangents of z in `dscores`; 0 where hidden, whatever the operands hold.
+// Scores in `weights` to weights, and their cotangents from those of out.
 template <typename T>
-void differentiate(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
+void weigh_for_out(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
   const AttentionProblem& problem = job.problem;
   T* weights = scratch.weights.get();
   T* dz = scratch.dscores.get();
-  score_tile<T>(problem, at, scratch.queries, scratch.keys, scratch.mask, weights,
-                {scratch.similarity.get(), scratch.cap_slope.get()});
   if (job.softmax())
     weigh(scratch.lse, at.keys, weights, weights);
   else
     weigh_alone(problem.score.normaliser, at.keys, weights, weights);
   product<T>({at.keys, problem.value_dim, kRows}, {scratch.values.get(), scratch.value_width, 1},
              scratch.dout.get(), kRows, false, dz, kRows);
-  if (job.dropout()) {
-    kept_words(problem, at, scratch.kept);
-    drop(problem, scratch.kept, at.keys, weights, scratch.dropped.get());
-    drop(problem, scratch.kept, at.keys, dz, dz);
+  if (!job.dropout()) return;
+  kept_words(problem, at, scratch.kept);
+  drop(problem, scratch.kept, at.keys, weights, scratch.dropped.get());
+  drop(problem, scratch.kept, at.keys, dz, dz);
+}
+
+// The same from those of entropy and received: dp = dreceived - dentropy ln p; the 1 that the
+// derivative of p ln p has beside its logarithm falls out where the weights of a row have a sum.
+template <typename T>
+void weigh_for_observers(const BackwardJob<T>& job, const TilePlace& at,
+                         BackwardScratch<T>& scratch) {
+  const AttentionProblem& problem = job.problem;
+  T* weights = scratch.weights.get();
+  T* dz = scratch.dscores.get();
+  const std::int64_t head = at.batch * problem.heads + at.head;
+  const auto* entropy = static_cast<const T*>(job.observed->entropy);
+  const auto* received = static_cast<const T*>(job.observed->received);
+  const T beside = job.softmax() ? T{0} : T{1};
+  if (job.softmax()) {
+    weigh_with_logs(scratch.lse, at.keys, weights, weights, dz);
+  } else {
+    weigh_alone(problem.score.normaliser, at.keys, weights, weights);
+    take_logs(at.keys, weights, dz);
   }
+  for (std::int64_t j = 0; j < at.keys; ++j)
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      T change = received == nullptr ? T{0} : received[head * problem.key_length + at.key + j];
+      if (entropy != nullptr && i < at.rows && weights[j * kRows + i] != 0)
+        change -= entropy[head * problem.query_length + at.row + i] * (dz[j * kRows + i] + beside);
+      dz[j * kRows + i] = change;
+    }
+}
+
+// Weights, and their cotangents in `dscores`; of hidden pairs they may be anything.
+template <typename T>
+void weigh_again(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
+  score_tile<T>(job.problem, at, scratch.queries, scratch.keys, scratch.mask, scratch.weights.get(),
+                {scratch.similarity.get(), scratch.cap_slope.get()});
+  if (job.observed == nullptr)
+    weigh_for_out(job, at, scratch);
+  else
+    weigh_for_observers(job, at, scratch);
+}
+
+// Weights, and the cotangents of z in `dscores`; 0 where hidden, whatever the operands hold.
+template <typename T>
+void differentiate(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
+  T* weights = scratch.weights.get();
+  T* dz = scratch.dscores.get();
+  weigh_again(job, at, scratch);
   through_normaliser(job, at.keys, scratch);
   if (!scratch.mask.partial()) return;
   hide(scratch.mask.visible, at.keys, T{0}, weights);

@@ -8,6 +8,7 @@
 #endif
 
 #include "heed/base/threads.h"
+#include "kernels/tiled/observed_rows-inl.h"
 #include "kernels/tiled/similarity_gradient-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -63,6 +64,7 @@ void prepare_rows(BackwardJob<T>& job) {
   const AttentionProblem& problem = job.problem;
   const std::int64_t heads = problem.batch * problem.heads;
   job.delta.resize(static_cast<std::size_t>(lse_count(problem)));
+  if (job.observed != nullptr) return prepare_observed_rows(job);
   std::vector<double> sinks(static_cast<std::size_t>(heads));
   parallel_for(heads, [&](std::int64_t head, int) {
     sinks[static_cast<std::size_t>(head)] =

@@ -6,6 +6,9 @@
 #define HEED_TILED_WEIGHTS_INL_H_
 #endif
 
+#include <hwy/contrib/math/math-inl.h>
+
+#include "kernels/cpu/exp2-inl.h"
 #include "kernels/tiled/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -85,6 +88,37 @@ void weigh(const RowLse<T>& lse, std::int64_t keys, const T* scores, T* weights)
     }
 }
 
+// 2^x for x that is 0 or less but for rounding; below the normal numbers 0.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> weight_of(Tag tag, hn::Vec<Tag> x) {
+  if constexpr (std::is_same_v<hn::TFromD<Tag>, float>) {
+    // The instruction that scales would take a hundred cycles for a denormal.
+    const auto tiny = hn::Lt(x, hn::Set(tag, -126.0F));
+    return cpu::HWY_NAMESPACE::exp2_of_negative(
+        tag, hn::IfThenElse(tiny, hn::Set(tag, -std::numeric_limits<float>::infinity()), x));
+  } else {
+    return exp2(tag, x);
+  }
+}
+
+// Scores (base 2) to weights and, where that is not null, their logarithms. `weights` may be
+// `scores`.
+template <typename T>
+void weigh_with_logs(const RowLse<T>& lse, std::int64_t keys, const T* scores, T* weights,
+                     T* log_weights) {
+  const hn::ScalableTag<T> tag;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+  const auto natural = hn::Set(tag, static_cast<T>(kLn2));
+  for (std::int64_t j = 0; j < keys; ++j)
+    for (std::int64_t i = 0; i < kRows; i += lanes) {
+      const std::int64_t e = j * kRows + i;
+      const auto above = hn::Sub(hn::Sub(hn::Load(tag, scores + e), hn::Load(tag, lse.high + i)),
+                                 hn::Load(tag, lse.low + i));
+      if (log_weights != nullptr) hn::Store(hn::Mul(above, natural), tag, log_weights + e);
+      hn::Store(weight_of(tag, above), tag, weights + e);
+    }
+}
+
 // 1 / (1 + e^-z).
 template <class Tag>
 HWY_INLINE hn::Vec<Tag> sigmoid(Tag tag, hn::Vec<Tag> z) {
@@ -102,6 +136,19 @@ void weigh_alone(Normaliser normaliser, std::int64_t keys, const T* scores, T* w
   for (std::int64_t e = 0; e < keys * kRows; e += lanes) {
     const auto z = hn::Load(tag, scores + e);
     hn::Store(normaliser == Normaliser::kSigmoid ? sigmoid(tag, z) : z, tag, weights + e);
+  }
+}
+
+// The logarithms of weights that no sum has made: of 0 minus infinity, NaN where below.
+template <typename T>
+void take_logs(std::int64_t keys, const T* weights, T* log_weights) {
+  const hn::ScalableTag<T> tag;
+  const auto none = hn::Set(tag, -std::numeric_limits<T>::infinity());
+  const auto nan = hn::Set(tag, std::numeric_limits<T>::quiet_NaN());
+  for (std::int64_t e = 0; e < keys * kRows; e += static_cast<std::int64_t>(hn::Lanes(tag))) {
+    const auto p = hn::Load(tag, weights + e);
+    const auto log = hn::IfThenElse(hn::Gt(p, hn::Zero(tag)), hn::Log(tag, p), nan);
+    hn::Store(hn::IfThenElse(hn::Eq(p, hn::Zero(tag)), none, log), tag, log_weights + e);
   }
 }
 

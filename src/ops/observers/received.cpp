@@ -14,7 +14,10 @@ struct KeySums : Observer::State {
 
 void ReceivedObserver::begin(const ObservedShape& shape) {
   shape_ = shape;
-  sums_.assign(static_cast<std::size_t>(shape.batch * shape.heads * shape.key_length), 0.0);
+  received =
+      Tensor::empty(heads_ == OverHeads::kEach ? Shape{shape.batch, shape.heads, shape.key_length}
+                                               : Shape{shape.batch, shape.key_length});
+  sums_.assign(static_cast<std::size_t>(received.element_count()), 0.0);
 }
 
 std::unique_ptr<Observer::State> ReceivedObserver::rows(const ObservedRows& rows) const {
@@ -28,12 +31,13 @@ void ReceivedObserver::tile(State& state, const ObservedRows&, const ObservedTil
 
 void ReceivedObserver::merge(State& state, const ObservedRows& rows) {
   const auto& sums = static_cast<const KeySums&>(state).sums;
-  double* total = sums_.data() + (rows.batch * shape_.heads + rows.head) * shape_.key_length;
+  const std::int64_t line =
+      heads_ == OverHeads::kEach ? rows.batch * shape_.heads + rows.head : rows.batch;
+  double* total = sums_.data() + line * shape_.key_length;
   for (const double sum : sums) *total++ += sum;
 }
 
 void ReceivedObserver::finish() {
-  received = Tensor::empty({shape_.batch, shape_.heads, shape_.key_length});
   float* out = received.data<float>();
   for (const double sum : sums_) *out++ = static_cast<float>(sum);
 }

@@ -71,11 +71,8 @@ void RegionObserver::begin(const ObservedShape& shape) {
 }
 
 std::unique_ptr<Observer::State> RegionObserver::rows(const ObservedRows& rows) const {
-  std::vector<std::int64_t> chosen;
-  const std::int64_t end = std::min(rows.row_end, region_.row_end);
-  for (std::int64_t row = std::max(rows.row_begin, region_.row_begin); row < end; ++row)
-    chosen.push_back(row - rows.row_begin);
-  return std::make_unique<RowValues>(std::move(chosen), region_.key_begin, region_.key_end, value_);
+  return std::make_unique<RowValues>(rows_inside(region_, rows), region_.key_begin, region_.key_end,
+                                     value_);
 }
 
 void RegionObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {

@@ -30,8 +30,16 @@ std::unique_ptr<Observer::State> RowMaxObserver::rows(const ObservedRows&) const
 }
 
 void RowMaxObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
-  kernels::raise_to_keys(signed_ ? tile.scores : tile.weights, tile.key_end - tile.key_begin,
-                         static_cast<Largest&>(state).value.data());
+  float* largest = static_cast<Largest&>(state).value.data();
+  const std::int64_t keys = tile.key_end - tile.key_begin;
+  if (!signed_) return kernels::raise_to_keys(tile.weights, keys, largest);
+  alignas(64) std::array<float, kMaskRows> line;
+  for (std::int64_t j = 0; j < keys; ++j) {
+    for (std::int64_t i = 0; i < kMaskRows; ++i)
+      line[static_cast<std::size_t>(i)] =
+          (tile.visible[j] >> i & 1) != 0 ? tile.weights[j * kMaskRows + i] : kLowest;
+    kernels::raise_to_keys(line.data(), 1, largest);
+  }
 }
 
 void RowMaxObserver::merge(State& state, const ObservedRows& rows) {

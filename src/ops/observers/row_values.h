@@ -15,6 +15,15 @@ inline float absent(ObservedValue value) {
   return value == ObservedValue::kWeights ? 0 : -std::numeric_limits<float>::infinity();
 }
 
+/// The rows of a block that lie in a region, by their distance from its first.
+inline std::vector<std::int64_t> rows_inside(const Region& region, const ObservedRows& rows) {
+  std::vector<std::int64_t> inside;
+  const std::int64_t end = std::min(rows.row_end, region.row_end);
+  for (std::int64_t row = std::max(rows.row_begin, region.row_begin); row < end; ++row)
+    inside.push_back(row - rows.row_begin);
+  return inside;
+}
+
 struct RowValues : Observer::State {
   /// `chosen` are rows of the block, by their distance from its first.
   RowValues(std::vector<std::int64_t> chosen_rows, std::int64_t first_key, std::int64_t last_key,

@@ -72,7 +72,7 @@ std::unique_ptr<Observer::State> TopKObserver::rows(const ObservedRows&) const {
 void TopKObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
   auto& best = static_cast<Best&>(state);
   const std::int64_t keys_of_tile = tile.key_end - tile.key_begin;
-  std::array<std::uint64_t, kMaskRows> found;  // a superset: rows rise while the tile is read
+  std::array<std::uint64_t, kObservedKeys> found;  // a superset: rows rise while the tile is read
   kernels::find_above(tile.weights, keys_of_tile, best.least.data(), found.data());
   for (std::int64_t j = 0; j < keys_of_tile; ++j)
     for (std::uint64_t left = found[static_cast<std::size_t>(j)] & tile.visible[j]; left != 0;

@@ -10,9 +10,12 @@
 
 namespace heed {
 
-/// sum_i p_ij: adds in query order, in f64.
+enum class OverHeads : std::uint8_t { kEach, kSum };
+
+/// sum_i p_ij: adds in query order, in f64; of every head, or of all heads together.
 class ReceivedObserver : public Observer {
  public:
+  explicit ReceivedObserver(OverHeads heads = OverHeads::kEach) : heads_(heads) {}
   std::string_view name() const override { return "received"; }
   void begin(const ObservedShape& shape) override;
   TileParts parts() const override { return {}; }
@@ -21,11 +24,12 @@ class ReceivedObserver : public Observer {
   void merge(State& state, const ObservedRows& rows) override;
   void finish() override;
 
-  Tensor received;  // [B, H, Tk], f32
+  Tensor received;  // [B, H, Tk], or [B, Tk] of all heads; f32
 
  private:
+  OverHeads heads_;
   ObservedShape shape_;
-  std::vector<double> sums_;  // [B, H, Tk]
+  std::vector<double> sums_;  // as `received`
 };
 
 }  // namespace heed

@@ -13,7 +13,7 @@ class RowMaxObserver : public Observer {
  public:
   std::string_view name() const override { return "row_max"; }
   void begin(const ObservedShape& shape) override;
-  TileParts parts() const override { return {.scores = signed_}; }
+  TileParts parts() const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

@@ -1,0 +1,215 @@
+// The gradients of entropy and received weight by finite differences in double, on the tiled path,
+// for everything that scores can be.
+#include "heed/ops/observe_backward.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "heed/base/threads.h"
+#include "heed/masks/band.h"
+#include "support/compare.h"
+#include "support/expect_error.h"
+#include "support/finite_differences.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+namespace {
+
+using test::expect_gradient;
+using test::random_tensor;
+using test::same_bits;
+
+constexpr std::int64_t kQueries = 70;  // more than a tile of each
+constexpr std::int64_t kKeys = 67;
+
+struct Kind {
+  const char* name;
+  Scores scores = {};
+  Shape bias = {0};
+  bool alibi = false;
+  bool sink = false;
+};
+
+class ObservedGradients : public testing::TestWithParam<Kind> {
+ protected:
+  // Ragged, banded, grouped; row 0 of the second batch sees nobody.
+  Tensor q = random_tensor({2, 4, kQueries, 3}, 1, DType::kF64);
+  Tensor k = random_tensor({2, 2, kKeys, 3}, 2, DType::kF64);
+  Tensor v = Tensor::zeros({2, 2, kKeys, kKeys}, DType::kF64);  // identity: out is the weights
+  Tensor dentropy = random_tensor({2, 4, kQueries}, 4, DType::kF64);
+  Tensor dreceived = random_tensor({2, 4, kKeys}, 5, DType::kF64);
+  Tensor bias, slopes, sinks;
+  AttentionArgs args = {
+      .q = q,
+      .keys = {k, v},
+      .extents = {.query_length = {kQueries, 66}, .key_begin = {0, 1}, .q_offset = {1, -1}},
+      .mask = band({.left = 30, .right = 0})};
+
+  void SetUp() override {
+    const Kind& kind = GetParam();
+    args.scores = kind.scores;
+    if (args.scores.scale.empty()) args.scores.scale = {0.7};
+    if (!(kind.bias == Shape{0})) {
+      bias = random_tensor(kind.bias, 6, DType::kF64);
+      args.scores.bias = bias;
+    }
+    slopes = random_tensor({4}, 7, DType::kF64);
+    sinks = random_tensor({4}, 8, DType::kF64);
+    if (kind.alibi) args.scores.alibi = slopes;
+    if (kind.sink) args.scores.sink = sinks;
+    for (std::int64_t head = 0; head < 4; ++head)
+      for (std::int64_t j = head < 2 ? 0 : 1; j < kKeys; ++j)  // logical keys
+        v.data<double>()[(head * kKeys + j) * kKeys + j - (head < 2 ? 0 : 1)] = 1;
+  }
+
+  bool has_entropy() const { return args.scores.normaliser != Normaliser::kNone; }
+
+  static double spread(double p) { return p > 0 ? -p * std::log(p) : 0; }
+
+  // sum(dentropy H) + sum(dreceived R), from the weights themselves.
+  double objective() const {
+    const Tensor weights = attention(args).out;
+    double sum = 0;
+    for (std::int64_t row = 0; row < 8 * kQueries; ++row) {
+      const double* p = weights.data<double>() + row * kKeys;
+      double entropy = 0;
+      double total = 0;
+      for (std::int64_t j = 0; j < kKeys; ++j) {
+        entropy += spread(p[j]);
+        total += p[j];
+        sum += dreceived.data<double>()[row / kQueries * kKeys + j] * p[j];
+      }
+      if (GetParam().sink && row % kQueries < (row < 4 * kQueries ? kQueries : 66))
+        entropy += spread(1 - total);
+      if (has_entropy()) sum += dentropy.data<double>()[row] * entropy;
+    }
+    return sum;
+  }
+
+  AttentionGrads gradients() const {
+    const AttentionGradRequest request = {.dbias = bias.given(),
+                                          .dsink = GetParam().sink,
+                                          .dslope = GetParam().alibi,
+                                          .dscale = true};
+    return observe_backward(args, attention(args),
+                            {has_entropy() ? ConstView(dentropy) : ConstView(), dreceived},
+                            request);
+  }
+
+  void expect(const View& input, const ConstView& gradient) const {
+    expect_gradient(input, gradient, [&] { return objective(); }, 1e-6, 25);
+  }
+};
+
+TEST_P(ObservedGradients, AreTheSlopesOfTheObjective) {
+  const AttentionGrads grads = gradients();
+  expect(q, grads.dq);
+  expect(k, grads.dk);
+  if (bias.given()) expect(bias, grads.dbias);
+  if (GetParam().sink) expect(sinks, grads.dsink);
+  if (GetParam().alibi) expect(slopes, grads.dslope);
+  std::vector<double>& scale = args.scores.scale;
+  expect(View(scale.data(), DType::kF64, Shape{std::ssize(scale)}), grads.dscale);
+  EXPECT_EQ(test::distance(grads.dv, Tensor::zeros(v.shape(), DType::kF64)), 0);
+}
+
+const Kind kKinds[] = {
+    {.name = "Dot"},
+    {.name = "ScaleOfEachHead", .scores = {.scale = {0.5, 0, -1, 2}}},
+    {.name = "Cosine", .scores = {.similarity = Similarity::kCosine}},
+    {.name = "Gaussian", .scores = {.similarity = Similarity::kGaussian}},
+    {.name = "Absolute", .scores = {.similarity = Similarity::kAbsolute}},
+    {.name = "Softcap", .scores = {.softcap = 1.5}},
+    {.name = "BiasOfEachPair", .bias = {2, 4, kQueries, kKeys}},
+    {.name = "BiasOfKeys", .bias = {2, 1, 1, kKeys}},
+    {.name = "Alibi", .alibi = true},
+    {.name = "Sink", .sink = true},
+    {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}},
+    {.name = "None", .scores = {.softcap = 2, .normaliser = Normaliser::kNone}},
+    {.name = "All",
+     .scores = {.scale = {1, 2, 3, 0.5}, .similarity = Similarity::kCosine, .softcap = 2},
+     .bias = {4, kQueries, kKeys},
+     .alibi = true,
+     .sink = true},
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ObservedGradients, testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+// A plain problem in f32, causal, of more than one tile.
+struct Plain {
+  Tensor x = random_tensor({1, 2, 150, 8}, 1);
+  Tensor dentropy = random_tensor({1, 2, 150}, 2);
+  Tensor dreceived = random_tensor({1, 2, 150}, 3);
+  AttentionArgs args = {.q = x, .keys = {x, x}, .mask = causal()};
+};
+
+TEST(ObserveBackward, DoesNotDependOnThreads) {
+  const Plain plain;
+  const Attended attended = attention(plain.args);
+  const auto gradients = [&](int threads) {
+    set_thread_count(threads);
+    AttentionGrads grads =
+        observe_backward(plain.args, attended, {plain.dentropy, plain.dreceived});
+    set_thread_count(0);
+    return grads;
+  };
+  const AttentionGrads one = gradients(1);
+  for (const int threads : {2, 3, 4, 7}) {
+    const AttentionGrads many = gradients(threads);
+    EXPECT_TRUE(same_bits(one.dq, many.dq)) << threads;
+    EXPECT_TRUE(same_bits(one.dk, many.dk)) << threads;
+  }
+}
+
+TEST(ObserveBackward, IsOfTheWeightsBeforeDropout) {
+  Plain plain;
+  const Attended attended = attention(plain.args);
+  const AttentionGrads without =
+      observe_backward(plain.args, attended, {plain.dentropy, plain.dreceived});
+  plain.args.dropout = Dropout{.rate = 0.5, .seed = 1};
+  const AttentionGrads with =
+      observe_backward(plain.args, attended, {plain.dentropy, plain.dreceived});
+  EXPECT_TRUE(same_bits(with.dq, without.dq));
+}
+
+TEST(ObserveBackward, OfWhatIsMaskedIsZeroWhateverItHolds) {
+  Plain plain;
+  Tensor k = Tensor::copy_of(plain.x.view());
+  plain.args.keys.k = k;
+  plain.args.extents.q_offset = {-1};  // nobody sees the last key
+  const auto gradients = [&] {
+    return observe_backward(plain.args, attention(plain.args), {plain.dentropy, plain.dreceived});
+  };
+  const AttentionGrads clean = gradients();
+  for (int d = 0; d < 8; ++d)
+    k.data<float>()[149 * 8 + d] = std::numeric_limits<float>::quiet_NaN();
+  const AttentionGrads poisoned = gradients();
+  EXPECT_TRUE(same_bits(clean.dq, poisoned.dq));
+  EXPECT_TRUE(same_bits(clean.dk, poisoned.dk));
+}
+
+TEST(ObserveBackward, SaysWhatDoesNotFit) {
+  Plain plain;
+  const Attended attended = attention(plain.args);
+  const auto code = ErrorCode::kInvalidArgument;
+  const Tensor wrong = Tensor::zeros({1, 2, 149});
+  EXPECT_HEED_ERROR(observe_backward(plain.args, attended, {.dentropy = wrong}), code,
+                    "observe_backward: dentropy.shape is [1, 2, 149] but [1, 2, 150] [B, H, Tq] is "
+                    "expected");
+  EXPECT_HEED_ERROR(
+      observe_backward(plain.args, attended, {}, {.dlse = attended.lse}), code,
+      "observe_backward: dlse is given: attention_backward takes the cotangent of lse");
+  EXPECT_HEED_ERROR(observe_backward(plain.args, attended, {}, {.dsink = true}), code,
+                    "observe_backward: dsink is asked for but scores.sink is not given");
+  plain.args.scores.normaliser = Normaliser::kNone;
+  EXPECT_HEED_ERROR(observe_backward(plain.args, attention(plain.args), {plain.dentropy, {}}), code,
+                    "observe_backward: the normaliser is none: weights that are no probabilities "
+                    "have no entropy");
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,26 @@
+#include "heed/ops/observers/head_mean.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/observers/observed.h"
+
+namespace heed {
+namespace {
+
+class HeadMeanObserved : public Observed {};
+INSTANTIATE_TEST_SUITE_P(Types, HeadMeanObserved, observed_types(), type_name);
+
+TEST_P(HeadMeanObserved, IsTheMeanOverTheHeadsOfARegion) {
+  HeadMeanObserver observer({.head_begin = 1, .head_end = 4, .row_begin = 60, .key_begin = 50});
+  watch({&observer});
+  ASSERT_EQ(observer.mean.shape(), (Shape{kBatch, 90, 120}));
+  const float* found = observer.mean.data<float>();
+  for (std::int64_t b = 0; b < kBatch; ++b)
+    for (std::int64_t i = 60; i < kQueries; ++i)
+      for (std::int64_t j = 50; j < kKeys; ++j)
+        ASSERT_NEAR(*found++, (weight(b, 1, i, j) + weight(b, 2, i, j) + weight(b, 3, i, j)) / 3,
+                    1e-6);
+}
+
+}  // namespace
+}  // namespace heed
