@@ -12,6 +12,7 @@
 #include <limits>
 #include <numbers>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_tile.h"
@@ -23,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// The bias of one segment of rows, transposed: to[key][64].
 inline void read_bias(const Input& bias, const RowBlock& block, const Segment& segment,
-                      const KeyTile& keys, float* to) {
+                      const KeyTile& keys, std::int64_t bias_end, float* to) {
   Input from = rows_at(bias, block.batch, segment.head, segment.row);
   const Input columns = {.data = from.data, .row = bias.column, .dtype = bias.dtype};
   from.data = rows_at(columns, 0, 0, keys.begin).data;
@@ -36,6 +37,10 @@ inline void read_bias(const Input& bias, const RowBlock& block, const Segment& s
     for (int r = 0; r < rows; ++r)
       line[r] =
           near ? static_cast<const float*>(from.data) + (i + r) * from.row : lines + r * kTileKeys;
+    // Rows lie far apart: no hardware foresees the next tile's part of each.
+    for (int r = 0; near && r < rows && keys.end < bias_end; ++r)
+      for (std::int64_t ahead = 0; ahead < kTileKeys; ahead += 16)
+        hwy::Prefetch(line[r] + kTileKeys + ahead);
     const int lane = segment.lane + i;
     std::int64_t key = 0;
     if (rows == 4 && lane % 4 == 0) {
@@ -65,7 +70,8 @@ inline bool add_bias(const AttentionProblem& problem, const RowBlock& block, con
   alignas(64) float scales[kTileRows];
   if (tile.rows < kTileRows) std::fill_n(bias, keys.keys() * kTileRows, 0.0f);
   for (int s = 0; s < tile.segment_count; ++s)
-    read_bias(problem.score.bias, block, tile.segments[s], keys, bias);
+    read_bias(problem.score.bias, block, tile.segments[s], keys,
+              problem.sequences[block.batch].key_length, bias);
   row_scales(problem, tile, scales);
   const auto base = hn::Set(d, static_cast<float>(std::numbers::log2e));
   const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
