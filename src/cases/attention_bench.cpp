@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "cases/choose_cases.h"
+#include "cases/peak_memory.h"
 #include "cases/repeat.h"
 #include "heed/base/philox.h"
 #include "heed/base/threads.h"
@@ -23,19 +26,33 @@ Tensor normal(const Shape& shape, std::uint32_t stream) {
   return tensor;
 }
 
-AttentionTiming time_one(const AttentionBenchCase& problem, const std::string& kernel) {
-  const auto& [name, batch, heads, kv_heads, length, head_dim, mask_name, mask] = problem;
-  const Tensor q = normal({batch, heads, length, head_dim}, 1);
-  const Tensor k = normal({batch, kv_heads, length, head_dim}, 2);
-  const Tensor v = normal({batch, kv_heads, length, head_dim}, 3);
-  Attended into = {Tensor::empty({batch, heads, length, head_dim}),
-                   Tensor::empty({batch, heads, length}), Tensor::empty({batch, heads, length})};
-  const AttentionArgs args = {.q = q, .keys = {k, v}, .mask = mask, .kernel = kernel};
-  const Plan plan = plan_attention(args);
-  const AttendedView views = {into.out, into.lse, into.lse_low};
-  const Repeated times = repeat([&] { attention(args, views); });
+// What a case works on.
+struct Operands {
+  explicit Operands(const AttentionBenchCase& problem)
+      : value_dim(problem.value_dim > 0 ? problem.value_dim : problem.head_dim),
+        q(normal({problem.batch, problem.heads, problem.length, problem.head_dim}, 1)),
+        k(normal({problem.batch, problem.kv_heads, problem.length, problem.head_dim}, 2)),
+        v(normal({problem.batch, problem.kv_heads, problem.length, value_dim}, 3)),
+        dout(normal({problem.batch, problem.heads, problem.length, value_dim}, 4)) {
+    args = {.q = q, .keys = {k, v}, .mask = problem.mask};
+    args.scores.similarity = problem.similarity;
+    args.scores.normaliser = problem.normaliser;
+    if (!problem.bias.empty()) {
+      bias = normal(Shape(std::span<const std::int64_t>(problem.bias)), 5);
+      args.scores.bias = bias;
+    }
+    if (problem.dropout > 0) args.dropout = Dropout{.rate = problem.dropout, .seed = 7};
+  }
 
-  AttentionTiming timing = {.problem = problem, .kernel = plan.kernel, .threads = thread_count()};
+  std::int64_t value_dim;
+  Tensor q, k, v, dout, bias;
+  AttentionArgs args;
+};
+
+AttentionTiming timed(const Plan& plan, const std::function<void()>& work) {
+  AttentionTiming timing = {.kernel = plan.kernel, .threads = thread_count()};
+  timing.peak_bytes = peak_bytes_of(work);
+  const Repeated times = repeat(work);
   timing.seconds = times.seconds;
   timing.spread = times.spread;
   timing.gflops = plan.flop / timing.seconds * 1e-9;
@@ -43,6 +60,42 @@ AttentionTiming time_one(const AttentionBenchCase& problem, const std::string& k
   timing.peak_gflops = peak_gflops(timing.threads);
   timing.fraction_of_peak = timing.gflops / timing.peak_gflops;
   return timing;
+}
+
+AttentionTiming time_forward(const AttentionArgs& args) {
+  return timed(plan_attention(args), [&] { attention(args); });
+}
+
+AttentionTiming time_backward(const AttentionArgs& args, const Tensor& dout) {
+  const Attended attended = attention(args);
+  const AttentionGradRequest request = {.dbias = args.scores.bias.given()};
+  return timed(plan_attention_backward(args),
+               [&] { attention_backward(args, attended, dout, request); });
+}
+
+// Named forms of one shape.
+std::vector<std::pair<std::string_view, AttentionBenchCase>> forms() {
+  constexpr std::int64_t kLength = 2048;
+  constexpr std::int64_t kHeads = 8;
+  const AttentionBenchCase plain = {
+      .heads = kHeads, .kv_heads = kHeads, .length = kLength, .head_dim = 64, .mask_name = "none"};
+  std::vector<std::pair<std::string_view, AttentionBenchCase>> all(8, {"plain", plain});
+  all[1].first = "causal";
+  all[1].second.mask_name = "causal";
+  all[1].second.mask = causal();
+  all[2].first = "dropout";
+  all[2].second.dropout = 0.1;
+  all[3].first = "bias";
+  all[3].second.bias = {1, kHeads, kLength, kLength};
+  all[4].first = "shared-bias";
+  all[4].second.bias = {1, 1, kLength, kLength};
+  all[5].first = "wide-values";
+  all[5].second.value_dim = 128;
+  all[6].first = "sigmoid";
+  all[6].second.normaliser = Normaliser::kSigmoid;
+  all[7].first = "gaussian";
+  all[7].second.similarity = Similarity::kGaussian;
+  return all;
 }
 
 }  // namespace
@@ -75,6 +128,7 @@ std::vector<AttentionBenchCase> attention_bench_cases() {
       grouped.kv_heads = heads / 4;
       add("grouped", grouped);
     }
+  for (auto& [kind, problem] : forms()) add(kind, problem);
   return cases;
 }
 
@@ -82,11 +136,17 @@ std::vector<AttentionBenchCase> choose_bench_cases(const std::vector<std::string
   return choose_cases(attention_bench_cases(), names);
 }
 
-void time_attention(const std::vector<AttentionBenchCase>& cases, const std::string& kernel,
+void time_attention(const std::vector<AttentionBenchCase>& cases, BenchPass pass,
+                    const std::string& kernel,
                     const std::function<void(const AttentionTiming&)>& done) {
   const double read = read_gbytes_per_second(thread_count());
   for (const AttentionBenchCase& problem : cases) {
-    AttentionTiming timing = time_one(problem, kernel);
+    Operands operands(problem);
+    operands.args.kernel = kernel;
+    AttentionTiming timing = pass == BenchPass::kForward
+                                 ? time_forward(operands.args)
+                                 : time_backward(operands.args, operands.dout);
+    timing.problem = problem;
     timing.read_gbytes_per_second = read;
     done(timing);
   }

@@ -16,16 +16,15 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {"attention", bench_attention},
-    {"model", bench_model},
-    {"inspect", bench_inspect},
-    {"train", bench_train},
+    {"attention", bench_attention}, {"backward", bench_backward}, {"model", bench_model},
+    {"inspect", bench_inspect},     {"train", bench_train},
 };
 
 int run(const std::string& what, const BenchOptions& options) {
   const auto kind = std::ranges::find(kKinds, what, &Kind::name);
   require(kind != std::end(kKinds),
-          "bench: '{}' is unknown: one of attention, model, inspect, train is expected", what);
+          "bench: '{}' is unknown: one of attention, backward, model, inspect, train is expected",
+          what);
   const auto& shape = options.shape;
   require(kind->run == bench_train || shape.layers + shape.heads + shape.width + shape.block +
                                               shape.batch + shape.vocabulary ==
@@ -39,13 +38,14 @@ Run add(CLI::App& app) {
   const auto options = std::make_shared<BenchOptions>();
   app.add_option(
          "WHAT", *what,
-         "what to time: attention; model: reading a prompt and writing token by token; "
+         "what to time: attention, forward; backward: its backward pass alone; model: reading a "
+         "prompt and writing token by token; "
          "inspect: the page's server on a text of 4,096 tokens; train: steps of training on "
          "random tokens")
       ->required();
   app.add_option("--case", options->cases, "only these cases")->type_name("NAME");
   app.add_option("--kernel", options->kernel,
-                 "attention: this kernel instead of the best that serves")
+                 "attention, backward: this kernel instead of the best that serves")
       ->type_name("NAME");
   add_model(app, options->model);
   app.add_option("--config", options->config,

@@ -30,6 +30,7 @@ struct TrainShapeKey {
 std::span<const TrainShapeKey> train_shape_keys();
 
 int bench_attention(const BenchOptions& options);
+int bench_backward(const BenchOptions& options);
 int bench_model(const BenchOptions& options);
 int bench_inspect(const BenchOptions& options);
 int bench_train(const BenchOptions& options);

@@ -15,9 +15,9 @@ namespace heed::kernels {
 //   q'_d = q_d * T(scale * log2(e))              (the product of doubles, rounded once to T)
 //   s    = fma(q'_{D-1}, k_{D-1}, ... fma(q'_1, k_1, fma(q'_0, k_0, 0)))    (d rising, one chain)
 // in base 2: a weight is exp2(s - lse * log2(e)). The lse is stored in natural units, computed in
-// double from the maximum and the sum, as a sum of two T. Problems whose scores are more than
-// scale * q . k are served by the tiled kernel alone, whose passes share one function
-// (tiled/scores-inl.h).
+// double from the maximum and the sum, as a sum of two T. Where scores are more than scale * q . k
+// the scale follows the product, step by step as tiled/scores-inl.h has it; all passes of the tiled
+// kernel share that function, and the SIMD kernels do the same for a bias.
 
 /// A [B, heads, T, D] operand; strides in elements, any, 0 included.
 template <typename Pointer>

@@ -19,12 +19,14 @@ using kernels::AttentionProblem;
 
 std::string serves_everything(const AttentionProblem&) { return {}; }
 
+constexpr std::uint32_t kSimdForward = kernels::kKeyForms | kernels::kHasBias;
+
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
     {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention,
-     kernels::simd_attention_workspace, kernels::kKeyForms},
+     kernels::simd_attention_workspace, kSimdForward},
     {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention,
-     kernels::simd_attention_workspace, kernels::kKeyForms},
+     kernels::simd_attention_workspace, kSimdForward},
     {"tiled", serves_everything, kernels::tiled_attention, kernels::tiled_attention_workspace,
      kernels::kAllFeatures},
     {"reference", serves_everything, kernels::reference_attention,

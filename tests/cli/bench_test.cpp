@@ -33,6 +33,29 @@ TEST(BenchProgram, TimesTheCasesThatFitTheModel) {
   EXPECT_EQ(list[3]["key_length"], 251);
 }
 
+TEST(BenchProgram, TimesBothPassesOfACaseAndTheirMemory) {
+  const double pairs = 8.0 * 64 * 64;
+  for (const auto& [pass, products] : {std::pair{"attention", 2}, {"backward", 5}}) {
+    const Answer answer = heed({"bench", pass, "--case", "plain-n64-d64", "--json"});
+    ASSERT_EQ(answer.status, 0) << answer.error;
+    const auto timing = nlohmann::json::parse(answer.out)[0];
+    EXPECT_NEAR(timing["gflops"].get<double>() * timing["seconds"].get<double>() * 1e9,
+                products * 2 * 64 * pairs, 1);
+    EXPECT_GE(timing["peak_bytes"], 0);
+  }
+}
+
+TEST(BenchProgram, NoFormOfAttentionHoldsTheWholeMatrix) {
+  const std::int64_t matrix = std::int64_t{4} * 8 * 2048 * 2048;
+  for (const char* pass : {"attention", "backward"})
+    for (const char* form : {"dropout", "shared-bias", "wide-values", "sigmoid", "gaussian"}) {
+      const std::string name = std::string(form) + "-n2048-d64";
+      const Answer answer = heed({"bench", pass, "--case", name, "--json"});
+      ASSERT_EQ(answer.status, 0) << answer.error;
+      EXPECT_LT(nlohmann::json::parse(answer.out)[0]["peak_bytes"], matrix / 2) << pass << name;
+    }
+}
+
 TEST(BenchProgram, InspectSetsItsFiguresBesideTheirLimits) {
   const Answer answer = heed({"bench", "inspect", "--config", tiny_config(), "--json"});
   ASSERT_EQ(answer.status, 0) << answer.error;
@@ -67,7 +90,7 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
     EXPECT_EQ(answer.error, "heed bench: " + line + "\n");
   };
   expect({"bench", "nothing"},
-         "'nothing' is unknown: one of attention, model, inspect, train is expected");
+         "'nothing' is unknown: one of attention, backward, model, inspect, train is expected");
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
          "case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
          "expected");

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "heed/masks/mask.h"
+#include "heed/ops/scores.h"
 
 namespace heed {
 
-/// One shape to time: f32, as many keys as queries, Dv = D.
+/// One problem to time: f32, as many keys as queries.
 struct AttentionBenchCase {
   std::string name = {};
   std::int64_t batch = 1;
@@ -18,15 +19,25 @@ struct AttentionBenchCase {
   std::int64_t kv_heads = 1;
   std::int64_t length = 0;
   std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;  // 0: head_dim
   std::string mask_name = {};  // none, causal or window
   Mask mask = {};
+  Similarity similarity = Similarity::kDot;
+  Normaliser normaliser = Normaliser::kSoftmax;
+  std::vector<std::int64_t> bias = {};  // its shape; empty: none
+  double dropout = 0;
 };
 
-/// N 64 to 4096, D 64 and 128; causal; a window of 256 keys; grouped heads.
+/// N 64 to 4096, D 64 and 128; causal; a window of 256 keys; grouped heads. At N 2048, 8 heads and
+/// D 64 what other libraries leave their fast path for: dropout, a bias (the backward pass gives
+/// its gradient), Dv != D, sigmoid, Gaussian.
 std::vector<AttentionBenchCase> attention_bench_cases();
 
 /// Those whose name is in `names` (all when empty); kNotFound for a name that no case has.
 std::vector<AttentionBenchCase> choose_bench_cases(const std::vector<std::string>& names);
+
+/// The backward pass alone, or the forward.
+enum class BenchPass : std::uint8_t { kForward, kBackward };
 
 struct AttentionTiming {
   AttentionBenchCase problem;
@@ -39,11 +50,14 @@ struct AttentionTiming {
   double fraction_of_peak = 0;
   double gbytes_per_second = 0;  // q, k, v read and out, lse written once
   double read_gbytes_per_second = 0;
+  std::int64_t peak_bytes = -1;  // more than before, during the first run in this process, results
+                                 // included; -1 where the system does not say
 };
 
 /// Runs the cases one after the other, after a warm-up each, with `kernel` ("": the best), and
 /// measures the machine's limits beside each. `done` sees each timing as it is ready.
-void time_attention(const std::vector<AttentionBenchCase>& cases, const std::string& kernel,
+void time_attention(const std::vector<AttentionBenchCase>& cases, BenchPass pass,
+                    const std::string& kernel,
                     const std::function<void(const AttentionTiming&)>& done);
 
 }  // namespace heed

@@ -34,7 +34,8 @@ namespace heed::kernels {
 namespace {
 
 std::string refusal(const AttentionProblem& problem, std::int64_t target, const char* needs) {
-  for (const DType dtype : {problem.dtype, problem.k.dtype, problem.v.dtype})
+  for (const DType dtype :
+       {problem.dtype, problem.k.dtype, problem.v.dtype, problem.score.bias.dtype})
     if (dtype == DType::kF64) return "it computes in f32 only";
   // Asked once: each question is a few CPUID instructions, microseconds in a virtual machine.
   static const std::int64_t supported = hwy::SupportedTargets();

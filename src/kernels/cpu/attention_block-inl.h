@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "kernels/cpu/attention_bias-inl.h"
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/exp2-inl.h"
@@ -220,13 +221,17 @@ inline void accumulate_visible(const KeyTile& keys, const TileScratch& scratch,
 
 inline void attend(const AttentionProblem& problem, const RowBlock& block, TileScratch& scratch,
                    KeyTile& keys, RowTile& tile) {
-  const TileClass kind = classify(problem, block.batch, tile, keys.begin, keys.end);
+  TileClass kind = classify(problem, block.batch, tile, keys.begin, keys.end);
   if (kind == TileClass::kEmpty) return;
   if (!keys.read) read_keys(problem, block, scratch, keys);
   scores_transposed(problem, keys, tile, scratch.scores);
   alignas(8) std::uint64_t visible[kTileKeys];
+  if (kind == TileClass::kPartial) visible_bits(problem, block.batch, tile, keys, visible);
+  if (problem.score.bias.data != nullptr) {
+    if (kind == TileClass::kFull) std::fill_n(visible, keys.keys(), ~std::uint64_t{0});
+    if (add_bias(problem, block, keys, tile, scratch.scores, visible)) kind = TileClass::kPartial;
+  }
   if (kind == TileClass::kPartial) {
-    visible_bits(problem, block.batch, tile, keys, visible);
     hide(visible, keys.keys(), tile, scratch.scores);
     if (keys.finite == KeyTile::Finite::kUnknown)
       keys.finite =

@@ -53,7 +53,9 @@ inline void read_segment(const AttentionProblem& problem, const RowBlock& block,
     q = {.data = copy, .row = problem.head_dim};
   }
   const auto* first = static_cast<const float*>(q.data);
-  const auto scale = static_cast<float>(problem.scale[segment.head] * std::numbers::log2e);
+  const bool plain = problem.score.bias.data == nullptr;  // else the scale follows the product
+  const auto scale =
+      plain ? static_cast<float>(problem.scale[segment.head] * std::numbers::log2e) : 1.0f;
   int i = 0;
   std::int64_t done = 0;
   if (q.column == 1 && segment.lane % 4 == 0) {

@@ -18,6 +18,7 @@
 
 #include "kernels/tiled/backward_tile-inl.h"
 #include "kernels/tiled/bias_gradient-inl.h"
+#include "kernels/tiled/bias_sweep-inl.h"
 #include "kernels/tiled/row_gradient-inl.h"
 #include "kernels/tiled/similarity_gradient-inl.h"
 
@@ -28,12 +29,14 @@ namespace heed::kernels::HWY_NAMESPACE {
 template <typename T>
 struct Sweep {
   const BackwardJob<T>& job;
+  BiasSweep<T>& bias;
   Output dq;                   // of type T: the caller's, or memory that is rounded at the end
   std::vector<TileSums> sums;  // [B, H, key blocks]
   std::unique_ptr<std::atomic<std::int64_t>[]> turns;  // [B, H, row blocks]: whose dQ is next
 
-  explicit Sweep(const BackwardJob<T>& of, const Output& to)
+  Sweep(const BackwardJob<T>& of, BiasSweep<T>& bias_of, const Output& to)
       : job(of),
+        bias(bias_of),
         dq(to),
         sums(static_cast<std::size_t>(heads() * of.key_blocks)),
         turns(std::make_unique<std::atomic<std::int64_t>[]>(
@@ -62,6 +65,7 @@ void tile_gradients(Sweep<T>& sweep, const TilePlace& at, SweepScratch<T>& scrat
   BackwardScratch<T>& tile = scratch.tile;
   load_row_block(job, at, tile);
   differentiate(job, at, tile);
+  sweep.bias.add(at, tile.dscores.get());
   if (job.backward.dv.data != nullptr && job.observed == nullptr)
     add_to_keys(tile.mask, tile.used_weights(), {at.keys, at.rows, tile.value_width},
                 tile.dout_rows.get(), scratch.dv.get());
@@ -85,7 +89,10 @@ void tile_backward(Sweep<T>& sweep, const TilePlace& at, SweepScratch<T>& scratc
     scratch.tile.mask.look(problem, at);
     empty = scratch.tile.mask.empty();
   }
-  if (!empty) tile_gradients(sweep, at, scratch);
+  if (empty)
+    sweep.bias.add(at, nullptr);
+  else
+    tile_gradients(sweep, at, scratch);
   if (sweep.dq.data == nullptr) return;
   const Turn turn(
       &sweep.turns[static_cast<std::size_t>(
@@ -183,10 +190,11 @@ void run_backward(const AttentionProblem& problem, const AttentionBackward& back
                   const WeightCotangents* observed) {
   BackwardJob<T> job = {problem, backward, observed};
   prepare_rows(job);
-  if (backward.dq.data != nullptr || backward.dk.data != nullptr || backward.dv.data != nullptr ||
-      backward.dslope != nullptr || backward.dscale != nullptr) {
+  BiasSweep<T> bias(job);
+  if (bias.used() || backward.dq.data != nullptr || backward.dk.data != nullptr ||
+      backward.dv.data != nullptr || backward.dslope != nullptr || backward.dscale != nullptr) {
     std::vector<T> rounded_later;
-    Sweep<T> sweep(job, query_gradients(job, rounded_later));
+    Sweep<T> sweep(job, bias, query_gradients(job, rounded_later));
     clear_query_gradients(job, sweep.dq);
     std::vector<SweepScratch<T>> scratch;
     for (int t = thread_count(); t > 0; --t) scratch.emplace_back(job);
@@ -194,7 +202,7 @@ void run_backward(const AttentionProblem& problem, const AttentionBackward& back
     sum_heads(sweep);
     if (!rounded_later.empty()) finish_query_gradients(job, sweep.dq);
   }
-  if (backward.dbias.data == nullptr) return;
+  if (backward.dbias.data == nullptr || bias.used()) return;
   std::vector<BackwardScratch<T>> scratch;
   for (int t = thread_count(); t > 0; --t) scratch.emplace_back(problem, false);
   bias_gradient(job, scratch);

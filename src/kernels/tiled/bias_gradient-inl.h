@@ -1,4 +1,4 @@
-// The gradient of the bias: a sweep of its own, in which a task owns a block of dbias and visits
+// The gradient of a bias that is broadcast over rows or keys: a sweep of its own, in which a task owns a block of dbias and visits
 // every tile that adds to it, in order. That costs two products more, and needs neither a [Tq, Tk]
 // temporary nor waiting, and gives the same bits for any number of threads. Included once for each
 // vector width.

@@ -137,30 +137,37 @@ struct TileMask {
   }
 
   void load_bias(const Input& from, const TilePlace& at) {
-    T line[kKeys];
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      if (i < at.rows)
-        load_line(from,
-                  at.batch * from.batch + at.head * from.head + (at.row + i) * from.row +
-                      at.key * from.column,
-                  from.column, at.keys, line);
-      else
-        std::fill_n(line, at.keys, T{0});
-      for (std::int64_t j = 0; j < at.keys; ++j) bias.get()[j * kRows + i] = line[j];
+    constexpr std::int64_t kLines = 16;  // whole cache lines of the transposed tile
+    T lines[kLines][kKeys];
+    const std::int64_t begin = at.batch * from.batch + at.head * from.head + at.key * from.column;
+    for (std::int64_t i = 0; i < kRows; i += kLines) {
+      for (std::int64_t r = 0; r < kLines; ++r) {
+        if (i + r < at.rows)
+          load_line(from, begin + (at.row + i + r) * from.row, from.column, at.keys, lines[r]);
+        else
+          std::fill_n(lines[r], at.keys, T{0});
+      }
+      for (std::int64_t j = 0; j < at.keys; ++j)
+        for (std::int64_t r = 0; r < kLines; ++r) bias.get()[j * kRows + i + r] = lines[r][j];
     }
   }
 
   void look_at_bias(const AttentionProblem& problem, const TilePlace& at) {
     load_bias(problem.score.bias, at);
+    const hn::ScalableTag<T> tag;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
+    const auto lowest = hn::Set(tag, -std::numeric_limits<T>::infinity());
     std::uint64_t any = 0;
     std::uint64_t hidden = 0;
     spell_out(at);
     for (std::int64_t j = 0; j < at.keys; ++j) {
       std::uint64_t masked = 0;
-      for (std::int64_t i = 0; i < kRows; ++i)
-        masked |= static_cast<std::uint64_t>(bias.get()[j * kRows + i] ==
-                                             -std::numeric_limits<T>::infinity())
-                  << i;
+      for (std::int64_t i = 0; i < kRows; i += lanes) {
+        std::uint64_t bits = 0;
+        hn::StoreMaskBits(tag, hn::Eq(hn::Load(tag, bias.get() + j * kRows + i), lowest),
+                          reinterpret_cast<std::uint8_t*>(&bits));
+        masked |= bits << i;
+      }
       visible[j] &= ~masked;
       hidden |= masked;
       any |= visible[j];
