@@ -19,11 +19,26 @@ const kServer: Transport = {
 let answering = kServer;
 let open = 0;  // requests and streams that have not ended
 
+let waiting: (() => void)[] = [];
+
+function ended(): void {
+  --open;
+  if (open > 0) return;
+  const told = waiting;
+  waiting = [];
+  for (const tell of told) tell();
+}
+
 /** From now on this one answers. */
 export function answerFrom(transport: Transport): void { answering = transport; }
 
 /** Whether nothing is on its way: neither an answer nor news. */
 export function isQuiet(): boolean { return open === 0; }
+
+/** When nothing is on its way any more; at once where nothing is. */
+export function whenQuiet(): Promise<void> {
+  return new Promise((resolve) => open === 0 ? resolve() : waiting.push(resolve));
+}
 
 /** The answer with its whole body, so that `isQuiet` covers that too. */
 export async function request(path: string, init?: RequestInit): Promise<Response> {
@@ -33,7 +48,7 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
     const body = response.status === 204 ? null : await response.arrayBuffer();
     return new Response(body, {status: response.status, statusText: response.statusText, headers: response.headers});
   } finally {
-    --open;
+    ended();
   }
 }
 
@@ -45,7 +60,7 @@ export function events(path: string): Events {
   return {
     addEventListener: (name, listener) => source.addEventListener(name, listener),
     close: () => {
-      if (!closed) --open;
+      if (!closed) ended();
       closed = true;
       source.close();
     },
