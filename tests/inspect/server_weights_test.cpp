@@ -59,13 +59,13 @@ TEST(ServerWeights, WhatDoesNotExistIsNotFound) {
        {"/tile/2/0/0/0/0", "/tile/0/4/0/0/0", "/tile/0/0/1/0/0", "/tile/0/0/0/1/0",
         "/tile/0/0/0/0/-1", "/tile/-1/0/0/0/0", "/tile/0/0/9999999999999/0/0", "/row/0/0/99",
         "/column/0/0/99", "/cell/0/0/0/99", "/cell/0/0/-1/0", "/edges?layer=5&heads=0",
-        "/edges?layer=0&heads=7", "/marginals/0/4", "/heads?layer=7"})
+        "/edges?layer=0&heads=7", "/marginals/0/4", "/heads?layer=7", "/rows/0/0?begin=99"})
     expect_error(client.Get(path + rest), 404, "not_found");
-  for (const char* rest :
-       {"/tile/a/0/0/0/0", "/tile/0/0/0/0/0?q=sum", "/tile/0/0/0/0/0?as=f64",
-        "/tile/0/0/0/0/0?q=score", "/row/0/0/0?top_p=2", "/row/0/0/0?at_most=0", "/edges?layer=0",
-        "/edges?layer=0&heads=", "/edges?layer=0&heads=1,x", "/row/0/0/0?top_p=nan",
-        "/tile/99999999999999999999/0/0/0/0", "/edges?heads=0&begin=3&end=2"})
+  for (const char* rest : {"/tile/a/0/0/0/0", "/tile/0/0/0/0/0?q=sum", "/tile/0/0/0/0/0?as=f64",
+                           "/tile/0/0/0/0/0?q=score", "/row/0/0/0?top_p=2", "/row/0/0/0?at_most=0",
+                           "/edges?layer=0", "/edges?layer=0&heads=", "/edges?layer=0&heads=1,x",
+                           "/row/0/0/0?top_p=nan", "/tile/99999999999999999999/0/0/0/0",
+                           "/edges?heads=0&begin=3&end=2", "/rows/0/0?begin=1&end=99"})
     expect_error(client.Get(path + rest), 400, "bad_request");
 }
 
@@ -155,6 +155,27 @@ TEST(ServerWeights, ACellIsExactAndAMaskedOneSaysSo) {
   EXPECT_EQ(cell["of"], 41);
   EXPECT_EQ(cell["others"].size(), 2);
   EXPECT_EQ(json::parse(client.Get(path + "/cell/1/1/7/40")->body)["visible"], false);
+}
+
+TEST(ServerWeights, RowsAreTheRowsAsNumbers) {
+  const Served served;
+  const json session = served.open(text_of(70));
+  const std::string path = "/api/sessions/" + session["session"].get<std::string>();
+  httplib::Client client = served.client();
+  const auto length = session["length"].get<std::size_t>();
+  const auto rows = client.Get(path + "/rows/1/2?begin=3&end=6");
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->body.size(), 3 * length * sizeof(float));
+  const std::vector<float> weights = floats(rows->body);
+  for (std::size_t query = 3; query < 6; ++query) {
+    const json row = json::parse(client.Get(path + fmt::format("/row/1/2/{}", query))->body);
+    for (std::size_t key = 0; key < length; ++key) {
+      const float weight = weights[(query - 3) * length + key];
+      EXPECT_EQ(std::isnan(weight), row["weights"][key].is_null()) << query << " " << key;
+      if (std::isnan(weight)) continue;
+      EXPECT_EQ(weight, row["weights"][key].get<float>());
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
 import {Recent} from './recent';
+import {RowBlocks} from './row_blocks';
 import {events, request} from './transport';
 
 export interface ModelInfo {
@@ -121,11 +122,16 @@ function withView(path: string, view: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}view=${view}`;
 }
 
+function tileName({layer, head, z, y, x}: TilePlace, as: 'u8' | 'f32'): string {
+  return `tile/${layer}/${head}/${z}/${y}/${x}?as=${as}`;
+}
+
 /** What views ask about one session; `lane` is the place that shows the answer (see recent.ts). */
 export class SessionApi {
   private readonly path: string;
   private readonly lines = new Recent<Line>(500);
-  private readonly windows = new Recent<Map<number, EdgeRow[]>>(50);
+  private readonly rows: RowBlocks;
+  private readonly windows = new Recent<EdgeRow[]>(50);
   private readonly margins = new Recent<Marginals>(64);
   private readonly words = new Recent<Next>(500);
   private readonly tiles = new Recent<ArrayBuffer>(256);
@@ -140,6 +146,8 @@ export class SessionApi {
     this.model = about.model;
     this.path = `/api/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
+    this.rows = new RowBlocks(info.length, async ({layer, head}, begin, end, signal, view) =>
+      (await this.get(withView(`rows/${layer}/${head}?begin=${begin}&end=${end}`, view), signal)).arrayBuffer());
   }
 
   get length(): number { return this.info.length; }
@@ -152,7 +160,7 @@ export class SessionApi {
 
   /** Ends what is on its way, for when another session takes the page. */
   stop(): void {
-    for (const kind of [this.lines, this.windows, this.margins, this.words, this.tiles]) kind.stop();
+    for (const kind of [this.lines, this.rows, this.windows, this.margins, this.words, this.tiles]) kind.stop();
   }
 
   private async get(name: string, signal: AbortSignal): Promise<Response> {
@@ -169,34 +177,44 @@ export class SessionApi {
   }
 
   /** Row `query` (the mean of the rows up to `end`), or column (the sum of the columns). */
-  line(lane: string, place: Place, first: number, end: number, to: boolean): Promise<Line> {
+  async line(lane: string, place: Place, first: number, end: number, to: boolean): Promise<Line> {
+    const near = this.nearLine(place, first, end, to);
+    if (near) return near;
     const name = this.lineName(place, first, end, to);
     return this.lines.get(name, lane, async (signal, view) =>
       asLine(await this.json(withView(name, view), signal), to ? {key: first} : {query: first}));
   }
 
   lineNow(place: Place, first: number, end: number, to: boolean): Line | undefined {
-    return this.lines.now(this.lineName(place, first, end, to));
+    return this.nearLine(place, first, end, to) ?? this.lines.now(this.lineName(place, first, end, to));
   }
+
+  private nearLine(place: Place, first: number, end: number, to: boolean): Line | undefined {
+    return to || end > first + 1 ? undefined : this.rows.line(place, first);
+  }
+
+  /** Fetches whole rows ahead of the pointer. */
+  fetchRows(place: Place, begin: number, end: number): void { this.rows.fetch(place, begin, end); }
 
   private lineName(place: Place, first: number, end: number, to: boolean): string {
     const span = end > first + 1 ? `?end=${end}` : '';
     return `${to ? 'column' : 'row'}/${place.layer}/${place.head}/${first}${span}`;
   }
 
-  /** The arcs of rows [begin, end), by head. */
-  edges(layer: number, heads: number[], begin: number, end: number): Promise<Map<number, EdgeRow[]>> {
-    const name = `edges?layer=${layer}&heads=${heads.join(',')}&begin=${begin}&end=${end}`;
+  /** The arcs of rows [begin, end) of a head. */
+  async edges({layer, head}: Place, begin: number, end: number): Promise<EdgeRow[]> {
+    const near = this.rows.edges({layer, head}, begin, end);
+    if (near) return near;
+    const name = `edges?layer=${layer}&heads=${head}&begin=${begin}&end=${end}`;
     return this.windows.get(name, 'edges', async (signal, view) => {
-      const found = await this.json<{heads: {head: number; rows: EdgeRow[]}[]}>(withView(name, view), signal);
-      return new Map(found.heads.map(({head, rows}) => [head, rows.map((row) => ({
-        ...row, edges: row.edges.map((edge) => ({...edge, query: row.query})),
-      }))]));
+      const {heads: [found]} = await this.json<{heads: {rows: EdgeRow[]}[]}>(withView(name, view), signal);
+      return found!.rows.map((row) => ({...row, edges: row.edges.map((edge) => ({...edge, query: row.query}))}));
     });
   }
 
-  edgesNow(layer: number, heads: number[], begin: number, end: number): Map<number, EdgeRow[]> | undefined {
-    return this.windows.now(`edges?layer=${layer}&heads=${heads.join(',')}&begin=${begin}&end=${end}`);
+  edgesNow({layer, head}: Place, begin: number, end: number): EdgeRow[] | undefined {
+    return this.rows.edges({layer, head}, begin, end)
+      ?? this.windows.now(`edges?layer=${layer}&heads=${head}&begin=${begin}&end=${end}`);
   }
 
   marginals(place: Place): Promise<Marginals> {
@@ -220,15 +238,17 @@ export class SessionApi {
     }
   }
 
-  tile({layer, head, z, y, x}: TilePlace, as: 'u8' | 'f32'): Promise<ArrayBuffer> {
-    const name = `tile/${layer}/${head}/${z}/${y}/${x}?as=${as}`;
-    return this.tiles.get(name, `tile-${as}-${z}-${y}-${x}`, async (signal, view) =>
+  tile(place: TilePlace, as: 'u8' | 'f32', lane = `tile-${as}-${place.z}-${place.y}-${place.x}`): Promise<ArrayBuffer> {
+    const name = tileName(place, as);
+    return this.tiles.get(name, lane, async (signal, view) =>
       (await this.get(withView(name, view), signal)).arrayBuffer());
   }
 
+  tileNow(place: TilePlace, as: 'u8' | 'f32'): ArrayBuffer | undefined { return this.tiles.now(tileName(place, as)); }
+
   /** Asks for scores until all are there; `changed` is called at each step. */
   follow(layer: number, changed: () => void, begin: (place: Place) => void): () => void {
-    const source = events(`${this.path}/events?layer=${layer}`);
+    const source = events(`${this.path}/events?layer=${layer}&tokens=0`);
     source.addEventListener('next', () => {
       this.hasWeights = true;
       changed();

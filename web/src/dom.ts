@@ -29,6 +29,11 @@ export function svg<Name extends keyof SVGElementTagNameMap>(
   return element;
 }
 
+/** Writes where something else stands: equal text laid out again costs as much as new text. */
+export function say(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 /** A button that is text: no frame, at least 24 px high. */
 export function button(
   attributes: Attributes, action: (event: MouseEvent) => void, ...children: Child[]

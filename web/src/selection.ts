@@ -131,11 +131,11 @@ export class SelectionStore {
     this.isFresh = how.fresh ?? false;
     this.chosen = {...this.chosen, ...change};
     if (this.chosen.query === null) this.chosen.key = null;
+    this.tell();  // first: what it asks for is on its way while the browser notes the address
     const address = format(this.chosen);
     if (address !== location.hash) {
       history[how.replace ? 'replaceState' : 'pushState'](null, '', address);
     }
-    this.tell();
   }
 
   preview(hover: Partial<Hover>): void {

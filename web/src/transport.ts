@@ -19,11 +19,26 @@ const kServer: Transport = {
 let answering = kServer;
 let open = 0;  // requests, streams and readings of answers that have not ended
 
+let waiting: (() => void)[] = [];
+
+function ended(): void {
+  --open;
+  if (open > 0) return;
+  const told = waiting;
+  waiting = [];
+  for (const tell of told) tell();
+}
+
 /** From now on this one answers. */
 export function answerFrom(transport: Transport): void { answering = transport; }
 
 /** Whether nothing is on its way: neither an answer nor news. */
 export function isQuiet(): boolean { return open === 0; }
+
+/** When nothing is on its way any more; at once where nothing is. */
+export function whenQuiet(): Promise<void> {
+  return new Promise((resolve) => open === 0 ? resolve() : waiting.push(resolve));
+}
 
 /** Nothing is quiet until the work has ended: reading an answer takes longer than the answer where the machine is busy. */
 export async function notQuietUntil<Value>(work: Promise<Value>): Promise<Value> {
@@ -31,7 +46,7 @@ export async function notQuietUntil<Value>(work: Promise<Value>): Promise<Value>
   try {
     return await work;
   } finally {
-    --open;
+    ended();
   }
 }
 
@@ -47,7 +62,7 @@ export function events(path: string): Events {
   return {
     addEventListener: (name, listener) => source.addEventListener(name, listener),
     close: () => {
-      if (!closed) --open;
+      if (!closed) ended();
       closed = true;
       source.close();
     },

@@ -20,6 +20,7 @@ std::span<const Route> api_routes() {
       {"GET", "/api/sessions/{id}/export", get_export},
       {"GET", "/api/sessions/{id}/tile/{layer}/{head}/{z}/{y}/{x}", get_tile},
       {"GET", "/api/sessions/{id}/row/{layer}/{head}/{query}", get_row},
+      {"GET", "/api/sessions/{id}/rows/{layer}/{head}", get_rows},
       {"GET", "/api/sessions/{id}/column/{layer}/{head}/{key}", get_column},
       {"GET", "/api/sessions/{id}/marginals/{layer}/{head}", get_marginals},
       {"GET", "/api/sessions/{id}/cell/{layer}/{head}/{query}/{key}", get_cell},

@@ -12,6 +12,7 @@
 #include "inspect/server/route.h"
 #include "inspect/server/session_store.h"
 #include "inspect/server/sweeper.h"
+#include "inspect/server/swept_head.h"
 #include "inspect/server/tiles.h"
 
 namespace heed::server {
@@ -22,7 +23,7 @@ struct Api {
       : model(loaded),
         options(given),
         tiles(given.limits.tile_bytes),
-        coarse(given.limits.coarse_bytes),
+        swept(given.limits.coarse_bytes),
         overviews(given.limits.overview_bytes),
         sessions(loaded, given.limits, overviews, [this] { give_way(); }) {}
 
@@ -33,7 +34,7 @@ struct Api {
   std::atomic<bool> pictured = false;  // the ordered picture has been handed over
   std::atomic<int> urgent = 0;         // long answers that are being computed: the background waits
   RecentCache<std::string> tiles;
-  RecentCache<CoarseHead> coarse;
+  RecentCache<SweptHead> swept;
   Overviews overviews;
   Sweeper sweeper;
   SessionStore sessions;
@@ -60,6 +61,10 @@ void send_json(httplib::Response& response, int status, const std::string& json)
 std::string tile_content(Api& api, const SessionPointer& session, const TileRequest& tile,
                          Cancel& cancel);
 
+/// From one sweep over the head, or from what is kept of the last ones.
+std::shared_ptr<const SweptHead> swept_head(Api& api, const SessionPointer& session, int layer,
+                                            std::int64_t head, Cancel& cancel);
+
 /// An answer that takes time: headers now, the body when `compute` has made it, and nothing more
 /// once the client is gone or a newer request of the same `view` is there. `length` 0: not known.
 struct LongAnswer {
@@ -82,6 +87,7 @@ void get_next(Api& api, const Parameters& parameters, httplib::Response& respons
 void get_events(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_tile(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_row(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_rows(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_column(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_edges(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response);

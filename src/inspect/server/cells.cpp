@@ -1,17 +1,16 @@
 #include "inspect/server/cells.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <limits>
 
 #include "heed/base/serial.h"
+#include "kernels/pool_lanes.h"
 
 namespace heed::server {
 namespace {
 
+constexpr int kLaneBits = 6;  // of 64 rows
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
-using Lanes = std::array<float, kMaskRows>;
 
 struct CellRows final : Observer::State {
   std::int64_t begin = 0;  // the first row of cells that the block touches
@@ -30,43 +29,59 @@ float larger(float a, float b) {
   return is_larger & is_number ? b : a;
 }
 
-// Some keys that share a column of cells, pooled a row at a time.
-struct Pooled {
-  Lanes largest;
-  Lanes sum;
-  std::array<std::int32_t, kMaskRows> visible;
-
-  void start() {
-    largest.fill(kNothing);
-    sum.fill(0);
-    visible.fill(0);
-  }
-
-  // Fixed counts and no branch where all is visible, so that compilers use vectors.
-  void add(const float* values, std::uint64_t word) {
-    if (word == ~std::uint64_t{0}) {
-      for (std::size_t i = 0; i < kMaskRows; ++i) {
-        largest[i] = larger(largest[i], values[i]);
-        sum[i] += values[i];
-        ++visible[i];
-      }
-      return;
-    }
-    for (std::uint64_t left = word; left != 0; left &= left - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(left));
-      largest[i] = larger(largest[i], values[i]);
-      sum[i] += values[i];
-      ++visible[i];
-    }
-  }
-};
-
 void join(GatheredCells& cells, std::size_t to, float largest, double sum, std::int32_t visible) {
   if (visible == 0) return;
   cells.largest[to] = larger(cells.largest[to], largest);
   cells.sum[to] += sum;
   cells.visible[to] += visible;
 }
+
+// Cells of one entry each, which need no pools: written where they belong.
+class EntriesObserver final : public Observer {
+ public:
+  explicit EntriesObserver(const CellsRequest& request)
+      : request_(request), region_{request.head,    request.head + 1,  request.row_begin,
+                                   request.row_end, request.key_begin, request.key_end} {
+    cells.height = request.height();
+    cells.width = request.width();
+    cells.values.assign(static_cast<std::size_t>(request.entries()),
+                        std::numeric_limits<float>::quiet_NaN());
+    to_ = cells.values.data();
+  }
+
+  std::string_view name() const override { return "entries"; }
+  void begin(const ObservedShape& shape) override { region_.resolved(shape); }
+  bool needs(const ObservedRows& rows) const override { return region_.meets(rows); }
+  bool needs(const ObservedRows&, std::int64_t begin, std::int64_t end) const override {
+    return region_.meets(begin, end);
+  }
+  std::unique_ptr<State> rows(const ObservedRows&) const override {
+    return std::make_unique<State>();
+  }
+  void tile(State&, const ObservedRows& rows, const ObservedTile& tile) const override {
+    const float* from = request_.value == ObservedValue::kScores ? tile.scores : tile.weights;
+    const std::int64_t begin = std::max(tile.key_begin, region_.key_begin);
+    const std::int64_t end = std::min(tile.key_end, region_.key_end);
+    const std::int64_t last = std::min(rows.row_end, region_.row_end);
+    for (std::int64_t row = std::max(rows.row_begin, region_.row_begin); row < last; ++row) {
+      const std::int64_t lane = row - rows.row_begin;
+      float* const line = to_ + (row - region_.row_begin) * cells.width;
+      for (std::int64_t key = begin; key < end; ++key) {
+        const std::int64_t at = key - tile.key_begin;
+        if ((tile.visible[at] >> lane & 1) != 0)
+          line[key - region_.key_begin] = from[at * kMaskRows + lane];
+      }
+    }
+  }
+  void merge(State&, const ObservedRows&) override {}
+
+  Cells cells;
+
+ private:
+  CellsRequest request_;
+  Region region_;
+  float* to_;  // each block of rows has its own part
+};
 
 }  // namespace
 
@@ -101,21 +116,22 @@ void CellsObserver::tile(State& state, const ObservedRows& rows, const ObservedT
   const std::int64_t key_end = std::min(tile.key_end, region_.key_end);
   const std::uint64_t wanted = lanes(first - rows.row_begin, last - rows.row_begin);
   const float* values = request_.value == ObservedValue::kScores ? tile.scores : tile.weights;
-  const std::int64_t width = request_.width();
-  Pooled pooled;
+  const int fold = std::min(request_.shift, kLaneBits);
+  const auto begin = static_cast<std::size_t>((first - rows.row_begin) >> fold);
+  const auto end = static_cast<std::size_t>(((last - 1 - rows.row_begin) >> fold) + 1);
+  kernels::LanePools pools;
   for (std::int64_t key = std::max(tile.key_begin, region_.key_begin); key < key_end;) {
     const std::int64_t x = (key - region_.key_begin) >> request_.shift;
     const std::int64_t next = std::min(key_end, region_.key_begin + ((x + 1) << request_.shift));
-    pooled.start();
-    for (; key < next; ++key)
-      pooled.add(values + (key - tile.key_begin) * kMaskRows,
-                 tile.visible[key - tile.key_begin] & wanted);
-    for (std::int64_t row = first; row < last; ++row) {
-      const std::int64_t y = (row - region_.row_begin) >> request_.shift;
-      const auto lane = static_cast<std::size_t>(row - rows.row_begin);
-      join(seen.cells, static_cast<std::size_t>((y - seen.begin) * width + x), pooled.largest[lane],
-           static_cast<double>(pooled.sum[lane]), pooled.visible[lane]);
+    const std::int64_t at = key - tile.key_begin;
+    kernels::cpu::pool_lanes(values + at * kMaskRows, tile.visible + at, next - key, wanted, pools);
+    kernels::cpu::fold_lanes(pools, fold);
+    for (std::size_t lane = begin; lane < end; ++lane) {
+      const auto y = static_cast<std::int64_t>(lane - begin);
+      join(seen.cells, static_cast<std::size_t>(y * request_.width() + x), pools.largest[lane],
+           static_cast<double>(pools.sum[lane]), pools.visible[lane]);
     }
+    key = next;
   }
 }
 
@@ -162,6 +178,13 @@ GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& re
 
 Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Cancel& cancel) {
   const SerialScope serial;
+  if (request.shift == 0) {
+    EntriesObserver entries(request);
+    SweepStop stop([&] { cancel.check(); });
+    Observer* const observers[] = {&stop, &entries};
+    observe(layer.args(), layer.attended(), observers);
+    return std::move(entries.cells);
+  }
   return pooled_cells(gathered_cells(layer, request, [&] { cancel.check(); }), request);
 }
 

@@ -17,7 +17,8 @@ std::string event(const char* name, const std::string& data) {
 // One client's stream: what it has been told, and what comes next.
 class Stream {
  public:
-  Stream(Api& api, SessionPointer session) : api_(api), session_(std::move(session)) {}
+  Stream(Api& api, SessionPointer session, bool tokens)
+      : api_(api), session_(std::move(session)), tokens_(tokens) {}
   ~Stream() { --api_.streams; }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -45,7 +46,7 @@ class Stream {
 
   std::string news(const LiveSession::Progress& progress) {
     std::string text;
-    if (version_ < 0) text += event("tokens", session_json(api_.model.name, *session_));
+    if (version_ < 0 && tokens_) text += event("tokens", session_json(api_.model.name, *session_));
     if (session_->dropped)
       return text + failure({404, "unknown_session", "the session was dropped"});
     if (progress.failed) return text + failure(*progress.failed);
@@ -71,6 +72,7 @@ class Stream {
 
   Api& api_;
   SessionPointer session_;
+  bool tokens_;  // wanted
   std::int64_t version_ = -1;
   bool told_next_ = false;
   std::size_t told_layers_ = 0;
@@ -85,13 +87,14 @@ void get_events(Api& api, const Parameters& parameters, httplib::Response& respo
   if (parameters.request().has_param("layer"))
     session->layer_in_view =
         check_layer(*session, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
+  const bool tokens = parameters.number("tokens", 1, 0, 1) == 1;
   if (++api.streams > api.options.limits.streams) {
     --api.streams;
     response.set_header("Retry-After", "1");
     refuse(503, "busy", "{} event streams are open, as many as there may be: try again later",
            api.options.limits.streams);
   }
-  const auto stream = std::make_shared<Stream>(api, session);
+  const auto stream = std::make_shared<Stream>(api, session, tokens);
   response.set_header("Cache-Control", "no-store");
   response.set_chunked_content_provider(
       "text/event-stream",

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "inspect/server/cancel.h"
-
 namespace heed::server {
 namespace {
 
@@ -91,15 +89,6 @@ Margins MarginsObserver::margins(std::int64_t index) const {
   for (const double entropy : head.entropy)
     margins.keys_in_use.push_back(static_cast<float>(std::exp(entropy)));
   return margins;
-}
-
-Margins head_margins(const LayerAttention& layer, std::int64_t head,
-                     const std::function<void()>& check) {
-  MarginsObserver margins(layer, head);
-  SweepStop stop(check);
-  Observer* const observers[] = {&stop, &margins};
-  observe(layer.args(), layer.attended(), observers);
-  return margins.margins(head);
 }
 
 }  // namespace heed::server

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -43,9 +42,5 @@ class MarginsObserver final : public Observer {
   std::optional<std::int64_t> head_;
   std::vector<Head> heads_;
 };
-
-/// One sweep over one head on all cores; `check` is called on several threads, and throws to stop.
-Margins head_margins(const LayerAttention& layer, std::int64_t head,
-                     const std::function<void()>& check);
 
 }  // namespace heed::server

@@ -7,25 +7,6 @@ namespace {
 
 constexpr std::int64_t kOneCore = std::int64_t{1} << 20;  // entries: 1 to 2 milliseconds
 
-// The sweep owns what it touches: it may outlive the request that asked for it.
-std::shared_ptr<const CoarseHead> coarse_head(Api& api, const SessionPointer& session,
-                                              const TileRequest& tile, Cancel& cancel) {
-  const std::string name = session->head_name(tile.layer, tile.head);
-  if (auto kept = api.coarse.find(name)) return kept;
-  const auto made = std::make_shared<std::shared_ptr<const CoarseHead>>();
-  api.sweeper.run(
-      [&api, session, name, layer = tile.layer, head = tile.head,
-       made](const Sweeper::Check& check) {
-        if ((*made = api.coarse.find(name))) return;  // those who waited before asked for the same
-        const CellsRequest request = coarse_request(head, session->length());
-        const GatheredCells cells = gathered_cells(session->layer(layer), request, check);
-        *made = std::make_shared<const CoarseHead>(cells, request);
-        api.coarse.keep(name, *made, (*made)->bytes());
-      },
-      cancel);
-  return *made;
-}
-
 Cells computed_cells(Api& api, const SessionPointer& session, int layer,
                      const CellsRequest& request, Cancel& cancel) {
   if (request.entries() <= kOneCore) return matrix_cells(session->layer(layer), request, cancel);
@@ -40,6 +21,22 @@ Cells computed_cells(Api& api, const SessionPointer& session, int layer,
 
 }  // namespace
 
+// The sweep owns what it touches: it may outlive the request that asked for it.
+std::shared_ptr<const SweptHead> swept_head(Api& api, const SessionPointer& session, int layer,
+                                            std::int64_t head, Cancel& cancel) {
+  const std::string name = session->head_name(layer, head);
+  if (auto kept = api.swept.find(name)) return kept;
+  const auto made = std::make_shared<std::shared_ptr<const SweptHead>>();
+  api.sweeper.run(
+      [&api, session, name, layer, head, made](const Sweeper::Check& check) {
+        if ((*made = api.swept.find(name))) return;  // those who waited before asked for the same
+        *made = std::make_shared<const SweptHead>(sweep_head(session->layer(layer), head, check));
+        api.swept.keep(name, *made, (*made)->bytes());
+      },
+      cancel);
+  return *made;
+}
+
 std::string tile_content(Api& api, const SessionPointer& session, const TileRequest& tile,
                          Cancel& cancel) {
   const std::int64_t length = session->length();
@@ -49,7 +46,8 @@ std::string tile_content(Api& api, const SessionPointer& session, const TileRequ
   if (tile.bytes && tile.pool == Pool::kMax)
     if (const auto overview = api.overviews.find(session->head_name(tile.layer, tile.head)))
       return overview->codes(request);
-  return encode_cells(coarse_head(api, session, tile, cancel)->cells(request), tile.bytes);
+  const auto swept = swept_head(api, session, tile.layer, tile.head, cancel);
+  return encode_cells(swept->coarse->cells(request), tile.bytes);
 }
 
 }  // namespace heed::server

@@ -6,7 +6,8 @@
 namespace heed::server {
 namespace {
 
-constexpr std::int64_t kMostRows = 512;  // of one answer with arcs
+constexpr std::int64_t kMostRows = 512;                       // of one answer with arcs
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 21;  // of rows as numbers: 8 MiB
 constexpr std::size_t kMostHeads = 16;
 constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
 constexpr const char* kImmutable = "private, max-age=31536000, immutable";
@@ -103,6 +104,25 @@ void get_row(Api& api, const Parameters& parameters, httplib::Response& response
             }));
 }
 
+void get_rows(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const Place at = place(api, parameters);
+  const std::int64_t length = at.session->length();
+  const std::int64_t begin =
+      check_token(*at.session, "begin", parameters.number("begin", 0, INT64_MIN, INT64_MAX));
+  const std::int64_t end = parameters.number("end", begin + 1, begin + 1, length);
+  if ((end - begin) * length > kMostWeights)
+    refuse(400, "bad_request", "end: found {} rows of {} weights, expected at most {} weights",
+           end - begin, length, kMostWeights);
+  const CellsRequest cells = {
+      .head = at.head, .row_begin = begin, .row_end = end, .key_begin = 0, .key_end = length};
+  const auto compute = [at, cells](Cancel& cancel) {
+    return encode_cells(matrix_cells(at.session->layer(at.layer), cells, cancel), /*bytes=*/false);
+  };
+  send_long(api, parameters, response,
+            {at.session, "application/octet-stream",
+             static_cast<std::size_t>(4 * (end - begin) * length), compute});
+}
+
 void get_column(Api& api, const Parameters& parameters, httplib::Response& response) {
   const Place at = place(api, parameters);
   LineRequest line = line_request(at, parameters, "key");
@@ -146,13 +166,8 @@ void get_marginals(Api& api, const Parameters& parameters, httplib::Response& re
     if (heads)
       return marginals_json(at.layer, at.head,
                             heads->at(static_cast<std::size_t>(at.head)).margins);
-    const auto margins = std::make_shared<Margins>();
-    api.sweeper.run(
-        [at, margins](const Sweeper::Check& check) {
-          *margins = head_margins(at.session->layer(at.layer), at.head, check);
-        },
-        cancel);
-    return marginals_json(at.layer, at.head, *margins);
+    const auto swept = swept_head(api, at.session, at.layer, at.head, cancel);
+    return marginals_json(at.layer, at.head, swept->margins);
   };
   send_long(api, parameters, response, long_answer(at.session, compute));
 }

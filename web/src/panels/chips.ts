@@ -4,7 +4,7 @@ import {button, html, svg} from '../dom';
 import {score, shortWeight} from '../format';
 import {holds, layerAfter} from '../held';
 import type {MakePanel, Panel} from '../panel';
-import {colourOf} from '../panel';
+import {colourOf, isNarrow} from '../panel';
 import type {SelectionStore} from '../selection';
 import {kMostHeads} from '../selection';
 
@@ -99,7 +99,7 @@ export const chipsPanel: MakePanel = (container, store, api): Panel => {
     list.replaceChildren(...chips, ...brackets(api));
     if (focused !== undefined) chips[Number(focused)]!.focus({preventScroll: true});
     const chosen = chips[now.heads[0]!];
-    if (chosen && list.scrollWidth > list.clientWidth) {  // narrow: the chosen one in view
+    if (chosen && isNarrow() && list.scrollWidth > list.clientWidth) {  // the chosen one in view
       list.scrollLeft = chosen.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
     }
   };

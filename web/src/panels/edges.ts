@@ -1,6 +1,6 @@
 // Who attends to whom: the queries around the pinned one, its keys, and arcs between them.
 import type {Edge, EdgeRow, Line, SessionApi} from '../api';
-import {html, svg} from '../dom';
+import {html, say, svg} from '../dom';
 import type {MakePanel, Panel} from '../panel';
 import {colourOf, headName, isNarrow, primary} from '../panel';
 import type {SelectionStore} from '../selection';
@@ -41,6 +41,8 @@ class EdgesPanel implements Panel {
   private list: Entry[] = [];
   private shift = 0;           // rows that the wheel moved the window
   private centre: number | null = null;
+  private height = 0;          // of the body: asked for while something changes, it would lay the page out
+  private frameAsked = 0;
 
   constructor(
     container: HTMLElement, private readonly store: SelectionStore, private readonly api: SessionApi
@@ -48,8 +50,13 @@ class EdgesPanel implements Panel {
     this.multiples = new Multiples(store, api);
     this.body.append(this.arcs, this.queries, this.keys);
     container.append(html('div', {class: 'heading'}, this.title, this.after), this.body, this.multiples.element);
-    this.resized = new ResizeObserver(() => this.update());
+    this.resized = new ResizeObserver(() => {
+      this.height = this.body.clientHeight || this.height;  // hidden, it has none
+      this.update();
+    });
     this.resized.observe(container);
+    this.resized.observe(this.body);
+    this.height = this.body.clientHeight;
     this.queries.addEventListener('wheel', (event) => this.wheel(event), {passive: false});
     this.keys.addEventListener('scroll', () => this.drawArcs());
     this.queries.addEventListener('keydown', (event) => this.walk(event));
@@ -59,20 +66,23 @@ class EdgesPanel implements Panel {
     }
   }
 
-  destroy(): void { this.resized.disconnect(); }
+  destroy(): void {
+    this.resized.disconnect();
+    cancelAnimationFrame(this.frameAsked);
+  }
 
   private get rowHeight(): number {
-    return this.body.clientHeight / Math.max(1, this.drawing.end - this.drawing.begin);
+    return this.height / Math.max(1, this.drawing.end - this.drawing.begin);
   }
 
   update(): void {
     const {now, hover} = this.store;
     const narrow = isNarrow();
     const isMany = now.heads.length > kColours;
-    this.title.textContent = (narrow || isMany) && now.query !== null
-      ? `${plain(this.api.info.tokens[now.query]!)} attends to` : 'Who attends to whom';
-    this.after.textContent = `${isMany ? 'heads' : 'head'} ${headName(now)}, `
-      + `edges to 0.9${narrow ? '' : ' of a row'}, at most 8`;
+    say(this.title, (narrow || isMany) && now.query !== null
+      ? `${plain(this.api.info.tokens[now.query]!)} attends to` : 'Who attends to whom');
+    say(this.after, `${isMany ? 'heads' : 'head'} ${headName(now)}, `
+      + `edges to 0.9${narrow ? '' : ' of a row'}, at most 8`);
     this.body.hidden = isMany;
     this.multiples.element.hidden = !isMany;
     const hovered = narrow ? null : hover.query;  // a touch on the matrix must not move it
@@ -84,7 +94,13 @@ class EdgesPanel implements Panel {
     if (!this.api.hasWeights) return;
     this.fetchLines();
     if (!isMany) this.fetchOthers();
-    this.draw();
+    this.schedule();
+  }
+
+  /** One drawing a frame, however many answers come. */
+  private schedule(): void {
+    cancelAnimationFrame(this.frameAsked);
+    this.frameAsked = requestAnimationFrame(() => this.draw());
   }
 
   /** The rows in sight: around the pinned one; a hovered one outside moves them. */
@@ -96,7 +112,7 @@ class EdgesPanel implements Panel {
       this.shift = 0;
       this.unfolded.clear();
     }
-    const fits = narrow ? 1 : Math.max(1, Math.floor(this.body.clientHeight / kRowHeight));
+    const fits = narrow ? 1 : Math.max(1, Math.floor(this.height / kRowHeight));
     const rows = Math.min(this.api.length, fits);
     const clamp = (begin: number) => Math.max(0, Math.min(this.api.length - rows, begin));
     const middle = Math.floor(rows / 2);
@@ -126,14 +142,14 @@ class EdgesPanel implements Panel {
     const {begin, end} = this.drawing;
     const {layer, head} = primary(this.store.now);
     if (isNarrow()) return;
-    const known = this.api.edgesNow(layer, [head], begin, end);
-    this.drawing.others = known?.get(head) ?? [];
+    const known = this.api.edgesNow({layer, head}, begin, end);
+    this.drawing.others = known ?? [];
     if (known) return;
-    this.api.edges(layer, [head], begin, end).then((found) => {
+    this.api.edges({layer, head}, begin, end).then((found) => {
       const now = primary(this.store.now);
       if (now.layer !== layer || now.head !== head || this.drawing.begin !== begin) return;
-      this.drawing.others = found.get(head) ?? [];
-      this.draw();
+      this.drawing.others = found;
+      this.schedule();
     }, () => undefined);
   }
 
@@ -170,7 +186,7 @@ class EdgesPanel implements Panel {
   private keyHeight(): number {
     if (isNarrow()) return kMostHeight;
     const slots = this.list.length + 1;
-    return Math.max(kRowHeight, Math.min(kMostHeight, this.body.clientHeight / slots));
+    return Math.max(kRowHeight, Math.min(kMostHeight, this.height / slots));
   }
 
   private drawQueries(): void {
@@ -280,6 +296,7 @@ class EdgesPanel implements Panel {
     const from = Number((event.target as HTMLElement).dataset.index);
     const next = Math.max(0, Math.min(this.api.length - 1, from + step));
     this.store.preview({query: next});
+    this.draw();
     this.queries.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
     this.store.preview({query: next});
     event.preventDefault();

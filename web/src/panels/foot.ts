@@ -1,6 +1,6 @@
 // The foot line: the address of the view, the check that holds, what saves it, the keys used most.
 import type {SessionApi} from '../api';
-import {button, html} from '../dom';
+import {button, html, say} from '../dom';
 import type {Format} from '../export/save';
 import {kFormats, save} from '../export/save';
 import {isSaved} from '../held';
@@ -46,10 +46,10 @@ export const footPanel = ((container, store, api): Foot => {
   const saving = saver(store, api);
   container.append(address, check, saving.element, keys);
   const update = () => {
-    address.textContent = format(store.now);
+    say(address, format(store.now));
     if (!api.hasWeights) return;
     api.marginals(primary(store.now)).then(({row_sum_error}) => {
-      check.textContent = `every row sums to 1 within ${bound(row_sum_error)}`;
+      say(check, `every row sums to 1 within ${bound(row_sum_error)}`);
     }, () => undefined);
   };
   return {update, destroy: () => undefined, save: saving.save};

@@ -4,7 +4,7 @@ import type {Marginals, SessionApi} from '../api';
 import {choice, html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
 import {isNarrow, primary} from '../panel';
-import {listenSheet, viewHeight} from '../sheet';
+import {listenSheet, pixelRatio, viewHeight} from '../sheet';
 import type {SelectionStore} from '../selection';
 import {kScales} from '../selection';
 import type {Sight} from './matrix_canvas';
@@ -39,6 +39,10 @@ class MatrixPanel implements Panel {
   private table: HTMLElement | null = null;
   private frameAsked = 0;
   private lastPlace = '';
+  private ticked = '';
+  private drawnMargins: Marginals | null = null;
+  private drawnReceived = '';
+  private drawnUse = '';
   private speak = false;
   private readonly resized: ResizeObserver;
   private readonly theme = matchMedia('(prefers-color-scheme: dark)');
@@ -137,6 +141,9 @@ class MatrixPanel implements Panel {
     this.scales.show(now.scale);
     this.tiles.show(name, now.scale);
     this.readOut.showScale(now.scale);
+    if (name !== this.lastPlace && this.api.hasWeights && this.sight.side > 0) {
+      this.canvas.fetch(place, this.sight.now);  // now, and not in the next frame
+    }
     if (name !== this.lastPlace && this.api.hasWeights) {
       this.lastPlace = name;
       this.marginals = null;
@@ -177,22 +184,38 @@ class MatrixPanel implements Panel {
     const sight = this.sight.now;
     const {side} = this.sight;
     if (!this.api.hasWeights || side <= 0) return;
-    const {now, hover, query, key} = this.store;
+    const {now, hover, query} = this.store;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
     this.canvas.draw(primary(now), sight, now.scale, {
       pinned: cell(now.query, now.key), hovered: cell(hover.query, hover.key), row: query, box: this.box,
     });
-    if (!isNarrow()) {
-      drawReceived(this.received, this.marginals, sight, side, key);
-      drawUse(this.use, this.marginals, sight, side, query);
-    }
+    if (!isNarrow()) this.drawMargins(sight, side);
     this.drawTicks(sight);
     const corner = this.api.model.causal && this.sight.isFitted;
     this.frame.classList.toggle('covered', !corner);
   }
 
+  /** Each where it has changed: a margin costs as much as the matrix. */
+  private drawMargins(sight: Sight, side: number): void {
+    const {query, key} = this.store;
+    const {left, top, size} = sight;
+    const {marginals} = this;
+    const look = `${side} ${size} ${pixelRatio()} ${this.theme.matches}`;
+    const isNew = this.drawnMargins !== marginals;
+    this.drawnMargins = marginals;
+    const received = `${look} ${left} ${key}`;
+    const use = `${look} ${top} ${query}`;
+    if (isNew || received !== this.drawnReceived) drawReceived(this.received, marginals, sight, side, key);
+    if (isNew || use !== this.drawnUse) drawUse(this.use, marginals, sight, side, query);
+    this.drawnReceived = received;
+    this.drawnUse = use;
+  }
+
   private drawTicks({top, size}: Sight): void {
     const {side} = this.sight;
+    const name = `${top} ${size} ${side}`;
+    if (name === this.ticked) return;
+    this.ticked = name;
     const scale = scaleLinear().domain([-top / size, (side - top) / size]).range([0, side]);
     const last = this.api.length - 1;
     const ticks = scale.ticks(5).filter((tick) => Number.isInteger(tick) && tick <= last);

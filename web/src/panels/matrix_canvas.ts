@@ -1,6 +1,6 @@
 // Draws the part of the matrix in sight: tiles, numbers where cells are large, marks on top.
-import type {SessionApi} from '../api';
-import {cividis, numberColour} from '../colour';
+import type {SessionApi, TilePlace} from '../api';
+import {cividis, colourNamed, numberColour} from '../colour';
 import {hundredths} from '../format';
 import {pixelRatio} from '../sheet';
 import type {Scale} from '../selection';
@@ -50,7 +50,25 @@ export class MatrixCanvas {
     this.drawMarks(context, sight, marks);
   }
 
+  /** Asks for what a drawing of this part will need. */
+  fetch(place: {layer: number; head: number}, sight: Sight): void {
+    this.visitTiles(place, sight, (at) => this.tiles.picture(at));
+  }
+
   private drawTiles(context: CanvasRenderingContext2D, place: {layer: number; head: number}, sight: Sight): void {
+    this.visitTiles(place, sight, (at, block) => {
+      const picture = this.tiles.picture(at);
+      if (!picture) return;
+      const span = block * this.api.info.tile * sight.size;
+      const cell = block * sight.size;
+      context.drawImage(picture, sight.left + at.x * span, sight.top + at.y * span,
+        picture.width * cell, picture.height * cell);
+    });
+  }
+
+  private visitTiles(
+    place: {layer: number; head: number}, sight: Sight, visit: (at: TilePlace, block: number) => void
+  ): void {
     const wanted = this.tiles.levelFor(sight.size * pixelRatio());
     for (let z = 0; z <= wanted.z; ++z) {  // coarser ones stand in until the fine ones are there
       const {block, tiles} = this.tiles.level(z);
@@ -61,12 +79,7 @@ export class MatrixCanvas {
       for (let y = first(sight.top); y <= last(sight.top); ++y) {
         for (let x = first(sight.left); x <= last(sight.left); ++x) {
           if (this.api.model.causal && x > y) continue;  // all masked
-          const at = {...place, z, y, x};
-          const picture = this.tiles.picture(at);
-          if (!picture) continue;
-          const cell = block * sight.size;
-          context.drawImage(picture, sight.left + x * span, sight.top + y * span,
-            picture.width * cell, picture.height * cell);
+          visit({...place, z, y, x}, block);
         }
       }
     }
@@ -121,10 +134,7 @@ export class MatrixCanvas {
 
   /** The cross-hair runs only over data: from the cell to where the mask begins. */
   private drawMarks(context: CanvasRenderingContext2D, sight: Sight, {pinned, hovered, row, box}: Marks): void {
-    const style = getComputedStyle(this.element);
-    const accent = style.getPropertyValue('--accent-line').trim();
-    context.strokeStyle = accent;
-    context.fillStyle = accent;
+    context.strokeStyle = context.fillStyle = colourNamed('--accent-line');
     const shown = hovered ?? pinned;
     if (shown) this.drawCrossHair(context, sight, shown);
     else if (row !== null) this.drawRow(context, sight, row);

@@ -1,5 +1,6 @@
 // The margins of the matrix: weight received by each key, keys in use by each query.
 import type {Marginals} from '../api';
+import {colourNamed} from '../colour';
 import {pixelRatio} from '../sheet';
 import type {Sight} from './matrix_canvas';
 
@@ -46,16 +47,15 @@ export function drawReceived(
 ): void {
   const context = prepare(canvas, side, kReceivedHeight);
   if (!marginals) return;
-  const style = getComputedStyle(canvas);
   const largest = largestOf(marginals.received, 1e-30);
   const draw = (at: number, width: number, value: number) => {
     const height = Math.max(1, kReceivedHeight * value / largest);
     context.fillRect(at, kReceivedHeight - height, width, height);
   };
-  context.fillStyle = style.getPropertyValue('--second');
+  context.fillStyle = colourNamed('--second');
   bars(marginals.received, sight.left, sight.size, side, draw);
   if (key === null) return;
-  context.fillStyle = style.getPropertyValue('--accent-line');
+  context.fillStyle = colourNamed('--accent-line');
   draw(sight.left + key * sight.size, Math.max(2, sight.size), marginals.received[key]!);
 }
 
@@ -64,13 +64,12 @@ export function drawUse(
 ): void {
   const context = prepare(canvas, kUseWidth, side);
   if (!marginals) return;
-  const style = getComputedStyle(canvas);
   const largest = largestOf(marginals.keys_in_use, 1);
   const draw = (at: number, width: number, value: number) =>
     context.fillRect(0, at, Math.max(1, kUseWidth * value / largest), width);
-  context.fillStyle = style.getPropertyValue('--second');
+  context.fillStyle = colourNamed('--second');
   bars(marginals.keys_in_use, sight.top, sight.size, side, draw);
   if (query === null) return;
-  context.fillStyle = style.getPropertyValue('--accent-line');
+  context.fillStyle = colourNamed('--accent-line');
   draw(sight.top + query * sight.size, Math.max(2, sight.size), marginals.keys_in_use[query]!);
 }

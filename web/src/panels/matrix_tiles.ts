@@ -61,10 +61,14 @@ export class Tiles {
   /** The tile as a picture; null until it has come, which `arrived` tells. */
   picture(place: TilePlace): HTMLCanvasElement | null {
     const name = `${place.z}/${place.y}/${place.x}`;
-    const bytes = this.bytes.get(name);
+    let bytes = this.bytes.get(name);
     if (!bytes) {
-      this.fetch(place, name);
-      return null;
+      const known = this.api.tileNow(place, 'u8');
+      if (!known) {
+        this.fetch(place, name);
+        return null;
+      }
+      bytes = this.keep(name, new Uint8Array(known));
     }
     const known = this.pictures.get(name);
     if (known?.colours === this.colours) return known.canvas;
@@ -96,7 +100,7 @@ export class Tiles {
     }, () => this.asked.delete(full));
   }
 
-  private keep(name: string, bytes: Uint8Array): void {
+  private keep(name: string, bytes: Uint8Array): Uint8Array {
     if (this.bytes.size >= kMostPictures) {
       const oldest = [...this.bytes.keys()].find((each) => !each.startsWith('0/'))!;
       this.bytes.delete(oldest);
@@ -105,5 +109,6 @@ export class Tiles {
     this.bytes.set(name, bytes);
     for (const byte of bytes) ++this.histogram[byte]!;
     if (this.scale === 'rank') this.colours = table('rank', this.histogram);
+    return bytes;
   }
 }

@@ -1,6 +1,6 @@
 // The text, shaded by what the shown token attends to (or, the other way, by what attends to it).
 import type {Line, SessionApi} from '../api';
-import {choice, html} from '../dom';
+import {choice, html, say} from '../dom';
 import {shortWeight} from '../format';
 import type {MakePanel, Panel} from '../panel';
 import {chosenUnits, focus, isNarrow, primary} from '../panel';
@@ -76,6 +76,9 @@ class TextPanel implements Panel {
     this.view.destroy();
   }
 
+  /** The tokens that can be seen. */
+  inSight(): {first: number; end: number} { return this.view.inSight; }
+
   /** The switches stand beside the last line where there is room. */
   private place(): void {
     this.view.layOut();
@@ -103,8 +106,8 @@ class TextPanel implements Panel {
     const [from, towards] = this.direction.element.querySelectorAll('button');
     const name = at === null ? 'a token'
       : at.end - at.first > 4 ? 'the span' : phrase(this.api.info.tokens, at.first, at.end);
-    from!.textContent = `from ${name}`;
-    towards!.textContent = `to ${name}`;
+    say(from!, `from ${name}`);
+    say(towards!, `to ${name}`);
   }
 
   /** What was pinned elsewhere comes into sight. */
@@ -148,4 +151,6 @@ class TextPanel implements Panel {
   }
 }
 
-export const textPanel: MakePanel = (container, store, api) => new TextPanel(container, store, api);
+export interface Text extends Panel { inSight(): {first: number; end: number} }
+
+export const textPanel = ((container, store, api): Text => new TextPanel(container, store, api)) satisfies MakePanel;

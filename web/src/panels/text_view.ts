@@ -7,7 +7,8 @@ import {plain, shown} from '../tokens';
 import type {TextLine} from './text_lines';
 import {breakLines, Ruler} from './text_lines';
 
-const kAround = 6;   // lines that are ready above and below
+const kAround = 6;   // lines that are ready above and below those in sight
+const kMarked = 1;   // of these, whose marks follow at once
 const kSlack = 2;    // px that a line may be wider than measured
 
 const kRightToLeft = /[\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u;
@@ -21,6 +22,8 @@ function directionOf(text: string): 'ltr' | 'rtl' {
 /** How a token is marked. */
 export interface Mark { shade: number; number: string; classes: string }
 
+const kUnmarked: Mark = {shade: 0, number: '', classes: ''};
+
 export class TextView {
   readonly paragraph = html('div', {class: 'tokens', role: 'group', 'aria-label': 'The text, token by token'});
   readonly scroller = html('div', {class: 'scroller'}, this.paragraph);
@@ -28,28 +31,29 @@ export class TextView {
   private readonly ruler = new Ruler();
   private readonly drawn = new Map<number, HTMLElement>();      // by line
   private readonly elements = new Map<number, HTMLElement>();   // by token
-  private readonly marks = new Map<number, string>();
+  private readonly marks = new Map<number, Mark>();
+  private seen = {first: 0, last: -1};  // lines in sight
   private lines: TextLine[] = [];
   private lineOf: Int32Array;
   private room = 0;
   private lineHeight = 35;
   private stop = 0;  // the one token that Tab reaches
-  private readonly look = () => this.draw();
+  private readonly again = () => this.draw();
   private readonly forget: () => void;
 
   constructor(private readonly api: SessionApi, private readonly markOf: (index: number) => Mark) {
     this.shown = api.info.tokens.map(shown);
     this.paragraph.dir = directionOf(api.info.text);
     this.lineOf = new Int32Array(this.shown.length);
-    this.scroller.addEventListener('scroll', this.look, {passive: true});
-    window.addEventListener('scroll', this.look, {passive: true});
-    window.addEventListener('resize', this.look);
-    this.forget = listenSheet(this.look);
+    this.scroller.addEventListener('scroll', this.again, {passive: true});
+    window.addEventListener('scroll', this.again, {passive: true});
+    window.addEventListener('resize', this.again);
+    this.forget = listenSheet(this.again);
   }
 
   destroy(): void {
-    window.removeEventListener('scroll', this.look);
-    window.removeEventListener('resize', this.look);
+    window.removeEventListener('scroll', this.again);
+    window.removeEventListener('resize', this.again);
     this.forget();
   }
 
@@ -79,19 +83,28 @@ export class TextView {
   }
 
   /** The lines in sight of the scroller and of the window. */
-  private window(): {first: number; last: number} {
+  private look(): void {
     const text = this.paragraph.getBoundingClientRect();
     const room = this.scroller.getBoundingClientRect();
     const seen = sight();
     const top = Math.max(room.top, seen.top) - text.top;
     const bottom = Math.min(room.bottom, seen.bottom) - text.top;
-    const first = Math.floor(top / this.lineHeight) - kAround;
-    const last = Math.ceil(bottom / this.lineHeight) + kAround;
-    return {first: Math.max(0, first), last: Math.min(this.lines.length - 1, last)};
+    const end = this.lines.length - 1;
+    this.seen = {
+      first: Math.max(0, Math.min(end, Math.floor(top / this.lineHeight))),
+      last: Math.max(0, Math.min(end, Math.ceil(bottom / this.lineHeight) - 1)),
+    };
+  }
+
+  /** The tokens of these lines. */
+  get inSight(): {first: number; end: number} {
+    return {first: this.lines[this.seen.first]?.begin ?? 0, end: this.lines[this.seen.last]?.end ?? 0};
   }
 
   draw(): void {
-    const {first, last} = this.window();
+    this.look();
+    const first = Math.max(0, this.seen.first - kAround);
+    const last = Math.min(this.lines.length - 1, this.seen.last + kAround);
     for (const [line, element] of this.drawn) {
       if ((line >= first && line <= last) || element.contains(document.activeElement)) continue;
       element.remove();
@@ -126,7 +139,7 @@ export class TextView {
   private tokenElement(index: number): HTMLElement {
     const token = this.api.info.tokens[index]!;
     const element = html('span', {
-      class: 'token', role: 'button', tabindex: index === this.stop ? 0 : -1,
+      class: token.special ? 'token special' : 'token', role: 'button', tabindex: index === this.stop ? 0 : -1,
       'data-index': index, 'aria-pressed': 'false', 'aria-label': plain(token).trim() ? null : 'space',
     });
     for (const {text, hex} of this.shown[index]!.pieces) {
@@ -135,19 +148,29 @@ export class TextView {
     return element;
   }
 
-  /** Marks what is drawn; touches only the tokens whose mark has changed. */
+  /** Marks what is in sight, or nearly; touches only what has changed. */
   mark(): void {
-    for (const [index, element] of this.elements) {
-      const {shade, number, classes} = this.markOf(index);
-      const mark = `${shade.toFixed(3)} ${number} ${classes}`;
-      if (this.marks.get(index) === mark) continue;
-      this.marks.set(index, mark);
-      element.style.setProperty('--weight', shade.toFixed(3));
-      element.className = `token${this.api.info.tokens[index]!.special ? ' special' : ''}${classes}`;
-      element.setAttribute('aria-pressed', String(classes.includes('pinned')));
-      element.querySelector('.under')?.remove();
-      if (number) element.append(html('span', {class: 'under'}, number));
+    const last = Math.min(this.lines.length - 1, this.seen.last + kMarked);
+    for (let line = Math.max(0, this.seen.first - kMarked); line <= last; ++line) {
+      if (!this.drawn.has(line)) continue;
+      const {begin, end} = this.lines[line]!;
+      for (let index = begin; index < end; ++index) this.markToken(index, this.elements.get(index)!);
     }
+  }
+
+  private markToken(index: number, element: HTMLElement): void {
+    const mark = this.markOf(index);
+    const before = this.marks.get(index) ?? kUnmarked;
+    this.marks.set(index, mark);
+    const shade = mark.shade.toFixed(3);
+    if (shade !== before.shade.toFixed(3)) element.style.setProperty('--weight', shade);
+    if (mark.classes !== before.classes) {
+      element.className = `token${this.api.info.tokens[index]!.special ? ' special' : ''}${mark.classes}`;
+      element.setAttribute('aria-pressed', String(mark.classes.includes('pinned')));
+    }
+    if (mark.number === before.number) return;
+    element.querySelector('.under')?.remove();
+    if (mark.number) element.append(html('span', {class: 'under'}, mark.number));
   }
 
   /** Scrolls the text, never the page, until the token is in sight. */
@@ -173,7 +196,6 @@ export class TextView {
     if (!this.elements.has(index)) {  // narrow: the page scrolls, not the text
       const line = this.lineOf[index]!;
       if (!this.drawn.has(line)) this.drawLine(line);
-      this.mark();
     }
     this.elements.get(index)?.focus();
   }

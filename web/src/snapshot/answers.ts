@@ -1,10 +1,11 @@
 // The API of docs/api.md, answered by a saved page from what it holds.
 import type {Place} from '../api';
+import {arcs, withNulls} from '../arcs';
 import type {Events, Transport} from '../transport';
 import type {HeldHead, Snapshot} from './file';
 import {HeldHeads} from './file';
 import {encode, tile} from './tiles';
-import {arcs, line} from './weights';
+import {entropy, line} from './weights';
 
 class Refused extends Error {
   constructor(readonly status: number, readonly code: string, message: string) { super(message); }
@@ -101,10 +102,10 @@ export class SnapshotTransport implements Transport {
     const end = Math.min(number(query, 'end', begin + 1), this.snapshot.session.length);
     const weights = line(this.head(place), begin, end, to);
     const topP = to ? 1 : number(query, 'top_p', 0.9);
-    const {edges, entropy, ...of} = arcs(weights, topP, number(query, 'at_most', 8));
+    const {edges, ...of} = arcs(weights, topP, number(query, 'at_most', 8));
     const named = edges.map(({at, weight}) => to ? {query: at, weight} : {key: at, weight});
-    const own = to ? {key: begin} : {query: begin, entropy};
-    return {...place, ...own, end, ...of, weights, edges: named};
+    const own = to ? {key: begin} : {query: begin, entropy: entropy(weights)};
+    return {...place, ...own, end, ...of, weights: withNulls(weights), edges: named};
   }
 
   private edges({query}: Asked): object {
@@ -116,8 +117,9 @@ export class SnapshotTransport implements Transport {
       const head = Number(name);
       const held = this.head({layer, head});
       const rows = Array.from({length: end - begin}, (_, at) => {
-        const {edges, rest, entropy} = arcs(line(held, begin + at, begin + at + 1, false), topP, most);
-        return {query: begin + at, entropy, edges: edges.map(({at: key, weight}) => ({key, weight})), rest};
+        const weights = line(held, begin + at, begin + at + 1, false);
+        const {edges, rest} = arcs(weights, topP, most);
+        return {query: begin + at, entropy: entropy(weights), edges: edges.map(({at: key, weight}) => ({key, weight})), rest};
       });
       return {head, rows};
     });

@@ -10,8 +10,8 @@ export function weightOf(head: HeldHead, query: number, key: number): number {
   return Math.exp(head.scale * sum - head.lse[query]!);
 }
 
-/** The mean of rows (of the queries [begin, end)), or the sum of columns; null where all are hidden. */
-export function line(head: HeldHead, begin: number, end: number, to: boolean): (number | null)[] {
+/** The mean of rows (of the queries [begin, end)), or the sum of columns; NaN where all are hidden. */
+export function line(head: HeldHead, begin: number, end: number, to: boolean): Float32Array {
   const {length} = head;
   const sums = new Float64Array(length);
   const seen = new Uint8Array(length);
@@ -24,37 +24,14 @@ export function line(head: HeldHead, begin: number, end: number, to: boolean): (
     }
   }
   const count = to ? 1 : end - begin;
-  return Array.from(sums, (sum, at) => seen[at] ? Math.fround(sum / count) : null);
+  return Float32Array.from(sums, (sum, at) => seen[at] ? sum / count : NaN);
 }
 
-export interface Arcs {
-  edges: {at: number; weight: number}[];  // by position
-  rest: {count: number; weight: number};
-  sum: number;
-  largest: number;
-  entropy: number;
-}
-
-/** The largest weights that make up `topP` of the line, at most `most`; ties to the lower position. */
-export function arcs(weights: (number | null)[], topP: number, most: number): Arcs {
-  const all: {at: number; weight: number}[] = [];
+/** Of a row, in nats. */
+export function entropy(weights: Float32Array): number {
   let sum = 0;
-  let entropy = 0;
-  for (const [at, weight] of weights.entries()) {
-    if (weight === null) continue;
-    all.push({at, weight});
-    sum += weight;
-    if (weight > 0) entropy -= weight * Math.log(weight);
-  }
-  all.sort((a, b) => b.weight - a.weight || a.at - b.at);
-  let mass = 0;
-  let kept = 0;
-  while (kept < Math.min(most, all.length) && mass < topP * sum) mass += all[kept++]!.weight;
-  return {
-    edges: all.slice(0, kept).sort((a, b) => a.at - b.at),
-    rest: {count: all.length - kept, weight: Math.max(0, sum - mass)},
-    sum, entropy, largest: all[0]?.weight ?? 0,
-  };
+  for (const weight of weights) if (weight > 0) sum -= weight * Math.log(weight);
+  return sum;
 }
 
 /** A weight in one byte: 0 masked, 1 below 2^-24, else by its logarithm. */

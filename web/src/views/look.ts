@@ -1,4 +1,5 @@
 // Look: one text, one layer; who attends to whom, the matrix of a head, the next word.
+import {Ahead} from '../ahead';
 import {html} from '../dom';
 import {headAfter, layerAfter} from '../held';
 import type {MakePanel, Panel} from '../panel';
@@ -46,11 +47,16 @@ export const lookView: MakePanel = (container, store, api): Panel => {
 
   const theMatrix = matrixPanel(matrix, store, api);
   const foot = footPanel(line, store, api);
-  const panels: Panel[] = [
-    chipsPanel(chips, store, api), progressPanel(progress, store, api), textPanel(text, store, api),
-    theMatrix, edgesPanel(edges, store, api), nextPanel(side, store, api), foot,
+  const theText = textPanel(text, store, api);
+  const ahead = new Ahead(store, api, () => theText.inSight());
+  const panels: Panel[] = [  // what is asked for first comes first
+    theMatrix, theText, edgesPanel(edges, store, api), nextPanel(side, store, api),
+    chipsPanel(chips, store, api), progressPanel(progress, store, api), foot,
   ];
-  const update = () => panels.forEach((panel) => panel.update());
+  const update = () => {
+    panels.forEach((panel) => panel.update());
+    ahead.update();
+  };
 
   const stepHead = (by: 1 | -1) => store.set(headAfter(api.model, store.now, by));
   const stepLayer = (by: 1 | -1) => store.set(layerAfter(api.model, store.now, by));
@@ -83,6 +89,7 @@ export const lookView: MakePanel = (container, store, api): Panel => {
       window.removeEventListener('keydown', key);
       unlisten();
       unfollow();
+      ahead.stop();
       panels.forEach((panel) => panel.destroy());
       container.replaceChildren();
     },

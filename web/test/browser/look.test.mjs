@@ -1,9 +1,9 @@
 // The text, the next words, the keys, the address: every hover, click and key that the list of keys names.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, row, run, textOf, token, tokenCount, withPages} from './harness.mjs';
+import {hash, ready, row, run, textOf, token, tokenCount, withPages} from './harness.mjs';
 
-const {open} = withPages();
+const {state, blank, open} = withPages();
 const written = (weight) => weight.toFixed(3).slice(1);
 const short = (weight) => weight >= 0.995 ? '1.0' : weight.toFixed(2).slice(1);
 
@@ -185,8 +185,11 @@ test('of a long text only the lines in sight have elements, and all can be reach
 });
 
 test('a newer question ends the older', async () => {
-  const page = await open('#look/L1.H3/i=60');
+  const page = await blank();
+  await page.route('**/rows/**', (route) => route.fulfill({status: 404, json: {}}));  // nothing comes ahead of the pointer
   await page.route('**/row/1/3/70?*', () => undefined);  // never answered
+  await page.goto(`${state.server.address}#look/L1.H3/i=60`);
+  await ready(page);
   const ended = page.waitForEvent('requestfailed', (request) => request.url().includes('/row/1/3/70?'));
   await token(page, 70).hover();
   await token(page, 80).hover();

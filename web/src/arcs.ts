@@ -1,0 +1,38 @@
+// Which weights of a row get an arc, as the server chooses them.
+
+export interface Arcs {
+  edges: {at: number; weight: number}[];  // by position
+  rest: {count: number; weight: number};
+  sum: number;
+  largest: number;
+}
+
+/** The largest weights that make up `topP` of the line, at most `most`; ties to the lower position; NaN is masked. */
+export function arcs(weights: Float32Array, topP: number, most: number): Arcs {
+  const best: {at: number; weight: number}[] = [];  // the largest first
+  let sum = 0;
+  let count = 0;
+  for (let at = 0; at < weights.length; ++at) {
+    const weight = weights[at]!;
+    if (Number.isNaN(weight)) continue;
+    ++count;
+    sum += weight;
+    if (best.length === most && weight <= best[most - 1]!.weight) continue;
+    let place = Math.min(best.length, most - 1);
+    for (; place > 0 && best[place - 1]!.weight < weight; --place) best[place] = best[place - 1]!;
+    best[place] = {at, weight};
+  }
+  let mass = 0;
+  let kept = 0;
+  while (kept < best.length && mass < topP * sum) mass += best[kept++]!.weight;
+  return {
+    edges: best.slice(0, kept).sort((a, b) => a.at - b.at),
+    rest: {count: count - kept, weight: Math.max(0, sum - mass)},
+    sum, largest: best[0]?.weight ?? 0,
+  };
+}
+
+/** As answers in JSON have them: null where masked. */
+export function withNulls(weights: Float32Array): (number | null)[] {
+  return Array.from(weights, (weight) => Number.isNaN(weight) ? null : weight);
+}

@@ -1,0 +1,78 @@
+// Exact rows, many at a time: what the pointer will be at next is there before it comes.
+import type {EdgeRow, Line, Place} from './api';
+import {arcs, withNulls} from './arcs';
+import {Recent} from './recent';
+
+const kMostRows = 64;           // as many as the server computes at once
+const kBlockBytes = 1 << 20;
+const kMostBlocks = 16;
+const kMostLines = 256;
+const kTopP = 0.9;
+const kMostArcs = 8;
+
+export type AskRows = (
+  place: Place, begin: number, end: number, signal: AbortSignal, view: string) => Promise<ArrayBuffer>;
+
+export class RowBlocks {
+  private readonly blocks = new Recent<Float32Array>(kMostBlocks);
+  private readonly lines = new Map<string, Line>();
+  private readonly rows: number;
+
+  constructor(private readonly length: number, private readonly ask: AskRows) {
+    let rows = kMostRows;
+    while (rows > 1 && 4 * rows * length > kBlockBytes) rows /= 2;
+    this.rows = rows;
+  }
+
+  stop(): void { this.blocks.stop(); }
+
+  /** Fetches what is missing of the rows [begin, end); of a long text the first few blocks. */
+  fetch(place: Place, begin: number, end: number): void {
+    const first = Math.floor(begin / this.rows);
+    const last = Math.min(Math.ceil(end / this.rows), first + kMostBlocks / 2);
+    for (let block = first; block < last; ++block) {
+      const from = block * this.rows;
+      this.blocks.get(this.name(place, block), `rows-${block - first}`, async (signal, view) => {
+        const to = Math.min(this.length, from + this.rows);
+        return new Float32Array(await this.ask(place, from, to, signal, view));
+      }).catch(() => undefined);  // only ahead of time: who needs a row asks for it
+    }
+  }
+
+  /** One row, where its block is there. */
+  line(place: Place, query: number): Line | undefined {
+    const name = `${place.layer}.${place.head} ${query}`;
+    const known = this.lines.get(name);
+    if (known) return known;
+    const weights = this.row(place, query);
+    if (!weights) return undefined;
+    const {edges, rest, largest} = arcs(weights, kTopP, kMostArcs);
+    const line = {
+      weights: withNulls(weights), largest, rest,
+      edges: edges.map(({at, weight}) => ({query, key: at, weight})),
+    };
+    if (this.lines.size >= kMostLines) this.lines.delete(this.lines.keys().next().value!);
+    this.lines.set(name, line);
+    return line;
+  }
+
+  /** The arcs of the rows [begin, end), where all of them are there. */
+  edges(place: Place, begin: number, end: number): EdgeRow[] | undefined {
+    const rows: EdgeRow[] = [];
+    for (let query = begin; query < end; ++query) {
+      const weights = this.row(place, query);
+      if (!weights) return undefined;
+      const {edges, rest} = arcs(weights, kTopP, kMostArcs);
+      rows.push({query, rest, edges: edges.map(({at, weight}) => ({query, key: at, weight}))});
+    }
+    return rows;
+  }
+
+  private row(place: Place, query: number): Float32Array | undefined {
+    const block = Math.floor(query / this.rows);
+    const from = (query - block * this.rows) * this.length;
+    return this.blocks.now(this.name(place, block))?.subarray(from, from + this.length);
+  }
+
+  private name({layer, head}: Place, block: number): string { return `${layer}.${head} ${block}`; }
+}
