@@ -75,9 +75,16 @@ void make_folder(const std::string& folder) {
   if (error) fail(ErrorCode::kIo, "{}: {}", folder, error.message());
 }
 
+// Pages, rings and int8 have none.
+bool has_gradient(const Keys& keys, const ConstView& operand) {
+  return !keys.page_table.given() && keys.ring_begin.empty() && is_floating(operand.dtype());
+}
+
 // Every gradient of what was given.
 AttentionGradRequest request_of(const Options& options, const AttentionArgs& args) {
-  return {.dbias = args.scores.bias.given(),
+  return {.dk = has_gradient(args.keys, args.keys.k),
+          .dv = has_gradient(args.keys, args.keys.v),
+          .dbias = args.scores.bias.given(),
           .dsink = args.scores.sink.given(),
           .dslope = args.scores.alibi.given(),
           .dscale = !options.attention.scale.empty()};
@@ -101,8 +108,8 @@ void write_gradients(const Options& options, const AttentionProblemData& problem
       attention_backward(problem.args, attended, lifted(dout, problem.packed()), request);
   make_folder(options.grad_out);
   write_into(options.grad_out, "dq", lowered(grads.dq, rank));
-  write_into(options.grad_out, "dk", lowered(grads.dk, problem.k.rank()));
-  write_into(options.grad_out, "dv", lowered(grads.dv, problem.v.rank()));
+  if (request.dk) write_into(options.grad_out, "dk", lowered(grads.dk, problem.k.rank()));
+  if (request.dv) write_into(options.grad_out, "dv", lowered(grads.dv, problem.v.rank()));
   const std::pair<const char*, const Tensor*> others[] = {{"dbias", &grads.dbias},
                                                           {"dsink", &grads.dsink},
                                                           {"dslope", &grads.dslope},
@@ -158,8 +165,8 @@ Run add(CLI::App& app) {
       ->type_name("DOUT.npy");
   app.add_option("--dlse", options->dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");
   app.add_option("--grad-out", options->grad_out,
-                 "write dq.npy, dk.npy and dv.npy there, and the gradients of "
-                 "--bias, --sink, --alibi and --scale")
+                 "write dq.npy, dk.npy and dv.npy there (of pages, rings and int8 dq alone), and "
+                 "the gradients of --bias, --sink, --alibi and --scale")
       ->type_name("DIR");
   app.add_option("--observe", options->observe, observers_help())
       ->delimiter(',')

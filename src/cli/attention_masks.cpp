@@ -24,6 +24,14 @@ std::int64_t length_of(const ConstView& operand, const std::vector<std::int64_t>
   return longest;
 }
 
+// Pages may have more slots than there are keys.
+std::int64_t key_count(const AttentionArgs& args) {
+  const ConstView& table = args.keys.page_table;
+  if (!table.given()) return length_of(args.keys.k, args.extents.key_starts);
+  const std::vector<std::int64_t>& lengths = args.extents.key_length;
+  return lengths.empty() ? table.dim(-1) * args.keys.k.dim(-2) : std::ranges::max(lengths);
+}
+
 Mask band_of(const AttentionOptions& options) {
   Mask mask;
   if (!options.causal.empty()) mask = mask & causal();
@@ -57,9 +65,8 @@ Mask blocks_of(const AttentionOptions& options, AttentionProblemData& problem) {
   const auto size = [](std::int64_t length, std::int64_t count) {
     return std::max<std::int64_t>((length + count - 1) / count, 1);
   };
-  return blocks(layout,
-                {.rows = size(length_of(args.q, args.extents.query_starts), layout.dim(-2)),
-                 .keys = size(length_of(args.keys.k, args.extents.key_starts), layout.dim(-1))});
+  return blocks(layout, {.rows = size(length_of(args.q, args.extents.query_starts), layout.dim(-2)),
+                         .keys = size(key_count(args), layout.dim(-1))});
 }
 
 ConstView list_of(const std::vector<std::int64_t>& values) {

@@ -176,6 +176,7 @@ void add_score_options(CLI::App& app, AttentionOptions& options) {
 void add_attention_options(CLI::App& app, AttentionOptions& options) {
   add_mask_options(app, options);
   add_extent_options(app, options);
+  add_key_options(app, options);
   add_score_options(app, options);
   app.add_option("--dtype", options.dtype,
                  "compute in this type (default: that of Q); what is bf16 is written as f32")
@@ -201,7 +202,8 @@ Tensor read_array(const std::string& path, int rank, const std::string& dtype) {
   require(rank == 0 || array.rank() == rank, "{}: rank is {}, expected {} as Q has", path,
           array.rank(), rank);
   const DType wanted = named_dtype(dtype).value_or(array.dtype());
-  if (wanted != array.dtype()) return Tensor::converted(array.view(), wanted);
+  if (wanted != array.dtype() && array.dtype() != DType::kI8)
+    return Tensor::converted(array.view(), wanted);
   return array;
 }
 
@@ -222,17 +224,13 @@ ConstView lowered(const Tensor& array, int rank) {
 AttentionProblemData read_problem(const AttentionOptions& options) {
   AttentionProblemData problem;
   read_extents(options, problem.args.extents);
-  const bool packed_keys = !options.packed_k.empty();
   problem.q = read_array(options.q, 0, options.dtype);
   problem.rank = problem.q.rank();
   require(problem.rank >= 2 && problem.rank <= 4,
           "{}: shape is {}, expected [B, H, T, D], [H, T, D] or [T, D]", options.q,
           to_string(problem.q.shape()));
-  const int key_rank = packed_keys ? 3 : problem.packed() ? 4 : problem.rank;
-  problem.k = read_array(options.k, key_rank, options.dtype);
-  problem.v = read_array(options.v, key_rank, options.dtype);
   problem.args.q = lifted(problem.q, problem.packed());
-  problem.args.keys = {.k = lifted(problem.k, packed_keys), .v = lifted(problem.v, packed_keys)};
+  read_keys(options, problem);
   read_settings(options, problem);
   return problem;
 }

@@ -20,6 +20,7 @@ struct AttentionOptions {
   std::vector<std::string> edges;     // pairs, or row starts and columns
   std::vector<std::int64_t> block_size;
   std::string query_lengths, key_lengths, key_begin, q_offset, key_offset, packed_q, packed_k;
+  std::string page_table, ring_begin, k_scales, v_scales;
   std::vector<double> scale;
   std::string similarity = "dot";
   std::string normaliser = "softmax";
@@ -37,7 +38,7 @@ void add_attention_options(CLI::App& app, AttentionOptions& options);
 
 /// A problem with the memory that its views look at.
 struct AttentionProblemData {
-  Tensor q, k, v, keep, blocks, bias, alibi, sink;
+  Tensor q, k, v, page_table, k_scales, v_scales, keep, blocks, bias, alibi, sink;
   AttentionArgs args;
   int rank = 4;  // of the inputs: 2 is [T, D], 3 is [H, T, D] or packed, 4 is [B, H, T, D]
 
@@ -54,6 +55,12 @@ AttentionProblemData shape_problem(const AttentionOptions& options,
 /// The mask that the options speak of, with the tensors that it looks at in `problem`, whose shapes
 /// are known.
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
+
+/// Where keys lie in other forms than one row after the other, and the scales of int8.
+void add_key_options(CLI::App& app, AttentionOptions& options);
+
+/// Reads K, V and what says how they lie, into `problem`, whose queries are known.
+void read_keys(const AttentionOptions& options, AttentionProblemData& problem);
 
 /// Reads an array, in `dtype` unless that is empty; its rank must be `rank` unless that is 0.
 Tensor read_array(const std::string& path, int rank, const std::string& dtype);

@@ -1,6 +1,7 @@
 // heed generate: lets a model write on.
 #include "heed/generate/generate.h"
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -95,6 +96,10 @@ int run(Options options) {
   return 0;
 }
 
+DType type_named(const std::string& name) {
+  return std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
+}
+
 void add_sampling(CLI::App& app, Options& options) {
   Sampling& sampling = options.args.sampling;
   add_number(app, "--temperature", sampling.temperature,
@@ -128,6 +133,12 @@ Run add(CLI::App& app) {
   app.add_option("--stop", options->args.stop, "end before this text; may be given several times")
       ->allow_extra_args(false)
       ->type_name("TEXT");
+  app.add_option_function<std::string>(
+         "--cache-dtype",
+         [options](const std::string& name) { options->args.cache.dtype = type_named(name); },
+         "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales")
+      ->check(one_of({"f32", "f16", "bf16", "i8"}))
+      ->type_name("TYPE");
   app.add_flag("--json", options->json,
                "print prompt, text, tokens with probability and entropy (in nats, of the model's "
                "distribution before temperature and filters) and why it stopped: end, stop, "

@@ -70,7 +70,7 @@ class Generation {
         args_(args),
         listener_(listener),
         results_(args.prompts.size()),
-        cache_(make_cache(model, std::ssize(args.prompts), longest())) {
+        cache_(make_cache(model, std::ssize(args.prompts), longest(), args.cache)) {
     for (std::size_t i = 0; i < args.prompts.size(); ++i) {
       rows_.push_back({.index = i, .ids = args.prompts[i], .stream = {}});
       if (args.tokenizer != nullptr)

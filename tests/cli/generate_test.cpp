@@ -95,6 +95,17 @@ TEST(GenerateProgram, FiltersReachTheSampler) {
   EXPECT_NE(generate({"abc"}).out, greedy);
 }
 
+TEST(GenerateProgram, TheCacheMayBeNarrow) {
+  const auto probability = [](const char* type) {
+    const json answer = json::parse(
+        generate({"abcdef", "-n", "1", "--temperature", "0", "--json", "--cache-dtype", type}).out);
+    return answer["tokens"][0]["probability"].get<double>();
+  };
+  const double exact = probability("f32");
+  EXPECT_NEAR(probability("i8"), exact, 0.05);
+  EXPECT_NE(probability("i8"), exact);
+}
+
 TEST(GenerateProgram, ReadsThePromptFromAFileOrStdin) {
   std::ofstream(test::scratch() / "prompt.txt") << "cab";
   const std::string expected = generate({"cab"}).out;

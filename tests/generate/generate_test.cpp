@@ -138,6 +138,33 @@ TEST(Generate, ATextDoesNotDependOnWhatElseIsInTheBatch) {
   }
 }
 
+// Rows end at different times, and their pages go on to others.
+TEST(Generate, PagesOfTheCacheDoNotMatter) {
+  const auto model = tiny();
+  GenerateArgs args = {.prompts = {{1, 2, 3}, {4}, {5, 6, 7, 8, 9}}, .most_tokens = 18};
+  const auto expected = generate(*model, args);
+  for (const std::int64_t size : {1, 4, 16}) {
+    args.cache = {.form = KvForm::kPaged, .page_size = size};
+    const auto found = generate(*model, args);
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      EXPECT_EQ(ids_of(found[row]), ids_of(expected[row]));
+      EXPECT_EQ(found[row].tokens[0].probability, expected[row].tokens[0].probability);
+    }
+  }
+}
+
+TEST(Generate, ANarrowCacheGivesNearlyTheSameProbabilities) {
+  const auto model = tiny();
+  GenerateArgs args = {.prompts = {{1, 2, 3, 4, 5, 6}}, .most_tokens = 1, .sampling = kGreedy};
+  const double exact = generate(*model, args)[0].tokens[0].probability;
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8}) {
+    args.cache.dtype = dtype;
+    const double found = generate(*model, args)[0].tokens[0].probability;
+    EXPECT_NE(found, exact) << name(dtype);
+    EXPECT_NEAR(found, exact, 0.05) << name(dtype);
+  }
+}
+
 TEST(Generate, TheSeedDecidesTheText) {
   const auto model = tiny();
   GenerateArgs args = {.prompts = {{3}}, .most_tokens = 20, .sampling = kAsIs, .seed = 1};

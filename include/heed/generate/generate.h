@@ -30,6 +30,7 @@ struct GenerateArgs {
   std::uint64_t seed = 0;
   const Tokenizer* tokenizer = nullptr;  // null: ids only, no text; it must outlive the call
   std::vector<std::string> stop = {};    // a text ends before the first of these; needs a tokenizer
+  KvCacheOptions cache = {};             // type and form in which keys and values are kept
   bool stop_at_end = true;               // false: the end token is a token like others
 };
 

@@ -59,6 +59,7 @@ class Model {
 std::int64_t parameter_count(const Model& model);
 
 /// Room for `batch` texts of `capacity` tokens each, as this model's attention fills it.
-KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity);
+KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity,
+                   const KvCacheOptions& options = {});
 
 }  // namespace heed
