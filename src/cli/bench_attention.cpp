@@ -66,6 +66,7 @@ int bench_attention(const BenchOptions& options) {
   AttentionTiming last;
   if (!options.json) print(heading());
   ProgressLine progress;
+  Steadiness steadiness;
   progress.begin("cases", std::ssize(cases));
   time_attention(cases, options.kernel, [&](const AttentionTiming& timing) {
     if (options.json)
@@ -73,10 +74,12 @@ int bench_attention(const BenchOptions& options) {
     else
       progress.aside([&] { print(as_row(timing)); });
     progress.advance();
+    steadiness.saw(timing.problem.name, timing.spread);
     last = timing;
   });
   progress.begin("");
   print(options.json ? list.dump(2) + "\n" : limits(last));
+  steadiness.report();
   return 0;
 }
 
