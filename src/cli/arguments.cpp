@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -36,13 +37,16 @@ std::string translated(const CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("{}: found {}, expected {}", name, more ? "several values" : "no value", type);
 }
 
+// Empty where none is so near that it may be meant: a third of the letters may differ.
 std::string nearest_option(const CLI::App& app, const std::string& found) {
-  const auto options = app.get_options();
-  std::string nearest = "--help";
-  for (const CLI::Option* option : options) {
+  std::string nearest;
+  std::size_t least = found.size() / 3 + 1;
+  for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_name();
-    if (name.starts_with("-") && edit_distance(name, found) < edit_distance(nearest, found))
-      nearest = name;
+    const std::size_t distance = edit_distance(name, found);
+    if (!name.starts_with("-") || distance >= least) continue;
+    nearest = name;
+    least = distance;
   }
   return nearest;
 }
@@ -54,8 +58,9 @@ void refuse_unknown(const CLI::App& app) {
   const std::string& first = left.front();
   if (first.size() > 1 && first.starts_with("-")) {
     const std::string name = first.substr(0, first.find('='));
-    fail(ErrorCode::kInvalidArgument, "{} is no option, the nearest is {}", name,
-         nearest_option(app, name));
+    const std::string nearest = nearest_option(app, name);
+    require(!nearest.empty(), "{} is no option, {} --help lists them", name, app.get_name());
+    fail(ErrorCode::kInvalidArgument, "{} is no option, the nearest is {}", name, nearest);
   }
   fail(ErrorCode::kInvalidArgument, "found \"{}\" after the last argument, expected nothing there",
        first);
@@ -85,6 +90,24 @@ void read_arguments(CLI::App& app, std::vector<std::string> arguments) {
   }
   refuse_unknown(app);
   refuse_empty(app);
+}
+
+std::string wrapped_help(const std::string& help) {
+  constexpr std::size_t kWidth = 100;
+  constexpr std::size_t kIndent = 30;  // CLI11's column of descriptions
+  std::string text;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_option = line.starts_with("  ") && !line.starts_with("  heed ");
+    while (is_option && line.size() > kWidth) {
+      const std::size_t space = line.rfind(' ', kWidth);
+      if (space == std::string::npos || space <= kIndent) break;
+      text += line.substr(0, space) + "\n";
+      line = std::string(kIndent, ' ') + line.substr(space + 1);
+    }
+    text += line + "\n";
+  }
+  return text;
 }
 
 CLI::Validator one_of(std::initializer_list<const char*> words) {

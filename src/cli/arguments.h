@@ -27,6 +27,26 @@ bool read_number(std::string_view text, Number& number) {
   return error == std::errc() && end == last;
 }
 
+/// The help of CLI11 in lines of at most 100 characters, descriptions below descriptions.
+std::string wrapped_help(const std::string& help);
+
+/// `a whole number from 1 to 8`. A limit that is the type's own is said only to who has passed it.
+template <std::integral Number>
+std::string whole_number(std::string_view found, Number least, Number most) {
+  using Limits = std::numeric_limits<Number>;
+  Number number = 0;
+  const char* const last = found.data() + found.size();
+  const auto [end, error] = std::from_chars(found.data(), last, number);
+  const bool is_beyond = error == std::errc::result_out_of_range && end == last;
+  const bool is_negative = found.starts_with('-');
+  const bool says_least = least == 0 || least != Limits::min() || (is_beyond && is_negative);
+  const bool says_most = most != Limits::max() || (is_beyond && !is_negative);
+  std::string expected = "a whole number";
+  if (says_least) expected += fmt::format(" from {}", least);
+  if (says_most) expected += fmt::format("{} {}", says_least ? " to" : " of at most", most);
+  return expected;
+}
+
 /// For CLI::Option::transform: a whole number in decimal digits, as CLI11 reads it without surprise
 /// (alone it takes 010 as 8 and -1 as 2^64 - 1).
 template <std::integral Number>
@@ -35,8 +55,8 @@ CLI::Validator number_of(Number least = std::numeric_limits<Number>::min(),
   return {[least, most](std::string& text) -> std::string {
             Number number = 0;
             if (!read_number(text, number) || number < least || number > most)
-              return fmt::format("found \"{}\", expected a whole number from {} to {}", text, least,
-                                 most);
+              return fmt::format("found \"{}\", expected {}", text,
+                                 whole_number(text, least, most));
             text = fmt::format("{}", number);
             return {};
           },

@@ -181,7 +181,8 @@ Run add(CLI::App& app) {
 }  // namespace
 
 Command attend_command() {
-  return {"attend", "the attention operator on .npy files: forward, backward, observations",
+  return {"attend",
+          "computes attention on .npy files: output, gradients, questions about the weights",
           "  heed attend Q.npy K.npy V.npy --causal bottom-right -o OUT.npy\n"
           "  heed attend Q.npy K.npy V.npy --window 128,0 --observe entropy,topk=8 "
           "--observe-out seen",

@@ -1,6 +1,7 @@
 // heed bench: how fast this machine computes, beside what it could do at most.
 #include "cli/bench.h"
 
+#include <cstdio>
 #include <memory>
 
 #include "cli/arguments.h"
@@ -43,7 +44,9 @@ Run add(CLI::App& app) {
          "inspect: the page's server on a text of 4,096 tokens; train: steps of training on "
          "random tokens")
       ->required();
-  app.add_option("--case", options->cases, "only these cases")->type_name("NAME");
+  app.add_option("--case", options->cases,
+                 "only these cases; the first column of the table names them")
+      ->type_name("NAME");
   app.add_option("--kernel", options->kernel,
                  "attention, backward: this kernel instead of the best that serves")
       ->type_name("NAME");
@@ -67,6 +70,23 @@ Run add(CLI::App& app) {
 }
 
 }  // namespace
+
+void Steadiness::saw(const std::string& name, double spread) {
+  if (spread <= spread_) return;
+  name_ = name;
+  spread_ = spread;
+}
+
+std::string Steadiness::warning() const {
+  if (spread_ <= kBusySpread) return {};
+  return fmt::format(
+      "heed bench: the machine was busy: the times of {} spread by {:.0f} %, expected at most "
+      "{:.0f} "
+      "%; measure again when it is idle\n",
+      name_, spread_ * 100, kBusySpread * 100);
+}
+
+void Steadiness::report() const { fmt::print(stderr, "{}", warning()); }
 
 Command bench_command() {
   return {"bench",

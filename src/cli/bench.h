@@ -29,6 +29,24 @@ struct TrainShapeKey {
 };
 std::span<const TrainShapeKey> train_shape_keys();
 
+/// Times that spread this far (share of the median that the middle half covers) say more of what
+/// else the machine did than of heed.
+constexpr double kBusySpread = 0.25;
+
+/// Remembers the case whose times spread most.
+class Steadiness {
+ public:
+  void saw(const std::string& name, double spread);
+  /// One line that names that case; empty where every case was steady.
+  std::string warning() const;
+  /// Writes the warning to stderr.
+  void report() const;
+
+ private:
+  std::string name_;
+  double spread_ = 0;
+};
+
 int bench_attention(const BenchOptions& options);
 int bench_backward(const BenchOptions& options);
 int bench_model(const BenchOptions& options);

@@ -71,6 +71,7 @@ int bench_pass(const BenchOptions& options, BenchPass pass) {
   AttentionTiming last;
   if (!options.json) print(heading());
   ProgressLine progress;
+  Steadiness steadiness;
   progress.begin("cases", std::ssize(cases));
   time_attention(cases, pass, options.kernel, [&](const AttentionTiming& timing) {
     if (options.json)
@@ -78,10 +79,12 @@ int bench_pass(const BenchOptions& options, BenchPass pass) {
     else
       progress.aside([&] { print(as_row(timing)); });
     progress.advance();
+    steadiness.saw(timing.problem.name, timing.spread);
     last = timing;
   });
   progress.begin("");
   print(options.json ? list.dump(2) + "\n" : limits(last));
+  steadiness.report();
   return 0;
 }
 

@@ -70,6 +70,7 @@ int bench_model(const BenchOptions& options) {
   double read = 0;
   if (!options.json) print(heading(*model));
   ProgressLine progress;
+  Steadiness steadiness;
   progress.begin("cases", std::ssize(cases));
   time_model(*model, cases, [&](const ModelTiming& timing) {
     if (options.json)
@@ -77,6 +78,7 @@ int bench_model(const BenchOptions& options) {
     else
       progress.aside([&] { print(as_row(timing)); });
     progress.advance();
+    steadiness.saw(timing.problem.name, timing.spread);
     read = timing.read_gbytes_per_second;
   });
   progress.begin("");
@@ -84,6 +86,7 @@ int bench_model(const BenchOptions& options) {
                      : fmt::format("reading memory {:.1f} GB/s; a step takes one token after as "
                                    "many as its name says\n",
                                    read));
+  steadiness.report();
   return 0;
 }
 

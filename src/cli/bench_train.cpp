@@ -97,6 +97,9 @@ int bench_train(const BenchOptions& options) {
   const TrainTiming timing = time_training(config, vocabulary);
   print(options.json ? as_json(config, vocabulary, timing).dump(2) + "\n"
                      : as_text(config, vocabulary, timing));
+  Steadiness steadiness;
+  steadiness.saw("train", timing.spread);
+  steadiness.report();
   return 0;
 }
 

@@ -67,7 +67,7 @@ Run add(CLI::App& app) {
   const auto what = std::make_shared<std::string>();
   const auto dir = std::make_shared<std::string>();
   const auto json = std::make_shared<bool>(false);
-  app.add_option("WHAT", *what, "what to check: onnx, its published node tests")->required();
+  app.add_option("WHAT", *what, "what to check: onnx")->required();
   app.add_option("DIR", *dir, "a folder of node tests, or one of them")->required();
   app.add_flag("--json", *json, "print every case as JSON");
   add_threads(app);
@@ -80,7 +80,7 @@ Run add(CLI::App& app) {
 }  // namespace
 
 Command check_command() {
-  return {"check", "whether heed means what ONNX's node tests say",
+  return {"check", "replays ONNX's published node tests: does heed compute what they say?",
           "  heed check onnx onnx/backend/test/data/node\n"
           "  heed check onnx node/test_attention_4d_causal --json",
           add};

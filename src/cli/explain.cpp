@@ -80,7 +80,9 @@ Run add(CLI::App& app) {
   app.add_option("Q", options->attention.q, "queries [B, H, Tq, D]")->type_name("Q.npy");
   app.add_option("K", options->attention.k, "keys [B, G, Tk, D]")->type_name("K.npy");
   app.add_option("V", options->attention.v, "values [B, G, Tk, Dv]")->type_name("V.npy");
-  add_number(app, "--shape", options->shape, "shapes alone, no data")
+  add_number(
+      app, "--shape", options->shape,
+      "shapes instead of files: batch, query heads, key/value heads, queries, keys, head sizes")
       ->delimiter(',')
       ->expected(7)
       ->type_name("B,H,G,Tq,Tk,D,Dv");

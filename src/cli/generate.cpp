@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/text_input.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
@@ -42,9 +43,16 @@ class Writer final : public GenerateListener {
   std::string prompt_;
 };
 
+// Nothing of the JSON is there before its end: how far it is, instead.
 class QuietWriter final : public GenerateListener {
  public:
+  explicit QuietWriter(std::int64_t most_tokens) { progress_.begin("tokens", most_tokens); }
+
+  void token(std::size_t /*row*/, const GeneratedToken& /*token*/) override { progress_.advance(); }
   bool stop() override { return interrupted(); }
+
+ private:
+  ProgressLine progress_;
 };
 
 void check(const Options& options) {
@@ -86,10 +94,13 @@ int run(Options options) {
   options.args.sampling.top_k = options.top_k.value_or(0);
   options.args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
   const InterruptScope scope;
-  Writer writer(prompt);
-  QuietWriter quiet;
-  GenerateListener& listener = options.json ? static_cast<GenerateListener&>(quiet) : writer;
-  const Generated generated = generate(*model.model, options.args, listener).front();
+  std::unique_ptr<GenerateListener> listener;
+  if (options.json)
+    listener = std::make_unique<QuietWriter>(options.args.most_tokens);
+  else
+    listener = std::make_unique<Writer>(prompt);
+  const Generated generated = generate(*model.model, options.args, *listener).front();
+  listener.reset();  // takes the progress away
   print(options.json ? as_json(*model.tokenizer, prompt, generated) : "\n");
   if (generated.stopped == Stopped::kInterrupted)
     fail(ErrorCode::kInterrupted, "interrupted after {} tokens", generated.tokens.size());
@@ -102,8 +113,9 @@ DType type_named(const std::string& name) {
 
 void add_sampling(CLI::App& app, Options& options) {
   Sampling& sampling = options.args.sampling;
-  add_number(app, "--temperature", sampling.temperature,
-             "divides the logits; 0 takes the most probable token each time (default 0.8)")
+  add_number(
+      app, "--temperature", sampling.temperature,
+      "above 1 more varied, below 1 less; 0 takes the most probable token each time (default 0.8)")
       ->type_name("X");
   add_number(app, "--top-k", options.top_k, "only the K most probable tokens")->type_name("K");
   add_number(app, "--top-p", sampling.top_p,
@@ -113,7 +125,7 @@ void add_sampling(CLI::App& app, Options& options) {
              "only tokens that have at least P of the most probable one's probability")
       ->type_name("P");
   add_number(app, "--repetition-penalty", sampling.repetition_penalty,
-             "above 1: tokens that occurred are less probable")
+             "above 1 makes tokens that occurred less probable (default 1)")
       ->type_name("X");
   add_number(app, "--seed", options.args.seed, "the same seed gives the same text (default 0)")
       ->type_name("S");
@@ -153,7 +165,7 @@ Run add(CLI::App& app) {
 }  // namespace
 
 Command generate_command() {
-  return {"generate", "lets a model write on",
+  return {"generate", "lets a model continue a text",
           "  heed generate \"Once upon a time\"\n"
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
           "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"",

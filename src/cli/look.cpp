@@ -181,10 +181,10 @@ int run(const Options& options) {
 }
 
 void add_text(CLI::App& app, Options& options) {
-  app.add_option("TEXT", options.text, "the text");
+  app.add_option("TEXT", options.text, "the text to look at");
   app.add_option("--file", options.file, "read the text from a file, or from stdin with -")
       ->type_name("FILE");
-  add_number(app, "--ids", options.ids, "token ids instead of a text")
+  add_number(app, "--ids", options.ids, "token ids instead of a text (heed tokenize prints them)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("5,3,9");
@@ -192,9 +192,11 @@ void add_text(CLI::App& app, Options& options) {
 }
 
 void add_choice(CLI::App& app, Options& options) {
-  add_number(app, "--layer", options.layer, "from 0; without it heed chooses, and says why")
+  add_number(app, "--layer", options.layer,
+             "this layer, counted from 0 (default: heed chooses and says why)")
       ->type_name("L");
-  add_number(app, "--head", options.head, "from 0; without it heed chooses, and says why")
+  add_number(app, "--head", options.head,
+             "this head, counted from 0 (default: heed chooses and says why)")
       ->type_name("H");
   app.add_option("--who", options.who,
                  "only the rows of this word: a token, a word that tokens spell (the last of them "
@@ -202,28 +204,32 @@ void add_choice(CLI::App& app, Options& options) {
       ->type_name("WORD");
   app.add_option("--to", options.to, "with --who: the weight on this word, its rank, score and lse")
       ->type_name("WORD");
-  app.add_option("--view", options.view,
-                 "the address of a view, as the page shows it behind #: layer, heads, tokens")
+  app.add_option(
+         "--view", options.view,
+         "the address of a view, as the page shows it behind #: layer, heads, query i, key j")
       ->type_name("look/L2.H4/i=17/j=3");
-  app.add_option("--top", options.top, "keys a row, the largest first (default 3)")
+  app.add_option("--top", options.top, "how many keys of each row, the largest first (default 3)")
       ->type_name("N|all");
-  app.add_option("--rows", options.rows, "the last N rows (default: 64 as text, else all)")
+  app.add_option("--rows", options.rows,
+                 "how many rows, the last ones (default: 64 as text, else all)")
       ->type_name("N|all");
 }
 
 void add_format(CLI::App& app, Options& options) {
   app.add_option(
          "--format", options.format,
-         "text; json; tsv: layer, head, query, query_token, key, key_token, weight; npy: "
-         "f32 [layers, heads, T, T], with an extent of 1 where --layer or --head chooses; svg, "
-         "png: the page's picture, drawn by chromium; html: the page as one file")
+         "text (default); json; tsv: one line a weight; npy: all weights, f32 [layers, heads, T, "
+         "T], "
+         "with an extent of 1 where --layer or --head chooses; svg, png: the page's picture, drawn "
+         "by chromium; html: the page as one file")
       ->check(one_of({"text", "json", "tsv", "npy", "svg", "png", "html"}));
   app.add_option("--width", options.width, "of svg and png, in pixels (default 1440)")
       ->transform(number_of<int>(320, 8192))
       ->type_name("N");
   app.add_option("--theme", options.theme, "of svg and png: light (default), dark")
       ->check(one_of({"light", "dark"}));
-  app.add_option("--what", options.what, "as npy: weights, logits [T, vocabulary], hidden [T, C]")
+  app.add_option("--what", options.what,
+                 "with --format npy: weights (default), logits [T, vocabulary], hidden [T, width]")
       ->check(one_of({"weights", "logits", "hidden"}));
   app.add_option("-o,--out", options.out, "write to a file, which appears whole or not at all")
       ->type_name("FILE");

@@ -81,12 +81,11 @@ std::string picture_file(const LoadedModel& model, const LookFileOptions& option
   std::future<Taken> picture = taken->get_future();
   ServerOptions serve = {.token = random_token(), .text = options.text};
   serve.limits.body_bytes = kPictureBytes;
-  serve.picture =
-      PictureOrder{.format = options.format,
-                   .width = options.width,
-                   .take = [taken](bool failed, std::string content) {
-                     taken->set_value({failed, std::move(content)});
-                   }};
+  serve.picture = PictureOrder{.format = options.format,
+                               .width = options.width,
+                               .take = [taken](bool failed, std::string content) {
+                                 taken->set_value({failed, std::move(content)});
+                               }};
   Server server(model, serve);
   Browser browser(program, {.address = server.address() + "#" + format_view(view),
                             .width = options.width,

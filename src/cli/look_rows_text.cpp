@@ -101,10 +101,9 @@ std::string explanation(const Look& look, const LookTextOptions& options) {
 
 std::string reason(const Terminal& terminal, const Look& look) {
   if (!look.chosen.automatic) return {};
-  return paragraph(terminal,
-                   fmt::format("heed chose this head: {}, {}", look.chosen.reason,
-                               hundredths(look.chosen.score)),
-                   2);
+  std::string text = "heed chose this head: " + look.chosen.reason;
+  if (look.chosen.score > 0) text += ", " + hundredths(look.chosen.score);
+  return paragraph(terminal, text, 2);
 }
 
 }  // namespace

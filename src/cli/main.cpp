@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/idle_threads.h"
 #include "cli/interrupt.h"
+#include "cli/option_names.h"
 #include "cli/output.h"
 #include "heed/base/error.h"
 
@@ -57,7 +58,9 @@ int report(std::string_view command, std::string message, int status) {
 std::string help() {
   std::string text =
       "heed: exact attention that you can see through\n\n"
-      "Usage: heed COMMAND ...        heed COMMAND --help tells its arguments, with an example\n\n";
+      "Usage: heed COMMAND ...        heed COMMAND --help tells its arguments, with examples\n\n"
+      "Begin with:  heed look \"The cat sat on the mat because it was tired.\"\n"
+      "             heed serve          the same in the browser\n\n";
   for (const Command& command : commands())
     text += fmt::format("  {:<10} {}\n", command.name, command.summary);
   text +=
@@ -68,15 +71,17 @@ std::string help() {
 
 int run_command(const Command& command, std::vector<std::string> arguments) {
   CLI::App app(command.summary, std::string("heed ") + command.name);
-  app.footer(std::string("Example:\n") + command.example);
+  app.footer(std::string("Examples:\n") + command.example);
   const Run run = command.add(app);
   try {
     read_arguments(app, std::move(arguments));
+    return run();
   } catch (const CLI::CallForHelp&) {
-    print(app.help());
+    print(wrapped_help(app.help()));
     return kDone;
+  } catch (const Error& error) {
+    throw Error(error.code(), in_options(app, error.what()));
   }
-  return run();
 }
 
 int guarded(const Command& command, const std::vector<std::string>& arguments) {

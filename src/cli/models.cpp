@@ -106,10 +106,13 @@ std::string as_text(const LoadedModel& loaded, const Probe& probe) {
       parameter_count(*loaded.model));
   text += heads_text(terminal, probe, static_cast<int>(info.heads));
   if (info.has_logits)
-    text += fmt::format(
-        "\nLoss there  {:.2f} nats a token in the first half, {:.2f} in the "
-        "second\n",
-        probe.loss_first, probe.loss_repeated);
+    text +=
+        "\n" + heading(terminal, "Loss on these",
+                       fmt::format("{:.2f} nats a token in the first half, {:.2f} in the second; "
+                                   "random tokens cannot be foretold, so the first is high in any "
+                                   "model, but a head that copies what followed the last time "
+                                   "(induction) makes the second lower",
+                                   probe.loss_first, probe.loss_repeated));
   return text;
 }
 
@@ -142,7 +145,7 @@ Run add(CLI::App& app) {
 }  // namespace
 
 Command models_command() {
-  return {"models", "what is built in and what was found; or one model and what its heads do",
+  return {"models", "the models that are built in or found; or one of them and what its heads do",
           "  heed models\n"
           "  heed models tales\n"
           "  HEED_MODELS=/data/models heed models --json",

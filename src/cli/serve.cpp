@@ -59,8 +59,9 @@ Run add(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   add_model(app, options->model);
   const CLI::Option* text =
-      app.add_option("--text", options->text, "what the page begins with")->type_name("TEXT");
-  app.add_option("--file", options->file, "the same from a file, or from stdin with -")
+      app.add_option("--text", options->text, "the text that the page begins with")
+          ->type_name("TEXT");
+  app.add_option("--file", options->file, "that text from a file, or from stdin with -")
       ->type_name("FILE");
   app.add_option("--port", options->port, "where to listen (default 8321); 0: one that is free")
       ->transform(number_of(0, 65535))
@@ -82,7 +83,7 @@ Run add(CLI::App& app) {
 Command serve_command() {
   return {"serve", "the inspector's page: prints its address, and serves until Ctrl-C",
           "  heed serve --text \"The cat sat on the mat because it was tired.\"\n"
-          "  heed serve --model gpt2 --file story.txt --port 0",
+          "  heed serve --model models/gpt2 --file story.txt --port 0",
           add};
 }
 

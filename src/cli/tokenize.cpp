@@ -106,7 +106,7 @@ Run add(CLI::App& app) {
 }  // namespace
 
 Command tokenize_command() {
-  return {"tokenize", "a text as a model's tokens",
+  return {"tokenize", "cuts a text into a model's tokens",
           "  heed tokenize \"The cat sat on the mat.\"\n"
           "  heed tokenize --lines texts.jsonl --tokenizer tokenizer.json",
           add};

@@ -52,8 +52,8 @@ LookRow row_of(const RowView& row, std::int64_t top) {
 std::string reason(const ChosenHead& chosen) {
   if (!chosen.automatic) return "asked for";
   if (chosen.score == 0)
-    return "the first one: no row attends to a key beside the first, the own and the previous "
-           "token";
+    return "the first one, because nothing tells the heads apart: all weight is on the first, the "
+           "own or the previous token";
   return "the largest mean, over rows, of the largest weight on a key that is not the first, the "
          "own "
          "or the previous token";

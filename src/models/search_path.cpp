@@ -90,8 +90,11 @@ std::vector<FoundModel> models_in(const Place& place) {
   const std::string expected =
       known.empty() ? "(there is none)" : fmt::format("{}", fmt::join(known, ", "));
   if (name.empty())
-    fail(ErrorCode::kNotFound, "model: no built-in model in {}; expected a folder or one of: {}",
-         fmt::join(searched, ", "), expected);
+    fail(ErrorCode::kNotFound,
+         "model: none came with this program, looked in {}: name a model's folder with --model, or "
+         "a folder of models with $HEED_MODELS{}",
+         fmt::join(searched, " and "),
+         known.empty() ? "" : fmt::format("; found elsewhere: {}", fmt::join(known, ", ")));
   fail(ErrorCode::kNotFound,
        "model: '{}' is neither a folder nor a name in {}; expected one of: {}", name,
        fmt::join(searched, ", "), expected);

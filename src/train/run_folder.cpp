@@ -46,6 +46,8 @@ int lock_folder(const std::filesystem::path& folder) {
 
 RunFolder::RunFolder(std::filesystem::path path, bool resume) : path_(std::move(path)) {
   require(!path_.empty(), "train: no output folder (-o DIR)");
+  require(!std::filesystem::is_regular_file(path_), "train: {}: is a file, expected a folder",
+          path_.string());
   require(resume || !holds_run(path_),
           "train: {}: holds a run already; go on with it (--resume) or choose another folder",
           path_.string());

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "cli/program.h"
 #include "cli/tiny_model.h"
 
@@ -19,27 +21,77 @@ void refused(const std::vector<std::string>& arguments, const std::string& messa
   EXPECT_EQ(answer.out, "");
 }
 
-TEST(Arguments, AWholeNumberHasDigitsOnlyAndStaysInItsRange) {
-  constexpr const char* kSeeds = "expected a whole number from 0 to 18446744073709551615";
-  for (const char* seed : {"-1", "18446744073709551616", "99999999999999999999", "0x10", "1e3", ""})
+TEST(Arguments, AWholeNumberHasDigitsOnly) {
+  for (const char* seed : {"-1", "0x10", "1e3", ""})
     refused({"generate", "abc", "--seed", seed},
-            fmt::format("--seed: found \"{}\", {}", seed, kSeeds));
-  refused({"look", "abc", "--layer", "one"},
-          "--layer: found \"one\", expected a whole number from -2147483648 to 2147483647");
-  refused({"look", "--ids", "1,x"},
-          "--ids: found \"x\", expected a whole number from -2147483648 to 2147483647");
+            fmt::format("--seed: found \"{}\", expected a whole number from 0", seed));
+  refused({"look", "abc", "--layer", "one"}, "--layer: found \"one\", expected a whole number");
+  refused({"look", "--ids", "1,x"}, "--ids: found \"x\", expected a whole number");
+  refused({"train", "-o", "x", "--steps", "2.5"},
+          "--steps: found \"2.5\", expected a whole number");
+}
+
+TEST(Arguments, AWholeNumberStaysInItsRange) {
   refused({"look", "abc", "--threads", "0"},
           "--threads: found \"0\", expected a whole number from 1 to 4096");
-  refused({"train", "-o", "x", "--steps", "2.5"},
-          "--steps: found \"2.5\", expected a whole number from -9223372036854775808 to "
-          "9223372036854775807");
   refused({"serve", "--port", "70000"},
           "--port: found \"70000\", expected a whole number from 0 to 65535");
+  refused({"bench", "train", "--layers", "0"},
+          "--layers: found \"0\", expected a whole number from 1");
+}
+
+TEST(Arguments, ALimitOfTheMachineIsToldToWhoPassesIt) {
+  for (const char* seed : {"18446744073709551616", "99999999999999999999"})
+    refused({"generate", "abc", "--seed", seed},
+            fmt::format("--seed: found \"{}\", expected a whole number from 0 to "
+                        "18446744073709551615",
+                        seed));
+  refused({"look", "abc", "--layer", "9999999999"},
+          "--layer: found \"9999999999\", expected a whole number of at most 2147483647");
+  refused({"look", "abc", "--layer", "-9999999999"},
+          "--layer: found \"-9999999999\", expected a whole number from -2147483648");
+}
+
+TEST(Arguments, WhatTheLibraryRefusesIsNamedByItsOption) {
+  const auto generate = [](const char* option, const char* value, const std::string& message) {
+    refused({"generate", "the", "--model", test::tiny_model(), option, value}, message);
+  };
+  generate("--top-p", "2", "--top-p is 2, expected above 0 and at most 1");
+  generate("--temperature", "-1", "--temperature is -1, expected 0 (greedy) or more");
+  generate("--repetition-penalty", "0", "--repetition-penalty is 0, expected above 0");
+  refused({"look", "the", "--model", test::tiny_model(), "--layer", "9"},
+          "--layer 9 does not exist, tiny has layers 0 to 1");
+  refused({"look", "the", "--model", test::tiny_model(), "--view", "grid/L0.H0"},
+          "--view: \"grid\" does not exist, expected look as in look/L2.H4/i=17/j=3");
+  refused({"look", "--ids", "5,9999", "--model", test::tiny_model()},
+          "--ids: token id 9999 is outside of tiny's vocabulary, expected 0 to 269");
+  refused({"train", "-o", "x", "--data", "y", "--width", "10", "--heads", "3"},
+          "--width is 10 and --heads is 3: heads must divide width");
+}
+
+TEST(Arguments, AFieldOfTheOperatorIsNamedByItsOption) {
+  const auto explain = [](const char* option, const char* value, const std::string& message) {
+    refused({"explain", "--shape", "1,2,2,4,4,4,4", option, value}, message);
+  };
+  explain("--softcap", "-1", "--softcap is -1: a positive number, or 0 for none, is expected");
+  explain("--scale", "nan", "--scale is nan: a finite number is expected");
+  explain("--dropout", "2", "--dropout is 2: a number from 0 to below 1 is expected");
+  explain("--window", "-5,0",
+          "--window: left is -5: a number of keys from 0 to 2^60, or -1 for open, is expected");
+  explain(
+      "--kernel", "abacus",
+      "--kernel 'abacus' is unknown: one of cpu-avx512, cpu-avx2, tiled, reference is expected");
+}
+
+TEST(Arguments, WhatAFileSaysKeepsItsName) {
+  const std::string config = test::in_scratch("zero.json");
+  std::ofstream(config) << R"({"data": ["y"], "steps": 0})";
+  refused({"train", config, "-o", "x"}, "steps is 0, expected at least 1");
 }
 
 TEST(Arguments, ALeadingZeroIsNoOctalNumber) {
   refused({"look", "abc", "--layer", "010", "--model", test::tiny_model()},
-          "layer 10 does not exist, tiny has layers 0 to 1");
+          "--layer 10 does not exist, tiny has layers 0 to 1");
 }
 
 TEST(Arguments, ANumberIsANumber) {
@@ -81,6 +133,11 @@ TEST(Arguments, AnUnknownOptionIsToldTheNearest) {
   refused({"look", "abc", "--modle=x"}, "--modle is no option, the nearest is --model");
 }
 
+TEST(Arguments, NothingIsSuggestedThatIsNotNear) {
+  refused({"look", "abc", "--foo"}, "--foo is no option, heed look --help lists them");
+  refused({"look", "abc", "-x"}, "-x is no option, heed look --help lists them");
+}
+
 TEST(Arguments, ATextMayBeginWithAHyphenAfterTwo) {
   const Answer answer = heed({"look", "--model", test::tiny_model(), "--", "--the cat"});
   EXPECT_EQ(answer.status, 0) << answer.error;
@@ -107,6 +164,12 @@ TEST(Arguments, AForcedKernelThatDoesNotExistIsNamed) {
           "attention: HEED_FORCE names kernel 'abacus', which is unknown: one of cpu-avx512, "
           "cpu-avx2, tiled, reference is expected");
   unsetenv("HEED_FORCE");
+}
+
+TEST(Arguments, ARunIsAFolder) {
+  const std::string file = test::in_scratch("a-file");
+  std::ofstream(file) << "x";
+  refused({"train", "--data", "/nowhere", "-o", file}, file + ": is a file, expected a folder");
 }
 
 TEST(Arguments, AFailedTrainingLeavesNoFolder) {

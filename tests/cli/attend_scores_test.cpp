@@ -148,7 +148,7 @@ TEST_F(AttendScores, RefusesAGraphThatIsNotSorted) {
   const Tensor columns = integers({2}, {3, 1});
   expect_refused(
       {"-o", "x", "--edges", written("starts.npy", starts) + "," + written("c.npy", columns)},
-      "edges: row 0 has column 1 after 3: strictly rising columns from 0 are expected");
+      "--edges: row 0 has column 1 after 3: strictly rising columns from 0 are expected");
 }
 
 TEST_F(AttendScores, TakesPackedSequences) {
@@ -178,9 +178,9 @@ TEST_F(AttendScores, RefusesWhatDoesNotGoTogether) {
   expect_refused({"-o", "x", "--lse", "y", "--normaliser", "none"},
                  "--lse and --dlse are of the softmax, found --normaliser none");
   expect_refused({"-o", "x", "--softcap", "-1"},
-                 "attention: scores.softcap is -1: a positive number, or 0 for none, is expected");
+                 "--softcap is -1: a positive number, or 0 for none, is expected");
   expect_refused({"-o", "x", "--dropout", "1"},
-                 "attention: dropout.rate is 1: a number from 0 to below 1 is expected");
+                 "--dropout is 1: a number from 0 to below 1 is expected");
 }
 
 }  // namespace

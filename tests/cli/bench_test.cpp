@@ -1,4 +1,6 @@
 // heed bench as a user runs it.
+#include "cli/bench.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -92,7 +94,7 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
   expect({"bench", "nothing"},
          "'nothing' is unknown: one of attention, backward, model, inspect, train is expected");
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
-         "case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
+         "--case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
          "expected");
   expect({"bench", "model", "--config", "a", "--model", "b"},
          "expected --model or --config, found both");
@@ -103,7 +105,24 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
   expect({"bench", "attention", "--width", "8"},
          "a shape with attention, expected it with train only");
   expect({"bench", "train", "--heads", "3", "--width", "16"},
-         "train: width is 16 and heads is 3: heads must divide width");
+         "--width is 16 and --heads is 3: heads must divide width");
+}
+
+TEST(Steadiness, NamesTheCaseThatSpreadMost) {
+  cli::Steadiness steadiness;
+  steadiness.saw("calm", 0.02);
+  steadiness.saw("wild", 0.61);
+  steadiness.saw("rough", 0.3);
+  EXPECT_EQ(
+      steadiness.warning(),
+      "heed bench: the machine was busy: the times of wild spread by 61 %, expected at most 25 "
+      "%; measure again when it is idle\n");
+}
+
+TEST(Steadiness, IsSilentOnAQuietMachine) {
+  cli::Steadiness steadiness;
+  steadiness.saw("calm", 0.25);
+  EXPECT_EQ(steadiness.warning(), "");
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ TEST(ExplainCommand, AShapeThatCannotBeCountedIsRefused) {
           "--shape: the arrays have 2.95e+20 bytes, expected below 2^62");
   refused("1,8,8,16,16,8", "--shape: found too few values, expected B,H,G,Tq,Tk,D,Dv");
   refused("1,8,8,16,16,8,99999999999999999999",
-          "--shape: found \"99999999999999999999\", expected a whole number from "
-          "-9223372036854775808 to 9223372036854775807");
+          "--shape: found \"99999999999999999999\", expected a whole number of at most "
+          "9223372036854775807");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(Program, EveryCommandHasHelpWithAnExample) {
   for (const Command& command : commands()) {
     const Answer answer = test::heed({command.name, "--help"});
     EXPECT_EQ(answer.status, 0) << command.name;
-    EXPECT_THAT(answer.out, testing::HasSubstr(std::string("Example:\n  heed ") + command.name));
+    EXPECT_THAT(answer.out, testing::HasSubstr(std::string("Examples:\n  heed ") + command.name));
   }
 }
 

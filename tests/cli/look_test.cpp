@@ -121,7 +121,7 @@ TEST(LookCommand, ComputesInF32Only) {
 
 TEST(LookCommand, ALayerThatDoesNotExistIsRefusedBeforeTheTextIsRead) {
   const Answer answer = look({"", "--layer", "2"});
-  EXPECT_EQ(answer.error, "heed look: layer 2 does not exist, tiny has layers 0 to 1\n");
+  EXPECT_EQ(answer.error, "heed look: --layer 2 does not exist, tiny has layers 0 to 1\n");
 }
 
 TEST(LookCommand, TextNamesTheChoiceAndTheParts) {
@@ -162,15 +162,15 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.out, "");
   };
   refused({}, "expected one of TEXT, --file and --ids, found none");
-  refused({kText, "--layer", "2"}, "layer 2 does not exist, tiny has layers 0 to 1");
-  refused({kText, "--head", "-1"}, "head -1 does not exist, tiny has heads 0 to 3");
+  refused({kText, "--layer", "2"}, "--layer 2 does not exist, tiny has layers 0 to 1");
+  refused({kText, "--head", "-1"}, "--head -1 does not exist, tiny has heads 0 to 3");
   refused({kText, "--head", "4", "--format", "npy"},
-          "head 4 does not exist, tiny has heads 0 to 3");
+          "--head 4 does not exist, tiny has heads 0 to 3");
   refused({"", "--layer", "0"},
           "session: the text is empty and tiny has no first token to start from: expected at least "
           "one character");
   refused({"--ids", "1,2,9999"},
-          "session: token id 9999 is outside of tiny's vocabulary, expected 0 to 269");
+          "--ids: token id 9999 is outside of tiny's vocabulary, expected 0 to 269");
   std::string ids = "0";
   for (int i = 0; i < 40; ++i) ids += ",1";
   refused({"--ids", ids},

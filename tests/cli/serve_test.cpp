@@ -1,7 +1,9 @@
 // heed serve as a user starts and ends it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <thread>
@@ -75,11 +77,33 @@ TEST(ServeProgram, EndsTheSameWayAtSigterm) {
   EXPECT_EQ(serving.end(SIGTERM), 130);
 }
 
+// A request that never ends, and a client that never reads its answer.
+TEST(ServeProgram, EndsWithinASecondWhateverClientsDo) {
+  const Serving serving({"--port", "0", "--text", "the cat"});
+  std::vector<int> clients;
+  for (const std::string half : {"", "GET /api/mo", "GET / HTTP/1.1\r\nHost: a\r\n",
+                                 "POST /api/sessions HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"}) {
+    const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(serving.port())));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::send(client, half.data(), half.size(), 0), static_cast<ssize_t>(half.size()));
+    clients.push_back(client);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the server has begun to read
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(serving.end(SIGINT), 130);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
+  for (const int client : clients) ::close(client);
+}
+
 TEST(ServeProgram, APortInUseIsOneLineAndStatusTwo) {
   const Serving serving({"--port", "0"});
   const Answer answer = heed({"serve", "--port", serving.port()});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed serve: port " + serving.port() +
+  EXPECT_EQ(answer.error, "heed serve: --port " + serving.port() +
                               " is in use: choose another with --port, 0 takes one that is free\n");
   EXPECT_EQ(serving.end(SIGINT), 130);
 }

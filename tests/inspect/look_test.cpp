@@ -107,8 +107,8 @@ TEST(ChooseHead, SaysSoWhereNoRowHasAnotherKey) {
   const ChosenHead chosen = choose_head(session, score_heads(session), {}, {});
   EXPECT_EQ(chosen.head, 0);
   EXPECT_EQ(chosen.reason,
-            "the first one: no row attends to a key beside the first, the own and the previous "
-            "token");
+            "the first one, because nothing tells the heads apart: all weight is on the first, the "
+            "own or the previous token");
 }
 
 TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {

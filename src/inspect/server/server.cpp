@@ -1,10 +1,13 @@
 // HTTP: who may come in, which handler answers, how it starts and ends.
 #include "inspect/server/server.h"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "inspect/server/api.h"
@@ -24,6 +27,18 @@ constexpr std::size_t kLongestPath = 512;
 std::string loopback_url(const std::string& host, int port) {
   const bool bare_ipv6 = host.find(':') != std::string::npos && !host.starts_with('[');
   return fmt::format(fmt::runtime(bare_ipv6 ? "http://[{}]:{}" : "http://{}:{}"), host, port);
+}
+
+// Of a socket of IP; -1 for any other descriptor.
+int local_port(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return -1;
+  if (address.ss_family == AF_INET)
+    return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+  if (address.ss_family == AF_INET6)
+    return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
+  return -1;
 }
 
 void send_page_file(const PageFile& file, const httplib::Request& request,
@@ -69,6 +84,7 @@ class Server::Impl {
     if (!thread_.joinable()) return;
     api_.stopping = true;
     http_.stop();
+    close_connections();
     thread_.join();
   }
 
@@ -78,6 +94,17 @@ class Server::Impl {
   }
 
  private:
+  // A worker that waits for the rest of a request, or for a client to take its answer, would hold
+  // `stop` until its patience ends. httplib shows nobody its connections: they are the sockets of
+  // this process whose own port is the server's.
+  void close_connections() const {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+      const int descriptor = std::atoi(entry.path().filename().c_str());
+      if (server::local_port(descriptor) == port_) ::shutdown(descriptor, SHUT_RDWR);
+    }
+  }
+
   void configure() {
     http_.new_task_queue = [this] {
       return new httplib::ThreadPool(static_cast<std::size_t>(options_.limits.workers));

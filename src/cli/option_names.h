@@ -1,0 +1,14 @@
+// The library names arguments (`top_p is 2`); who wrote `--top-p 2` is told of that option.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace heed::cli {
+
+/// The message with arguments replaced by the options that gave them. An argument's option has its
+/// name with hyphens, but for the few that option_names.cpp lists; what was not given on the
+/// command line (a file, a default) keeps the library's name.
+std::string in_options(const CLI::App& app, const std::string& message);
+
+}  // namespace heed::cli
