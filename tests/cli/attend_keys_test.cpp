@@ -100,8 +100,9 @@ TEST_F(AttendKeys, WhatDoesNotFitIsOneLine) {
   const HeldKeys pages = test::paged(strided, 4, lengths);
   const Answer answer = run(pages, {"--page-table", list_of("table.npy", {0, 1})});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error,
-            "heed attend: --page-table is [2] of i64: i32 or i64 of [B, pages a row] is expected\n");
+  EXPECT_EQ(
+      answer.error,
+      "heed attend: --page-table is [2] of i64: i32 or i64 of [B, pages a row] is expected\n");
 }
 
 }  // namespace
