@@ -192,6 +192,8 @@ export class TextView {
     }
     if (mark.number === before.number && mark.nudge === before.nudge) return;
     element.querySelector('.under')?.remove();
+    if (mark.nudge === null) element.title = mark.number;
+    else element.removeAttribute('title');
     if (!mark.number || mark.nudge === null) return;
     const under = html('span', {class: 'under'}, mark.number);
     if (mark.nudge) under.style.setProperty('--nudge', `${this.paragraph.dir === 'rtl' ? -mark.nudge : mark.nudge}px`);

@@ -184,6 +184,9 @@ test('a text from right to left stays readable', async () => {
     }
     const [first, second] = await Promise.all([1, 2].map((index) => token(page, index).boundingBox()));
     assert.ok(second.x + second.width <= first.x + 1, 'the second word stands left of the first');
+    assert.deepEqual(await touching(page, '.token'), []);
+    const numbers = await page.locator('.under').evaluateAll((all) => all.map((each) => getComputedStyle(each).direction));
+    assert.ok(numbers.length > 0 && numbers.every((direction) => direction === 'ltr'), 'a point stays before its digits');
   });
 });
 
