@@ -17,19 +17,22 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
 }
 
-// The last token of each run of two tokens or more whose bytes, trimmed, are the word.
+// The last token of each run of tokens whose bytes, trimmed, are the word.
 std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::string_view word) {
   std::vector<std::int64_t> found;
+  if (word.empty()) return found;
   for (std::size_t begin = 0; begin < tokens.size(); ++begin) {
     std::string text;
     for (std::size_t at = begin; at < tokens.size(); ++at) {
       text += tokens[at].bytes;
       const std::string_view run = trimmed(text);
       if (!word.starts_with(run)) break;
-      if (at > begin && run == word) found.push_back(static_cast<std::int64_t>(at));
+      if (run == word) found.push_back(static_cast<std::int64_t>(at));
       if (run.size() >= word.size()) break;
     }
   }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());  // after a space of its own
   return found;
 }
 
@@ -50,11 +53,7 @@ std::string near(std::span<const SessionToken> tokens, std::string_view word) {
 }  // namespace
 
 std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const std::string& word) {
-  std::vector<std::int64_t> found;
-  for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (!trimmed(word).empty() && trimmed(tokens[i].bytes) == trimmed(word))
-      found.push_back(static_cast<std::int64_t>(i));
-  if (found.empty()) found = spelled(tokens, trimmed(word));
+  std::vector<std::int64_t> found = spelled(tokens, trimmed(word));
   if (!found.empty()) return found;
   std::int64_t index = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);

@@ -23,6 +23,13 @@ TEST(FindWord, TakesTheLastTokenOfASpelledWord) {
   EXPECT_EQ(find_word(tokens(), "ball"), Indices{5});
 }
 
+TEST(FindWord, FindsAWordInOneTokenAndInTwo) {
+  std::vector<SessionToken> list;
+  for (const char* bytes : {"the", " cat", " and", " c", "at", ",", " ", "cat"})
+    list.push_back({.id = 0, .bytes = bytes});
+  EXPECT_EQ(find_word(list, "cat"), (Indices{1, 4, 7}));
+}
+
 TEST(FindWord, TakesAnIndexWhereNoTokenIsThatNumber) {
   EXPECT_EQ(find_word(tokens(), "2"), Indices{2});
   EXPECT_EQ(find_word(tokens(), "3"), Indices{8});

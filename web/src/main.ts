@@ -8,7 +8,7 @@ import {deliver, deliverFailure} from './export/deliver';
 import {heldOf, isSaved, missing} from './held';
 import type {Panel} from './panel';
 import type {Selection} from './selection';
-import {SelectionStore, fit, kNothing, parse} from './selection';
+import {SelectionStore, fit, kNothing, misfit, parse} from './selection';
 import {openSaved} from './snapshot/open';
 import {failure, nothingYet, opening, textField} from './states';
 import {lookView} from './views/look';
@@ -27,10 +27,13 @@ class Page {
   private api: SessionApi | null = null;
   private view: Panel | null = null;
   private opening = 0;
+  private isPassing = false;  // what the notice says ends with the next choice
+  private seen = this.store.now;
   private retry: ReturnType<typeof setTimeout> | undefined;
 
   async start(): Promise<void> {
     document.body.append(this.main);
+    this.store.listen(() => this.moveOn());
     window.addEventListener('popstate', () => this.followAddress());  // an edited address fires it, too
     await this.connect();
   }
@@ -89,7 +92,7 @@ class Page {
     const address = parse(location.hash);
     const last = {...(address ?? kNothing), query: api.length - 1, key: null, range: null};
     const selection = keepSelection && address ? address : last;
-    this.store.set(this.fitted(api, selection), {replace: true, fresh: !address});
+    this.place(this.fitted(api, selection), !address);
     this.header!.show(api.info);
     this.view = lookView(this.main, this.store, api);
     if (this.about!.picture) void deliver(this.about!.picture, this.store, api);
@@ -98,13 +101,28 @@ class Page {
   /** What of the selection can be shown; says what a saved page does not hold. */
   private fitted(api: SessionApi, selection: Selection): Selection {
     const fitting = fit(selection, api.size);
+    const unfit = misfit(selection, api.size);
+    if (unfit !== null) this.remark(unfit);
     const lost = missing(api.model, fitting);
     if (lost === null) return fitting;
-    this.notice.replaceChildren(html('p', {class: 'quiet', role: 'alert'}, lost));
+    this.remark(lost);
     const held = heldOf(api.model, fitting);
     if (held.length > 0) return {...fitting, heads: held};
     const layer = api.model.held!.findIndex((each) => each.length > 0);
     return {...fitting, layer, heads: [api.model.held![layer]![0]!]};
+  }
+
+  private remark(text: string): void {
+    this.notice.replaceChildren(html('p', {class: 'quiet', role: 'alert'}, text));
+    this.isPassing = true;
+  }
+
+  /** What was said of a choice goes with the next one. */
+  private moveOn(): void {
+    if (this.store.now === this.seen) return;
+    this.seen = this.store.now;
+    if (this.isPassing) this.notice.replaceChildren();
+    this.isPassing = false;
   }
 
   /** The server does not know the session any more: the same text again, in the same view. */
@@ -123,6 +141,7 @@ class Page {
     };
     const shown = failure(error, this.about, remedies);
     if (this.view && error.code !== 'unreachable') shown.append(html('p', {class: 'quiet'}, 'before the change'));
+    this.isPassing = error.code !== 'unreachable';
     if (this.about) this.notice.replaceChildren(shown);
     else this.main.replaceChildren(shown);
     clearTimeout(this.retry);
@@ -138,6 +157,7 @@ class Page {
       return;
     }
     const field = textField(this.about!, text, (typed) => void this.run(typed), leave);
+    this.isPassing = false;
     this.notice.replaceChildren(field.element);
     field.focus();
   }
@@ -145,8 +165,17 @@ class Page {
   private followAddress(): void {
     const address = parse(location.hash);
     if (!address || !this.api) return;
-    if (isSaved(this.api.model)) this.notice.replaceChildren();
-    this.store.set(this.fitted(this.api, address), {replace: true});
+    if (this.isPassing) this.notice.replaceChildren();
+    this.isPassing = false;
+    this.place(this.fitted(this.api, address), false);
+  }
+
+  /** A selection that came with the address: what was said of it stays. */
+  private place(selection: Selection, fresh: boolean): void {
+    const said = this.isPassing;
+    this.isPassing = false;
+    this.store.set(selection, {replace: true, fresh});
+    this.isPassing = said;
   }
 }
 

@@ -101,13 +101,29 @@ export function fit(
   };
 }
 
+/** What of an asked selection is not there, and what is shown instead; null where all is there. */
+export function misfit(
+  asked: Selection, size: {layers: number; heads: number; tokens: number; scores: string[]}
+): string | null {
+  const shown = fit(asked, size);
+  const said: string[] = [];
+  const none = (what: string, last: number, instead: string) =>
+    said.push(`There is no ${what}, the last one is ${last}: ${instead}.`);
+  if (asked.layer >= size.layers) none(`layer ${asked.layer}`, size.layers - 1, `layer ${shown.layer} is shown`);
+  const heads = asked.heads.filter((head) => head >= size.heads);
+  if (heads.length > 0) none(`head ${heads.join(', ')}`, size.heads - 1, `head ${shown.heads.join(', ')} is shown`);
+  const tokens = [asked.query, asked.key, ...asked.range ?? []].filter((index) => index !== null && index >= size.tokens);
+  if (tokens.length > 0) none(`token ${tokens.join(', ')}`, size.tokens - 1, 'it is not pinned');
+  return said.length > 0 ? said.join(' ') : null;
+}
+
 type Listener = () => void;
 
 export class SelectionStore {
   private chosen: Selection = kNothing;
   private hovered: Hover = {query: null, key: null};
   private readonly listeners = new Set<Listener>();
-  isFresh = true;  // nobody has chosen yet: neither the address nor the reader
+  isFresh = true;  // nobody has chosen yet, neither the address nor the reader: there is no address
 
   get now(): Selection { return this.chosen; }
   get hover(): Hover { return this.hovered; }
@@ -132,6 +148,7 @@ export class SelectionStore {
     this.chosen = {...this.chosen, ...change};
     if (this.chosen.query === null) this.chosen.key = null;
     this.tell();  // first: what it asks for is on its way while the browser notes the address
+    if (this.isFresh) return;
     const address = format(this.chosen);
     if (address !== location.hash) {
       history[how.replace ? 'replaceState' : 'pushState'](null, '', address);

@@ -3,10 +3,10 @@ import type {About, ApiError, Keep} from './api';
 import {button, html} from './dom';
 import {count} from './format';
 
-const kExamples = [
-  'Lily saw a big red ball. She',
-  'Once upon a time, there was a little girl',
-  'One day, a boy named Tim went to the park',
+const kExamples = [  // in the manner of what the built-in model has read
+  'The king had a daughter, and he loved her.',
+  'The old man sat by the fire, and his wife sat by him.',
+  'Alice was beginning to get very tired of sitting by her sister on the bank, and of having nothing to do.',
 ];
 
 export interface TextField { element: HTMLElement; focus(): void }

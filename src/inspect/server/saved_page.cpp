@@ -1,12 +1,9 @@
 #include "inspect/server/saved_page.h"
 
-#include <zlib.h>
-
-#include <array>
-
 #include "heed/base/error.h"
 #include "inspect/server/about_json.h"
 #include "inspect/server/held_heads.h"
+#include "inspect/server/inflate.h"
 #include "inspect/server/json_text.h"
 #include "inspect/server/page_files.h"
 #include "inspect/server/session_json.h"
@@ -22,25 +19,6 @@ constexpr std::string_view kScript = "<script type=\"module\" src=\"app.js\"></s
 constexpr std::string_view kPolicy =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
     "'unsafe-inline'; style-src 'unsafe-inline'; img-src blob:\">\n";
-
-std::string inflated(std::string_view gzip) {
-  z_stream stream{};
-  require(inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK, "html: zlib does not start");
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
-  stream.avail_in = static_cast<uInt>(gzip.size());
-  std::string text;
-  std::array<char, 65536> block;
-  int status = Z_OK;
-  while (status == Z_OK) {
-    stream.next_out = reinterpret_cast<Bytef*>(block.data());
-    stream.avail_out = static_cast<uInt>(block.size());
-    status = inflate(&stream, Z_NO_FLUSH);
-    text.append(block.data(), block.size() - stream.avail_out);
-  }
-  inflateEnd(&stream);
-  if (status != Z_STREAM_END) fail(ErrorCode::kCorrupt, "html: the page's files are damaged");
-  return text;
-}
 
 std::string page_file(std::string_view path) {
   for (const PageFile& file : page_files())

@@ -13,6 +13,7 @@
 #include "inspect/server/api.h"
 #include "inspect/server/api_error.h"
 #include "inspect/server/gate.h"
+#include "inspect/server/inflate.h"
 #include "inspect/server/page_files.h"
 
 namespace heed {
@@ -50,9 +51,11 @@ void send_page_file(const PageFile& file, const httplib::Request& request,
     response.status = 304;
     return;
   }
-  if (request.get_header_value("Accept-Encoding").find("gzip") == std::string::npos)
-    refuse(406, "not_acceptable", "{} is there gzipped only: send Accept-Encoding: gzip",
-           file.path);
+  response.set_header("Vary", "Accept-Encoding");
+  if (request.get_header_value("Accept-Encoding").find("gzip") == std::string::npos) {
+    response.set_content(inflated(file.gzip), std::string(file.type));
+    return;
+  }
   response.set_header("Content-Encoding", "gzip");
   // A provider with a length is sent as it is; httplib would compress a body once more.
   response.set_content_provider(
@@ -199,6 +202,10 @@ class Server::Impl {
       response.set_header("Set-Cookie", gate_->cookie());
       response.set_header("Cache-Control", "no-store");
       response.set_redirect("/", 303);
+      return;
+    }
+    if (request.path == "/favicon.ico") {  // browsers ask for one
+      response.status = 204;
       return;
     }
     for (const server::PageFile& file : server::page_files()) {

@@ -9,6 +9,8 @@ function gap(text: string): string {
   return /^[ \u2581]/.test(text) ? ' ' : '';
 }
 
+const kShort = 6;  // characters that surely fit: what is longer is told whole by a title
+
 export interface RowState { pinned: boolean; hovered: boolean }
 
 function stateClass({pinned, hovered}: RowState): string {
@@ -18,12 +20,13 @@ function stateClass({pinned, hovered}: RowState): string {
 export function queryRow(
   api: SessionApi, index: number, state: RowState, isStop: boolean, pin: () => void, preview: () => void
 ): HTMLElement {
+  const name = plain(api.info.tokens[index]!);
   const row = button({
     class: `query${stateClass(state)}`, 'data-index': index, tabindex: isStop ? 0 : -1,
     'aria-pressed': String(state.pinned),
   }, pin,
   html('span', {class: 'index'}, String(index)),
-  html('span', {class: 'query-token'}, plain(api.info.tokens[index]!)));
+  html('span', {class: 'query-token', title: name.length > kShort ? name : null}, name));
   row.addEventListener('pointerenter', preview);
   return row;
 }

@@ -46,7 +46,7 @@ export const footPanel = ((container, store, api): Foot => {
   const saving = saver(store, api);
   container.append(address, check, saving.element, keys);
   const update = () => {
-    say(address, format(store.now));
+    say(address, store.isFresh ? '' : format(store.now));
     if (!api.hasWeights) return;
     api.marginals(primary(store.now)).then(({row_sum_error}) => {
       say(check, `every row sums to 1 within ${bound(row_sum_error)}`);

@@ -22,6 +22,9 @@ const kGutterLeft = 6;       // of the ticks, beside the gutter of the columns
 const kBelow = 40;            // the foot line and the space over it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
+/** Whether the rows beside the read-out, in the upper third, end before the middle. */
+function hasFreeCorner(length: number): boolean { return (Math.floor(0.34 * length) + 1) / length <= 0.5; }
+
 class MatrixPanel implements Panel {
   private readonly tiles: Tiles;
   private readonly canvas: MatrixCanvas;
@@ -84,6 +87,7 @@ class MatrixPanel implements Panel {
     });
     this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(container);
+    this.resized.observe(document.body);  // what is said above it moves it
     window.addEventListener('resize', this.resize);
     this.theme.addEventListener('change', this.redraw);
     this.forget = listenSheet(() => {
@@ -191,7 +195,7 @@ class MatrixPanel implements Panel {
     });
     if (!isNarrow()) this.drawMargins(sight, side);
     this.drawTicks(sight);
-    const corner = this.api.model.causal && this.sight.isFitted;
+    const corner = this.api.model.causal && this.sight.isFitted && hasFreeCorner(this.api.length);
     this.frame.classList.toggle('covered', !corner);
   }
 

@@ -155,6 +155,12 @@ export class MatrixCanvas {
     const y = sight.top + (query + 0.5) * sight.size;
     const top = causal ? sight.top + key * sight.size : sight.top;
     const right = causal ? sight.left + (query + 1) * sight.size : sight.left + length * sight.size;
+    if (sight.size >= kNumbersFrom) {  // beside the numbers, not through them
+      context.lineWidth = 1;
+      context.strokeRect(x - sight.size / 2, top, sight.size, y + sight.size / 2 - top);
+      context.strokeRect(x - sight.size / 2, y - sight.size / 2, right - x + sight.size / 2, sight.size);
+      return;
+    }
     context.fillRect(Math.floor(x), top, 1, y - top);
     context.fillRect(x, Math.floor(y), right - x, 1);
   }
@@ -162,6 +168,11 @@ export class MatrixCanvas {
   private drawRow(context: CanvasRenderingContext2D, sight: Sight, row: number): void {
     const right = (this.api.model.causal ? row + 1 : this.api.length) * sight.size;
     const y = sight.top + (row + 0.5) * sight.size;
+    if (sight.size >= kNumbersFrom) {
+      context.lineWidth = 1;
+      context.strokeRect(sight.left, y - sight.size / 2, right, sight.size);
+      return;
+    }
     context.fillRect(sight.left, Math.floor(y), right, 1);
   }
 

@@ -4,28 +4,31 @@ import {html} from '../dom';
 import {weight} from '../format';
 import {plain} from '../tokens';
 
-const kMost = 16;
+const kRows = 16;
+const kColumns = 12;  // fit beside their queries
 
-function window(centre: number, length: number): {begin: number; end: number} {
-  const begin = Math.max(0, Math.min(length - kMost, centre - kMost / 2));
-  return {begin, end: Math.min(length, begin + kMost)};
+function window(centre: number, most: number, length: number): {begin: number; end: number} {
+  const begin = Math.max(0, Math.min(length - most, centre - most / 2));
+  return {begin, end: Math.min(length, begin + most)};
 }
 
-/** Rows are queries, columns keys; at most 16 of each. */
+/** Rows are queries, columns keys: some around the chosen cell. */
 export async function tableOf(
   api: SessionApi, place: {layer: number; head: number}, query: number, key: number
 ): Promise<HTMLElement> {
-  const rows = window(query, api.length);
-  const columns = window(key, api.length);
+  const rows = window(query, kRows, api.length);
+  const columns = window(key, kColumns, api.length);
   const {tokens} = api.info;
   const lines = await Promise.all(Array.from({length: rows.end - rows.begin}, (_, row) =>
     api.line(`table-${row}`, place, rows.begin + row, rows.begin + row + 1, false)));
   const keys = tokens.slice(columns.begin, columns.end);
   const head = html('tr', {}, html('td', {}), ...keys.map((token) =>
-    html('th', {scope: 'col'}, `${plain(token)} ${token.index}`)));
+    html('th', {scope: 'col', title: plain(token)},
+      html('div', {class: 'table-token'}, plain(token)), ' ', html('div', {}, String(token.index)))));
   const body = lines.map((line, row) => {
     const token = tokens[rows.begin + row]!;
-    return html('tr', {}, html('th', {scope: 'row'}, `${plain(token)} ${token.index}`),
+    return html('tr', {}, html('th', {scope: 'row', title: plain(token)},
+      html('div', {class: 'table-token'}, plain(token)), ` ${token.index}`),
       ...keys.map(({index}) => {
         const value = line.weights[index];
         return html('td', {}, value === null || value === undefined ? '' : weight(value));

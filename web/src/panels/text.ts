@@ -98,7 +98,7 @@ class TextPanel implements Panel {
     if (isPinned) classes += ' pinned';
     else if (index === key || (hover.query !== null && index === query)) classes += ' hovered';
     const shade = weight === null || !this.shading ? 0 : Math.sqrt(weight / this.shading.largest);
-    return {shade, number: number === undefined ? '' : shortWeight(number), classes};
+    return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0};
   }
 
   private nameDirection(): void {

@@ -6,6 +6,8 @@ import type {Shown} from '../tokens';
 import {plain, shown} from '../tokens';
 import type {TextLine} from './text_lines';
 import {breakLines, Ruler} from './text_lines';
+import type {NumberPlace} from './text_numbers';
+import {placeNumbers} from './text_numbers';
 
 const kAround = 6;   // lines that are ready above and below those in sight
 const kMarked = 1;   // of these, whose marks follow at once
@@ -19,10 +21,12 @@ function directionOf(text: string): 'ltr' | 'rtl' {
   return kRightToLeft.test(letter) ? 'rtl' : 'ltr';
 }
 
-/** How a token is marked. */
-export interface Mark { shade: number; number: string; classes: string }
+const kNumberSize = 11;
 
-const kUnmarked: Mark = {shade: 0, number: '', classes: ''};
+/** How a token is marked; its number stands `nudge` px behind its middle, or has no room (null). */
+export interface Mark { shade: number; number: string; classes: string; nudge: number | null }
+
+const kUnmarked: Mark = {shade: 0, number: '', classes: '', nudge: 0};
 
 export class TextView {
   readonly paragraph = html('div', {class: 'tokens', role: 'group', 'aria-label': 'The text, token by token'});
@@ -35,6 +39,7 @@ export class TextView {
   private seen = {first: 0, last: -1};  // lines in sight
   private lines: TextLine[] = [];
   private lineOf: Int32Array;
+  private widths: number[] = [];
   private room = 0;
   private lineHeight = 35;
   private stop = 0;  // the one token that Tab reaches
@@ -71,8 +76,8 @@ export class TextView {
     if (room <= 0 || (!isNewFont && room === this.room)) return;
     this.room = room;
     const {tokens} = this.api.info;
-    const widths = this.shown.map((token, index) => this.ruler.token(token, tokens[index]!.special === true));
-    this.lines = breakLines(this.shown, widths, this.ruler.width(' '), room);
+    this.widths = this.shown.map((token, index) => this.ruler.token(token, tokens[index]!.special === true));
+    this.lines = breakLines(this.shown, this.widths, this.ruler.width(' '), room);
     for (const [line, {begin, end}] of this.lines.entries()) this.lineOf.fill(line, begin, end);
     this.paragraph.style.height = `${this.lines.length * this.lineHeight}px`;
     this.drawn.clear();
@@ -154,12 +159,29 @@ export class TextView {
     for (let line = Math.max(0, this.seen.first - kMarked); line <= last; ++line) {
       if (!this.drawn.has(line)) continue;
       const {begin, end} = this.lines[line]!;
-      for (let index = begin; index < end; ++index) this.markToken(index, this.elements.get(index)!);
+      const marks = this.marksOf(begin, end);
+      for (let index = begin; index < end; ++index) this.markToken(index, marks[index - begin]!, this.elements.get(index)!);
     }
   }
 
-  private markToken(index: number, element: HTMLElement): void {
-    const mark = this.markOf(index);
+  /** Of one line: of numbers that would touch, the heavier ones stand. */
+  private marksOf(begin: number, end: number): Mark[] {
+    const marks: Mark[] = [];
+    const wanted: NumberPlace[] = [];
+    let x = 0;
+    for (let index = begin; index < end; ++index) {
+      const mark = this.markOf(index);
+      if (this.shown[index]!.gap && index > begin) x += this.ruler.width(' ');
+      const width = this.widths[index]!;
+      if (mark.number) wanted.push({mark, middle: x + width / 2, width: this.ruler.width(mark.number, kNumberSize)});
+      x += width;
+      marks.push(mark);
+    }
+    if (wanted.length > 0) placeNumbers(wanted, this.room);
+    return marks;
+  }
+
+  private markToken(index: number, mark: Mark, element: HTMLElement): void {
     const before = this.marks.get(index) ?? kUnmarked;
     this.marks.set(index, mark);
     const shade = mark.shade.toFixed(3);
@@ -168,9 +190,14 @@ export class TextView {
       element.className = `token${this.api.info.tokens[index]!.special ? ' special' : ''}${mark.classes}`;
       element.setAttribute('aria-pressed', String(mark.classes.includes('pinned')));
     }
-    if (mark.number === before.number) return;
+    if (mark.number === before.number && mark.nudge === before.nudge) return;
     element.querySelector('.under')?.remove();
-    if (mark.number) element.append(html('span', {class: 'under'}, mark.number));
+    if (mark.nudge === null) element.title = mark.number;
+    else element.removeAttribute('title');
+    if (!mark.number || mark.nudge === null) return;
+    const under = html('span', {class: 'under'}, mark.number);
+    if (mark.nudge) under.style.setProperty('--nudge', `${this.paragraph.dir === 'rtl' ? -mark.nudge : mark.nudge}px`);
+    element.append(under);
   }
 
   /** Scrolls the text, never the page, until the token is in sight. */

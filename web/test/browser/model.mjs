@@ -6,9 +6,7 @@ import {join} from 'node:path';
 export const kLayers = 3;
 export const kHeads = 8;
 const kHeadWidth = 8;
-const kWidth = kHeads * kHeadWidth;
 const kPlaceWidth = 16;  // of these many numbers a token's vector tells its position
-const kInner = 2 * kWidth;
 const kBeginning = '<s>';
 
 /** Numbers with mean 0 and variance 1, the same on every machine. */
@@ -29,7 +27,9 @@ function sequence(seed) {
 
 const frequency = (pair) => 0.9 / 2.1 ** pair;
 
-function tensors(vocabulary, positions) {
+function tensors(vocabulary, positions, heads) {
+  const width = heads * kHeadWidth;
+  const inner = 2 * width;
   const found = new Map();
   const next = sequence(7);
   const add = (name, shape, value) => {
@@ -37,18 +37,18 @@ function tensors(vocabulary, positions) {
     for (let at = 0; at < data.length; ++at) data[at] = value(Math.floor(at / shape.at(-1)), at % shape.at(-1));
     found.set(name, {shape, data});
   };
-  add('wte.weight', [vocabulary, kWidth], (_, x) => x < kPlaceWidth ? 0 : next());
-  add('wpe.weight', [positions, kWidth], (place, x) => x >= kPlaceWidth ? 0
+  add('wte.weight', [vocabulary, width], (_, x) => x < kPlaceWidth ? 0 : next());
+  add('wpe.weight', [positions, width], (place, x) => x >= kPlaceWidth ? 0
     : 1.5 * (x % 2 ? Math.sin : Math.cos)(place * frequency(x >> 1)));
   for (let layer = 0; layer < kLayers; ++layer) {
     const block = `h.${layer}`;
-    const random = Float32Array.from({length: kWidth * kWidth}, next);
+    const random = Float32Array.from({length: width * width}, next);
     const one = (kind) => (row, x) => {
       const head = Math.floor(x / kHeadWidth);
       const lane = x % kHeadWidth;
       const byPlace = (head + layer) % 3 !== 1 ? 1.1 : 0.2;
       const byWord = (head + layer) % 3 !== 0 ? 0.36 : 0.05;
-      if (row >= kPlaceWidth) return byWord * random[row * kWidth + x];
+      if (row >= kPlaceWidth) return byWord * random[row * width + x];
       if (row >> 1 !== lane >> 1) return 0;
       const angle = kind === 'q' ? -(head + 1) / 2 * frequency(row >> 1) : 0;  // looks that far back
       const turn = [[Math.cos(angle), Math.sin(angle)], [-Math.sin(angle), Math.cos(angle)]];
@@ -56,18 +56,18 @@ function tensors(vocabulary, positions) {
     };
     const query = one('q');
     const key = one('k');
-    add(`${block}.attn.c_attn.weight`, [kWidth, 3 * kWidth], (row, x) =>
-      x < kWidth ? query(row, x) : x < 2 * kWidth ? key(row, x - kWidth) : 0.12 * next());
-    add(`${block}.attn.c_attn.bias`, [3 * kWidth], () => 0);
-    add(`${block}.attn.c_proj.weight`, [kWidth, kWidth], () => 0.12 * next());
-    add(`${block}.mlp.c_fc.weight`, [kWidth, kInner], () => 0.15 * next());
-    add(`${block}.mlp.c_fc.bias`, [kInner], () => 0);
-    add(`${block}.mlp.c_proj.weight`, [kInner, kWidth], () => 0.15 * next());
-    for (const name of ['attn.c_proj', 'mlp.c_proj', 'ln_1', 'ln_2']) add(`${block}.${name}.bias`, [kWidth], () => 0);
-    for (const name of ['ln_1', 'ln_2']) add(`${block}.${name}.weight`, [kWidth], () => 1);
+    add(`${block}.attn.c_attn.weight`, [width, 3 * width], (row, x) =>
+      x < width ? query(row, x) : x < 2 * width ? key(row, x - width) : 0.12 * next());
+    add(`${block}.attn.c_attn.bias`, [3 * width], () => 0);
+    add(`${block}.attn.c_proj.weight`, [width, width], () => 0.12 * next());
+    add(`${block}.mlp.c_fc.weight`, [width, inner], () => 0.15 * next());
+    add(`${block}.mlp.c_fc.bias`, [inner], () => 0);
+    add(`${block}.mlp.c_proj.weight`, [inner, width], () => 0.15 * next());
+    for (const name of ['attn.c_proj', 'mlp.c_proj', 'ln_1', 'ln_2']) add(`${block}.${name}.bias`, [width], () => 0);
+    for (const name of ['ln_1', 'ln_2']) add(`${block}.${name}.weight`, [width], () => 1);
   }
-  add('ln_f.weight', [kWidth], () => 0.12);
-  add('ln_f.bias', [kWidth], () => 0);
+  add('ln_f.weight', [width], () => 0.12);
+  add('ln_f.bias', [width], () => 0);
   return found;
 }
 
@@ -94,7 +94,7 @@ function byteAlphabet() {
 /** Merges that make each word of the text one token, but for its longest: these stay in two pieces. */
 function mergesOf(text, alphabet) {
   const merges = new Set();
-  const words = new Set(text.match(/ ?[A-Za-z]+/g));
+  const words = new Set(text.match(/ ?\p{L}+/gu));
   for (const word of words) {
     const letters = [...Buffer.from(word)].map((byte) => alphabet[byte]);
     let made = letters[0];
@@ -127,16 +127,16 @@ function tokenizer(text) {
 }
 
 /** Writes the model that knows the words of `text` into `folder`. */
-export function writeModel(folder, text, positions = 512) {
+export function writeModel(folder, text, positions = 512, heads = kHeads) {
   mkdirSync(folder, {recursive: true});
   const words = tokenizer(text);
   const vocabulary = Object.keys(words.model.vocab).length;
   const config = {
-    model_type: 'gpt2', n_layer: kLayers, n_head: kHeads, n_embd: kWidth, n_inner: kInner, n_positions: positions,
+    model_type: 'gpt2', n_layer: kLayers, n_head: heads, n_embd: heads * kHeadWidth, n_inner: 2 * heads * kHeadWidth, n_positions: positions,
     vocab_size: vocabulary, activation_function: 'gelu_new', layer_norm_epsilon: 1e-5, tie_word_embeddings: true,
     bos_token_id: 0, eos_token_id: 0, torch_dtype: 'float32',
   };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
   writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(words));
-  writeFileSync(join(folder, 'model.safetensors'), safetensors(tensors(vocabulary, positions)));
+  writeFileSync(join(folder, 'model.safetensors'), safetensors(tensors(vocabulary, positions, heads)));
 }

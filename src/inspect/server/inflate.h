@@ -1,0 +1,11 @@
+// The page's files stand gzipped in the program.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace heed::server {
+
+std::string inflated(std::string_view gzip);
+
+}  // namespace heed::server

@@ -1,0 +1,205 @@
+// What a first reader stumbles over: addresses that are not there, numbers on numbers, texts of other shapes.
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import {join} from 'node:path';
+import {test} from 'node:test';
+import {frames, hash, kText, ready, run, scratch, settled, startServer, token, withPages} from './harness.mjs';
+import {writeModel} from './model.mjs';
+
+const {state, blank, open} = withPages();
+
+/** Pairs of boxes that share more than a pixel, by what stands in them. */
+function touching(page, selector) {
+  return page.locator(selector).evaluateAll((all) => {
+    const boxes = all.filter((each) => each.checkVisibility() && each.textContent).map((each) => ({
+      name: each.textContent, box: each.getBoundingClientRect(),
+    }));
+    return boxes.flatMap(({name, box}, at) => boxes.slice(at + 1).filter((other) =>
+      Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left) > 1
+      && Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top) > 1)
+      .map((other) => `${name} / ${other.name}`));
+  });
+}
+
+async function withModel(name, text, heads, look) {
+  const folder = join(scratch, name);
+  writeModel(folder, text, 256, heads);
+  const server = await startServer(0, {folder, text});
+  try {
+    const page = await blank();
+    await page.goto(server.address);
+    await ready(page);
+    await look(page);
+  } finally {
+    await server.stop();
+  }
+}
+
+test('there is no address until a head is chosen, and no step back to before', async () => {
+  const page = await blank();
+  await page.route('**/events?*', () => undefined);  // no news
+  await page.goto(state.server.address);
+  await page.waitForSelector('.token');
+  assert.equal(await hash(page), '');
+  assert.equal(await page.locator('.address').textContent(), '');
+  const before = await page.evaluate(() => history.length);
+  await page.unroute('**/events?*');
+  await page.reload();
+  await ready(page);
+  await page.waitForFunction(() => location.hash !== '');
+  assert.match(await hash(page), /^#look\/L\d\.H\d\/i=\d+$/);
+  assert.equal(await page.locator('.address').textContent(), await hash(page));
+  assert.equal(await page.evaluate(() => history.length), before);
+});
+
+test('what an address names and is not there is said, until the next choice', async () => {
+  const page = await open('#look/L9.H3/i=500');
+  assert.equal(await page.locator('.notice').textContent(),
+    'There is no layer 9, the last one is 2: layer 2 is shown. There is no token 500, the last one is 193: it is not pinned.');
+  await page.keyboard.press('.');
+  assert.equal(await page.locator('.notice').textContent(), '');
+  await page.evaluate(() => { location.hash = '#look/L1.H44'; });
+  await page.waitForFunction(() => document.querySelector('.notice').textContent !== '');
+  assert.equal(await page.locator('.notice').textContent(), 'There is no head 44, the last one is 7: head 0 is shown.');
+});
+
+test('what is too long is said until one moves on, and leaves the view in sight', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const before = (await page.locator('.heads').boundingBox()).y;
+  await page.locator('.header-text').click();
+  await page.locator('textarea').fill('Lily saw a ball. '.repeat(400));
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('.failed');
+  assert.ok((await page.locator('.heads').boundingBox()).y - before < 90);
+  await page.locator('.chip').nth(2).click();
+  assert.equal(await page.locator('.failed').count(), 0);
+});
+
+test('the table of the matrix stays within its column', async () => {
+  const page = await open('#look/L1.H3/i=60/j=40');
+  await page.keyboard.press('t');
+  const room = await page.locator('.table').evaluate(({scrollWidth, clientWidth}) => ({scrollWidth, clientWidth}));
+  assert.ok(room.scrollWidth <= room.clientWidth, JSON.stringify(room));
+  assert.equal(await page.locator('.table thead th').count(), 12);
+});
+
+for (const text of ['', 'Lily', 'Lily saw', 'Lily saw a ball']) {
+  test(`the legend is beside the cells of “${text}”`, async () => {
+    const page = await open();
+    await run(page, text);
+    await settled(page);
+    const length = Number.parseInt(await page.locator('.header-text .quiet').textContent());
+    const canvas = await page.locator('canvas.matrix').boundingBox();
+    const free = await page.locator('.figure, .rank, .legend').evaluateAll((all, {canvas, length}) => all.every((each) => {
+      const box = each.getBoundingClientRect();
+      if (box.top >= canvas.y + canvas.height) return true;
+      const last = Math.floor((box.bottom - canvas.y) * length / canvas.height);
+      return box.left >= canvas.x + (last + 1) * canvas.width / length - 1;
+    }), {canvas, length});
+    assert.ok(free);
+  });
+}
+
+test('nothing fails while the page loads', async () => {
+  const page = await blank();
+  const said = [];
+  page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+  page.on('response', (response) => response.status() >= 400 && said.push(response.url()));
+  await page.goto(state.server.address);
+  await ready(page);
+  assert.equal(await page.evaluate(async () => (await fetch('/favicon.ico')).status), 204);
+  assert.deepEqual(said, []);
+});
+
+test('no number of the text touches another, and none is cut', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  for (const [head, query] of [[0, 40], [1, 99], [3, 120], [5, 184], [2, 184], [7, 150]]) {
+    await page.evaluate((address) => { location.hash = address; }, `#look/L1.H${head}/i=${query}`);
+    await page.waitForSelector('.under');
+    await frames(page);
+    assert.deepEqual(await touching(page, '.under'), [], `head ${head}, token ${query}`);
+    const cut = await page.locator('.under').evaluateAll((all) => {
+      const room = document.querySelector('.tokens').getBoundingClientRect();
+      return all.map((each) => each.getBoundingClientRect()).filter((box) => box.left < room.left - 1 || box.right > room.right + 1).length;
+    });
+    assert.equal(cut, 0);
+  }
+});
+
+test('the cross-hair passes beside the numbers of large cells', async () => {
+  const page = await open();
+  await run(page, 'Lily saw a ball. She was sad.');
+  await page.evaluate(() => { location.hash = '#look/L1.H3/i=7/j=2'; });
+  await settled(page);
+  const struck = await page.locator('canvas.matrix').evaluate((canvas) => {
+    const cell = canvas.width / Number.parseInt(document.querySelector('.header-text .quiet').textContent);
+    const context = canvas.getContext('2d');
+    const accent = (x, y) => {
+      const [r, g, b] = context.getImageData(Math.floor(x), Math.floor(y), 1, 1).data;
+      return r === 0xd5 && g === 0x5e && b === 0;
+    };
+    return [4, 5, 6].filter((key) => accent((key + 0.2) * cell, 7.5 * cell)).length
+      + [4, 5, 6].filter((query) => accent(2.5 * cell, (query + 0.2) * cell)).length;
+  });
+  assert.equal(struck, 0);
+  assert.deepEqual(await touching(page, '.figure > div, .use-name'), []);
+  const [figure, plot] = await Promise.all(['.figure', '.plot'].map((name) => page.locator(name).evaluate((each) =>
+    Math.max(...[each, ...each.querySelectorAll('*')].map((part) => part.getBoundingClientRect().right)))));
+  assert.ok(figure <= plot + 1);
+});
+
+test('the page comes plain to a client that takes no gzip', async () => {
+  const {origin} = new URL(state.server.address);
+  for (const path of ['/', '/app.js', '/app.css']) {
+    const {headers, statusCode, body} = await new Promise((resolve, reject) => {
+      http.get(origin + path, (answer) => {
+        let body = '';
+        answer.on('data', (data) => { body += data; });
+        answer.on('end', () => resolve({headers: answer.headers, statusCode: answer.statusCode, body}));
+      }).on('error', reject);
+    });
+    assert.equal(statusCode, 200);
+    assert.equal(headers['content-encoding'], undefined);
+    assert.equal(body, await (await fetch(origin + path)).text());
+  }
+});
+
+test('a text from right to left stays readable', async () => {
+  const text = 'ילדה קטנה רצה אל הים. היא ראתה דג קטן, והדג ראה ילדה. הים היה כחול.';
+  await withModel('hebrew', text, 8, async (page) => {
+    assert.equal(await page.locator('.tokens').getAttribute('dir'), 'rtl');
+    await token(page, 9).click();
+    await page.waitForSelector('.query.pinned');
+    await page.waitForSelector('.key');
+    await frames(page);
+    assert.deepEqual(await touching(page, '.under'), []);
+    for (const row of await page.locator('.query').all()) {
+      const [index, name] = await Promise.all([row.locator('.index').boundingBox(), row.locator('.query-token').boundingBox()]);
+      assert.ok(index.x + index.width <= name.x + 1);
+    }
+    for (const row of await page.locator('.key').all()) {
+      const [context, index, value] = await Promise.all(
+        ['.context', '.index', '.value'].map((name) => row.locator(name).boundingBox()));
+      assert.ok(context.x + context.width <= index.x + 1 && index.x + index.width <= value.x + 1);
+    }
+    const [first, second] = await Promise.all([1, 2].map((index) => token(page, index).boundingBox()));
+    assert.ok(second.x + second.width <= first.x + 1, 'the second word stands left of the first');
+    assert.deepEqual(await touching(page, '.token'), []);
+    const numbers = await page.locator('.under').evaluateAll((all) => all.map((each) => getComputedStyle(each).direction));
+    assert.ok(numbers.length > 0 && numbers.every((direction) => direction === 'ltr'), 'a point stays before its digits');
+  });
+});
+
+test('more than 16 heads have a name and one score each, wrapped', async () => {
+  await withModel('heads', kText, 20, async (page) => {
+    assert.equal(await page.locator('.chip').count(), 20);
+    assert.equal(await page.locator('.chip .profile').count(), 0);
+    const scores = await page.locator('.chip-scores').evaluateAll((all) => all.map((each) => each.childElementCount));
+    assert.deepEqual([...new Set(scores)], [1]);
+    const rows = await page.locator('.chip').evaluateAll((all) => new Set(all.map((each) => each.offsetTop)).size);
+    assert.ok(rows > 1);
+    assert.deepEqual(await touching(page, '.chip'), []);
+    await page.locator('.chip[data-head="19"]').click();
+    assert.match(await hash(page), /^#look\/L\d\.H19/);
+  });
+});
