@@ -40,7 +40,7 @@ export function whenQuiet(): Promise<void> {
   return new Promise((resolve) => open === 0 ? resolve() : waiting.push(resolve));
 }
 
-/** Nothing is quiet until the work has ended: reading an answer takes longer than the answer where the machine is busy. */
+/** Nothing is quiet before the work ends: on a busy machine reading an answer may take longer than waiting for it. */
 export async function notQuietUntil<Value>(work: Promise<Value>): Promise<Value> {
   ++open;
   try {

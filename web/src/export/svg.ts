@@ -25,7 +25,7 @@ function meet(a: Box, b: Box): Box {
   };
 }
 
-/** What an element that hides what leaves it lets through; one that hides by width alone lets all through above and below. */
+/** What shows of an element's content; one that hides by width alone hides nothing above and below. */
 function windowOf(style: CSSStyleDeclaration, own: Box): Box {
   const window = snapped(own);
   const margin = (overflow: string) =>
