@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -102,8 +100,10 @@ std::string row(const Trait& trait, const std::vector<Served>& cases) {
   for (const Served& one : cases) {
     if (!trait.has(one.problem)) continue;
     ++count;
-    std::ranges::transform(forward, one.forward, forward.begin(), std::logical_or());
-    std::ranges::transform(backward, one.backward, backward.begin(), std::logical_or());
+    for (std::size_t n = 0; n < forward.size(); ++n) {
+      forward[n] = forward[n] || one.forward[n];
+      backward[n] = backward[n] || one.backward[n];
+    }
   }
   std::string text = fmt::format("| {} |", trait.name);
   for (std::size_t n = 0; n < forward.size(); ++n) {
