@@ -21,6 +21,14 @@ std::string mask_name(const AttentionCase& problem) {
       return "band " + band + " & keep";
     case CaseMask::kBandOrKeep:
       return "band " + band + " | keep";
+    case CaseMask::kPrefix:
+      return "prefix";
+    case CaseMask::kSegments:
+      return "segments";
+    case CaseMask::kBlocks:
+      return "blocks";
+    case CaseMask::kEdges:
+      return "edges";
   }
   return {};
 }
@@ -88,6 +96,11 @@ std::vector<AttentionCase> masked() {
       cases.push_back(problem);
       if (mask == CaseMask::kKeep) break;
     }
+  for (const CaseMask mask :
+       {CaseMask::kPrefix, CaseMask::kSegments, CaseMask::kBlocks, CaseMask::kEdges}) {
+    cases.push_back(base);
+    cases.back().mask = mask;
+  }
   return cases;
 }
 
@@ -124,7 +137,10 @@ std::vector<AttentionCase> laid_out() {
                               .value_dim = 24,
                               .mask = CaseMask::kBand,
                               .band = {-1, 0}};
-  std::vector<AttentionCase> cases(4, base);
+  std::vector<AttentionCase> cases(6, base);
+  cases[4].layout = cases[5].layout = Layout::kPacked;
+  cases[5].key_length = 140;
+  cases[5].mask = CaseMask::kKeep;
   cases[0].layout = Layout::kTokens;
   cases[1].layout = Layout::kInterleaved;
   cases[2].spread = 30;     // sharp: one key takes nearly all
@@ -147,7 +163,7 @@ std::string scores_name(const CaseScores& scores) {
 }
 
 void name_it(AttentionCase& problem) {
-  const char* layouts[] = {"", " tokens", " interleaved"};
+  const char* layouts[] = {"", " tokens", " interleaved", " packed"};
   problem.name = fmt::format(
       "{} B{} H{} G{} Tq{} Tk{} D{} Dv{} {}{}{}{}{}{}", name(problem.dtype), problem.batch,
       problem.heads, problem.kv_heads, problem.query_length, problem.key_length, problem.head_dim,
@@ -174,6 +190,7 @@ std::vector<CaseScores> score_kinds() {
           {.bias = {1}},
           {.alibi = true},
           {.sink = true, .scale_a_head = true},
+          {.scale_a_head = true},
           {.normaliser = Normaliser::kSigmoid, .bias = {130}},
           {.normaliser = Normaliser::kNone, .softcap = 2, .dropout = 0.5},
           {.dropout = 0.1},

@@ -5,7 +5,11 @@
 
 #include "heed/base/philox.h"
 #include "heed/cases/attention_cases.h"
+#include "heed/masks/blocks.h"
+#include "heed/masks/edges.h"
 #include "heed/masks/keep.h"
+#include "heed/masks/prefix.h"
+#include "heed/masks/segments.h"
 
 namespace heed {
 namespace {
@@ -34,15 +38,48 @@ Tensor kept_stretches(const AttentionCase& problem) {
   return kept;
 }
 
-// [B, heads, T, D] as a view of memory in the case's order.
+// Where packed sequences begin, and where the last ends.
+std::vector<std::int64_t> packed_starts(std::int64_t batch, std::int64_t longest) {
+  std::vector<std::int64_t> starts = {0};
+  for (std::int64_t b = 0; b < batch; ++b)
+    starts.push_back(starts.back() + std::max<std::int64_t>(longest - 13 * b, 0));
+  return starts;
+}
+
+// [B, heads, T, D] as a view of memory in the case's order; packed memory as it is.
 ConstView as_heads(const Tensor& tensor, Layout layout) {
-  return layout == Layout::kHeads ? tensor.view() : tensor.view().permute({0, 2, 1, 3});
+  const bool as_stored = layout == Layout::kHeads || layout == Layout::kPacked;
+  return as_stored ? tensor.view() : tensor.view().permute({0, 2, 1, 3});
 }
 
 Shape stored(Layout layout, std::int64_t batch, std::int64_t heads, std::int64_t length,
              std::int64_t columns) {
   if (layout == Layout::kHeads) return {batch, heads, length, columns};
+  if (layout == Layout::kPacked) return {heads, packed_starts(batch, length).back(), columns};
   return {batch, length, heads, columns};
+}
+
+Tensor integers(const std::vector<std::int64_t>& values) {
+  return Tensor::copy_of(ConstView(values.data(), DType::kI64, Shape{std::ssize(values)}));
+}
+
+// Documents of 23 tokens.
+Tensor document_ids(std::int64_t length) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = 0; i < length; ++i) ids.push_back(i / 23);
+  return integers(ids);
+}
+
+// Each query sees itself and every ninth key; one in five sees nobody.
+Mask graph(std::int64_t queries, std::int64_t keys) {
+  std::vector<std::int64_t> starts = {0};
+  std::vector<std::int64_t> columns;
+  for (std::int64_t i = 0; i < queries; ++i) {
+    for (std::int64_t j = 0; i % 5 != 3 && j < keys; ++j)
+      if (j == i || j % 9 == i % 9) columns.push_back(j);
+    starts.push_back(std::ssize(columns));
+  }
+  return edges(integers(starts), integers(columns));
 }
 
 }  // namespace
@@ -70,16 +107,33 @@ AttentionInputs::AttentionInputs(const AttentionCase& problem) {
     args.q = as_heads(memory_[0], layout);
     args.keys = {as_heads(memory_[1], layout), as_heads(memory_[2], layout)};
   }
-  dout = normal({B, H, Tq, Dv}, dtype, 1, 4);
+  args.extents = extents;
+  Shape of_lse = {B, H, Tq};
+  Shape of_out = {B, H, Tq, Dv};
+  if (layout == Layout::kPacked) {
+    args.extents.query_starts = packed_starts(B, Tq);
+    args.extents.key_starts = packed_starts(B, Tk);
+    of_lse = {H, args.q.dim(1)};
+    of_out = {H, args.q.dim(1), Dv};
+  }
+  dout = normal(of_out, dtype, 1, 4);
   if (scores.normaliser == Normaliser::kSoftmax)
-    dlse = normal({B, H, Tq}, dtype == DType::kF64 ? DType::kF64 : DType::kF32, 1, 5);
+    dlse = normal(of_lse, dtype == DType::kF64 ? DType::kF64 : DType::kF32, 1, 5);
   memory_.push_back(kept_stretches(problem));
   const Mask kept = keep(memory_.back());
   if (mask == CaseMask::kBand) args.mask = band(sides);
   if (mask == CaseMask::kKeep) args.mask = kept;
   if (mask == CaseMask::kBandAndKeep) args.mask = band(sides) & kept;
   if (mask == CaseMask::kBandOrKeep) args.mask = band(sides) | kept;
-  args.extents = extents;
+  if (mask == CaseMask::kPrefix) args.mask = causal() | prefix({40, 9});
+  if (mask == CaseMask::kSegments) args.mask = segments(document_ids(Tq), document_ids(Tk));
+  if (mask == CaseMask::kEdges) args.mask = graph(Tq, Tk);
+  if (mask == CaseMask::kBlocks) {
+    memory_.push_back(Tensor::zeros({(Tq + 29) / 30, (Tk + 39) / 40}, DType::kBool));
+    for (std::int64_t i = 0; i < memory_.back().element_count(); i += 3)
+      memory_.back().data<bool>()[i] = true;
+    args.mask = blocks(memory_.back(), {.rows = 30, .keys = 40});
+  }
   add_scores(problem);
 }
 

@@ -25,13 +25,13 @@ using Counts = std::array<int, 3>;
 
 nlohmann::ordered_json as_json(const NodeTestResult& result) {
   nlohmann::ordered_json json = {{"name", result.name},
-                                 {"outcome", word(result.outcome)},
+                                 {"status", word(result.outcome)},
                                  {"operator", result.op},
                                  {"opset", result.opset}};
   if (result.outcome == Outcome::kPassed)
     json["error"] = result.largest_error;
   else
-    json["reason"] = result.reason;
+    json["why"] = result.reason;
   return json;
 }
 

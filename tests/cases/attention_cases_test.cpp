@@ -4,6 +4,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "cases/term_sizes.h"
 #include "ops/attention_candidates.h"
 #include "ops/attention_problem.h"
 #include "support/compare.h"
@@ -12,6 +19,23 @@ namespace heed {
 namespace {
 
 using test::distance;
+
+// Largest |found - expected| over the sum of absolute terms that it rounds: a bound, since each
+// term is off by no more than `tolerance` parts of its size. One scale of all heads is their sum.
+double distance_in_terms(const std::array<ConstView, 2>& pair, const std::vector<double>& terms) {
+  if (!pair[1].given()) return 0;
+  const std::vector<double> found = test::values(pair[0]);
+  const std::vector<double> expected = test::values(pair[1]);
+  const double all = std::accumulate(terms.begin(), terms.end(), 0.0);
+  double worst = 0;
+  for (std::size_t n = 0; n < expected.size(); ++n) {
+    const double size = expected.size() == terms.size() ? terms[n] : all;
+    const double error = std::abs(found[n] - expected[n]);
+    if (!std::isfinite(error)) return INFINITY;
+    if (error > 0) worst = std::max(worst, error / size);
+  }
+  return worst;
+}
 
 class AttentionCases : public testing::TestWithParam<AttentionCase> {};
 
@@ -39,6 +63,7 @@ TEST_P(AttentionCases, EveryKernelGivesTheReferencesGradient) {
   const Attended attended = attention(args);
   AttentionGradRequest request = inputs.request();
   const AttentionGrads expected = attention_backward(args, attended, inputs.dout, request);
+  const test::TermSizes sizes = test::TermSizesOf(inputs).sizes();
   for (const auto& candidate : backward_candidates()) {
     args.kernel = candidate.name;
     const CheckedAttention checked(args);
@@ -50,13 +75,15 @@ TEST_P(AttentionCases, EveryKernelGivesTheReferencesGradient) {
     EXPECT_LE(distance(found.dq, expected.dq), tolerance) << candidate.name << " dq";
     EXPECT_LE(distance(found.dk, expected.dk), tolerance) << candidate.name << " dk";
     EXPECT_LE(distance(found.dv, expected.dv), tolerance) << candidate.name << " dv";
-    // Sums over up to 10^5 pairs whose terms cancel: the order of adding shows.
-    const double of_sums = 32 * tolerance;
-    EXPECT_LE(distance(found.dbias, expected.dbias), of_sums) << candidate.name << " dbias";
-    EXPECT_LE(distance(found.dsink, expected.dsink), of_sums) << candidate.name << " dsink";
-    EXPECT_LE(distance(found.dslope, expected.dslope), of_sums) << candidate.name << " dslope";
-    if (request.dscale)
-      EXPECT_LE(distance(found.dscale, expected.dscale), of_sums) << candidate.name << " dscale";
+    const std::pair<const char*, std::array<ConstView, 2>> sums[] = {
+        {"dbias", {found.dbias, expected.dbias}},
+        {"dsink", {found.dsink, expected.dsink}},
+        {"dslope", {found.dslope, expected.dslope}},
+        {"dscale", {found.dscale, request.dscale ? expected.dscale : ConstView()}}};
+    const std::vector<double>* terms[] = {&sizes.bias, &sizes.sink, &sizes.slope, &sizes.scale};
+    for (std::size_t n = 0; n < std::size(sums); ++n)
+      EXPECT_LE(distance_in_terms(sums[n].second, *terms[n]), GetParam().tolerance())
+          << candidate.name << ' ' << sums[n].first;
   }
 }
 

@@ -63,11 +63,11 @@ TEST(CheckProgram, JsonListsEveryCase) {
   EXPECT_EQ(json["failed"], 0);
   EXPECT_EQ(json["skipped"], 1);
   EXPECT_EQ(json["cases"][0], (nlohmann::json{{"name", "test_good"},
-                                              {"outcome", "passed"},
+                                              {"status", "passed"},
                                               {"operator", "Softmax"},
                                               {"opset", 13},
                                               {"error", 0}}));
-  EXPECT_EQ(json["cases"][1]["reason"], "operator Conv");
+  EXPECT_EQ(json["cases"][1]["why"], "operator Conv");
 }
 
 TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {

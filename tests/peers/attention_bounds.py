@@ -107,6 +107,8 @@ def sums_of_sizes(problem, arrays):
         z, like, distance = scores(problem, b, q, k, leaves, visible)
         weights, lse = normalised(problem, z, visible, leaves)
         dout = leaves["dout"][problem.places(b)[0]].abs()
+        top = z[visible].max() if visible.any() else torch.zeros(1)
+        take("score", top.abs())
         dz, row = score_sizes(problem, b, leaves, dout, weights, lse, visible, v)
         at = (b, slice(None), slice(dz.shape[1]), slice(dz.shape[2]))
         of_score[at], of_scale[at], of_slope[at] = dz, dz * like.abs(), dz * distance
@@ -145,8 +147,9 @@ def allowed_errors(problem, wanted):
     operator's promise, against f64 on the numbers before they were rounded to 16 bit."""
     naive = evaluate(problem, problem.arrays, torch.float32)
     sizes = sums_of_sizes(problem, problem.arrays)
-    # A score's error is the relative error of its weight, and scores that matter are near the lse.
-    roundings = ROUNDINGS + 2 * largest_finite(wanted.get("lse", np.zeros(1)))
+    # A score's error is the relative error of its weight; scores that matter are near the lse, or
+    # the largest where there is none.
+    roundings = ROUNDINGS + 2 * largest_finite(wanted.get("lse", np.array(sizes["score"])))
     work = ROUNDOFF[accumulator(problem)]
     sixteen = len(problem.dtype) > 3 or problem.dtype == "f16"
     if sixteen:
@@ -159,7 +162,8 @@ def allowed_errors(problem, wanted):
         terms = max(sizes[name], size)
         floor = roundings * work * terms + DENORMAL[dtype]
         if sixteen and name != "lse":
-            best = root_mean_square(differences(rounded(given[name], dtype), exact[name]))
+            best = max(root_mean_square(differences(rounded(right[name], dtype), exact[name]))
+                       for right in (given, wanted))
             most = SIXTEEN_BIT[name] * best + NAIVE * root_mean_square(of_naive) + floor
             yield Tensor(name, exact[name], root_mean_square, most, terms)
         else:

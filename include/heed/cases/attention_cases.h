@@ -16,9 +16,20 @@ enum class Layout : std::uint8_t {
   kHeads,        // [B, H, T, D]
   kTokens,       // [B, T, H, D]
   kInterleaved,  // one [B, T, (H + 2 G) D]: self-attention with Dv = D
+  kPacked,       // [H, total, D]: sequences of Tq, Tq - 13, ... queries and Tk, Tk - 13, ... keys
 };
 
-enum class CaseMask : std::uint8_t { kNone, kBand, kKeep, kBandAndKeep, kBandOrKeep };
+enum class CaseMask : std::uint8_t {
+  kNone,
+  kBand,
+  kKeep,
+  kBandAndKeep,
+  kBandOrKeep,
+  kPrefix,
+  kSegments,
+  kBlocks,
+  kEdges
+};
 
 /// What scores are beyond scale * q . k; the numbers are made for the case.
 struct CaseScores {
@@ -61,8 +72,8 @@ class AttentionInputs {
   explicit AttentionInputs(const AttentionCase& problem);
 
   AttentionArgs args;
-  Tensor dout;  // [B, H, Tq, Dv]
-  Tensor dlse;  // [B, H, Tq]; empty where there is no lse
+  Tensor dout;  // [B, H, Tq, Dv] or [H, total, Dv]
+  Tensor dlse;  // [B, H, Tq] or [H, total]; empty where there is no lse
   /// Asks for every gradient that the problem has, dlse given.
   AttentionGradRequest request() const;
 
