@@ -6,7 +6,7 @@ import {count} from './format';
 const kExamples = [  // in the manner of what the built-in model has read
   'The king had a daughter, and he loved her.',
   'The old man sat by the fire, and his wife sat by him.',
-  'Alice was beginning to get very tired of sitting by her sister on the bank, and of having nothing to do.',
+  'Alice was beginning to get very tired of sitting by her sister on the bank.',
 ];
 
 export interface TextField { element: HTMLElement; focus(): void }
