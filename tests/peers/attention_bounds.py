@@ -136,6 +136,7 @@ class Tensor:
     measure: typing.Callable
     most: float
     terms: float  # the largest sum of absolute terms
+    lost: float  # below the type's normal numbers
 
     def error(self, found):
         return self.measure(differences(found, self.wanted))
@@ -165,7 +166,8 @@ def allowed_errors(problem, wanted):
             best = max(root_mean_square(differences(rounded(right[name], dtype), exact[name]))
                        for right in (given, wanted))
             most = SIXTEEN_BIT[name] * best + NAIVE * root_mean_square(of_naive) + floor
-            yield Tensor(name, exact[name], root_mean_square, most, terms)
+            yield Tensor(name, exact[name], root_mean_square, most, terms, DENORMAL[dtype])
         else:
             most = NAIVE * largest(of_naive) * work / ROUNDOFF["f32"] + floor
-            yield Tensor(name, wanted[name], largest, most + ROUNDOFF[dtype] * size, terms)
+            yield Tensor(name, wanted[name], largest, most + ROUNDOFF[dtype] * size, terms,
+                         DENORMAL[dtype])

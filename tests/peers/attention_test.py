@@ -80,7 +80,9 @@ def one(program, seed, index, files=None):
         errors, wrong = {}, []
         for tensor in allowed_errors(problem, {name: wanted[name] for name in found}):
             error = tensor.error(found[tensor.name].reshape(tensor.wanted.shape))
-            errors[tensor.name] = [error / max(x, 1e-300) for x in (tensor.terms, tensor.most)]
+            errors[tensor.name] = [
+                max(error - tensor.lost, 0) / max(tensor.terms, 1e-300),
+                error / max(tensor.most, 1e-300)]
             if not error <= tensor.most:
                 wrong.append(f"{tensor.name}: error {error:.3g}, at most {tensor.most:.3g} allowed")
         return Outcome(index, types, errors, wrong, command, bool(wanted["out"].any()))

@@ -1,4 +1,4 @@
-"""What docs/attention.md says of PyTorch's conventions, tried on PyTorch. Two queries and three keys
+"""What docs/attention.md says of PyTorch, tried on PyTorch. Two queries and three keys
 whose scores are all 0, with the values 1, 2 and 4: a row that sees n of them has their mean.
 
 Runs where torch is installed, else says why it does not.

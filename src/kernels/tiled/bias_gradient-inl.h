@@ -1,7 +1,7 @@
-// The gradient of a bias that is broadcast over rows or keys: a sweep of its own, in which a task owns a block of dbias and visits
-// every tile that adds to it, in order. That costs two products more, and needs neither a [Tq, Tk]
-// temporary nor waiting, and gives the same bits for any number of threads. Included once for each
-// vector width.
+// The gradient of a bias that is broadcast over rows or keys: a sweep of its own, in which a task
+// owns a block of dbias and visits every tile that adds to it, in order. That costs two products
+// more, and needs neither a [Tq, Tk] temporary nor waiting, and gives the same bits for any number
+// of threads. Included once for each vector width.
 #if defined(HEED_TILED_BIAS_GRADIENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TILED_BIAS_GRADIENT_INL_H_
 #undef HEED_TILED_BIAS_GRADIENT_INL_H_
