@@ -33,7 +33,7 @@ float largest_of(const float* x, std::int64_t count) {
 // A NaN survives the maximum or not; exp of its difference is NaN either way, and so is the sum.
 HWY_INLINE FloatVector power_of(FloatVector x, FloatVector largest) {
   const auto exponent = hn::Mul(hn::Sub(x, largest), hn::Set(Floats(), kLog2e));
-  return cpu::HWY_NAMESPACE::exp2_of_negative(Floats(), exponent);
+  return cpu::HWY_NAMESPACE::exp2(Floats(), exponent);
 }
 
 void softmax_row(const float* x, std::int64_t width, float* y) {
