@@ -4,6 +4,7 @@
 #include "kernels/activation.h"
 #include "kernels/reference/activation.h"
 #include "ops/computable.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -36,8 +37,8 @@ Tensor activate_backward(const ConstView& x, Activation kind, const View& dy) {
   check(x);
   const DType computing = computing_type(x.dtype());
   require(dy.shape() == x.shape() && dy.dtype() == computing && dy.is_contiguous(),
-          "activate: dy is {} {}, expected {} {}, row-major", name(dy.dtype()),
-          to_string(dy.shape()), name(computing), to_string(x.shape()));
+          "activate: dy is {} {}, expected {} {}, row-major", name(dy.dtype()), dy.shape(),
+          name(computing), x.shape());
   const Computable from(x);
   Tensor y = Tensor::empty(x.shape(), computing);
   const std::int64_t count = x.element_count();
