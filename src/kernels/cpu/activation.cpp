@@ -9,10 +9,10 @@
 
 #include "kernels/activation.h"
 
-#include <algorithm>
+#include <cstdint>
 
-#include "heed/base/threads.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/exp2-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 
@@ -125,11 +125,8 @@ HWY_EXPORT(gelu_tanh_backward_part);
 
 template <typename Part>
 void in_parts(std::int64_t count, const Part& part) {
-  constexpr std::int64_t kElements = 8192;  // about 10 us a task
-  parallel_for((count + kElements - 1) / kElements, [&](std::int64_t index, int /*thread*/) {
-    const std::int64_t begin = index * kElements;
-    part(begin, std::min(kElements, count - begin));
-  });
+  cpu::in_blocks(count, cpu::rows_of_block(1),
+                 [&](std::int64_t begin, std::int64_t end) { part(begin, end - begin); });
 }
 
 }  // namespace
