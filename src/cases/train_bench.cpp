@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "cases/repeat.h"
 #include "heed/base/philox.h"
@@ -46,49 +47,78 @@ double flop_of_step(const TrainConfig& config, std::span<Parameter* const> param
   return sequences * (6 * matrices * block + 14 * static_cast<double>(config.width) * pairs);
 }
 
+// A run as `heed train` makes it, on random text, step by step.
+class TimedRun {
+ public:
+  TimedRun(const TrainConfig& config, std::int64_t vocabulary)
+      : config_(config),
+        data_(random_text(vocabulary, std::max<std::int64_t>(4 * tokens(), 4096))),
+        model_(make_model(model_config_json(config, vocabulary, data_.separator), 1)),
+        parameters_(model_->parameters()),
+        optimizer_(parameters_, gradients_, {}),
+        passes_(config_, data_, *model_, parameters_, gradients_) {}
+
+  std::int64_t tokens() const { return config_.batch * config_.accumulate * config_.block; }
+  const LmPasses& passes() const { return passes_; }
+  double flop() const { return flop_of_step(config_, parameters_); }
+  std::int64_t steps() const { return steps_; }
+  double optimizer_seconds() const { return optimizer_seconds_; }
+
+  void step() {
+    passes_.loss_and_gradients(steps_++);
+    optimizer_seconds_ += seconds_of([&] {
+      const double norm = optimizer_.gradient_norm();
+      const bool clips = config_.clip > 0 && norm > config_.clip;
+      optimizer_.step(1e-4, clips ? config_.clip / norm : 1);
+    });
+  }
+
+  std::int64_t parameter_elements() const {
+    std::int64_t elements = 0;
+    for (const Parameter* parameter : parameters_) elements += parameter->value.element_count();
+    return elements;
+  }
+
+ private:
+  const TrainConfig& config_;
+  TextData data_;
+  std::unique_ptr<Model> model_;
+  std::vector<Parameter*> parameters_;
+  Gradients gradients_;
+  AdamW optimizer_;
+  LmPasses passes_;
+  std::int64_t steps_ = 0;
+  double optimizer_seconds_ = 0;
+};
+
 }  // namespace
 
 TrainTiming time_training(const TrainConfig& config, std::int64_t vocabulary) {
   check(config);
-  const std::int64_t tokens = config.batch * config.accumulate * config.block;
-  const TextData data = random_text(vocabulary, std::max<std::int64_t>(4 * tokens, 4096));
-  const std::unique_ptr<Model> model =
-      make_model(model_config_json(config, vocabulary, data.separator), 1);
-  const std::vector<Parameter*> parameters = model->parameters();
-  Gradients gradients;
-  AdamW optimizer(parameters, gradients, {});
-  LmPasses passes(config, data, *model, parameters, gradients);
-  std::int64_t steps = 0;
-  double optimizer_seconds = 0;
-  const auto step = [&] {
-    passes.loss_and_gradients(steps++);
-    optimizer_seconds += seconds_of([&] {
-      const double norm = optimizer.gradient_norm();
-      optimizer.step(1e-4, config.clip > 0 && norm > config.clip ? config.clip / norm : 1);
-    });
-  };
-  step();  // makes products and takes memory
-  const LmPasses::Seconds before = passes.seconds();
+  TimedRun run(config, vocabulary);
+  run.step();  // makes products and takes memory
+  const LmPasses::Seconds before = run.passes().seconds();
+  const double optimizer_before = run.optimizer_seconds();
   const std::int64_t blocks = tensor_blocks_taken();
-  optimizer_seconds = 0;
-  const Repeated times = repeat(step);
-  const auto timed = static_cast<double>(steps - 1);
-  const double each = timed * static_cast<double>(passes.shares());
-  TrainTiming timing = {.threads = thread_count(),
-                        .shares = passes.shares(),
-                        .seconds = times.seconds,
-                        .spread = times.spread};
-  for (const Parameter* parameter : parameters)
-    timing.parameters += parameter->value.element_count();
-  timing.tokens_per_second = static_cast<double>(tokens) / times.seconds;
-  timing.forward_seconds = (passes.seconds().forward - before.forward) / each;
-  timing.backward_seconds = (passes.seconds().backward - before.backward) / each;
-  timing.optimizer_seconds = optimizer_seconds / timed;
-  timing.gflops = flop_of_step(config, parameters) / times.seconds * 1e-9;
-  timing.peak_gflops = peak_gflops(thread_count());
-  timing.fraction_of_peak = timing.gflops / timing.peak_gflops;
-  timing.allocations = static_cast<double>(tensor_blocks_taken() - blocks) / timed;
-  return timing;
+  const Repeated times = repeat([&] { run.step(); });
+  const auto timed = static_cast<double>(run.steps() - 1);
+  const LmPasses::Seconds after = run.passes().seconds();
+  const double each = timed * static_cast<double>(run.passes().shares());
+  const double gflops = run.flop() / times.seconds * 1e-9;
+  const double peak = peak_gflops(thread_count());
+  return {.threads = thread_count(),
+          .shares = run.passes().shares(),
+          .parameters = run.parameter_elements(),
+          .seconds = times.seconds,
+          .spread = times.spread,
+          .tokens_per_second = static_cast<double>(run.tokens()) / times.seconds,
+          .forward_seconds = (after.forward - before.forward) / each,
+          .backward_seconds = (after.backward - before.backward) / each,
+          .optimizer_seconds = (run.optimizer_seconds() - optimizer_before) / timed,
+          .gflops = gflops,
+          .peak_gflops = peak,
+          .fraction_of_peak = gflops / peak,
+          .allocations = static_cast<double>(tensor_blocks_taken() - blocks) / timed};
 }
 
 }  // namespace heed

@@ -1,4 +1,5 @@
-// Functions of one element, on contiguous arrays; the backward forms do dy *= f'(x).
+// Functions of one element, on contiguous arrays; the backward forms do dy *= f'(x) and
+// give y = f(x) again.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +7,8 @@
 namespace heed::kernels::cpu {
 
 void gelu(const float* x, std::int64_t count, float* y);
-void gelu_backward(const float* x, std::int64_t count, float* dy);
+void gelu_backward(const float* x, std::int64_t count, float* dy, float* y);
 void gelu_tanh(const float* x, std::int64_t count, float* y);
-void gelu_tanh_backward(const float* x, std::int64_t count, float* dy);
+void gelu_tanh_backward(const float* x, std::int64_t count, float* dy, float* y);
 
 }  // namespace heed::kernels::cpu

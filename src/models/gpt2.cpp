@@ -9,6 +9,7 @@
 #include "heed/base/philox.h"
 #include "heed/masks/band.h"
 #include "heed/ops/add.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -126,7 +127,7 @@ void Gpt2::check(const Batch& batch, const Run& run) const {
   const ConstView& ids = batch.ids;
   require(ids.rank() == 2 && ids.dtype() == DType::kI32 && ids.is_contiguous(),
           "gpt2: ids are {} {}, expected i32 [batch, tokens], row-major", name(ids.dtype()),
-          to_string(ids.shape()));
+          ids.shape());
   require(ids.dim(1) <= info_.positions,
           "gpt2: the text has {} tokens, expected at most {} (the model's positions)", ids.dim(1),
           info_.positions);

@@ -41,19 +41,35 @@ ConstView Linear::in_out() const {
 }
 
 Tensor Linear::forward(const Tensor& x, Run& run) const {
+  Tensor y = apply(x);
+  if (run.saved != nullptr) run.saved->put(x.share());
+  return y;
+}
+
+Tensor Linear::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+  add_weight_gradients(run.saved->take(), dy, gradients);
+  return input_gradient(dy);
+}
+
+Tensor Linear::apply(const Tensor& x) const {
   const ConstView weight = in_out();
   Tensor y = Tensor::empty(with_width(x.shape(), weight.dim(1)), x.dtype());
   matmul({.a = x.view().reshape(as_matrix(x)),
           .b = weight,
           .bias = bias_ ? bias_->value.view() : ConstView()},
          y.view().reshape(as_matrix(y)));
-  if (run.saved != nullptr) run.saved->put(x.share());
   return y;
 }
 
-Tensor Linear::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
-  const Tensor x = run.saved->take();
+Tensor Linear::input_gradient(const Tensor& dy) const {
   const ConstView weight = in_out();
+  Tensor dx = Tensor::empty(with_width(dy.shape(), weight.dim(0)), dy.dtype());
+  matmul({.a = dy.view().reshape(as_matrix(dy)), .b = weight.permute({1, 0})},
+         dx.view().reshape(as_matrix(dx)));
+  return dx;
+}
+
+void Linear::add_weight_gradients(const Tensor& x, const Tensor& dy, Gradients& gradients) const {
   const ConstView x_rows = x.view().reshape(as_matrix(x));
   const ConstView dy_rows = dy.view().reshape(as_matrix(dy));
   View dweight = gradients.of(*weight_);
@@ -63,9 +79,6 @@ Tensor Linear::backward(const Tensor& dy, Run& run, Gradients& gradients) const 
     matmul({.a = dy_rows.permute({1, 0}), .b = x_rows, .accumulate = true}, dweight);
   }
   if (bias_) add_column_sums(gradients.of(*bias_), dy);
-  Tensor dx = Tensor::empty(x.shape(), x.dtype());
-  matmul({.a = dy_rows, .b = weight.permute({1, 0})}, dx.view().reshape(as_matrix(dx)));
-  return dx;
 }
 
 void Linear::collect(std::vector<Parameter*>& into) {

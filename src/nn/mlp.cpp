@@ -9,15 +9,18 @@ Mlp::Mlp(Linear up, Activation activation, Linear down, DropoutLayer dropout)
 
 Tensor Mlp::forward(const Tensor& x, Run& run) const {
   Tensor hidden = up_.forward(x, run);  // [B, T, F]
-  const Tensor active = activate(hidden, activation_);
+  Tensor y = down_.apply(activate(hidden, activation_));
   if (run.saved != nullptr) run.saved->put(std::move(hidden));
-  return dropout_.forward(down_.forward(active, run), run);
+  return dropout_.forward(std::move(y), run);
 }
 
+// f(hidden) is not kept: a quarter of what a layer of GPT-2 would keep, and made again on the way.
 Tensor Mlp::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
-  Tensor dhidden = down_.backward(dropout_.backward(dy, run), run, gradients);
+  const Tensor dropped = dropout_.backward(dy, run);
+  Tensor dhidden = down_.input_gradient(dropped);
   const Tensor hidden = run.saved->take();
-  activate_backward(hidden, activation_, dhidden);
+  const Tensor active = activate_backward(hidden, activation_, dhidden);
+  down_.add_weight_gradients(active, dropped, gradients);
   return up_.backward(dhidden, run, gradients);
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/activation.h"
 #include "kernels/reference/activation.h"
 #include "ops/computable.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -32,23 +33,30 @@ Tensor activate(const ConstView& x, Activation kind) {
   return y;
 }
 
-void activate_backward(const ConstView& x, Activation kind, const View& dy) {
+Tensor activate_backward(const ConstView& x, Activation kind, const View& dy) {
   check(x);
   const DType computing = computing_type(x.dtype());
   require(dy.shape() == x.shape() && dy.dtype() == computing && dy.is_contiguous(),
-          "activate: dy is {} {}, expected {} {}, row-major", name(dy.dtype()),
-          to_string(dy.shape()), name(computing), to_string(x.shape()));
+          "activate: dy is {} {}, expected {} {}, row-major", name(dy.dtype()), dy.shape(),
+          name(computing), x.shape());
   const Computable from(x);
+  Tensor y = Tensor::empty(x.shape(), computing);
   const std::int64_t count = x.element_count();
   const bool exact = kind == Activation::kGelu;
   if (computing == DType::kF32) {
     const auto kernel = exact ? kernels::cpu::gelu_backward : kernels::cpu::gelu_tanh_backward;
-    return kernel(from.view().data<float>(), count, dy.data<float>());
+    kernel(from.view().data<float>(), count, dy.data<float>(), y.data<float>());
+    return rounded(std::move(y), x.dtype());
   }
+  const auto value = exact ? kernels::reference::gelu : kernels::reference::gelu_tanh;
   const auto derivative =
       exact ? kernels::reference::gelu_derivative : kernels::reference::gelu_tanh_derivative;
   const auto* in = from.view().data<double>();
-  for (std::int64_t i = 0; i < count; ++i) dy.data<double>()[i] *= derivative(in[i]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    dy.data<double>()[i] *= derivative(in[i]);
+    y.data<double>()[i] = value(in[i]);
+  }
+  return y;
 }
 
 }  // namespace heed

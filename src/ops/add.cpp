@@ -3,6 +3,7 @@
 #include "heed/base/error.h"
 #include "kernels/add.h"
 #include "kernels/reference/add.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -19,8 +20,8 @@ void check(const View& to, const ConstView& x) {
 
 void add_to(const View& y, const ConstView& x) {
   check(y, x);
-  require(y.shape() == x.shape(), "add: y is {} but x is {}: shapes must agree",
-          to_string(y.shape()), to_string(x.shape()));
+  require(y.shape() == x.shape(), "add: y is {} but x is {}: shapes must agree", y.shape(),
+          x.shape());
   if (x.dtype() == DType::kF64)
     return kernels::reference::add_to(y.data<double>(), x.data<double>(), x.element_count());
   kernels::cpu::add_to(y.data<float>(), x.data<float>(), x.element_count());
@@ -34,8 +35,7 @@ Tensor add(Tensor y, const ConstView& x) {
 void add_column_sums(const View& sums, const ConstView& x) {
   check(sums, x);
   require(x.rank() >= 1 && sums.shape() == Shape{x.dim(-1)},
-          "add: sums are {} but x is {}, expected one sum a column", to_string(sums.shape()),
-          to_string(x.shape()));
+          "add: sums are {} but x is {}, expected one sum a column", sums.shape(), x.shape());
   const std::int64_t columns = x.dim(-1);
   if (columns == 0) return;
   const std::int64_t rows = x.element_count() / columns;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heed/base/error.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -14,11 +15,11 @@ void check_operand(const Operand& operand, bool packed) {
   if (packed)
     require(view.rank() == 3,
             "attention: {}.shape is {}: packed sequences have three dimensions [heads, total, {}]",
-            name, to_string(view.shape()), last);
+            name, view.shape(), last);
   require(packed || view.rank() == 4,
           "attention: {}.shape is {}: four dimensions [batch, heads, T, {}] are "
           "expected",
-          name, to_string(view.shape()), last);
+          name, view.shape(), last);
   const bool is_query = name == "q";
   require(is_floating(view.dtype()) || (!is_query && view.dtype() == DType::kI8),
           "attention: {} is {}: f64, f32, f16{} is expected", name, heed::name(view.dtype()),

@@ -5,6 +5,7 @@
 
 #include "heed/base/error.h"
 #include "ops/attention_problem.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -38,7 +39,7 @@ void check_bias(const AttentionArgs& args, const kernels::AttentionProblem& prob
   for (int axis = std::max(missing, 0); fits && axis < 4; ++axis)
     fits = bias.dim(axis - missing) == 1 || bias.dim(axis - missing) == wanted[axis];
   require(fits, "attention: scores.bias of shape {} cannot be broadcast to {} [B, H, Tq, Tk]",
-          to_string(bias.shape()), to_string(wanted));
+          bias.shape(), wanted);
 }
 
 // One number a head; empty when the view is not given.
@@ -47,7 +48,7 @@ std::vector<double> numbers_of_heads(std::string_view what, const ConstView& vie
   if (!view.given()) return {};
   require(view.shape() == Shape{heads} && is_floating(view.dtype()),
           "attention: {} is {} of {}: a float for each of the {} heads is expected", what,
-          to_string(view.shape()), name(view.dtype()), heads);
+          view.shape(), name(view.dtype()), heads);
   require_memory("attention", {what, view});
   const Tensor numbers = Tensor::converted(view, DType::kF64);
   return {numbers.data<double>(), numbers.data<double>() + heads};

@@ -5,6 +5,7 @@
 #include "heed/base/error.h"
 #include "kernels/embedding.h"
 #include "kernels/reference/embedding.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -19,7 +20,7 @@ Shape with_width(const Shape& shape, std::int64_t width) {
 
 void check(const ConstView& table, const ConstView& ids) {
   require(table.rank() == 2 && table.is_contiguous(),
-          "embedding: table is {}, expected a row-major matrix", to_string(table.shape()));
+          "embedding: table is {}, expected a row-major matrix", table.shape());
   require(table.dtype() == DType::kF32 || table.dtype() == DType::kF64,
           "embedding: table is {}, expected f32 or f64", name(table.dtype()));
   require(ids.dtype() == DType::kI32 && ids.is_contiguous(),
@@ -52,8 +53,8 @@ void embedding_backward(const ConstView& ids, const ConstView& dy, const View& d
   const std::int64_t width = dtable.dim(1);
   require(dy.shape() == with_width(ids.shape(), width) && dy.dtype() == dtable.dtype() &&
               dy.is_contiguous(),
-          "embedding: dy is {} {}, expected {} {}, row-major", name(dy.dtype()),
-          to_string(dy.shape()), name(dtable.dtype()), to_string(with_width(ids.shape(), width)));
+          "embedding: dy is {} {}, expected {} {}, row-major", name(dy.dtype()), dy.shape(),
+          name(dtable.dtype()), with_width(ids.shape(), width));
   const auto* id = ids.data<std::int32_t>();
   const std::int64_t count = ids.element_count();
   if (dtable.dtype() == DType::kF64) {

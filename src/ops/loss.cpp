@@ -6,6 +6,7 @@
 #include "heed/base/error.h"
 #include "kernels/loss.h"
 #include "kernels/reference/loss.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -16,15 +17,15 @@ void check(const CrossEntropyArgs& args) {
           "cross_entropy: logits are {}, expected f32 or f64", name(logits.dtype()));
   require(logits.rank() >= 1 && logits.dim(-1) >= 1 && logits.is_contiguous(),
           "cross_entropy: logits are {}, expected row-major rows of at least one element",
-          to_string(logits.shape()));
+          logits.shape());
   const Shape rows(std::span(logits.shape().begin(), logits.shape().end() - 1));
   require(targets.shape() == rows && targets.dtype() == DType::kI32 && targets.is_contiguous(),
           "cross_entropy: targets are {} {}, expected i32 {}, row-major", name(targets.dtype()),
-          to_string(targets.shape()), to_string(rows));
+          targets.shape(), rows);
   require(!dlogits.given() || (dlogits.shape() == logits.shape() &&
                                dlogits.dtype() == logits.dtype() && dlogits.is_contiguous()),
           "cross_entropy: dlogits are {} {}, expected {} {}, row-major", name(dlogits.dtype()),
-          to_string(dlogits.shape()), name(logits.dtype()), to_string(logits.shape()));
+          dlogits.shape(), name(logits.dtype()), logits.shape());
 }
 
 std::int64_t count_targets(const ConstView& targets, std::int64_t vocabulary) {

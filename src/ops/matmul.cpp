@@ -6,6 +6,7 @@
 #include "heed/base/error.h"
 #include "kernels/matmul.h"
 #include "kernels/reference/matmul.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 void check(const MatmulArgs& args, const View& out) {
   const auto& [a, b, bias, accumulate] = args;
   require(a.rank() == 2 && b.rank() == 2, "matmul: a is {} and b is {}, expected two matrices",
-          to_string(a.shape()), to_string(b.shape()));
+          a.shape(), b.shape());
   require(a.dim(1) == b.dim(0), "matmul: a.shape[1] is {} but b.shape[0] is {}: they must agree",
           a.dim(1), b.dim(0));
   require(a.dtype() == DType::kF32 || a.dtype() == DType::kF64,
@@ -21,13 +22,13 @@ void check(const MatmulArgs& args, const View& out) {
   require(b.dtype() == a.dtype(), "matmul: b is {} but a is {}: types must agree", name(b.dtype()),
           name(a.dtype()));
   require(!bias.given() || (bias.shape() == Shape{b.dim(1)} && bias.dtype() == a.dtype()),
-          "matmul: bias is {} {}, expected {} [{}]", name(bias.dtype()), to_string(bias.shape()),
+          "matmul: bias is {} {}, expected {} [{}]", name(bias.dtype()), bias.shape(),
           name(a.dtype()), b.dim(1));
   require(out.shape() == Shape({a.dim(0), b.dim(1)}) && out.dtype() == a.dtype(),
-          "matmul: out is {} {}, expected {} {}", name(out.dtype()), to_string(out.shape()),
-          name(a.dtype()), to_string({a.dim(0), b.dim(1)}));
+          "matmul: out is {} {}, expected {} {}", name(out.dtype()), out.shape(), name(a.dtype()),
+          Shape({a.dim(0), b.dim(1)}));
   require(out.dim(1) <= 1 || out.stride(1) == 1,
-          "matmul: out has strides {}, expected contiguous rows", to_string(out.strides()));
+          "matmul: out has strides {}, expected contiguous rows", out.strides());
 }
 
 // Strides as oneDNN takes them: one of them 1, the other at least the extent along it.
@@ -79,8 +80,7 @@ Tensor matmul(const MatmulArgs& args) {
   require(!args.accumulate,
           "matmul: accumulate needs memory to add to, expected the form with out");
   require(args.a.rank() == 2 && args.b.rank() == 2,
-          "matmul: a is {} and b is {}, expected two matrices", to_string(args.a.shape()),
-          to_string(args.b.shape()));
+          "matmul: a is {} and b is {}, expected two matrices", args.a.shape(), args.b.shape());
   Tensor out = Tensor::empty({args.a.dim(0), args.b.dim(1)}, args.a.dtype());
   matmul(args, out);
   return out;

@@ -5,6 +5,7 @@
 #include "kernels/reference/norm.h"
 #include "ops/computable.h"
 #include "ops/trailing_axes.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 void check_like(const ConstView& vector, const char* name_of_it, const Shape& shape, DType dtype) {
   require(vector.shape() == shape && vector.dtype() == dtype,
           "layer_norm: {} is {} {}, expected {} {}", name_of_it, name(vector.dtype()),
-          to_string(vector.shape()), name(dtype), to_string(shape));
+          vector.shape(), name(dtype), shape);
 }
 
 void check(const LayerNormArgs& args) {
@@ -21,7 +22,7 @@ void check(const LayerNormArgs& args) {
           name(x.dtype()));
   require(has_trailing_axes(x.shape(), args.weight.shape()),
           "layer_norm: weight is {}, expected at least one element and trailing axes of x {}",
-          to_string(args.weight.shape()), to_string(x.shape()));
+          args.weight.shape(), x.shape());
   check_like(args.weight, "weight", args.weight.shape(), x.dtype());
   check_like(args.bias, "bias", args.weight.shape(), x.dtype());
 }
@@ -87,8 +88,8 @@ Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
                            const LayerNormGrads& add_to) {
   check(args);
   require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
-          "layer_norm: dy is {} {}, expected {} {}", name(dy.dtype()), to_string(dy.shape()),
-          name(args.x.dtype()), to_string(args.x.shape()));
+          "layer_norm: dy is {} {}, expected {} {}", name(dy.dtype()), dy.shape(),
+          name(args.x.dtype()), args.x.shape());
   check_gradient(add_to.dweight, "dweight", args);
   check_gradient(add_to.dbias, "dbias", args);
   const Operands operands(args);

@@ -4,6 +4,7 @@
 
 #include "heed/base/error.h"
 #include "ops/overlap.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 
@@ -11,7 +12,7 @@ void require_shape(std::string_view op, const Operand& operand, const Shape& wan
                    std::string_view legend) {
   require(operand.view.given(), "{}: {} is not given", op, operand.name);
   require(operand.view.shape() == wanted, "{}: {}.shape is {} but {} {} is expected", op,
-          operand.name, to_string(operand.view.shape()), to_string(wanted), legend);
+          operand.name, operand.view.shape(), wanted, legend);
 }
 
 void require_type(std::string_view op, const Operand& operand, DType wanted, DType beside) {
@@ -22,7 +23,7 @@ void require_type(std::string_view op, const Operand& operand, DType wanted, DTy
 void require_row_major(std::string_view op, const Operand& operand) {
   require(operand.view.element_count() == 0 || operand.view.is_contiguous(),
           "{}: {} has strides {}: row-major memory is expected", op, operand.name,
-          to_string(operand.view.strides()));
+          operand.view.strides());
 }
 
 void require_memory(std::string_view op, const Operand& operand) {
@@ -37,7 +38,7 @@ void require_memory(std::string_view op, const Operand& operand) {
 void require_apart(std::string_view op, const Operand& output, std::span<const Operand> others) {
   require(!overlaps_itself(output.view),
           "{}: {} of shape {} with strides {} overlaps itself: every element needs its own memory",
-          op, output.name, to_string(output.view.shape()), to_string(output.view.strides()));
+          op, output.name, output.view.shape(), output.view.strides());
   for (const Operand& other : others)
     require(!other.view.given() || !overlap(output.view, other.view),
             "{}: {} shares memory with {}: an output needs memory of its own", op, output.name,

@@ -5,6 +5,7 @@
 #include "kernels/rms_norm.h"
 #include "ops/computable.h"
 #include "ops/trailing_axes.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -15,8 +16,7 @@ void check(const RmsNormArgs& args) {
           x.given() ? name(x.dtype()) : "not given");
   require(args.weight.dtype() == x.dtype() && has_trailing_axes(x.shape(), args.weight.shape()),
           "rms_norm: weight is {} {}, expected {}, trailing axes of x {}, at least one element",
-          name(args.weight.dtype()), to_string(args.weight.shape()), name(x.dtype()),
-          to_string(x.shape()));
+          name(args.weight.dtype()), args.weight.shape(), name(x.dtype()), x.shape());
 }
 
 template <typename T>
@@ -46,13 +46,13 @@ Tensor rms_norm(const RmsNormArgs& args) {
 Tensor rms_norm_backward(const RmsNormArgs& args, const ConstView& dy, const View& dweight) {
   check(args);
   require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
-          "rms_norm: dy is {} {}, expected {} {}", name(dy.dtype()), to_string(dy.shape()),
-          name(args.x.dtype()), to_string(args.x.shape()));
+          "rms_norm: dy is {} {}, expected {} {}", name(dy.dtype()), dy.shape(),
+          name(args.x.dtype()), args.x.shape());
   const DType computing = computing_type(args.x.dtype());
   require(dweight.shape() == args.weight.shape() && dweight.dtype() == computing &&
               dweight.is_contiguous(),
           "rms_norm: dweight is {} {}, expected {} {}, row-major", name(dweight.dtype()),
-          to_string(dweight.shape()), name(computing), to_string(args.weight.shape()));
+          dweight.shape(), name(computing), args.weight.shape());
   const Computable x(args.x);
   const Computable weight(args.weight);
   const Computable cotangent(dy);

@@ -6,6 +6,7 @@
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "kernels/rope.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -27,8 +28,8 @@ void check_positions(const RopeArgs& args) {
           "rope: positions are {}, expected i64 or i32", name(positions.dtype()));
   require(positions.rank() == 2 && (positions.dim(0) == 1 || positions.dim(0) == x.dim(0)) &&
               positions.dim(1) == x.dim(2),
-          "rope: positions are {}, expected [{}, {}] or [1, {}]", to_string(positions.shape()),
-          x.dim(0), x.dim(2), x.dim(2));
+          "rope: positions are {}, expected [{}, {}] or [1, {}]", positions.shape(), x.dim(0),
+          x.dim(2), x.dim(2));
 }
 
 void check_angles(const RopeArgs& args) {
@@ -40,26 +41,26 @@ void check_angles(const RopeArgs& args) {
           "rope: cosines are {} and sines {}, expected {}, the type of x", name(cosines.dtype()),
           name(args.sines.dtype()), name(args.x.dtype()));
   require(cosines.shape() == args.sines.shape(), "rope: cosines are {} but sines are {}",
-          to_string(cosines.shape()), to_string(args.sines.shape()));
+          cosines.shape(), args.sines.shape());
   const std::int64_t half = turning(args) / 2;
   if (cosines.rank() == 3) {
     require(cosines.shape() == Shape({args.x.dim(0), args.x.dim(2), half}),
-            "rope: cosines are {}, expected [{}, {}, {}]", to_string(cosines.shape()),
-            args.x.dim(0), args.x.dim(2), half);
+            "rope: cosines are {}, expected [{}, {}, {}]", cosines.shape(), args.x.dim(0),
+            args.x.dim(2), half);
     require(!args.positions.given() && args.offset.empty(),
             "rope: cosines of every token leave no use for positions or offset");
     return;
   }
   require(cosines.rank() == 2 && cosines.dim(1) == half,
-          "rope: cosines are {}, expected [positions, {}] or [batch, tokens, {}]",
-          to_string(cosines.shape()), half, half);
+          "rope: cosines are {}, expected [positions, {}] or [batch, tokens, {}]", cosines.shape(),
+          half, half);
 }
 
 void check(const RopeArgs& args) {
   require(args.x.given() && is_floating(args.x.dtype()),
           "rope: x is {}, expected f64, f32, f16 or bf16",
           args.x.given() ? name(args.x.dtype()) : "not given");
-  require(args.x.rank() == 4, "rope: x is {}, expected [B, H, T, D]", to_string(args.x.shape()));
+  require(args.x.rank() == 4, "rope: x is {}, expected [B, H, T, D]", args.x.shape());
   const std::int64_t turns = turning(args);
   require(turns % 2 == 0 && 0 <= turns && turns <= args.x.dim(3),
           "rope: {} elements turn, expected an even number of at most D = {}", turns,
@@ -199,8 +200,8 @@ Tensor rope(const RopeArgs& args) {
 Tensor rope_backward(const RopeArgs& args, const ConstView& dy) {
   check(args);
   require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
-          "rope: dy is {} {}, expected {} {}", name(dy.dtype()), to_string(dy.shape()),
-          name(args.x.dtype()), to_string(args.x.shape()));
+          "rope: dy is {} {}, expected {} {}", name(dy.dtype()), dy.shape(), name(args.x.dtype()),
+          args.x.shape());
   return turned(args, dy, -1);
 }
 

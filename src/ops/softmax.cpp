@@ -6,6 +6,7 @@
 #include "kernels/reference/softmax.h"
 #include "kernels/softmax.h"
 #include "ops/computable.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -15,7 +16,7 @@ void check(const ConstView& view, const char* what, int axis) {
           "softmax: {} is {}, expected f64, f32, f16 or bf16", what,
           view.given() ? name(view.dtype()) : "not given");
   require(-view.rank() <= axis && axis < view.rank(), "softmax: axis {} does not exist in {}", axis,
-          to_string(view.shape()));
+          view.shape());
 }
 
 // The view with `axis` last.
@@ -65,8 +66,8 @@ Tensor softmax(const ConstView& x, int axis) {
 Tensor softmax_backward(const ConstView& y, const ConstView& dy, int axis) {
   check(y, "y", axis);
   require(dy.shape() == y.shape() && dy.dtype() == y.dtype(),
-          "softmax: dy is {} {}, expected {} {}", name(dy.dtype()), to_string(dy.shape()),
-          name(y.dtype()), to_string(y.shape()));
+          "softmax: dy is {} {}, expected {} {}", name(dy.dtype()), dy.shape(), name(y.dtype()),
+          y.shape());
   return along(axis, y, dy, kernels::cpu::softmax_backward,
                kernels::reference::softmax_backward<double>);
 }

@@ -1,84 +1,16 @@
 #include "heed/tensor/tensor.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <mutex>
-#include <unordered_map>
 
 #include "heed/base/error.h"
-#include "heed/tensor/memory.h"
+#include "tensor/memory.h"
 
 namespace heed {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // one cache line, one AVX-512 vector
-
-// Freed blocks of 1 KiB and more, kept for the next tensor of the same size: a training step asks
-// for the same sizes each time, and fresh pages would fault each time. A free block holds the
-// address of the next one of its size.
-class FreeList {
- public:
-  // Never destroyed: tensors with static lifetime outlive everything else.
-  static FreeList& instance() {
-    static auto* const list = new FreeList;
-    return *list;
-  }
-
-  // Null when there is no memory.
-  std::byte* take(std::size_t bytes) {
-    if (serves(bytes)) {
-      const std::scoped_lock lock(guard_);
-      std::byte*& first = blocks_[bytes];
-      if (first != nullptr) {
-        std::byte* const memory = first;
-        std::memcpy(&first, memory, sizeof(first));
-        held_bytes_ -= bytes;
-        return memory;
-      }
-      ++taken_;
-    }
-    return static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
-  }
-
-  void give(std::byte* memory, std::size_t bytes) {
-    if (!serves(bytes)) return std::free(memory);
-    const std::scoped_lock lock(guard_);
-    if (held_bytes_ + bytes > kMostHeldBytes) release();
-    std::byte*& first = blocks_[bytes];
-    std::memcpy(memory, &first, sizeof(first));
-    first = memory;
-    held_bytes_ += bytes;
-  }
-
-  std::int64_t taken() {
-    const std::scoped_lock lock(guard_);
-    return taken_;
-  }
-
- private:
-  static constexpr std::size_t kMostHeldBytes = std::size_t{256} << 20;
-
-  static bool serves(std::size_t bytes) { return bytes >= 1024 && bytes <= kMostHeldBytes / 16; }
-
-  void release() {
-    for (auto& [bytes, first] : blocks_) {
-      while (first != nullptr) {
-        std::byte* const memory = first;
-        std::memcpy(&first, memory, sizeof(first));
-        std::free(memory);
-      }
-    }
-    blocks_.clear();
-    held_bytes_ = 0;
-  }
-
-  std::mutex guard_;
-  std::unordered_map<std::size_t, std::byte*> blocks_;
-  std::size_t held_bytes_ = 0;
-  std::int64_t taken_ = 0;
-};
 
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
   auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
@@ -137,19 +69,17 @@ To round_to(From value) {
 
 }  // namespace
 
-std::int64_t tensor_blocks_taken() { return FreeList::instance().taken(); }
-
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
   const std::size_t bytes = checked_bytes(shape, dtype);
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   Tensor tensor;
   const std::size_t taken = std::max(rounded, kAlignment);
-  std::byte* memory = FreeList::instance().take(taken);
+  std::byte* memory = take_block(taken);
   if (memory == nullptr)
     fail(ErrorCode::kFailed, "tensor: out of memory: {} of {} takes {} bytes", to_string(shape),
          name(dtype), bytes);
   tensor.memory_ = std::shared_ptr<std::byte>(
-      memory, [taken](std::byte* freed) { FreeList::instance().give(freed, taken); });
+      memory, [taken](std::byte* freed) { give_block(freed, taken); });
   tensor.view_ = View(memory, dtype, shape);
   return tensor;
 }

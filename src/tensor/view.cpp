@@ -1,6 +1,7 @@
 #include "heed/tensor/view.h"
 
 #include "heed/base/error.h"
+#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
@@ -25,7 +26,7 @@ ConstView::ConstView(const void* data, DType dtype, const Shape& shape)
 ConstView::ConstView(const void* data, DType dtype, const Shape& shape, const Shape& strides)
     : data_(data), dtype_(dtype), given_(true), shape_(shape), strides_(strides) {
   require(shape.rank() == strides.rank(), "view: shape {} has {} dimensions but strides {} have {}",
-          to_string(shape), shape.rank(), to_string(strides), strides.rank());
+          shape, shape.rank(), strides, strides.rank());
 }
 
 std::int64_t ConstView::dim(int axis) const { return shape_[absolute_axis(axis, rank())]; }
@@ -48,7 +49,7 @@ void ConstView::check_type(DType wanted) const {
 ConstView ConstView::slice(int axis, std::int64_t begin, std::int64_t end) const {
   axis = absolute_axis(axis, rank());
   require(0 <= begin && begin <= end && end <= shape_[axis],
-          "view: slice [{}, {}) does not fit axis {} of {}", begin, end, axis, to_string(shape_));
+          "view: slice [{}, {}) does not fit axis {} of {}", begin, end, axis, shape_);
   ConstView part = *this;
   part.data_ = advance(data_, begin * strides_[axis], dtype_);
   part.shape_[axis] = end - begin;
@@ -84,21 +85,20 @@ ConstView ConstView::permute(std::initializer_list<int> order) const {
 
 ConstView ConstView::reshape(const Shape& shape) const {
   require(is_contiguous(), "view: {} with strides {} is not contiguous and cannot be reshaped",
-          to_string(shape_), to_string(strides_));
-  require(shape.element_count() == element_count(), "view: {} cannot be reshaped to {}",
-          to_string(shape_), to_string(shape));
+          shape_, strides_);
+  require(shape.element_count() == element_count(), "view: {} cannot be reshaped to {}", shape_,
+          shape);
   return {data_, dtype_, shape};
 }
 
 ConstView ConstView::broadcast_to(const Shape& shape) const {
-  require(shape.rank() >= rank(), "view: {} cannot be broadcast to {}", to_string(shape_),
-          to_string(shape));
+  require(shape.rank() >= rank(), "view: {} cannot be broadcast to {}", shape_, shape);
   ConstView result(data_, dtype_, shape);
   const int missing = shape.rank() - rank();
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const bool repeats = axis < missing || (shape_[axis - missing] == 1 && shape[axis] != 1);
     require(repeats || shape_[axis - missing] == shape[axis], "view: {} cannot be broadcast to {}",
-            to_string(shape_), to_string(shape));
+            shape_, shape);
     result.strides_[axis] = repeats ? 0 : strides_[axis - missing];
   }
   return result;

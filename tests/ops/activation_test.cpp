@@ -68,6 +68,16 @@ TEST(Activation, DerivativeIsAFiniteDifference) {
   }
 }
 
+TEST(Activation, BackwardGivesTheValueAgain) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    for (const Activation kind : kKinds) {
+      Tensor dy = Tensor::zeros({4801}, dtype);
+      EXPECT_TRUE(
+          test::same_bits(activate_backward(line(dtype), kind, dy), activate(line(dtype), kind)));
+    }
+  }
+}
+
 TEST(Activation, NanStaysNan) {
   for (const Activation kind : kKinds) {
     Tensor x = Tensor::zeros({20});

@@ -34,6 +34,11 @@ class Linear {
 
   Tensor forward(const Tensor& x, Run& run) const;  // [..., in] -> [..., out]
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+
+  /// The same in parts, for a layer that can make x again and so does not keep it.
+  Tensor apply(const Tensor& x) const;
+  Tensor input_gradient(const Tensor& dy) const;
+  void add_weight_gradients(const Tensor& x, const Tensor& dy, Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
 
  private:

@@ -15,7 +15,8 @@ enum class Activation : std::uint8_t { kGelu, kGeluTanh };
 /// strides; y is row-major.
 Tensor activate(const ConstView& x, Activation kind);
 
-/// dy *= f'(x), in place; dy row-major, of x's type (f32 for the 16-bit types).
-void activate_backward(const ConstView& x, Activation kind, const View& dy);
+/// dy *= f'(x), in place; dy row-major, of x's type (f32 for the 16-bit types). Returns f(x), as
+/// `activate` does, for it falls out on the way: a layer that keeps x need not keep f(x).
+Tensor activate_backward(const ConstView& x, Activation kind, const View& dy);
 
 }  // namespace heed

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "heed/base/threads.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -80,18 +80,15 @@ HWY_EXPORT(column_sums_part);
 
 void add_to(float* y, const float* x, std::int64_t count) {
   constexpr std::int64_t kElements = 32768;
-  parallel_for((count + kElements - 1) / kElements, [&](std::int64_t index, int /*thread*/) {
-    const std::int64_t begin = index * kElements;
-    HWY_DYNAMIC_DISPATCH(add_part)(y + begin, x + begin, std::min(kElements, count - begin));
+  in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(add_part)(y + begin, x + begin, end - begin);
   });
 }
 
 void add_column_sums(float* sums, const float* x, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kColumns = 64;  // a task owns its columns: nothing to merge
-  parallel_for((columns + kColumns - 1) / kColumns, [&](std::int64_t index, int /*thread*/) {
-    const std::int64_t begin = index * kColumns;
-    HWY_DYNAMIC_DISPATCH(column_sums_part)
-    (sums + begin, x + begin, rows, columns, std::min(kColumns, columns - begin));
+  in_blocks(columns, kColumns, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(column_sums_part)(sums + begin, x + begin, rows, columns, end - begin);
   });
 }
 

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "heed/base/threads.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/lanes-inl.h"
 #include "kernels/philox-inl.h"
 
@@ -74,12 +74,10 @@ HWY_EXPORT(dropout_part);
 
 void cpu::dropout(const DropoutProblem<float>& problem) {
   constexpr std::int64_t kElements = 16384;  // a multiple of four vectors of any width
-  const std::int64_t end = problem.first + problem.count;
-  const std::int64_t first_part = problem.first / kElements;
-  const std::int64_t parts = (end + kElements - 1) / kElements - first_part;
-  parallel_for(parts, [&](std::int64_t index, int) {
-    const std::int64_t begin = (first_part + index) * kElements;
-    HWY_DYNAMIC_DISPATCH(dropout_part)(problem, begin, std::min(end, begin + kElements));
+  const std::int64_t base = problem.first / kElements * kElements;
+  const std::int64_t count = problem.first + problem.count - base;
+  in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(dropout_part)(problem, base + begin, base + end);
   });
 }
 

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 
-#include "heed/base/threads.h"
+#include "kernels/cpu/blocks.h"
 
 namespace heed::kernels::cpu {
 
 void embedding(const float* table, std::int64_t width, const std::int32_t* ids, std::int64_t count,
                float* out) {
   constexpr std::int64_t kRows = 256;
-  parallel_for((count + kRows - 1) / kRows, [&](std::int64_t block, int /*thread*/) {
-    const std::int64_t end = std::min(count, (block + 1) * kRows);
-    for (std::int64_t i = block * kRows; i < end; ++i)
+  in_blocks(count, kRows, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
       std::copy_n(table + ids[i] * width, width, out + i * width);
   });
 }
@@ -23,9 +22,8 @@ void embedding(const float* table, std::int64_t width, const std::int32_t* ids, 
 void embedding_backward(const std::int32_t* ids, std::int64_t count, const float* dy,
                         std::int64_t width, float* dtable) {
   constexpr std::int64_t kColumns = 64;
-  parallel_for((width + kColumns - 1) / kColumns, [&](std::int64_t panel, int /*thread*/) {
-    const std::int64_t begin = panel * kColumns;
-    const std::int64_t columns = std::min(kColumns, width - begin);
+  in_blocks(width, kColumns, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t columns = end - begin;
     for (std::int64_t i = 0; i < count; ++i) {
       float* to = dtable + ids[i] * width + begin;
       const float* from = dy + i * width + begin;

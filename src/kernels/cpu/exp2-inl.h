@@ -1,4 +1,4 @@
-// 2^x for x <= 0, the softmax's only transcendental. Included once for each target.
+// 2^x, the only transcendental of the softmax and of GELU. Included once for each target.
 #if defined(HEED_KERNELS_CPU_EXP2_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_EXP2_INL_H
 #undef HEED_KERNELS_CPU_EXP2_INL_H
@@ -12,11 +12,11 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Relative error at most 1.5e-7; 2^0 is exactly 1; -inf and all below -126 give 0; NaN stays.
+/// For x < 127. Relative error at most 1.5e-7; 2^0 is exactly 1; -inf and all below -126 give 0; NaN stays.
 /// p(f) 2^n with n = floor(x), f = x - n in [0, 1]; p is the minimax polynomial of the relative
 /// error (8.2e-8) among those with p(0) = 1.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp2_of_negative(D d, V x) {
+HWY_INLINE V exp2(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
   // Highway has neither instruction: x - floor(x) in one uop, p 2^floor(x) in another.
   const V f{_mm512_reduce_ps(x.raw, _MM_FROUND_TO_NEG_INF)};

@@ -32,6 +32,10 @@ HWY_INLINE void store_part(FloatVector vector, std::int64_t count, float* to) {
   std::memcpy(to, lanes, static_cast<std::size_t>(count) * sizeof(float));
 }
 
+HWY_INLINE float sum_of(FloatVector vector) {
+  return hn::GetLane(hn::SumOfLanes(Floats(), vector));
+}
+
 // `step(i, load, store)` for whole vectors and then once for the rest. `load(pointer)` reads lanes
 // at pointer + i, zeros past the end; `store(vector, pointer)` writes those that exist.
 template <typename Step>

@@ -12,8 +12,8 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/base/threads.h"
 #include "hwy/contrib/math/math-inl.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -88,10 +88,9 @@ HWY_EXPORT(cross_entropy_rows);
 }  // namespace
 
 void cpu::cross_entropy(const CrossEntropyProblem<float>& problem) {
-  const std::int64_t block = std::max<std::int64_t>(1, 8192 / problem.vocabulary);
-  parallel_for((problem.rows + block - 1) / block, [&](std::int64_t index, int /*thread*/) {
-    HWY_DYNAMIC_DISPATCH(cross_entropy_rows)
-    (problem, index * block, std::min(problem.rows, (index + 1) * block));
+  const std::int64_t block = rows_of_block(problem.vocabulary);
+  in_blocks(problem.rows, block, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(cross_entropy_rows)(problem, begin, end);
   });
 }
 

@@ -8,11 +8,9 @@
 
 #include "kernels/norm.h"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
-#include "heed/base/threads.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,10 +21,6 @@ struct Statistics {
   float mean;
   float inverse;  // 1 / sqrt(variance + epsilon)
 };
-
-HWY_INLINE float sum_of(FloatVector vector) {
-  return hn::GetLane(hn::SumOfLanes(Floats(), vector));
-}
 
 // Two passes: the variance of differences does not cancel.
 Statistics statistics(const float* x, std::int64_t width, double epsilon) {
@@ -109,40 +103,30 @@ namespace {
 HWY_EXPORT(norm_rows);
 HWY_EXPORT(grad_rows);
 
-constexpr std::int64_t kBlockRows = 64;  // fixed: sums over blocks never depend on threads
-
 }  // namespace
 
 void cpu::layer_norm(const LayerNormProblem<float>& problem, float* y) {
-  const std::int64_t blocks = (problem.rows + kBlockRows - 1) / kBlockRows;
-  parallel_for(blocks, [&](std::int64_t block, int /*thread*/) {
-    HWY_DYNAMIC_DISPATCH(norm_rows)
-    (problem, block * kBlockRows, std::min(problem.rows, (block + 1) * kBlockRows), y);
+  in_blocks(problem.rows, rows_of_block(problem.width), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(norm_rows)(problem, begin, end, y);
   });
 }
 
 void cpu::layer_norm_backward(const LayerNormProblem<float>& problem,
                               const LayerNormBackward<float>& grads) {
-  const std::int64_t blocks = (problem.rows + kBlockRows - 1) / kBlockRows;
-  std::vector<float> partial(static_cast<std::size_t>(blocks * 2 * problem.width));
-  const auto of_block = [&](std::int64_t block) {
-    LayerNormBackward<float> own = grads;
-    own.dweight = partial.data() + block * 2 * problem.width;
-    own.dbias = own.dweight + problem.width;
-    return own;
-  };
-  parallel_for(blocks, [&](std::int64_t block, int /*thread*/) {
-    HWY_DYNAMIC_DISPATCH(grad_rows)
-    (problem, of_block(block), block * kBlockRows,
-     std::min(problem.rows, (block + 1) * kBlockRows));
-  });
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const LayerNormBackward<float> own = of_block(block);
-    for (std::int64_t c = 0; c < problem.width; ++c) {
-      grads.dweight[c] += own.dweight[c];
-      grads.dbias[c] += own.dbias[c];
-    }
-  }
+  sum_in_blocks(
+      problem.rows, 2 * problem.width,
+      [&](std::int64_t begin, std::int64_t end, float* sums) {
+        LayerNormBackward<float> own = grads;
+        own.dweight = sums;
+        own.dbias = sums + problem.width;
+        HWY_DYNAMIC_DISPATCH(grad_rows)(problem, own, begin, end);
+      },
+      [&](const float* sums) {
+        for (std::int64_t c = 0; c < problem.width; ++c) {
+          grads.dweight[c] += sums[c];
+          grads.dbias[c] += sums[problem.width + c];
+        }
+      });
 }
 
 }  // namespace heed::kernels

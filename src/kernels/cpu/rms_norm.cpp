@@ -8,20 +8,14 @@
 
 #include "kernels/rms_norm.h"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
-#include "heed/base/threads.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace {
-
-HWY_INLINE float sum_of(FloatVector vector) {
-  return hn::GetLane(hn::SumOfLanes(Floats(), vector));
-}
 
 float inverse_rms(const float* x, std::int64_t width, double epsilon) {
   FloatVector squares = hn::Zero(Floats());
@@ -79,35 +73,26 @@ namespace {
 HWY_EXPORT(norm_rows);
 HWY_EXPORT(grad_rows);
 
-constexpr std::int64_t kBlockRows = 64;  // fixed: sums over blocks never depend on threads
-
-template <typename Rows>
-void in_blocks(std::int64_t count, const Rows& rows) {
-  parallel_for((count + kBlockRows - 1) / kBlockRows, [&](std::int64_t block, int /*thread*/) {
-    rows(block, block * kBlockRows, std::min(count, (block + 1) * kBlockRows));
-  });
-}
-
 }  // namespace
 
 void cpu::rms_norm(const RmsNormProblem<float>& problem, float* y) {
-  in_blocks(problem.rows, [&](std::int64_t /*block*/, std::int64_t begin, std::int64_t end) {
+  in_blocks(problem.rows, rows_of_block(problem.width), [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(norm_rows)(problem, begin, end, y);
   });
 }
 
 void cpu::rms_norm_backward(const RmsNormProblem<float>& problem,
                             const RmsNormBackward<float>& grads) {
-  const std::int64_t blocks = (problem.rows + kBlockRows - 1) / kBlockRows;
-  std::vector<float> partial(static_cast<std::size_t>(blocks * problem.width));
-  in_blocks(problem.rows, [&](std::int64_t block, std::int64_t begin, std::int64_t end) {
-    RmsNormBackward<float> own = grads;
-    own.dweight = partial.data() + block * problem.width;
-    HWY_DYNAMIC_DISPATCH(grad_rows)(problem, own, begin, end);
-  });
-  for (std::int64_t block = 0; block < blocks; ++block)
-    for (std::int64_t c = 0; c < problem.width; ++c)
-      grads.dweight[c] += partial[static_cast<std::size_t>(block * problem.width + c)];
+  sum_in_blocks(
+      problem.rows, problem.width,
+      [&](std::int64_t begin, std::int64_t end, float* dweight) {
+        RmsNormBackward<float> own = grads;
+        own.dweight = dweight;
+        HWY_DYNAMIC_DISPATCH(grad_rows)(problem, own, begin, end);
+      },
+      [&](const float* dweight) {
+        for (std::int64_t c = 0; c < problem.width; ++c) grads.dweight[c] += dweight[c];
+      });
 }
 
 }  // namespace heed::kernels

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "heed/base/threads.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/exp2-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 
@@ -33,7 +33,7 @@ float largest_of(const float* x, std::int64_t count) {
 // A NaN survives the maximum or not; exp of its difference is NaN either way, and so is the sum.
 HWY_INLINE FloatVector power_of(FloatVector x, FloatVector largest) {
   const auto exponent = hn::Mul(hn::Sub(x, largest), hn::Set(Floats(), kLog2e));
-  return cpu::HWY_NAMESPACE::exp2_of_negative(Floats(), exponent);
+  return cpu::HWY_NAMESPACE::exp2(Floats(), exponent);
 }
 
 void softmax_row(const float* x, std::int64_t width, float* y) {
@@ -84,24 +84,16 @@ namespace {
 HWY_EXPORT(softmax_rows);
 HWY_EXPORT(backward_rows);
 
-template <typename Rows>
-void in_blocks(const SoftmaxRows<float>& p, const Rows& rows) {
-  const std::int64_t block = std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, p.width));
-  parallel_for((p.rows + block - 1) / block, [&](std::int64_t index, int /*thread*/) {
-    rows(index * block, std::min(p.rows, (index + 1) * block));
-  });
-}
-
 }  // namespace
 
 void cpu::softmax(const SoftmaxRows<float>& problem) {
-  in_blocks(problem, [&](std::int64_t begin, std::int64_t end) {
+  in_blocks(problem.rows, rows_of_block(problem.width), [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(softmax_rows)(problem, begin, end);
   });
 }
 
 void cpu::softmax_backward(const SoftmaxRows<float>& problem) {
-  in_blocks(problem, [&](std::int64_t begin, std::int64_t end) {
+  in_blocks(problem.rows, rows_of_block(problem.width), [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(backward_rows)(problem, begin, end);
   });
 }

@@ -94,7 +94,7 @@ HWY_INLINE hn::Vec<Tag> weight_of(Tag tag, hn::Vec<Tag> x) {
   if constexpr (std::is_same_v<hn::TFromD<Tag>, float>) {
     // The instruction that scales would take a hundred cycles for a denormal.
     const auto tiny = hn::Lt(x, hn::Set(tag, -126.0F));
-    return cpu::HWY_NAMESPACE::exp2_of_negative(
+    return cpu::HWY_NAMESPACE::exp2(
         tag, hn::IfThenElse(tiny, hn::Set(tag, -std::numeric_limits<float>::infinity()), x));
   } else {
     return exp2(tag, x);

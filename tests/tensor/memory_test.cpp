@@ -1,0 +1,61 @@
+#include "heed/tensor/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "heed/tensor/tensor.h"
+
+namespace heed {
+
+TEST(TensorMemory, AFreedBlockServesTheNextTensorOfItsSize) {
+  const void* const before = [] { return Tensor::empty({1000, 7}).view().raw(); }();
+  const std::int64_t taken = tensor_blocks_taken();
+  const Tensor again = Tensor::empty({7, 1000});
+  EXPECT_EQ(again.view().raw(), before);
+  EXPECT_EQ(tensor_blocks_taken(), taken);
+}
+
+TEST(TensorMemory, BlocksOfEverySizeAreAlignedAndApart) {
+  std::vector<Tensor> tensors;
+  for (std::int64_t count = 1; count < 3'000'000; count = count * 3 + 1) {
+    for (int i = 0; i < 3; ++i) {
+      Tensor& tensor = tensors.emplace_back(Tensor::empty({count}, DType::kI32));
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.view().raw()) % 64, 0U);
+      std::fill_n(tensor.data<std::int32_t>(), count, static_cast<std::int32_t>(tensors.size()));
+    }
+  }
+  std::int32_t expected = 0;
+  for (const Tensor& tensor : tensors) {
+    ++expected;
+    const auto* values = tensor.data<std::int32_t>();
+    EXPECT_EQ(std::count(values, values + tensor.element_count(), expected),
+              tensor.element_count());
+  }
+}
+
+TEST(TensorMemory, ATensorOutlivesTheThreadThatMadeIt) {
+  Tensor tensor;
+  std::thread([&tensor] {
+    const Tensor beside = Tensor::zeros({5000});
+    tensor = Tensor::empty({5000});
+    std::fill_n(tensor.data<float>(), 5000, 3.0F);
+  }).join();
+  EXPECT_EQ(std::count(tensor.data<float>(), tensor.data<float>() + 5000, 3.0F), 5000);
+  std::thread([&tensor] { tensor = Tensor(); }).join();
+}
+
+// More than a thread keeps (256 MiB), so that blocks go back to the system on the way.
+TEST(TensorMemory, ManySizesComeAndGo) {
+  for (std::int64_t megabytes = 1; megabytes < 40; ++megabytes) {
+    std::vector<Tensor> some;
+    for (int i = 0; i < 3; ++i) some.push_back(Tensor::empty({megabytes, 262'144}));
+    some[0].data<float>()[0] = 1;
+    some[2].data<float>()[some[2].element_count() - 1] = 1;
+  }
+}
+
+}  // namespace heed
