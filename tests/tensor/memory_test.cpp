@@ -48,7 +48,7 @@ TEST(TensorMemory, ATensorOutlivesTheThreadThatMadeIt) {
   std::thread([&tensor] { tensor = Tensor(); }).join();
 }
 
-// More than a thread keeps (256 MiB), so that blocks go back to the system on the way.
+// More than is kept (256 MiB), so that blocks go back to the system on the way.
 TEST(TensorMemory, ManySizesComeAndGo) {
   for (std::int64_t megabytes = 1; megabytes < 40; ++megabytes) {
     std::vector<Tensor> some;

@@ -5,8 +5,8 @@
 
 namespace heed {
 
-/// Blocks of 1 KiB and more that tensors have taken anew so far. A thread keeps the blocks that it
-/// frees for its next tensor of their size, so work that repeats stops taking new ones.
+/// Blocks of 1 KiB and more that tensors have taken from the system so far. Freed blocks are kept
+/// for the next tensor of their size, so work that repeats stops taking new ones.
 std::int64_t tensor_blocks_taken();
 
 }  // namespace heed
