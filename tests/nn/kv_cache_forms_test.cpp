@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "heed/masks/band.h"
@@ -105,8 +106,8 @@ class KvForms : public testing::TestWithParam<Kind> {
       return text.view().slice(0, row, row + 1).slice(2, from, to);
     };
     Tensor k = Tensor::copy_of(of(texts.k, first, end));
-    if (GetParam().rope) {
-      RopeArgs args = *rope_args();
+    if (const std::optional<RopeArgs> turning = rope_args()) {
+      RopeArgs args = *turning;
       args.x = k;
       args.offset = {first};
       k = rope(args);
