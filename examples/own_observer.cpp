@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "heed/heed.h"
+#include "heed/heed.h"  // IWYU pragma: keep
 
 struct SelfShare : heed::Observer {
   struct Sum : State {
