@@ -78,8 +78,8 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   if (memory == nullptr)
     fail(ErrorCode::kFailed, "tensor: out of memory: {} of {} takes {} bytes", to_string(shape),
          name(dtype), bytes);
-  tensor.memory_ = std::shared_ptr<std::byte>(
-      memory, [taken](std::byte* freed) { give_block(freed, taken); });
+  tensor.memory_ =
+      std::shared_ptr<std::byte>(memory, [taken](std::byte* freed) { give_block(freed, taken); });
   tensor.view_ = View(memory, dtype, shape);
   return tensor;
 }

@@ -45,7 +45,8 @@ struct Slot {
 };
 
 /// Row j < lengths[b] of `from` [B, G, T, W] at place(b, j) of [blocks, G, rows, W].
-inline Tensor scattered(const Tensor& from, const Shape& to, const std::vector<std::int64_t>& lengths,
+inline Tensor scattered(const Tensor& from, const Shape& to,
+                        const std::vector<std::int64_t>& lengths,
                         const std::function<Slot(std::int64_t b, std::int64_t j)>& place) {
   if (!from.given()) return {};
   Tensor made = Tensor::empty({to[0], from.dim(1), to[1], from.dim(3)}, from.dtype());
@@ -85,8 +86,7 @@ inline HeldKeys paged(const HeldKeys& held, std::int64_t size,
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
   Random random(static_cast<std::uint64_t>(size));
-  for (std::size_t n = order.size(); n > 1; --n)
-    std::swap(order[n - 1], order[random.below(n)]);
+  for (std::size_t n = order.size(); n > 1; --n) std::swap(order[n - 1], order[random.below(n)]);
   const auto page = [&](std::int64_t b, std::int64_t n) {
     return order[static_cast<std::size_t>(b * a_row + n)];
   };

@@ -12,9 +12,9 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// For x < 127. Relative error at most 1.5e-7; 2^0 is exactly 1; -inf and all below -126 give 0; NaN stays.
-/// p(f) 2^n with n = floor(x), f = x - n in [0, 1]; p is the minimax polynomial of the relative
-/// error (8.2e-8) among those with p(0) = 1.
+/// For x < 127. Relative error at most 1.5e-7; 2^0 is exactly 1; -inf and all below -126 give 0;
+/// NaN stays. p(f) 2^n with n = floor(x), f = x - n in [0, 1]; p is the minimax polynomial of the
+/// relative error (8.2e-8) among those with p(0) = 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp2(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
