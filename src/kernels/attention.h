@@ -75,7 +75,7 @@ struct KeyForm {
 };
 constexpr std::int64_t kScaleGroup = 32;  // elements of a row that share a scale
 
-/// One problem. out has the type of q; lse, lse_low and dlse that of `accumulator`.
+/// One problem. out and out_low have the type of q; lse, lse_low and dlse that of `accumulator`.
 struct AttentionProblem {
   DType dtype = DType::kF32;  // of q
   std::int64_t batch = 0;
@@ -100,14 +100,16 @@ struct AttentionForward {
   Output out;
   void* lse = nullptr;  // both null where the normaliser has no log-sum-exp
   void* lse_low = nullptr;
+  Output out_low = {};  // what rounding took from out, 16 bit alone; null: not wanted
 };
 
-/// Null pointers: not asked for. dlse may be null (0).
+/// Null pointers: not asked for. dlse and out_low may be null (0).
 struct AttentionBackward {
   Input out, dout;
   const void* lse = nullptr;
   const void* lse_low = nullptr;
   const void* dlse = nullptr;
+  Input out_low = {};
   Output dq, dk, dv;
   Output dbias = {};         // stride 0 where it is summed
   bool dbias_sums[4] = {};   // over which of batch, heads, rows, keys

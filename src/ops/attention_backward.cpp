@@ -21,6 +21,12 @@ std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstV
     require_type(kOp, operand, args.q.dtype(), args.q.dtype());
     require_memory(kOp, operand);
   }
+  const Operand low = {"attended.out_low", attended.out_low};
+  check_out_low(kOp, args, low);
+  if (low.view.given()) {
+    require_memory(kOp, low);
+    given.push_back(low);
+  }
   require(has_lse(args) || !dlse.given(),
           "attention_backward: dlse is given but the normaliser is {}: it has no log-sum-exp",
           name(args.scores.normaliser));
@@ -53,7 +59,8 @@ AttentionGrads attention_backward(const AttentionArgs& args, const AttendedConst
       .dout = kernel_input(dout),
       .lse = attended.lse.raw(),
       .lse_low = attended.lse_low.raw(),
-      .dlse = request.dlse.given() ? request.dlse.raw() : nullptr};
+      .dlse = request.dlse.given() ? request.dlse.raw() : nullptr,
+      .out_low = kernel_input(attended.out_low)};
   return gradients(
       args, checked.problem, request, backward,
       [&](const kernels::AttentionBackward& wanted) { candidate.run(checked.problem, wanted); });
@@ -61,8 +68,9 @@ AttentionGrads attention_backward(const AttentionArgs& args, const AttendedConst
 
 AttentionGrads attention_backward(const AttentionArgs& args, const Attended& attended,
                                   const ConstView& dout, const AttentionGradRequest& request) {
-  return attention_backward(args, AttendedConstView{attended.out, attended.lse, attended.lse_low},
-                            dout, request);
+  return attention_backward(
+      args, AttendedConstView{attended.out, attended.lse, attended.lse_low, attended.out_low}, dout,
+      request);
 }
 
 }  // namespace heed

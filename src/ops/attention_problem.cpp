@@ -122,6 +122,18 @@ DType lse_type(const AttentionArgs& args) {
   return args.q.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
 }
 
+bool has_out_low(const AttentionArgs& args) {
+  return args.q.dtype() == DType::kF16 || args.q.dtype() == DType::kBF16;
+}
+
+void check_out_low(std::string_view op, const AttentionArgs& args, const Operand& out_low) {
+  if (!out_low.view.given()) return;
+  require(has_out_low(args), "{}: {} is given but q is {}: only f16 and bf16 have it", op,
+          out_low.name, name(args.q.dtype()));
+  require_shape(op, out_low, out_shape(args), out_legend(args));
+  require_type(op, out_low, args.q.dtype(), args.q.dtype());
+}
+
 std::string_view out_legend(const AttentionArgs& args) {
   return is_packed(args.q) ? "[H, total, Dv]" : "[B, H, Tq, Dv]";
 }

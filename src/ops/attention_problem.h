@@ -35,6 +35,9 @@ Shape out_shape(const AttentionArgs& args);
 Shape lse_shape(const AttentionArgs& args);
 bool has_lse(const AttentionArgs& args);
 DType lse_type(const AttentionArgs& args);
+bool has_out_low(const AttentionArgs& args);
+/// Its shape and type, if it is given.
+void check_out_low(std::string_view op, const AttentionArgs& args, const Operand& out_low);
 std::string_view out_legend(const AttentionArgs& args);
 std::string_view lse_legend(const AttentionArgs& args);
 
@@ -62,8 +65,8 @@ std::vector<kernels::Sequence> resolved_sequences(const AttentionArgs& args);
 void resolve_scores(const AttentionArgs& args, CheckedAttention& checked);
 std::string_view name(Normaliser normaliser);
 
-kernels::Input kernel_input(const ConstView& view);     // of rank 4, or packed
-kernels::Output kernel_output(const View& view);        // not given: null
+kernels::Input kernel_input(const ConstView& view);     // of rank 4, or packed; not given: null
+kernels::Output kernel_output(const View& view);        // likewise
 kernels::Input broadcast_input(const ConstView& view);  // of at most rank 4: stride 0 where it is 1
 
 }  // namespace heed

@@ -199,6 +199,47 @@ TEST_F(AttentionOutputErrors, OneMemoryForBothPartsOfTheLse) {
               "attention: lse_low shares memory with lse: an output needs memory of its own");
 }
 
+TEST_F(AttentionOutputErrors, OutLowWithoutSixteenBit) {
+  Tensor rest = Tensor::zeros({2, 4, 3, 6});
+  expect_into({out, lse, low, rest},
+              "attention: out_low is given but q is f32: only f16 and bf16 have it");
+}
+
+class AttentionOutLowErrors : public AttentionErrors {
+ protected:
+  Tensor q16 = Tensor::converted(q, DType::kF16);
+  Tensor out = Tensor::zeros({2, 4, 3, 6}, DType::kF16);
+  Tensor lse = Tensor::zeros({2, 4, 3});
+  Tensor low = Tensor::zeros({2, 4, 3});
+
+  AttentionOutLowErrors() { args.q = q16; }
+  void expect_into(const View& out_low, const std::string& message) {
+    EXPECT_REFUSED(attention(args, {out, lse, low, out_low}), "attention: " + message);
+  }
+  void expect_from(const ConstView& out_low, const std::string& message) {
+    EXPECT_REFUSED(attention_backward(args, AttendedConstView{out, lse, low, out_low}, out),
+                   "attention_backward: attended." + message);
+  }
+};
+
+TEST_F(AttentionOutLowErrors, Shape) {
+  Tensor wide = Tensor::zeros({2, 4, 3, 8}, DType::kF16);
+  const char* message = "out_low.shape is [2, 4, 3, 8] but [2, 4, 3, 6] [B, H, Tq, Dv] is expected";
+  expect_into(wide, message);
+  expect_from(wide, message);
+}
+
+TEST_F(AttentionOutLowErrors, Type) {
+  Tensor rest = Tensor::zeros({2, 4, 3, 6}, DType::kBF16);
+  const char* message = "out_low is bf16 but q is f16: f16 is expected";
+  expect_into(rest, message);
+  expect_from(rest, message);
+}
+
+TEST_F(AttentionOutLowErrors, TheMemoryOfOut) {
+  expect_into(out, "out_low shares memory with out: an output needs memory of its own");
+}
+
 class AttentionBackwardErrors : public AttentionErrors {
  protected:
   Attended attended = attention(args);

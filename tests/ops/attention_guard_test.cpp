@@ -48,12 +48,15 @@ void run(const AttentionArgs& args, const ConstView& dout, Edge edge, bool exten
   const Guarded out(like.out, edge);
   const Guarded lse(like.lse, edge);
   const Guarded low(like.lse_low, edge);
-  attention(args, {out.view(), lse.view(), low.view()});
+  const Guarded rest(like.out_low, edge);
+  const View out_low = like.out_low.given() ? rest.view() : View();
+  attention(args, {out.view(), lse.view(), low.view(), out_low});
   EXPECT_TRUE(test::same_bits(out.view(), like.out));
+  EXPECT_TRUE(!out_low.given() || test::same_bits(out_low, like.out_low));
   const Guarded dq(args.q, edge);
   const Guarded dk(args.keys.k, edge);
   const Guarded dv(args.keys.v, edge);
-  attention_backward(args, AttendedConstView{out.view(), lse.view(), low.view()}, dout,
+  attention_backward(args, AttendedConstView{out.view(), lse.view(), low.view(), out_low}, dout,
                      {.dbias = extended,
                       .dsink = extended,
                       .dslope = extended,

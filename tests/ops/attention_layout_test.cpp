@@ -41,16 +41,16 @@ const Kind kKinds[] = {
 };
 
 struct Results {
-  Tensor out, lse, dq, dk, dv, dslope, dscale;
+  Tensor out, out_low, lse, dq, dk, dv, dslope, dscale;
 };
 
 Results computed(const AttentionArgs& args, const ConstView& dout) {
   Attended attended = attention(args);
   const bool all = args.scores.alibi.given();
   AttentionGrads grads = attention_backward(args, attended, dout, {.dslope = all, .dscale = all});
-  return {std::move(attended.out), std::move(attended.lse), std::move(grads.dq),
-          std::move(grads.dk),     std::move(grads.dv),     std::move(grads.dslope),
-          std::move(grads.dscale)};
+  return {std::move(attended.out), std::move(attended.out_low), std::move(attended.lse),
+          std::move(grads.dq),     std::move(grads.dk),         std::move(grads.dv),
+          std::move(grads.dslope), std::move(grads.dscale)};
 }
 
 class Layouts : public testing::TestWithParam<Kind> {
@@ -97,6 +97,7 @@ class Layouts : public testing::TestWithParam<Kind> {
 
   void expect_same(const Results& found, const Results& expected) const {
     EXPECT_TRUE(same_bits(found.out, expected.out));
+    EXPECT_TRUE(same_bits(found.out_low, expected.out_low));
     EXPECT_TRUE(same_bits(found.lse, expected.lse));
     EXPECT_TRUE(same_bits(found.dq, expected.dq));
     EXPECT_TRUE(same_bits(found.dk, expected.dk));
@@ -107,6 +108,7 @@ class Layouts : public testing::TestWithParam<Kind> {
 
   Results packed(Results all) const {
     all.out = packed(all.out);
+    if (all.out_low.given()) all.out_low = packed(all.out_low);
     if (all.lse.given()) all.lse = packed(all.lse);
     all.dq = packed(all.dq);
     all.dk = packed(all.dk);

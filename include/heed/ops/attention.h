@@ -52,17 +52,23 @@ struct AttentionArgs {
 /// `lse[b, h, i]` is the natural log of the sum of exp(z_ij) over visible keys and the sink. One
 /// f32 would lose the weights at large scores, so it is kept as the unevaluated sum lse + lse_low
 /// (f64 problems: lse alone, lse_low zero). Sigmoid and none have no lse: both tensors are empty.
+/// An out of f16 or bf16 is kept as out + out_low in the same way: where one weight of a row is
+/// near 1, gradients of q and k are small differences, and would drown in what rounding took from
+/// out. out_low is 0 where out is not finite.
 struct Attended {
   Tensor out;      // [B, H, Tq, Dv], or [H, total, Dv]
   Tensor lse;      // [B, H, Tq], or [H, total]
   Tensor lse_low;  // as lse
+  Tensor out_low;  // as out; empty where that is not of 16 bit
 };
 
-/// The same, into memory of the caller: out may have any strides that do not overlap.
+/// The same, into memory of the caller: out and out_low may have any strides that do not overlap.
+/// out_low is optional: who needs no gradients does without.
 struct AttendedView {
   View out;
   View lse;
   View lse_low;
+  View out_low = {};
 };
 
 Attended attention(const AttentionArgs& args);
@@ -99,6 +105,7 @@ struct AttendedConstView {
   ConstView out;
   ConstView lse;
   ConstView lse_low;
+  ConstView out_low = {};  // not given: 0
 };
 
 /// Gradients for the cotangent `dout`, of out's shape (Dao et al. 2022, algorithm 4).

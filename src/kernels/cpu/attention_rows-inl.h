@@ -129,6 +129,9 @@ inline void finish_rows(const AttentionProblem& problem, const AttentionForward&
       static_cast<float*>(forward.lse_low)[first + r] = low[lane];
       if (!tile.started) std::fill_n(tile.out + lane * value_stride, value_stride, 0.0f);
       write_row(tile.out + lane * value_stride, factor, problem.value_dim, r, out);
+      if (forward.out_low.data != nullptr)
+        write_row(tile.out + lane * value_stride, factor, problem.value_dim, r,
+                  rows_at(forward.out_low, batch, segment.head, slot), true);
     }
   }
 }

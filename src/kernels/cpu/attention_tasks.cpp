@@ -58,6 +58,7 @@ void write_padding(const AttentionProblem& problem, const AttentionForward& forw
         static_cast<float*>(forward.lse)[at] = -std::numeric_limits<float>::infinity();
         static_cast<float*>(forward.lse_low)[at] = 0;
         clear_rows(forward.out, b, h, i, i + 1, problem.value_dim);
+        clear_rows(forward.out_low, b, h, i, i + 1, problem.value_dim);
       }
 }
 

@@ -77,6 +77,12 @@ inline void read_row_scalars(const AttentionProblem& problem, const AttentionBac
     std::fill(scalars + tile.rows, scalars + kTileRows, 0.0f);
 }
 
+inline void add_to(const float* from, std::int64_t floats, float* to) {
+  const Lanes d;
+  for (std::int64_t x = 0; x < floats; x += kLanes)
+    hn::Store(hn::Add(hn::Load(d, to + x), hn::Load(d, from + x)), d, to + x);
+}
+
 inline void read_rows(const AttentionProblem& problem, const AttentionBackward& backward,
                       std::int64_t batch, const BackwardTile& tile, BackwardScratch& s) {
   const std::int64_t slot = problem.sequences[batch].query_begin + tile.begin;
@@ -87,6 +93,10 @@ inline void read_rows(const AttentionProblem& problem, const AttentionBackward& 
   read(problem.q, problem.head_dim, s.width, s.query_rows);
   read(backward.dout, problem.value_dim, s.value_width, s.dout_rows);
   read(backward.out, problem.value_dim, s.value_width, s.out_rows);
+  if (backward.out_low.data != nullptr) {
+    read(backward.out_low, problem.value_dim, s.value_width, s.dout);  // not yet in use
+    add_to(s.dout, tile.rows * s.value_width, s.out_rows);
+  }
   const auto factor = static_cast<float>(problem.scale[tile.head] * std::numbers::log2e);
   const int lanes = tile.vectors() * kLanes;
   transpose_rows(s.query_rows, s.width, problem.head_dim, lanes, factor, s.queries);

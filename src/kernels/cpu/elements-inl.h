@@ -97,14 +97,25 @@ inline void copy_tile(const Input& from, std::int64_t count, std::int64_t width,
   });
 }
 
-/// `to` = factor * from, whose memory goes on to a whole vector. The last ones go the way of all
-/// others, so that a NaN has the same bits wherever it stands.
+/// x less what store_lanes made of it; 0 where that is not finite.
+template <typename T>
+HWY_INLINE hn::Vec<Lanes> rest_of(hn::Vec<Lanes> x) {
+  T stored[kLanes];
+  store_lanes(x, stored);
+  const auto high = load_lanes(stored);
+  return hn::IfThenElseZero(hn::IsFinite(high), hn::Sub(x, high));
+}
+
+/// `to` = factor * from, whose memory goes on to a whole vector; `rest` instead: what that rounding
+/// takes from it. The last ones go the way of all others, so that a NaN has the same bits wherever
+/// it stands.
 template <typename T>
 inline void write_line(const float* from, float factor, std::int64_t width, std::int64_t column,
-                       T* to) {
+                       bool rest, T* to) {
   const Lanes d;
   for (std::int64_t x = 0; x < width; x += kLanes) {
-    const auto value = hn::Mul(hn::Load(d, from + x), hn::Set(d, factor));
+    auto value = hn::Mul(hn::Load(d, from + x), hn::Set(d, factor));
+    if (rest) value = rest_of<T>(value);
     if (column == 1 && x + kLanes <= width) {
       store_lanes(value, to + x);
       continue;
@@ -118,9 +129,9 @@ inline void write_line(const float* from, float factor, std::int64_t width, std:
 
 /// Row `row` of `to`.
 inline void write_row(const float* from, float factor, std::int64_t width, std::int64_t row,
-                      const Output& to) {
+                      const Output& to, bool rest = false) {
   with_type(to.dtype, [&]<typename T>(T*) HWY_ATTR {
-    write_line(from, factor, width, to.column, static_cast<T*>(to.data) + row * to.row);
+    write_line(from, factor, width, to.column, rest, static_cast<T*>(to.data) + row * to.row);
   });
 }
 

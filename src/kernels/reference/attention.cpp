@@ -25,6 +25,18 @@ void store_lse(const AttentionProblem& problem, const AttentionForward& forward,
   store(forward.lse_low, dtype, at, std::isfinite(high) ? lse - high : 0);
 }
 
+void store_out(const AttentionForward& forward, const Head& head, std::int64_t row, std::int64_t d,
+               double value) {
+  const Output& out = forward.out;
+  const std::int64_t at = reference::index(out, head.b, head.h, row, d);
+  store(out.data, out.dtype, at, value);
+  const Output& low = forward.out_low;
+  if (low.data == nullptr) return;
+  const double high = load(out.data, out.dtype, at);
+  store(low.data, low.dtype, reference::index(low, head.b, head.h, row, d),
+        std::isfinite(high) ? value - high : 0);
+}
+
 void attend(const Head& head, const AttentionForward& forward) {
   const AttentionProblem& problem = head.problem;
   Row row;
@@ -42,8 +54,7 @@ void attend(const Head& head, const AttentionForward& forward) {
       double sum = 0;
       for (std::size_t n = 0; n < row.keys.size(); ++n)
         sum += row.weights[n] * head.v(row.keys[n], d);
-      store(forward.out.data, forward.out.dtype,
-            reference::index(forward.out, head.b, head.h, head.sequence.query_begin + i, d), sum);
+      store_out(forward, head, head.sequence.query_begin + i, d, sum);
     }
   }
 }

@@ -123,6 +123,11 @@ void store_block(const AttentionProblem& problem, const RowBlock& block,
       for (std::int64_t c = 0; c < count; ++c)
         line[c] = scratch.out.get()[(d + c) * kRows + i] * inverse;
       store_line(forward.out, to + d * forward.out.column, count, line);
+      const Output& low = forward.out_low;
+      if (low.data == nullptr) continue;
+      const std::int64_t low_to = offset_of(low, block.batch, block.head, slot + i);
+      store_rest(forward.out, to + d * forward.out.column, low, low_to + d * low.column, count,
+                 line);
     }
   }
 }
@@ -138,10 +143,9 @@ void store_padding(const AttentionProblem& problem, const RowBlock& block,
       static_cast<T*>(forward.lse)[first + i] = -std::numeric_limits<T>::infinity();
       static_cast<T*>(forward.lse_low)[first + i] = 0;
     }
-    for (std::int64_t d = 0; d < problem.value_dim; ++d)
-      store_line(forward.out,
-                 offset_of(forward.out, block.batch, block.head, i) + d * forward.out.column, 1,
-                 &zero);
+    for (const Output* out : {&forward.out, &forward.out_low})
+      for (std::int64_t d = 0; d < problem.value_dim && out->data != nullptr; ++d)
+        store_line(*out, offset_of(*out, block.batch, block.head, i) + d * out->column, 1, &zero);
   }
 }
 

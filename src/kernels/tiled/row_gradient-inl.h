@@ -26,6 +26,11 @@ double out_times_dout(const BackwardJob<T>& job, std::int64_t b, std::int64_t h,
   T* dout = line.data() + columns;
   load(job.backward.out, out);
   load(job.backward.dout, dout);
+  if (job.backward.out_low.data != nullptr) {
+    T* low = dout + columns;
+    load(job.backward.out_low, low);
+    for (std::int64_t d = 0; d < columns; ++d) out[d] += low[d];
+  }
   double sum = 0;
   bool any = false;
   for (std::int64_t d = 0; d < columns; ++d) {
@@ -42,7 +47,7 @@ double prepare_head(BackwardJob<T>& job, std::int64_t b, std::int64_t h) {
   const AttentionBackward& backward = job.backward;
   const Sequence& sequence = problem.sequences[b];
   const double* sink = problem.score.sink;
-  std::vector<T> line(static_cast<std::size_t>(2 * problem.value_dim));
+  std::vector<T> line(static_cast<std::size_t>(3 * problem.value_dim));
   double sink_gradient = 0;
   for (std::int64_t i = 0; i < sequence.query_length; ++i) {
     double sum = out_times_dout(job, b, h, sequence.query_begin + i, line);

@@ -101,6 +101,22 @@ void store_line(const Output& to, std::int64_t offset, std::int64_t count, const
   if (to.dtype == DType::kBF16) store(static_cast<bf16*>(to.data));
 }
 
+// What store_line took from the elements of a 16-bit output, which tells what stands in it.
+template <typename T>
+void store_rest(const Output& of, std::int64_t of_offset, const Output& to, std::int64_t offset,
+                std::int64_t count, const T* from) {
+  const auto store = [&]<typename To>(const To* stored, To* data) {
+    for (std::int64_t c = 0; c < count; ++c) {
+      const auto high = static_cast<float>(stored[of_offset + c * of.column]);
+      const float rest = std::isfinite(high) ? static_cast<float>(from[c]) - high : 0;
+      data[offset + c * to.column] = To(rest);
+    }
+  };
+  if (to.dtype == DType::kF16) store(static_cast<const f16*>(of.data), static_cast<f16*>(to.data));
+  if (to.dtype == DType::kBF16)
+    store(static_cast<const bf16*>(of.data), static_cast<bf16*>(to.data));
+}
+
 inline std::int64_t offset_of(const Output& x, std::int64_t batch, std::int64_t head,
                               std::int64_t row) {
   return batch * x.batch + head * x.head + row * x.row;
