@@ -20,7 +20,8 @@ struct MergeArgs {
 ///   lse) out_b
 /// in f64, kept as lse + lse_low as `attention` does (Milakov & Gimelshein 2018, section 3.1). A
 /// part whose lse is -inf is neutral: the other's bits go through, whatever its out holds. NaN
-/// propagates. Parts without lse (sigmoid, none) add, and take no sink.
+/// propagates. Parts without lse (sigmoid, none) add, and take no sink. Parts of 16 bit are taken
+/// as they were rounded: an out_low is not read, and what comes out has none.
 ///
 /// out [B, H, Tq, Dv] or packed [H, total, Dv], of f64, f32, f16 or bf16, any strides; lse and
 /// lse_low of its leading axes, f32 (f64 for f64). Extents may be 0. The same bits for any number
