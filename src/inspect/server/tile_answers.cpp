@@ -47,7 +47,7 @@ std::string tile_content(Api& api, const SessionPointer& session, const TileRequ
     if (const auto overview = api.overviews.find(session->head_name(tile.layer, tile.head)))
       return overview->codes(request);
   const auto swept = swept_head(api, session, tile.layer, tile.head, cancel);
-  return encode_cells(swept->coarse->cells(request), tile.bytes);
+  return encode_cells(swept->coarse.value().cells(request), tile.bytes);
 }
 
 }  // namespace heed::server
