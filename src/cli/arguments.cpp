@@ -76,10 +76,29 @@ void refuse_empty(const CLI::App& app) {
   }
 }
 
+bool has_gap(const std::string& list) {
+  return list.starts_with(',') || list.ends_with(',') || list.find(",,") != std::string::npos;
+}
+
+// CLI11 drops what is empty between two commas.
+void refuse_gaps(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (std::size_t n = 0; n < arguments.size(); ++n) {
+    const std::size_t equals = arguments[n].find('=');
+    const std::string name = arguments[n].substr(0, equals);
+    const CLI::Option* option = name.starts_with('-') ? app.get_option_no_throw(name) : nullptr;
+    if (option == nullptr || option->get_delimiter() != ',') continue;
+    const bool joined = equals != std::string::npos;
+    if (!joined && n + 1 == arguments.size()) continue;
+    const std::string value = joined ? arguments[n].substr(equals + 1) : arguments[n + 1];
+    require(!has_gap(value), "{}: found \"{}\", expected {}", name, value, option->get_type_name());
+  }
+}
+
 }  // namespace
 
 void read_arguments(CLI::App& app, std::vector<std::string> arguments) {
   app.allow_extras();
+  refuse_gaps(app, arguments);
   std::ranges::reverse(arguments);  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));

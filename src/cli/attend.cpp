@@ -43,6 +43,8 @@ void check(const Options& options) {
           "nothing is asked for, expected -o, --lse, --grad or --observe");
   const int piped = (options.out == "-" ? 1 : 0) + (options.lse == "-" ? 1 : 0);
   require(piped < 2, "-o and --lse both go to standard output, expected a file for one of them");
+  require(options.out.empty() || options.out != options.lse || piped > 0,
+          "-o and --lse both name {}, expected a file for each", options.out);
   require(piped == 0 || isatty(STDOUT_FILENO) == 0,
           "an array is no text, expected a file or a pipe in place of -");
 }

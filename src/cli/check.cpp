@@ -60,6 +60,8 @@ int check_onnx(const std::string& dir, bool json) {
   } else {
     print(summary(counts));
   }
+  if (counts[0] + counts[1] == 0)
+    fail(ErrorCode::kFailed, "{}: no case was run, expected ONNX's node tests", dir);
   return counts[1] == 0 ? 0 : 1;
 }
 

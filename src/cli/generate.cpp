@@ -102,6 +102,10 @@ int run(Options options) {
   const Generated generated = generate(*model.model, options.args, *listener).front();
   listener.reset();  // takes the progress away
   print(options.json ? as_json(*model.tokenizer, prompt, generated) : "\n");
+  if (generated.stopped == Stopped::kPositions && !options.json)
+    fmt::print(stderr,
+               "heed generate: stopped after {} tokens: {} has no position for a further one\n",
+               generated.tokens.size(), displayable(model.name));
   if (generated.stopped == Stopped::kInterrupted)
     fail(ErrorCode::kInterrupted, "interrupted after {} tokens", generated.tokens.size());
   return 0;

@@ -36,7 +36,9 @@ std::string html_file(const LoadedModel& model, const LookFileOptions& options) 
     }
     check_interrupted();
     const server::LiveSession::Progress progress = session.progress();
-    if (progress.failed) fail(ErrorCode::kFailed, "{}", progress.failed->message);
+    if (progress.failed)
+      fail(progress.failed->status < 500 ? ErrorCode::kInvalidArgument : ErrorCode::kFailed, "{}",
+           progress.failed->message);
   };
   if (!options.view.view.empty()) view_of(options.view, cut, {});  // errors before the work
   run();

@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <new>
+#include <new>  // IWYU pragma: keep
 #include <unordered_map>
 
 #include "heed/tensor/memory.h"

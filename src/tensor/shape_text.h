@@ -1,4 +1,5 @@
 // Shapes as arguments of messages: a check that holds makes no text of them.
+// IWYU pragma: always_keep
 #pragma once
 
 #include <fmt/format.h>

@@ -114,6 +114,11 @@ TEST(Arguments, AnEmptyValueIsNotAMissingOne) {
   refused({"train", "", "-o", "x"}, "CONFIG: found \"\", expected FILE");
 }
 
+TEST(Arguments, AListHasNoGaps) {
+  for (const char* list : {"5,,3", "1,2,", ",1"})
+    refused({"look", "--ids", list}, fmt::format("--ids: found \"{}\", expected 5,3,9", list));
+}
+
 TEST(Arguments, TooFewAndTooManyAreNamed) {
   refused({"look", "abc", "--who"}, "--who: found no value, expected WORD");
   refused({"look", "abc", "--who", "a", "--who", "b"},

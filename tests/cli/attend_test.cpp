@@ -144,6 +144,9 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
   };
   refused({}, "nothing is asked for, expected -o, --lse, --grad or --observe");
+  refused({"-o", "both.npy", "--lse", "both.npy"},
+          "-o and --lse both name both.npy, expected a file for each");
+  refused({"--window", "3,,0", "-o", "o.npy"}, "--window: found \"3,,0\", expected L,R");
   refused({"--observe", "entropi", "--observe-out", "x"},
           "--observe: \"entropi\" is no observer, expected some of entropy, topk=K, row_max, "
           "received, received_in_all, offset_profile=FIRST:LAST, expected_distance, sink, row=I, "

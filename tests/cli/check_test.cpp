@@ -70,6 +70,15 @@ TEST(CheckProgram, JsonListsEveryCase) {
   EXPECT_EQ(json["cases"][1]["why"], "operator Conv");
 }
 
+TEST(CheckProgram, AFolderOfWhichNothingRunsIsNoSuccess) {
+  const std::filesystem::path dir = folder_of("nothing");
+  write_case(dir / "test_other", "Conv", 0.5F);
+  const Answer answer = heed({"check", "onnx", dir.string()});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.error,
+            "heed check: " + dir.string() + ": no case was run, expected ONNX's node tests\n");
+}
+
 TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {
   const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
     const Answer answer = heed(arguments);

@@ -1,4 +1,5 @@
 // heed generate as a user runs it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -73,6 +74,7 @@ TEST(GenerateProgram, TellsWhenThePositionsEnd) {
   const json answer = json::parse(generate({"abc", "--json"}).out);
   EXPECT_EQ(answer["stopped"], "positions");
   EXPECT_EQ(answer["tokens"].size(), 22U);
+  EXPECT_THAT(generate({"abc"}).error, testing::HasSubstr("stopped after 22 tokens"));
 }
 
 TEST(GenerateProgram, EndsBeforeAStopString) {

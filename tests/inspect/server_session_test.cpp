@@ -1,4 +1,6 @@
 // Sessions: what is posted, what comes back, what is refused, what is dropped.
+#include <gmock/gmock.h>
+
 #include <filesystem>
 
 #include "inspect/served.h"
@@ -108,6 +110,15 @@ TEST(ServerSession, ATextOrBodyOverItsCapIsRefusedAndTheServerGoesOn) {
   expect_error(post_text(other, std::string(30000, 'a')), 413, "too_large");
   httplib::Client third = served.client();
   EXPECT_EQ(post_text(third, "the cat")->status, 201);
+}
+
+TEST(ServerSession, ALargeFormIsToldToBeJson) {
+  const Served served;
+  httplib::Client client = served.client();
+  const auto answer = client.Post("/api/sessions", R"({"text":")" + std::string(9000, 'a') + "\"}",
+                                  "application/x-www-form-urlencoded");
+  expect_error(answer, 413, "too_large");
+  EXPECT_THAT(answer->body, testing::HasSubstr("send the body as application/json"));
 }
 
 TEST(ServerSession, AnEmptyTextWithoutAFirstTokenIsRefused) {

@@ -218,11 +218,18 @@ class Server::Impl {
                          "text/plain; charset=utf-8");
   }
 
+  static constexpr const char* kForm = "application/x-www-form-urlencoded";  // what curl -d sends
+
   // What httplib refuses by itself, before any handler.
-  static void explain(const httplib::Request&, httplib::Response& response) {
+  static void explain(const httplib::Request& request, httplib::Response& response) {
     if (!response.body.empty()) return;
     ApiError error{response.status, "bad_request", "the request is not HTTP as it should be"};
-    if (response.status == 413) error = {413, "too_large", "the body is larger than it may be"};
+    if (response.status == 413) {
+      const bool form = request.get_header_value("Content-Type").starts_with(kForm);
+      error = {413, "too_large",
+               form ? "a form may have 8 KiB: send the body as application/json"
+                    : "the body is larger than it may be"};
+    }
     if (response.status == 414) error = {414, "too_large", "the address is longer than it may be"};
     if (response.status >= 500) error = {response.status, "failed", "the request failed"};
     server::send_json(response, error.status, server::error_json(error));

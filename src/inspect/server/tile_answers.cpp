@@ -41,13 +41,17 @@ std::string tile_content(Api& api, const SessionPointer& session, const TileRequ
                          Cancel& cancel) {
   const std::int64_t length = session->length();
   const CellsRequest request = tile_cells(tile, length);
-  if (tile.value == ObservedValue::kScores || request.shift < coarse_shift(length))
+  const auto computed = [&] {
     return encode_cells(computed_cells(api, session, tile.layer, request, cancel), tile.bytes);
+  };
+  if (tile.value == ObservedValue::kScores || request.shift < coarse_shift(length))
+    return computed();
   if (tile.bytes && tile.pool == Pool::kMax)
     if (const auto overview = api.overviews.find(session->head_name(tile.layer, tile.head)))
       return overview->codes(request);
   const auto swept = swept_head(api, session, tile.layer, tile.head, cancel);
-  return encode_cells(swept->coarse->cells(request), tile.bytes);
+  const std::optional<CoarseHead>& coarse = swept->coarse;
+  return coarse ? encode_cells(coarse->cells(request), tile.bytes) : computed();
 }
 
 }  // namespace heed::server

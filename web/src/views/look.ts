@@ -15,7 +15,7 @@ export const kKeys: readonly [string, string][] = [
   ['hover', 'previews a token, an edge or a cell'],
   ['click', 'pins it'],
   ['drag over the text', 'takes a span of tokens'],
-  ['Shift+click on a head', 'adds it, at most four'],
+  ['Shift+click on a head', 'adds it, at most 16'],
   ['double click on a head', 'shows it alone'],
   ['Alt', 'turns from into to while it is held'],
   ['Esc', 'unpins'],
