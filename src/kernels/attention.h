@@ -105,12 +105,12 @@ struct AttentionForward {
 
 /// Null pointers: not asked for. dlse and out_low may be null (0).
 struct AttentionBackward {
-  Input out, dout;
+  Input out = {}, dout = {};
   const void* lse = nullptr;
   const void* lse_low = nullptr;
   const void* dlse = nullptr;
   Input out_low = {};
-  Output dq, dk, dv;
+  Output dq = {}, dk = {}, dv = {};
   Output dbias = {};         // stride 0 where it is summed
   bool dbias_sums[4] = {};   // over which of batch, heads, rows, keys
   double* dsink = nullptr;   // [H]

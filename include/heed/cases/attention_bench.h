@@ -40,7 +40,7 @@ std::vector<AttentionBenchCase> choose_bench_cases(const std::vector<std::string
 enum class BenchPass : std::uint8_t { kForward, kBackward };
 
 struct AttentionTiming {
-  AttentionBenchCase problem;
+  AttentionBenchCase problem = {};
   std::string kernel;  // that ran
   int threads = 1;
   double seconds = 0;  // median
