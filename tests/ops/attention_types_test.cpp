@@ -77,7 +77,7 @@ TEST_P(SixteenBit, LosesLittleMoreThanRoundingDoes) {
   const double allowed[] = {1.5, 2, 2, 2};
   const Tensor like = Tensor::zeros({1, 1, 1, 1}, dtype);
   for (int n = 0; n < GetParam().draws; ++n) {
-    draw(static_cast<std::uint64_t>(4 * n + 1));
+    draw(std::uint64_t{4} * static_cast<std::uint64_t>(n) + 1);
     const Answers exact = answers(DType::kF64, DType::kF64, "");
     const Answers rounded = answers(dtype, DType::kF64, "");
     test::for_every_kernel(
