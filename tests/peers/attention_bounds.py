@@ -105,6 +105,10 @@ def sums_of_sizes(problem, arrays):
         if row is not None:
             of_sink += row.sum(-1)
         scaled = leaves["scale"].expand(problem.heads)[:, None, None].abs() * dz
+        # What a weight of 1 adds to a gradient at most, over a row or a column.
+        gain = 2 * largest((dout @ v.abs().transpose(1, 2)).numpy()) * max(dz.shape[1:])
+        take("gain", gain * leaves["scale"].abs().max() * torch.stack([q.abs().max(), k.abs().max()])
+             if dz.numel() else torch.zeros(1))
         of_q, of_k = operand_sizes(problem.similarity, scaled, q, k)
         take("dq", of_q)
         take("dk", of_k * (problem.heads / problem.kv_heads))
@@ -150,12 +154,14 @@ def allowed_errors(problem, wanted):
         size = largest_finite(wanted[name])
         of_naive = differences(naive[name], wanted[name])
         terms = max(sizes[name], size)
-        floor = roundings * work * terms + DENORMAL[dtype]
+        # Weights below 2^-126 may count as 0, and so may what they add to a gradient.
+        lost = DENORMAL[dtype] + DENORMAL[accumulator(problem)] * sizes["gain"]
+        floor = roundings * work * terms + lost
         if sixteen and name != "lse":
             best = root_mean_square(differences(rounded(wanted[name], dtype), exact[name]))
             most = SIXTEEN_BIT[name] * best + NAIVE * root_mean_square(of_naive) + floor
-            yield Tensor(name, exact[name], root_mean_square, most, terms, DENORMAL[dtype])
+            yield Tensor(name, exact[name], root_mean_square, most, terms, lost)
         else:
             most = NAIVE * largest(of_naive) * work / ROUNDOFF["f32"] + floor
             yield Tensor(name, wanted[name], largest, most + ROUNDOFF[dtype] * size, terms,
-                         DENORMAL[dtype])
+                         lost)
