@@ -2,12 +2,15 @@
 import type {About, SessionInfo} from './api';
 import {button, html} from './dom';
 import {count} from './format';
+import {graphemes} from './graphemes';
 import {isSaved} from './held';
 import type {SelectionStore} from './selection';
 import {kViews} from './selection';
 import {keysDialog} from './keys';
 
 const kViewNames = {look: 'Look'};
+const kWords = 5;         // of the text, in the header
+const kCharacters = 40;
 
 export interface Header { element: HTMLElement; show(info: SessionInfo | null): void }
 
@@ -38,9 +41,9 @@ export function makeHeader(about: About, store: SelectionStore, edit: () => void
     text.hidden = info === null;
     for (const view of views) view.hidden = info === null;
     if (!info) return;
-    const first = info.text.trim().split(/\s+/);
-    const start = first.slice(0, 5).join(' ').slice(0, 40);
-    beginning.textContent = `\u201c${start}${start.length < info.text.trim().length ? '\u2026' : ''}\u201d`;
+    const words = info.text.trim().split(/\s+/);
+    const start = graphemes(words.slice(0, kWords).join(' ')).slice(0, kCharacters).join('');
+    beginning.textContent = `\u201c${start}${start.length < words.join(' ').length ? '\u2026' : ''}\u201d`;
     tokens.textContent = count(info.length, 'token');
     document.title = `${start} \u2013 heed`;
   };

@@ -1,4 +1,5 @@
 // Text as it stands on the page: one run a line of each text node, with what an ellipsis leaves of it.
+import {graphemes, shortened} from '../graphemes';
 import type {Box} from './boxes';
 import {boxOf} from './boxes';
 import {attributes, escape, painted} from './paint';
@@ -33,8 +34,8 @@ function isNextTo(a: Box, b: Box): boolean {
 function pieces(node: Text, begin: number, end: number): Run[] {
   const runs: Run[] = [];
   let last: Box | null = null;
-  for (let at = begin; at < end;) {
-    const character = String.fromCodePoint(node.data.codePointAt(at)!);
+  let at = begin;
+  for (const character of graphemes(node.data.slice(begin, end))) {
     const rect = rangeOf(node, at, at + character.length).getClientRects()[0];
     at += character.length;
     if (!rect) continue;  // a space that the end of a line swallowed
@@ -68,15 +69,13 @@ function runsOf(node: Text, style: CSSStyleDeclaration): Run[] {
 export interface Cut { right: number; written: boolean }
 
 /** As many characters as fit before the ellipsis. */
-function shortened(run: Run, style: CSSStyleDeclaration, cut: Cut): Run | null {
+function beforeCut(run: Run, style: CSSStyleDeclaration, cut: Cut): Run | null {
   if (cut.written) return null;
   if (run.box.right <= cut.right + 0.5) return run;
   cut.written = true;
   kMeasure.font = fontOf(style);
   const room = cut.right - run.box.left;
-  let kept = [...run.text];
-  while (kept.length > 0 && kMeasure.measureText(`${kept.join('')}\u2026`).width > room) kept = kept.slice(0, -1);
-  const text = `${kept.join('')}\u2026`;
+  const text = shortened(run.text, (each) => kMeasure.measureText(each).width <= room);
   return {text, box: {...run.box, right: run.box.left + kMeasure.measureText(text).width}};
 }
 
@@ -93,7 +92,7 @@ function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): {x: number; '
 export function drawText(node: Text, style: CSSStyleDeclaration, clip: Box, cut: Cut | null): string {
   let drawn = '';
   for (const whole of runsOf(node, style)) {
-    const run = cut ? shortened(whole, style, cut) : whole;
+    const run = cut ? beforeCut(whole, style, cut) : whole;
     if (!run) continue;
     const {left, top, right, bottom} = run.box;
     if (right <= clip.left || left >= clip.right || bottom <= clip.top || top >= clip.bottom) continue;

@@ -1,6 +1,7 @@
 // Saves what is shown: as a picture, or as one file that is the page itself.
 import type {SessionApi} from '../api';
 import {ApiError} from '../api';
+import {graphemes} from '../graphemes';
 import {drawOnSheet} from '../sheet';
 import type {SelectionStore} from '../selection';
 import {format as addressOf} from '../selection';
@@ -59,7 +60,7 @@ async function page(store: SelectionStore, api: SessionApi): Promise<Blob> {
 export function fileName(text: string, address: string, format: Format): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu)?.slice(0, 4) ?? [];
   const place = address.replace(/^#\w+\//, '').replace(/=/g, '').replace(/[^\w.+-]+/g, '-');
-  return `${['heed', ...words.map((word) => word.slice(0, 16)), place].join('-')}.${format}`;
+  return `${['heed', ...words.map((word) => graphemes(word).slice(0, 16).join('')), place].join('-')}.${format}`;
 }
 
 /** Downloads the view. */

@@ -8,7 +8,7 @@ export interface Arc {
   edge: Edge;
   source: number;      // heights of both ends
   target: number;
-  kind: 'own' | 'other' | 'small';
+  kind: 'own' | 'other' | 'small' | 'free';  // free: with nothing pinned
   colour: string;      // a class: head-1 to head-4
   chosen: boolean;
   labelled: boolean;
@@ -24,6 +24,7 @@ function style({edge, kind}: Arc): {width: number; opacity: number} {
   switch (kind) {
     case 'own': return {width: Math.max(1.25, 16 * edge.weight), opacity: Math.min(1, 0.45 + 0.8 * root)};
     case 'other': return {width: Math.max(0.6, 12 * edge.weight), opacity: 0.10 + 0.22 * root};
+    case 'free': return {width: Math.max(0.75, 16 * edge.weight), opacity: Math.min(1, 0.2 + 0.9 * root)};
     case 'small': return {width: Math.max(0.75, 12 * edge.weight), opacity: Math.min(1, 0.2 + 0.9 * root)};
   }
 }
@@ -39,11 +40,13 @@ function target(path: string, edge: Edge, actions: ArcActions): SVGElement {
   return element;
 }
 
-/** Draws the arcs between the heights `left` and `right` of both columns. */
+/** Draws the arcs between both columns, which stand at `left` and `right`; a line holds the rows of a span. */
 export function drawArcs(
-  room: SVGSVGElement, arcs: Arc[], [left, right]: [number, number], actions: ArcActions
+  room: SVGSVGElement, arcs: Arc[], [left, right]: [number, number], actions: ArcActions,
+  span: [number, number] | null = null
 ): void {
   const marks: SVGElement[] = [];
+  if (span) marks.push(svg('line', {class: 'arc-span', x1: left, x2: left, y1: span[0], y2: span[1]}));
   const labels: SVGElement[] = [];
   for (const arc of arcs) {
     const {edge, source, target: end, kind, chosen} = arc;

@@ -1,16 +1,20 @@
 // Who attends to whom: the queries around the pinned one, its keys, and arcs between them.
 import type {Edge, EdgeRow, Line, SessionApi} from '../api';
 import {html, say, svg} from '../dom';
-import type {MakePanel, Panel} from '../panel';
-import {colourOf, headName, isNarrow, primary} from '../panel';
+import type {MakePanel, Panel, Span} from '../panel';
+import {colourOf, focus, isIn, isNarrow, primary} from '../panel';
 import type {SelectionStore} from '../selection';
 import {kColours} from '../selection';
-import {phrase, plain} from '../tokens';
+import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
 import {drawArcs} from './edge_arcs';
+import type {Choice} from './edge_choice';
+import {largestOfRows, restText} from './edge_choice';
+import {headingOf} from './edge_heading';
 import {foldRow, keyRow, queryRow, replaceUnlessSame, restRow} from './edge_rows';
+import {RowWindow} from './edge_window';
 import type {Entry} from './key_column';
-import {entriesOf, entryIndex, heaviest, rest} from './key_column';
+import {entriesOf, entryIndex, fitting, heaviest, heaviestFirst, rest} from './key_column';
 import {Multiples} from './multiples';
 
 const kRowHeight = 24;      // the least: a target's height
@@ -20,10 +24,9 @@ const kNarrowArcs: [number, number] = [54, 150];
 
 /** Everything that one drawing needs; rows come as they are fetched. */
 interface Drawing {
-  begin: number;               // first query of the window
-  end: number;
-  at: {first: number; end: number} | null;
-  lines: Map<number, Line>;    // by head, of the shown row
+  at: Span | null;             // the rows that are shown, as their mean
+  query: number | null;        // the one of them that is pinned or hovered
+  lines: Map<number, Line>;    // by head, of the shown rows
   others: EdgeRow[];           // the window's rows, of the first head
 }
 
@@ -37,10 +40,9 @@ class EdgesPanel implements Panel {
   private readonly multiples: Multiples;
   private readonly resized: ResizeObserver;
   private readonly unfolded = new Set<number>();
-  private readonly drawing: Drawing = {begin: 0, end: 0, at: null, lines: new Map(), others: []};
+  private readonly drawing: Drawing = {at: null, query: null, lines: new Map(), others: []};
+  private readonly rows: RowWindow;
   private list: Entry[] = [];
-  private shift = 0;           // rows that the wheel moved the window
-  private centre: number | null = null;
   private height = 0;          // of the body: asked for while something changes, it would lay the page out
   private frameAsked = 0;
 
@@ -48,6 +50,7 @@ class EdgesPanel implements Panel {
     container: HTMLElement, private readonly store: SelectionStore, private readonly api: SessionApi
   ) {
     this.multiples = new Multiples(store, api);
+    this.rows = new RowWindow(api.length);
     this.body.append(this.arcs, this.queries, this.keys);
     container.append(html('div', {class: 'heading'}, this.title, this.after), this.body, this.multiples.element);
     this.resized = new ResizeObserver(() => {
@@ -72,30 +75,35 @@ class EdgesPanel implements Panel {
   }
 
   private get rowHeight(): number {
-    return this.height / Math.max(1, this.drawing.end - this.drawing.begin);
+    return this.height / Math.max(1, this.rows.rows);
   }
 
   update(): void {
     const {now, hover} = this.store;
     const narrow = isNarrow();
     const isMany = now.heads.length > kColours;
-    say(this.title, (narrow || isMany) && now.query !== null
-      ? `${plain(this.api.info.tokens[now.query]!)} attends to` : 'Who attends to whom');
-    say(this.after, `${isMany ? 'heads' : 'head'} ${headName(now)}, `
-      + `edges to 0.9${narrow ? '' : ' of a row'}, at most 8`);
     this.body.hidden = isMany;
     this.multiples.element.hidden = !isMany;
     const hovered = narrow ? null : hover.query;  // a touch on the matrix must not move it
-    const query = hovered ?? now.query;
-    this.drawing.at = hovered === null && now.range ? {first: now.range[0], end: now.range[1] + 1}
-      : query === null ? null : {first: query, end: query + 1};  // of tokens, whatever the text shows
+    this.drawing.at = focus(this.store, this.api, hovered);
+    this.drawing.query = hovered ?? now.query;
     if (isMany && this.drawing.at === null) this.drawing.at = {first: this.api.length - 1, end: this.api.length};
-    if (!isMany) this.window(narrow);
+    if (!isMany) this.placeRows(narrow);
+    this.name();
     if (!this.api.hasWeights) return;
     this.fetchLines();
     if (!isMany) this.fetchOthers();
     this.schedule();
   }
+
+  private name(): void {
+    const {title, after} = headingOf(this.api, this.store.now, this.drawing.at, isNarrow() ? null : this.choice);
+    say(this.title, title);
+    say(this.after, after);
+  }
+
+  /** The arcs that stand with nothing pinned. */
+  private get choice(): Choice { return largestOfRows(this.drawing.others); }
 
   /** One drawing a frame, however many answers come. */
   private schedule(): void {
@@ -103,25 +111,11 @@ class EdgesPanel implements Panel {
     this.frameAsked = requestAnimationFrame(() => this.draw());
   }
 
-  /** The rows in sight: around the pinned one; a hovered one outside moves them. */
-  private window(narrow: boolean): void {
+  private placeRows(narrow: boolean): void {
     const {now, hover} = this.store;
     const pinned = now.query ?? now.range?.[1] ?? 0;
-    if (pinned !== this.centre) {
-      this.centre = pinned;
-      this.shift = 0;
-      this.unfolded.clear();
-    }
     const fits = narrow ? 1 : Math.max(1, Math.floor(this.height / kRowHeight));
-    const rows = Math.min(this.api.length, fits);
-    const clamp = (begin: number) => Math.max(0, Math.min(this.api.length - rows, begin));
-    const middle = Math.floor(rows / 2);
-    this.shift = clamp(pinned - middle + this.shift) - clamp(pinned - middle);
-    let begin = clamp(pinned - middle) + this.shift;
-    const isOutside = hover.query !== null && (hover.query < begin || hover.query >= begin + rows);
-    if (isOutside) begin = clamp(hover.query! - middle);
-    this.drawing.begin = begin;
-    this.drawing.end = begin + rows;
+    if (this.rows.place(pinned, hover.query, fits)) this.unfolded.clear();
   }
 
   private fetchLines(): void {
@@ -139,7 +133,7 @@ class EdgesPanel implements Panel {
   }
 
   private fetchOthers(): void {
-    const {begin, end} = this.drawing;
+    const {begin, end} = this.rows;
     const {layer, head} = primary(this.store.now);
     if (isNarrow()) return;
     const known = this.api.edgesNow({layer, head}, begin, end);
@@ -147,36 +141,30 @@ class EdgesPanel implements Panel {
     if (known) return;
     this.api.edges({layer, head}, begin, end).then((found) => {
       const now = primary(this.store.now);
-      if (now.layer !== layer || now.head !== head || this.drawing.begin !== begin) return;
+      if (now.layer !== layer || now.head !== head || this.rows.begin !== begin) return;
       this.drawing.others = found;
       this.schedule();
     }, () => undefined);
   }
 
   private entries(): Entry[] {
-    const {at, lines, others} = this.drawing;
+    const {at, lines, query} = this.drawing;
     if (at === null) {
-      const edges = others.flatMap((row) => row.edges);
-      return entriesOf(heaviest(edges, 8), this.drawing.end, this.unfolded);
+      return entriesOf(heaviest(this.choice.rows.flatMap((row) => row.edges), 8), this.rows.end, this.unfolded);
     }
-    const keys = new Map<number, number | null>();
-    const first = lines.get(this.store.now.heads[0]!);
-    for (const line of lines.values()) {
-      for (const {key} of line.edges) keys.set(key, first?.weights[key] ?? null);
-    }
-    if (this.store.now.key !== null && this.store.now.query === at.first) {
-      keys.set(this.store.now.key, first?.weights[this.store.now.key] ?? null);
-    }
-    const causal = this.api.model.causal ? at.end : this.api.length;
-    return entriesOf(keys, causal, this.unfolded);
+    const pinned = this.store.now.query === query ? this.store.now.key : null;
+    const end = this.api.model.causal ? at.end : this.api.length;
+    const most = isNarrow() || this.unfolded.size > 0 ? Infinity : Math.floor(this.height / kRowHeight) - 1;
+    return fitting(heaviestFirst(lines, pinned), end, most, this.unfolded);
   }
 
   private draw(): void {
     if (this.store.now.heads.length > kColours) {
-      this.multiples.draw(this.drawing.at!, this.drawing.lines);
+      this.multiples.draw(this.drawing.at!, this.drawing.query, this.drawing.lines);
       return;
     }
     this.list = this.entries();
+    if (this.drawing.at === null) this.name();  // its rows may have come
     this.drawKeys();
     if (isNarrow()) this.drawNarrowQuery();
     else this.drawQueries();
@@ -190,14 +178,15 @@ class EdgesPanel implements Panel {
   }
 
   private drawQueries(): void {
-    const {begin, end} = this.drawing;
+    const {begin, end} = this.rows;
     const {now, hover} = this.store;
     const focused = this.queries.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset.index : undefined;
     const stop = now.query !== null && now.query >= begin && now.query < end ? now.query : begin;
     const rows = Array.from({length: end - begin}, (_, place) => {
       const index = begin + place;
-      const state = {pinned: index === now.query, hovered: index === hover.query};
+      const isOfRange = now.range !== null && index >= now.range[0] && index <= now.range[1];
+      const state = {pinned: index === now.query || isOfRange, hovered: index === hover.query};
       const row = queryRow(this.api, index, state, index === stop,
         () => this.store.set({query: index, key: null, range: null}), () => this.store.preview({query: index}));
       row.style.height = `${this.rowHeight}px`;
@@ -220,7 +209,7 @@ class EdgesPanel implements Panel {
   private drawKeys(): void {
     if (isNarrow()) this.list = this.list.filter((entry) => entry.kind === 'key');
     const line = this.drawing.lines.get(this.store.now.heads[0]!);
-    const query = this.drawing.at?.first ?? null;
+    const {query} = this.drawing;
     const rows = this.list.map((entry) => {
       if (entry.kind === 'fold') {
         return foldRow(entry.begin, entry.end, () => {
@@ -234,31 +223,33 @@ class EdgesPanel implements Panel {
         () => this.pin(key), () => this.preview(key));
     });
     if (line) rows.push(restRow(rest(line.weights, this.list)));
-    else if (isNarrow() && query === null) rows.push(restRow('touch a token'));
+    else if (this.drawing.at === null) rows.push(restRow(isNarrow() ? 'touch a token' : restText(this.choice)));
     for (const row of rows) row.style.height = `${this.keyHeight()}px`;
     replaceUnlessSame(this.keys, rows);
   }
 
   private pin(key: number): void {
-    if (this.drawing.at) this.store.set({query: this.drawing.at.first, key, range: null});
+    const {at, query} = this.drawing;
+    if (at) this.store.set({query: query ?? at.first, key, range: null});
   }
 
   private preview(key: number): void {
-    if (this.drawing.at) this.store.preview({query: this.drawing.at.first, key});
+    if (this.drawing.at) this.store.preview({query: this.drawing.query, key});
   }
 
   private edgesNow(): {edge: Edge; head: number; own: boolean}[] {
     const {at, lines, others} = this.drawing;
     const first = this.store.now.heads[0]!;
-    const grey = others.filter((row) => at === null || row.query < at.first || row.query >= at.end)
-      .flatMap((row) => row.edges.map((edge) => ({edge, head: first, own: at === null})));
+    const rows = at === null ? this.choice.rows : others;
+    const grey = rows.filter((row) => !isIn(at, row.query)).flatMap((row) => row.edges.map((edge) => ({edge, head: first, own: at === null})));
     const own = [...lines].flatMap(([head, line]) => line.edges.map((edge) => ({edge, head, own: true})));
     return [...grey, ...own];
   }
 
   private drawArcs(): void {
     const narrow = isNarrow();
-    const {begin, end, at} = this.drawing;
+    const {begin, end} = this.rows;
+    const {at} = this.drawing;
     const {now, key: selected} = this.store;
     const height = this.keyHeight();
     const rowHeight = this.rowHeight;
@@ -271,22 +262,24 @@ class EdgesPanel implements Panel {
       if (index < 0) continue;
       const isOfRow = own && at !== null;
       arcs.push({
-        edge, kind: own ? 'own' : 'other', colour: colourOf(now, head),
+        edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOf(now, head),
         source: queryY(isOfRow ? middle : edge.query), target: (index + 0.5) * height - this.keys.scrollTop,
         chosen: isOfRow && edge.key === selected && head === now.heads[0],
         labelled: isOfRow && now.heads.indexOf(head) === kColours - 1,  // orange needs its number
       });
     }
-    const of = (edge: Edge) => ({query: this.drawing.at?.first ?? edge.query, key: edge.key});
+    const of = (edge: Edge) => ({query: at === null ? edge.query : this.drawing.query, key: edge.key});
+    const span: [number, number] | null = !narrow && at !== null && at.end - at.first > 1
+      ? [queryY(at.first) - rowHeight / 2, queryY(at.end - 1) + rowHeight / 2] : null;
     drawArcs(this.arcs, arcs, narrow ? kNarrowArcs : kArcs, {
       enter: (edge) => this.store.preview(of(edge)), leave: () => this.store.preview({}),
-      click: (edge) => this.store.set({...of(edge), range: null}),
-    });
+      click: (edge) => at === null ? this.store.set(of(edge)) : this.pin(edge.key),
+    }, span);
   }
 
   private wheel(event: WheelEvent): void {
     event.preventDefault();
-    this.shift += Math.sign(event.deltaY) * 3;
+    this.rows.move(Math.sign(event.deltaY) * 3);
     this.update();
   }
 

@@ -1,43 +1,57 @@
 // Which keys the right column lists, in text order, and what folds between them.
-import type {Edge, Rest} from '../api';
+import type {Edge, Line, Rest} from '../api';
 import {weight as written} from '../format';
 
-export interface KeyEntry { kind: 'key'; key: number; weight: number | null }
+export interface KeyEntry { kind: 'key'; key: number }
 export interface FoldEntry { kind: 'fold'; begin: number; end: number }
 export type Entry = KeyEntry | FoldEntry;
 
 export const kUnfold = 100;  // tokens that one click unfolds
 
 /** Keys with an edge, in text order; the others up to `end` fold; a fold whose begin is in `unfolded` opens. */
-export function entriesOf(
-  keys: Map<number, number | null>, end: number, unfolded: ReadonlySet<number>
-): Entry[] {
+export function entriesOf(keys: number[], end: number, unfolded: ReadonlySet<number>): Entry[] {
   const entries: Entry[] = [];
-  const sorted = [...keys.keys()].sort((a, b) => a - b);
+  const sorted = [...keys].sort((a, b) => a - b);
   let begin = 0;
   const between = (stop: number) => {
     let at = begin;
     while (at < stop && unfolded.has(at)) {
       const last = Math.min(stop, at + kUnfold);
-      for (; at < last; ++at) entries.push({kind: 'key', key: at, weight: null});
+      for (; at < last; ++at) entries.push({kind: 'key', key: at});
     }
     if (at < stop) entries.push({kind: 'fold', begin: at, end: stop});
   };
   for (const key of sorted) {
     between(key);
-    entries.push({kind: 'key', key, weight: keys.get(key)!});
+    entries.push({kind: 'key', key});
     begin = key + 1;
   }
   between(end);
   return entries;
 }
 
+/** The keys with an edge of any head, the pinned one first, then by the most that a head gives them. */
+export function heaviestFirst(lines: Map<number, Line>, pinned: number | null): number[] {
+  const most = new Map<number, number>(pinned === null ? [] : [[pinned, Infinity]]);
+  for (const {edges} of lines.values()) {
+    for (const {key, weight} of edges) most.set(key, Math.max(weight, most.get(key) ?? 0));
+  }
+  return [...most].sort((a, b) => b[1] - a[1]).map(([key]) => key);
+}
+
+/** At most so many entries: of several heads the lightest keys fold, too. */
+export function fitting(order: number[], end: number, most: number, unfolded: ReadonlySet<number>): Entry[] {
+  for (let count = order.length; ; --count) {
+    const entries = entriesOf(order.slice(0, count), end, unfolded);
+    if (entries.length <= most || count <= 1) return entries;
+  }
+}
+
 /** The `most` keys to which the rows give most, for when nothing is pinned. */
-export function heaviest(edges: Edge[], most: number): Map<number, null> {
+export function heaviest(edges: Edge[], most: number): number[] {
   const sums = new Map<number, number>();
   for (const {key, weight} of edges) sums.set(key, (sums.get(key) ?? 0) + weight);
-  const best = [...sums].sort((a, b) => b[1] - a[1]).slice(0, most);
-  return new Map(best.map(([key]) => [key, null]));
+  return [...sums].sort((a, b) => b[1] - a[1]).slice(0, most).map(([key]) => key);
 }
 
 /** Where a key stands: its own entry, or the fold that holds it. */
@@ -46,9 +60,14 @@ export function entryIndex(entries: Entry[], key: number): number {
     entry.kind === 'key' ? entry.key === key : key >= entry.begin && key < entry.end);
 }
 
+/** `192 others` */
+export function others(count: number): string {
+  return `${count.toLocaleString('en')} other${count === 1 ? '' : 's'}`;
+}
+
 /** What is left over: `+ .31 in 192 others`. */
 export function left({count, weight}: Rest): string {
-  return count === 0 ? 'and no others' : `+ ${written(weight)} in ${count.toLocaleString('en')} others`;
+  return count === 0 ? 'and no others' : `+ ${written(weight)} in ${others(count)}`;
 }
 
 /** What is left of a row beside the keys that are listed. */

@@ -1,15 +1,15 @@
 // The matrix of one head: tiles like a map, margins, read-out; pointer, wheel and keys.
-import {scaleLinear} from 'd3-scale';
 import type {Marginals, SessionApi} from '../api';
-import {choice, html} from '../dom';
+import {choice, html, say} from '../dom';
 import type {MakePanel, Panel} from '../panel';
-import {isNarrow, primary} from '../panel';
+import {focus, isNarrow, primary} from '../panel';
 import {listenSheet, pixelRatio, viewHeight} from '../sheet';
 import type {SelectionStore} from '../selection';
 import {kScales} from '../selection';
 import type {Sight} from './matrix_canvas';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
+import {hasTokens, MatrixLabels} from './matrix_labels';
 import {drawReceived, drawUse, kUseWidth} from './matrix_margins';
 import type {Box} from './matrix_sight';
 import {MatrixSight} from './matrix_sight';
@@ -18,12 +18,22 @@ import {Tiles} from './matrix_tiles';
 import {ReadOut} from './read_out';
 
 const kLeastSide = 503;
-const kGutterLeft = 6;       // of the ticks, beside the gutter of the columns
-const kBelow = 40;            // the foot line and the space over it
+const kGutter = 34;          // between the columns: what stands at the rows may take it
+const kLead = 6;             // and this of the matrix's own column
+const kLeadAlone = 26;       // where nothing stands left of it
+const kToMatrix = 6;         // from what stands at the rows
+const kToUse = 5;            // from the matrix to its margin
+const kUseName = 58;         // the margin's name
+const kLeastCorner = 440;    // px a side, for the read-out to stand in the masked corner
+const kBelow = 32;            // the foot line and the space over it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
-/** Whether the rows beside the read-out, in the upper third, end before the middle. */
-function hasFreeCorner(length: number): boolean { return (Math.floor(0.34 * length) + 1) / length <= 0.5; }
+/** Whether the rows beside the read-out end before it begins. */
+function hasFreeCorner(length: number, side: number): boolean {
+  const [height, left] = isNarrow() ? [140, 0.48] : [150, 0.5];
+  const bottom = 0.04 * side + height;
+  return (Math.floor(bottom / side * length) + 1) / length <= left && (isNarrow() || side >= kLeastCorner);
+}
 
 class MatrixPanel implements Panel {
   private readonly tiles: Tiles;
@@ -33,7 +43,8 @@ class MatrixPanel implements Panel {
     (name) => this.store.set({scale: name}));
   private readonly received = html('canvas', {class: 'received', role: 'img', 'aria-label': 'weight received by each key'});
   private readonly use = html('canvas', {class: 'use', role: 'img', 'aria-label': 'keys in use by each query, e to the entropy'});
-  private readonly rows = html('div', {class: 'row-ticks', 'aria-hidden': true});
+  private readonly labels: MatrixLabels;
+  private readonly about = html('span', {class: 'quiet'});
   private readonly plot = html('div', {class: 'plot'});
   private readonly frame = html('div', {class: 'matrix-frame'});
   private readonly sight: MatrixSight;
@@ -42,7 +53,6 @@ class MatrixPanel implements Panel {
   private table: HTMLElement | null = null;
   private frameAsked = 0;
   private lastPlace = '';
-  private ticked = '';
   private drawnMargins: Marginals | null = null;
   private drawnReceived = '';
   private drawnUse = '';
@@ -59,19 +69,20 @@ class MatrixPanel implements Panel {
     this.tiles = new Tiles(api, this.redraw);
     this.canvas = new MatrixCanvas(api, this.tiles, this.redraw);
     this.readOut = new ReadOut(api);
+    this.labels = new MatrixLabels(api);
     const {element} = this.canvas;
     element.className = 'matrix';
     element.tabIndex = 0;
     element.setAttribute('role', 'application');
     element.setAttribute('aria-label',
       'Matrix of weights. Arrows move a cell, Enter pins it, 0 fits, plus and minus zoom, t gives a table.');
-    this.plot.append(element, this.readOut.element);
+    this.plot.append(element, this.labels.columns, this.readOut.element);
     this.frame.append(
       html('div', {class: 'received-line'}, this.received, html('span', {class: 'quiet'}, 'weight received')),
-      html('div', {class: 'use-name quiet'}, 'keys in use'), this.rows, this.plot, this.use);
+      html('div', {class: 'use-name quiet'}, 'keys in use'), this.labels.rows, this.plot, this.use);
     container.append(
       html('div', {class: 'heading'}, html('h2', {}, 'Matrix'),
-        html('span', {class: 'quiet'}, 'row attends to column'), this.scales.element),
+        this.about, this.scales.element),
       this.frame, this.readOut.spoken);
     const {length, model: {causal}} = api;
     this.sight = new MatrixSight(element, length, causal, this.redraw);
@@ -107,17 +118,32 @@ class MatrixPanel implements Panel {
 
   private readonly resize = () => {
     if (this.frame.hidden) return;
-    const narrow = isNarrow();
-    const width = this.container.clientWidth - (narrow ? 26 : kUseWidth + 15 + kGutterLeft);
-    const top = this.plot.getBoundingClientRect().top + scrollY;
-    const room = viewHeight() - top - kBelow;
-    const side = Math.floor(narrow ? width : Math.min(width, Math.max(kLeastSide, room)));
+    const alone = matchMedia('(max-width: 899px)').matches;
+    const own = alone ? kLeadAlone : kLead;
+    const gutter = alone ? 0 : kGutter;
+    let [lead, band] = [own, MatrixLabels.height(0)];
+    let side = this.sideWith(lead, band);
+    if (hasTokens(side / this.api.length)) {  // tokens stand at all rows
+      lead = Math.max(own, this.labels.width + kToMatrix - gutter);
+      side = this.sideWith(lead, band = MatrixLabels.height(side / this.api.length));
+    }
+    this.frame.style.setProperty('--lead', `${lead}px`);
+    this.frame.style.setProperty('--labels', `${lead + gutter - kToMatrix}px`);
     if (side <= 0 || side === this.sight.side) return;
     this.canvas.resize(side);
     this.frame.style.setProperty('--side', `${side}px`);
     this.sight.resize(side);
     this.schedule();
   };
+
+  /** The side of the matrix beside `lead` and over `band` pixels. */
+  private sideWith(lead: number, band: number): number {
+    const use = matchMedia('(max-width: 1433px)').matches ? kUseName : kUseWidth + 10;  // else it stands over the gutter
+    const width = this.container.clientWidth - lead - (isNarrow() ? 0 : kToUse + use);
+    const top = this.plot.getBoundingClientRect().top + scrollY;
+    const room = viewHeight() - top - kBelow - band;
+    return Math.floor(isNarrow() ? width : Math.min(width, Math.max(kLeastSide, room)));
+  }
 
   fit(): void { this.sight.fit(); }
 
@@ -145,6 +171,7 @@ class MatrixPanel implements Panel {
     this.scales.show(now.scale);
     this.tiles.show(name, now.scale);
     this.readOut.showScale(now.scale);
+    say(this.about, now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token');
     if (name !== this.lastPlace && this.api.hasWeights && this.sight.side > 0) {
       this.canvas.fetch(place, this.sight.now);  // now, and not in the next frame
     }
@@ -188,14 +215,16 @@ class MatrixPanel implements Panel {
     const sight = this.sight.now;
     const {side} = this.sight;
     if (!this.api.hasWeights || side <= 0) return;
-    const {now, hover, query} = this.store;
+    const {now, hover, query, key} = this.store;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
     this.canvas.draw(primary(now), sight, now.scale, {
-      pinned: cell(now.query, now.key), hovered: cell(hover.query, hover.key), row: query, box: this.box,
+      pinned: cell(now.query, now.key), hovered: cell(hover.query, hover.key),
+      rows: focus(this.store, this.api), box: this.box,
     });
     if (!isNarrow()) this.drawMargins(sight, side);
-    this.drawTicks(sight);
-    const corner = this.api.model.causal && this.sight.isFitted && hasFreeCorner(this.api.length);
+    this.labels.draw(sight, side, query, key);
+    this.frame.style.setProperty('--band', `${MatrixLabels.height(sight.size)}px`);
+    const corner = this.api.model.causal && this.sight.isFitted && hasFreeCorner(this.api.length, side);
     this.frame.classList.toggle('covered', !corner);
   }
 
@@ -213,21 +242,6 @@ class MatrixPanel implements Panel {
     if (isNew || use !== this.drawnUse) drawUse(this.use, marginals, sight, side, query);
     this.drawnReceived = received;
     this.drawnUse = use;
-  }
-
-  private drawTicks({top, size}: Sight): void {
-    const {side} = this.sight;
-    const name = `${top} ${size} ${side}`;
-    if (name === this.ticked) return;
-    this.ticked = name;
-    const scale = scaleLinear().domain([-top / size, (side - top) / size]).range([0, side]);
-    const last = this.api.length - 1;
-    const ticks = scale.ticks(5).filter((tick) => Number.isInteger(tick) && tick <= last);
-    this.rows.replaceChildren(...ticks.map((tick) => {
-      const mark = html('span', {}, String(tick));
-      mark.style.top = `${scale(tick) + size / 2}px`;
-      return mark;
-    }));
   }
 }
 

@@ -1,5 +1,6 @@
 // Draws the part of the matrix in sight: tiles, numbers where cells are large, marks on top.
 import type {SessionApi, TilePlace} from '../api';
+import type {Span} from '../panel';
 import {cividis, colourNamed, numberColour} from '../colour';
 import {hundredths} from '../format';
 import {pixelRatio} from '../sheet';
@@ -16,7 +17,7 @@ export interface Cell { query: number; key: number }
 export interface Marks {
   pinned: Cell | null;
   hovered: Cell | null;
-  row: number | null;
+  rows: Span | null;  // whose attention is shown
   box: Box | null;
 }
 
@@ -133,11 +134,13 @@ export class MatrixCanvas {
   }
 
   /** The cross-hair runs only over data: from the cell to where the mask begins. */
-  private drawMarks(context: CanvasRenderingContext2D, sight: Sight, {pinned, hovered, row, box}: Marks): void {
+  private drawMarks(context: CanvasRenderingContext2D, sight: Sight, {pinned, hovered, rows, box}: Marks): void {
     context.strokeStyle = context.fillStyle = colourNamed('--accent-line');
     const shown = hovered ?? pinned;
+    const isOne = rows !== null && rows.end - rows.first === 1;
     if (shown) this.drawCrossHair(context, sight, shown);
-    else if (row !== null) this.drawRow(context, sight, row);
+    else if (isOne) this.drawRow(context, sight, rows.first);
+    if (rows && !isOne) this.drawSpan(context, sight, rows);
     if (pinned) this.outline(context, sight, pinned, 2);
     if (hovered) this.outline(context, sight, hovered, 1);
     if (box) {
@@ -174,6 +177,14 @@ export class MatrixCanvas {
       return;
     }
     context.fillRect(sight.left, Math.floor(y), right, 1);
+  }
+
+  /** Lines over the first and under the last row of a span, along the data. */
+  private drawSpan(context: CanvasRenderingContext2D, {left, top, size}: Sight, {first, end}: Span): void {
+    const length = (row: number) => (this.api.model.causal ? row + 1 : this.api.length) * size;
+    context.fillRect(left, Math.round(top + first * size) - 1, length(first), 1);
+    context.fillRect(left, Math.round(top + end * size), length(end - 1), 1);
+    context.fillRect(Math.max(0, left), Math.round(top + first * size) - 1, 2, (end - first) * size + 2);
   }
 
   private outline(context: CanvasRenderingContext2D, sight: Sight, {query, key}: Cell, width: number): void {

@@ -2,6 +2,7 @@
 import type {Edge, Line, SessionApi} from '../api';
 import {button, html, svg} from '../dom';
 import {weight} from '../format';
+import type {Span} from '../panel';
 import type {SelectionStore} from '../selection';
 import {phrase, plain} from '../tokens';
 import type {Arc} from './edge_arcs';
@@ -17,15 +18,15 @@ interface Small { element: HTMLElement; query: HTMLElement; keys: HTMLElement; a
 export class Multiples {
   readonly element = html('div', {class: 'multiples', hidden: true});
   private readonly small = new Map<number, Small>();  // by head
-  private first = 0;                                   // the shown query
+  private query = 0;                                   // what a click on a key pins it to
 
   constructor(private readonly store: SelectionStore, private readonly api: SessionApi) {
     this.element.addEventListener('pointerleave', () => store.preview({}));
   }
 
   /** One drawing a head: the shown row and its edges. */
-  draw(at: {first: number; end: number}, lines: Map<number, Line>): void {
-    this.first = at.first;
+  draw(at: Span, query: number | null, lines: Map<number, Line>): void {
+    this.query = query ?? at.first;
     const {heads} = this.store.now;
     for (const head of this.small.keys()) if (!heads.includes(head)) this.small.delete(head);
     const all = heads.map((head) => this.of(head));
@@ -57,7 +58,7 @@ export class Multiples {
     this.store.set({heads: event.shiftKey ? heads.filter((each) => each !== head) : [head]});
   }
 
-  private drawOne(small: Small, head: number, at: {first: number; end: number}, line: Line | undefined): void {
+  private drawOne(small: Small, head: number, at: Span, line: Line | undefined): void {
     const edges = line?.edges ?? [];
     const {now, key: selected} = this.store;
     small.query.textContent = phrase(this.api.info.tokens, at.first, at.end);
@@ -76,7 +77,7 @@ export class Multiples {
   }
 
   private key({key, weight: value}: Edge, pinned: number | null, selected: number | null): HTMLElement {
-    const isPinned = key === pinned && this.first === this.store.now.query;
+    const isPinned = key === pinned && this.query === this.store.now.query;
     const state = isPinned ? ' pinned' : key === selected ? ' hovered' : '';
     const row = button({class: `key${state}`, 'data-index': key, 'aria-pressed': String(isPinned)}, () => this.pin(key),
       html('span', {class: 'context'}, html('b', {}, plain(this.api.info.tokens[key]!))),
@@ -86,7 +87,7 @@ export class Multiples {
     return row;
   }
 
-  private pin(key: number): void { this.store.set({query: this.first, key, range: null}); }
+  private pin(key: number): void { this.store.set({query: this.query, key, range: null}); }
 
-  private preview(key: number): void { this.store.preview({query: this.first, key}); }
+  private preview(key: number): void { this.store.preview({query: this.store.now.range ? null : this.query, key}); }
 }

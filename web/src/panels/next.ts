@@ -5,6 +5,7 @@ import {weight} from '../format';
 import type {MakePanel, Panel} from '../panel';
 import {primary, unitsOf} from '../panel';
 import {phrase, plain, shown} from '../tokens';
+import {others} from './key_column';
 
 function word(text: string): HTMLElement {
   const element = html('span', {class: 'word'});
@@ -26,7 +27,7 @@ function nextRows(next: Next): HTMLElement[] {
   const rows = next.words.map((each) => row(word(each.text), each.probability));
   const {count, probability} = next.rest;
   if (count > 0) {
-    rows.push(html('li', {class: 'quiet rest'}, `+ ${weight(probability)} in ${count.toLocaleString('en')} others`));
+    rows.push(html('li', {class: 'quiet rest'}, `+ ${weight(probability)} in ${others(count)}`));
   }
   return rows;
 }

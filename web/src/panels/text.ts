@@ -2,15 +2,16 @@
 import type {Line, SessionApi} from '../api';
 import {choice, html, say} from '../dom';
 import {shortWeight} from '../format';
-import type {MakePanel, Panel} from '../panel';
-import {chosenUnits, focus, isNarrow, primary} from '../panel';
+import type {MakePanel, Panel, Span} from '../panel';
+import {chosenUnits, focus, isIn, isNarrow, primary, spanName} from '../panel';
 import type {SelectionStore} from '../selection';
 import {kUnits} from '../selection';
 import type {Units} from '../tokens';
-import {phrase} from '../tokens';
 import {listenToText} from './text_input';
 import type {Mark} from './text_view';
 import {TextView} from './text_view';
+
+const kNameRoom = 40;
 
 /** Weights by token: in units, a unit's tokens share the sum over keys or the mean over queries. */
 function byUnit(weights: (number | null)[], units: Units | null, to: boolean): (number | null)[] {
@@ -46,9 +47,10 @@ class TextPanel implements Panel {
     (name) => this.store.set({to: name === 'to'}));
   private readonly unit = choice('Unit', kUnits.map((name) => ({name, label: name})),
     (name) => this.store.set({unit: name}));
-  private readonly switches = html('div', {class: 'switches'},
-    html('span', {class: 'quiet'}, 'shaded by weight'), this.direction.element, this.unit.element);
+  private readonly what = html('span', {class: 'quiet'});
+  private readonly switches = html('div', {class: 'switches'}, this.what, this.direction.element, this.unit.element);
   private shading: Shading | null = null;
+  private focused: Span | null = null;  // whose attention is shown
   private alt = false;
   private asked = 0;
   private revealed = '';
@@ -84,7 +86,8 @@ class TextPanel implements Panel {
     this.view.layOut();
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
     const widest = [...this.switches.children]
-      .reduce((sum, child) => sum + child.getBoundingClientRect().width + 32, 0);
+      .reduce((sum, child) => sum + child.getBoundingClientRect().width + 32, 0)
+      + (this.store.now.unit === 'sentence' ? kNameRoom : 0);  // the next one's name may be longer
     this.container.classList.toggle('beside', !isNarrow() && !this.view.overflows && free > widest);
   }
 
@@ -95,38 +98,43 @@ class TextPanel implements Panel {
     const isPinned = index === now.query
       || (now.range !== null && index >= now.range[0] && index <= now.range[1]);
     let classes = weight === null ? ' unseen' : '';
+    if (now.unit !== 'token' && isIn(this.focused, index)) classes += ' together';
     if (isPinned) classes += ' pinned';
     else if (index === key || (hover.query !== null && index === query)) classes += ' hovered';
     const shade = weight === null || !this.shading ? 0 : Math.sqrt(weight / this.shading.largest);
     return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0};
   }
 
-  private nameDirection(): void {
-    const at = focus(this.store, this.api);
+  /** What the shading is of: whose weights, and what one shade stands for. */
+  private nameShading(): void {
+    const at = this.focused;
+    const {unit} = this.store.now;
     const [from, towards] = this.direction.element.querySelectorAll('button');
-    const name = at === null ? 'a token'
-      : at.end - at.first > 4 ? 'the span' : phrase(this.api.info.tokens, at.first, at.end);
+    const name = at === null ? 'a token' : spanName(this.api.info, at);
     say(from!, `from ${name}`);
-    say(towards!, `to ${name}`);
+    say(towards!, at && at.end - at.first > 4 ? 'to it' : `to ${name}`);
+    say(this.what, unit === 'token' ? 'shaded by weight' : `shaded by ${unit}`);
   }
 
   /** What was pinned elsewhere comes into sight. */
   private reveal(): void {
-    const {query, key, range} = this.store.now;
-    const name = `${query} ${key} ${range}`;
+    const {query, key, range, unit} = this.store.now;
+    const name = `${query} ${key} ${range} ${unit}`;
     if (name === this.revealed) return;
     this.revealed = name;
+    this.place();
     const index = query ?? range?.[1];
     if (index !== undefined) this.view.reveal(index);
   }
 
   update(): void {
-    this.nameDirection();
+    this.focused = focus(this.store, this.api);
+    this.nameShading();
     this.reveal();
     this.unit.show(this.store.now.unit);
     const to = this.store.now.to !== this.alt;
     this.direction.show(to ? 'to' : 'from');
-    const at = focus(this.store, this.api);
+    const at = this.focused;
     const order = ++this.asked;
     if (at === null || !this.api.hasWeights) {
       this.shade(null);

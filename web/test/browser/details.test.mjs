@@ -1,5 +1,6 @@
 // What a first reader stumbles over: addresses that are not there, numbers on numbers, texts of other shapes.
 import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
 import http from 'node:http';
 import {join} from 'node:path';
 import {test} from 'node:test';
@@ -202,4 +203,39 @@ test('more than 16 heads have a name and one score each, wrapped', async () => {
     await page.locator('.chip[data-head="19"]').click();
     assert.match(await hash(page), /^#look\/L\d\.H19/);
   });
+});
+
+test('the margin of the matrix and its name stand together', async () => {
+  for (const width of [760, 900, 1000, 1200, 1280, 1440, 1800]) {
+    const page = await open('#look/L1.H3/i=60', {viewport: {width, height: 900}});
+    const [name, bars] = await page.locator('.use-name, canvas.use').evaluateAll((all) => all.map((each) => {
+      const range = document.createRange();
+      range.selectNodeContents(each);
+      const {left, right, top, bottom} = each.localName === 'canvas' ? each.getBoundingClientRect() : range.getBoundingClientRect();
+      return {left, right, top, bottom};
+    }));
+    assert.ok(Math.abs(name.left - bars.left) <= 2, `${width}: ${name.left} over ${bars.left}`);
+    assert.ok(bars.top - name.bottom >= 0 && bars.top - name.bottom < 8);
+    const column = await page.locator('.matrix-part').evaluate((each) => each.getBoundingClientRect().right);
+    assert.ok(name.right <= column + (width < 1434 ? 1 : 20), `${width}: ${name.right} in ${column}`);
+    await page.context().close();
+  }
+});
+
+test('the header is cut between characters as readers see them, in the picture too', async () => {
+  const family = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}';
+  const text = `\u05d9\u05dc\u05d3\u05d4${family}`.repeat(12);
+  const characters = (each) => Array.from(new Intl.Segmenter(undefined, {granularity: 'grapheme'}).segment(each), ({segment}) => segment);
+  const page = await open('#look/L1.H3', {viewport: {width: 1100, height: 900}});
+  await run(page, text);
+  const shown = (await page.locator('.beginning').textContent()).replace(/[\u201c\u201d\u2026]/g, '');
+  assert.deepEqual(characters(shown), characters(text).slice(0, 40));
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.foot-save .option', {hasText: 'svg'}).click()]);
+  const file = join(scratch, 'characters.svg');
+  await download.saveAs(file);
+  const runs = [...readFileSync(file, 'utf8').matchAll(/<text [^>]*y="2\d(?:\.\d+)?"[^>]*>([^<]*)<\/text>/g)].map(([, run]) => run)
+    .filter((run) => /[\u05d0-\u05ea\u200d\u{1f466}-\u{1f469}]/u.test(run));
+  const known = new Set([...characters(text), '\u201c', '\u201d', '\u2026', ' ']);
+  assert.ok(runs.length > 0);
+  assert.deepEqual(runs.flatMap(characters).filter((each) => !known.has(each)), []);
 });

@@ -148,3 +148,65 @@ test('an arc to a folded key ends at the fold', async () => {
   });
   assert.ok(folds > 0);
 });
+
+for (const unit of ['word', 'sentence']) {
+  test(`the text and the arcs are of the same rows, and say which: ${unit}`, async () => {
+    const page = await open(`#look/L1.H3/i=60/units=${unit}`);
+    await page.waitForSelector('.token.together');
+    const span = await page.locator('.token.together').evaluateAll((all) => all.map((each) => Number(each.dataset.index)));
+    assert.ok(span.includes(60) && span.length === span.at(-1) - span[0] + 1);
+    const {edges} = await row(page, 1, 3, `${span[0]}?end=${span.at(-1) + 1}`);
+    await page.waitForFunction((keys) => [...document.querySelectorAll('.key')]
+      .map((key) => key.dataset.index).join() === keys, edges.map((edge) => edge.key).join());
+    assert.deepEqual(await page.locator('.key .value').allTextContents(), edges.map((edge) => written(edge.weight)));
+    const rows = span.length === 1 ? 'edges to 0.9 of a row' : `mean of ${span.length} rows, to 0.9`;
+    assert.equal(await page.locator('.edges .heading .quiet').textContent(), `head 1\u00b73, ${rows}, at most 8`);
+    assert.equal(await page.locator('.switches > .quiet').textContent(), `shaded by ${unit}`);
+    assert.equal(await page.locator('.matrix-part .heading .quiet').textContent(), 'row attends to column, token by token');
+    await page.locator('.key').first().click();
+    assert.equal(await hash(page), `#look/L1.H3/i=60/j=${edges[0].key}/units=${unit}`);
+  });
+}
+
+test('a span is named by its beginning and its end', async () => {
+  const page = await open('#look/L1.H3/i=60/units=sentence');
+  await page.waitForSelector('.token.together');
+  const words = (await page.locator('.token.together').allTextContents()).map((word) => word.replace(/\.\d\d$/, ''));
+  const name = await page.locator('.switches [data-option=from]').textContent();
+  assert.ok(name.startsWith(`from ${words[0]}`) && name.includes(' \u2026 '), name);
+  assert.equal(await page.locator('.switches [data-option=to]').textContent(), 'to it');
+});
+
+test('a dragged span stays while its keys are pointed at', async () => {
+  const page = await open('#look/L1.H3/range=50-53');
+  const about = () => page.locator('.edges .heading .quiet').textContent();
+  await page.waitForSelector('.key');
+  await page.locator('.key').nth(1).hover();
+  await page.waitForSelector('.token.hovered');
+  assert.equal(await about(), 'head 1\u00b73, mean of 4 rows, to 0.9, at most 8');
+  assert.equal(await page.locator('.token.pinned').count(), 4);
+  assert.equal(await page.locator('.query.pinned').count(), 4);
+  assert.equal(await page.locator('.arc-span').count(), 1);
+});
+
+test('with nothing pinned the largest of each row are drawn, and how many of how many is said', async () => {
+  const page = await open('#look/L1.H3');
+  await page.waitForSelector('.arc');
+  const said = await page.locator('.edges .heading .quiet').textContent();
+  const [, each, drawn, all] = /^head 1\u00b73, (\d) largest a row, (\d+) of ([\d,]+) weights$/.exec(said);
+  const shown = await page.locator('.arc-target').evaluateAll((arcs) => arcs.map(({dataset}) => [Number(dataset.query), Number(dataset.key)]));
+  assert.equal(shown.length, Number(drawn));
+  assert.ok(shown.length <= 48);
+  const rows = await page.locator('.query').count();
+  assert.equal(Number(all.replace(',', '')), rows * (rows + 1) / 2);
+  let sum = 0;
+  for (let query = 0; query < rows; ++query) {
+    const {weights} = await row(page, 1, 3, query);
+    const own = shown.filter(([from]) => from === query).map(([, key]) => weights[key]).sort((a, b) => b - a);
+    const best = weights.filter((weight) => weight !== null).sort((a, b) => b - a);
+    assert.ok(own.length >= 1 && own.length <= Number(each));
+    assert.deepEqual(own, best.slice(0, own.length));
+    sum += own.reduce((total, weight) => total + weight, 0);
+  }
+  assert.equal(await page.locator('.keys .rest').textContent(), `+ ${written(1 - sum / rows)} of a row in the others`);
+});

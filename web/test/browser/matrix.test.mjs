@@ -1,7 +1,7 @@
 // The matrix: read-out, margins, scales, zoom, box, arrows, table, numbers.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {cell, frames, hash, row, settled, token, withPages} from './harness.mjs';
+import {cell, frames, hash, row, run, settled, token, withPages} from './harness.mjs';
 
 const {state, open} = withPages();
 const pixel = (page, at) => page.evaluate(({x, y}) => {
@@ -192,4 +192,64 @@ test('a touch holds the cross-hair, lifting pins', async () => {
   assert.equal(await hash(page), '#look/L1.H3');
   await touch('touchend', [at]);
   assert.equal(await hash(page), '#look/L1.H3/i=150/j=60');
+});
+
+test('tokens stand at the rows and columns of large cells, the chosen ones marked', async () => {
+  const page = await open();
+  await run(page, 'Lily saw a big ball. She was sad.');
+  await page.evaluate(() => { location.hash = '#look/L1.H3/i=7/j=2'; });
+  await settled(page);
+  const names = await page.locator('.query-token').allTextContents();
+  const rows = await page.locator('.row-token').evaluateAll((all) => all.map((each) => {
+    const {top, height, right} = each.getBoundingClientRect();
+    return {name: each.textContent, middle: top + height / 2, right, own: each.classList.contains('own')};
+  }));
+  const columns = await page.locator('.column-token').evaluateAll((all) => all.map((each) => {
+    const {top, right} = each.getBoundingClientRect();
+    return {name: each.textContent, top, right, own: each.classList.contains('accent')};
+  }));
+  assert.deepEqual(rows.map(({name}) => name), names);
+  assert.deepEqual(columns.map(({name}) => name), names);
+  const box = await page.locator('canvas.matrix').boundingBox();
+  const size = box.width / names.length;
+  for (let index = 0; index < names.length; ++index) {
+    const at = await cell(page, index, index);
+    assert.ok(Math.abs(rows[index].middle - at.y) < 2 && rows[index].right <= box.x);
+    assert.ok(Math.abs(columns[index].right - at.x) < size / 2 && columns[index].top >= box.y + box.height);
+  }
+  assert.deepEqual([rows.findIndex(({own}) => own), columns.findIndex(({own}) => own)], [7, 2]);
+});
+
+test('positions stand at the rows and columns of small cells', async () => {
+  const page = await open('#look/L1.H3');
+  await settled(page);
+  const columns = await page.locator('.column-index').evaluateAll((all) => all.map((each) => {
+    const {left, width} = each.getBoundingClientRect();
+    return [Number(each.textContent), left + width / 2];
+  }));
+  assert.deepEqual(columns.map(([index]) => String(index)), await page.locator('.row-ticks span').allTextContents());
+  for (const [index, middle] of columns) assert.ok(Math.abs(middle - (await cell(page, 0, index)).x) < 1);
+  const box = await page.locator('canvas.matrix').boundingBox();
+  await page.mouse.move(box.x + 100, box.y + 200);
+  await page.mouse.wheel(0, -2000);
+  await page.waitForSelector('.row-token');
+  await page.waitForSelector('.column-token');
+  assert.equal((await page.locator('canvas.matrix').boundingBox()).width, box.width);
+});
+
+test('the rows of a span are framed', async () => {
+  const page = await open('#look/L1.H3/range=100-120');
+  await settled(page);
+  const accent = ([red, green, blue]) => red > 180 && green < 140 && blue < 60;
+  const inside = await cell(page, 110, 50);
+  const size = (await cell(page, 1, 0)).y - (await cell(page, 0, 0)).y;
+  const lines = await page.evaluate(([x, from, to]) => {
+    const canvas = document.querySelector('canvas.matrix');
+    const box = canvas.getBoundingClientRect();
+    const {data} = canvas.getContext('2d').getImageData(x - box.x, from - box.y, 1, to - from);
+    return Array.from({length: data.length / 4}, (_, at) => [...data.slice(4 * at, 4 * at + 3)]);
+  }, [Math.round(inside.x), Math.round(inside.y - 12 * size), Math.round(inside.y + 12 * size)]);
+  const at = lines.flatMap((colour, place) => accent(colour) ? [place] : []);
+  assert.equal(at.length, 2);
+  assert.ok(Math.abs(at[1] - at[0] - 21 * size) <= 2, `${at} ${size}`);
 });

@@ -19,11 +19,13 @@ const selection = await load('selection');
 const tokens = await load('tokens');
 const scale = await load('panels/matrix_scale');
 const column = await load('panels/key_column');
+const choice = await load('panels/edge_choice');
+const graphemes = await load('graphemes');
 const colour = await load('colour');
 const lines = await load('panels/text_lines');
 const recent = await load('recent');
 const fold = (begin, end) => ({kind: 'fold', begin, end});
-const key = (index, weight) => ({kind: 'key', key: index, weight});
+const key = (index) => ({kind: 'key', key: index});
 const token = (text, more = {}) => ({index: 0, id: 0, text, begin: 0, end: 1, ...more});
 const info = (...texts) => ({tokens: texts.map((text, index) => ({...token(text), index}))});
 
@@ -174,18 +176,51 @@ test('answers are bounded in number, and one that failed is asked again', async 
 });
 
 test('keys without an edge fold, and unfold', () => {
-  const keys = new Map([[2, 0.5], [3, 0.25]]);
+  const keys = [3, 2];
   const folded = column.entriesOf(keys, 6, new Set());
-  assert.deepEqual(folded, [fold(0, 2), key(2, 0.5), key(3, 0.25), fold(4, 6)]);
+  assert.deepEqual(folded, [fold(0, 2), key(2), key(3), fold(4, 6)]);
   assert.equal(column.entryIndex(folded, 5), 3);
-  assert.deepEqual(column.entriesOf(keys, 6, new Set([0])).slice(0, 3), [key(0, null), key(1, null), key(2, 0.5)]);
+  assert.deepEqual(column.entriesOf(keys, 6, new Set([0])).slice(0, 3), [key(0), key(1), key(2)]);
+});
+test('where keys of several heads find no room the lightest fold, the pinned one never', () => {
+  const line = (...edges) => ({weights: [], edges: edges.map(([key, weight]) => ({query: 9, key, weight}))});
+  const lines = new Map([[0, line([1, 0.5], [5, 0.1])], [3, line([3, 0.2], [5, 0.4], [7, 0.01])]]);
+  assert.deepEqual(column.heaviestFirst(lines, 7), [7, 1, 5, 3]);
+  const none = new Set();
+  assert.deepEqual(column.fitting([7, 1, 5, 3], 9, 5, none), [fold(0, 1), key(1), fold(2, 7), key(7), fold(8, 9)]);
+  assert.equal(column.fitting([7, 1, 5, 3], 9, 9, none).filter(({kind}) => kind === 'key').length, 4);
 });
 test('a long fold opens a hundred tokens at a time', () => {
-  const opened = column.entriesOf(new Map([[450, 1]]), 451, new Set([0, 100]));
-  assert.deepEqual(opened.slice(199, 202), [key(199, null), fold(200, 450), key(450, 1)]);
+  const opened = column.entriesOf([450], 451, new Set([0, 100]));
+  assert.deepEqual(opened.slice(199, 202), [key(199), fold(200, 450), key(450)]);
 });
 test('the rest tells what is not listed', () => {
-  const listed = [{kind: 'key', key: 0, weight: 0.5}];
+  const listed = [key(0)];
   assert.equal(column.rest([0.5, 0.3, 0.2, null], listed), '+ .500 in 2 others');
   assert.equal(column.rest([0.5, null], listed), 'and no others');
+});
+
+test('one other is one, and none are said', () => {
+  assert.equal(column.left({count: 1, weight: 0.076}), '+ .076 in 1 other');
+  assert.equal(column.left({count: 1234, weight: 0.31}), '+ .310 in 1,234 others');
+  assert.equal(column.left({count: 0, weight: 0}), 'and no others');
+});
+
+test('with nothing pinned more of a row are chosen where there are fewer rows', () => {
+  const row = (query) => ({query, edges: [0.1, 0.4, 0.2].map((weight, key) => ({query, key, weight})), rest: {count: 7, weight: 0.3}});
+  const rows = (count) => Array.from({length: count}, (_, query) => row(query));
+  const few = choice.largestOfRows(rows(2));
+  assert.equal(choice.choiceText(few), '8 largest a row, 6 of 20 weights');
+  assert.equal(choice.restText(few), '+ .300 of a row in the others');
+  const many = choice.largestOfRows(rows(30));
+  assert.deepEqual(many.rows[4].edges.map(({key}) => key), [1]);
+  assert.equal(choice.choiceText(many), 'the largest a row, 30 of 300 weights');
+  assert.equal(choice.restText(many), '+ .600 of a row in the others');
+  assert.equal(choice.choiceText(choice.largestOfRows([])), '');
+});
+
+test('a text is cut between characters as readers see them', () => {
+  const family = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}';
+  assert.equal(graphemes.graphemes(`e\u0301${family}`).length, 2);
+  assert.equal(graphemes.shortened(`a${family}b`, (each) => each.length < 6), 'a\u2026');
 });

@@ -1,0 +1,14 @@
+// Characters as readers see them: a letter with its marks, an emoji of several people.
+
+const kSegmenter = new Intl.Segmenter(undefined, {granularity: 'grapheme'});
+
+export function graphemes(text: string): string[] {
+  return Array.from(kSegmenter.segment(text), ({segment}) => segment);
+}
+
+/** As much of the text as fits before an ellipsis. */
+export function shortened(text: string, fits: (text: string) => boolean): string {
+  const kept = graphemes(text);
+  while (kept.length > 0 && !fits(`${kept.join('')}\u2026`)) kept.pop();
+  return `${kept.join('')}\u2026`;
+}

@@ -1,0 +1,36 @@
+// Which arcs stand with nothing pinned: of each row the largest, so few that the eye can follow each.
+import type {EdgeRow} from '../api';
+import {weight as written} from '../format';
+
+const kArcs = 48;     // of all rows in sight together
+const kMostOfRow = 8;
+
+export interface Choice {
+  rows: EdgeRow[];
+  each: number;       // at most so many of a row
+  drawn: number;
+  all: number;        // weights that these rows have
+  rest: number;       // what is not drawn of a row's weight, in the mean
+}
+
+export function largestOfRows(rows: EdgeRow[]): Choice {
+  const each = Math.max(1, Math.min(kMostOfRow, Math.floor(kArcs / Math.max(1, rows.length))));
+  const chosen = rows.map((row) => ({
+    ...row, edges: [...row.edges].sort((a, b) => b.weight - a.weight).slice(0, each),
+  }));
+  const edges = chosen.flatMap((row) => row.edges);
+  const all = rows.reduce((sum, row) => sum + row.edges.length + row.rest.count, 0);
+  const weight = edges.reduce((sum, edge) => sum + edge.weight, 0);
+  return {rows: chosen, each, drawn: edges.length, all, rest: Math.max(0, 1 - weight / Math.max(1, rows.length))};
+}
+
+/** `2 largest a row, 44 of 253 weights`; nothing where the rows are not there yet. */
+export function choiceText({each, drawn, all}: Choice): string {
+  if (all === 0) return '';
+  return `${each === 1 ? 'the' : each} largest a row, ${drawn} of ${all.toLocaleString('en')} weights`;
+}
+
+/** `+ .57 of a row in the others`. */
+export function restText({drawn, all, rest}: Choice): string {
+  return drawn === all ? 'and no others' : `+ ${written(rest)} of a row in the others`;
+}

@@ -1,0 +1,75 @@
+// What stands at the rows and columns of the matrix: tokens where cells are wide enough, else positions.
+import {scaleLinear} from 'd3-scale';
+import type {SessionApi} from '../api';
+import {html, svg} from '../dom';
+import {shortened} from '../graphemes';
+import {plain} from '../tokens';
+import type {Sight} from './matrix_canvas';
+
+const kFrom = 14;        // pixels a cell, for a token to stand at it
+const kMostWidth = 72;   // of a token at its row
+const kMostLength = 54;  // of a token at its column, along the slope
+const kLead = 40;        // what slopes to the left of the first column
+const kAfter = 12;       // half of the last column's number
+const kSlope = -60;
+
+const kMeasure = document.createElement('canvas').getContext('2d')!;
+
+function widthOf(text: string): number {
+  kMeasure.font = '600 11px Inter, system-ui, sans-serif';  // as the chosen ones are
+  return kMeasure.measureText(text).width;
+}
+
+export function hasTokens(cell: number): boolean { return cell >= kFrom; }
+
+/** Of one axis: where what stands. */
+interface Label { at: number; index: number; text: string }
+
+export class MatrixLabels {
+  readonly rows = html('div', {class: 'row-ticks', 'aria-hidden': true});
+  readonly columns = svg('svg', {class: 'column-ticks', 'aria-hidden': true});
+  private readonly names: string[];
+  private drawn = '';
+
+  constructor({info}: SessionApi) { this.names = info.tokens.map(plain); }
+
+  /** The room that the widest token takes at its row. */
+  get width(): number {
+    return Math.ceil(this.names.reduce((most, name) => Math.max(most, Math.min(kMostWidth, widthOf(name))), 0));
+  }
+
+  /** The room under the matrix. */
+  static height(cell: number): number { return hasTokens(cell) ? 52 : 16; }
+
+  draw({left, top, size}: Sight, side: number, query: number | null, key: number | null): void {
+    const state = `${left} ${top} ${size} ${side} ${query} ${key}`;
+    if (state === this.drawn) return;
+    this.drawn = state;
+    const height = MatrixLabels.height(size);
+    for (const [name, value] of [['width', side + kLead + kAfter], ['height', height]] as const) {
+      this.columns.setAttribute(name, String(value));
+    }
+    this.rows.replaceChildren(...this.labels(top, size, side).map((label) => {
+      const own = label.index === query ? 'row-token own' : 'row-token';
+      const mark = html('span', {class: hasTokens(size) ? own : null}, label.text);
+      mark.style.top = `${label.at}px`;
+      return mark;
+    }));
+    this.columns.replaceChildren(...this.labels(left, size, side).map(({at, index, text}) => {
+      const place = hasTokens(size) ? `translate(${kLead + at + 3} 9) rotate(${kSlope})` : `translate(${kLead + at} 12)`;
+      const cut = widthOf(text) <= kMostLength ? text : shortened(text, (part) => widthOf(part) <= kMostLength);
+      const own = index === key ? 'column-token accent' : 'column-token';
+      return svg('text', {class: hasTokens(size) ? own : 'column-index', transform: place}, cut);
+    }));
+  }
+
+  private labels(offset: number, size: number, side: number): Label[] {
+    const last = this.names.length - 1;
+    const inSight = ({at}: Label) => at >= 0 && at <= side;
+    const label = (index: number, text: string) => ({index, text, at: offset + (index + 0.5) * size});
+    if (hasTokens(size)) return this.names.map((name, index) => label(index, name)).filter(inSight);
+    const scale = scaleLinear().domain([-offset / size, (side - offset) / size]);
+    return scale.ticks(5).filter((tick) => Number.isInteger(tick) && tick >= 0 && tick <= last)
+      .map((tick) => label(tick, String(tick))).filter(inSight);
+  }
+}
