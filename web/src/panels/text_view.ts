@@ -206,7 +206,9 @@ export class TextView {
     const {scrollTop, clientHeight} = this.scroller;
     const bottom = top + this.lineHeight;
     if (top < scrollTop) this.scroller.scrollTop = top;
-    else if (bottom > scrollTop + clientHeight) this.scroller.scrollTop = bottom - clientHeight;
+    else if (bottom > scrollTop + clientHeight) {  // whole lines
+      this.scroller.scrollTop = bottom - Math.floor(clientHeight / this.lineHeight) * this.lineHeight;
+    }
     this.draw();
   }
 
