@@ -3,6 +3,7 @@ import {linkHorizontal} from 'd3-shape';
 import type {Edge} from '../api';
 import {svg} from '../dom';
 import {weight} from '../format';
+import {kColours} from '../selection';
 
 export interface Arc {
   edge: Edge;
@@ -11,13 +12,23 @@ export interface Arc {
   kind: 'own' | 'other' | 'small' | 'free';  // free: with nothing pinned
   colour: string;      // a class: head-1 to head-4
   chosen: boolean;
-  labelled: boolean;
+  label: Label | null;
 }
+
+/** What stands at the middle of an arc; those of one key on lines of their own. */
+export interface Label { text: string; line: number }
 
 /** What an arc does when the pointer is at it. */
 export interface ArcActions { enter(edge: Edge): void; leave(): void; click(edge: Edge): void }
 
 const kLeastSmall = 0.01;  // lighter arcs of a small multiple are not drawn
+const kLabelHeight = 13;
+
+/** At a selected key each head has its number; the fourth, whose colour is light, at every key. */
+export function labelOf({weight: value}: Edge, head: number, place: number, isSelected: boolean): Label | null {
+  if (isSelected) return {line: place, text: place === 0 ? weight(value) : `H${head} ${weight(value)}`};
+  return place === kColours - 1 ? {line: 0, text: weight(value)} : null;
+}
 
 function style({edge, kind}: Arc): {width: number; opacity: number} {
   const root = Math.sqrt(edge.weight);
@@ -58,10 +69,10 @@ export function drawArcs(
       class: `arc ${colour}`, d: path, 'stroke-width': width.toFixed(2), opacity: chosen ? 1 : opacity.toFixed(3),
     }));
     if (kind !== 'other') marks.push(target(path, edge, actions));
-    if (chosen || arc.labelled) {
+    if (arc.label) {
       labels.push(svg('text', {
-        class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y: (source + end) / 2 - 6,
-      }, weight(edge.weight)));
+        class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y: (source + end) / 2 - 6 - kLabelHeight * arc.label.line,
+      }, arc.label.text));
     }
   }
   room.replaceChildren(...marks, ...labels);

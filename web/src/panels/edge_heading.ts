@@ -17,7 +17,8 @@ export function headingOf(api: SessionApi, now: Selection, at: Span | null, choi
     return {title: 'Who attends to whom', after: [head, choiceText(choice)].filter(Boolean).join(', ')};
   }
   const isNarrow = choice === null;
-  const rows = at !== null && at.end - at.first > 1 ? `mean of ${at.end - at.first} rows` : '';
+  const rows = at === null ? '' : at.end - at.first > 1 ? `mean of ${at.end - at.first} rows`
+    : now.to ? `the row of ${spanName(api.info, at)}` : '';  // while the text shows its column
   const head = isMany ? `${now.heads.length} heads of layer ${now.layer}` : `head ${headName(now)}`;
   const which = isNarrow ? 'edges to 0.9, at most 8' : 'edges to 0.9 of a row, at most 8';
   return {

@@ -7,7 +7,7 @@ import type {SelectionStore} from '../selection';
 import {kColours} from '../selection';
 import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
-import {drawArcs} from './edge_arcs';
+import {drawArcs, labelOf} from './edge_arcs';
 import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
 import {headingOf} from './edge_heading';
@@ -74,9 +74,7 @@ class EdgesPanel implements Panel {
     cancelAnimationFrame(this.frameAsked);
   }
 
-  private get rowHeight(): number {
-    return this.height / Math.max(1, this.rows.rows);
-  }
+  private get rowHeight(): number { return this.height / Math.max(1, this.rows.rows); }
 
   update(): void {
     const {now, hover} = this.store;
@@ -222,7 +220,8 @@ class EdgesPanel implements Panel {
       return keyRow(this.api, key, line?.weights[key] ?? null, {pinned, hovered: key === this.store.key},
         () => this.pin(key), () => this.preview(key));
     });
-    if (line) rows.push(restRow(rest(line.weights, this.list)));
+    const whose = this.store.now.heads.length > 1 ? `H${this.store.now.heads[0]} ` : '';
+    if (line) rows.push(restRow(whose + rest(line.weights, this.list)));
     else if (this.drawing.at === null) rows.push(restRow(isNarrow() ? 'touch a token' : restText(this.choice)));
     for (const row of rows) row.style.height = `${this.keyHeight()}px`;
     replaceUnlessSame(this.keys, rows);
@@ -265,7 +264,7 @@ class EdgesPanel implements Panel {
         edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOf(now, head),
         source: queryY(isOfRow ? middle : edge.query), target: (index + 0.5) * height - this.keys.scrollTop,
         chosen: isOfRow && edge.key === selected && head === now.heads[0],
-        labelled: isOfRow && now.heads.indexOf(head) === kColours - 1,  // orange needs its number
+        label: isOfRow ? labelOf(edge, head, now.heads.indexOf(head), edge.key === selected) : null,
       });
     }
     const of = (edge: Edge) => ({query: at === null ? edge.query : this.drawing.query, key: edge.key});

@@ -65,10 +65,13 @@ export class Multiples {
     small.query.style.top = `${(edges.length * kRowHeight - 20) / 2}px`;
     replaceUnlessSame(small.keys, edges.map((edge) => this.key(edge, now.key, selected)));
     small.arcs.style.height = `${edges.length * kRowHeight}px`;
-    const arcs = edges.map((edge, index): Arc => ({
-      edge, kind: 'small', colour: 'head-1', source: edges.length * kRowHeight / 2,
-      target: (index + 0.5) * kRowHeight, chosen: edge.key === selected && head === now.heads[0], labelled: false,
-    }));
+    const arcs = edges.map((edge, index): Arc => {
+      const chosen = edge.key === selected && head === now.heads[0];
+      return {
+        edge, kind: 'small', colour: 'head-1', source: edges.length * kRowHeight / 2,
+        target: (index + 0.5) * kRowHeight, chosen, label: chosen ? {line: 0, text: weight(edge.weight)} : null,
+      };
+    });
     drawArcs(small.arcs, arcs, kArcs, {
       enter: (edge) => this.preview(edge.key), leave: () => this.store.preview({}),
       click: (edge) => this.pin(edge.key),

@@ -210,3 +210,15 @@ test('with nothing pinned the largest of each row are drawn, and how many of how
   }
   assert.equal(await page.locator('.keys .rest').textContent(), `+ ${written(1 - sum / rows)} of a row in the others`);
 });
+
+test('of several heads each has its number at the key that is pointed at', async () => {
+  const page = await open('#look/L1.H3+H5/i=60');
+  await page.waitForSelector('.arc.head-2');
+  const [first, second] = [await row(page, 1, 3, 60), await row(page, 1, 5, 60)];
+  const own = (line) => line.edges.map((edge) => edge.key);
+  const key = own(second).find((each) => !own(first).includes(each));
+  await page.locator(`.key[data-index="${key}"]`).hover();
+  await page.waitForSelector('.arc-number');
+  assert.deepEqual(await page.locator('.arc-number').allTextContents(), [`H5 ${written(second.weights[key])}`]);
+  assert.match(await page.locator('.keys .rest').textContent(), /^H3 \+ \.\d{3} in \d+ others$/);
+});
