@@ -83,7 +83,7 @@ class TextPanel implements Panel {
 
   /** The switches stand beside the last line where there is room. */
   private place(): void {
-    this.view.layOut();
+    if (this.view.layOut()) this.bringIntoSight();
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
     const widest = [...this.switches.children]
       .reduce((sum, child) => sum + child.getBoundingClientRect().width + 32, 0)
@@ -123,6 +123,11 @@ class TextPanel implements Panel {
     if (name === this.revealed) return;
     this.revealed = name;
     this.place();
+    this.bringIntoSight();
+  }
+
+  private bringIntoSight(): void {
+    const {query, range} = this.store.now;
     const index = query ?? range?.[1];
     if (index !== undefined) this.view.reveal(index);
   }

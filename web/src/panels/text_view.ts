@@ -68,12 +68,12 @@ export class TextView {
 
   element(index: number): HTMLElement | undefined { return this.elements.get(index); }
 
-  /** Cuts the lines anew where the width or the font has changed. */
-  layOut(): void {
+  /** Cuts the lines anew where the width or the font has changed; true where they are other ones. */
+  layOut(): boolean {
     const room = this.paragraph.clientWidth - kSlack;
     const isNewFont = this.ruler.follow(this.paragraph);
     this.lineHeight = Number.parseFloat(getComputedStyle(this.paragraph).lineHeight);
-    if (room <= 0 || (!isNewFont && room === this.room)) return;
+    if (room <= 0 || (!isNewFont && room === this.room)) return false;
     this.room = room;
     const {tokens} = this.api.info;
     this.widths = this.shown.map((token, index) => this.ruler.token(token, tokens[index]!.special === true));
@@ -85,6 +85,7 @@ export class TextView {
     this.marks.clear();
     this.paragraph.replaceChildren();
     this.draw();
+    return true;
   }
 
   /** The lines in sight of the scroller and of the window. */

@@ -228,3 +228,19 @@ test('the text is edited from the header and run with Ctrl+Enter', async () => {
   const last = await tokenCount(page) - 1;
   assert.equal(await hash(page), `#look/L1.H3/i=${last}`);
 });
+
+test('a text that scrolls shows whole lines, and what is pinned at every width', async () => {
+  const page = await open('#look/L1.H3/i=190', {viewport: {width: 1000, height: 900}});
+  for (const width of [1000, 760, 1000]) {
+    await page.setViewportSize({width, height: 900});
+    await page.waitForFunction(() => {
+      const room = document.querySelector('.scroller').getBoundingClientRect();
+      const box = document.querySelector('.token.pinned')?.getBoundingClientRect();
+      return box && box.top >= room.top && box.bottom <= room.bottom;
+    });
+    const {top, line} = await page.locator('.scroller').evaluate((scroller) => ({
+      top: scroller.scrollTop, line: Number.parseFloat(getComputedStyle(scroller.firstChild).lineHeight),
+    }));
+    assert.ok(top > 0 && top % line === 0, `${width}: ${top}`);
+  }
+});
