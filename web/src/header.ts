@@ -16,10 +16,10 @@ export interface Header { element: HTMLElement; show(info: SessionInfo | null): 
 
 export function makeHeader(about: About, store: SelectionStore, edit: () => void): Header {
   const {model} = about;
-  const beginning = html('span', {class: 'beginning'});
+  const beginning = html('span', {class: 'beginning', dir: 'auto'});
   const tokens = html('span', {class: 'quiet'});
   const text = button({class: 'header-text', 'aria-label': 'Edit the text', disabled: isSaved(model)}, edit,
-    beginning, ' ', tokens);
+    beginning, tokens);
   const dialog = keysDialog(about.scores, store);
   const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
     () => dialog.showModal(), html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
@@ -42,7 +42,7 @@ export function makeHeader(about: About, store: SelectionStore, edit: () => void
     for (const view of views) view.hidden = info === null;
     if (!info) return;
     const words = info.text.trim().split(/\s+/);
-    const start = graphemes(words.slice(0, kWords).join(' ')).slice(0, kCharacters).join('');
+    const start = graphemes(words.slice(0, kWords).join(' ')).slice(0, kCharacters).join('').trimEnd();
     beginning.textContent = `\u201c${start}${start.length < words.join(' ').length ? '\u2026' : ''}\u201d`;
     tokens.textContent = count(info.length, 'token');
     document.title = `${start} \u2013 heed`;

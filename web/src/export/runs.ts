@@ -65,28 +65,31 @@ function runsOf(node: Text, style: CSSStyleDeclaration): Run[] {
   return found.map(({text, box}) => ({text: (collapse ? text.replace(/\s+/g, ' ') : text).trimEnd(), box}));
 }
 
-/** Where an ellipsis ends the line, and whether it has been written. */
-export interface Cut { right: number; written: boolean }
+/** Between which edges a line stands that ends with an ellipsis, and whether that has been written. */
+export interface Cut { left: number; right: number; written: boolean }
 
 /** As many characters as fit before the ellipsis. */
 function beforeCut(run: Run, style: CSSStyleDeclaration, cut: Cut): Run | null {
   if (cut.written) return null;
-  if (run.box.right <= cut.right + 0.5) return run;
+  const isLeftwards = style.direction === 'rtl';
+  if (isLeftwards ? run.box.left >= cut.left - 0.5 : run.box.right <= cut.right + 0.5) return run;
   cut.written = true;
   kMeasure.font = fontOf(style);
-  const room = cut.right - run.box.left;
+  const room = isLeftwards ? run.box.right - cut.left : cut.right - run.box.left;
   const text = shortened(run.text, (each) => kMeasure.measureText(each).width <= room);
-  return {text, box: {...run.box, right: run.box.left + kMeasure.measureText(text).width}};
+  const {width} = kMeasure.measureText(text);
+  return {text, box: {...run.box, ...isLeftwards ? {left: run.box.right - width} : {right: run.box.left + width}}};
 }
 
 /** What is written on the root is not repeated. */
 export const kRootText = {family: 'Inter, system-ui, sans-serif', size: '13px', weight: '400'};
 
 /** The edge of a run that stays where it is when another font makes the run shorter or longer. */
-function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): {x: number; 'text-anchor': string | null} {
+function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): Record<string, number | string | null> {
   if (style.textAlign === 'right' || style.textAlign === 'end') return {x: right, 'text-anchor': 'end'};
   const isCentred = style.textAlign === 'center' || new DOMMatrix(style.transform).m41 !== 0;  // moved by half its width
-  return isCentred ? {x: (left + right) / 2, 'text-anchor': 'middle'} : {x: left, 'text-anchor': null};
+  if (isCentred) return {x: (left + right) / 2, 'text-anchor': 'middle'};
+  return style.direction === 'rtl' ? {x: right, direction: 'rtl'} : {x: left};
 }
 
 export function drawText(node: Text, style: CSSStyleDeclaration, clip: Box, cut: Cut | null): string {

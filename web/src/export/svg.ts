@@ -76,8 +76,9 @@ class Drawing {
     const isClipped = (hidesWidth && isWider) || (hidesHeight && isHigher);
     const clip = isClipped ? meet(around.clip, windowOf(style, own)) : around.clip;
     const ends = hidesWidth && style.textOverflow === 'ellipsis' && element.scrollWidth > element.clientWidth;
+    const left = own.left + parseFloat(style.paddingLeft) + parseFloat(style.borderLeftWidth);
     const right = own.right - parseFloat(style.paddingRight) - parseFloat(style.borderRightWidth);
-    return {behind, isClipped, clip, raised: isClipped || style.position !== 'static' ? [] : around.raised, cut: ends ? {right, written: false} : around.cut};
+    return {behind, isClipped, clip, raised: isClipped || style.position !== 'static' ? [] : around.raised, cut: ends ? {left, right, written: false} : around.cut};
   }
 
   private clipped({left, top, right, bottom}: Box, drawn: string): string {
