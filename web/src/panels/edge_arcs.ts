@@ -70,9 +70,8 @@ export function drawArcs(
     }));
     if (kind !== 'other') marks.push(target(path, edge, actions));
     if (arc.label) {
-      labels.push(svg('text', {
-        class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y: (source + end) / 2 - 6 - kLabelHeight * arc.label.line,
-      }, arc.label.text));
+      const y = (source + end) / 2 - 6 - kLabelHeight * arc.label.line;
+      labels.push(svg('text', {class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y}, arc.label.text));
     }
   }
   room.replaceChildren(...marks, ...labels);
