@@ -4,29 +4,40 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #ifdef __SANITIZE_THREAD__
 #include <thread>
 #include <vector>
 #endif
 
+#include "heed/base/error.h"
 #include "heed/base/serial.h"
 
 namespace heed {
 namespace {
+
+constexpr int kMostThreads = 4096;  // as --threads takes
 
 std::atomic<int> chosen_count{0};
 thread_local bool serial = false;
 
 int default_count() {
   static const int count = [] {
-    const char* text = std::getenv("HEED_THREADS");
-    const int wanted = text != nullptr ? std::atoi(text) : 0;
-    return wanted > 0 ? wanted : omp_get_num_procs();
+    const char* value = std::getenv("HEED_THREADS");
+    const std::string_view text = value != nullptr ? value : "";
+    if (text.empty()) return omp_get_num_procs();
+    int wanted = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
+    require(error == std::errc() && end == text.data() + text.size() && wanted >= 1 &&
+                wanted <= kMostThreads,
+            "HEED_THREADS is \"{}\", expected a whole number from 1 to {}", text, kMostThreads);
+    return wanted;
   }();
   return count;
 }

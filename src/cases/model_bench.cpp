@@ -36,9 +36,8 @@ void feed(const Model& model, KvCache& cache, const ConstView& ids) {
 // f32: every parameter once, and the keys and values before the token.
 double bytes_of_step(const Model& model, std::int64_t tokens) {
   const ModelInfo& info = model.info();
-  std::int64_t numbers = 2 * tokens * info.layers * info.kv_heads * info.head_dim;
-  for (const Parameter* parameter : model.parameters()) numbers += parameter->value.element_count();
-  return static_cast<double>(numbers) * sizeof(float);
+  const std::int64_t cached = 2 * tokens * info.layers * info.kv_heads * info.head_dim;
+  return static_cast<double>(parameter_count(model) + cached) * sizeof(float);
 }
 
 ModelTiming time_prefill(const Model& model, const ModelBenchCase& problem) {

@@ -73,11 +73,7 @@ class TimedRun {
     });
   }
 
-  std::int64_t parameter_elements() const {
-    std::int64_t elements = 0;
-    for (const Parameter* parameter : parameters_) elements += parameter->value.element_count();
-    return elements;
-  }
+  const Model& model() const { return *model_; }
 
  private:
   const TrainConfig& config_;
@@ -108,7 +104,7 @@ TrainTiming time_training(const TrainConfig& config, std::int64_t vocabulary) {
   const double peak = peak_gflops(thread_count());
   return {.threads = thread_count(),
           .shares = run.passes().shares(),
-          .parameters = run.parameter_elements(),
+          .parameters = parameter_count(run.model()),
           .seconds = times.seconds,
           .spread = times.spread,
           .tokens_per_second = static_cast<double>(run.tokens()) / times.seconds,

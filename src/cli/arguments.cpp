@@ -29,6 +29,8 @@ std::string translated(const CLI::App& app, const CLI::ParseError& error) {
   const std::string name = option->get_name();
   const std::string type = option->get_type_name();
   if (error.get_name() == "RequiredError") return fmt::format("{} is missing", name);
+  if (error.get_name() == "RequiresError")
+    return fmt::format("{} needs {} beside it", name, message.substr(message.rfind(' ') + 1));
   if (option->get_expected_max() == 0) return fmt::format("{}: found a value, expected none", name);
   if (error.get_name() != "ArgumentMismatch") return message;
   const bool more = message.find("At Most") != std::string::npos;
@@ -109,6 +111,12 @@ void read_arguments(CLI::App& app, std::vector<std::string> arguments) {
   }
   refuse_unknown(app);
   refuse_empty(app);
+}
+
+void require_beside(const CLI::App& app, const std::string& option, bool has_effect,
+                    std::string_view needed) {
+  require(has_effect || app.get_option(option)->count() == 0, "{} needs {} beside it", option,
+          needed);
 }
 
 std::string wrapped_help(const std::string& help) {

@@ -19,6 +19,11 @@ namespace heed::cli {
 /// value is not a text (type name TEXT) may not be empty.
 void read_arguments(CLI::App& app, std::vector<std::string> arguments);
 
+/// Refuses an option that was given and changes nothing: "--width needs --format svg or png beside
+/// it". Of two options CLI::Option::needs says the same.
+void require_beside(const CLI::App& app, const std::string& option, bool has_effect,
+                    std::string_view needed);
+
 /// False unless the whole text is one decimal number that the type can hold.
 template <typename Number>
 bool read_number(std::string_view text, Number& number) {

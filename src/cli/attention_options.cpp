@@ -106,14 +106,16 @@ void add_mask_options(CLI::App& app, AttentionOptions& options) {
                  "lengths: the first keys, which everyone sees; the rest by --causal and --window, "
                  "causally without them")
       ->type_name("FILE.npy");
-  app.add_option("--blocks", options.blocks,
-                 "true where a block of queries may attend to a block of keys; broadcast over "
-                 "batch and heads")
-      ->type_name("FILE.npy");
+  CLI::Option* blocks =
+      app.add_option("--blocks", options.blocks,
+                     "true where a block of queries may attend to a block of keys; broadcast over "
+                     "batch and heads")
+          ->type_name("FILE.npy");
   add_number(app, "--block-size", options.block_size,
              "queries and keys of a block (default: as the layout divides the lengths)")
       ->delimiter(',')
       ->expected(2)
+      ->needs(blocks)
       ->type_name("R,K");
   app.add_option("--edges", options.edges,
                  "a graph: [E, 2] pairs of query and key, or two files, row starts and columns")

@@ -1,7 +1,9 @@
 // heed bench: how fast this machine computes, beside what it could do at most.
 #include "cli/bench.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 
 #include "cli/arguments.h"
@@ -14,23 +16,41 @@ namespace {
 struct Kind {
   std::string_view name;
   int (*run)(const BenchOptions&);
+  std::string_view options;  // beside --json and --threads; a blank behind each
 };
 
 constexpr Kind kKinds[] = {
-    {"attention", bench_attention}, {"backward", bench_backward}, {"model", bench_model},
-    {"inspect", bench_inspect},     {"train", bench_train},
+    {"attention", bench_attention, "--case --kernel "},
+    {"backward", bench_backward, "--case --kernel "},
+    {"decode", bench_decode, "--case --kernel "},
+    {"model", bench_model, "--case --model --config "},
+    {"inspect", bench_inspect, "--model --config "},
+    {"train", bench_train, "--config --layers --heads --width --block --batch --vocabulary "},
 };
 
-int run(const std::string& what, const BenchOptions& options) {
+bool takes(const Kind& kind, const std::string& option) {
+  return kind.options.find(option + " ") != std::string_view::npos;
+}
+
+// Those for which `holds`: "attention, backward, decode".
+std::string kinds(const std::function<bool(const Kind&)>& holds) {
+  std::string names;
+  for (const Kind& kind : kKinds)
+    if (holds(kind)) names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
+  return names;
+}
+
+int run(const CLI::App& app, const std::string& what, const BenchOptions& options) {
   const auto kind = std::ranges::find(kKinds, what, &Kind::name);
-  require(kind != std::end(kKinds),
-          "bench: '{}' is unknown: one of attention, backward, model, inspect, train is expected",
-          what);
-  const auto& shape = options.shape;
-  require(kind->run == bench_train || shape.layers + shape.heads + shape.width + shape.block +
-                                              shape.batch + shape.vocabulary ==
-                                          0,
-          "a shape with {}, expected it with train only", what);
+  require(kind != std::end(kKinds), "bench: '{}' is unknown: one of {} is expected", what,
+          kinds([](const Kind&) { return true; }));
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    const auto takes_it = [&name](const Kind& one) { return takes(one, name); };
+    const std::string served = kinds(takes_it);
+    require(option->count() == 0 || served.empty() || takes_it(*kind),
+            "{} with {}, expected it with {}", name, what, served);
+  }
   return kind->run(options);
 }
 
@@ -39,8 +59,9 @@ Run add(CLI::App& app) {
   const auto options = std::make_shared<BenchOptions>();
   app.add_option(
          "WHAT", *what,
-         "what to time: attention, forward; backward: its backward pass alone; model: reading a "
-         "prompt and writing token by token; "
+         "what to time: attention, forward; backward: its backward pass alone; decode: one new "
+         "token "
+         "on the forms of the key/value cache; model: reading a prompt and writing token by token; "
          "inspect: the page's server on a text of 4,096 tokens; train: steps of training on "
          "random tokens")
       ->required();
@@ -48,7 +69,7 @@ Run add(CLI::App& app) {
                  "only these cases; the first column of the table names them")
       ->type_name("NAME");
   app.add_option("--kernel", options->kernel,
-                 "attention, backward: this kernel instead of the best that serves")
+                 "attention, backward, decode: this kernel instead of the best that serves")
       ->type_name("NAME");
   add_model(app, options->model);
   app.add_option("--config", options->config,
@@ -66,7 +87,7 @@ Run add(CLI::App& app) {
       ->transform(number_of<std::int64_t>(1));
   app.add_flag("--json", options->json, "print as JSON");
   add_threads(app);
-  return [what, options] { return run(*what, *options); };
+  return [what, options, &app] { return run(app, *what, *options); };
 }
 
 }  // namespace
@@ -93,6 +114,7 @@ Command bench_command() {
           "how fast attention, models and training run here, beside what this machine allows",
           "  heed bench attention\n"
           "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json\n"
+          "  heed bench decode --case k8192-f32 k8192-int8\n"
           "  heed bench model --config config.json --case prefill-512 step-250\n"
           "  heed bench inspect\n"
           "  heed bench train --config examples/shakespeare-char.json",

@@ -52,8 +52,6 @@ nlohmann::ordered_json as_json(const ServerFigure& figure) {
 }  // namespace
 
 int bench_inspect(const BenchOptions& options) {
-  require(options.kernel.empty() && options.cases.empty(),
-          "--kernel or --case with inspect, expected them with attention or model");
   require(options.model.empty() || options.config.empty(),
           "expected --model or --config, found both");
   const LoadedModel model =

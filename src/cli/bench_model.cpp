@@ -46,11 +46,8 @@ nlohmann::ordered_json as_json(const ModelInfo& info, const ModelTiming& timing)
 }
 
 std::string heading(const Model& model) {
-  std::int64_t parameters = 0;
-  for (const Parameter* parameter : std::as_const(model).parameters())
-    parameters += parameter->value.element_count();
   return fmt::format("{}, threads: {}; {}, {:.1f} M parameters, f32\n", cpu_name(), thread_count(),
-                     model.info().title, static_cast<double>(parameters) * 1e-6) +
+                     model.info().title, static_cast<double>(parameter_count(model)) * 1e-6) +
          "case          milliseconds  spread  tokens/s   GB/s\n";
 }
 
@@ -63,7 +60,6 @@ std::string as_row(const ModelTiming& timing) {
 }  // namespace
 
 int bench_model(const BenchOptions& options) {
-  require(options.kernel.empty(), "--kernel with model, expected it with attention only");
   const std::unique_ptr<Model> model = open(options);
   const std::vector<ModelBenchCase> cases = model_bench_cases(model->info(), options.cases);
   auto list = nlohmann::ordered_json::array();

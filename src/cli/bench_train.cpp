@@ -89,9 +89,6 @@ std::span<const TrainShapeKey> train_shape_keys() {
 }
 
 int bench_train(const BenchOptions& options) {
-  require(options.kernel.empty(), "--kernel with train, expected it with attention only");
-  require(options.model.empty(), "--model with train, expected it with model only");
-  require(options.cases.empty(), "--case with train, expected it with attention or model only");
   const TrainConfig config = config_of(options);
   const std::int64_t vocabulary = vocabulary_of(options, config);
   const TrainTiming timing = time_training(config, vocabulary);

@@ -29,9 +29,10 @@ nlohmann::ordered_json as_json(const NodeTestResult& result) {
                                  {"operator", result.op},
                                  {"opset", result.opset}};
   if (result.outcome == Outcome::kPassed)
-    json["error"] = result.largest_error;
+    json["error"] = result.largest_error();
   else
     json["why"] = result.reason;
+  for (const auto& [output, error] : result.worst) json["worst"][output] = error;
   return json;
 }
 

@@ -55,12 +55,17 @@ std::string as_text(const char* title, const Plan& plan) {
   return text;
 }
 
-int run(const Options& options) {
+int run(const CLI::App& app, const Options& options) {
   const AttentionOptions& files = options.attention;
-  const bool given = !files.q.empty() && !files.k.empty() && !files.v.empty();
-  require(given != !options.shape.empty(),
+  const bool given = !files.v.empty();
+  require((given || files.q.empty()) && given == options.shape.empty(),
           "expected either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv, found {}",
-          given ? "both" : "neither");
+          files.q.empty()         ? "neither"
+          : options.shape.empty() ? "a part of them"
+                                  : "both");
+  for (const char* form :
+       {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"})
+    require_beside(app, form, given, "Q.npy K.npy V.npy");
   const AttentionProblemData problem =
       given ? read_problem(files) : shape_problem(files, options.shape);
   const Plan forward = plan_attention(problem.args);
@@ -89,7 +94,7 @@ Run add(CLI::App& app) {
   add_attention_options(app, options->attention);
   app.add_flag("--json", options->json, "print as JSON");
   add_threads(app);
-  return [options] { return run(*options); };
+  return [options, &app] { return run(app, *options); };
 }
 
 }  // namespace

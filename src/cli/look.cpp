@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/arguments.h"
@@ -19,6 +20,7 @@ namespace heed::cli {
 namespace {
 
 constexpr std::int64_t kDefaultRows = 64;
+constexpr std::int64_t kDefaultTop = 3;
 
 struct Options {
   std::string text, file;
@@ -28,7 +30,7 @@ struct Options {
   std::optional<int> layer, head;
   std::string who, to;
   std::string view;
-  std::string top = "3";
+  std::string top;
   std::string rows;
   std::string what = "weights";
   std::string format = "text";
@@ -38,6 +40,9 @@ struct Options {
   int width = 1440;
   std::string theme = "light";
 
+  bool to_stdout() const { return out.empty() || out == "-"; }
+  bool is_picture() const { return format == "svg" || format == "png"; }
+  bool is_array() const { return format == "npy"; }
   bool is_page() const { return format == "svg" || format == "png" || format == "html"; }
 };
 
@@ -61,20 +66,35 @@ void check_view_options(const Options& options) {
           options.rows.empty() ? "--format npy" : "--rows");
   require(!options.is_page() || options.ids.empty(),
           "--format {} shows a text, expected TEXT or --file, not --ids", options.format);
-  require(options.format != "png" || !options.out.empty() || isatty(STDOUT_FILENO) == 0,
+  require(options.format != "png" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
           "--format png is no text, expected -o FILE.png or a pipe");
 }
 
-void check(const Options& options) {
+// Options that would change nothing.
+void check_effects(const CLI::App& app, const Options& options) {
+  const bool lists = !options.is_page() && !options.is_array();
+  for (const char* option : {"--width", "--theme"})
+    require_beside(app, option, options.is_picture(), "--format svg or png");
+  for (const char* option : {"--top", "--rows"})
+    require_beside(app, option, lists, "--format text, json or tsv");
+  for (const char* option : {"--layer", "--head"})
+    require_beside(app, option, options.what == "weights", "--what weights");
+  require_beside(app, "--color", options.format == "text", "--format text");
+  require_beside(app, "--what", options.is_array(), "--format npy");
+  require(options.rows.empty() || options.who.empty(),
+          "--who names the rows: expected it without --rows");
+  require(options.top.empty() || options.to.empty() || options.format == "json",
+          "--to names the key: expected it without --top");
+}
+
+void check(const CLI::App& app, const Options& options) {
   const int inputs =
       (options.text_given ? 1 : 0) + (options.file.empty() ? 0 : 1) + (options.ids.empty() ? 0 : 1);
   require(inputs == 1, "expected one of TEXT, --file and --ids, found {}",
           inputs == 0 ? "none" : "several");
-  require(options.to.empty() || !options.who.empty(), "--to needs --who beside it");
-  require(options.what == "weights" || options.format == "npy",
-          "--what {} is an array, expected --format npy", options.what);
+  check_effects(app, options);
   check_view_options(options);
-  require(options.format != "npy" || !options.out.empty() || isatty(STDOUT_FILENO) == 0,
+  require(options.format != "npy" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
           "--format npy is no text, expected -o FILE.npy or a pipe");
   require(options.format != "npy" || options.who.empty(),
           "--who chooses rows, --format npy writes all of them: expected one of the two");
@@ -107,18 +127,26 @@ void write_npy_output(const Options& options, const Session& session) {
 LookRequest request_of_view(const Options& options, const Session& session) {
   const ViewAddress view = parse_view(options.view);
   check_view(view, session.model, session.info, std::ssize(session.tokens));
+  require(
+      std::ranges::find(view.settings, "to=1") == view.settings.end(),
+      "--view: \"to=1\" is shown by --format svg, png and html, found {}: expected one of them, "
+      "or an address without it",
+      options.format);
+  const bool one_cell = view.key && !view.range;
+  require(!one_cell || options.top.empty() || options.format == "json",
+          "--view: j= names the key: expected it without --top");
   LookRequest request{.layer = view.layer, .head = view.heads.front()};
-  request.top = count_of("--top", options.top);
+  request.top = options.top.empty() ? kDefaultTop : count_of("--top", options.top);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
-  if (view.key && !view.range) request.cell_keys.push_back(*view.key);
+  if (one_cell) request.cell_keys.push_back(*view.key);
   return request;
 }
 
 LookRequest request_of(const Options& options, const Session& session) {
   if (!options.view.empty()) return request_of_view(options, session);
   LookRequest request{.layer = options.layer, .head = options.head};
-  request.top = count_of("--top", options.top);
+  request.top = options.top.empty() ? kDefaultTop : count_of("--top", options.top);
   if (!options.who.empty()) request.queries = find_word(session.tokens, options.who);
   if (!options.to.empty()) request.cell_keys = find_word(session.tokens, options.to);
   return request;
@@ -146,8 +174,8 @@ int write_page_file(const Options& options, const LoadedModel& model) {
   return 0;
 }
 
-int run(const Options& options) {
-  check(options);
+int run(const CLI::App& app, const Options& options) {
+  check(app, options);
   const LoadedModel model = load_model(find_model(options.model));
   if (options.layer) check_layer(model.name, model.model->info(), *options.layer);
   if (options.head) check_head(model.name, model.model->info(), *options.head);
@@ -171,7 +199,8 @@ int run(const Options& options) {
   } else if (options.format == "tsv") {
     write_tsv(output, answer);
   } else {
-    const Terminal terminal = detect_terminal(options.out.empty() ? options.colour : "never");
+    const bool plain = options.colour == "auto" && !options.to_stdout();
+    const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
     const LookTextOptions shown = {request.top, hidden_rows, options.who, options.to};
     output.write(answer.cells.empty() ? look_text(terminal, answer, shown)
                                       : cells_text(terminal, answer, shown));
@@ -198,11 +227,13 @@ void add_choice(CLI::App& app, Options& options) {
   add_number(app, "--head", options.head,
              "this head, counted from 0 (default: heed chooses and says why)")
       ->type_name("H");
-  app.add_option("--who", options.who,
-                 "only the rows of this word: a token, a word that tokens spell (the last of them "
-                 "is taken), or an index")
-      ->type_name("WORD");
+  CLI::Option* who =
+      app.add_option("--who", options.who,
+                     "only the rows of this word: a token, a word that tokens spell (the last of "
+                     "them is taken), or an index")
+          ->type_name("WORD");
   app.add_option("--to", options.to, "with --who: the weight on this word, its rank, score and lse")
+      ->needs(who)
       ->type_name("WORD");
   app.add_option(
          "--view", options.view,
@@ -246,9 +277,9 @@ Run add(CLI::App& app) {
   add_kernel(app);
   app.add_option("--dtype", options->dtype, "compute in this type: f32")->check(one_of({"f32"}));
   const CLI::Option* text = app.get_option("TEXT");
-  return [options, text] {
+  return [options, text, &app] {
     options->text_given = text->count() > 0;
-    return run(*options);
+    return run(app, *options);
   };
 }
 

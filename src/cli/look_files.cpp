@@ -123,14 +123,17 @@ void write_json(Output& output, const Look& look) {
 }
 
 void write_tsv(Output& output, const Look& look) {
+  const auto write = [&](std::int64_t query, std::int64_t key, auto weight) {
+    output.write(fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", look.chosen.layer, look.chosen.head,
+                             query, escaped(bytes_of(look, query)), key,
+                             escaped(bytes_of(look, key)), weight));
+  };
   output.write("layer\thead\tquery\tquery_token\tkey\tkey_token\tweight\n");
+  for (const LookCell& cell : look.cells) write(cell.query, cell.key, cell.weight);
   for (const LookRow& row : look.rows) {
     check_interrupted();
-    const std::string begin = fmt::format("{}\t{}\t{}\t{}", look.chosen.layer, look.chosen.head,
-                                          row.query, escaped(bytes_of(look, row.query)));
-    for (const LookKey& key : row.attends)
-      output.write(fmt::format("{}\t{}\t{}\t{}\n", begin, key.key, escaped(bytes_of(look, key.key)),
-                               key.weight));
+    if (!look.cells.empty()) break;  // they are the whole answer
+    for (const LookKey& key : row.attends) write(row.query, key.key, key.weight);
   }
   output.finish();
 }

@@ -18,6 +18,7 @@
 #include "cli/option_names.h"
 #include "cli/output.h"
 #include "heed/base/error.h"
+#include "heed/base/threads.h"
 
 namespace heed::cli {
 namespace {
@@ -75,6 +76,7 @@ int run_command(const Command& command, std::vector<std::string> arguments) {
   const Run run = command.add(app);
   try {
     read_arguments(app, std::move(arguments));
+    if (app.get_option_no_throw("--threads") != nullptr) thread_count();  // of $HEED_THREADS
     return run();
   } catch (const CLI::CallForHelp&) {
     print(wrapped_help(app.help()));

@@ -22,6 +22,7 @@ Json as_json(const FoundModel& model) {
   return {{"name", model.name},
           {"folder", model.folder.string()},
           {"built_in", model.built_in},
+          {"by_name", model.by_name},
           {"about", card_line(model.folder)}};
 }
 
@@ -35,8 +36,13 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
   Line line(terminal);
   line.put(model.name, Style::kBold).to(static_cast<int>(width) + 2);
   line.put(model.built_in ? "built in" : "").to(static_cast<int>(width) + 12);
-  return line.put(model.folder.string(), Style::kDim).str() +
-         paragraph(terminal, displayable(card_line(model.folder)), 2);
+  std::string text = line.put(model.folder.string(), Style::kDim).str();
+  if (!model.by_name)
+    text += paragraph(terminal,
+                      fmt::format("--model {} is the one above; this one is {}", model.name,
+                                  model.built_in ? "used without --model" : "named by its folder"),
+                      2);
+  return text + paragraph(terminal, displayable(card_line(model.folder)), 2);
 }
 
 std::string as_text(const std::vector<FoundModel>& found) {
@@ -148,7 +154,7 @@ Command models_command() {
   return {"models", "the models that are built in or found; or one of them and what its heads do",
           "  heed models\n"
           "  heed models tales\n"
-          "  HEED_MODELS=/data/models heed models --json",
+          "  HEED_MODELS=my-models heed models --json",
           add};
 }
 

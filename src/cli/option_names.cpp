@@ -21,21 +21,31 @@ constexpr Alias kAliases[] = {
     {"key_length", "--key-lengths", "--key-lengths"},
     {"query_starts", "--packed-q", "--packed-q"},
     {"key_starts", "--packed-k", "--packed-k"},
+    {"q", "Q", "Q"},
+    {"k", "K", "K"},
+    {"v", "V", "V"},
+    {"dout", "--grad", "--grad"},
+    {"entropy", "--observe", "--observe entropy"},
+    {"top_k", "--observe", "--observe topk"},
+    {"rows", "--observe", "--observe row"},
+    {"columns", "--observe", "--observe column"},
+    {"offset_profile", "--observe", "--observe offset_profile"},
+    {"heatmap", "--observe", "--observe heatmap"},
+    {"value_norm", "--observe", "--observe value_norm"},
 };
 
-bool was_given(const CLI::App& app, const std::string& name) {
-  const CLI::Option* option = app.get_option_no_throw(name);
-  return option != nullptr && option->count() > 0;
-}
-
-// What stands for the argument; empty where no option gave it.
-std::string words_for(const CLI::App& app, std::string_view argument) {
+// What stands for the argument; empty where no option gave it, or, of one that is missing, could.
+std::string words_for(const CLI::App& app, std::string_view argument, bool missing) {
+  const auto has = [&](const std::string& name) {
+    const CLI::Option* option = app.get_option_no_throw(name);
+    return option != nullptr && (missing || option->count() > 0);
+  };
   argument.remove_prefix(argument.rfind('.') + 1);  // scores.softcap
   for (const Alias& alias : kAliases)
-    if (alias.argument == argument) return was_given(app, alias.option) ? alias.words : "";
+    if (alias.argument == argument && has(alias.option)) return alias.words;
   std::string name = "--" + std::string(argument);
   std::ranges::replace(name, '_', '-');
-  return was_given(app, name) ? name : "";
+  return has(name) ? name : "";
 }
 
 std::size_t name_length(std::string_view text) {
@@ -43,7 +53,7 @@ std::size_t name_length(std::string_view text) {
   return std::min(text.find_first_not_of(kLetters), text.size());
 }
 
-// "top_p is 2": the name at the place and what follows it.
+// "top_p is 2", "dout.shape[2] is 5": the name at the place and what follows it.
 bool replace_name(const CLI::App& app, std::string& message, std::size_t at) {
   const std::string_view rest = std::string_view(message).substr(at);
   const std::size_t length = name_length(rest);
@@ -51,8 +61,12 @@ bool replace_name(const CLI::App& app, std::string& message, std::size_t at) {
   const std::string index(after.starts_with('[') ? after.substr(0, after.find(']') + 1) : "");
   after.remove_prefix(index.size());
   if (length == 0 || !(after.starts_with(' ') || after.starts_with(": "))) return false;
-  const std::string words = words_for(app, rest.substr(0, length));
+  constexpr std::string_view kShape = ".shape";
+  const bool of_shape = rest.substr(0, length).ends_with(kShape);
+  const std::string_view name = rest.substr(0, length - (of_shape ? kShape.size() : 0));
+  std::string words = words_for(app, name, after.starts_with(" is not given"));
   if (words.empty()) return false;
+  if (of_shape) words += "'s shape" + index;
   message.replace(at, length + index.size(), words);
   return true;
 }
@@ -65,11 +79,11 @@ std::string in_options(const CLI::App& app, const std::string& message) {
   const std::size_t operation = name_length(message);
   if (message.compare(operation, 2, ": ") == 0) changed.erase(0, operation + 2);
   if (!replace_name(app, changed, 0)) return message;
-  constexpr std::string_view kAnd = " and ";
-  for (std::size_t at = 0; (at = changed.find(kAnd, at)) != std::string::npos;) {
-    at += kAnd.size();
-    replace_name(app, changed, at);
-  }
+  for (const std::string_view joint : {" and ", " but "})
+    for (std::size_t at = 0; (at = changed.find(joint, at)) < changed.find(": ");) {
+      at += joint.size();
+      replace_name(app, changed, at);
+    }
   return changed;
 }
 

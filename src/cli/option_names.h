@@ -7,8 +7,9 @@
 namespace heed::cli {
 
 /// The message with arguments replaced by the options that gave them. An argument's option has its
-/// name with hyphens, but for the few that option_names.cpp lists; what was not given on the
-/// command line (a file, a default) keeps the library's name.
+/// name with hyphens, but for the few that option_names.cpp lists (an observer is named as
+/// --observe takes it); what was not given on the command line (a file, a default) keeps the
+/// library's name.
 std::string in_options(const CLI::App& app, const std::string& message);
 
 }  // namespace heed::cli

@@ -17,6 +17,7 @@ constexpr std::size_t kMostBytesOfLines = std::size_t{1} << 30;
 
 struct Options {
   std::string text;
+  std::string file;
   std::string lines;
   std::string model;
   std::string tokenizer;
@@ -73,14 +74,20 @@ void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
 }
 
 int run(const Options& options, bool text_given) {
-  require(text_given == options.lines.empty(), "expected either a TEXT or --lines FILE, found {}",
-          text_given ? "both" : "neither");
+  const int inputs =
+      (text_given ? 1 : 0) + (options.file.empty() ? 0 : 1) + (options.lines.empty() ? 0 : 1);
+  require(inputs == 1, "expected one of TEXT, --file and --lines, found {}",
+          inputs == 0 ? "none" : "several");
+  require(options.model.empty() || options.tokenizer.empty(),
+          "expected --model or --tokenizer, found both");
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(options);
-  if (!text_given) {
+  if (!options.lines.empty()) {
     tokenize_lines(*tokenizer, options);
     return 0;
   }
-  const Encoding encoding = tokenizer->encode(options.text, options.special);
+  const std::string from = text_given && options.text == "-" ? "-" : options.file;
+  const std::string text = from.empty() ? options.text : read_text(from);
+  const Encoding encoding = tokenizer->encode(text, options.special);
   print(options.json ? as_json(*tokenizer, encoding) : as_text(*tokenizer, encoding));
   return 0;
 }
@@ -88,6 +95,8 @@ int run(const Options& options, bool text_given) {
 Run add(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   auto* text = app.add_option("TEXT", options->text, "the text (\"-\" reads it from stdin)");
+  app.add_option("--file", options->file, "read the text from a file, or from stdin with -")
+      ->type_name("FILE");
   app.add_option("--lines", options->lines,
                  "a file of JSON strings, one a line; prints one JSON object a line")
       ->type_name("FILE");
@@ -97,10 +106,7 @@ Run add(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--special", options->special, "add the special tokens of the post-processor");
   app.add_flag("--json", options->json, "print ids, texts and byte offsets as JSON");
-  return [options, text] {
-    if (text->count() > 0 && options->text == "-") options->text = read_text("-");
-    return run(*options, text->count() > 0);
-  };
+  return [options, text] { return run(*options, text->count() > 0); };
 }
 
 }  // namespace
@@ -108,6 +114,7 @@ Run add(CLI::App& app) {
 Command tokenize_command() {
   return {"tokenize", "cuts a text into a model's tokens",
           "  heed tokenize \"The cat sat on the mat.\"\n"
+          "  heed tokenize --file story.txt --json\n"
           "  heed tokenize --lines texts.jsonl --tokenizer tokenizer.json",
           add};
 }

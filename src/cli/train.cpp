@@ -15,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "heed/base/error.h"
 #include "heed/io/atomic_file.h"
 
 namespace heed::cli {
@@ -101,8 +102,14 @@ TrainConfig effective_config(const Arguments& arguments) {
   return config;
 }
 
-int run(const Arguments& arguments) {
+int run(const CLI::App& app, const Arguments& arguments) {
   const TrainConfig config = effective_config(arguments);
+  require_beside(app, "--vocabulary", config.tokenizer == "byte-bpe", "--tokenizer byte-bpe");
+  require(app.count("--initial-positions") == 0 || config.start_from.empty(),
+          "--initial-positions and --start-from both say what the run begins with, expected one of "
+          "them");
+  require_beside(app, "--sample-prompt", config.sample_every > 0, "--sample-every");
+  require_beside(app, "--evaluate-batches", config.validation > 0, "--validation above 0");
   Progress progress(config.evaluate_every);
   const InterruptScope scope;
   try {
@@ -157,7 +164,7 @@ Run add(CLI::App& app) {
   add_keys(app, *arguments);
   add_threads(app);
   add_kernel(app);
-  return [arguments] { return run(*arguments); };
+  return [arguments, &app] { return run(app, *arguments); };
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -23,23 +24,34 @@ struct Place {
   bool built_in = false;  // share/heed/models
 };
 
+// Of an installation, and of the build tree.
+std::vector<Place> built_in_places() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  return {{.folder = program.parent_path() / "share/heed/models", .built_in = true},
+          {.folder = program / "share/heed/models", .built_in = true}};
+}
+
+fs::path variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 std::vector<Place> places() {
   std::vector<Place> all;
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return fs::path(value == nullptr ? "" : value);
-  };
-  if (const fs::path models = variable("HEED_MODELS"); !models.empty())
+  if (const fs::path models = variable("HEED_MODELS"); !models.empty()) {
+    std::error_code ignored;
+    if (!fs::is_directory(models, ignored))
+      fail(ErrorCode::kNotFound,
+           "HEED_MODELS is \"{}\", which is no folder, expected one of models", models.string());
     all.push_back({.folder = models});
+  }
   all.push_back({.folder = "models"});
   const fs::path cache = variable("HF_HOME");
   all.push_back(
       {.folder = (cache.empty() ? variable("HOME") / ".cache/huggingface" : cache) / "hub",
        .hub = true});
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  all.push_back({.folder = program.parent_path() / "share/heed/models", .built_in = true});
-  all.push_back({.folder = program / "share/heed/models", .built_in = true});  // the build tree
+  std::ranges::copy(built_in_places(), std::back_inserter(all));
   return all;
 }
 
@@ -86,7 +98,8 @@ std::vector<FoundModel> models_in(const Place& place) {
   for (const Place& place : places())
     if (!name.empty() || place.built_in) searched.push_back(place.folder.string());
   std::vector<std::string> known;
-  for (const FoundModel& model : list_models()) known.push_back(model.name);
+  for (const FoundModel& model : list_models())
+    if (model.by_name) known.push_back(model.name);
   const std::string expected =
       known.empty() ? "(there is none)" : fmt::format("{}", fmt::join(known, ", "));
   if (name.empty())
@@ -104,17 +117,22 @@ std::vector<FoundModel> models_in(const Place& place) {
 
 bool is_built_in(const fs::path& folder) {
   const fs::path parent = fs::weakly_canonical(folder).parent_path();
-  return std::ranges::any_of(places(), [&](const Place& place) {
-    return place.built_in && fs::weakly_canonical(place.folder) == parent;
+  return std::ranges::any_of(built_in_places(), [&](const Place& place) {
+    return fs::weakly_canonical(place.folder) == parent;
   });
 }
 
 std::vector<FoundModel> list_models() {
   std::vector<FoundModel> all;
+  std::vector<fs::path> seen;  // a place may be a link to another
   for (const Place& place : places()) {
     for (FoundModel& model : models_in(place)) {
-      if (std::ranges::find(all, model.name, &FoundModel::name) == all.end())
-        all.push_back(std::move(model));
+      const fs::path folder = fs::weakly_canonical(model.folder);
+      if (std::ranges::find(seen, folder) != seen.end()) continue;
+      seen.push_back(folder);
+      model.built_in = is_built_in(model.folder);
+      model.by_name = std::ranges::find(all, model.name, &FoundModel::name) == all.end();
+      all.push_back(std::move(model));
     }
   }
   return all;

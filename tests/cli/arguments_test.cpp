@@ -6,6 +6,7 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
+#include "heed/io/npy.h"
 
 namespace heed::cli {
 namespace {
@@ -81,6 +82,71 @@ TEST(Arguments, AFieldOfTheOperatorIsNamedByItsOption) {
   explain(
       "--kernel", "abacus",
       "--kernel 'abacus' is unknown: one of cpu-avx512, cpu-avx2, tiled, reference is expected");
+}
+
+// Files of [1, 2, 6, 4], with one that is shorter.
+std::vector<std::string> attend_on_files(std::vector<std::string> more) {
+  for (const char* name : {"Q", "K", "V", "D"})
+    write_npy(test::scratch() / (std::string(name) + ".npy"), Tensor::zeros({1, 2, 6, 4}));
+  write_npy(test::in_scratch("short.npy"), Tensor::zeros({1, 2, 5, 4}));
+  write_npy(test::in_scratch("f64.npy"), Tensor::zeros({1, 2, 6, 4}, DType::kF64));
+  std::vector<std::string> arguments = {"attend", test::in_scratch("Q.npy"),
+                                        test::in_scratch("K.npy"), test::in_scratch("V.npy")};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(Arguments, AFileOfTheBackwardPassIsNamedByItsOption) {
+  const auto backward = [](const char* file, const std::string& message) {
+    refused(attend_on_files(
+                {"--grad", test::in_scratch(file), "--grad-out", test::in_scratch("gradients")}),
+            message);
+  };
+  backward("short.npy",
+           "--grad's shape is [1, 2, 5, 4] but [1, 2, 6, 4] [B, H, Tq, Dv] is expected");
+  backward("f64.npy", "--grad is f64 but Q is f32: f32 is expected");
+}
+
+TEST(Arguments, AFileOfKeysIsNamedAsItIsGiven) {
+  std::vector<std::string> arguments = attend_on_files({"-o", test::in_scratch("O.npy")});
+  arguments[3] = test::in_scratch("short.npy");
+  refused(arguments, "V's shape[2] is 5 but K's shape[2] is 6: every key needs its value");
+  write_npy(test::in_scratch("bytes.npy"), Tensor::zeros({1, 2, 6, 4}, DType::kI8));
+  arguments[3] = test::in_scratch("bytes.npy");
+  refused(arguments,
+          "V is i8 but --v-scales is not given: an f32 scale for each 32 elements of a row is "
+          "expected");
+}
+
+// Words of the explanation stay as they are.
+TEST(Arguments, OnlyWhatIsWrongIsNamedByItsFile) {
+  std::vector<std::string> arguments = attend_on_files({"-o", test::in_scratch("O.npy")});
+  write_npy(test::in_scratch("wide.npy"), Tensor::zeros({1, 2, 6, 8}));
+  arguments[2] = test::in_scratch("wide.npy");
+  refused(arguments,
+          "K's shape[3] is 8 but Q's shape[3] is 4: q and k must have the same head size");
+}
+
+TEST(Arguments, AnObserverIsNamedAsItIsGiven) {
+  const auto observe = [](const char* observer, const std::string& message,
+                          const char* normaliser = "softmax") {
+    refused(attend_on_files({"--normaliser", normaliser, "--observe", observer, "--observe-out",
+                             test::in_scratch("observed")}),
+            message);
+  };
+  observe("row=9", "--observe row: head 0 row 9 does not exist: there are 2 heads of 6 rows");
+  observe("value_norm:column=9",
+          "--observe column: head 0 key 9 does not exist: there are 2 heads of 6 keys");
+  observe("offset_profile=-99999999:0",
+          "--observe offset_profile: first is -99999999 and last is 0: distances within 16777216 "
+          "of 0 are expected");
+  observe("entropy",
+          "--observe entropy: the normaliser is none: weights that are no probabilities have no "
+          "entropy",
+          "none");
+  observe("value_norm:entropy",
+          "--observe value_norm: entropy reads the logarithms of weights: weights times norms have "
+          "none");
 }
 
 TEST(Arguments, WhatAFileSaysKeepsItsName) {
@@ -169,6 +235,29 @@ TEST(Arguments, AForcedKernelThatDoesNotExistIsNamed) {
           "attention: HEED_FORCE names kernel 'abacus', which is unknown: one of cpu-avx512, "
           "cpu-avx2, tiled, reference is expected");
   unsetenv("HEED_FORCE");
+}
+
+TEST(Arguments, AThreadCountOfTheEnvironmentThatIsNoneIsNamed) {
+  for (const char* count : {"abc", "0", "-1", "1e9", "1000000000", " 2"}) {
+    setenv("HEED_THREADS", count, 1);
+    for (const char* command : {"look", "generate"})
+      refused({command, "the cat", "--model", test::tiny_model()},
+              fmt::format("HEED_THREADS is \"{}\", expected a whole number from 1 to 4096", count));
+  }
+  setenv("HEED_THREADS", "", 1);
+  EXPECT_EQ(heed({"look", "the cat", "--model", test::tiny_model()}).error, "");
+  unsetenv("HEED_THREADS");
+}
+
+TEST(Arguments, AFolderOfModelsThatIsNotThereIsNamed) {
+  setenv("HEED_MODELS", "/nowhere", 1);
+  const std::string message =
+      "HEED_MODELS is \"/nowhere\", which is no folder, expected one of models";
+  refused({"models"}, message);
+  refused({"look", "the cat"}, message);
+  refused({"look", "the cat", "--model", "tales"}, message);
+  EXPECT_EQ(heed({"look", "the cat", "--model", test::tiny_model()}).error, "");
+  unsetenv("HEED_MODELS");
 }
 
 TEST(Arguments, ARunIsAFolder) {

@@ -152,15 +152,16 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
           "received, received_in_all, offset_profile=FIRST:LAST, expected_distance, sink, row=I, "
           "column=J, heatmap=HEIGHTxWIDTH[:max|mean|sum], head_mean, weights, and value_norm:ONE");
   refused({"--observe", "value_norm:entropy", "--observe-out", "x"},
-          "value_norm: entropy reads the logarithms of weights: weights times norms have none");
+          "--observe value_norm: entropy reads the logarithms of weights: weights times norms have "
+          "none");
   refused({"--observe", "topk=0", "--observe-out", "x"},
           "--observe: found \"topk=0\", expected topk=K");
   refused({"--observe", "offset_profile=-9223372036854775808:9223372036854775807", "--observe-out",
            "x"},
-          "offset_profile: first is -9223372036854775808 and last is 9223372036854775807: "
-          "distances within 16777216 of 0 are expected");
+          "--observe offset_profile: first is -9223372036854775808 and last is "
+          "9223372036854775807: distances within 16777216 of 0 are expected");
   refused({"--observe", "topk=99999999999", "--observe-out", "x"},
-          "top_k: k is 99999999999: 1 to 1048576 is expected");
+          "--observe topk: k is 99999999999: 1 to 1048576 is expected");
   refused({"-o", "-", "--lse", "-"},
           "-o and --lse both go to standard output, expected a file for one of them");
   refused({"--causal", "left", "-o", "x"},
@@ -174,8 +175,8 @@ TEST_F(AttendCommand, RefusesShapesThatDoNotFitAsTheOperatorDoes) {
   const Answer answer = run({"-o", "x"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error,
-            "heed attend: attention: k.shape[3] is 8 but q.shape[3] is 6: q and k must have the "
-            "same head size\n");
+            "heed attend: K's shape[3] is 8 but Q's shape[3] is 6: q and k must have the same head "
+            "size\n");
 }
 
 TEST_F(AttendCommand, ReportsAFullDiskWithStatusOne) {

@@ -58,6 +58,29 @@ TEST(BenchProgram, NoFormOfAttentionHoldsTheWholeMatrix) {
     }
 }
 
+TEST(BenchProgram, TimesAStepOfEveryFormOfTheCache) {
+  const Answer answer = heed({"bench", "decode", "--json", "--case", "k1024-f32", "k1024-int8",
+                              "k1024-paged", "k1024-ring"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto list = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(list.size(), 4);
+  const double seconds_of_f32 = list[0]["seconds"];
+  const double numbers = 2.0 * 1024 * 8 * 128;
+  for (const auto& timing : list) {
+    const double seconds = timing["seconds"];
+    const bool bytes = timing["dtype"] == "i8";
+    EXPECT_NEAR(timing["tokens_per_second"].get<double>() * seconds, 1, 1e-9);
+    EXPECT_NEAR(timing["times_faster"].get<double>() * seconds, seconds_of_f32, 1e-9);
+    // Keys, values and scales; q, out and both parts of the log-sum-exp.
+    EXPECT_NEAR(timing["gbytes_per_second"].get<double>() * seconds * 1e9,
+                numbers * (bytes ? 1.125 : 4) + 32 * (2 * 128 + 2) * 4, 1);
+    EXPECT_GT(timing["read_gbytes_per_second"], 0);
+  }
+  EXPECT_EQ(list[0]["form"], "contiguous");
+  EXPECT_EQ(list[2]["form"], "paged");
+  EXPECT_EQ(list[3]["form"], "ring");
+}
+
 TEST(BenchProgram, InspectSetsItsFiguresBesideTheirLimits) {
   const Answer answer = heed({"bench", "inspect", "--config", tiny_config(), "--json"});
   ASSERT_EQ(answer.status, 0) << answer.error;
@@ -92,18 +115,13 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
     EXPECT_EQ(answer.error, "heed bench: " + line + "\n");
   };
   expect({"bench", "nothing"},
-         "'nothing' is unknown: one of attention, backward, model, inspect, train is expected");
+         "'nothing' is unknown: one of attention, backward, decode, model, inspect, train is "
+         "expected");
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
          "--case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
          "expected");
   expect({"bench", "model", "--config", "a", "--model", "b"},
          "expected --model or --config, found both");
-  expect({"bench", "inspect", "--case", "a"},
-         "--kernel or --case with inspect, expected them with attention or model");
-  expect({"bench", "model", "--kernel", "tiled"},
-         "--kernel with model, expected it with attention only");
-  expect({"bench", "attention", "--width", "8"},
-         "a shape with attention, expected it with train only");
   expect({"bench", "train", "--heads", "3", "--width", "16"},
          "--width is 16 and --heads is 3: heads must divide width");
 }

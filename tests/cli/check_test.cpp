@@ -66,8 +66,19 @@ TEST(CheckProgram, JsonListsEveryCase) {
                                               {"status", "passed"},
                                               {"operator", "Softmax"},
                                               {"opset", 13},
-                                              {"error", 0}}));
+                                              {"error", 0},
+                                              {"worst", {{"y", 0}}}}));
   EXPECT_EQ(json["cases"][1]["why"], "operator Conv");
+}
+
+TEST(CheckProgram, JsonTellsTheWorstErrorOfEveryOutput) {
+  const std::filesystem::path dir = folder_of("worst");
+  write_case(dir / "test_near", "Softmax", 0.50025F);
+  write_case(dir / "test_wrong", "Softmax", 0.25F);
+  const auto cases =
+      nlohmann::json::parse(heed({"check", "onnx", dir.string(), "--json"}).out)["cases"];
+  EXPECT_NEAR(cases[0]["worst"]["y"], 0.5, 0.01);
+  EXPECT_NEAR(cases[1]["worst"]["y"], 1000, 1);
 }
 
 TEST(CheckProgram, AFolderOfWhichNothingRunsIsNoSuccess) {

@@ -33,7 +33,7 @@ std::vector<std::string> examples_of(const std::string& command) {
 const std::filesystem::path& files() {
   static const std::filesystem::path folder = [] {
     const std::filesystem::path path = test::scratch() / "examples";
-    std::filesystem::create_directories(path);
+    std::filesystem::create_directories(path / "my-models");
     std::ofstream(path / "story.txt") << "The king had a daughter, and he loved her. She was a "
                                          "child of the king, and he was old.";
     std::ofstream(path / "texts.jsonl") << "\"the cat\"\n\"the mat\"\n";

@@ -24,7 +24,7 @@ const std::string& tiny_model() {
     const json config = {{"model_type", "gpt2"}, {"n_positions", 64},
                          {"n_embd", 16},         {"n_layer", 2},
                          {"n_head", 4},          {"vocab_size", tokenizer->vocabulary_size()}};
-    const std::filesystem::path path = test::scratch() / "tiny";
+    const std::filesystem::path path = test::scratch() / "look-file" / "tiny";
     save_model(path, *make_model(config.dump(), 1), tokenizer.get(), DType::kF32);
     return path.string();
   }();
@@ -83,6 +83,14 @@ TEST(LookView, SaysItAllAlone) {
                  "and --to");
   expect_refused({"--view", "look/L0.H0", "--rows", "3"},
                  "--view names the rows: expected it without --rows");
+}
+
+TEST(LookView, WhoAttendsToATokenIsForPictures) {
+  for (const char* format : {"text", "json", "tsv"})
+    expect_refused({"--view", "look/L0.H0/i=3/to=1", "--format", format},
+                   std::string("--view: \"to=1\" is shown by --format svg, png and html, found ") +
+                       format + ": expected one of them, or an address without it");
+  EXPECT_EQ(look({"--view", "look/L0.H0/i=3/to=0/scale=sqrt"}).status, 0);
 }
 
 TEST(LookFile, RefusesAnUnknownFormat) {

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/program.h"
 #include "cli/tiny_model.h"
 
 namespace heed::cli {
 namespace {
 
+using nlohmann::json;
 using test::Answer;
 using test::tiny_model;
 
@@ -18,6 +21,49 @@ TEST(ModelsCommand, ListsTheFoldersOfTheSearchPath) {
   unsetenv("HEED_MODELS");
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::HasSubstr("\"tiny\""));
+}
+
+Answer in_folder(const std::filesystem::path& folder, const std::string& rest) {
+  const std::string out = test::in_scratch("listed");
+  const std::string command = "cd '" + folder.string() +
+                              "' && HF_HOME=/nowhere HEED_MODELS= COLUMNS=100 " HEED_BINARY_DIR
+                              "/heed models " +
+                              rest + " >" + out;
+  const int status = std::system(command.c_str());
+  return {WEXITSTATUS(status), test::content(out), ""};
+}
+
+// A checkout's ./models is the folder that the program has as its own.
+TEST(ModelsCommand, TheBuiltInModelIsItWhereverItsFolderIsFound) {
+  const std::filesystem::path folder = test::scratch() / "checkout-of-models";
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_directory_symlink(HEED_BINARY_DIR "/share/heed/models",
+                                            folder / "models");
+  const json list = json::parse(in_folder(folder, "--json").out);
+  ASSERT_EQ(list.size(), 1);
+  EXPECT_EQ(list[0]["folder"], "models/tales");
+  EXPECT_EQ(list[0]["built_in"], true);
+  EXPECT_EQ(list[0]["by_name"], true);
+}
+
+TEST(ModelsCommand, AModelThatHidesTheBuiltInOneStandsBesideIt) {
+  const std::filesystem::path folder = test::scratch() / "other-tales";
+  std::filesystem::create_directories(folder / "models");
+  std::filesystem::copy(tiny_model(), folder / "models" / "tales",
+                        std::filesystem::copy_options::recursive);
+  const json list = json::parse(in_folder(folder, "--json").out);
+  ASSERT_EQ(list.size(), 2);
+  EXPECT_EQ(list[0]["folder"], "models/tales");
+  EXPECT_EQ(list[0]["built_in"], false);
+  EXPECT_EQ(list[0]["by_name"], true);
+  EXPECT_EQ(list[1]["folder"], HEED_BINARY_DIR "/share/heed/models/tales");
+  EXPECT_EQ(list[1]["built_in"], true);
+  EXPECT_EQ(list[1]["by_name"], false);
+  EXPECT_THAT(in_folder(folder, "").out,
+              testing::HasSubstr("tales            models/tales\n"
+                                 "tales  built in  " HEED_BINARY_DIR "/share/heed/models/tales\n"
+                                 "  --model tales is the one above; this one is used without "
+                                 "--model\n"));
 }
 
 TEST(ModelsCommand, ShowsTheLineOfTheCard) {

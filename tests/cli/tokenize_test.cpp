@@ -35,6 +35,34 @@ TEST(TokenizeCommand, ReadsJsonStringsByLine) {
   EXPECT_EQ(json::parse(line)["tokens"].back()["end"], 3);
 }
 
+TEST(TokenizeCommand, ReadsAFileOrStdin) {
+  std::ofstream(test::scratch() / "text") << "the cat";
+  const std::string of_text =
+      test::heed({"tokenize", "the cat", "--json", "--model", tiny_model()}).out;
+  const Answer of_file =
+      test::heed({"tokenize", "--file", in_scratch("text"), "--json", "--model", tiny_model()});
+  EXPECT_EQ(of_file.status, 0) << of_file.error;
+  EXPECT_EQ(of_file.out, of_text);
+  for (const std::vector<std::string>& from : {std::vector<std::string>{"--file", "-"}, {"-"}}) {
+    std::vector<std::string> arguments = {"tokenize", "--json", "--model", tiny_model()};
+    arguments.insert(arguments.end(), from.begin(), from.end());
+    EXPECT_EQ(test::heed(arguments, "< " + in_scratch("text")).out, of_text);
+  }
+}
+
+TEST(TokenizeCommand, TakesOneInputAndOneTokenizer) {
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
+    const Answer answer = test::heed(arguments);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed tokenize: " + message + "\n");
+  };
+  refused({"tokenize"}, "expected one of TEXT, --file and --lines, found none");
+  refused({"tokenize", "the", "--file", "x"},
+          "expected one of TEXT, --file and --lines, found several");
+  refused({"tokenize", "the", "--model", "a", "--tokenizer", "b"},
+          "expected --model or --tokenizer, found both");
+}
+
 TEST(TokenizeCommand, NamesTheLineThatIsNoJsonString) {
   std::ofstream(test::scratch() / "bad") << "\"a\"\n7\n";
   const Answer answer =

@@ -28,7 +28,7 @@ LoadedModel load_model(const std::filesystem::path& folder);
 
 /// `name` is a folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, then
 /// share/heed/models beside the program; empty: the built-in default model. kNotFound lists what
-/// was looked through and what there is.
+/// was looked through and what there is, or says that $HEED_MODELS is no folder.
 std::filesystem::path find_model(std::string_view name);
 
 /// One model folder that the search path holds.
@@ -36,7 +36,9 @@ struct FoundModel {
   std::string name;
   std::filesystem::path folder;
   bool built_in = false;
+  bool by_name = true;  // false: an earlier folder has the name, only its own path gives this one
 };
+/// Each folder once, in the order in which names are looked up.
 std::vector<FoundModel> list_models();
 
 /// What a folder's card (`card.md`, else `README.md`) says first: its first paragraph, on one line,

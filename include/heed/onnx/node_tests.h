@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heed::onnx {
@@ -15,8 +16,11 @@ struct NodeTestResult {
   std::string op = {};     // of the node; of the first where there are several
   std::int64_t opset = 0;  // of the model
   Outcome outcome = Outcome::kPassed;
-  std::string reason = {};   // why it was skipped, or what differs
-  double largest_error = 0;  // of the elements of all outputs, in units of what is allowed
+  std::string reason = {};  // why it was skipped, or what differs
+  /// Of each output's elements, in units of what is allowed; infinite where it is not comparable.
+  std::vector<std::pair<std::string, double>> worst = {};
+
+  double largest_error() const;
 };
 
 /// The folders of node tests: DIR itself where it holds a model.onnx, else every folder in it, by

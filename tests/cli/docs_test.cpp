@@ -1,0 +1,131 @@
+// The commands that README.md and docs/ show: they work in a fresh checkout, and print what README
+// shows.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+
+#include "cli/program.h"
+
+namespace heed::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSource = HEED_SOURCE_DIR;
+
+// A line of a ``` block that begins a command, and the lines that follow it there.
+struct Shown {
+  std::string command;
+  std::string output;
+};
+
+std::string without(std::string line, std::string_view prefix) {
+  if (line.starts_with(prefix)) line.erase(0, prefix.size());
+  return line;
+}
+
+// "heed look TEXT" of "$ ./dev heed look TEXT    what it does"; empty where the line is none.
+std::string command_of(const std::string& line) {
+  const std::string command = without(without(line, "$ "), "./dev ");
+  const bool is_message = command.substr(0, command.find(' ', 5)).ends_with(':');
+  if (!command.starts_with("heed ") || is_message) return "";
+  return command.substr(0, command.find("    "));
+}
+
+std::vector<Shown> commands_of(const fs::path& page) {
+  std::vector<Shown> all;
+  std::istringstream lines(test::content(page));
+  bool inside = false;
+  bool after_command = false;  // in the same block
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("```")) {
+      inside = !inside;
+      after_command = false;
+      continue;
+    }
+    const std::string command = inside ? command_of(line) : "";
+    after_command |= !command.empty();
+    if (!command.empty())
+      all.push_back({command, ""});
+    else if (after_command)
+      all.back().output += line + "\n";
+  }
+  return all;
+}
+
+std::vector<fs::path> pages() {
+  std::vector<fs::path> all = {kSource / "README.md", kSource / "CONTRIBUTING.md"};
+  for (const auto& entry : fs::directory_iterator(kSource / "docs"))
+    if (entry.path().extension() == ".md") all.push_back(entry.path());
+  return all;
+}
+
+// What needs more than a test has: a browser, files of one's own, minutes.
+bool runs_here(const std::string& command) {
+  return std::ranges::none_of(
+      std::vector<std::string>{"--format svg", "--format png", "input.txt", "novels/",
+                               "runs/shakespeare", "heed serve", "heed bench", "heed check"},
+      [&](const std::string& part) { return command.find(part) != std::string::npos; });
+}
+
+// A folder that has of the checkout what the commands name, and takes what they write.
+const fs::path& checkout() {
+  static const fs::path folder = [] {
+    const fs::path path = test::scratch() / "checkout";
+    fs::create_directories(path);
+    for (const char* part : {"examples", "models", "LICENSE"})
+      fs::create_symlink(kSource / part, path / part);
+    return path;
+  }();
+  return folder;
+}
+
+test::Answer in_checkout(const std::string& command) {
+  const std::string line = "cd '" + checkout().string() +
+                           "' && PATH=" HEED_BINARY_DIR ":$PATH LC_ALL=C.UTF-8 COLUMNS=100 && " +
+                           "export PATH LC_ALL COLUMNS && " + command + " >out 2>error";
+  const int status = std::system(line.c_str());
+  return {WEXITSTATUS(status), test::content(checkout() / "out"),
+          test::content(checkout() / "error")};
+}
+
+TEST(Docs, TheirCommandsWork) {
+  int count = 0;
+  for (const fs::path& page : pages())
+    for (const Shown& shown : commands_of(page)) {
+      if (!runs_here(shown.command)) continue;
+      const test::Answer answer = in_checkout(shown.command);
+      EXPECT_EQ(answer.status, 0) << page << ": " << shown.command << "\n" << answer.error;
+      ++count;
+    }
+  EXPECT_GE(count, 8);
+}
+
+TEST(Docs, TheReadmeShowsWhatItsCommandsPrint) {
+  const std::vector<Shown> all = commands_of(kSource / "README.md");
+  ASSERT_GE(all.size(), 2U);
+  for (const Shown& shown : all)
+    EXPECT_EQ(fmt::format("\n{}", in_checkout(shown.command).out), shown.output) << shown.command;
+}
+
+// A file that a command reads is in the checkout, or an earlier line of the page says how it comes.
+TEST(Docs, TheirFilesAreThere) {
+  for (const fs::path& page : pages()) {
+    const std::string text = test::content(page);
+    for (const Shown& shown : commands_of(page)) {
+      std::istringstream words(shown.command);
+      for (std::string word, before; words >> word; before = word) {
+        const bool is_read = before == "--file" || before == "--data" || word.ends_with(".json");
+        if (!is_read || fs::exists(kSource / word)) continue;
+        EXPECT_THAT(text, testing::HasSubstr("`" + word + "` is")) << page << shown.command;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::cli

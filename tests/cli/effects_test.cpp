@@ -1,0 +1,122 @@
+// An option that would change nothing is refused, and told what it needs.
+#include <gtest/gtest.h>
+
+#include "cli/program.h"
+#include "cli/tiny_model.h"
+
+namespace heed::cli {
+namespace {
+
+void refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const test::Answer answer = test::heed(arguments);
+  EXPECT_EQ(answer.status, 2) << message;
+  EXPECT_EQ(answer.error, "heed " + arguments[0] + ": " + message + "\n");
+  EXPECT_EQ(answer.out, "");
+}
+
+void look_refused(std::vector<std::string> options, const std::string& message) {
+  options.insert(options.begin(), {"look", "the cat", "--model", test::tiny_model()});
+  refused(options, message);
+}
+
+TEST(Effects, WhatIsOfPicturesNeedsOne) {
+  look_refused({"--width", "640"}, "--width needs --format svg or png beside it");
+  look_refused({"--theme", "dark", "--format", "html"},
+               "--theme needs --format svg or png beside it");
+}
+
+TEST(Effects, WhatListsKeysNeedsALists) {
+  for (const char* format : {"npy", "svg", "html"})
+    for (const char* option : {"--top", "--rows"})
+      look_refused({option, "3", "--format", format, "-o", test::in_scratch("nothing")},
+                   std::string(option) + " needs --format text, json or tsv beside it");
+}
+
+TEST(Effects, ColoursAreOfText) {
+  look_refused({"--color", "always", "--format", "json"}, "--color needs --format text beside it");
+}
+
+TEST(Effects, WhatIsOfArraysNeedsOne) {
+  for (const char* what : {"weights", "logits"})
+    look_refused({"--what", what}, "--what needs --format npy beside it");
+  look_refused({"--layer", "0", "--format", "npy", "--what", "logits"},
+               "--layer needs --what weights beside it");
+}
+
+TEST(Effects, AWordOfARowNeedsTheRow) {
+  look_refused({"--to", "cat"}, "--to needs --who beside it");
+}
+
+TEST(Effects, WhatNamesRowsOrKeysDoesSoAlone) {
+  look_refused({"--who", "cat", "--rows", "2"}, "--who names the rows: expected it without --rows");
+  look_refused({"--who", "cat", "--to", "the", "--top", "2"},
+               "--to names the key: expected it without --top");
+  look_refused({"--view", "look/L0.H0/i=1/j=0", "--top", "2"},
+               "--view: j= names the key: expected it without --top");
+}
+
+TEST(Effects, ACellAsTsvIsItsLine) {
+  const test::Answer answer =
+      test::heed({"look", "the cat", "--model", test::tiny_model(), "--layer", "0", "--head", "0",
+                  "--who", "0", "--to", "0", "--format", "tsv"});
+  EXPECT_EQ(answer.out,
+            "layer\thead\tquery\tquery_token\tkey\tkey_token\tweight\n0\t0\t0\tthe\t0\tthe\t1\n");
+}
+
+TEST(Effects, ColoursThatAreAskedForGoIntoAFile) {
+  const std::string file = test::in_scratch("coloured");
+  ASSERT_EQ(test::heed(
+                {"look", "the cat", "--model", test::tiny_model(), "--color", "always", "-o", file})
+                .status,
+            0);
+  EXPECT_NE(test::content(file).find("\x1b["), std::string::npos);
+}
+
+TEST(Effects, PartsOfAProblemNeedTheWhole) {
+  refused({"explain", "--shape", "1,2,2,4,4,4,4", "--block-size", "2,2"},
+          "--block-size needs --blocks beside it");
+  refused({"explain", "--shape", "1,2,2,4,4,4,4", "--seed", "1"},
+          "--seed needs --dropout beside it");
+  refused({"explain", "--shape", "1,2,2,4,4,4,4", "--dropout-offset", "1"},
+          "--dropout-offset needs --dropout beside it");
+}
+
+TEST(Effects, ShapesAloneHaveNoFormsOfFiles) {
+  for (const char* option :
+       {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"})
+    refused({"explain", "--shape", "1,2,2,4,4,4,4", option, "x.npy"},
+            std::string(option) + " needs Q.npy K.npy V.npy beside it");
+  refused({"explain", "Q.npy", "--shape", "1,2,2,4,4,4,4"},
+          "expected either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv, found both");
+  refused({"explain", "Q.npy"},
+          "expected either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv, found a part of them");
+}
+
+TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
+  const auto train = [](std::vector<std::string> options, const std::string& message) {
+    options.insert(options.begin(), {"train", "--data", "x", "-o", test::in_scratch("no-run")});
+    refused(options, message);
+  };
+  train({"--vocabulary", "300"}, "--vocabulary needs --tokenizer byte-bpe beside it");
+  train({"--sample-prompt", "The"}, "--sample-prompt needs --sample-every beside it");
+  train({"--validation", "0", "--evaluate-batches", "3"},
+        "--evaluate-batches needs --validation above 0 beside it");
+  train({"--initial-positions", "sinusoidal", "--start-from", "x"},
+        "--initial-positions and --start-from both say what the run begins with, expected one of "
+        "them");
+}
+
+TEST(Effects, ABenchmarkTakesItsOwnOptions) {
+  refused({"bench", "attention", "--model", "tales"},
+          "--model with attention, expected it with model, inspect");
+  refused({"bench", "decode", "--config", "x"},
+          "--config with decode, expected it with model, inspect, train");
+  refused({"bench", "inspect", "--case", "a"},
+          "--case with inspect, expected it with attention, backward, decode, model");
+  refused({"bench", "model", "--kernel", "tiled"},
+          "--kernel with model, expected it with attention, backward, decode");
+  refused({"bench", "attention", "--width", "8"}, "--width with attention, expected it with train");
+}
+
+}  // namespace
+}  // namespace heed::cli
