@@ -41,6 +41,11 @@ double distance_in_terms(const std::array<ConstView, 2>& pair, const std::vector
   return worst;
 }
 
+// Int8, pages and rings have no dk and dv.
+double distance_if_given(const Tensor& found, const Tensor& expected) {
+  return expected.given() ? distance(found, expected) : 0;
+}
+
 class AttentionCases : public testing::TestWithParam<AttentionCase> {};
 
 TEST_P(AttentionCases, EveryKernelGivesTheReference) {
@@ -77,12 +82,8 @@ TEST_P(AttentionCases, EveryKernelGivesTheReferencesGradient) {
     const AttentionGrads found = attention_backward(args, attended, inputs.dout, request);
     const double tolerance = 4 * GetParam().tolerance();
     EXPECT_LE(distance(found.dq, expected.dq), tolerance) << candidate.name << " dq";
-    if (request.dk) {
-      EXPECT_LE(distance(found.dk, expected.dk), tolerance) << candidate.name << " dk";
-    }
-    if (request.dv) {
-      EXPECT_LE(distance(found.dv, expected.dv), tolerance) << candidate.name << " dv";
-    }
+    EXPECT_LE(distance_if_given(found.dk, expected.dk), tolerance) << candidate.name << " dk";
+    EXPECT_LE(distance_if_given(found.dv, expected.dv), tolerance) << candidate.name << " dv";
     const std::pair<const char*, std::array<ConstView, 2>> sums[] = {
         {"dbias", {found.dbias, expected.dbias}},
         {"dsink", {found.dsink, expected.dsink}},
