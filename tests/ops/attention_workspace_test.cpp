@@ -1,13 +1,19 @@
 // The workspace that a plan states is what a call allocates beside its results: the allocator is
 // asked while tiles are being computed.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <thread>
+
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+#define HEED_HAS_MALLINFO2
+#include <malloc.h>
+#endif
+#endif
 
 #include "heed/base/threads.h"
 #include "heed/cases/attention_cases.h"
@@ -17,10 +23,14 @@
 namespace heed {
 namespace {
 
-// Bytes in use, of all threads.
+// Bytes in use, of all threads; 0 where nobody says.
 std::int64_t allocated() {
+#ifdef HEED_HAS_MALLINFO2
   const struct mallinfo2 info = mallinfo2();
   return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+#else
+  return 0;
+#endif
 }
 
 bool is_counted() {
