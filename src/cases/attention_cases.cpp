@@ -1,37 +1,13 @@
 #include "heed/cases/attention_cases.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+
+#include "cases/case_name.h"
 
 namespace heed {
 namespace {
-
-std::string mask_name(const AttentionCase& problem) {
-  const std::string band = fmt::format("{},{}", problem.band.left, problem.band.right);
-  switch (problem.mask) {
-    case CaseMask::kNone:
-      return "everyone";
-    case CaseMask::kBand:
-      return "band " + band;
-    case CaseMask::kKeep:
-      return "keep";
-    case CaseMask::kBandAndKeep:
-      return "band " + band + " & keep";
-    case CaseMask::kBandOrKeep:
-      return "band " + band + " | keep";
-    case CaseMask::kPrefix:
-      return "prefix";
-    case CaseMask::kSegments:
-      return "segments";
-    case CaseMask::kBlocks:
-      return "blocks";
-    case CaseMask::kEdges:
-      return "edges";
-  }
-  return {};
-}
 
 std::vector<AttentionCase> shapes() {
   std::vector<AttentionCase> cases;
@@ -148,35 +124,6 @@ std::vector<AttentionCase> laid_out() {
   return cases;
 }
 
-std::string scores_name(const CaseScores& scores) {
-  const char* similarities[] = {"", " cosine", " gaussian", " absolute"};
-  const char* normalisers[] = {"", " sigmoid", " none"};
-  std::string text = similarities[static_cast<int>(scores.similarity)];
-  text += normalisers[static_cast<int>(scores.normaliser)];
-  if (scores.softcap != 0) text += fmt::format(" softcap {}", scores.softcap);
-  if (!scores.bias.empty()) text += fmt::format(" bias {}", fmt::join(scores.bias, "x"));
-  if (scores.alibi) text += " alibi";
-  if (scores.sink) text += " sink";
-  if (scores.scale_a_head) text += " scales";
-  if (scores.dropout != 0) text += fmt::format(" dropout {}", scores.dropout);
-  return text;
-}
-
-void name_it(AttentionCase& problem) {
-  const char* layouts[] = {"", " tokens", " interleaved", " packed"};
-  problem.name = fmt::format(
-      "{} B{} H{} G{} Tq{} Tk{} D{} Dv{} {}{}{}{}{}{}", name(problem.dtype), problem.batch,
-      problem.heads, problem.kv_heads, problem.query_length, problem.key_length, problem.head_dim,
-      problem.value_dim, mask_name(problem), layouts[static_cast<int>(problem.layout)],
-      problem.spread == 1 ? "" : fmt::format(" spread {}", problem.spread),
-      problem.extents.query_length.empty() && problem.extents.key_length.empty() &&
-              problem.extents.q_offset.empty()
-          ? ""
-          : " extents",
-      scores_name(problem.scores),
-      problem.kv_dtype ? fmt::format(" kv {}", name(*problem.kv_dtype)) : "");
-}
-
 // Everything that a score can be, alone and together.
 std::vector<CaseScores> score_kinds() {
   return {{.similarity = Similarity::kCosine, .scale_a_head = true},
@@ -246,7 +193,32 @@ std::vector<AttentionCase> mixed_types() {
     one.dtype = DType::kF64;
     cases.push_back(one);
   }
-  for (AttentionCase& problem : cases) name_it(problem);
+  return cases;
+}
+
+// Keys as caches hold them: a chunk of queries at the end of 150 and of 97 keys, and one query.
+std::vector<AttentionCase> cached() {
+  AttentionCase one = {.batch = 2,
+                       .heads = 4,
+                       .kv_heads = 2,
+                       .key_length = 150,
+                       .head_dim = 40,
+                       .value_dim = 24,
+                       .mask = CaseMask::kBand,
+                       .extents = {.key_length = {150, 97}}};
+  std::vector<AttentionCase> cases;
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16})
+    for (const CaseKeys keys : {CaseKeys::kRows, CaseKeys::kPages, CaseKeys::kRing})
+      for (const DType kv_dtype : {dtype, DType::kF16, DType::kI8})
+        for (const std::int64_t queries : {1, 70}) {
+          if (keys == CaseKeys::kRows && kv_dtype != DType::kI8) continue;  // others have these
+          one.dtype = dtype;
+          one.keys = keys;
+          one.kv_dtype = kv_dtype;
+          one.query_length = queries;
+          one.band = {.left = keys == CaseKeys::kRing ? 60 : -1, .right = 0};
+          cases.push_back(one);
+        }
   return cases;
 }
 
@@ -274,13 +246,14 @@ double AttentionCase::tolerance() const {
 
 std::vector<AttentionCase> attention_cases() {
   std::vector<AttentionCase> cases = mixed_types();
+  std::ranges::copy(cached(), std::back_inserter(cases));
   for (const auto& group : {shapes(), zero_extents(), masked(), placed(), laid_out(), scored()})
     for (const DType dtype : {DType::kF32, DType::kF64})
       for (AttentionCase problem : group) {
         problem.dtype = dtype;
-        name_it(problem);
         cases.push_back(problem);
       }
+  for (AttentionCase& problem : cases) problem.name = case_name(problem);
   return cases;
 }
 

@@ -1,8 +1,11 @@
 // The tensors of a case.
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <limits>
 #include <span>
 
+#include "cases/case_keys.h"
 #include "heed/base/philox.h"
 #include "heed/cases/attention_cases.h"
 #include "heed/masks/blocks.h"
@@ -10,6 +13,7 @@
 #include "heed/masks/keep.h"
 #include "heed/masks/prefix.h"
 #include "heed/masks/segments.h"
+#include "ops/attention_problem.h"
 
 namespace heed {
 namespace {
@@ -85,7 +89,9 @@ Mask graph(std::int64_t queries, std::int64_t keys) {
 }  // namespace
 
 AttentionGradRequest AttentionInputs::request() const {
-  return {.dbias = args.scores.bias.given(),
+  return {.dk = gradient_refusal(args.keys, args.keys.k).empty(),
+          .dv = gradient_refusal(args.keys, args.keys.v).empty(),
+          .dbias = args.scores.bias.given(),
           .dsink = args.scores.sink.given(),
           .dslope = args.scores.alibi.given(),
           .dscale = true,
@@ -94,7 +100,7 @@ AttentionGradRequest AttentionInputs::request() const {
 
 AttentionInputs::AttentionInputs(const AttentionCase& problem) {
   const auto& [name, dtype, B, H, G, Tq, Tk, D, Dv, mask, sides, extents, layout, spread, scores,
-               kv_dtype] = problem;
+               kv_dtype, keys] = problem;
   if (layout == Layout::kInterleaved) {
     memory_.push_back(normal({B, Tq, H + 2 * G, D}, dtype, 1, 1));
     const ConstView all = as_heads(memory_[0], layout);
@@ -102,10 +108,8 @@ AttentionInputs::AttentionInputs(const AttentionCase& problem) {
     args.keys = {all.slice(1, H, H + G), all.slice(1, H + G, H + 2 * G)};
   } else {
     memory_.push_back(normal(stored(layout, B, H, Tq, D), dtype, spread, 1));
-    memory_.push_back(normal(stored(layout, B, G, Tk, D), kv_dtype.value_or(dtype), 1, 2));
-    memory_.push_back(normal(stored(layout, B, G, Tk, Dv), kv_dtype.value_or(dtype), 1, 3));
     args.q = as_heads(memory_[0], layout);
-    args.keys = {as_heads(memory_[1], layout), as_heads(memory_[2], layout)};
+    add_keys(problem);
   }
   args.extents = extents;
   Shape of_lse = {B, H, Tq};
@@ -135,6 +139,24 @@ AttentionInputs::AttentionInputs(const AttentionCase& problem) {
     args.mask = blocks(memory_.back(), {.rows = 30, .keys = 40});
   }
   add_scores(problem);
+}
+
+void AttentionInputs::add_keys(const AttentionCase& problem) {
+  const auto& [batch, heads, length] =
+      std::array{problem.batch, problem.kv_heads, problem.key_length};
+  const Shape of_k = stored(problem.layout, batch, heads, length, problem.head_dim);
+  const Shape of_v = stored(problem.layout, batch, heads, length, problem.value_dim);
+  const DType dtype = problem.kv_dtype.value_or(problem.dtype);
+  if (problem.keys == CaseKeys::kRows && dtype != DType::kI8) {
+    memory_.push_back(normal(of_k, dtype, 1, 2));
+    memory_.push_back(normal(of_v, dtype, 1, 3));
+    args.keys = {as_heads(memory_[1], problem.layout), as_heads(memory_[2], problem.layout)};
+    return;
+  }
+  HeldKeys held =
+      held_keys(problem, normal(of_k, DType::kF64, 1, 2), normal(of_v, DType::kF64, 1, 3));
+  std::ranges::move(held.memory, std::back_inserter(memory_));
+  args.keys = held.keys;
 }
 
 void AttentionInputs::add_scores(const AttentionCase& problem) {

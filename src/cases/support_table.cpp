@@ -6,7 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "heed/base/error.h"
 #include "heed/cases/attention_cases.h"
+#include "heed/ops/observe.h"
+#include "heed/ops/observers/row_max.h"
 #include "ops/attention_candidates.h"
 #include "ops/attention_problem.h"
 
@@ -25,7 +28,12 @@ constexpr Trait kTraits[] = {
     {"f16", [](const AttentionCase& c) { return c.dtype == DType::kF16; }},
     {"bf16", [](const AttentionCase& c) { return c.dtype == DType::kBF16; }},
     {"k, v of 16 bit under q of f32",
-     [](const AttentionCase& c) { return c.kv_dtype && c.dtype == DType::kF32; }},
+     [](const AttentionCase& c) {
+       return c.kv_dtype && size_bytes(*c.kv_dtype) == 2 && c.dtype == DType::kF32;
+     }},
+    {"k, v of int8", [](const AttentionCase& c) { return c.kv_dtype == DType::kI8; }},
+    {"k, v in pages", [](const AttentionCase& c) { return c.keys == CaseKeys::kPages; }},
+    {"k, v in a ring", [](const AttentionCase& c) { return c.keys == CaseKeys::kRing; }},
     {"grouped heads", [](const AttentionCase& c) { return c.kv_heads < c.heads; }},
     {"Dv != D", [](const AttentionCase& c) { return c.value_dim != c.head_dim; }},
     {"extents of 0",
@@ -68,6 +76,7 @@ struct Served {
   const AttentionCase& problem;
   std::vector<bool> forward;
   std::vector<bool> backward;
+  bool observed;
 };
 
 // On a machine that has every instruction.
@@ -82,13 +91,26 @@ std::vector<bool> who_serves(std::span<const Candidate<Results>> candidates,
   return served;
 }
 
+// Whether the sweep of the observers takes the case.
+bool is_observed(const AttentionArgs& args) {
+  RowMaxObserver row_max;
+  Observer* const observers[] = {&row_max};
+  try {
+    observe(args, attention(args), observers);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return false;
+  }
+  return true;
+}
+
 std::vector<Served> served_cases(const std::vector<AttentionCase>& cases) {
   std::vector<Served> all;
   for (const AttentionCase& one : cases) {
     const AttentionInputs inputs(one);
     const CheckedAttention checked(inputs.args);
     all.push_back({one, who_serves(forward_candidates(), checked.problem),
-                   who_serves(backward_candidates(), checked.problem)});
+                   who_serves(backward_candidates(), checked.problem), is_observed(inputs.args)});
   }
   return all;
 }
@@ -96,10 +118,12 @@ std::vector<Served> served_cases(const std::vector<AttentionCase>& cases) {
 std::string row(const Trait& trait, const std::vector<Served>& cases) {
   std::vector<bool> forward(forward_candidates().size());
   std::vector<bool> backward(backward_candidates().size());
+  bool observed = false;
   int count = 0;
   for (const Served& one : cases) {
     if (!trait.has(one.problem)) continue;
     ++count;
+    observed = observed || one.observed;
     for (std::size_t n = 0; n < forward.size(); ++n) {
       forward[n] = forward[n] || one.forward[n];
       backward[n] = backward[n] || one.backward[n];
@@ -111,7 +135,7 @@ std::string row(const Trait& trait, const std::vector<Served>& cases) {
     const bool back = backward[n];
     text += there && back ? " both |" : there ? " forward |" : back ? " backward |" : " |";
   }
-  return text + fmt::format(" {} |\n", count);
+  return text + fmt::format("{} | {} |\n", observed ? " yes" : "", count);
 }
 
 }  // namespace
@@ -124,7 +148,7 @@ std::string attention_support_table() {
     text += fmt::format(" `{}` |", candidate.name);
     rule += "---|";
   }
-  text += " cases |\n" + rule + "---|\n";
+  text += " observed | cases |\n" + rule + "---|---|\n";
   const std::vector<AttentionCase> cases = attention_cases();
   const std::vector<Served> served = served_cases(cases);
   for (const Trait& trait : kTraits) text += row(trait, served);

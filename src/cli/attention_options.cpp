@@ -1,6 +1,7 @@
 #include "cli/attention_options.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/arguments.h"
 #include "heed/base/error.h"
@@ -39,6 +40,18 @@ void check_shape(const std::vector<std::int64_t>& shape) {
           pairs);
   const double bytes = 8 * heads * (extent(3) + extent(4)) * (extent(5) + extent(6) + 2);
   require(bytes < kMost, "--shape: the arrays have {:.3g} bytes, expected below 2^62", bytes);
+}
+
+// Where keys lie and what they count is said of arrays.
+void check_no_keys(const AttentionOptions& options) {
+  const std::pair<const char*, const std::string&> of_arrays[] = {
+      {"--page-table", options.page_table},
+      {"--ring-begin", options.ring_begin},
+      {"--k-scales", options.k_scales},
+      {"--v-scales", options.v_scales}};
+  for (const auto& [option, path] : of_arrays)
+    require(path.empty(), "{} is of K and V, expected Q.npy K.npy V.npy in place of --shape",
+            option);
 }
 
 void read_extents(const AttentionOptions& options, Extents& extents) {
@@ -240,6 +253,7 @@ AttentionProblemData read_problem(const AttentionOptions& options) {
 AttentionProblemData shape_problem(const AttentionOptions& options,
                                    const std::vector<std::int64_t>& shape) {
   check_shape(shape);
+  check_no_keys(options);
   AttentionProblemData problem;
   const DType dtype = named_dtype(options.dtype).value_or(DType::kF32);
   read_extents(options, problem.args.extents);

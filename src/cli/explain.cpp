@@ -42,6 +42,25 @@ std::string amount(double value) {
   return unit == 0 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}{}", value, kUnits[unit]);
 }
 
+std::string form_of(const AttentionArgs& args) {
+  const Keys& keys = args.keys;
+  if (keys.page_table.given()) return fmt::format("pages of {}", keys.k.dim(2));
+  if (!keys.ring_begin.empty()) return fmt::format("a ring of {}", keys.k.dim(2));
+  return args.extents.key_starts.empty() ? "rows" : "packed rows";
+}
+
+nlohmann::ordered_json inputs_json(const AttentionArgs& args) {
+  return {{"q", name(args.q.dtype())},
+          {"k", name(args.keys.k.dtype())},
+          {"v", name(args.keys.v.dtype())},
+          {"keys", form_of(args)}};
+}
+
+std::string inputs_text(const AttentionArgs& args) {
+  return fmt::format("inputs     q {}, k {}, v {}; keys in {}\n", name(args.q.dtype()),
+                     name(args.keys.k.dtype()), name(args.keys.v.dtype()), form_of(args));
+}
+
 std::string as_text(const char* title, const Plan& plan) {
   std::string text = fmt::format("{:<10} {}\n", title, plan.kernel);
   for (const Plan::Refusal& refusal : plan.refusals)
@@ -71,11 +90,12 @@ int run(const CLI::App& app, const Options& options) {
   const Plan forward = plan_attention(problem.args);
   const Plan backward = plan_attention_backward(problem.args);
   if (options.json) {
-    const nlohmann::ordered_json plans = {{"forward", as_json(forward)},
+    const nlohmann::ordered_json plans = {{"inputs", inputs_json(problem.args)},
+                                          {"forward", as_json(forward)},
                                           {"backward", as_json(backward)}};
     print(plans.dump(2) + "\n");
   } else {
-    print(as_text("forward", forward) + as_text("backward", backward));
+    print(inputs_text(problem.args) + as_text("forward", forward) + as_text("backward", backward));
   }
   return 0;
 }

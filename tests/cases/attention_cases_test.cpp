@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -11,6 +12,9 @@
 #include <vector>
 
 #include "cases/term_sizes.h"
+#include "heed/ops/observe.h"
+#include "heed/ops/observers/weights.h"
+#include "kernels/reference/attention_head.h"
 #include "ops/attention_candidates.h"
 #include "ops/attention_problem.h"
 #include "support/compare.h"
@@ -35,6 +39,11 @@ double distance_in_terms(const std::array<ConstView, 2>& pair, const std::vector
     if (error > 0) worst = std::max(worst, error / size);
   }
   return worst;
+}
+
+// Int8, pages and rings have no dk and dv.
+double distance_if_given(const Tensor& found, const Tensor& expected) {
+  return expected.given() ? distance(found, expected) : 0;
 }
 
 class AttentionCases : public testing::TestWithParam<AttentionCase> {};
@@ -73,8 +82,8 @@ TEST_P(AttentionCases, EveryKernelGivesTheReferencesGradient) {
     const AttentionGrads found = attention_backward(args, attended, inputs.dout, request);
     const double tolerance = 4 * GetParam().tolerance();
     EXPECT_LE(distance(found.dq, expected.dq), tolerance) << candidate.name << " dq";
-    EXPECT_LE(distance(found.dk, expected.dk), tolerance) << candidate.name << " dk";
-    EXPECT_LE(distance(found.dv, expected.dv), tolerance) << candidate.name << " dv";
+    EXPECT_LE(distance_if_given(found.dk, expected.dk), tolerance) << candidate.name << " dk";
+    EXPECT_LE(distance_if_given(found.dv, expected.dv), tolerance) << candidate.name << " dv";
     const std::pair<const char*, std::array<ConstView, 2>> sums[] = {
         {"dbias", {found.dbias, expected.dbias}},
         {"dsink", {found.dsink, expected.dsink}},
@@ -85,6 +94,34 @@ TEST_P(AttentionCases, EveryKernelGivesTheReferencesGradient) {
       EXPECT_LE(distance_in_terms(sums[n].second, *terms[n]), GetParam().tolerance())
           << candidate.name << ' ' << sums[n].first;
   }
+}
+
+// [B, H, Tq, Tk] by the formula, before dropout.
+Tensor weights_of(const kernels::AttentionProblem& problem) {
+  Tensor weights = Tensor::zeros(
+      {problem.batch, problem.heads, problem.query_length, problem.key_length}, DType::kF64);
+  double* to = weights.data<double>();
+  for (std::int64_t b = 0; b < problem.batch; ++b)
+    for (std::int64_t h = 0; h < problem.heads; ++h)
+      for (std::int64_t i = 0; i < problem.query_length; ++i, to += problem.key_length) {
+        const kernels::reference::Head head = {problem, b, h};
+        kernels::reference::Row row;
+        row.look(head, i);
+        row.normalise(head);
+        for (std::size_t n = 0; n < row.keys.size(); ++n) to[row.keys[n]] = row.weights[n];
+      }
+  return weights;
+}
+
+TEST_P(AttentionCases, ObserversSeeTheReferencesWeights) {
+  const AttentionInputs inputs(GetParam());
+  WeightsObserver observer;
+  Observer* const observers[] = {&observer};
+  observe(inputs.args, attention(inputs.args), observers);
+  const CheckedAttention checked(inputs.args);
+  const double of_f32 = 0x1p-23;  // what answers are in
+  EXPECT_LE(distance(observer.weights, weights_of(checked.problem)),
+            std::max(of_f32, GetParam().tolerance()));
 }
 
 std::string test_name(const testing::TestParamInfo<AttentionCase>& info) {

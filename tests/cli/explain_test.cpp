@@ -4,6 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
+#include "heed/io/npy.h"
+#include "heed/ops/attention.h"
+#include "support/key_forms.h"
+#include "support/random_tensor.h"
 
 namespace heed::cli {
 namespace {
@@ -55,6 +59,101 @@ TEST(ExplainCommand, AShapeThatCannotBeCountedIsRefused) {
   refused("1,8,8,16,16,8,99999999999999999999",
           "--shape: found \"99999999999999999999\", expected a whole number of at most "
           "9223372036854775807");
+}
+
+std::string written(const char* name, const ConstView& array) {
+  const std::string path = (test::scratch() / name).string();
+  write_npy(path, array);
+  return path;
+}
+
+std::string list_of(const char* name, std::vector<std::int64_t> values) {
+  return written(name, ConstView(values.data(), DType::kI64, {std::ssize(values)}));
+}
+
+// B 2, H 4, G 2, Tq 3, D 40, Dv 24; 21 and 9 keys: what `heed attend` takes.
+class ExplainKeys : public testing::Test {
+ protected:
+  const std::vector<std::int64_t> lengths = {21, 9};
+  Tensor q = test::random_tensor({2, 4, 3, 40}, 1);
+
+  static test::HeldKeys rows(DType dtype) {
+    return test::held_as(test::random_tensor({2, 2, 21, 40}, 2),
+                         test::random_tensor({2, 2, 21, 24}, 3), dtype);
+  }
+
+  std::vector<std::string> arguments(const test::HeldKeys& held,
+                                     const std::vector<std::string>& options) const {
+    std::vector<std::string> all = {"explain",
+                                    written("q.npy", q),
+                                    written("k.npy", held.k),
+                                    written("v.npy", held.v),
+                                    "--key-lengths",
+                                    list_of("lengths.npy", lengths)};
+    if (held.table.given())
+      all.insert(all.end(), {"--page-table", written("table.npy", held.table)});
+    if (!held.ring_begin.empty())
+      all.insert(all.end(), {"--ring-begin", list_of("begin.npy", held.ring_begin)});
+    if (held.k_scales.given())
+      all.insert(all.end(), {"--k-scales", written("ks.npy", held.k_scales), "--v-scales",
+                             written("vs.npy", held.v_scales)});
+    all.insert(all.end(), options.begin(), options.end());
+    return all;
+  }
+
+  // What is printed against the operator's own plans.
+  void expect_plans(const test::HeldKeys& held, const nlohmann::json& inputs) const {
+    const Answer answer = test::heed(arguments(held, {"--json"}));
+    ASSERT_EQ(answer.status, 0) << answer.error;
+    const auto found = nlohmann::json::parse(answer.out);
+    EXPECT_EQ(found["inputs"], inputs);
+    AttentionArgs args = {.q = q, .keys = held.keys()};
+    args.extents.key_length = lengths;
+    const Plan forward = plan_attention(args);
+    EXPECT_EQ(found["forward"]["kernel"], forward.kernel);
+    EXPECT_EQ(found["forward"]["allowed_pairs"], 4 * 3 * (21 + 9));
+    EXPECT_EQ(found["forward"]["bytes"], forward.bytes);
+    EXPECT_EQ(found["backward"]["kernel"], plan_attention_backward(args).kernel);
+  }
+};
+
+TEST_F(ExplainKeys, InPages) {
+  expect_plans(test::paged(rows(DType::kF32), 4, lengths),
+               {{"q", "f32"}, {"k", "f32"}, {"v", "f32"}, {"keys", "pages of 4"}});
+}
+
+TEST_F(ExplainKeys, OfInt8InPages) {
+  expect_plans(test::paged(rows(DType::kI8), 16, lengths, DType::kI64),
+               {{"q", "f32"}, {"k", "i8"}, {"v", "i8"}, {"keys", "pages of 16"}});
+}
+
+TEST_F(ExplainKeys, OfInt8InRows) {
+  expect_plans(rows(DType::kI8), {{"q", "f32"}, {"k", "i8"}, {"v", "i8"}, {"keys", "rows"}});
+}
+
+TEST_F(ExplainKeys, OfHalvesInARing) {
+  expect_plans(test::ring(rows(DType::kF16), 25, {24, 3}, lengths),
+               {{"q", "f32"}, {"k", "f16"}, {"v", "f16"}, {"keys", "a ring of 25"}});
+}
+
+TEST_F(ExplainKeys, AsTextInTheTypeThatIsComputedIn) {
+  const Answer answer =
+      test::heed(arguments(test::paged(rows(DType::kF32), 4, lengths), {"--dtype", "bf16"}));
+  EXPECT_EQ(answer.status, 0) << answer.error;
+  EXPECT_EQ(answer.out.substr(0, answer.out.find('\n')),
+            "inputs     q bf16, k bf16, v bf16; keys in pages of 4");
+}
+
+TEST_F(ExplainKeys, ThatAreNotThereHaveNoForm) {
+  const auto refused = [](const char* option) {
+    const Answer answer =
+        test::heed({"explain", "--shape", "1,2,2,4,4,8,8", option, list_of("begin.npy", {0})});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, std::string("heed explain: ") + option +
+                                " is of K and V, expected Q.npy K.npy V.npy in place of --shape\n");
+  };
+  for (const char* option : {"--page-table", "--ring-begin", "--k-scales", "--v-scales"})
+    refused(option);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "heed/masks/band.h"
 #include "heed/ops/attention.h"
 #include "heed/ops/observe.h"
+#include "heed/ops/observe_backward.h"
 #include "heed/ops/observers/received.h"
 #include "support/every_kernel.h"
 #include "support/key_forms.h"
@@ -57,7 +58,7 @@ std::vector<Kind> kinds() {
 }
 
 struct Results {
-  Tensor out, lse, dq, received;
+  Tensor out, lse, dq, received, entropy_dq;
 };
 
 class KeyForms : public testing::TestWithParam<Kind> {
@@ -65,6 +66,8 @@ class KeyForms : public testing::TestWithParam<Kind> {
   // 4 heads over 2; 40 columns are a group of 32 and a shorter one.
   Tensor q = random_tensor({kBatch, 4, GetParam().query_length, 40}, 1, GetParam().queries);
   Tensor dout = random_tensor({kBatch, 4, GetParam().query_length, 24}, 4, GetParam().queries);
+  Tensor dentropy = random_tensor({kBatch, 4, GetParam().query_length}, 5,
+                                  GetParam().queries == DType::kF64 ? DType::kF64 : DType::kF32);
   HeldKeys strided = test::held_as(random_tensor({kBatch, 2, kLongest, 40}, 2),
                                    random_tensor({kBatch, 2, kLongest, 24}, 3), GetParam().keys);
 
@@ -85,8 +88,10 @@ class KeyForms : public testing::TestWithParam<Kind> {
     ReceivedObserver received;
     Observer* const observers[] = {&received};
     observe(args, attended, observers);
+    AttentionGrads of_entropy =
+        observe_backward(args, attended, {.dentropy = dentropy}, {.dk = false, .dv = false});
     return {std::move(attended.out), std::move(attended.lse), std::move(grads.dq),
-            std::move(received.received)};
+            std::move(received.received), std::move(of_entropy.dq)};
   }
 
   // The extent of keys in an observer's answer is that of the memory: the keys themselves.
@@ -94,6 +99,7 @@ class KeyForms : public testing::TestWithParam<Kind> {
     EXPECT_TRUE(same_bits(found.out, expected.out));
     EXPECT_TRUE(same_bits(found.lse, expected.lse));
     EXPECT_TRUE(same_bits(found.dq, expected.dq));
+    EXPECT_TRUE(same_bits(found.entropy_dq, expected.entropy_dq));
     const int axis = found.received.rank() - 1;
     EXPECT_TRUE(same_bits(found.received.view().slice(axis, 0, kLongest),
                           expected.received.view().slice(axis, 0, kLongest)));

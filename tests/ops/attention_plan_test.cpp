@@ -44,13 +44,25 @@ TEST(AttentionPlan, WorkspaceOfTheForwardPassIsBounded) {
   }
 }
 
-// A thread's tiles of 64, D = Dv = 16: nine of 16 columns, two of 64, three numbers a row; then
+// A thread's tiles of 64, D = Dv = 16: nine of 16 columns, three of 64, three numbers a row; then
 // delta, whose turn it is and two sums a block of keys, of 3 heads with 100 rows in two blocks.
 TEST(AttentionPlan, WorkspaceOfTheBackwardPassIsWhatItAllocates) {
   const Tensor x = Tensor::zeros({1, 3, 100, 16});
   const Plan plan = plan_attention_backward({.q = x, .keys = {x, x}, .kernel = "tiled"});
-  const std::int64_t tiles = 4 * 64 * (9 * 16 + 2 * 64 + 3);
+  const std::int64_t tiles = 4 * 64 * (9 * 16 + 3 * 64 + 3);
   EXPECT_EQ(plan.workspace_bytes, thread_count() * tiles + 3 * (100 * 4 + 2 * 8 + 2 * 16));
+}
+
+// Heads that share a bias take turns at each of its 2 x 2 tiles.
+TEST(AttentionPlan, WorkspaceOfTheBackwardPassCountsTheTurnsAtASharedBias) {
+  const Tensor x = Tensor::zeros({1, 3, 100, 16});
+  const Tensor shared = Tensor::zeros({100, 100});
+  const Tensor own = Tensor::zeros({3, 100, 100});
+  const auto workspace = [&](const Tensor& bias) {
+    return plan_attention_backward({.q = x, .keys = {x, x}, .scores = {.bias = bias}})
+        .workspace_bytes;
+  };
+  EXPECT_EQ(workspace(shared) - workspace(own), 2 * 2 * 8);
 }
 
 TEST(AttentionPlan, SaysWhatAKernelDoesNotKnow) {

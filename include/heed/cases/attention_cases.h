@@ -31,6 +31,9 @@ enum class CaseMask : std::uint8_t {
   kEdges
 };
 
+/// Where k and v lie: one row after the other as the layout has it, in pages of 24, or in rings.
+enum class CaseKeys : std::uint8_t { kRows, kPages, kRing };
+
 /// What scores are beyond scale * q . k; the numbers are made for the case.
 struct CaseScores {
   Similarity similarity = Similarity::kDot;
@@ -59,7 +62,8 @@ struct AttentionCase {
   Layout layout = Layout::kHeads;
   double spread = 1;  // standard deviation of q: larger makes sharper weights
   CaseScores scores = {};
-  std::optional<DType> kv_dtype = {};  // of k and v; default: that of q
+  std::optional<DType> kv_dtype = {};  // of k and v, i8 too; default: that of q
+  CaseKeys keys = CaseKeys::kRows;
 
   /// Error that the type allows, relative to the largest value: rounding in sums over D and over
   /// the keys or rows, which grow with the root of their length.
@@ -78,6 +82,7 @@ class AttentionInputs {
   AttentionGradRequest request() const;
 
  private:
+  void add_keys(const AttentionCase& problem);
   void add_scores(const AttentionCase& problem);
 
   std::vector<Tensor> memory_;

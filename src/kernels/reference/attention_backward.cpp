@@ -249,8 +249,16 @@ void reference_attention_backward(const AttentionProblem& problem,
   }
 }
 
+// Of every gradient that the problem has: rows of dk and dv, what a row of queries sees, and dbias.
 std::int64_t reference_attention_backward_workspace(const AttentionProblem& problem) {
-  return thread_count() * problem.key_length * 8 * (6 + problem.head_dim + problem.value_dim);
+  const Input& bias = problem.score.bias;
+  std::int64_t biases = bias.data != nullptr ? 1 : 0;
+  if (bias.batch != 0) biases *= problem.batch;
+  if (bias.head != 0) biases *= problem.heads;
+  if (bias.row != 0) biases *= problem.query_length;
+  if (bias.column != 0) biases *= problem.key_length;
+  return 8 * (thread_count() * problem.key_length * (6 + problem.head_dim + problem.value_dim) +
+              biases + 3 * problem.batch * problem.heads);
 }
 
 }  // namespace heed::kernels

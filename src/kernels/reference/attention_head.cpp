@@ -140,6 +140,10 @@ void Row::look(const Head& head, std::int64_t i) {
   keys.clear();
   scores.clear();
   if (i >= head.sequence.query_length) return;
+  const auto length = static_cast<std::size_t>(head.sequence.key_length);
+  keys.reserve(length);
+  scores.reserve(length);
+  weights.reserve(length);
   for (std::int64_t j = 0; j < head.sequence.key_length; ++j)
     if (head.visible(i, j)) {
       keys.push_back(j);

@@ -147,8 +147,10 @@ void key_block_backward(Sweep<T>& sweep, std::int64_t b, std::int64_t g, std::in
 }
 
 template <typename T>
-void run_sweep(Sweep<T>& sweep, std::vector<SweepScratch<T>>& scratch) {
+void run_sweep(Sweep<T>& sweep) {
   const AttentionProblem& problem = sweep.job.problem;
+  std::vector<SweepScratch<T>> scratch;
+  for (int t = thread_count(); t > 0; --t) scratch.emplace_back(sweep.job);
   const std::int64_t key_blocks = sweep.job.key_blocks;
   const std::int64_t kv_heads = problem.batch * problem.kv_heads;
   // A task is a (batch, key/value head) where there are enough of them, else one of its key blocks;
@@ -196,9 +198,7 @@ void run_backward(const AttentionProblem& problem, const AttentionBackward& back
     std::vector<T> rounded_later;
     Sweep<T> sweep(job, bias, query_gradients(job, rounded_later));
     clear_query_gradients(job, sweep.dq);
-    std::vector<SweepScratch<T>> scratch;
-    for (int t = thread_count(); t > 0; --t) scratch.emplace_back(job);
-    run_sweep(sweep, scratch);
+    run_sweep(sweep);
     sum_heads(sweep);
     if (!rounded_later.empty()) finish_query_gradients(job, sweep.dq);
   }
@@ -234,24 +234,41 @@ void tiled_observe_backward(const AttentionProblem& problem, const AttentionBack
   HWY_DYNAMIC_DISPATCH(tiled_backward)(problem, backward, &cotangents);
 }
 
+namespace {
+
+std::int64_t blocks_of(std::int64_t length) { return (length + 63) / 64; }
+
+// One turn for each tile of a bias that batches or heads share and that has rows and keys.
+std::int64_t bias_turns(const AttentionProblem& problem) {
+  const Input& bias = problem.score.bias;
+  const std::int64_t batches = bias.batch == 0 ? 1 : problem.batch;
+  const std::int64_t heads = bias.head == 0 ? 1 : problem.heads;
+  const bool shared = batches < problem.batch || heads < problem.heads;
+  if (bias.data == nullptr || !shared || bias.row == 0 || bias.column == 0) return 0;
+  return batches * heads * blocks_of(problem.query_length) * blocks_of(problem.key_length);
+}
+
+}  // namespace
+
+// Of every gradient that the problem has.
 std::int64_t tiled_attention_backward_workspace(const AttentionProblem& problem) {
   const auto element = static_cast<std::int64_t>(size_bytes(accumulator(problem)));
   const std::int64_t head_dim = (problem.head_dim + 15) / 16 * 16;
   const std::int64_t value_dim = (problem.value_dim + 15) / 16 * 16;
   const bool has_bias = problem.score.bias.data != nullptr;
-  const std::int64_t score_tiles = 2 + (problem.dropout.threshold != 0 ? 1 : 0) +
+  const std::int64_t score_tiles = 3 + (problem.dropout.threshold != 0 ? 1 : 0) +
                                    (problem.score.softcap > 0 ? 1 : 0) + (has_bias ? 1 : 0);
-  // Q, dQ, K, dK; Q^T; V, dV, dout; dout^T; the weights, their gradient and the like; three numbers
-  // a row.
+  // Q, dQ, K, dK; Q^T; V, dV, dout; dout^T; the weights, their gradient, similarities and the like;
+  // three numbers a row.
   const std::int64_t tile = 64 * (4 * head_dim + problem.head_dim + 3 * value_dim +
                                   problem.value_dim + 64 * score_tiles + 3);
   const std::int64_t heads = problem.batch * problem.heads;
-  const std::int64_t blocks = (problem.query_length + 63) / 64;
-  const std::int64_t turns = blocks * std::int64_t{sizeof(std::int64_t)};
-  const std::int64_t sums = (problem.key_length + 63) / 64 * 2 * std::int64_t{sizeof(double)};
+  const std::int64_t turns = heads * blocks_of(problem.query_length) + bias_turns(problem);
+  const std::int64_t sums = heads * blocks_of(problem.key_length);
   const bool rounds =
       problem.dtype != accumulator(problem) || problem.score.similarity == Similarity::kCosine;
-  return thread_count() * tile * element + heads * (turns + sums) +
+  return thread_count() * tile * element + turns * std::int64_t{sizeof(std::int64_t)} +
+         sums * 2 * std::int64_t{sizeof(double)} +
          lse_count(problem) * element * (1 + (rounds ? problem.head_dim : 0));
 }
 

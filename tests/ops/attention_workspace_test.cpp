@@ -1,0 +1,197 @@
+// The workspace that a plan states is what a call allocates beside its results: the allocator is
+// asked while tiles are being computed.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+#define HEED_HAS_MALLINFO2
+#include <malloc.h>
+#endif
+#endif
+
+#include "heed/base/threads.h"
+#include "heed/cases/attention_cases.h"
+#include "heed/masks/custom.h"
+#include "support/every_kernel.h"
+
+namespace heed {
+namespace {
+
+// Bytes in use, of all threads; 0 where nobody says.
+std::int64_t allocated() {
+#ifdef HEED_HAS_MALLINFO2
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+#else
+  return 0;
+#endif
+}
+
+bool is_counted() {
+  const std::int64_t before = allocated();
+  const auto memory = std::make_unique<char[]>(100'000);
+  return allocated() - before >= 100'000;
+}
+
+// A band of 64 keys on each side, which asks at every tile, and at every row where a kernel looks
+// at pairs alone.
+class Peak {
+ public:
+  Mask mask() {
+    return custom({.visible =
+                       [this](const MaskPlace&, std::int64_t row, std::int64_t key) {
+                         if (key == 0) look();
+                         return std::abs(row - key) <= 64;
+                       },
+                   .tile =
+                       [this](const MaskPlace&, const MaskTile& tile) {
+                         look();
+                         const bool far = tile.key_begin > tile.row_end + 64 ||
+                                          tile.row_begin > tile.key_end + 64;
+                         return far ? TileClass::kEmpty : TileClass::kPartial;
+                       }});
+  }
+
+  // What `call` has more than there was, at most. The first run fills what tensors keep. Threads of
+  // the SIMD kernels keep their scratch from call to call: a fresh one shows it.
+  template <typename Call>
+  std::int64_t of(std::string_view kernel, const Call& call) {
+    call();
+    std::int64_t more = 0;
+    const auto measure = [&] {
+      parallel_for(thread_count(), [](std::int64_t, int) {});
+      const std::int64_t before = allocated();
+      most_ = before;
+      call();
+      more = most_ - before;
+    };
+    if (kernel.starts_with("cpu-"))
+      std::thread(measure).join();
+    else
+      measure();
+    return more;
+  }
+
+ private:
+  void look() {
+    const std::int64_t now = allocated();
+    std::int64_t most = most_;
+    while (now > most && !most_.compare_exchange_weak(most, now)) {
+    }
+  }
+
+  std::atomic<std::int64_t> most_{0};
+};
+
+// Of the allocator's own, and what all arguments resolve to: alignment and headers of 15 tiles.
+std::int64_t slack() { return 8192 * thread_count() + 4096; }
+
+struct Kind {
+  const char* name;
+  AttentionCase problem;
+};
+
+// GoogleTest finds it by this name.
+void PrintTo(const Kind& kind, std::ostream* out) {  // NOLINT(readability-identifier-naming)
+  *out << kind.name;
+}
+
+class Workspace : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    if (!is_counted()) GTEST_SKIP() << "this allocator does not say what is in use";
+  }
+  void TearDown() override { set_thread_count(0); }
+};
+
+TEST_P(Workspace, OfTheForwardPassIsWhatItAllocates) {
+  const AttentionInputs inputs(GetParam().problem);
+  Peak peak;
+  AttentionArgs args = inputs.args;
+  args.mask = peak.mask();
+  Attended attended = attention(args);
+  for (const int threads : {1, 2}) {
+    set_thread_count(threads);
+    test::for_every_kernel(args, [&](const AttentionArgs& each) {
+      const std::int64_t stated = plan_attention(each).workspace_bytes;
+      const std::int64_t found = peak.of(each.kernel, [&] {
+        attention(each, {attended.out.view(), attended.lse.view(), attended.lse_low.view()});
+      });
+      EXPECT_LE(found, stated + slack());
+    });
+  }
+}
+
+TEST_P(Workspace, OfTheBackwardPassIsWhatItAllocates) {
+  const AttentionInputs inputs(GetParam().problem);
+  Peak peak;
+  AttentionArgs args = inputs.args;
+  args.mask = peak.mask();
+  const Attended attended = attention(args);
+  AttentionGradRequest request = inputs.request();
+  AttentionGrads into = attention_backward(args, attended, inputs.dout, request);
+  const auto memory_of = [](Tensor& x) { return x.given() ? x.view() : View(); };
+  request.dq_into = memory_of(into.dq);
+  request.dk_into = memory_of(into.dk);
+  request.dv_into = memory_of(into.dv);
+  for (const int threads : {1, 2}) {
+    set_thread_count(threads);
+    for (const auto& candidate : backward_candidates()) {
+      const CheckedAttention checked(args);
+      if (!refusal(candidate, checked.problem, kernels::features(checked.problem)).empty())
+        continue;
+      SCOPED_TRACE(candidate.name);
+      args.kernel = candidate.name;
+      request.dscale = (candidate.knows & kernels::kHasScaleGradient) != 0;
+      const std::int64_t stated = plan_attention_backward(args).workspace_bytes;
+      const std::int64_t found = peak.of(
+          candidate.name, [&] { attention_backward(args, attended, inputs.dout, request); });
+      EXPECT_LE(found, stated + slack());
+      EXPECT_GE(found, candidate.name == "tiled" ? stated - slack() : 0);
+    }
+  }
+}
+
+AttentionCase of(AttentionCase problem) {
+  problem.heads = 4;
+  problem.kv_heads = 2;
+  problem.query_length = problem.key_length = 200;
+  problem.head_dim = 32;
+  problem.value_dim = 48;
+  return problem;
+}
+
+const Kind kKinds[] = {
+    {"Plain", of({})},
+    {"Double", of({.dtype = DType::kF64})},
+    {"Half", of({.dtype = DType::kF16})},
+    {"Pages", of({.batch = 2, .keys = CaseKeys::kPages})},
+    {"Int8", of({.kv_dtype = DType::kI8})},
+    {"Cosine", of({.scores = {.similarity = Similarity::kCosine}})},
+    {"Everything",
+     of({.batch = 3,
+         .scores =
+             {.softcap = 3, .bias = {4, 200, 200}, .alibi = true, .sink = true, .dropout = 0.2}})},
+    {"BiasOfKeys", of({.batch = 2, .scores = {.bias = {200}}})},
+    // 32 x 32 tiles at which 4 batches take turns: 8 KiB.
+    {"LongSharedBias",
+     {.batch = 4,
+      .heads = 1,
+      .query_length = 2048,
+      .key_length = 2048,
+      .head_dim = 4,
+      .value_dim = 4,
+      .scores = {.bias = {2048, 2048}}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Workspace, testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+}  // namespace
+}  // namespace heed
