@@ -15,6 +15,7 @@
 
 #include "heed/tensor/bf16.h"
 #include "heed/tensor/f16.h"
+#include "heed/tensor/scales.h"
 #include "kernels/key_run.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,8 +85,8 @@ void load_scaled_line(const Input& from, std::int64_t offset, const Input& scale
                       std::int64_t scale_offset, std::int64_t count, T* to) {
   const auto* integers = static_cast<const std::int8_t*>(from.data) + offset;
   const float* scale = static_cast<const float*>(scales.data) + scale_offset;
-  for (std::int64_t begin = 0; begin < count; begin += kScaleGroup, scale += scales.column) {
-    const std::int64_t end = std::min(begin + kScaleGroup, count);
+  for (std::int64_t begin = 0; begin < count; begin += kElementsPerScale, scale += scales.column) {
+    const std::int64_t end = std::min(begin + kElementsPerScale, count);
     std::int64_t c = begin;
     if constexpr (std::is_same_v<T, float>) {
       const auto lanes = static_cast<std::int64_t>(hn::Lanes(FloatTag()));
