@@ -146,6 +146,19 @@ int write_page_file(const Options& options, const LoadedModel& model) {
   return 0;
 }
 
+// `hidden_rows`: how many rows of a text are not shown.
+void write_answer(const Options& options, const Look& answer, std::int64_t top,
+                  std::int64_t hidden_rows) {
+  Output output(options.out);
+  if (options.format == "json") return write_json(output, answer);
+  if (options.format == "tsv") return write_tsv(output, answer);
+  const Terminal terminal = detect_terminal(options.out.empty() ? options.colour : "never");
+  const LookTextOptions shown = {top, hidden_rows, options.who, options.to};
+  output.write(answer.cells.empty() ? look_text(terminal, answer, shown)
+                                    : cells_text(terminal, answer, shown));
+  output.finish();
+}
+
 int run(const Options& options) {
   check(options);
   const LoadedModel model = load_model(find_model(options.model));
@@ -165,18 +178,7 @@ int run(const Options& options) {
   request.layer_scored = [&progress] { progress.advance(); };
   const Look answer = look(session, request);
   progress.begin("");  // the answer goes to the terminal
-  Output output(options.out);
-  if (options.format == "json") {
-    write_json(output, answer);
-  } else if (options.format == "tsv") {
-    write_tsv(output, answer);
-  } else {
-    const Terminal terminal = detect_terminal(options.out.empty() ? options.colour : "never");
-    const LookTextOptions shown = {request.top, hidden_rows, options.who, options.to};
-    output.write(answer.cells.empty() ? look_text(terminal, answer, shown)
-                                      : cells_text(terminal, answer, shown));
-    output.finish();
-  }
+  write_answer(options, answer, request.top, hidden_rows);
   return 0;
 }
 
