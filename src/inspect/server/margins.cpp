@@ -54,6 +54,8 @@ void MarginsObserver::merge(State& state, const ObservedRows& rows) {
 Margins MarginsObserver::margins(std::int64_t index) const {
   const Head& head = heads_[static_cast<std::size_t>(index)];
   Margins margins{.received = {}, .keys_in_use = {}, .row_sum_error = head.row_sum_error};
+  margins.received.reserve(head.received.size());
+  margins.keys_in_use.reserve(head.entropy.size());
   for (const double sum : head.received) margins.received.push_back(static_cast<float>(sum));
   for (const double entropy : head.entropy)
     margins.keys_in_use.push_back(static_cast<float>(std::exp(entropy)));
