@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "heed/cases/attention_cases.h"
 #include "heed/masks/band.h"
