@@ -80,6 +80,7 @@
 #include "heed/tensor/dtype.h"
 #include "heed/tensor/f16.h"
 #include "heed/tensor/memory.h"
+#include "heed/tensor/scales.h"
 #include "heed/tensor/shape.h"
 #include "heed/tensor/tensor.h"
 #include "heed/tensor/view.h"

@@ -73,13 +73,15 @@ AttentionTiming time_backward(const AttentionArgs& args, const Tensor& dout) {
                [&] { attention_backward(args, attended, dout, request); });
 }
 
+using NamedCases = std::vector<std::pair<std::string_view, AttentionBenchCase>>;
+
 // Named forms of one shape.
-std::vector<std::pair<std::string_view, AttentionBenchCase>> forms() {
+NamedCases forms() {
   constexpr std::int64_t kLength = 2048;
   constexpr std::int64_t kHeads = 8;
   const AttentionBenchCase plain = {
       .heads = kHeads, .kv_heads = kHeads, .length = kLength, .head_dim = 64, .mask_name = "none"};
-  std::vector<std::pair<std::string_view, AttentionBenchCase>> all(8, {"plain", plain});
+  NamedCases all(8, {"plain", plain});
   all[1].first = "causal";
   all[1].second.mask_name = "causal";
   all[1].second.mask = causal();
@@ -98,37 +100,41 @@ std::vector<std::pair<std::string_view, AttentionBenchCase>> forms() {
   return all;
 }
 
+// The masks and heads that one size is timed with.
+NamedCases sized(std::int64_t head_dim, std::int64_t length) {
+  const std::int64_t heads = length >= 4096 ? 4 : 8;
+  const AttentionBenchCase plain = {.heads = heads,
+                                    .kv_heads = heads,
+                                    .length = length,
+                                    .head_dim = head_dim,
+                                    .mask_name = "none"};
+  AttentionBenchCase masked = plain;
+  masked.mask_name = "causal";
+  masked.mask = causal();
+  NamedCases all = {{"plain", plain}, {"causal", masked}};
+  if (length >= 1024) {
+    masked.mask_name = "window";
+    masked.mask = band({.left = 255, .right = 0});
+    all.emplace_back("window", masked);
+  }
+  AttentionBenchCase& grouped = all.emplace_back("grouped", plain).second;
+  grouped.kv_heads = heads / 4;
+  return all;
+}
+
 }  // namespace
 
 std::vector<AttentionBenchCase> attention_bench_cases() {
   std::vector<AttentionBenchCase> cases;
-  const auto add = [&cases](std::string_view kind, AttentionBenchCase problem) {
-    problem.name = fmt::format("{}-n{}-d{}", kind, problem.length, problem.head_dim);
-    cases.push_back(std::move(problem));
+  const auto add = [&cases](const NamedCases& all) {
+    for (const auto& [kind, problem] : all) {
+      cases.push_back(problem);
+      cases.back().name = fmt::format("{}-n{}-d{}", kind, problem.length, problem.head_dim);
+    }
   };
   for (const std::int64_t head_dim : {64, 128})
-    for (const std::int64_t length : {64, 256, 1024, 4096}) {
-      const std::int64_t heads = length >= 4096 ? 4 : 8;
-      const AttentionBenchCase plain = {.heads = heads,
-                                        .kv_heads = heads,
-                                        .length = length,
-                                        .head_dim = head_dim,
-                                        .mask_name = "none"};
-      add("plain", plain);
-      AttentionBenchCase masked = plain;
-      masked.mask_name = "causal";
-      masked.mask = causal();
-      add("causal", masked);
-      if (length >= 1024) {
-        masked.mask_name = "window";
-        masked.mask = band({.left = 255, .right = 0});
-        add("window", masked);
-      }
-      AttentionBenchCase grouped = plain;
-      grouped.kv_heads = heads / 4;
-      add("grouped", grouped);
-    }
-  for (auto& [kind, problem] : forms()) add(kind, problem);
+    for (const std::int64_t length : {64, 256, 1024, 4096}) add(sized(head_dim, length));
+  add(forms());
   return cases;
 }
 

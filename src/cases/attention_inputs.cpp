@@ -86,6 +86,37 @@ Mask graph(std::int64_t queries, std::int64_t keys) {
   return edges(integers(starts), integers(columns));
 }
 
+// Keeps what it points to in `memory`.
+Mask mask_of(const AttentionCase& problem, std::vector<Tensor>& memory) {
+  const std::int64_t queries = problem.query_length, keys = problem.key_length;
+  memory.push_back(kept_stretches(problem));
+  const Mask kept = keep(memory.back());
+  switch (problem.mask) {
+    case CaseMask::kNone:
+      return {};
+    case CaseMask::kBand:
+      return band(problem.band);
+    case CaseMask::kKeep:
+      return kept;
+    case CaseMask::kBandAndKeep:
+      return band(problem.band) & kept;
+    case CaseMask::kBandOrKeep:
+      return band(problem.band) | kept;
+    case CaseMask::kPrefix:
+      return causal() | prefix({40, 9});
+    case CaseMask::kSegments:
+      return segments(document_ids(queries), document_ids(keys));
+    case CaseMask::kEdges:
+      return graph(queries, keys);
+    case CaseMask::kBlocks:
+      break;
+  }
+  Tensor& layout =
+      memory.emplace_back(Tensor::zeros({(queries + 29) / 30, (keys + 39) / 40}, DType::kBool));
+  for (std::int64_t i = 0; i < layout.element_count(); i += 3) layout.data<bool>()[i] = true;
+  return blocks(layout, {.rows = 30, .keys = 40});
+}
+
 }  // namespace
 
 AttentionGradRequest AttentionInputs::request() const {
@@ -123,21 +154,7 @@ AttentionInputs::AttentionInputs(const AttentionCase& problem) {
   dout = normal(of_out, dtype, 1, 4);
   if (scores.normaliser == Normaliser::kSoftmax)
     dlse = normal(of_lse, dtype == DType::kF64 ? DType::kF64 : DType::kF32, 1, 5);
-  memory_.push_back(kept_stretches(problem));
-  const Mask kept = keep(memory_.back());
-  if (mask == CaseMask::kBand) args.mask = band(sides);
-  if (mask == CaseMask::kKeep) args.mask = kept;
-  if (mask == CaseMask::kBandAndKeep) args.mask = band(sides) & kept;
-  if (mask == CaseMask::kBandOrKeep) args.mask = band(sides) | kept;
-  if (mask == CaseMask::kPrefix) args.mask = causal() | prefix({40, 9});
-  if (mask == CaseMask::kSegments) args.mask = segments(document_ids(Tq), document_ids(Tk));
-  if (mask == CaseMask::kEdges) args.mask = graph(Tq, Tk);
-  if (mask == CaseMask::kBlocks) {
-    memory_.push_back(Tensor::zeros({(Tq + 29) / 30, (Tk + 39) / 40}, DType::kBool));
-    for (std::int64_t i = 0; i < memory_.back().element_count(); i += 3)
-      memory_.back().data<bool>()[i] = true;
-    args.mask = blocks(memory_.back(), {.rows = 30, .keys = 40});
-  }
+  args.mask = mask_of(problem, memory_);
   add_scores(problem);
 }
 

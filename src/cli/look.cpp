@@ -174,6 +174,20 @@ int write_page_file(const Options& options, const LoadedModel& model) {
   return 0;
 }
 
+// `hidden_rows`: how many rows of a text are not shown.
+void write_answer(const Options& options, const Look& answer, std::int64_t top,
+                  std::int64_t hidden_rows) {
+  Output output(options.out);
+  if (options.format == "json") return write_json(output, answer);
+  if (options.format == "tsv") return write_tsv(output, answer);
+  const bool plain = options.colour == "auto" && !options.to_stdout();
+  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  const LookTextOptions shown = {top, hidden_rows, options.who, options.to};
+  output.write(answer.cells.empty() ? look_text(terminal, answer, shown)
+                                    : cells_text(terminal, answer, shown));
+  output.finish();
+}
+
 int run(const CLI::App& app, const Options& options) {
   check(app, options);
   const LoadedModel model = load_model(find_model(options.model));
@@ -193,19 +207,7 @@ int run(const CLI::App& app, const Options& options) {
   request.layer_scored = [&progress] { progress.advance(); };
   const Look answer = look(session, request);
   progress.begin("");  // the answer goes to the terminal
-  Output output(options.out);
-  if (options.format == "json") {
-    write_json(output, answer);
-  } else if (options.format == "tsv") {
-    write_tsv(output, answer);
-  } else {
-    const bool plain = options.colour == "auto" && !options.to_stdout();
-    const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
-    const LookTextOptions shown = {request.top, hidden_rows, options.who, options.to};
-    output.write(answer.cells.empty() ? look_text(terminal, answer, shown)
-                                      : cells_text(terminal, answer, shown));
-    output.finish();
-  }
+  write_answer(options, answer, request.top, hidden_rows);
   return 0;
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <thread>
 
@@ -49,7 +48,6 @@ int run(const Options& options) {
                         .token = server_token(options.new_token),
                         .text = text});
   print(fmt::format("{}\n", server.address()));
-  std::fflush(stdout);
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   server.stop();
   return kInterruptedStatus;

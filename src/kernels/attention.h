@@ -73,7 +73,6 @@ struct KeyForm {
   Input k_scales = {};
   Input v_scales = {};
 };
-constexpr std::int64_t kScaleGroup = 32;  // elements of a row that share a scale
 
 /// One problem. out and out_low have the type of q; lse, lse_low and dlse that of `accumulator`.
 struct AttentionProblem {

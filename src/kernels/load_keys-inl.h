@@ -15,33 +15,32 @@
 
 #include "heed/tensor/bf16.h"
 #include "heed/tensor/f16.h"
+#include "heed/tensor/scales.h"
 #include "kernels/key_run.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whole vectors of narrow elements, one beside the other, as f32 times `factor` where they have
-// one; how many elements that were.
-template <typename Lane, typename From>
-HWY_INLINE std::int64_t widen_vectors(const From* from, std::int64_t count, float factor,
-                                      float* HWY_RESTRICT to) {
-  const hn::ScalableTag<float> tag;
-  const hn::Rebind<Lane, decltype(tag)> narrow;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  const auto* elements = reinterpret_cast<const Lane*>(from);
-  std::int64_t c = 0;
-  for (; c + lanes <= count; c += lanes) {
-    const auto loaded = hn::LoadU(narrow, elements + c);
-    if constexpr (std::is_same_v<Lane, std::int8_t>) {
-      const hn::RebindToSigned<decltype(tag)> integers;
-      hn::StoreU(hn::Mul(hn::ConvertTo(tag, hn::PromoteTo(integers, loaded)), hn::Set(tag, factor)),
-                 tag, to + c);
-    } else {
-      hn::StoreU(hn::PromoteTo(tag, loaded), tag, to + c);
-    }
+using FloatTag = hn::ScalableTag<float>;
+
+// A vector of f32, f16 or bf16 as f32.
+template <typename From>
+HWY_INLINE hn::Vec<FloatTag> load_lanes(const From* from) {
+  if constexpr (sizeof(From) == 2) {
+    using Lane = std::conditional_t<std::is_same_v<From, f16>, hwy::float16_t, hwy::bfloat16_t>;
+    const hn::Rebind<Lane, FloatTag> narrow;
+    return hn::PromoteTo(FloatTag(), hn::LoadU(narrow, reinterpret_cast<const Lane*>(from)));
+  } else {
+    return hn::LoadU(FloatTag(), from);
   }
-  return c;
+}
+
+// A vector of integers as f32.
+HWY_INLINE hn::Vec<FloatTag> load_lanes(const std::int8_t* from) {
+  const hn::Rebind<std::int8_t, FloatTag> narrow;
+  const hn::RebindToSigned<FloatTag> integers;
+  return hn::ConvertTo(FloatTag(), hn::PromoteTo(integers, hn::LoadU(narrow, from)));
 }
 
 // `count` elements of type From, `step` apart, as T.
@@ -49,11 +48,10 @@ template <typename T, typename From>
 void convert_line(const From* HWY_RESTRICT from, std::int64_t step, std::int64_t count,
                   T* HWY_RESTRICT to) {
   std::int64_t c = 0;
-  if constexpr (std::is_same_v<From, f16> && std::is_same_v<T, float>) {
-    if (step == 1) c = widen_vectors<hwy::float16_t>(from, count, 1, to);
-  }
-  if constexpr (std::is_same_v<From, bf16> && std::is_same_v<T, float>) {
-    if (step == 1) c = widen_vectors<hwy::bfloat16_t>(from, count, 1, to);
+  if constexpr (sizeof(From) == 2 && std::is_same_v<T, float>) {
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(FloatTag()));
+    for (; step == 1 && c + lanes <= count; c += lanes)
+      hn::StoreU(load_lanes(from + c), FloatTag(), to + c);
   }
   const auto convert = [](From x) {
     if constexpr (sizeof(From) == 2) {
@@ -87,12 +85,14 @@ void load_scaled_line(const Input& from, std::int64_t offset, const Input& scale
                       std::int64_t scale_offset, std::int64_t count, T* to) {
   const auto* integers = static_cast<const std::int8_t*>(from.data) + offset;
   const float* scale = static_cast<const float*>(scales.data) + scale_offset;
-  for (std::int64_t begin = 0; begin < count; begin += kScaleGroup, scale += scales.column) {
-    const std::int64_t end = std::min(begin + kScaleGroup, count);
+  for (std::int64_t begin = 0; begin < count; begin += kElementsPerScale, scale += scales.column) {
+    const std::int64_t end = std::min(begin + kElementsPerScale, count);
     std::int64_t c = begin;
     if constexpr (std::is_same_v<T, float>) {
-      if (from.column == 1)
-        c += widen_vectors<std::int8_t>(integers + begin, end - begin, *scale, to + begin);
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(FloatTag()));
+      for (; from.column == 1 && c + lanes <= end; c += lanes)
+        hn::StoreU(hn::Mul(load_lanes(integers + c), hn::Set(FloatTag(), *scale)), FloatTag(),
+                   to + c);
     }
     for (; c < end; ++c)
       to[c] = static_cast<T>(static_cast<float>(integers[c * from.column]) * *scale);

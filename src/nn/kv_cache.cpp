@@ -80,11 +80,10 @@ KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
 KvCache::Slots KvCache::slots_of(std::int64_t width) const {
   const bool paged = options_.form == KvForm::kPaged;
   const Shape slots = {paged ? options_.pages : shape_.batch, shape_.kv_heads,
-                       paged ? options_.page_size : shape_.capacity};
-  const std::int64_t groups = (width + kElementsPerScale - 1) / kElementsPerScale;
+                       paged ? options_.page_size : shape_.capacity, width};
   const bool scaled = options_.dtype == DType::kI8;
-  return {Tensor::empty({slots[0], slots[1], slots[2], width}, options_.dtype),
-          scaled ? Tensor::empty({slots[0], slots[1], slots[2], groups}) : Tensor()};
+  return {Tensor::empty(slots, options_.dtype),
+          scaled ? Tensor::empty(scales_shape(slots)) : Tensor()};
 }
 
 void KvCache::require_room(std::span<const std::int64_t> counts) const {

@@ -35,10 +35,7 @@ std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstV
                                {"attended.lse_low", attended.lse_low}};
   if (dlse.given()) rows.push_back({"dlse", dlse});
   for (const Operand& operand : rows) {
-    require_shape(kOp, operand, lse_shape(args), lse_legend(args));
-    require_type(kOp, operand, lse_type(args), args.q.dtype());
-    require_row_major(kOp, operand);
-    require_memory(kOp, operand);
+    check_row_numbers(kOp, args, operand);
     given.push_back(operand);
   }
   return given;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "heed/base/error.h"
+#include "heed/tensor/scales.h"
 #include "ops/attention_problem.h"
 
 namespace heed {
@@ -40,15 +41,13 @@ void check_scales_of(const KeyInput& input) {
   require(scales.view.given(),
           "attention: {} is i8 but {} is not given: an f32 scale for each {} elements of a row is "
           "expected",
-          values.name, scales.name, kernels::kScaleGroup);
-  Shape wanted = values.view.shape();
-  std::int64_t& last = wanted[wanted.rank() - 1];
-  last = (last + kernels::kScaleGroup - 1) / kernels::kScaleGroup;
+          values.name, scales.name, kElementsPerScale);
+  const Shape wanted = scales_shape(values.view.shape());
   require(scales.view.shape() == wanted && scales.view.dtype() == DType::kF32,
           "attention: {} is {} of {} but {} is {}: {} of f32 is expected, a scale for each {} "
           "elements of a row",
           scales.name, to_string(scales.view.shape()), name(scales.view.dtype()), values.name,
-          to_string(values.view.shape()), to_string(wanted), kernels::kScaleGroup);
+          to_string(values.view.shape()), to_string(wanted), kElementsPerScale);
 }
 
 std::int64_t entry(const ConstView& table, std::int64_t b, std::int64_t n) {

@@ -142,6 +142,18 @@ std::string_view lse_legend(const AttentionArgs& args) {
   return is_packed(args.q) ? "[H, total]" : "[B, H, Tq]";
 }
 
+void check_row_numbers(std::string_view op, const AttentionArgs& args, const Operand& rows) {
+  check_row_numbers(op, args, rows, lse_shape(args), lse_legend(args));
+}
+
+void check_row_numbers(std::string_view op, const AttentionArgs& args, const Operand& rows,
+                       const Shape& shape, std::string_view legend) {
+  require_shape(op, rows, shape, legend);
+  require_type(op, rows, lse_type(args), args.q.dtype());
+  require_row_major(op, rows);
+  require_memory(op, rows);
+}
+
 kernels::Input kernel_input(const ConstView& view) { return strided<kernels::Input>(view); }
 kernels::Output kernel_output(const View& view) { return strided<kernels::Output>(view); }
 

@@ -40,6 +40,10 @@ bool has_out_low(const AttentionArgs& args);
 void check_out_low(std::string_view op, const AttentionArgs& args, const Operand& out_low);
 std::string_view out_legend(const AttentionArgs& args);
 std::string_view lse_legend(const AttentionArgs& args);
+/// Row-major numbers in the type of lse, with memory: of the shape of lse, or of `shape`.
+void check_row_numbers(std::string_view op, const AttentionArgs& args, const Operand& rows);
+void check_row_numbers(std::string_view op, const AttentionArgs& args, const Operand& rows,
+                       const Shape& shape, std::string_view legend);
 
 bool is_paged(const Keys& keys);
 bool is_ring(const Keys& keys);

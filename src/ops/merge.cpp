@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/blocks.h"
 #include "ops/computable.h"
 #include "ops/merge_parts.h"
 
@@ -26,6 +27,23 @@ void add_row(const T* from, double weight, std::int64_t width, T* to) {
   for (std::int64_t d = 0; d < width; ++d) to[d] += factor * from[d];
 }
 
+// to = the sum of both rows, each times exp(its lse - lse); one without keys has nothing to add.
+template <typename T>
+void merge_row(const T* const (&rows)[2], const double (&parts)[2], double lse, std::int64_t width,
+               T* to) {
+  bool begun = false;
+  for (int part = 0; part < 2; ++part) {
+    if (parts[part] == -kInfinity) continue;
+    const double weight = std::exp(parts[part] - lse);
+    if (begun)
+      add_row(rows[part], weight, width, to);
+    else
+      scale_part_row(rows[part], weight, width, to);
+    begun = true;
+  }
+  if (!begun) std::fill_n(to, width, T{0});
+}
+
 template <typename T>
 void merge_rows(const MergeArgs& args, Tensor& out, Attended& merged) {
   const Computable a(args.a.out);
@@ -34,23 +52,12 @@ void merge_rows(const MergeArgs& args, Tensor& out, Attended& merged) {
   const PartLse lse_b(args.b);
   const RowSinks sinks(args.sink, args.a.out);
   const std::int64_t width = out.dim(-1);
-  for_part_rows(out, [&](std::int64_t row) {
-    const T* rows[] = {a.view().template data<T>() + row * width,
-                       b.view().template data<T>() + row * width};
+  for_rows(part_lse_shape(out).element_count(), [&](std::int64_t row) {
+    const T* const rows[] = {a.view().template data<T>() + row * width,
+                             b.view().template data<T>() + row * width};
     const double parts[] = {lse_a.at(row), lse_b.at(row)};
     const double lse = log_sum(parts[0], parts[1], sinks.at(row));
-    T* to = out.data<T>() + row * width;
-    bool begun = false;
-    for (int part = 0; part < 2; ++part) {
-      if (parts[part] == -kInfinity) continue;
-      const double weight = std::exp(parts[part] - lse);
-      if (begun)
-        add_row(rows[part], weight, width, to);
-      else
-        scale_part_row(rows[part], weight, width, to);
-      begun = true;
-    }
-    if (!begun) std::fill_n(to, width, T{0});
+    merge_row<T>(rows, parts, lse, width, out.data<T>() + row * width);
     auto& high = merged.lse.data<T>()[row];
     high = static_cast<T>(lse);
     merged.lse_low.data<T>()[row] =

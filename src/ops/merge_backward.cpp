@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/blocks.h"
 #include "heed/base/error.h"
 #include "heed/ops/merge.h"
 #include "ops/computable.h"
@@ -57,7 +58,7 @@ class Backward {
     const std::int64_t width = part.out.dim(-1);
     Tensor computed = Tensor::empty(part.out.shape(), DTypeOf<T>::value);
     dlse = Tensor::empty(part_lse_shape(part.out), part_lse_type(part.out));
-    for_part_rows(part.out, [&](std::int64_t row) {
+    for_rows(part_lse_shape(part.out).element_count(), [&](std::int64_t row) {
       T* to = computed.data<T>() + row * width;
       T& to_lse = dlse.data<T>()[row];
       if (own.at(row) == -kInfinity) {
@@ -79,7 +80,7 @@ class Backward {
   Tensor sink_gradient() {
     const PartLse a(args_.a);
     const PartLse b(args_.b);
-    for_part_rows(dout_.view(), [&](std::int64_t row) {
+    for_rows(part_lse_shape(dout_.view()).element_count(), [&](std::int64_t row) {
       const bool empty = a.at(row) == -kInfinity && b.at(row) == -kInfinity;
       const std::int64_t width = dout_.view().dim(-1);
       const double through_out = empty ? 0 : dot(row_of(dout_, row), row_of(out_, row), width);

@@ -1,11 +1,9 @@
 // What merging and its gradient share: the parts' log-sum-exps, the sinks, and the checks.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "heed/base/threads.h"
 #include "heed/ops/merge.h"
 #include "ops/operand.h"
 
@@ -55,16 +53,6 @@ class RowSinks {
   std::int64_t rows_;
   Tensor logits_;
 };
-
-template <typename Use>
-void for_part_rows(const ConstView& out, const Use& use) {
-  constexpr std::int64_t kRowsPerTask = 64;
-  const std::int64_t rows = part_lse_shape(out).element_count();
-  parallel_for((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int /*thread*/) {
-    const std::int64_t end = std::min((task + 1) * kRowsPerTask, rows);
-    for (std::int64_t row = task * kRowsPerTask; row < end; ++row) use(row);
-  });
-}
 
 /// to = weight * from.
 template <typename T>

@@ -17,13 +17,8 @@ namespace {
 void check_attended(const AttentionArgs& args, const AttendedConstView& attended) {
   require_inputs("observe", args);
   if (!has_lse(args)) return;
-  for (const Operand& part :
-       {Operand{"attended.lse", attended.lse}, Operand{"attended.lse_low", attended.lse_low}}) {
-    require_shape("observe", part, lse_shape(args), lse_legend(args));
-    require_type("observe", part, lse_type(args), args.q.dtype());
-    require_row_major("observe", part);
-    require_memory("observe", part);
-  }
+  check_row_numbers("observe", args, {"attended.lse", attended.lse});
+  check_row_numbers("observe", args, {"attended.lse_low", attended.lse_low});
 }
 
 // An observer that looks at a block of rows, and what it has gathered there.
@@ -119,6 +114,23 @@ class Sweep {
             .key_offset = sequence.key_offset};
   }
 
+  // What somebody reads of a tile.
+  static kernels::WantedOfTile wanted_of(const std::vector<Watching>& watching,
+                                         const ObservedRows& rows, std::int64_t begin,
+                                         std::int64_t end) {
+    kernels::WantedOfTile wanted;
+    for (const Watching& each : watching) {
+      if (!each.observer->needs(rows, begin, end)) continue;
+      const TileParts& parts = each.parts;
+      wanted = {.any = true,
+                .log_weights = wanted.log_weights || parts.log_weights,
+                .scores = wanted.scores || parts.scores,
+                .before_mask = wanted.before_mask || parts.before_mask,
+                .value_norms = wanted.value_norms || parts.value_norms};
+    }
+    return wanted;
+  }
+
   std::vector<Watching> look(const ObservedRows& rows) const {
     std::vector<Watching> watching;
     if (rows.row_begin >= rows.row_end) return watching;
@@ -127,17 +139,7 @@ class Sweep {
         watching.push_back({observer, observer->parts(), observer->rows(rows)});
     if (watching.empty()) return watching;
     const auto wants = [&](std::int64_t begin, std::int64_t end) {
-      kernels::WantedOfTile wanted;
-      for (const Watching& each : watching) {
-        if (!each.observer->needs(rows, begin, end)) continue;
-        const TileParts& parts = each.parts;
-        wanted = {.any = true,
-                  .log_weights = wanted.log_weights || parts.log_weights,
-                  .scores = wanted.scores || parts.scores,
-                  .before_mask = wanted.before_mask || parts.before_mask,
-                  .value_norms = wanted.value_norms || parts.value_norms};
-      }
-      return wanted;
+      return wanted_of(watching, rows, begin, end);
     };
     const auto use = [&](const kernels::WeightTile& tile) {
       for (Watching& each : watching)

@@ -13,14 +13,6 @@ namespace {
 
 constexpr std::string_view kOp = "observe_backward";
 
-void check_rows(const AttentionArgs& args, const Operand& operand, const Shape& shape,
-                std::string_view legend) {
-  require_shape(kOp, operand, shape, legend);
-  require_type(kOp, operand, lse_type(args), args.q.dtype());
-  require_row_major(kOp, operand);
-  require_memory(kOp, operand);
-}
-
 // Attended and the cotangents.
 std::vector<Operand> check_given(const AttentionArgs& args,
                                  const kernels::AttentionProblem& problem,
@@ -29,18 +21,17 @@ std::vector<Operand> check_given(const AttentionArgs& args,
   std::vector<Operand> given;
   if (has_lse(args)) {
     given = {{"attended.lse", attended.lse}, {"attended.lse_low", attended.lse_low}};
-    for (const Operand& operand : given)
-      check_rows(args, operand, lse_shape(args), lse_legend(args));
+    for (const Operand& operand : given) check_row_numbers(kOp, args, operand);
   }
   const Shape rows = {problem.batch, problem.heads, problem.query_length};
   const Shape keys = {problem.batch, problem.heads, problem.key_length};
   if (cotangents.dentropy.given()) {
     given.push_back({"dentropy", cotangents.dentropy});
-    check_rows(args, given.back(), rows, "[B, H, Tq]");
+    check_row_numbers(kOp, args, given.back(), rows, "[B, H, Tq]");
   }
   if (cotangents.dreceived.given()) {
     given.push_back({"dreceived", cotangents.dreceived});
-    check_rows(args, given.back(), keys, "[B, H, Tk]");
+    check_row_numbers(kOp, args, given.back(), keys, "[B, H, Tk]");
   }
   return given;
 }

@@ -4,21 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "base/blocks.h"
 #include "heed/base/error.h"
-#include "heed/base/threads.h"
 
 namespace heed {
 namespace {
-
-std::int64_t groups_of(std::int64_t width) {
-  return (width + kElementsPerScale - 1) / kElementsPerScale;
-}
-
-Shape scales_shape(Shape shape) {
-  std::int64_t& last = shape[shape.rank() - 1];
-  last = groups_of(last);
-  return shape;
-}
 
 // One group: its integers, and the scale.
 float quantise_group(const float* x, std::int64_t count, std::int8_t* to) {
@@ -37,16 +27,8 @@ float quantise_group(const float* x, std::int64_t count, std::int8_t* to) {
   return scale;
 }
 
-// Calls `use(row)` for each row of `width` elements.
-template <typename Use>
-void for_rows(const ConstView& view, const Use& use) {
-  const std::int64_t width = view.dim(-1);
-  const std::int64_t rows = width == 0 ? 0 : view.element_count() / width;
-  constexpr std::int64_t kRowsPerTask = 64;
-  parallel_for((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t task, int /*thread*/) {
-    const std::int64_t end = std::min((task + 1) * kRowsPerTask, rows);
-    for (std::int64_t row = task * kRowsPerTask; row < end; ++row) use(row);
-  });
+std::int64_t rows_of(const ConstView& view) {
+  return view.dim(-1) == 0 ? 0 : view.element_count() / view.dim(-1);
 }
 
 }  // namespace
@@ -58,11 +40,11 @@ Quantised quantise(const ConstView& x) {
   const Tensor rows = Tensor::converted(x, DType::kF32);
   Quantised made = {.values = Tensor::empty(x.shape(), DType::kI8),
                     .scales = Tensor::empty(scales_shape(x.shape()))};
-  const std::int64_t width = x.dim(-1);
-  for_rows(x, [&](std::int64_t row) {
+  const std::int64_t width = x.dim(-1), groups = made.scales.dim(-1);
+  for_rows(rows_of(x), [&](std::int64_t row) {
     const float* from = rows.data<float>() + row * width;
     std::int8_t* to = made.values.data<std::int8_t>() + row * width;
-    float* scale = made.scales.data<float>() + row * groups_of(width);
+    float* scale = made.scales.data<float>() + row * groups;
     for (std::int64_t i = 0; i < width; i += kElementsPerScale)
       *scale++ = quantise_group(from + i, std::min(kElementsPerScale, width - i), to + i);
   });
@@ -83,10 +65,10 @@ Tensor dequantise(const ConstView& values, const ConstView& scales) {
   const Tensor integers = Tensor::copy_of(values);
   const Tensor factors = Tensor::copy_of(scales);
   Tensor x = Tensor::empty(values.shape());
-  const std::int64_t width = values.dim(-1);
-  for_rows(values, [&](std::int64_t row) {
+  const std::int64_t width = values.dim(-1), groups = wanted[wanted.rank() - 1];
+  for_rows(rows_of(values), [&](std::int64_t row) {
     const std::int8_t* from = integers.data<std::int8_t>() + row * width;
-    const float* scale = factors.data<float>() + row * groups_of(width);
+    const float* scale = factors.data<float>() + row * groups;
     float* to = x.data<float>() + row * width;
     for (std::int64_t i = 0; i < width; ++i)
       to[i] = static_cast<float>(from[i]) * scale[i / kElementsPerScale];

@@ -123,6 +123,11 @@ class Blocks {
     return taken_;
   }
 
+  void free_kept() {
+    const std::scoped_lock lock(guard_);
+    release();
+  }
+
  private:
   // Sizes are multiples of 64: the rest has room for the thread's place in its team.
   static std::size_t key_of(std::size_t bytes) {
@@ -150,6 +155,8 @@ class Blocks {
     }
     free_.clear();
     held_bytes_ = 0;
+    if (slab_ != nullptr) slab_->leave();
+    slab_ = nullptr;
   }
 
   std::mutex guard_;
@@ -165,6 +172,8 @@ class Blocks {
 std::byte* take_block(std::size_t bytes) { return Blocks::instance().take(bytes); }
 
 void give_block(std::byte* memory, std::size_t bytes) { Blocks::instance().give(memory, bytes); }
+
+void free_kept_blocks() { Blocks::instance().free_kept(); }
 
 std::int64_t tensor_blocks_taken() { return Blocks::instance().taken(); }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "inspect/patterns.h"
 
 namespace heed {
@@ -56,6 +59,47 @@ TEST(HeadScores, ElsewhereLeavesOutFirstOwnAndPrevious) {
   const std::vector<HeadScores> scores = score_heads(layer, 0);
   EXPECT_NEAR(scores[0].elsewhere, 1, 1e-6);  // rows from 3 on
   EXPECT_NEAR(scores[1].elsewhere, 0, 1e-6);
+}
+
+double wave(std::int64_t i, std::int64_t j) {
+  return 4 * std::sin(3 * static_cast<double>(i) + 7 * static_cast<double>(j));
+}
+
+// From the plain softmax of `wave`, in double.
+HeadScores plain_scores(std::int64_t length, bool is_causal) {
+  HeadScores mean;
+  const auto rows = static_cast<double>(length);
+  for (std::int64_t i = 0; i < length; ++i) {
+    const std::int64_t end = is_causal ? i + 1 : length;
+    double sum = 0, largest = 0;
+    for (std::int64_t j = 0; j < end; ++j) sum += std::exp(wave(i, j));
+    for (std::int64_t j = 0; j < end; ++j) {
+      const double weight = std::exp(wave(i, j)) / sum;
+      mean.entropy -= weight * std::log(weight) / rows;
+      if (j == i - 1) mean.previous += weight / (rows - 1);
+      if (j == i + 1) mean.next += weight / (rows - 1);  // the last row has none
+      if (j > 0 && j != i && j != i - 1) largest = std::max(largest, weight);
+    }
+    mean.elsewhere += largest / (is_causal ? rows - 3 : rows);  // the first three have no such key
+  }
+  return mean;
+}
+
+// Tiles of keys that lie far from the diagonal, on both sides.
+TEST(HeadScores, OfLongRowsAreThoseOfThePlainSoftmax) {
+  constexpr std::int64_t kLong = 200;
+  for (const bool is_causal : {true, false}) {
+    const LayerAttention layer = test::layer_of(
+        1, kLong,
+        [](std::int64_t, std::int64_t i, std::int64_t j) { return static_cast<float>(wave(i, j)); },
+        is_causal ? causal() : Mask());
+    const HeadScores scores = score_heads(layer, 0)[0];
+    const HeadScores expected = plain_scores(kLong, is_causal);
+    EXPECT_NEAR(scores.previous, expected.previous, 1e-5);
+    EXPECT_NEAR(scores.next, expected.next, 1e-5);
+    EXPECT_NEAR(scores.entropy, expected.entropy, 1e-5);
+    EXPECT_NEAR(scores.elsewhere, expected.elsewhere, 1e-5);
+  }
 }
 
 }  // namespace

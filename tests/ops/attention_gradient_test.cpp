@@ -4,33 +4,22 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "heed/cases/attention_cases.h"
 #include "heed/masks/band.h"
 #include "heed/ops/attention.h"
-#include "support/finite_differences.h"
 #include "support/random_tensor.h"
+#include "support/score_gradients.h"
 
 namespace heed {
 namespace {
 
-using test::expect_gradient;
 using test::random_tensor;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What varies between the problems; sizes are small enough for every element to be tried.
-struct Kind {
-  const char* name;
-  Scores scores = {};
-  Shape bias = {0};
-  bool alibi = false;
-  bool sink = false;
-  double dropout = 0;
-};
-
-class Gradients : public testing::TestWithParam<Kind> {
+// Sizes small enough for every element to be tried.
+class Gradients : public test::ScoreGradients {
  protected:
   // B 2, H 4 over 2, Tq 4, Tk 5, D 3, Dv 2; ragged, banded; row 0 of the second batch sees nobody.
   Tensor q = random_tensor({2, 4, 4, 3}, 1, DType::kF64);
@@ -38,31 +27,17 @@ class Gradients : public testing::TestWithParam<Kind> {
   Tensor v = random_tensor({2, 2, 5, 2}, 3, DType::kF64);
   Tensor dout = random_tensor({2, 4, 4, 2}, 4, DType::kF64);
   Tensor dlse = random_tensor({2, 4, 4}, 5, DType::kF64);
-  Tensor bias, slopes, sinks;
-  AttentionArgs args = {
-      .q = q,
-      .keys = {k, v},
-      .extents = {.query_length = {4, 3}, .key_begin = {0, 1}, .q_offset = {1, -1}},
-      .mask = band({.left = 2, .right = 0}),
-      .kernel = "reference"};
 
-  void SetUp() override {
-    const Kind& kind = GetParam();
-    args.scores = kind.scores;
-    if (args.scores.scale.empty()) args.scores.scale = {0.7};
-    if (!(kind.bias == Shape{0})) {
-      bias = random_tensor(kind.bias, 6, DType::kF64);
-      args.scores.bias = bias;
-    }
-    slopes = random_tensor({4}, 7, DType::kF64);
-    sinks = random_tensor({4}, 8, DType::kF64);
-    if (kind.alibi) args.scores.alibi = slopes;
-    if (kind.sink) args.scores.sink = sinks;
-    if (kind.dropout != 0) args.dropout = Dropout{.rate = kind.dropout, .seed = 11};
+  Gradients() : ScoreGradients(200) {
+    args = {.q = q,
+            .keys = {k, v},
+            .extents = {.query_length = {4, 3}, .key_begin = {0, 1}, .q_offset = {1, -1}},
+            .mask = band({.left = 2, .right = 0}),
+            .kernel = "reference"};
   }
 
   // sum(out dout) + sum(lse dlse), over the rows that have an lse.
-  double objective() const {
+  double objective() const override {
     const Attended found = attention(args);
     double sum = test::weighted_sum(found.out, dout);
     for (std::int64_t i = 0; found.lse.given() && i < found.lse.element_count(); ++i)
@@ -70,54 +45,29 @@ class Gradients : public testing::TestWithParam<Kind> {
         sum += found.lse.data<double>()[i] * dlse.data<double>()[i];
     return sum;
   }
-
-  void expect(const View& input, const ConstView& gradient) const {
-    expect_gradient(input, gradient, [&] { return objective(); }, 1e-6, 200);
-  }
 };
 
 TEST_P(Gradients, AreTheSlopesOfTheObjective) {
-  const bool softmax = args.scores.normaliser == Normaliser::kSoftmax;
-  const AttentionGrads grads =
-      attention_backward(args, attention(args), dout,
-                         {.dbias = bias.given(),
-                          .dsink = GetParam().sink,
-                          .dslope = GetParam().alibi,
-                          .dscale = true,
-                          .dlse = softmax ? ConstView(dlse) : ConstView()});
+  AttentionGradRequest wanted = request();
+  if (args.scores.normaliser == Normaliser::kSoftmax) wanted.dlse = dlse;
+  const AttentionGrads grads = attention_backward(args, attention(args), dout, wanted);
   expect(q, grads.dq);
   expect(k, grads.dk);
   expect(v, grads.dv);
-  if (bias.given()) expect(bias, grads.dbias);
-  if (GetParam().sink) expect(sinks, grads.dsink);
-  if (GetParam().alibi) expect(slopes, grads.dslope);
-  std::vector<double>& scale = args.scores.scale;
-  expect(View(scale.data(), DType::kF64, Shape{std::ssize(scale)}), grads.dscale);
+  expect_of_scores(grads);
 }
 
-const Kind kKinds[] = {
-    {.name = "Dot"},
-    {.name = "ScaleOfEachHead", .scores = {.scale = {0.5, 0, -1, 2}}},
-    {.name = "Cosine", .scores = {.similarity = Similarity::kCosine}},
-    {.name = "Gaussian", .scores = {.similarity = Similarity::kGaussian}},
-    {.name = "Absolute", .scores = {.similarity = Similarity::kAbsolute}},
-    {.name = "Softcap", .scores = {.softcap = 1.5}},
-    {.name = "BiasOfEachPair", .bias = {2, 4, 4, 5}},
+const test::ScoreKind kMoreKinds[] = {
     {.name = "BiasOfRowsAndKeys", .bias = {4, 5}},
     {.name = "BiasOfHeads", .bias = {4, 1, 1}},
-    {.name = "BiasOfKeys", .bias = {2, 1, 1, 5}},
     {.name = "BiasOfRows", .bias = {4, 4, 1}},
     {.name = "BiasOfAll", .bias = {1}},
-    {.name = "Alibi", .alibi = true},
-    {.name = "Sink", .sink = true},
-    {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}, .bias = {5}},
-    {.name = "None", .scores = {.softcap = 2, .normaliser = Normaliser::kNone}},
     {.name = "Dropout", .sink = true, .dropout = 0.4},
     {.name = "DropoutOfSigmoid",
      .scores = {.normaliser = Normaliser::kSigmoid},
      .alibi = true,
      .dropout = 0.4},
-    {.name = "All",
+    {.name = "DropoutOfAll",
      .scores = {.scale = {1, 2, 3, 0.5}, .similarity = Similarity::kCosine, .softcap = 2},
      .bias = {4, 4, 5},
      .alibi = true,
@@ -125,8 +75,10 @@ const Kind kKinds[] = {
      .dropout = 0.3},
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Gradients, testing::ValuesIn(kKinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Kinds, Gradients, testing::ValuesIn(test::gradient_kinds(4, 5)),
+                         [](const auto& kind) { return name_of(kind.param); });
+INSTANTIATE_TEST_SUITE_P(MoreKinds, Gradients, testing::ValuesIn(kMoreKinds),
+                         [](const auto& kind) { return name_of(kind.param); });
 
 TEST(Gradient, OfABiasOfMinusInfinityIsZero) {
   const Tensor x = random_tensor({1, 1, 3, 4}, 1, DType::kF64);

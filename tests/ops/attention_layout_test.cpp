@@ -8,6 +8,7 @@
 #include "heed/ops/attention.h"
 #include "support/every_kernel.h"
 #include "support/random_tensor.h"
+#include "support/score_kinds.h"
 
 namespace heed {
 namespace {
@@ -19,26 +20,6 @@ using test::same_bits;
 constexpr std::int64_t kLengths[] = {70, 1, 0, 130};  // of queries and keys
 constexpr std::int64_t kLongest = 130;
 constexpr std::int64_t kTotal = 201;
-
-// What scores can be, with nothing that depends on the place in the batch but dropout.
-struct Kind {
-  const char* name;
-  Scores scores = {};
-  bool dropout = false;
-  DType dtype = DType::kF32;
-  bool alibi = true;  // positions count
-};
-
-const Kind kKinds[] = {
-    {.name = "Plain", .alibi = false},
-    {.name = "Alibi"},
-    {.name = "Cosine", .scores = {.similarity = Similarity::kCosine, .softcap = 2}},
-    {.name = "Gaussian", .scores = {.similarity = Similarity::kGaussian}},
-    {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}},
-    {.name = "Dropout", .dropout = true},
-    {.name = "Half", .dtype = DType::kF16},
-    {.name = "Double", .dtype = DType::kF64},
-};
 
 struct Results {
   Tensor out, out_low, lse, dq, dk, dv, dslope, dscale;
@@ -53,7 +34,7 @@ Results computed(const AttentionArgs& args, const ConstView& dout) {
           std::move(grads.dslope), std::move(grads.dscale)};
 }
 
-class Layouts : public testing::TestWithParam<Kind> {
+class Layouts : public testing::TestWithParam<test::ScoreKind> {
  protected:
   // Four sequences, 4 heads over 2, padded and packed.
   Tensor q = random_tensor({4, 4, kLongest, 24}, 1, GetParam().dtype);
@@ -70,7 +51,7 @@ class Layouts : public testing::TestWithParam<Kind> {
     args.extents.key_length = args.extents.query_length;
     args.scores = GetParam().scores;
     if (GetParam().alibi) args.scores.alibi = slopes;
-    if (GetParam().dropout) args.dropout = Dropout{.rate = 0.3, .seed = 5};
+    if (GetParam().dropout != 0) args.dropout = Dropout{.rate = GetParam().dropout, .seed = 5};
     return args;
   }
 
@@ -204,7 +185,7 @@ TEST_P(Layouts, ThreadsDoNotMatter) {
 
 // Dropout's counter has the batch in it: there a sequence keeps its place.
 TEST_P(Layouts, TheRestOfTheBatchDoesNotMatter) {
-  if (GetParam().dropout) GTEST_SKIP() << "dropout differs between the sequences of a batch";
+  if (GetParam().dropout != 0) GTEST_SKIP() << "dropout differs between the sequences of a batch";
   for_every_kernel(padded(), [&](const AttentionArgs& each) {
     const Results all = computed(each, dout);
     AttentionArgs alone = each;
@@ -220,8 +201,13 @@ TEST_P(Layouts, TheRestOfTheBatchDoesNotMatter) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Layouts, testing::ValuesIn(kKinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Kinds, Layouts, testing::ValuesIn(test::score_kinds()),
+                         [](const auto& kind) { return name_of(kind.param); });
+
+const test::ScoreKind kTypes[] = {{.name = "Half", .alibi = true, .dtype = DType::kF16},
+                                  {.name = "Double", .alibi = true, .dtype = DType::kF64}};
+INSTANTIATE_TEST_SUITE_P(Types, Layouts, testing::ValuesIn(kTypes),
+                         [](const auto& kind) { return name_of(kind.param); });
 
 // dbias is summed by tasks that own their block: in a fixed order.
 TEST(BiasGradient, HasTheSameBitsForAnyNumberOfThreads) {

@@ -9,6 +9,7 @@
 #include "support/every_kernel.h"
 #include "support/key_forms.h"
 #include "support/random_tensor.h"
+#include "support/score_kinds.h"
 
 namespace heed {
 namespace {
@@ -20,33 +21,10 @@ using test::same_bits;
 constexpr std::int64_t kQueries = 100;
 constexpr std::int64_t kKeys = 130;
 
-struct Kind {
-  const char* name;
-  Scores scores = {};
-  bool dropout = false;
-  float poison = std::numeric_limits<float>::quiet_NaN();
-};
-
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-const Kind kKinds[] = {
-    {.name = "Plain"},
-    {.name = "PlainInfinity", .poison = kInfinity},
-    {.name = "Cosine", .scores = {.similarity = Similarity::kCosine}},
-    {.name = "GaussianInfinity",
-     .scores = {.similarity = Similarity::kGaussian},
-     .poison = -kInfinity},
-    {.name = "Absolute", .scores = {.similarity = Similarity::kAbsolute}},
-    {.name = "Softcap", .scores = {.softcap = 2}},
-    {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}},
-    {.name = "SigmoidInfinity",
-     .scores = {.normaliser = Normaliser::kSigmoid},
-     .poison = kInfinity},
-    {.name = "None", .scores = {.normaliser = Normaliser::kNone}},
-    {.name = "Dropout", .dropout = true},
-};
-
-class Poison : public testing::TestWithParam<Kind> {
+class Poison : public testing::TestWithParam<test::ScoreKind> {
  protected:
   Tensor q = random_tensor({1, 2, kQueries, 8}, 1);
   Tensor k = random_tensor({1, 2, kKeys, 8}, 2);
@@ -61,7 +39,7 @@ class Poison : public testing::TestWithParam<Kind> {
     made.scores = GetParam().scores;
     made.scores.bias = bias;
     made.scores.alibi = slopes;
-    if (GetParam().dropout) made.dropout = Dropout{.rate = 0.2, .seed = 2};
+    if (GetParam().dropout != 0) made.dropout = Dropout{.rate = GetParam().dropout, .seed = 2};
     return made;
   }
 
@@ -70,6 +48,19 @@ class Poison : public testing::TestWithParam<Kind> {
     for (std::int64_t head = 0; head < 2; ++head)
       std::fill_n(tensor.data<float>() + (head * tensor.dim(2) + begin) * width,
                   (tensor.dim(2) - begin) * width, value);
+  }
+
+  // Where nobody looks.
+  void hide(float poison) {
+    fill_rows(k, kQueries, poison);
+    fill_rows(v, kQueries, poison);
+    for (std::int64_t h = 0; h < 2; ++h)
+      for (std::int64_t i = 0; i < kQueries; ++i)
+        std::fill_n(bias.data<float>() + (h * kQueries + i) * kKeys + i + 1, kKeys - i - 1, poison);
+  }
+
+  static void put_back(const Tensor& kept, Tensor& tensor) {
+    std::copy_n(kept.data<float>(), tensor.element_count(), tensor.data<float>());
   }
 };
 
@@ -81,28 +72,23 @@ TEST_P(Poison, InKeysValuesAndBiasThatNobodySeesChangesNoBit) {
   for_every_kernel(problem, [&](const AttentionArgs& each) {
     const Attended clean = attention(each);
     const AttentionGrads expected = attention_backward(each, clean, dout, request);
-    Tensor kept_k = k.clone();
-    Tensor kept_v = v.clone();
-    Tensor kept_bias = bias.clone();
-    fill_rows(k, kQueries, GetParam().poison);
-    fill_rows(v, kQueries, GetParam().poison);
-    for (std::int64_t h = 0; h < 2; ++h)
-      for (std::int64_t i = 0; i < kQueries; ++i)
-        for (std::int64_t j = i + 1; j < kKeys; ++j)
-          bias.data<float>()[(h * kQueries + i) * kKeys + j] = GetParam().poison;
-    const Attended found = attention(each);
-    EXPECT_TRUE(same_bits(found.out, clean.out));
-    EXPECT_TRUE(same_bits(found.lse, clean.lse));
-    const AttentionGrads grads = attention_backward(each, found, dout, request);
-    EXPECT_TRUE(same_bits(grads.dq, expected.dq));
-    EXPECT_TRUE(same_bits(grads.dk, expected.dk));
-    EXPECT_TRUE(same_bits(grads.dv, expected.dv));
-    EXPECT_TRUE(same_bits(grads.dbias, expected.dbias));
-    EXPECT_TRUE(same_bits(grads.dslope, expected.dslope));
-    EXPECT_TRUE(same_bits(grads.dscale, expected.dscale));
-    std::copy_n(kept_k.data<float>(), k.element_count(), k.data<float>());
-    std::copy_n(kept_v.data<float>(), v.element_count(), v.data<float>());
-    std::copy_n(kept_bias.data<float>(), bias.element_count(), bias.data<float>());
+    const Tensor kept[] = {k.clone(), v.clone(), bias.clone()};
+    for (const float poison : {kNaN, kInfinity, -kInfinity}) {
+      hide(poison);
+      const Attended found = attention(each);
+      EXPECT_TRUE(same_bits(found.out, clean.out)) << poison;
+      EXPECT_TRUE(same_bits(found.lse, clean.lse)) << poison;
+      const AttentionGrads grads = attention_backward(each, found, dout, request);
+      EXPECT_TRUE(same_bits(grads.dq, expected.dq)) << poison;
+      EXPECT_TRUE(same_bits(grads.dk, expected.dk)) << poison;
+      EXPECT_TRUE(same_bits(grads.dv, expected.dv)) << poison;
+      EXPECT_TRUE(same_bits(grads.dbias, expected.dbias)) << poison;
+      EXPECT_TRUE(same_bits(grads.dslope, expected.dslope)) << poison;
+      EXPECT_TRUE(same_bits(grads.dscale, expected.dscale)) << poison;
+    }
+    put_back(kept[0], k);
+    put_back(kept[1], v);
+    put_back(kept[2], bias);
   });
 }
 
@@ -111,8 +97,8 @@ TEST_P(Poison, OfOneRowReachesNoOtherRow) {
   for_every_kernel(args(), [&](const AttentionArgs& each) {
     const Attended clean = attention(each);
     const AttentionGrads expected = attention_backward(each, clean, dout);
-    Tensor kept_k = k.clone();
-    Tensor kept_v = v.clone();
+    const Tensor kept_k = k.clone();
+    const Tensor kept_v = v.clone();
     fill_rows(k, kQueries - 1, NAN);
     fill_rows(v, kQueries - 1, NAN);
     const Attended found = attention(each);
@@ -121,13 +107,13 @@ TEST_P(Poison, OfOneRowReachesNoOtherRow) {
     EXPECT_TRUE(same_bits(others(found.out), others(clean.out)));
     EXPECT_TRUE(same_bits(others(grads.dq), others(expected.dq)));
     EXPECT_TRUE(std::isnan(found.out.data<float>()[kQueries * 8 - 1]));
-    std::copy_n(kept_k.data<float>(), k.element_count(), k.data<float>());
-    std::copy_n(kept_v.data<float>(), v.element_count(), v.data<float>());
+    put_back(kept_k, k);
+    put_back(kept_v, v);
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Poison, testing::ValuesIn(kKinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Kinds, Poison, testing::ValuesIn(test::score_kinds()),
+                         [](const auto& kind) { return name_of(kind.param); });
 
 // Behind a window, in memory of every form: the scale of int8 is what holds NaN there.
 TEST(PoisonInKeys, ThatNoWindowReachesChangesNoBit) {

@@ -12,28 +12,19 @@
 #include "heed/masks/band.h"
 #include "support/compare.h"
 #include "support/expect_error.h"
-#include "support/finite_differences.h"
 #include "support/random_tensor.h"
+#include "support/score_gradients.h"
 
 namespace heed {
 namespace {
 
-using test::expect_gradient;
 using test::random_tensor;
 using test::same_bits;
 
 constexpr std::int64_t kQueries = 70;  // more than a tile of each
 constexpr std::int64_t kKeys = 67;
 
-struct Kind {
-  const char* name;
-  Scores scores = {};
-  Shape bias = {0};
-  bool alibi = false;
-  bool sink = false;
-};
-
-class ObservedGradients : public testing::TestWithParam<Kind> {
+class ObservedGradients : public test::ScoreGradients {
  protected:
   // Ragged, banded, grouped; row 0 of the second batch sees nobody.
   Tensor q = random_tensor({2, 4, kQueries, 3}, 1, DType::kF64);
@@ -41,25 +32,12 @@ class ObservedGradients : public testing::TestWithParam<Kind> {
   Tensor v = Tensor::zeros({2, 2, kKeys, kKeys}, DType::kF64);  // identity: out is the weights
   Tensor dentropy = random_tensor({2, 4, kQueries}, 4, DType::kF64);
   Tensor dreceived = random_tensor({2, 4, kKeys}, 5, DType::kF64);
-  Tensor bias, slopes, sinks;
-  AttentionArgs args = {
-      .q = q,
-      .keys = {k, v},
-      .extents = {.query_length = {kQueries, 66}, .key_begin = {0, 1}, .q_offset = {1, -1}},
-      .mask = band({.left = 30, .right = 0})};
 
-  void SetUp() override {
-    const Kind& kind = GetParam();
-    args.scores = kind.scores;
-    if (args.scores.scale.empty()) args.scores.scale = {0.7};
-    if (!(kind.bias == Shape{0})) {
-      bias = random_tensor(kind.bias, 6, DType::kF64);
-      args.scores.bias = bias;
-    }
-    slopes = random_tensor({4}, 7, DType::kF64);
-    sinks = random_tensor({4}, 8, DType::kF64);
-    if (kind.alibi) args.scores.alibi = slopes;
-    if (kind.sink) args.scores.sink = sinks;
+  ObservedGradients() : ScoreGradients(25) {
+    args = {.q = q,
+            .keys = {k, v},
+            .extents = {.query_length = {kQueries, 66}, .key_begin = {0, 1}, .q_offset = {1, -1}},
+            .mask = band({.left = 30, .right = 0})};
     for (std::int64_t head = 0; head < 4; ++head)
       for (std::int64_t j = head < 2 ? 0 : 1; j < kKeys; ++j)  // logical keys
         v.data<double>()[(head * kKeys + j) * kKeys + j - (head < 2 ? 0 : 1)] = 1;
@@ -70,7 +48,7 @@ class ObservedGradients : public testing::TestWithParam<Kind> {
   static double spread(double p) { return p > 0 ? -p * std::log(p) : 0; }
 
   // sum(dentropy H) + sum(dreceived R), from the weights themselves.
-  double objective() const {
+  double objective() const override {
     const Tensor weights = attention(args).out;
     double sum = 0;
     for (std::int64_t row = 0; row < 8 * kQueries; ++row) {
@@ -88,56 +66,21 @@ class ObservedGradients : public testing::TestWithParam<Kind> {
     }
     return sum;
   }
-
-  AttentionGrads gradients() const {
-    const AttentionGradRequest request = {.dbias = bias.given(),
-                                          .dsink = GetParam().sink,
-                                          .dslope = GetParam().alibi,
-                                          .dscale = true};
-    return observe_backward(args, attention(args),
-                            {has_entropy() ? ConstView(dentropy) : ConstView(), dreceived},
-                            request);
-  }
-
-  void expect(const View& input, const ConstView& gradient) const {
-    expect_gradient(input, gradient, [&] { return objective(); }, 1e-6, 25);
-  }
 };
 
 TEST_P(ObservedGradients, AreTheSlopesOfTheObjective) {
-  const AttentionGrads grads = gradients();
+  const AttentionGrads grads =
+      observe_backward(args, attention(args),
+                       {has_entropy() ? ConstView(dentropy) : ConstView(), dreceived}, request());
   expect(q, grads.dq);
   expect(k, grads.dk);
-  if (bias.given()) expect(bias, grads.dbias);
-  if (GetParam().sink) expect(sinks, grads.dsink);
-  if (GetParam().alibi) expect(slopes, grads.dslope);
-  std::vector<double>& scale = args.scores.scale;
-  expect(View(scale.data(), DType::kF64, Shape{std::ssize(scale)}), grads.dscale);
+  expect_of_scores(grads);
   EXPECT_EQ(test::distance(grads.dv, Tensor::zeros(v.shape(), DType::kF64)), 0);
 }
 
-const Kind kKinds[] = {
-    {.name = "Dot"},
-    {.name = "ScaleOfEachHead", .scores = {.scale = {0.5, 0, -1, 2}}},
-    {.name = "Cosine", .scores = {.similarity = Similarity::kCosine}},
-    {.name = "Gaussian", .scores = {.similarity = Similarity::kGaussian}},
-    {.name = "Absolute", .scores = {.similarity = Similarity::kAbsolute}},
-    {.name = "Softcap", .scores = {.softcap = 1.5}},
-    {.name = "BiasOfEachPair", .bias = {2, 4, kQueries, kKeys}},
-    {.name = "BiasOfKeys", .bias = {2, 1, 1, kKeys}},
-    {.name = "Alibi", .alibi = true},
-    {.name = "Sink", .sink = true},
-    {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}},
-    {.name = "None", .scores = {.softcap = 2, .normaliser = Normaliser::kNone}},
-    {.name = "All",
-     .scores = {.scale = {1, 2, 3, 0.5}, .similarity = Similarity::kCosine, .softcap = 2},
-     .bias = {4, kQueries, kKeys},
-     .alibi = true,
-     .sink = true},
-};
-
-INSTANTIATE_TEST_SUITE_P(Kinds, ObservedGradients, testing::ValuesIn(kKinds),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+INSTANTIATE_TEST_SUITE_P(Kinds, ObservedGradients,
+                         testing::ValuesIn(test::gradient_kinds(kQueries, kKeys)),
+                         [](const auto& kind) { return name_of(kind.param); });
 
 // A plain problem in f32, causal, of more than one tile.
 struct Plain {

@@ -19,6 +19,18 @@ TEST(TensorMemory, AFreedBlockServesTheNextTensorOfItsSize) {
   EXPECT_EQ(tensor_blocks_taken(), taken);
 }
 
+TEST(TensorMemory, FreedBlocksAreNotKeptWhereTheyAreGivenBack) {
+  for (const std::int64_t count : {1000, 1'000'000}) {  // a part of a slab, and alone
+    {
+      const Tensor freed = Tensor::empty({count});
+    }
+    free_kept_blocks();
+    const std::int64_t taken = tensor_blocks_taken();
+    const Tensor again = Tensor::empty({count});
+    EXPECT_EQ(tensor_blocks_taken(), taken + 1);
+  }
+}
+
 TEST(TensorMemory, BlocksOfEverySizeAreAlignedAndApart) {
   std::vector<Tensor> tensors;
   for (std::int64_t count = 1; count < 3'000'000; count = count * 3 + 1) {

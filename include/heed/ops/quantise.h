@@ -2,15 +2,14 @@
 // quarter of the memory.
 #pragma once
 
+#include "heed/tensor/scales.h"
 #include "heed/tensor/tensor.h"
 
 namespace heed {
 
-inline constexpr std::int64_t kElementsPerScale = 32;
-
 struct Quantised {
   Tensor values;  // i8, of x's shape
-  Tensor scales;  // f32, with ceil(D / 32) in place of D, the last extent
+  Tensor scales;  // f32, of its scales_shape
 };
 
 /// scale = max|x| / 127 of each group of 32 (the last may be shorter), value = x / scale rounded to

@@ -55,11 +55,12 @@ class EntriesObserver final : public Observer {
   bool needs(const ObservedRows&, std::int64_t begin, std::int64_t end) const override {
     return region_.meets(begin, end);
   }
+  TileParts parts() const override { return parts_of(request_.value); }
   std::unique_ptr<State> rows(const ObservedRows&) const override {
     return std::make_unique<State>();
   }
   void tile(State&, const ObservedRows& rows, const ObservedTile& tile) const override {
-    const float* from = request_.value == ObservedValue::kScores ? tile.scores : tile.weights;
+    const float* from = values_of(tile, request_.value);
     const std::int64_t begin = std::max(tile.key_begin, region_.key_begin);
     const std::int64_t end = std::min(tile.key_end, region_.key_end);
     const std::int64_t last = std::min(rows.row_end, region_.row_end);
@@ -115,7 +116,7 @@ void CellsObserver::tile(State& state, const ObservedRows& rows, const ObservedT
   const std::int64_t last = std::min(rows.row_end, region_.row_end);
   const std::int64_t key_end = std::min(tile.key_end, region_.key_end);
   const std::uint64_t wanted = lanes(first - rows.row_begin, last - rows.row_begin);
-  const float* values = request_.value == ObservedValue::kScores ? tile.scores : tile.weights;
+  const float* values = values_of(tile, request_.value);
   const int fold = std::min(request_.shift, kLaneBits);
   const auto begin = static_cast<std::size_t>((first - rows.row_begin) >> fold);
   const auto end = static_cast<std::size_t>(((last - 1 - rows.row_begin) >> fold) + 1);

@@ -69,6 +69,7 @@ class CellsObserver final : public Observer {
   bool needs(const ObservedRows&, std::int64_t begin, std::int64_t end) const override {
     return region_.meets(begin, end);
   }
+  TileParts parts() const override { return parts_of(request_.value); }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;

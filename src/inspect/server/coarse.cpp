@@ -21,6 +21,7 @@ void store(JaggedRows<Value>& rows, const GatheredCells& gathered, std::int64_t 
     for (std::size_t x = 0; x < count; ++x) rows.values.push_back(value(first + x));
     rows.begin.push_back(rows.values.size());
   }
+  rows.values.shrink_to_fit();  // `bytes` counts what is used
 }
 
 // Calls `use(cell of the answer, value)` for the stored cells under the rectangle.

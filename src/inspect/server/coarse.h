@@ -67,6 +67,7 @@ class OverviewObserver final : public Observer {
 
   std::string_view name() const override { return "overview"; }
   void begin(const ObservedShape& shape) override { cells_.begin(shape); }
+  TileParts parts() const override { return cells_.parts(); }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override { return cells_.rows(rows); }
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
     cells_.tile(state, rows, tile);

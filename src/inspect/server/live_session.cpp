@@ -4,14 +4,17 @@
 
 #include <utility>
 
+#include "heed/tensor/memory.h"
+
 namespace heed::server {
 namespace {
 
 constexpr std::int64_t kNextWords = 16;
 constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB while the pass runs
 
-// The pass and the sweeps free large pieces, which glibc would keep for the next ones.
+// The pass and the sweeps free large pieces, which tensors and glibc would keep for the next ones.
 void return_memory() {
+  free_kept_blocks();
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif

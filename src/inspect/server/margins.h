@@ -1,12 +1,10 @@
 // The margins of the matrix: what each key receives, how many keys each row uses.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "heed/inspect/session.h"
 #include "heed/ops/observe.h"
 
 namespace heed::server {
@@ -17,15 +15,15 @@ struct Margins {
   double row_sum_error = 0;        // largest |sum - 1|
 };
 
-/// Of one head, or of all. The entropy of a row is sum_j p (lse - score), which needs no logarithm.
+/// Of one head, or of all.
 class MarginsObserver final : public Observer {
  public:
-  explicit MarginsObserver(const LayerAttention& layer, std::optional<std::int64_t> head = {})
-      : layer_(layer), head_(head) {}
+  explicit MarginsObserver(std::optional<std::int64_t> head = {}) : head_(head) {}
 
   std::string_view name() const override { return "margins"; }
   void begin(const ObservedShape& shape) override;
   bool needs(const ObservedRows& rows) const override { return !head_ || rows.head == *head_; }
+  TileParts parts() const override { return {.log_weights = true}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
@@ -38,7 +36,6 @@ class MarginsObserver final : public Observer {
     std::vector<double> entropy;
     double row_sum_error = 0;
   };
-  const LayerAttention& layer_;
   std::optional<std::int64_t> head_;
   std::vector<Head> heads_;
 };

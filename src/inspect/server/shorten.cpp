@@ -37,6 +37,7 @@ std::string shorten(const LoadedModel& model, const std::string& text, Keep keep
     std::vector<SessionToken> written;
     std::ranges::copy_if(tokens, std::back_inserter(written),
                          [](const SessionToken& token) { return token.begin < token.end; });
+    if (written.empty()) break;  // the added tokens alone are too many
     kept = keep == Keep::kFirst ? first_part(kept, written[room - 1].end)
                                 : last_part(kept, written[written.size() - room].begin);
   }

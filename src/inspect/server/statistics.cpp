@@ -2,6 +2,7 @@
 
 #include "heed/ops/observers/expected_distance.h"
 #include "heed/ops/observers/offset_profile.h"
+#include "inspect/head_score_observer.h"
 #include "inspect/server/cancel.h"
 #include "inspect/server/json_text.h"
 
@@ -21,10 +22,10 @@ double mean(const std::vector<float>& values) {
 }
 
 struct Sweep {
-  explicit Sweep(const LayerAttention& layer) : margins(layer) {}
   ExpectedDistanceObserver distance;
   OffsetProfileObserver profile{0, kProfile - 1};
   MarginsObserver margins;
+  HeadScoreObserver scores;
 };
 
 HeadStatistics statistics_of(const Sweep& sweep, const HeadScores& scores) {
@@ -48,15 +49,15 @@ std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, int in
                                              const OverviewObserver::Done& overview) {
   check();
   const std::int64_t length = layer.k.dim(2);
-  Sweep sweep(layer);
+  Sweep sweep;
   SweepStop stop(check);
   OverviewObserver overviews(length, overview);
-  std::vector<Observer*> observers = {&stop, &sweep.distance, &sweep.profile, &sweep.margins};
+  std::vector<Observer*> observers = {&stop, &sweep.distance, &sweep.profile, &sweep.margins,
+                                      &sweep.scores};
   if (has_coarse(length)) observers.push_back(&overviews);
   observe(layer.args(), layer.attended(), observers);
-  check();
   std::vector<HeadStatistics> heads;
-  for (const HeadScores& scores : score_heads(layer, index))
+  for (const HeadScores& scores : sweep.scores.scores(index))
     heads.push_back(statistics_of(sweep, scores));
   return heads;
 }

@@ -16,7 +16,7 @@ SweptHead sweep_head(const LayerAttention& layer, std::int64_t head,
   const std::int64_t length = layer.k.dim(2);
   const CellsRequest request = coarse_request(head, length);
   SweepStop stop(check);
-  MarginsObserver margins(layer, head);
+  MarginsObserver margins(head);
   std::optional<CellsObserver> cells;
   std::vector<Observer*> observers = {&stop, &margins};
   if (has_coarse(length)) observers.push_back(&cells.emplace(request));

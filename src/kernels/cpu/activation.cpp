@@ -125,8 +125,8 @@ HWY_EXPORT(gelu_tanh_backward_part);
 
 template <typename Part>
 void in_parts(std::int64_t count, const Part& part) {
-  cpu::in_blocks(count, cpu::rows_of_block(1),
-                 [&](std::int64_t begin, std::int64_t end) { part(begin, end - begin); });
+  in_blocks(count, cpu::rows_of_block(1),
+            [&](std::int64_t begin, std::int64_t end) { part(begin, end - begin); });
 }
 
 }  // namespace

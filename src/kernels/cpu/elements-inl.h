@@ -16,6 +16,7 @@
 #include "hwy/highway.h"
 #include "kernels/attention.h"
 #include "kernels/cpu/tile_product-inl.h"
+#include "kernels/load_keys-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
@@ -44,22 +45,6 @@ Strided<Pointer> rows_at(Strided<Pointer> x, std::int64_t batch, std::int64_t he
 }
 
 template <typename T>
-HWY_INLINE hn::Vec<Lanes> load_lanes(const T* from) {
-  const Lanes d;
-  if constexpr (std::is_same_v<T, f16>) {
-    const hn::Rebind<hwy::float16_t, Lanes> half;
-    return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
-  } else if constexpr (std::is_same_v<T, bf16>) {
-    const hn::RebindToUnsigned<Lanes> words;
-    const hn::Rebind<std::uint16_t, Lanes> half;
-    const auto bits = hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(from));
-    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(words, bits)));
-  } else {
-    return hn::LoadU(d, from);
-  }
-}
-
-template <typename T>
 HWY_INLINE void store_lanes(hn::Vec<Lanes> x, T* to) {
   const Lanes d;
   if constexpr (std::is_same_v<T, f16>) {
@@ -84,17 +69,10 @@ HWY_INLINE void store_lanes(hn::Vec<Lanes> x, T* to) {
 /// Rows `count` x `width` into `to` with unit column stride, zeros up to `stride`.
 inline void copy_tile(const Input& from, std::int64_t count, std::int64_t width,
                       std::int64_t stride, float* to) {
-  with_type(from.dtype, [&]<typename T>(T*) HWY_ATTR {
-    const Lanes d;
-    const T* row = static_cast<const T*>(from.data);
-    for (std::int64_t i = 0; i < count; ++i, to += stride, row += from.row) {
-      std::int64_t x = 0;
-      if (from.column == 1)
-        for (; x + kLanes <= width; x += kLanes) hn::StoreU(load_lanes(row + x), d, to + x);
-      for (; x < width; ++x) to[x] = static_cast<float>(row[x * from.column]);
-      std::fill(to + width, to + stride, 0.0f);
-    }
-  });
+  for (std::int64_t i = 0; i < count; ++i, to += stride) {
+    kernels::HWY_NAMESPACE::load_line(from, i * from.row, from.column, width, to);
+    std::fill(to + width, to + stride, 0.0f);
+  }
 }
 
 /// x less what store_lanes made of it; 0 where that is not finite.
@@ -102,7 +80,7 @@ template <typename T>
 HWY_INLINE hn::Vec<Lanes> rest_of(hn::Vec<Lanes> x) {
   T stored[kLanes];
   store_lanes(x, stored);
-  const auto high = load_lanes(stored);
+  const auto high = kernels::HWY_NAMESPACE::load_lanes(stored);
   return hn::IfThenElseZero(hn::IsFinite(high), hn::Sub(x, high));
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "hwy/highway.h"
 
@@ -17,6 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Floats>;
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 // The `count` < lanes values at `from`, `rest` in the other lanes.
 HWY_INLINE FloatVector load_part(const float* from, std::int64_t count, float rest = 0) {
@@ -34,6 +37,16 @@ HWY_INLINE void store_part(FloatVector vector, std::int64_t count, float* to) {
 
 HWY_INLINE float sum_of(FloatVector vector) {
   return hn::GetLane(hn::SumOfLanes(Floats(), vector));
+}
+
+// kLowest of none; a NaN survives or not.
+HWY_INLINE float largest_of(const float* x, std::int64_t count) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
+  auto largest = hn::Set(Floats(), kLowest);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) largest = hn::Max(largest, hn::LoadU(Floats(), x + i));
+  if (i < count) largest = hn::Max(largest, load_part(x + i, count - i, kLowest));
+  return hn::GetLane(hn::MaxOfLanes(Floats(), largest));
 }
 
 // `step(i, load, store)` for whole vectors and then once for the rest. `load(pointer)` reads lanes

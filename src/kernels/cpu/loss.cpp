@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "hwy/contrib/math/math-inl.h"
 #include "kernels/cpu/blocks.h"
@@ -19,17 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace {
-
-constexpr float kLowest = -std::numeric_limits<float>::infinity();
-
-float largest_of(const float* x, std::int64_t count) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
-  auto largest = hn::Set(Floats(), kLowest);
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) largest = hn::Max(largest, hn::LoadU(Floats(), x + i));
-  if (i < count) largest = hn::Max(largest, load_part(x + i, count - i, kLowest));
-  return hn::GetLane(hn::MaxOfLanes(Floats(), largest));
-}
 
 // Highway's exp of NaN is 0, which would hide it.
 HWY_INLINE FloatVector exp_of(FloatVector x) {
@@ -52,7 +40,7 @@ float exponentials(const float* x, std::int64_t count, float largest, float* to)
     sum = hn::Add(sum, power);
     if (to != nullptr) store_part(power, count - i, to + i);
   }
-  return hn::GetLane(hn::SumOfLanes(Floats(), sum));
+  return sum_of(sum);
 }
 
 void cross_entropy_rows(const CrossEntropyProblem<float>& p, std::int64_t begin, std::int64_t end) {

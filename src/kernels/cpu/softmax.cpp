@@ -8,7 +8,6 @@
 #include "kernels/softmax.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "kernels/cpu/blocks.h"
 #include "kernels/cpu/exp2-inl.h"
@@ -18,17 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr float kLowest = -std::numeric_limits<float>::infinity();
 constexpr float kLog2e = 1.44269504088896341F;
-
-float largest_of(const float* x, std::int64_t count) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
-  auto largest = hn::Set(Floats(), kLowest);
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) largest = hn::Max(largest, hn::LoadU(Floats(), x + i));
-  if (i < count) largest = hn::Max(largest, load_part(x + i, count - i, kLowest));
-  return hn::GetLane(hn::MaxOfLanes(Floats(), largest));
-}
 
 // A NaN survives the maximum or not; exp of its difference is NaN either way, and so is the sum.
 HWY_INLINE FloatVector power_of(FloatVector x, FloatVector largest) {
@@ -51,7 +40,7 @@ void softmax_row(const float* x, std::int64_t width, float* y) {
     sum = hn::Add(sum, power);
     store_part(power, width - i, y + i);
   }
-  const auto factor = hn::Set(Floats(), 1 / hn::GetLane(hn::SumOfLanes(Floats(), sum)));
+  const auto factor = hn::Set(Floats(), 1 / sum_of(sum));
   for_lanes(width, [&](auto load, auto store) HWY_ATTR { store(hn::Mul(load(y), factor), y); });
 }
 
@@ -67,7 +56,7 @@ void backward_rows(const SoftmaxRows<float>& p, std::int64_t begin, std::int64_t
     float* dx = p.out + row * p.width;
     auto sum = hn::Zero(Floats());
     for_lanes(p.width, [&](auto load, auto) HWY_ATTR { sum = hn::MulAdd(load(y), load(dy), sum); });
-    const auto mean = hn::Set(Floats(), hn::GetLane(hn::SumOfLanes(Floats(), sum)));
+    const auto mean = hn::Set(Floats(), sum_of(sum));
     for_lanes(p.width, [&](auto load, auto store)
                            HWY_ATTR { store(hn::Mul(load(y), hn::Sub(load(dy), mean)), dx); });
   }

@@ -8,6 +8,7 @@
 #include "heed/base/philox.h"
 #include "heed/tensor/bf16.h"
 #include "heed/tensor/f16.h"
+#include "heed/tensor/scales.h"
 
 namespace heed::kernels::reference {
 namespace {
@@ -77,7 +78,7 @@ double Head::of_key(const KeyOperand& from, std::int64_t j, std::int64_t d) cons
   const KeyRun run = first_run(problem, {b, g, j, 1});
   const std::int64_t at = run.offset(values, g) + d * values.column;
   if (values.dtype != DType::kI8) return load(values.data, values.dtype, at);
-  const std::int64_t scale_at = run.offset(scales, g) + d / kScaleGroup * scales.column;
+  const std::int64_t scale_at = run.offset(scales, g) + d / kElementsPerScale * scales.column;
   return static_cast<double>(static_cast<float>(static_cast<const std::int8_t*>(values.data)[at]) *
                              static_cast<const float*>(scales.data)[scale_at]);
 }

@@ -33,11 +33,8 @@ bool ColumnsObserver::needs(const ObservedRows& rows, std::int64_t key_begin,
 }
 
 void ColumnsObserver::begin(const ObservedShape& shape) {
-  if (!keys_of_every_head_.empty()) {
-    chosen_.clear();
-    for (std::int64_t head = 0; head < shape.heads; ++head)
-      for (const std::int64_t key : keys_of_every_head_) chosen_.push_back({head, key});
-  }
+  if (!keys_of_every_head_.empty())
+    chosen_ = of_every_head<HeadKey>(keys_of_every_head_, shape.heads);
   for (const HeadKey& one : chosen_)
     require(one.head >= 0 && one.head < shape.heads && one.key >= 0 && one.key < shape.key_length,
             "columns: head {} key {} does not exist: there are {} heads of {} keys", one.head,

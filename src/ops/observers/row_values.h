@@ -15,6 +15,15 @@ inline float absent(ObservedValue value) {
   return value == ObservedValue::kWeights ? 0 : -std::numeric_limits<float>::infinity();
 }
 
+/// The same rows or keys of every head, the heads outermost.
+template <typename Chosen>
+std::vector<Chosen> of_every_head(const std::vector<std::int64_t>& indices, std::int64_t heads) {
+  std::vector<Chosen> chosen;
+  for (std::int64_t head = 0; head < heads; ++head)
+    for (const std::int64_t index : indices) chosen.push_back({head, index});
+  return chosen;
+}
+
 /// The rows of a block that lie in a region, by their distance from its first.
 inline std::vector<std::int64_t> rows_inside(const Region& region, const ObservedRows& rows) {
   std::vector<std::int64_t> inside;

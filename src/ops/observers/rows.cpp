@@ -25,11 +25,8 @@ bool RowsObserver::needs(const ObservedRows& rows) const {
 }
 
 void RowsObserver::begin(const ObservedShape& shape) {
-  if (!rows_of_every_head_.empty()) {
-    chosen_.clear();
-    for (std::int64_t head = 0; head < shape.heads; ++head)
-      for (const std::int64_t row : rows_of_every_head_) chosen_.push_back({head, row});
-  }
+  if (!rows_of_every_head_.empty())
+    chosen_ = of_every_head<HeadRow>(rows_of_every_head_, shape.heads);
   for (const HeadRow& one : chosen_)
     require(one.head >= 0 && one.head < shape.heads && one.row >= 0 && one.row < shape.query_length,
             "rows: head {} row {} does not exist: there are {} heads of {} rows", one.head, one.row,

@@ -1,0 +1,36 @@
+// What scores can be, one thing at a time: for tests that hold for all of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heed/ops/attention.h"
+
+namespace heed::test {
+
+struct ScoreKind {
+  const char* name;
+  Scores scores = {};
+  Shape bias = {0};  // none
+  bool alibi = false;
+  bool sink = false;
+  double dropout = 0;
+  DType dtype = DType::kF32;
+};
+
+inline std::string name_of(const ScoreKind& kind) { return kind.name; }
+
+/// With positions, but for the plain one: the fastest kernel has none.
+inline std::vector<ScoreKind> score_kinds() {
+  return {{.name = "Plain"},
+          {.name = "Alibi", .alibi = true},
+          {.name = "Cosine", .scores = {.similarity = Similarity::kCosine}, .alibi = true},
+          {.name = "Gaussian", .scores = {.similarity = Similarity::kGaussian}, .alibi = true},
+          {.name = "Absolute", .scores = {.similarity = Similarity::kAbsolute}, .alibi = true},
+          {.name = "Softcap", .scores = {.softcap = 2}, .alibi = true},
+          {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}, .alibi = true},
+          {.name = "None", .scores = {.normaliser = Normaliser::kNone}, .alibi = true},
+          {.name = "Dropout", .alibi = true, .dropout = 0.3}};
+}
+
+}  // namespace heed::test
