@@ -42,18 +42,6 @@ void check_shape(const std::vector<std::int64_t>& shape) {
   require(bytes < kMost, "--shape: the arrays have {:.3g} bytes, expected below 2^62", bytes);
 }
 
-// Where keys lie and what they count is said of arrays.
-void check_no_keys(const AttentionOptions& options) {
-  const std::pair<const char*, const std::string&> of_arrays[] = {
-      {"--page-table", options.page_table},
-      {"--ring-begin", options.ring_begin},
-      {"--k-scales", options.k_scales},
-      {"--v-scales", options.v_scales}};
-  for (const auto& [option, path] : of_arrays)
-    require(path.empty(), "{} is of K and V, expected Q.npy K.npy V.npy in place of --shape",
-            option);
-}
-
 void read_extents(const AttentionOptions& options, Extents& extents) {
   require(options.causal.empty() || options.q_offset.empty(),
           "--causal {} and --q-offset both say where query 0 stands, expected one of them "
@@ -253,7 +241,6 @@ AttentionProblemData read_problem(const AttentionOptions& options) {
 AttentionProblemData shape_problem(const AttentionOptions& options,
                                    const std::vector<std::int64_t>& shape) {
   check_shape(shape);
-  check_no_keys(options);
   AttentionProblemData problem;
   const DType dtype = named_dtype(options.dtype).value_or(DType::kF32);
   read_extents(options, problem.args.extents);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "heed/base/error.h"
-#include "heed/tensor/scales.h"
+#include "heed/ops/quantise.h"
 #include "ops/attention_problem.h"
 
 namespace heed {

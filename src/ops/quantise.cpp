@@ -33,6 +33,12 @@ std::int64_t rows_of(const ConstView& view) {
 
 }  // namespace
 
+Shape scales_shape(Shape shape) {
+  std::int64_t& last = shape[shape.rank() - 1];
+  last = (last + kElementsPerScale - 1) / kElementsPerScale;
+  return shape;
+}
+
 Quantised quantise(const ConstView& x) {
   require(x.given() && x.rank() >= 1 && is_floating(x.dtype()),
           "quantise: x is {}, expected rows of f64, f32, f16 or bf16",

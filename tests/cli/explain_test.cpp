@@ -149,8 +149,8 @@ TEST_F(ExplainKeys, ThatAreNotThereHaveNoForm) {
     const Answer answer =
         test::heed({"explain", "--shape", "1,2,2,4,4,8,8", option, list_of("begin.npy", {0})});
     EXPECT_EQ(answer.status, 2);
-    EXPECT_EQ(answer.error, std::string("heed explain: ") + option +
-                                " is of K and V, expected Q.npy K.npy V.npy in place of --shape\n");
+    EXPECT_EQ(answer.error,
+              std::string("heed explain: ") + option + " needs Q.npy K.npy V.npy beside it\n");
   };
   for (const char* option : {"--page-table", "--ring-begin", "--k-scales", "--v-scales"})
     refused(option);

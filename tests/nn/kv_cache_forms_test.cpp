@@ -27,6 +27,11 @@ struct Kind {
   bool rope = false;
 };
 
+// GoogleTest finds it by this name.
+void PrintTo(const Kind& kind, std::ostream* out) {  // NOLINT(readability-identifier-naming)
+  *out << kind.name;
+}
+
 std::vector<Kind> kinds() {
   std::vector<Kind> all;
   const auto add = [&all](const char* name, KvForm form, DType dtype, bool rope) {
@@ -170,7 +175,7 @@ TEST_P(KvForms, APassThatDoesNotAdvanceMayBeRepeated) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KvForms, testing::ValuesIn(kinds()),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+                         testing::PrintToStringParamName());
 
 // 2 rows of 1 head, D = Dv = 4.
 struct Small {

@@ -76,9 +76,9 @@ const test::ScoreKind kMoreKinds[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Gradients, testing::ValuesIn(test::gradient_kinds(4, 5)),
-                         [](const auto& kind) { return name_of(kind.param); });
+                         testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(MoreKinds, Gradients, testing::ValuesIn(kMoreKinds),
-                         [](const auto& kind) { return name_of(kind.param); });
+                         testing::PrintToStringParamName());
 
 TEST(Gradient, OfABiasOfMinusInfinityIsZero) {
   const Tensor x = random_tensor({1, 1, 3, 4}, 1, DType::kF64);

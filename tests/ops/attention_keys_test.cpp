@@ -35,6 +35,11 @@ struct Kind {
   std::int64_t query_length = 1;
 };
 
+// GoogleTest finds it by this name.
+void PrintTo(const Kind& kind, std::ostream* out) {  // NOLINT(readability-identifier-naming)
+  *out << kind.name;
+}
+
 std::vector<Kind> kinds() {
   const Mask window = band({.left = 40, .right = 0});
   return {
@@ -250,7 +255,7 @@ TEST_P(KeyForms, NarrowKeysAreTheirValuesInF32) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KeyForms, testing::ValuesIn(kinds()),
-                         [](const auto& kind) { return std::string(kind.param.name); });
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace heed

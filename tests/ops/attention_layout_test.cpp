@@ -202,12 +202,12 @@ TEST_P(Layouts, TheRestOfTheBatchDoesNotMatter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Layouts, testing::ValuesIn(test::score_kinds()),
-                         [](const auto& kind) { return name_of(kind.param); });
+                         testing::PrintToStringParamName());
 
 const test::ScoreKind kTypes[] = {{.name = "Half", .alibi = true, .dtype = DType::kF16},
                                   {.name = "Double", .alibi = true, .dtype = DType::kF64}};
 INSTANTIATE_TEST_SUITE_P(Types, Layouts, testing::ValuesIn(kTypes),
-                         [](const auto& kind) { return name_of(kind.param); });
+                         testing::PrintToStringParamName());
 
 // dbias is summed by tasks that own their block: in a fixed order.
 TEST(BiasGradient, HasTheSameBitsForAnyNumberOfThreads) {

@@ -113,7 +113,7 @@ TEST_P(Poison, OfOneRowReachesNoOtherRow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Poison, testing::ValuesIn(test::score_kinds()),
-                         [](const auto& kind) { return name_of(kind.param); });
+                         testing::PrintToStringParamName());
 
 // Behind a window, in memory of every form: the scale of int8 is what holds NaN there.
 TEST(PoisonInKeys, ThatNoWindowReachesChangesNoBit) {

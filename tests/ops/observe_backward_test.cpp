@@ -80,7 +80,7 @@ TEST_P(ObservedGradients, AreTheSlopesOfTheObjective) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ObservedGradients,
                          testing::ValuesIn(test::gradient_kinds(kQueries, kKeys)),
-                         [](const auto& kind) { return name_of(kind.param); });
+                         testing::PrintToStringParamName());
 
 // A plain problem in f32, causal, of more than one tile.
 struct Plain {

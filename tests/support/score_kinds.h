@@ -1,7 +1,7 @@
 // What scores can be, one thing at a time: for tests that hold for all of them.
 #pragma once
 
-#include <string>
+#include <ostream>
 #include <vector>
 
 #include "heed/ops/attention.h"
@@ -18,7 +18,11 @@ struct ScoreKind {
   DType dtype = DType::kF32;
 };
 
-inline std::string name_of(const ScoreKind& kind) { return kind.name; }
+// GoogleTest finds it by this name.
+inline void PrintTo(const ScoreKind& kind,
+                    std::ostream* out) {  // NOLINT(readability-identifier-naming)
+  *out << kind.name;
+}
 
 /// With positions, but for the plain one: the fastest kernel has none.
 inline std::vector<ScoreKind> score_kinds() {

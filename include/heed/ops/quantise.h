@@ -7,6 +7,9 @@
 
 namespace heed {
 
+/// Of int8 values of `shape`: ceil(D / 32) in place of D, the last extent.
+Shape scales_shape(Shape shape);
+
 struct Quantised {
   Tensor values;  // i8, of x's shape
   Tensor scales;  // f32, of its scales_shape
