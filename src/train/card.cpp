@@ -50,9 +50,9 @@ std::string to_markdown(const Card& card) {
   text += loss_section(card.result) + "\n" + data_section(card) + "\n";
   text += fmt::format(
       "## Training\nTrained by `heed train`: {} steps, {} tokens, seed {}, {:.1f} minutes on {} "
-      "({} threads). Configuration:\n```json\n{}```\n",
+      "({} thread{}). Configuration:\n```json\n{}```\n",
       card.result.steps, card.result.tokens, card.config.seed, card.result.seconds / 60, cpu_name(),
-      thread_count(), to_json(card.config));
+      thread_count(), thread_count() == 1 ? "" : "s", to_json(card.config));
   return text;
 }
 

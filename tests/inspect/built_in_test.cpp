@@ -15,7 +15,7 @@
 namespace heed {
 namespace {
 
-constexpr double kAlice = 3.372;  // nats a token
+constexpr double kAlice = 3.047;  // nats a token
 
 const LoadedModel& tales() {
   static const LoadedModel model =
@@ -54,26 +54,27 @@ TEST(BuiltIn, ThePronounFindsItsNoun) {
   ASSERT_FALSE(shown.rows.empty());
   const auto& first = shown.rows[0].attends[0];
   EXPECT_EQ(session.tokens[static_cast<std::size_t>(first.key)].bytes, " king");
-  EXPECT_NEAR(first.weight, 0.36, 0.01);
+  EXPECT_NEAR(first.weight, 0.68, 0.01);
 }
 
 TEST(BuiltIn, HeadsOfTheFirstLayerLookAtTheTokenBefore) {
   const std::vector<HeadScores> scores = score_heads(king().layers[0], 0);
-  EXPECT_NEAR(scores[0].previous, 0.47, 0.01);
-  EXPECT_NEAR(scores[1].previous, 0.51, 0.01);
+  EXPECT_NEAR(scores[0].previous, 0.53, 0.01);
+  EXPECT_NEAR(scores[1].previous, 0.61, 0.01);
 }
 
 TEST(BuiltIn, HeadsOfTheSecondLayerLookAtTheFirstToken) {
   const std::vector<HeadScores> scores = score_heads(king().layers[1], 1);
-  for (const std::size_t head : {2U, 4U, 5U}) EXPECT_NEAR(scores[head].first, 0.445, 0.025) << head;
+  for (const std::size_t head : {2U, 3U, 4U, 5U})
+    EXPECT_NEAR(scores[head].first, 0.535, 0.05) << head;
 }
 
 TEST(BuiltIn, OnRandomTokensOnlyTheTokenBeforeIsFound) {
   const Probe probe = probe_heads(tales());
-  EXPECT_NEAR(probe.heads[0].previous, 0.21, 0.01);
-  EXPECT_NEAR(probe.heads[1].previous, 0.33, 0.01);
+  EXPECT_NEAR(probe.heads[0].previous, 0.25, 0.01);
+  EXPECT_NEAR(probe.heads[1].previous, 0.41, 0.01);
   for (const ProbedHead& head : probe.heads) {
-    EXPECT_LT(head.induction, 0.04) << head.layer << '.' << head.head;
+    EXPECT_LT(head.induction, 0.06) << head.layer << '.' << head.head;
     EXPECT_LT(head.first, 0.07) << head.layer << '.' << head.head;
   }
 }
