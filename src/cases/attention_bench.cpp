@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cases/choose_cases.h"
+#include "cases/normal.h"
 #include "cases/peak_memory.h"
 #include "cases/repeat.h"
-#include "heed/base/philox.h"
 #include "heed/base/threads.h"
 #include "heed/cases/machine_limits.h"
 #include "heed/masks/band.h"
@@ -18,27 +18,21 @@
 namespace heed {
 namespace {
 
-Tensor normal(const Shape& shape, std::uint32_t stream) {
-  Random random(2024, stream);
-  Tensor tensor = Tensor::empty(shape);
-  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
-    tensor.data<float>()[i] = static_cast<float>(random.normal());
-  return tensor;
-}
-
 // What a case works on.
 struct Operands {
   explicit Operands(const AttentionBenchCase& problem)
       : value_dim(problem.value_dim > 0 ? problem.value_dim : problem.head_dim),
-        q(normal({problem.batch, problem.heads, problem.length, problem.head_dim}, 1)),
-        k(normal({problem.batch, problem.kv_heads, problem.length, problem.head_dim}, 2)),
-        v(normal({problem.batch, problem.kv_heads, problem.length, value_dim}, 3)),
-        dout(normal({problem.batch, problem.heads, problem.length, value_dim}, 4)) {
+        q(normal({problem.batch, problem.heads, problem.length, problem.head_dim}, DType::kF32, 1,
+                 1)),
+        k(normal({problem.batch, problem.kv_heads, problem.length, problem.head_dim}, DType::kF32,
+                 1, 2)),
+        v(normal({problem.batch, problem.kv_heads, problem.length, value_dim}, DType::kF32, 1, 3)),
+        dout(normal({problem.batch, problem.heads, problem.length, value_dim}, DType::kF32, 1, 4)) {
     args = {.q = q, .keys = {k, v}, .mask = problem.mask};
     args.scores.similarity = problem.similarity;
     args.scores.normaliser = problem.normaliser;
     if (!problem.bias.empty()) {
-      bias = normal(Shape(std::span<const std::int64_t>(problem.bias)), 5);
+      bias = normal(Shape(std::span<const std::int64_t>(problem.bias)), DType::kF32, 1, 5);
       args.scores.bias = bias;
     }
     if (problem.dropout > 0) args.dropout = Dropout{.rate = problem.dropout, .seed = 7};

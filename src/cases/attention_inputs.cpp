@@ -6,6 +6,7 @@
 #include <span>
 
 #include "cases/case_keys.h"
+#include "cases/normal.h"
 #include "heed/base/philox.h"
 #include "heed/cases/attention_cases.h"
 #include "heed/masks/blocks.h"
@@ -17,14 +18,6 @@
 
 namespace heed {
 namespace {
-
-Tensor normal(const Shape& shape, DType dtype, double spread, std::uint32_t stream) {
-  Random random(2024, stream);
-  Tensor tensor = Tensor::empty(shape, DType::kF64);
-  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
-    tensor.data<double>()[i] = spread * random.normal();
-  return Tensor::converted(tensor, dtype);
-}
 
 // Two of three are kept, in stretches, so that there are empty, partial and full tiles; row 1 sees
 // nobody.

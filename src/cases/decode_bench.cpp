@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cases/choose_cases.h"
+#include "cases/normal.h"
 #include "cases/repeat.h"
-#include "heed/base/philox.h"
 #include "heed/base/threads.h"
 #include "heed/cases/machine_limits.h"
 #include "heed/masks/band.h"
@@ -20,14 +20,6 @@ namespace {
 
 constexpr std::int64_t kBytesOfLayers = std::int64_t{256} << 20;  // more than a cache holds
 constexpr std::int64_t kFillTokens = 64;                          // at once
-
-Tensor normal(const Shape& shape, std::uint32_t stream) {
-  Random random(2024, stream);
-  Tensor tensor = Tensor::empty(shape);
-  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
-    tensor.data<float>()[i] = static_cast<float>(random.normal());
-  return tensor;
-}
 
 KvCacheShape shape_of(const DecodeBenchCase& problem) {
   const std::int64_t bytes = 2 * problem.keys * kDecodeKvHeads * kDecodeHeadDim *
@@ -45,9 +37,9 @@ class Text {
  public:
   explicit Text(const DecodeBenchCase& problem)
       : cache_(shape_of(problem), problem.cache),
-        q_(normal({1, kDecodeHeads, 1, kDecodeHeadDim}, 1)),
-        k_(normal({1, kDecodeKvHeads, kFillTokens, kDecodeHeadDim}, 2)),
-        v_(normal({1, kDecodeKvHeads, kFillTokens, kDecodeHeadDim}, 3)) {
+        q_(normal({1, kDecodeHeads, 1, kDecodeHeadDim}, DType::kF32, 1, 1)),
+        k_(normal({1, kDecodeKvHeads, kFillTokens, kDecodeHeadDim}, DType::kF32, 1, 2)),
+        v_(normal({1, kDecodeKvHeads, kFillTokens, kDecodeHeadDim}, DType::kF32, 1, 3)) {
     const bool ring = problem.cache.form == KvForm::kRing;
     const std::int64_t tokens = ring ? problem.keys * 3 / 2 : problem.keys - 1;
     for (std::int64_t held = 0; held < tokens; held = cache_.lengths()[0])

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "heed/tensor/memory.h"
+
 namespace heed {
 namespace {
 
@@ -24,6 +26,7 @@ bool forget_peak() {
 }  // namespace
 
 std::int64_t peak_bytes_of(const std::function<void()>& work) {
+  free_kept_blocks();
   const bool known = forget_peak();
   const std::int64_t before = status_bytes("VmRSS:");
   work();

@@ -7,8 +7,8 @@
 namespace heed {
 
 /// Bytes of memory at the peak of `work`, more than before it: Linux counts the most that a process
-/// held, and starts again when asked. -1 where the system does not say. Memory that an earlier run
-/// has left for the next is not seen.
+/// held, and starts again when asked. -1 where the system does not say. Blocks that
+/// tensors have left for the next are freed first.
 std::int64_t peak_bytes_of(const std::function<void()>& work);
 
 }  // namespace heed

@@ -1,7 +1,6 @@
 #include "cli/attention_options.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "cli/arguments.h"
 #include "heed/base/error.h"

@@ -6,7 +6,6 @@
 #include "cli/bench.h"
 #include "cli/output.h"
 #include "heed/base/cpu_name.h"
-#include "heed/base/error.h"
 #include "heed/cases/train_bench.h"
 #include "heed/io/atomic_file.h"
 

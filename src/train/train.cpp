@@ -251,8 +251,14 @@ TrainResult train(const TrainArgs& args, TrainListener& listener) {
     check_same_run(parse_train_config(found->state.config, found->path.string()), args.config);
   } else if (std::filesystem::exists(folder.config())) {
     check_same_run(stored_train_config(folder.path()), args.config);
-    listener.note("no checkpoint was written yet: starts from the beginning");
+    listener.note(
+        "no checkpoint was written yet: starts from the beginning (another configuration "
+        "needs another folder, or this one removed)");
   }
+  if (args.config.warmup >= args.config.steps)
+    listener.note(
+        fmt::format("the learning rate only rises: warmup is {}, expected below steps, {}",
+                    args.config.warmup, args.config.steps));
   Training training(args.config, folder, listener);
   write_file(folder.config(), to_json(args.config));
   if (found) training.go_on_from(*found);

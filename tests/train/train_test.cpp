@@ -53,6 +53,14 @@ class Train : public testing::Test {
   Recorder recorder_;
 };
 
+TEST_F(Train, SaysThatTheLearningRateOnlyRises) {
+  config_.steps = 2;
+  run("short");
+  ASSERT_EQ(recorder_.notes.size(), 1U);
+  EXPECT_EQ(recorder_.notes[0],
+            "the learning rate only rises: warmup is 3, expected below steps, 2");
+}
+
 TEST_F(Train, LearnsATinyTextByHeart) {
   write_file(scratch_ / "tiny.txt", "the quick brown fox jumps over a lazy dog.");
   config_.data = {(scratch_ / "tiny.txt").string()};

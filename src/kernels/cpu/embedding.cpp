@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/blocks.h"
+#include "base/blocks.h"
 
 namespace heed::kernels::cpu {
 
