@@ -2,12 +2,13 @@
 
 Its model (no biases, exact GELU, tied head), its initial weights, its AdamW (every matrix decays, the
 embeddings too), its schedule. Evaluates on all of the validation part as `heed train` does, and on
-20 random batches as nanoGPT does.
+20 random batches as nanoGPT does. Prints tokens a second too, evaluations left out.
 
     python bench/peers/nanogpt_training.py --data input.txt --seed 1337
 """
 import argparse
 import math
+import time
 from types import SimpleNamespace
 
 import torch
@@ -76,7 +77,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1337)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--final-learning-rate", type=float, default=1e-4)
+    parser.add_argument("--threads", type=int, default=0)
     args = parser.parse_args()
+    if args.threads > 0:
+        torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     train, validation, vocabulary = tokens_of(args.data)
     model = nanogpt(vocabulary)
@@ -85,7 +89,9 @@ def main():
     optimizer = torch.optim.AdamW(
         [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}],
         betas=(0.9, 0.99))
+    seconds = 0
     for step in range(STEPS):
+        begin = time.perf_counter()
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step, args.learning_rate, args.final_learning_rate)
         loss = model(*crops(train, random_begins(train)))
@@ -93,11 +99,13 @@ def main():
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+        seconds += time.perf_counter() - begin
         if (step + 1) % 500 == 0:
             random = [loss_on_random(model, validation) for _ in range(5)]
             print(f"step {step + 1}: train {loss.item():.4f}  all of validation "
                   f"{loss_on_all(model, validation):.4f}  20 random batches, five times "
-                  f"{' '.join(f'{r:.4f}' for r in random)}", flush=True)
+                  f"{' '.join(f'{r:.4f}' for r in random)}  "
+                  f"{(step + 1) * BATCH * BLOCK / seconds:,.0f} tokens/s", flush=True)
 
 
 if __name__ == "__main__":

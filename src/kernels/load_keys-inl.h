@@ -43,12 +43,13 @@ HWY_INLINE hn::Vec<FloatTag> load_lanes(const std::int8_t* from) {
   return hn::ConvertTo(FloatTag(), hn::PromoteTo(integers, hn::LoadU(narrow, from)));
 }
 
-// `count` elements of type From, `step` apart, as T.
+// `count` elements of type From, `step` apart, as T. Whole vectors even where nothing is converted:
+// a head's row is short, and a call of memcpy takes longer than the copy.
 template <typename T, typename From>
 void convert_line(const From* HWY_RESTRICT from, std::int64_t step, std::int64_t count,
                   T* HWY_RESTRICT to) {
   std::int64_t c = 0;
-  if constexpr (sizeof(From) == 2 && std::is_same_v<T, float>) {
+  if constexpr (sizeof(From) <= sizeof(float) && std::is_same_v<T, float>) {
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(FloatTag()));
     for (; step == 1 && c + lanes <= count; c += lanes)
       hn::StoreU(load_lanes(from + c), FloatTag(), to + c);
