@@ -118,34 +118,40 @@ void angles_of_table(const Tensor& table, std::int64_t position, Angle* to) {
 }
 
 template <typename Angle>
-Angles angles_of(const RopeArgs& args, double sign) {
-  const DType dtype = DTypeOf<Angle>::value;
+Angles angles_of_positions(const RopeArgs& args, const Angles& tables) {
   const std::int64_t batches = args.x.dim(0);
   const std::int64_t tokens = args.x.dim(2);
   const std::int64_t half = turning(args) / 2;
-  const bool own = args.cosines.given();
+  const DType dtype = DTypeOf<Angle>::value;
   const std::vector<double> frequencies = frequencies_of(args);
-  const bool of_token = own && args.cosines.rank() == 3;
-  Angles given = {own ? Tensor::converted(args.cosines, dtype) : Tensor(),
-                  own ? Tensor::converted(args.sines, dtype) : Tensor()};
-  Angles angles;
-  if (of_token) {
-    angles = {std::move(given.cosines), std::move(given.sines)};
-  } else {
-    angles = {Tensor::empty({batches, tokens, half}, dtype),
-              Tensor::empty({batches, tokens, half}, dtype)};
-  }
+  Angles angles = {Tensor::empty({batches, tokens, half}, dtype),
+                   Tensor::empty({batches, tokens, half}, dtype)};
   for (std::int64_t row = 0; row < batches * tokens; ++row) {
     auto* cosines = angles.cosines.template data<Angle>() + row * half;
     auto* sines = angles.sines.template data<Angle>() + row * half;
-    const std::int64_t position = of_token ? 0 : position_of(args, row / tokens, row % tokens);
-    if (!own) angles_of_base(frequencies, position, cosines, sines);
-    if (own && !of_token) {
-      angles_of_table(given.cosines, position, cosines);
-      angles_of_table(given.sines, position, sines);
+    const std::int64_t position = position_of(args, row / tokens, row % tokens);
+    if (args.cosines.given()) {
+      angles_of_table(tables.cosines, position, cosines);
+      angles_of_table(tables.sines, position, sines);
+    } else {
+      angles_of_base(frequencies, position, cosines, sines);
     }
-    for (std::int64_t n = 0; n < half; ++n) sines[n] *= static_cast<Angle>(sign);
   }
+  return angles;
+}
+
+// Given for each token, or looked up by its position in tables or in the base's powers.
+template <typename Angle>
+Angles angles_of(const RopeArgs& args, double sign) {
+  const DType dtype = DTypeOf<Angle>::value;
+  Angles angles;
+  if (args.cosines.given())
+    angles = {Tensor::converted(args.cosines, dtype), Tensor::converted(args.sines, dtype)};
+  if (!args.cosines.given() || args.cosines.rank() == 2)
+    angles = angles_of_positions<Angle>(args, angles);
+  auto* sines = angles.sines.template data<Angle>();
+  for (std::int64_t n = 0; n < angles.sines.element_count(); ++n)
+    sines[n] *= static_cast<Angle>(sign);
   return angles;
 }
 
