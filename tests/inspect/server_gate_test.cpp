@@ -1,15 +1,23 @@
 // Who is let in, and what the rest is told.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
 
+#include "inspect/raw_client.h"
 #include "inspect/served.h"
+#include "inspect/server/api.h"
 #include "support/expect_error.h"
 
 namespace heed {
 namespace {
 
 using test::expect_error;
+using test::RawClient;
 using test::Served;
 
 TEST(ServerGate, TheTokenInTheAddressBecomesACookieAndIsNoLongerInTheAddress) {
@@ -83,6 +91,44 @@ TEST(ServerGate, UnknownPathsAndMethodsHaveTheirStatus) {
   expect_error(client.Get("/etc/passwd"), 404, "not_found");
   expect_error(client.Get("/../../etc/passwd"), 404, "not_found");
   expect_error(client.Delete("/api/model"), 405, "bad_request");
+}
+
+// Status and `Allow` of what the server says to a request without body or length; empty where it
+// waits for more.
+std::string answer_to(const Served& served, const std::string& method, const std::string& path) {
+  const RawClient client(served.server.port());
+  client.send(
+      fmt::format("{} {} HTTP/1.1\r\nHost: localhost:{}\r\nAuthorization: Bearer {}\r\n"
+                  "Connection: close\r\n\r\n",
+                  method, path, served.server.port(), test::kToken));
+  const std::string answer = client.receive(2);
+  static const std::regex allow("\r\nAllow: ([^\r]*)\r\n");
+  std::smatch found;
+  const std::string allowed = std::regex_search(answer, found, allow) ? found[1].str() : "";
+  return fmt::format("{} {}", answer.substr(std::min<std::size_t>(answer.size(), 9), 3), allowed);
+}
+
+TEST(ServerGate, AMethodThatAPathDoesNotAnswerIsToldWhichItDoes) {
+  const Served served;
+  const std::vector<std::string> methods = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
+                                            "PATCH", "OPTIONS", "TRACE", "CONNECT"};
+  std::map<std::string, std::string> allowed = {{"/", "GET, HEAD"}, {"/app.js", "GET, HEAD"}};
+  for (const server::Route& route : server::api_routes()) {
+    const std::string method = route.method;
+    std::string& of = allowed[std::regex_replace(route.pattern, std::regex(R"(\{\w+\})"), "0")];
+    of += (of.empty() ? "" : ", ") + (method == "GET" ? "GET, HEAD" : method);
+  }
+  for (const auto& [path, answered] : allowed) {
+    for (const std::string& method : methods) {
+      if (answered.find(method) != std::string::npos) continue;
+      EXPECT_EQ(answer_to(served, method, path), "405 " + answered) << method << ' ' << path;
+    }
+  }
+}
+
+TEST(ServerGate, ARequestWithoutLengthHasNoBodyAndIsAnsweredAtOnce) {
+  const Served served;
+  EXPECT_EQ(answer_to(served, "POST", "/api/sessions"), "400 ");
 }
 
 TEST(Server, APortInUseIsOneLine) {

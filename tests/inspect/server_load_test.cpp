@@ -1,8 +1,5 @@
 // Many clients, silent ones, and those that leave: the server goes on.
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "inspect/raw_client.h"
 #include "inspect/served.h"
 
 namespace heed {
@@ -18,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 using test::expect_error;
+using test::RawClient;
 using test::Served;
 using test::text_of;
 
@@ -26,28 +25,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
-
-// A connection that does only what it is told.
-class RawClient {
- public:
-  explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  }
-  ~RawClient() { ::close(socket_); }
-  RawClient(RawClient&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
-  RawClient& operator=(RawClient&&) = delete;
-
-  void send(const std::string& text) const {
-    EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
-  }
-
- private:
-  int socket_;
-};
 
 std::string request(const Served& served, const std::string& path) {
   return fmt::format("GET {} HTTP/1.1\r\nHost: localhost:{}\r\nAuthorization: Bearer {}\r\n\r\n",

@@ -4,10 +4,13 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 
 #include "inspect/server/api.h"
@@ -128,7 +131,7 @@ class Server::Impl {
     http_.set_pre_routing_handler([this](const httplib::Request& request, auto& response) {
       // Whole answers only: httplib would cut parts out of JSON, errors included.
       const_cast<httplib::Request&>(request).ranges.clear();
-      if (may_have_body(request)) return httplib::Server::HandlerResponse::Unhandled;
+      if (has_body(request)) return httplib::Server::HandlerResponse::Unhandled;
       handle(request, response);
       return httplib::Server::HandlerResponse::Handled;
     });
@@ -156,9 +159,13 @@ class Server::Impl {
     ::listen(socket_, server::kBacklog);  // httplib's own is 5
   }
 
-  // A path too long for any of ours is not worth a regular expression, which recurses.
-  static bool may_have_body(const httplib::Request& request) {
-    return request.method != "GET" && request.method != "HEAD" && request.method != "OPTIONS" &&
+  // What httplib reads the body of. Without a length there is none (RFC 9112, 6.3), where httplib
+  // would wait for the connection's end. A path too long for any of ours is not worth a regular
+  // expression, which recurses.
+  static bool has_body(const httplib::Request& request) {
+    const bool is_said =
+        request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
+    return is_said && std::ranges::count(kBodied, request.method) > 0 &&
            request.path.size() <= server::kLongestPath;
   }
 
@@ -176,25 +183,27 @@ class Server::Impl {
     if (!request.path.starts_with("/api/")) return page(request, response);
     gate_->check_token(request);
     const std::string method = request.method == "HEAD" ? "GET" : request.method;
-    std::vector<std::string> allowed;
+    std::vector<std::string_view> allowed;
     for (const server::Route& route : server::api_routes()) {
       auto values = server::match_path(route.pattern, request.path);
       if (values && method == route.method) {
         route.handler(api_, {request, std::move(*values)}, response);
         return;
       }
-      if (values) allowed.emplace_back(route.method);
+      if (values)
+        allowed.emplace_back(route.method == std::string_view("GET") ? kRead : route.method);
     }
-    if (!allowed.empty()) {
-      response.set_header("Allow", fmt::format("{}", fmt::join(allowed, ", ")));
-      server::refuse(405, "bad_request", "this path answers {}", fmt::join(allowed, ", "));
-    }
+    if (!allowed.empty()) refuse_method(response, fmt::format("{}", fmt::join(allowed, ", ")));
     server::refuse(404, "not_found", "no such path, docs/api.md lists them");
   }
 
+  [[noreturn]] static void refuse_method(httplib::Response& response, const std::string& allowed) {
+    response.set_header("Allow", allowed);
+    server::refuse(405, "bad_request", "this path answers {}", allowed);
+  }
+
   void page(const httplib::Request& request, httplib::Response& response) {
-    if (request.method != "GET" && request.method != "HEAD")
-      server::refuse(405, "bad_request", "this path answers GET");
+    if (request.method != "GET" && request.method != "HEAD") refuse_method(response, kRead);
     if (request.path == "/" && request.has_param("token")) {
       if (!gate_->is_token(request.get_param_value("token")))
         server::refuse(401, "unauthorized",
@@ -218,6 +227,8 @@ class Server::Impl {
                          "text/plain; charset=utf-8");
   }
 
+  static constexpr const char* kRead = "GET, HEAD";
+  static constexpr std::array<std::string_view, 4> kBodied = {"POST", "PUT", "PATCH", "DELETE"};
   static constexpr const char* kForm = "application/x-www-form-urlencoded";  // what curl -d sends
 
   // What httplib refuses by itself, before any handler.

@@ -1,0 +1,48 @@
+// A connection that sends only what it is told.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+namespace heed::test {
+
+class RawClient {
+ public:
+  explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  ~RawClient() { ::close(socket_); }
+  RawClient(RawClient&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
+  RawClient& operator=(RawClient&&) = delete;
+
+  void send(const std::string& text) const {
+    EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  }
+
+  /// What comes until the server closes the connection, or says nothing for so long.
+  std::string receive(int seconds) const {
+    const timeval patience{.tv_sec = seconds, .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    std::string all;
+    std::array<char, 4096> part;
+    for (ssize_t size = 0; (size = ::recv(socket_, part.data(), part.size(), 0)) > 0;)
+      all.append(part.data(), static_cast<std::size_t>(size));
+    return all;
+  }
+
+ private:
+  int socket_;
+};
+
+}  // namespace heed::test
