@@ -1,8 +1,11 @@
 // Who is let in, and what the rest is told.
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <string>
@@ -139,6 +142,34 @@ TEST(Server, APortInUseIsOneLine) {
       Server(test::shared_model(), options), ErrorCode::kInvalidArgument,
       fmt::format("serve: port {} is in use: choose another with --port, 0 takes one that is free",
                   options.port));
+}
+
+// How much more memory this process may map, until the end of the scope.
+class MappedAtMost {
+ public:
+  explicit MappedAtMost(rlim_t more) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t most = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + more;
+    const rlimit less{.rlim_cur = most, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_AS, &less);
+  }
+  ~MappedAtMost() { ::setrlimit(RLIMIT_AS, &before_); }
+  MappedAtMost(const MappedAtMost&) = delete;
+  MappedAtMost& operator=(const MappedAtMost&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Server, ThreadsThatTheSystemDoesNotGiveAreOneLine) {
+  ServerOptions options = test::served_options();
+  options.limits.workers = 20000;
+  test::shared_model();
+  const MappedAtMost limited(rlim_t{256} << 20);
+  EXPECT_HEED_ERROR(Server(test::shared_model(), options), ErrorCode::kIo,
+                    "serve: cannot start 20000 threads: Resource temporarily unavailable");
 }
 
 TEST(Server, ItsAddressHoldsPortAndToken) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "inspect/server/gate.h"
 #include "inspect/server/inflate.h"
 #include "inspect/server/page_files.h"
+#include "inspect/server/workers.h"
 
 namespace heed {
 namespace server {
@@ -80,8 +82,8 @@ class Server::Impl {
     configure();
     bind();
     gate_ = std::make_unique<server::Gate>(options_.host, port_, options_.token);
-    thread_ = std::thread([this] { http_.listen_after_bind(); });
-    while (!http_.is_running()) std::this_thread::yield();
+    workers_ = std::make_unique<server::Workers>(options_.limits.workers);
+    listen();
   }
 
   ~Impl() { stop(); }
@@ -112,9 +114,7 @@ class Server::Impl {
   }
 
   void configure() {
-    http_.new_task_queue = [this] {
-      return new httplib::ThreadPool(static_cast<std::size_t>(options_.limits.workers));
-    };
+    http_.new_task_queue = [this] { return workers_.release(); };  // httplib deletes it
     http_.set_payload_max_length(static_cast<std::size_t>(options_.limits.body_bytes));
     http_.set_keep_alive_max_count(100000);
     http_.set_keep_alive_timeout(server::kKeepAliveSeconds);
@@ -157,6 +157,21 @@ class Server::Impl {
     require(port_ > 0, "serve: cannot listen on {} port {}: {}", options_.host, options_.port,
             errno != 0 ? std::strerror(errno) : "no such host");
     ::listen(socket_, server::kBacklog);  // httplib's own is 5
+  }
+
+  // httplib ends at once where the socket takes no connection: `is_running` is then false for good.
+  void listen() {
+    thread_ = std::thread([this] {
+      errno = 0;
+      http_.listen_after_bind();
+      reason_ = errno;
+      has_ended_ = true;
+    });
+    while (!http_.is_running() && !has_ended_) std::this_thread::yield();
+    if (!has_ended_) return;
+    thread_.join();
+    fail(ErrorCode::kIo, "serve: cannot take connections on {} port {}: {}", options_.host, port_,
+         reason_ != 0 ? std::strerror(reason_) : "the socket was closed");
   }
 
   // What httplib reads the body of. Without a length there is none (RFC 9112, 6.3), where httplib
@@ -250,8 +265,11 @@ class Server::Impl {
   server::Api api_;
   std::unique_ptr<server::Gate> gate_;  // knows the port, so made after `bind`
   httplib::Server http_;
+  std::unique_ptr<server::Workers> workers_;  // until httplib takes them
   int socket_ = -1;
   int port_ = -1;
+  int reason_ = 0;  // why it takes no more connections
+  std::atomic<bool> has_ended_ = false;
   std::thread thread_;
 };
 
