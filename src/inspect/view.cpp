@@ -14,10 +14,12 @@ constexpr const char* kExample = "look/L2.H4/i=17/j=3";
 
 struct Setting {
   std::string_view name;
-  std::string_view values;  // with a comma behind each
+  std::string_view values;  // with a bar between
 };
 constexpr std::array<Setting, 3> kSettings = {
-    {{"to", "0,1,"}, {"units", "token,word,sentence,"}, {"scale", "linear,sqrt,log,rank,"}}};
+    {{"to", "0|1"}, {"units", "token|word|sentence"}, {"scale", "linear|sqrt|log|rank"}}};
+// What server::score_names says; models that are not causal have `next`, too.
+constexpr std::string_view kScores = "previous|self|first|distance|entropy|elsewhere";
 
 std::string_view take_part(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));
@@ -56,6 +58,12 @@ void read_heads(ViewAddress& view, std::string_view part) {
           view.heads.size(), kMostHeads);
 }
 
+bool is_one_of(std::string_view values, std::string_view value) {
+  while (!values.empty())
+    if (take_part(values, '|') == value) return true;
+  return false;
+}
+
 // "previous+distance": the two scores that chips show.
 bool are_scores(std::string_view value) {
   const auto is_name = [](std::string_view name) {
@@ -74,11 +82,9 @@ bool is_setting(std::string_view part, std::string_view name, std::string_view v
   }
   for (const Setting& setting : kSettings) {
     if (setting.name != name) continue;
-    std::string_view left = setting.values;
-    while (!left.empty())
-      if (take_part(left, ',') == value) return true;
-    fail(ErrorCode::kInvalidArgument, "view: found \"{}\", expected {} to be one of {}", part, name,
-         setting.values.substr(0, setting.values.size() - 1));
+    require(is_one_of(setting.values, value), "view: found \"{}\", expected {}={}", part, name,
+            setting.values);
+    return true;
   }
   return false;
 }
@@ -99,6 +105,18 @@ void read_part(ViewAddress& view, std::string_view part) {
     require(is_setting(part, name, value),
             "view: found \"{}\", expected i=, j=, range=, to=, units=, scale= or scores=", part);
     view.settings.emplace_back(part);
+  }
+}
+
+// "scores=previous+distance"
+void check_scores(std::string_view part, bool causal) {
+  std::string_view names = part;
+  take_part(names, '=');
+  while (!names.empty()) {
+    const std::string_view name = take_part(names, '+');
+    require(is_one_of(kScores, name) || (name == "next" && !causal),
+            "view: \"{}\" in \"{}\" is no score, expected {}{}", name, part, kScores,
+            causal ? "" : "|next");
   }
 }
 
@@ -130,6 +148,8 @@ void check_view(const ViewAddress& view, std::string_view model, const ModelInfo
   for (const int head : view.heads)
     require(head < info.heads, "view: head {} does not exist, {} has heads 0 to {}", head, model,
             info.heads - 1);
+  for (const std::string& setting : view.settings)
+    if (setting.starts_with("scores=")) check_scores(setting, info.causal);
   if (view.query) check_token("i", *view.query, tokens);
   if (view.key) check_token("j", *view.key, tokens);
   if (view.range) check_token("range", view.range->second, tokens);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "inspect/server/statistics.h"
 #include "support/expect_error.h"
 
 namespace heed {
@@ -36,8 +37,13 @@ TEST(View, TellsWhatIsWrong) {
       {"look/L2.H4/j=3", "view: j= needs i= beside it: whose weight on token 3?"},
       {"look/L2.H4/range=9-2",
        "view: found \"range=9-2\", expected the first token before the last"},
-      {"look/L2.H4/scale=pink",
-       "view: found \"scale=pink\", expected scale to be one of linear,sqrt,log,rank"},
+      {"look/L2.H4/scale=pink", "view: found \"scale=pink\", expected scale=linear|sqrt|log|rank"},
+      {"look/L2.H4/units=sentences",
+       "view: found \"units=sentences\", expected units=token|word|sentence"},
+      {"look/L2.H4/to=5", "view: found \"to=5\", expected to=0|1"},
+      {"look/L2.H4/units=", "view: found \"units=\", expected units=token|word|sentence"},
+      {"look/L2.H4/scores=self",
+       "view: found \"scores=self\", expected two names as in previous+distance"},
       {"look/L2.H4/what=ever",
        "view: found \"what=ever\", expected i=, j=, range=, to=, units=, scale= or scores="}};
   for (const auto& [address, message] : cases)
@@ -60,6 +66,20 @@ TEST(View, MustFitTheModelAndTheText) {
                     "view: i 10 is beyond the text, which has tokens 0 to 9");
   EXPECT_HEED_ERROR(check("look/L1.H0/range=3-12"), kBad,
                     "view: range 12 is beyond the text, which has tokens 0 to 9");
+}
+
+TEST(View, MayNameTheScoresThatTheModelHas) {
+  for (const bool causal : {true, false}) {
+    ModelInfo info;
+    info.layers = info.heads = 1;
+    info.causal = causal;
+    for (const server::ScoreName& score : server::score_names(causal))
+      check_view(parse_view(fmt::format("look/L0.H0/scores={}+self", score.name)), "tiny", info, 1);
+    const std::string known = "previous|self|first|distance|entropy|elsewhere";
+    EXPECT_HEED_ERROR(check_view(parse_view("look/L0.H0/scores=self+nose"), "tiny", info, 1), kBad,
+                      fmt::format("view: \"nose\" in \"scores=self+nose\" is no score, expected {}",
+                                  causal ? known : known + "|next"));
+  }
 }
 
 }  // namespace

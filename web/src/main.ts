@@ -8,7 +8,7 @@ import {deliver, deliverFailure} from './export/deliver';
 import {heldOf, isSaved, missing} from './held';
 import type {Panel} from './panel';
 import type {Selection} from './selection';
-import {SelectionStore, fit, kNothing, misfit, parse} from './selection';
+import {SelectionStore, fit, kNothing, misfit, noHead, parse} from './selection';
 import {openSaved} from './snapshot/open';
 import {failure, nothingYet, opening, textField} from './states';
 import {lookView} from './views/look';
@@ -29,6 +29,7 @@ class Page {
   private opening = 0;
   private isPassing = false;  // what the notice says ends with the next choice
   private seen = this.store.now;
+  private wasFresh = false;
   private retry: ReturnType<typeof setTimeout> | undefined;
 
   async start(): Promise<void> {
@@ -61,7 +62,7 @@ class Page {
   /** Opens a session; the old result stays until the new one is there. */
   private async run(text: string, keep?: Keep): Promise<void> {
     const order = ++this.opening;
-    const layer = Math.min(parse(location.hash)?.layer ?? 0, this.about!.model.layers - 1);
+    const layer = Math.min(parse(location.hash)?.selection.layer ?? 0, this.about!.model.layers - 1);
     const late = setTimeout(() => this.notice.replaceChildren(opening(text)), kQuietMilliseconds);
     try {
       const info = await open(text, layer, keep);
@@ -90,22 +91,21 @@ class Page {
     this.api = api;
     api.lost = (error) => this.lose(api, error);
     const address = parse(location.hash);
-    const last = {...(address ?? kNothing), query: api.length - 1, key: null, range: null};
-    const selection = keepSelection && address ? address : last;
-    this.place(this.fitted(api, selection), !address);
+    const last = {...(address?.selection ?? kNothing), query: api.length - 1, key: null, range: null};
+    const selection = keepSelection && address ? address.selection : last;
+    this.place(this.fitted(api, selection, address?.wrong ?? noHead(location.hash)), !address);
     this.header!.show(api.info);
     this.view = lookView(this.main, this.store, api);
     if (this.about!.picture) void deliver(this.about!.picture, this.store, api);
   }
 
-  /** What of the selection can be shown; says what a saved page does not hold. */
-  private fitted(api: SessionApi, selection: Selection): Selection {
+  /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */
+  private fitted(api: SessionApi, selection: Selection, wrong: string[]): Selection {
     const fitting = fit(selection, api.size);
-    const unfit = misfit(selection, api.size);
-    if (unfit !== null) this.remark(unfit);
     const lost = missing(api.model, fitting);
+    const said = [...wrong, ...misfit(selection, api.size), ...(lost === null ? [] : [lost])];
+    if (said.length > 0) this.remark(said.join(' '));
     if (lost === null) return fitting;
-    this.remark(lost);
     const held = heldOf(api.model, fitting);
     if (held.length > 0) return {...fitting, heads: held};
     const layer = api.model.held!.findIndex((each) => each.length > 0);
@@ -117,10 +117,13 @@ class Page {
     this.isPassing = true;
   }
 
-  /** What was said of a choice goes with the next one. */
+  /** What was said of a choice goes with the next one, which the choice of a first head is not. */
   private moveOn(): void {
     if (this.store.now === this.seen) return;
     this.seen = this.store.now;
+    const isFirst = this.wasFresh;
+    this.wasFresh = this.store.isFresh;
+    if (isFirst) return;
     if (this.isPassing) this.notice.replaceChildren();
     this.isPassing = false;
   }
@@ -163,11 +166,12 @@ class Page {
   }
 
   private followAddress(): void {
-    const address = parse(location.hash);
-    if (!address || !this.api) return;
+    if (!this.api) return;
     if (this.isPassing) this.notice.replaceChildren();
     this.isPassing = false;
-    this.place(this.fitted(this.api, address), false);
+    const address = parse(location.hash);
+    if (address) this.place(this.fitted(this.api, address.selection, address.wrong), false);
+    else if (location.hash) this.remark(noHead(location.hash).join(' '));
   }
 
   /** A selection that came with the address: what was said of it stays. */

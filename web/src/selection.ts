@@ -30,6 +30,8 @@ export interface Hover {
 export const kColours = 4;
 export const kMostHeads = 16;
 
+const kMostSaid = 40;  // characters of an address that is wrong
+
 export const kNothing: Selection = {
   view: 'look', layer: 0, heads: [0], query: null, key: null, range: null, to: false,
   unit: 'token', scale: 'log', scores: ['previous', 'distance'],
@@ -53,33 +55,75 @@ export function format(selection: Selection): string {
   return `#${parts.join('/')}`;
 }
 
-function readKey(selection: Selection, name: string, value: string): void {
-  const index = /^\d{1,9}$/.test(value) ? Number(value) : null;
-  const range = /^(\d{1,9})-(\d{1,9})$/.exec(value);
-  if (name === 'i') selection.query = index;
-  if (name === 'j') selection.key = index;
-  const scores = /^([a-z_]{1,32})\+([a-z_]{1,32})$/.exec(value);
-  if (name === 'scores' && scores) selection.scores = [scores[1]!, scores[2]!];
-  if (name === 'range' && range) selection.range = [Number(range[1]), Number(range[2])];
-  if (name === 'to') selection.to = value === '1';
-  if (name === 'units' && isOneOf(kUnits, value)) selection.unit = value;
-  if (name === 'scale' && isOneOf(kScales, value)) selection.scale = value;
+/** A part of the address behind the heads: what it may be, and what it sets; null for anything else. */
+interface Part { expected: string; read: (value: string) => Partial<Selection> | null }
+
+const indexOf = (value: string) => /^\d{1,9}$/.test(value) ? Number(value) : null;
+
+function readIndex(name: 'query' | 'key'): Part['read'] {
+  return (value) => indexOf(value) === null ? null : {[name]: indexOf(value)};
+}
+
+function readRange(value: string): Partial<Selection> | null {
+  const [, first, last] = /^(\d{1,9})-(\d{1,9})$/.exec(value)?.map(Number) ?? [];
+  return first === undefined || last === undefined || first > last ? null : {range: [first, last]};
+}
+
+function readScores(value: string): Partial<Selection> | null {
+  const [, first, second] = /^([a-z_]{1,32})\+([a-z_]{1,32})$/.exec(value) ?? [];
+  return first === undefined || second === undefined ? null : {scores: [first, second]};
+}
+
+const kParts = new Map<string, Part>([
+  ['i', {expected: 'a number from 0', read: readIndex('query')}],
+  ['j', {expected: 'a number from 0', read: readIndex('key')}],
+  ['range', {expected: 'the first token and the last, as in 2-9', read: readRange}],
+  ['to', {expected: '0 or 1', read: (value) => isOneOf(['0', '1'], value) ? {to: value === '1'} : null}],
+  ['units', {expected: list(kUnits), read: (value) => isOneOf(kUnits, value) ? {unit: value} : null}],
+  ['scale', {expected: list(kScales), read: (value) => isOneOf(kScales, value) ? {scale: value} : null}],
+  ['scores', {expected: 'two names, as in previous+distance', read: readScores}],
+]);
+
+function list(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
+
+/** Reads a part into the selection; what is wrong with it in words, null where nothing is. */
+function readPart(selection: Selection, part: string): string | null {
+  const [name = '', ...values] = part.split('=');
+  const known = kParts.get(name);
+  const change = known?.read(values.join('='));
+  Object.assign(selection, change);
+  if (change) return null;
+  const why = known ? `${name}= is ${known.expected}` : `expected ${list([...kParts.keys()].map((key) => `${key}=`))}`;
+  return `\u201c${part.slice(0, kMostSaid)}\u201d is left out, ${why}.`;
+}
+
+export interface Address {
+  selection: Selection;
+  wrong: string[];  // what is left out of it, a sentence each
 }
 
 /** Null when the address names no head; what it does not know is left out. */
-export function parse(hash: string): Selection | null {
+export function parse(hash: string): Address | null {
   const [view = '', head = '', ...rest] = hash.replace(/^#/, '').split('/');
   const place = /^L(\d{1,4})\.(H\d{1,4}(?:\+H\d{1,4})*)$/.exec(head);
   if (!isOneOf(kViews, view) || !place) return null;
-  const heads = place[2]!.split('+').map((name) => Number(name.slice(1)));
-  const selection: Selection = {
-    ...kNothing, view, layer: Number(place[1]), heads: [...new Set(heads)].slice(0, kMostHeads),
-  };
-  for (const part of rest) {
-    const at = part.indexOf('=');
-    if (at > 0) readKey(selection, part.slice(0, at), part.slice(at + 1));
+  const heads = [...new Set(place[2]!.split('+').map((name) => Number(name.slice(1))))];
+  const selection: Selection = {...kNothing, view, layer: Number(place[1]), heads: heads.slice(0, kMostHeads)};
+  const wrong = rest.map((part) => readPart(selection, part)).filter((each) => each !== null);
+  if (heads.length > kMostHeads) wrong.unshift(`Of ${heads.length} heads the first ${kMostHeads} are shown.`);
+  if (selection.key !== null && selection.query === null) {
+    wrong.push(`\u201cj=${selection.key}\u201d is left out, it needs i= beside it.`);
+    selection.key = null;
   }
-  return selection;
+  return {selection, wrong};
+}
+
+/** What is wrong with an address that names no head; none where there is no address. */
+export function noHead(hash: string): string[] {
+  if (/^#?$/.test(hash)) return [];
+  return [`\u201c${hash.slice(0, kMostSaid)}\u201d names no head, expected an address as in #look/L2.H4/i=17.`];
 }
 
 /** The same selection with everything that the session does not have taken out. */
@@ -97,14 +141,14 @@ export function fit(
     query,
     key: query === null ? null : token(selection.key),
     scores: selection.scores.every((name) => size.scores.includes(name)) ? selection.scores : kNothing.scores,
-    range: range && range[0] <= range[1] && range[1] < size.tokens ? range : null,
+    range: range && range[1] < size.tokens ? range : null,
   };
 }
 
-/** What of an asked selection is not there, and what is shown instead; null where all is there. */
+/** What of an asked selection is not there, and what is shown instead, a sentence each. */
 export function misfit(
   asked: Selection, size: {layers: number; heads: number; tokens: number; scores: string[]}
-): string | null {
+): string[] {
   const shown = fit(asked, size);
   const said: string[] = [];
   const none = (what: string, last: number, instead: string) =>
@@ -114,7 +158,11 @@ export function misfit(
   if (heads.length > 0) none(`head ${heads.join(', ')}`, size.heads - 1, `head ${shown.heads.join(', ')} is shown`);
   const tokens = [asked.query, asked.key, ...asked.range ?? []].filter((index) => index !== null && index >= size.tokens);
   if (tokens.length > 0) none(`token ${tokens.join(', ')}`, size.tokens - 1, 'it is not pinned');
-  return said.length > 0 ? said.join(' ') : null;
+  const scores = asked.scores.filter((name) => !size.scores.includes(name));
+  if (scores.length > 0) {
+    said.push(`There is no score ${scores.join(', ')}, expected ${list(size.scores)}: ${shown.scores.join(' and ')} are shown.`);
+  }
+  return said;
 }
 
 type Listener = () => void;

@@ -26,7 +26,8 @@ struct ViewAddress {
 /// Errors (kInvalidArgument) name the part that is wrong and what was expected.
 ViewAddress parse_view(std::string_view address);
 
-/// Throws unless the model has the layer and the heads, and a text of `tokens` the positions.
+/// Throws unless the model has the layer, the heads and the scores, and a text of `tokens` the
+/// positions.
 void check_view(const ViewAddress& view, std::string_view model, const ModelInfo& info,
                 std::int64_t tokens);
 

@@ -64,6 +64,26 @@ test('what an address names and is not there is said, until the next choice', as
   assert.equal(await page.locator('.notice').textContent(), 'There is no head 44, the last one is 7: head 0 is shown.');
 });
 
+test('a part of the address that is not known is said and left out, until the next choice', async () => {
+  const page = await open('#look/L1.H3/units=pink/scale=sqrt');
+  const notice = page.locator('.notice');
+  assert.equal(await notice.textContent(), '\u201cunits=pink\u201d is left out, units= is token, word or sentence.');
+  assert.equal(await hash(page), '#look/L1.H3/scale=sqrt');
+  await page.evaluate(() => { location.hash = '#look/L1.H3/scores=previous+nothing'; });
+  await page.waitForFunction(() => document.querySelector('.notice').textContent.startsWith('There is no score nothing'));
+  await page.keyboard.press('.');
+  assert.equal(await notice.textContent(), '');
+});
+
+test('an address that names no head is said, and a head is chosen', async () => {
+  const page = await open('#grid/L0.H0');
+  await page.waitForFunction(() => location.hash.startsWith('#look/'));
+  assert.equal(await page.locator('.notice').textContent(),
+    '\u201c#grid/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.');
+  await page.keyboard.press('.');
+  assert.equal(await page.locator('.notice').textContent(), '');
+});
+
 test('what is too long is said until one moves on, and leaves the view in sight', async () => {
   const page = await open('#look/L1.H3/i=60');
   const before = (await page.locator('.heads').boundingBox()).y;

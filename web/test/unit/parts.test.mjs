@@ -45,26 +45,54 @@ test('a cell below half a hundredth is empty', () => {
 
 test('an address reads as it is written', () => {
   const address = '#look/L5.H1+H3/i=17/j=3/range=2-9/to=1/units=word/scale=rank';
-  assert.equal(selection.format(selection.parse(address)), address);
+  assert.equal(selection.format(selection.parse(address).selection), address);
 });
 test('an address that names no head is none', () => {
   for (const address of ['', '#', '#look', '#grid/L0.H0', '#look/L0', '#look/H0', '#look/Lx.Hy']) {
     assert.equal(selection.parse(address), null);
   }
 });
-test('what an address does not know is left out', () => {
-  assert.equal(selection.format(selection.parse('#look/L1.H2/i=x/j=-1/scale=pink/what=ever')), '#look/L1.H2');
+for (const [part, why] of [
+  ['units=pink', 'units= is token, word or sentence'], ['scale=pink', 'scale= is linear, sqrt, log or rank'],
+  ['i=x', 'i= is a number from 0'], ['i=', 'i= is a number from 0'], ['to=2', 'to= is 0 or 1'],
+  ['i=1/j=-1', 'j= is a number from 0'], ['range=9-2', 'range= is the first token and the last, as in 2-9'],
+  ['scores=previous', 'scores= is two names, as in previous+distance'], ['j=3', 'it needs i= beside it'],
+  ['what=ever', 'expected i=, j=, range=, to=, units=, scale= or scores='],
+  ['constructor=1', 'expected i=, j=, range=, to=, units=, scale= or scores='],
+]) {
+  test(`an address with ${part} says what it leaves out, and why`, () => {
+    const {selection: read, wrong} = selection.parse(`#look/L1.H2/${part}/to=1`);
+    assert.deepEqual(wrong, [`\u201c${part.split('/').at(-1)}\u201d is left out, ${why}.`]);
+    assert.equal(selection.format(read), part.includes('/') ? '#look/L1.H2/i=1/to=1' : '#look/L1.H2/to=1');
+  });
+}
+test('an address that is right leaves nothing out', () => {
+  for (const part of ['', '/to=0', '/units=token', '/scale=log', '/i=0/j=0', '/range=3-3', '/scores=self+first']) {
+    assert.deepEqual(selection.parse(`#look/L1.H2${part}`).wrong, []);
+  }
+});
+test('of an address that names no head it is said what one looks like', () => {
+  assert.deepEqual(selection.noHead('#grid/L0.H0'), ['\u201c#grid/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.']);
+  assert.deepEqual(selection.noHead(''), []);
 });
 test('an address names each head once and at most sixteen', () => {
-  assert.deepEqual(selection.parse('#look/L0.H0+H1+H1+H2').heads, [0, 1, 2]);
+  assert.deepEqual(selection.parse('#look/L0.H0+H1+H1+H2').selection.heads, [0, 1, 2]);
   const many = Array.from({length: 20}, (_, head) => `H${head}`).join('+');
-  assert.equal(selection.parse(`#look/L0.${many}`).heads.length, 16);
+  const {selection: read, wrong} = selection.parse(`#look/L0.${many}`);
+  assert.equal(read.heads.length, 16);
+  assert.deepEqual(wrong, ['Of 20 heads the first 16 are shown.']);
 });
 test('a selection is fitted to what the session has', () => {
   const size = {layers: 4, heads: 6, tokens: 20, scores: ['previous', 'distance', 'first']};
-  const fitted = (address) => selection.format(selection.fit(selection.parse(address), size));
+  const fitted = (address) => selection.format(selection.fit(selection.parse(address).selection, size));
   assert.equal(fitted('#look/L9.H9/i=50/j=2/range=1-99/scores=first+nonsense'), '#look/L3.H0');
   assert.equal(fitted('#look/L1.H2/scores=first+distance'), '#look/L1.H2/scores=first+distance');
+});
+test('a score that the model does not have is said', () => {
+  const size = {layers: 4, heads: 6, tokens: 20, scores: ['previous', 'distance', 'first']};
+  const {selection: asked} = selection.parse('#look/L1.H2/scores=first+nonsense');
+  assert.deepEqual(selection.misfit(asked, size),
+    ['There is no score nonsense, expected previous, distance or first: previous and distance are shown.']);
 });
 test('a score is written as its chip shows it', () => {
   assert.equal(format.score('previous', 'prev', 0.434), 'prev .43');
