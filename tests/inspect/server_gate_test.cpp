@@ -1,16 +1,17 @@
 // Who is let in, and what the rest is told.
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "heed/io/atomic_file.h"
 #include "inspect/raw_client.h"
 #include "inspect/served.h"
 #include "inspect/server/api.h"
@@ -178,19 +179,43 @@ TEST(Server, ItsAddressHoldsPortAndToken) {
             fmt::format("http://127.0.0.1:{}/?token={}", served.server.port(), test::kToken));
 }
 
-TEST(ServerToken, IsKeptForTheUserAloneAndRenewedOnDemand) {
-  const test::Scratch scratch;
-  setenv("XDG_STATE_HOME", scratch.folder().c_str(), 1);
+class ServerToken : public testing::Test {
+ protected:
+  ServerToken() { setenv("XDG_STATE_HOME", scratch_.folder().c_str(), 1); }
+  ~ServerToken() override { unsetenv("XDG_STATE_HOME"); }
+
+  const test::Scratch scratch_;
+  const std::filesystem::path file_ = scratch_ / "heed/token";
+};
+
+TEST_F(ServerToken, IsKeptForTheUserAlone) {
   const std::string token = server_token(false);
   EXPECT_EQ(token.size(), 32);
   EXPECT_EQ(server_token(false), token);
+  EXPECT_EQ(read_file(file_), token + "\n");
+  EXPECT_EQ(std::filesystem::status(file_).permissions(), std::filesystem::perms(0600));
+}
+
+TEST_F(ServerToken, IsAnotherOneOnDemandAndStays) {
+  const std::string token = server_token(false);
   const std::string renewed = server_token(true);
   EXPECT_NE(renewed, token);
   EXPECT_EQ(server_token(false), renewed);
-  struct stat found{};
-  ASSERT_EQ(stat((scratch / "heed/token").c_str(), &found), 0);
-  EXPECT_EQ(found.st_mode & 0777, 0600);
-  unsetenv("XDG_STATE_HOME");
+}
+
+TEST_F(ServerToken, IsAnotherOneWhereItsFileWasDeleted) {
+  const std::string token = server_token(false);
+  std::filesystem::remove(file_);
+  EXPECT_NE(server_token(false), token);
+}
+
+TEST_F(ServerToken, IsAnotherOneWhereOthersMayReadIt) {
+  const std::string token = server_token(false);
+  std::filesystem::permissions(file_, std::filesystem::perms(0644));
+  const std::string fresh = server_token(false);
+  EXPECT_NE(fresh, token);
+  EXPECT_EQ(server_token(false), fresh);
+  EXPECT_EQ(std::filesystem::status(file_).permissions(), std::filesystem::perms(0600));
 }
 
 }  // namespace
