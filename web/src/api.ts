@@ -1,6 +1,8 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
+import type {Edge, EdgeRow, Line} from './arcs';
 import {Recent} from './recent';
 import {RowBlocks} from './row_blocks';
+import type {Place} from './selection';
 import {events, request} from './transport';
 
 export interface ModelInfo {
@@ -63,19 +65,7 @@ export interface Next {
   words: {id: number; text: string; probability: number}[];
   rest: {count: number; probability: number};
 }
-export interface Edge { query: number; key: number; weight: number }
-export interface Rest { count: number; weight: number }
-
-/** What a token (or a span) attends to; in a column, what attends to it. */
-export interface Line {
-  weights: (number | null)[];
-  largest: number;
-  edges: Edge[];
-  rest: Rest;
-}
-export interface EdgeRow { query: number; edges: Edge[]; rest: Rest }
 export interface Marginals { received: number[]; keys_in_use: number[]; row_sum_error: number }
-export interface Place { layer: number; head: number }
 export interface TilePlace extends Place { z: number; y: number; x: number }
 
 /** An error in the server's words; `unreachable` when there is no server. */

@@ -1,8 +1,20 @@
-// Which weights of a row get an arc, as the server chooses them.
+// Which weights of a row get an arc, as the server chooses them; what is left is the rest.
+
+export interface Edge { query: number; key: number; weight: number }
+export interface Rest { count: number; weight: number }
+
+/** What a token (or a span) attends to; in a column, what attends to it. */
+export interface Line {
+  weights: (number | null)[];
+  largest: number;
+  edges: Edge[];
+  rest: Rest;
+}
+export interface EdgeRow { query: number; edges: Edge[]; rest: Rest }
 
 export interface Arcs {
   edges: {at: number; weight: number}[];  // by position
-  rest: {count: number; weight: number};
+  rest: Rest;
   sum: number;
   largest: number;
 }

@@ -1,7 +1,8 @@
 // Exact rows, many at a time: what the pointer will be at next is there before it comes.
-import type {EdgeRow, Line, Place} from './api';
 import {arcs, withNulls} from './arcs';
+import type {EdgeRow, Line} from './arcs';
 import {Recent} from './recent';
+import type {Place} from './selection';
 
 const kMostRows = 64;           // as many as the server computes at once
 const kBlockBytes = 1 << 20;

@@ -20,6 +20,9 @@ export interface Selection {
   scores: [string, string];    // the two that the chips show, by name
 }
 
+/** A head of a layer. */
+export interface Place { layer: number; head: number }
+
 /** What the pointer or the keyboard is at; never in the address. */
 export interface Hover {
   query: number | null;

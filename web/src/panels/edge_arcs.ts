@@ -1,6 +1,6 @@
 // Arcs from queries to keys: width and opacity are the weight; the one chosen carries its number.
+import type {Edge} from '../arcs';
 import {linkHorizontal} from 'd3-shape';
-import type {Edge} from '../api';
 import {svg} from '../dom';
 import {weight} from '../format';
 import {kColours} from '../selection';

@@ -1,5 +1,5 @@
 // Which arcs stand with nothing pinned: of each row the largest, so few that the eye can follow each.
-import type {EdgeRow} from '../api';
+import type {EdgeRow} from '../arcs';
 import {weight as written} from '../format';
 
 const kArcs = 48;     // of all rows in sight together

@@ -1,5 +1,6 @@
 // Who attends to whom: the queries around the pinned one, its keys, and arcs between them.
-import type {Edge, EdgeRow, Line, SessionApi} from '../api';
+import type {SessionApi} from '../api';
+import type {Edge, EdgeRow, Line} from '../arcs';
 import {html, say, svg} from '../dom';
 import type {MakePanel, Panel, Span} from '../panel';
 import {colourOf, focus, isIn, isNarrow, primary} from '../panel';

@@ -1,5 +1,5 @@
 // Which keys the right column lists, in text order, and what folds between them.
-import type {Edge, Line, Rest} from '../api';
+import type {Edge, Line, Rest} from '../arcs';
 import {weight as written} from '../format';
 
 export interface KeyEntry { kind: 'key'; key: number }

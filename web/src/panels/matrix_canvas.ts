@@ -6,13 +6,8 @@ import {hundredths} from '../format';
 import {pixelRatio} from '../sheet';
 import type {Scale} from '../selection';
 import {position} from './matrix_scale';
-import type {Box} from './matrix_sight';
+import type {Box, Cell, Sight} from './matrix_sight';
 import type {Tiles} from './matrix_tiles';
-
-/** Entry (column, row) = (x, y) is drawn at left + x * size, in CSS pixels. */
-export interface Sight { left: number; top: number; size: number }
-
-export interface Cell { query: number; key: number }
 
 export interface Marks {
   pinned: Cell | null;

@@ -1,7 +1,6 @@
 // Pointer, touch and keys over the matrix; wheel and drag are the sight's.
 import type {SelectionStore} from '../selection';
-import type {Cell} from './matrix_canvas';
-import type {Box, MatrixSight} from './matrix_sight';
+import type {Box, Cell, MatrixSight} from './matrix_sight';
 
 const kLeastBox = 4;  // px: less is a click
 

@@ -4,7 +4,7 @@ import type {SessionApi} from '../api';
 import {html, svg} from '../dom';
 import {shortened} from '../graphemes';
 import {plain} from '../tokens';
-import type {Sight} from './matrix_canvas';
+import type {Sight} from './matrix_sight';
 
 const kFrom = 14;        // pixels a cell, for a token to stand at it
 const kMostWidth = 72;   // of a token at its row

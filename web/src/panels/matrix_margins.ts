@@ -2,7 +2,7 @@
 import type {Marginals} from '../api';
 import {colourNamed} from '../colour';
 import {pixelRatio} from '../sheet';
-import type {Sight} from './matrix_canvas';
+import type {Sight} from './matrix_sight';
 
 function largestOf(values: number[], least: number): number {
   return values.reduce((most, value) => Math.max(most, value), least);

@@ -2,9 +2,13 @@
 import {select} from 'd3-selection';
 import type {D3ZoomEvent, ZoomTransform} from 'd3-zoom';
 import {zoom, zoomIdentity} from 'd3-zoom';
-import type {Cell, Sight} from './matrix_canvas';
 
 const kLargestCell = 48;
+
+/** Entry (column, row) = (x, y) is drawn at left + x * size, in CSS pixels. */
+export interface Sight { left: number; top: number; size: number }
+
+export interface Cell { query: number; key: number }
 
 export interface Box { x0: number; y0: number; x1: number; y1: number }
 

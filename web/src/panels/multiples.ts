@@ -1,5 +1,6 @@
 // Small multiples: from the fifth head on each head has its own drawing instead of its own colour.
-import type {Edge, Line, SessionApi} from '../api';
+import type {SessionApi} from '../api';
+import type {Edge, Line} from '../arcs';
 import {button, html, svg} from '../dom';
 import {weight} from '../format';
 import type {Span} from '../panel';

@@ -1,5 +1,6 @@
 // The next word after the shown token; without a word output, the largest edges of its row.
-import type {Edge, Next, SessionApi} from '../api';
+import type {Next, SessionApi} from '../api';
+import type {Edge} from '../arcs';
 import {html} from '../dom';
 import {weight} from '../format';
 import type {MakePanel, Panel} from '../panel';

@@ -1,5 +1,6 @@
 // The one large number of the view, what it is a weight of, and the legend.
-import type {Line, SessionApi} from '../api';
+import type {SessionApi} from '../api';
+import type {Line} from '../arcs';
 import {cividis, css} from '../colour';
 import {html} from '../dom';
 import {largeWeight} from '../format';

@@ -1,5 +1,6 @@
 // The text, shaded by what the shown token attends to (or, the other way, by what attends to it).
-import type {Line, SessionApi} from '../api';
+import type {SessionApi} from '../api';
+import type {Line} from '../arcs';
 import {choice, html, say} from '../dom';
 import {shortWeight} from '../format';
 import type {MakePanel, Panel, Span} from '../panel';
@@ -8,7 +9,7 @@ import type {SelectionStore} from '../selection';
 import {kUnits} from '../selection';
 import type {Units} from '../tokens';
 import {listenToText} from './text_input';
-import type {Mark} from './text_view';
+import type {Mark} from './text_numbers';
 import {TextView} from './text_view';
 
 const kNameRoom = 40;

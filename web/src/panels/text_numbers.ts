@@ -1,8 +1,10 @@
 // Where the numbers of one line of the text stand: near their tokens, and none on another.
-import type {Mark} from './text_view';
 
 const kApart = 3;    // px between two numbers
 const kMost = 14;    // px that a number may stand beside its token's middle
+
+/** How a token is marked; its number stands `nudge` px behind its middle, or has no room (null). */
+export interface Mark { shade: number; number: string; classes: string; nudge: number | null }
 
 export interface NumberPlace { mark: Mark; middle: number; width: number }
 

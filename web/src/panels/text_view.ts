@@ -6,7 +6,7 @@ import type {Shown} from '../tokens';
 import {plain, shown} from '../tokens';
 import type {TextLine} from './text_lines';
 import {breakLines, Ruler} from './text_lines';
-import type {NumberPlace} from './text_numbers';
+import type {Mark, NumberPlace} from './text_numbers';
 import {placeNumbers} from './text_numbers';
 
 const kAround = 6;   // lines that are ready above and below those in sight
@@ -22,9 +22,6 @@ function directionOf(text: string): 'ltr' | 'rtl' {
 }
 
 const kNumberSize = 11;
-
-/** How a token is marked; its number stands `nudge` px behind its middle, or has no room (null). */
-export interface Mark { shade: number; number: string; classes: string; nudge: number | null }
 
 const kUnmarked: Mark = {shade: 0, number: '', classes: '', nudge: 0};
 

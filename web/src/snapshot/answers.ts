@@ -1,6 +1,6 @@
 // The API of docs/api.md, answered by a saved page from what it holds.
-import type {Place} from '../api';
 import {arcs, withNulls} from '../arcs';
+import type {Place} from '../selection';
 import type {Events, Transport} from '../transport';
 import type {HeldHead, Snapshot} from './file';
 import {HeldHeads} from './file';

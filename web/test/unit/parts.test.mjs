@@ -1,6 +1,7 @@
 // The parts of the page that need no browser: numbers, the address, words, scales, what folds.
 import assert from 'node:assert/strict';
-import {dirname, join} from 'node:path';
+import {readFileSync, readdirSync} from 'node:fs';
+import {dirname, join, normalize, relative} from 'node:path';
 import {test} from 'node:test';
 import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
@@ -251,4 +252,31 @@ test('a text is cut between characters as readers see them', () => {
   const family = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}';
   assert.equal(graphemes.graphemes(`e\u0301${family}`).length, 2);
   assert.equal(graphemes.shortened(`a${family}b`, (each) => each.length < 6), 'a\u2026');
+});
+
+/** What imports itself by way of others, types alone included; `imports` are names by name. */
+function circles(imports) {
+  const found = [];
+  const done = new Set();
+  const follow = (name, way) => {
+    if (way.includes(name)) found.push([...way.slice(way.indexOf(name)), name].join(' > '));
+    if (way.includes(name) || done.has(name)) return;
+    for (const next of imports.get(name) ?? []) follow(next, [...way, name]);
+    done.add(name);
+  };
+  for (const name of imports.keys()) follow(name, []);
+  return found;
+}
+
+test('no file of the page imports itself by way of others', () => {
+  assert.deepEqual(circles(new Map([['a', ['b', 'c']], ['b', ['c']], ['c', ['d']], ['d', ['b']]])), ['b > c > d > b']);
+  const files = readdirSync(source, {recursive: true, withFileTypes: true}).filter(({name}) => name.endsWith('.ts'));
+  const imports = new Map(files.map(({name, path, parentPath = path}) => {
+    const text = readFileSync(join(parentPath, name), 'utf8');
+    const names = [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom '(\.[^']*)';/gm)].map(([, each]) => normalize(join(parentPath, each)));
+    return [relative(source, join(parentPath, name)).replace(/\.ts$/, ''), names.map((each) => relative(source, each))];
+  }));
+  assert.ok(imports.get('main').includes('selection') && imports.get('panels/text').includes('panels/text_view'));
+  assert.ok([...imports.values()].flat().every((each) => imports.has(each)));
+  assert.deepEqual(circles(imports), []);
 });
