@@ -65,11 +65,20 @@ function chip(store: SelectionStore, api: SessionApi, head: number): HTMLButtonE
 function brackets(api: SessionApi): HTMLElement[] {
   const {heads, kv_heads: groups} = api.model;
   if (groups === heads || heads > kMostChips) return [];
+  const each = heads / groups;
   return Array.from({length: groups}, (_, group) => {
-    const bracket = html('div', {class: 'bracket'}, html('span', {}, `kv ${group}`));
-    bracket.style.gridColumn = `${group * (heads / groups) + 1} / span ${heads / groups}`;
+    const first = group * each;
+    const title = `heads ${first} to ${first + each - 1} have their queries each, and share the keys and values of kv head ${group}`;
+    const bracket = html('div', {class: 'bracket', title}, html('span', {}, `share kv ${group}`));
+    bracket.style.gridColumn = `${first + 1} / span ${each}`;
     return bracket;
   });
+}
+
+function layerHeads(heads: number, groups: number): HTMLElement {
+  if (groups === heads) return html('div', {class: 'quiet layer-heads'}, `${heads} heads`);
+  const title = `${groups} heads of keys and values (kv), each shared by ${heads / groups} heads of queries`;
+  return html('div', {class: 'quiet layer-heads', title}, `${heads} heads on ${groups} kv`);
 }
 
 export const chipsPanel: MakePanel = (container, store, api): Panel => {
@@ -80,7 +89,7 @@ export const chipsPanel: MakePanel = (container, store, api): Panel => {
     html('div', {class: 'layer-line'}, html('b', {}, 'Layer'),
       button({class: 'step', 'aria-label': 'previous layer'}, () => step(-1), '\u2039'), number,
       button({class: 'step', 'aria-label': 'next layer'}, () => step(1), '\u203a')),
-    html('div', {class: 'quiet layer-heads'}, groups === heads ? `${heads} heads` : `${heads} heads on ${groups} kv`));
+    layerHeads(heads, groups));
   const shape = heads > kMostChips ? 'chips wrapped' : 'chips';
   const list = html('div', {class: shape, role: 'group', 'aria-label': 'Heads'});
   list.style.setProperty('--heads', String(heads));

@@ -225,6 +225,23 @@ test('more than 16 heads have a name and one score each, wrapped', async () => {
   });
 });
 
+test('heads that share keys and values stand over a bracket that says so', async () => {
+  const page = await blank();
+  await page.route('**/api/model', async (route) => {
+    const response = await route.fetch();
+    const about = await response.json();
+    about.model.kv_heads = about.model.heads / 4;
+    await route.fulfill({response, json: about});
+  });
+  await page.goto(state.server.address);
+  await ready(page);
+  assert.deepEqual(await page.locator('.bracket').allTextContents(), ['share kv 0', 'share kv 1']);
+  assert.equal(await page.locator('.bracket').nth(1).getAttribute('title'),
+    'heads 4 to 7 have their queries each, and share the keys and values of kv head 1');
+  assert.equal(await page.locator('.layer-heads').getAttribute('title'),
+    '2 heads of keys and values (kv), each shared by 4 heads of queries');
+});
+
 test('the margin of the matrix and its name stand together', async () => {
   for (const width of [760, 900, 1000, 1200, 1280, 1440, 1800]) {
     const page = await open('#look/L1.H3/i=60', {viewport: {width, height: 900}});
