@@ -66,6 +66,11 @@ export function phrase(tokens: Token[], begin: number, end: number): string {
     .map((token) => (shown(token).gap ? ' ' : '') + plain(token)).join('').trim();
 }
 
+/** Whether more than half of the tokens are bytes that are no character on their own. */
+export function areMostlyBytes({tokens}: SessionInfo): boolean {
+  return tokens.filter(({bytes}) => bytes !== undefined).length > tokens.length / 2;
+}
+
 /** Whether a token goes on with the word of the one before it. */
 function continues(before: Token, token: Token): boolean {
   if (before.special || token.special) return false;

@@ -8,6 +8,7 @@ import {chosenUnits, focus, isIn, isNarrow, primary, spanName} from '../panel';
 import type {SelectionStore} from '../selection';
 import {kUnits} from '../selection';
 import type {Units} from '../tokens';
+import {areMostlyBytes} from '../tokens';
 import {listenToText} from './text_input';
 import type {Mark} from './text_numbers';
 import {TextView} from './text_view';
@@ -42,6 +43,11 @@ function shadingOf(line: Line, units: Units | null, to: boolean): Shading {
   return {weights, largest, numbers};
 }
 
+function bytesRemark(model: string): string {
+  return `Most tokens here are single bytes: the vocabulary of ${model} lacks most of these characters, `
+    + 'each of which takes several tokens.';
+}
+
 class TextPanel implements Panel {
   private readonly view: TextView;
   private readonly direction = choice('Direction', [{name: 'from', label: 'from'}, {name: 'to', label: 'to'}],
@@ -50,6 +56,7 @@ class TextPanel implements Panel {
     (name) => this.store.set({unit: name}));
   private readonly what = html('span', {class: 'quiet'});
   private readonly switches = html('div', {class: 'switches'}, this.what, this.direction.element, this.unit.element);
+  private readonly isBytes: boolean;
   private shading: Shading | null = null;
   private focused: Span | null = null;  // whose attention is shown
   private alt = false;
@@ -61,7 +68,9 @@ class TextPanel implements Panel {
   constructor(
     private readonly container: HTMLElement, private readonly store: SelectionStore, private readonly api: SessionApi
   ) {
+    this.isBytes = areMostlyBytes(api.info);
     this.view = new TextView(api, (index) => this.markOf(index));
+    if (this.isBytes) this.switches.prepend(html('p', {class: 'quiet bytes'}, bytesRemark(api.model.name)));
     container.append(this.view.scroller, this.switches);
     this.stop = listenToText(this.view, api.length, store, (held) => {
       if (this.alt === held) return;
@@ -82,14 +91,14 @@ class TextPanel implements Panel {
   /** The tokens that can be seen. */
   inSight(): {first: number; end: number} { return this.view.inSight; }
 
-  /** The switches stand beside the last line where there is room. */
+  /** The switches stand beside the last line where there is room, and under it what is said of the text. */
   private place(): void {
     if (this.view.layOut()) this.bringIntoSight();
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
     const widest = [...this.switches.children]
       .reduce((sum, child) => sum + child.getBoundingClientRect().width + 32, 0)
       + (this.store.now.unit === 'sentence' ? kNameRoom : 0);  // the next one's name may be longer
-    this.container.classList.toggle('beside', !isNarrow() && !this.view.overflows && free > widest);
+    this.container.classList.toggle('beside', !this.isBytes && !isNarrow() && !this.view.overflows && free > widest);
   }
 
   private markOf(index: number): Mark {

@@ -242,6 +242,23 @@ test('heads that share keys and values stand over a bracket that says so', async
     '2 heads of keys and values (kv), each shared by 4 heads of queries');
 });
 
+test('a text that is mostly bytes to the model says so under it, and others do not', async () => {
+  const page = await open();
+  assert.equal(await page.locator('.bytes').count(), 0);
+  const remark = 'Most tokens here are single bytes: the vocabulary of tiny lacks most of these characters, '
+    + 'each of which takes several tokens.';
+  for (const width of [1440, 800, 390]) {
+    await page.setViewportSize({width, height: 900});
+    await run(page, '\u56fd\u738b\u6709\u4e00\u4e2a\u5973\u513f\uff0c\u4ed6\u7231\u5979\u3002'.slice(0, width === 390 ? 5 : 12));
+    assert.deepEqual(await page.locator('.bytes').allTextContents(), [remark]);
+    const [line, text] = await Promise.all(['.bytes', '.tokens'].map((name) => page.locator(name).boundingBox()));
+    assert.ok(line.y >= text.y + text.height && line.x + line.width <= width - 16, JSON.stringify({text, line}));
+    assert.deepEqual(await touching(page, '.bytes, .switches .option'), []);
+  }
+  await run(page, 'Lily saw a ball. \u56fd');
+  assert.equal(await page.locator('.bytes').count(), 0);
+});
+
 test('the margin of the matrix and its name stand together', async () => {
   for (const width of [760, 900, 1000, 1200, 1280, 1440, 1800]) {
     const page = await open('#look/L1.H3/i=60', {viewport: {width, height: 900}});

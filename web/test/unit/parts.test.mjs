@@ -101,6 +101,12 @@ test('a score is written as its chip shows it', () => {
   assert.equal(format.score('entropy', 'entropy', 0.997), 'entropy 1.00');
 });
 
+test('a text is mostly bytes where more than half of its tokens are no characters', () => {
+  const made = (...bytes) => ({tokens: bytes.map((each) => token('x', each ? {bytes: 'e3'} : {}))});
+  assert.equal(tokens.areMostlyBytes(made(true, true, false)), true);
+  assert.equal(tokens.areMostlyBytes(made(true, false)), false);
+  assert.equal(tokens.areMostlyBytes(made(false)), false);
+});
 test('one space before a token stands outside its mark', () => {
   assert.deepEqual(tokens.shown(token(' cat')), {gap: true, pieces: [{text: 'cat', hex: false}], breaks: 0});
   assert.equal(tokens.plain(token('  cat')), '\u00b7cat');
