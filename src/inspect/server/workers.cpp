@@ -17,12 +17,13 @@ Workers::Workers(int count) {
 
 Workers::~Workers() { shutdown(); }
 
-void Workers::enqueue(std::function<void()> task) {
+Workers::Taken Workers::enqueue(std::function<void()> task) {
   {
     const std::scoped_lock lock(mutex_);
     tasks_.push_back(std::move(task));
   }
   news_.notify_one();
+  return static_cast<Taken>(true);
 }
 
 void Workers::shutdown() {

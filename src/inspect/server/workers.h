@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace heed::server {
@@ -21,7 +22,9 @@ class Workers : public httplib::TaskQueue {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  void enqueue(std::function<void()> task) override;
+  /// Nothing, or from httplib 0.14 on whether the task was taken in.
+  using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+  Taken enqueue(std::function<void()> task) override;
   /// Returns when all that was taken in is done.
   void shutdown() override;
 
