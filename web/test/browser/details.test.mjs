@@ -4,7 +4,7 @@ import {readFileSync} from 'node:fs';
 import http from 'node:http';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {frames, hash, kText, ready, run, scratch, settled, startServer, token, withPages} from './harness.mjs';
+import {hash, kText, quiet, ready, run, scratch, settled, startServer, token, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {state, blank, open} = withPages();
@@ -22,6 +22,15 @@ function touching(page, selector) {
   });
 }
 
+/** Another address, until its view is drawn. */
+async function follow(page, address) {
+  await page.evaluate((wanted) => new Promise((resolve) => {
+    window.addEventListener('popstate', resolve, {once: true});
+    location.hash = wanted;
+  }), address);
+  await settled(page);
+}
+
 async function withModel(name, text, heads, look) {
   const folder = join(scratch, name);
   writeModel(folder, text, 256, heads);
@@ -29,8 +38,9 @@ async function withModel(name, text, heads, look) {
   try {
     const page = await blank();
     await page.goto(server.address);
-    await ready(page);
+    await settled(page);
     await look(page);
+    await page.context().close();  // before its server ends
   } finally {
     await server.stop();
   }
@@ -59,8 +69,7 @@ test('what an address names and is not there is said, until the next choice', as
     'There is no layer 9, the last one is 2: layer 2 is shown. There is no token 500, the last one is 193: it is not pinned.');
   await page.keyboard.press('.');
   assert.equal(await page.locator('.notice').textContent(), '');
-  await page.evaluate(() => { location.hash = '#look/L1.H44'; });
-  await page.waitForFunction(() => document.querySelector('.notice').textContent !== '');
+  await follow(page, '#look/L1.H44');
   assert.equal(await page.locator('.notice').textContent(), 'There is no head 44, the last one is 7: head 0 is shown.');
 });
 
@@ -69,8 +78,8 @@ test('a part of the address that is not known is said and left out, until the ne
   const notice = page.locator('.notice');
   assert.equal(await notice.textContent(), '\u201cunits=pink\u201d is left out, units= is token, word or sentence.');
   assert.equal(await hash(page), '#look/L1.H3/scale=sqrt');
-  await page.evaluate(() => { location.hash = '#look/L1.H3/scores=previous+nothing'; });
-  await page.waitForFunction(() => document.querySelector('.notice').textContent.startsWith('There is no score nothing'));
+  await follow(page, '#look/L1.H3/scores=previous+nothing');
+  assert.match(await notice.textContent(), /^There is no score nothing, /);
   await page.keyboard.press('.');
   assert.equal(await notice.textContent(), '');
 });
@@ -91,6 +100,7 @@ test('what is too long is said until one moves on, and leaves the view in sight'
   await page.locator('textarea').fill('Lily saw a ball. '.repeat(400));
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('.failed');
+  await quiet(page);
   assert.ok((await page.locator('.heads').boundingBox()).y - before < 90);
   await page.locator('.chip').nth(2).click();
   assert.equal(await page.locator('.failed').count(), 0);
@@ -99,6 +109,8 @@ test('what is too long is said until one moves on, and leaves the view in sight'
 test('the table of the matrix stays within its column', async () => {
   const page = await open('#look/L1.H3/i=60/j=40');
   await page.keyboard.press('t');
+  await page.waitForSelector('.table');
+  await quiet(page);
   const room = await page.locator('.table').evaluate(({scrollWidth, clientWidth}) => ({scrollWidth, clientWidth}));
   assert.ok(room.scrollWidth <= room.clientWidth, JSON.stringify(room));
   assert.equal(await page.locator('.table thead th').count(), 12);
@@ -135,9 +147,8 @@ test('nothing fails while the page loads', async () => {
 test('no number of the text touches another, and none is cut', async () => {
   const page = await open('#look/L1.H3/i=60');
   for (const [head, query] of [[0, 40], [1, 99], [3, 120], [5, 184], [2, 184], [7, 150]]) {
-    await page.evaluate((address) => { location.hash = address; }, `#look/L1.H${head}/i=${query}`);
-    await page.waitForSelector('.under');
-    await frames(page);
+    await follow(page, `#look/L1.H${head}/i=${query}`);
+    assert.ok(await page.locator('.under').count() > 0);
     assert.deepEqual(await touching(page, '.under'), [], `head ${head}, token ${query}`);
     const cut = await page.locator('.under').evaluateAll((all) => {
       const room = document.querySelector('.tokens').getBoundingClientRect();
@@ -150,8 +161,7 @@ test('no number of the text touches another, and none is cut', async () => {
 test('the cross-hair passes beside the numbers of large cells', async () => {
   const page = await open();
   await run(page, 'Lily saw a ball. She was sad.');
-  await page.evaluate(() => { location.hash = '#look/L1.H3/i=7/j=2'; });
-  await settled(page);
+  await follow(page, '#look/L1.H3/i=7/j=2');
   const struck = await page.locator('canvas.matrix').evaluate((canvas) => {
     const cell = canvas.width / Number.parseInt(document.querySelector('.header-text .quiet').textContent);
     const context = canvas.getContext('2d');
@@ -164,8 +174,10 @@ test('the cross-hair passes beside the numbers of large cells', async () => {
   });
   assert.equal(struck, 0);
   assert.deepEqual(await touching(page, '.figure > div, .use-name'), []);
-  const [figure, plot] = await Promise.all(['.figure', '.plot'].map((name) => page.locator(name).evaluate((each) =>
-    Math.max(...[each, ...each.querySelectorAll('*')].map((part) => part.getBoundingClientRect().right)))));
+  const [figure, plot] = await page.evaluate(() => ['.figure', '.plot'].map((name) => {
+    const parts = document.querySelectorAll(`${name}, ${name} *`);
+    return Math.max(...[...parts].map((part) => part.getBoundingClientRect().right));
+  }));
   assert.ok(figure <= plot + 1);
 });
 
@@ -173,7 +185,7 @@ test('the page comes plain to a client that takes no gzip', async () => {
   const {origin} = new URL(state.server.address);
   for (const path of ['/', '/app.js', '/app.css']) {
     const {headers, statusCode, body} = await new Promise((resolve, reject) => {
-      http.get(origin + path, (answer) => {
+      http.get(origin + path, {agent: false}, (answer) => {  // a kept connection may end just now
         let body = '';
         answer.on('data', (data) => { body += data; });
         answer.on('end', () => resolve({headers: answer.headers, statusCode: answer.statusCode, body}));
@@ -190,21 +202,20 @@ test('a text from right to left stays readable', async () => {
   await withModel('hebrew', text, 8, async (page) => {
     assert.equal(await page.locator('.tokens').getAttribute('dir'), 'rtl');
     await token(page, 9).click();
-    await page.waitForSelector('.query.pinned');
-    await page.waitForSelector('.key');
-    await frames(page);
+    await settled(page);
+    assert.equal(await page.locator('.query.pinned .index').textContent(), '9');
     assert.deepEqual(await touching(page, '.under'), []);
-    for (const row of await page.locator('.query').all()) {
-      const [index, name] = await Promise.all([row.locator('.index').boundingBox(), row.locator('.query-token').boundingBox()]);
-      assert.ok(index.x + index.width <= name.x + 1);
+    for (const [name, ...parts] of [['.query', '.index', '.query-token'], ['.key', '.context', '.index', '.value']]) {
+      const rows = await page.locator(name).evaluateAll((all, parts) => all.map((row) => parts.map((part) => {
+        const {left, right} = row.querySelector(part).getBoundingClientRect();
+        return {left, right};
+      })), parts);
+      assert.ok(rows.length > 0);
+      for (const row of rows) assert.ok(row.slice(1).every(({left}, at) => row[at].right <= left + 1), JSON.stringify(row));
     }
-    for (const row of await page.locator('.key').all()) {
-      const [context, index, value] = await Promise.all(
-        ['.context', '.index', '.value'].map((name) => row.locator(name).boundingBox()));
-      assert.ok(context.x + context.width <= index.x + 1 && index.x + index.width <= value.x + 1);
-    }
-    const [first, second] = await Promise.all([1, 2].map((index) => token(page, index).boundingBox()));
-    assert.ok(second.x + second.width <= first.x + 1, 'the second word stands left of the first');
+    const [first, second] = await page.locator('.token').evaluateAll((all) =>
+      [1, 2].map((index) => all[index].getBoundingClientRect().toJSON()));
+    assert.ok(second.right <= first.left + 1, 'the second word stands left of the first');
     assert.deepEqual(await touching(page, '.token'), []);
     const numbers = await page.locator('.under').evaluateAll((all) => all.map((each) => getComputedStyle(each).direction));
     assert.ok(numbers.length > 0 && numbers.every((direction) => direction === 'ltr'), 'a point stays before its digits');
@@ -221,25 +232,9 @@ test('more than 16 heads have a name and one score each, wrapped', async () => {
     assert.ok(rows > 1);
     assert.deepEqual(await touching(page, '.chip'), []);
     await page.locator('.chip[data-head="19"]').click();
+    await quiet(page);
     assert.match(await hash(page), /^#look\/L\d\.H19/);
   });
-});
-
-test('heads that share keys and values stand over a bracket that says so', async () => {
-  const page = await blank();
-  await page.route('**/api/model', async (route) => {
-    const response = await route.fetch();
-    const about = await response.json();
-    about.model.kv_heads = about.model.heads / 4;
-    await route.fulfill({response, json: about});
-  });
-  await page.goto(state.server.address);
-  await ready(page);
-  assert.deepEqual(await page.locator('.bracket').allTextContents(), ['share kv 0', 'share kv 1']);
-  assert.equal(await page.locator('.bracket').nth(1).getAttribute('title'),
-    'heads 4 to 7 have their queries each, and share the keys and values of kv head 1');
-  assert.equal(await page.locator('.layer-heads').getAttribute('title'),
-    '2 heads of keys and values (kv), each shared by 4 heads of queries');
 });
 
 test('a text that is mostly bytes to the model says so under it, and others do not', async () => {
@@ -250,6 +245,7 @@ test('a text that is mostly bytes to the model says so under it, and others do n
   for (const width of [1440, 800, 390]) {
     await page.setViewportSize({width, height: 900});
     await run(page, '\u56fd\u738b\u6709\u4e00\u4e2a\u5973\u513f\uff0c\u4ed6\u7231\u5979\u3002'.slice(0, width === 390 ? 5 : 12));
+    await quiet(page);
     assert.deepEqual(await page.locator('.bytes').allTextContents(), [remark]);
     const [line, text] = await Promise.all(['.bytes', '.tokens'].map((name) => page.locator(name).boundingBox()));
     assert.ok(line.y >= text.y + text.height && line.x + line.width <= width - 16, JSON.stringify({text, line}));
@@ -262,6 +258,7 @@ test('a text that is mostly bytes to the model says so under it, and others do n
 test('the margin of the matrix and its name stand together', async () => {
   for (const width of [760, 900, 1000, 1200, 1280, 1440, 1800]) {
     const page = await open('#look/L1.H3/i=60', {viewport: {width, height: 900}});
+    await settled(page);
     const [name, bars] = await page.locator('.use-name, canvas.use').evaluateAll((all) => all.map((each) => {
       const range = document.createRange();
       range.selectNodeContents(each);
@@ -285,6 +282,7 @@ test('the header is cut between characters as readers see them, in the picture t
   const shown = (await page.locator('.beginning').textContent()).replace(/[\u201c\u201d\u2026]/g, '');
   assert.deepEqual(characters(shown), characters(text).slice(0, 40));
   await page.setViewportSize({width: 770, height: 900});  // where there is no room for all of them
+  await quiet(page);
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.foot-save .option', {hasText: 'svg'}).click()]);
   const file = join(scratch, 'characters.svg');
   await download.saveAs(file);

@@ -63,6 +63,21 @@ export function startBrowser() {
   return chromium.launch({executablePath: browserPath, args});
 }
 
+const kQuietFrames = 3;  // an answer is drawn in the next frame, and what is drawn may ask again
+const unanswered = new WeakMap();  // by page: the requests on their way, but for streams of events
+
+function countRequests(page) {
+  const open = new Set();
+  unanswered.set(page, open);
+  page.on('request', (request) => { if (!request.url().includes('/events?')) open.add(request); });
+  for (const name of ['requestfinished', 'requestfailed']) page.on(name, (request) => open.delete(request));
+}
+
+/** Until no request is on its way and what has come is drawn. */
+export async function quiet(page) {
+  for (let still = 0; still < kQuietFrames; still = unanswered.get(page).size === 0 ? still + 1 : 0) await frames(page);
+}
+
 /** Registers start and end with the test runner; `open()` gives a page that has looked at the text. */
 export function withPages() {
   const state = {server: null, browser: null, requests: [], problems: []};
@@ -85,6 +100,7 @@ export function withPages() {
     const context = await state.browser.newContext({viewport: {width: 1440, height: 900}, reducedMotion: 'reduce', ...options});
     const page = await context.newPage();
     page.setDefaultTimeout(kWaitMilliseconds);
+    countRequests(page);
     page.on('request', (request) => state.requests.push(request.url()));
     page.on('pageerror', (error) => state.problems.push(String(error)));
     return page;
@@ -107,7 +123,7 @@ export async function ready(page) {
   await page.evaluate(() => document.fonts.ready);
 }
 
-/** Until the matrix, its margins and the read-out are drawn, and nothing waits for a frame. */
+/** Until the matrix, its margins and the read-out are drawn, and nothing waits for an answer or a frame. */
 export async function settled(page) {
   await ready(page);
   await page.waitForFunction(() => [...document.querySelectorAll('canvas.matrix, canvas.received, canvas.use')]
@@ -116,7 +132,7 @@ export async function settled(page) {
       const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
       return data.some((value) => value > 0);
     }) && document.querySelector('.large')?.textContent !== '\u2013');
-  await frames(page);
+  await quiet(page);
 }
 
 /** Two frames: what was asked for before the first is drawn when the second begins. */

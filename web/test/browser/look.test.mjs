@@ -244,3 +244,20 @@ test('a text that scrolls shows whole lines, and what is pinned at every width',
     assert.ok(top > 0 && top % line === 0, `${width}: ${top}`);
   }
 });
+
+test('heads that share keys and values stand over a bracket that says so', async () => {
+  const page = await blank();
+  await page.route('**/api/model', async (route) => {
+    const response = await route.fetch();
+    const about = await response.json();
+    about.model.kv_heads = about.model.heads / 4;
+    await route.fulfill({response, json: about});
+  });
+  await page.goto(state.server.address);
+  await ready(page);
+  assert.deepEqual(await page.locator('.bracket').allTextContents(), ['share kv 0', 'share kv 1']);
+  assert.equal(await page.locator('.bracket').nth(1).getAttribute('title'),
+    'heads 4 to 7 have their queries each, and share the keys and values of kv head 1');
+  assert.equal(await page.locator('.layer-heads').getAttribute('title'),
+    '2 heads of keys and values (kv), each shared by 4 heads of queries');
+});
