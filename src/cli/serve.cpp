@@ -11,8 +11,8 @@
 #include "cli/output.h"
 #include "cli/text_input.h"
 #include "heed/base/error.h"
-#include "heed/text/tokenizer.h"
 #include "inspect/server/server.h"
+#include "text/utf8.h"
 
 namespace heed::cli {
 namespace {
@@ -33,8 +33,7 @@ std::optional<std::string> first_text(const Options& options) {
   require(!options.text_given || options.file.empty(),
           "expected one of --text and --file, found both");
   std::string text = options.text_given ? options.text : read_text(options.file);
-  const std::int64_t invalid = find_invalid_utf8(text);
-  require(invalid < 0, "the text: byte {} is not UTF-8", invalid);
+  require_utf8(text);
   return text;
 }
 

@@ -107,7 +107,7 @@ void check_counts(const TrainConfig& c) {
   at_least(c.steps, 1, "steps");
   at_least(c.batch, 1, "batch");
   at_least(c.accumulate, 1, "accumulate");
-  at_least(c.layers, 0, "layers");
+  at_least(c.layers, 1, "layers");
   at_least(c.heads, 1, "heads");
   at_least(c.width, 1, "width");
   at_least(c.block, 1, "block");

@@ -68,6 +68,8 @@ TEST(Arguments, WhatTheLibraryRefusesIsNamedByItsOption) {
           "--ids: token id 9999 is outside of tiny's vocabulary, expected 0 to 269");
   refused({"train", "-o", "x", "--data", "y", "--width", "10", "--heads", "3"},
           "--width is 10 and --heads is 3: heads must divide width");
+  refused({"train", "-o", "x", "--data", "y", "--layers", "0"},
+          "--layers is 0, expected at least 1");
 }
 
 TEST(Arguments, AFieldOfTheOperatorIsNamedByItsOption) {
@@ -82,6 +84,17 @@ TEST(Arguments, AFieldOfTheOperatorIsNamedByItsOption) {
   explain(
       "--kernel", "abacus",
       "--kernel 'abacus' is unknown: one of cpu-avx512, cpu-avx2, tiled, reference is expected");
+}
+
+TEST(Arguments, ATextThatIsNoUtf8IsNamedByItsOption) {
+  const std::string file = test::in_scratch("latin1.txt");
+  std::ofstream(file) << "ab\xe9";
+  const std::string wrong = ": byte 2 is 0xE9, which is not valid UTF-8 there";
+  for (const char* command : {"look", "generate", "tokenize"})
+    refused({command, "--file", file, "--model", test::tiny_model()}, "--file" + wrong);
+  for (const char* command : {"look", "tokenize"})
+    refused({command, "ab\xe9", "--model", test::tiny_model()}, "TEXT" + wrong);
+  refused({"generate", "ab\xe9", "--model", test::tiny_model()}, "PROMPT" + wrong);
 }
 
 // Files of [1, 2, 6, 4], with one that is shorter.

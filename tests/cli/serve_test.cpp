@@ -114,7 +114,8 @@ TEST(ServeProgram, BadInputIsOneLineAndStatusTwo) {
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed serve: " + line + "\n");
   };
-  expect({"serve", "--text", "half \xf0\x9f"}, "the text: byte 5 is not UTF-8");
+  expect({"serve", "--text", "half \xf0\x9f"},
+         "--text: byte 5 is 0xF0, which is not valid UTF-8 there");
   expect({"serve", "--text", "a", "--file", "b"}, "expected one of --text and --file, found both");
 }
 
