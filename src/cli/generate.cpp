@@ -86,7 +86,7 @@ std::string as_json(const Tokenizer& tokenizer, const std::string& prompt,
 
 int run(Options options) {
   check(options);
-  const std::string prompt = options.file.empty() ? options.prompt : read_text(options.file);
+  const std::string prompt = given_text(options.prompt, options.file);
   const LoadedModel model = load_model(find_model(options.model));
   require(model.tokenizer != nullptr, "{} has no tokenizer, expected a model that reads text",
           model.name);
@@ -137,9 +137,10 @@ void add_sampling(CLI::App& app, Options& options) {
 
 Run add(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  const auto* prompt =
-      app.add_option("PROMPT", options->prompt,
-                     "what the text begins with; \"\" starts from the model's first token");
+  const auto* prompt = app.add_option(
+      "PROMPT", options->prompt,
+      "what the text begins with; \"\" starts from the model's first token, - reads it "
+      "from stdin");
   app.add_option("--file", options->file, "read the prompt from a file, or from stdin with -")
       ->type_name("FILE");
   add_model(app, options->model);

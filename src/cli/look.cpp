@@ -109,7 +109,7 @@ Session open(const Options& options, const LoadedModel& model, ProgressLine& pro
                                }};
   progress.begin("the model: layers", model.model->info().layers);
   if (!options.ids.empty()) return open_session(model, options.ids, keep);
-  return open_session(model, options.file.empty() ? options.text : read_text(options.file), keep);
+  return open_session(model, given_text(options.text, options.file), keep);
 }
 
 void write_npy_output(const Options& options, const Session& session) {
@@ -166,7 +166,7 @@ int write_page_file(const Options& options, const LoadedModel& model) {
   Output output(options.out);  // a folder that is missing is said before the work
   output.write(look_file(
       model, {.format = options.format,
-              .text = options.file.empty() ? options.text : read_text(options.file),
+              .text = given_text(options.text, options.file),
               .view = {options.view, options.layer, options.head, options.who, options.to},
               .width = options.width,
               .dark = options.theme == "dark"}));
@@ -212,7 +212,7 @@ int run(const CLI::App& app, const Options& options) {
 }
 
 void add_text(CLI::App& app, Options& options) {
-  app.add_option("TEXT", options.text, "the text to look at");
+  app.add_option("TEXT", options.text, "the text to look at; - reads it from stdin");
   app.add_option("--file", options.file, "read the text from a file, or from stdin with -")
       ->type_name("FILE");
   add_number(app, "--ids", options.ids, "token ids instead of a text (heed tokenize prints them)")

@@ -32,7 +32,7 @@ std::optional<std::string> first_text(const Options& options) {
   if (!options.text_given && options.file.empty()) return {};
   require(!options.text_given || options.file.empty(),
           "expected one of --text and --file, found both");
-  std::string text = options.text_given ? options.text : read_text(options.file);
+  std::string text = given_text(options.text, options.file);
   require_utf8(text);
   return text;
 }
@@ -56,7 +56,8 @@ Run add(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   add_model(app, options->model);
   const CLI::Option* text =
-      app.add_option("--text", options->text, "the text that the page begins with")
+      app.add_option("--text", options->text,
+                     "the text that the page begins with; - reads it from stdin")
           ->type_name("TEXT");
   app.add_option("--file", options->file, "that text from a file, or from stdin with -")
       ->type_name("FILE");

@@ -43,6 +43,11 @@ std::string read_text(const std::string& path, std::size_t most_bytes) {
   return text;
 }
 
+std::string given_text(const std::string& text, const std::string& file) {
+  if (!file.empty()) return read_text(file);
+  return text == "-" ? read_text(text) : text;
+}
+
 std::string readable(std::string_view bytes) {
   return find_invalid_utf8(bytes) < 0 ? std::string(bytes) : displayable(bytes);
 }

@@ -14,6 +14,10 @@ inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 /// bytes than `most_bytes` are bad input.
 std::string read_text(const std::string& path, std::size_t most_bytes = kMostTextBytes);
 
+/// A text from the command line: `text` as it stands, stdin where it is "-"; where `file` is given,
+/// what that holds.
+std::string given_text(const std::string& text, const std::string& file);
+
 /// A token's bytes where they are valid UTF-8, else with <0xE3> forms: what JSON can hold.
 std::string readable(std::string_view bytes);
 

@@ -85,16 +85,15 @@ int run(const Options& options, bool text_given) {
     tokenize_lines(*tokenizer, options);
     return 0;
   }
-  const std::string from = text_given && options.text == "-" ? "-" : options.file;
-  const std::string text = from.empty() ? options.text : read_text(from);
-  const Encoding encoding = tokenizer->encode(text, options.special);
+  const Encoding encoding =
+      tokenizer->encode(given_text(options.text, options.file), options.special);
   print(options.json ? as_json(*tokenizer, encoding) : as_text(*tokenizer, encoding));
   return 0;
 }
 
 Run add(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  auto* text = app.add_option("TEXT", options->text, "the text (\"-\" reads it from stdin)");
+  auto* text = app.add_option("TEXT", options->text, "the text; - reads it from stdin");
   app.add_option("--file", options->file, "read the text from a file, or from stdin with -")
       ->type_name("FILE");
   app.add_option("--lines", options->lines,

@@ -227,6 +227,22 @@ TEST(Arguments, ATextMayBeginWithAHyphenAfterTwo) {
   EXPECT_EQ(answer.status, 0) << answer.error;
 }
 
+TEST(Arguments, AHyphenAloneReadsTheTextFromStdin) {
+  const std::string file = test::in_scratch("stdin.txt");
+  std::ofstream(file) << "the cat sat";
+  for (const char* command : {"look", "generate", "tokenize"}) {
+    const auto answer = [&](std::vector<std::string> given, const std::string& shell = "") {
+      given.insert(given.begin(), {command, "--model", test::tiny_model(), "--json"});
+      if (given[0] == "look") given[3] = "--format=json";
+      return heed(given, shell);
+    };
+    const Answer written_out = answer({"the cat sat"});
+    EXPECT_EQ(written_out.status, 0) << written_out.error;
+    EXPECT_EQ(answer({"-"}, "< " + file).out, written_out.out) << command;
+    EXPECT_EQ(answer({"--file", "-"}, "< " + file).out, written_out.out) << command;
+  }
+}
+
 TEST(Arguments, AFolderIsNoText) {
   const std::string folder = test::scratch().string();
   refused({"look", "--file", folder}, folder + ": is a folder, expected a text file");

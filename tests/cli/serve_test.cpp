@@ -109,13 +109,17 @@ TEST(ServeProgram, APortInUseIsOneLineAndStatusTwo) {
 }
 
 TEST(ServeProgram, BadInputIsOneLineAndStatusTwo) {
-  const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
-    const Answer answer = heed(arguments);
+  const auto expect = [](const std::vector<std::string>& arguments, const std::string& line,
+                         const std::string& shell = "") {
+    const Answer answer = heed(arguments, shell);
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed serve: " + line + "\n");
   };
   expect({"serve", "--text", "half \xf0\x9f"},
          "--text: byte 5 is 0xF0, which is not valid UTF-8 there");
+  std::ofstream(scratch() / "latin1") << "caf\xe9";
+  expect({"serve", "--text", "-"}, "--text: byte 3 is 0xE9, which is not valid UTF-8 there",
+         "< " + (scratch() / "latin1").string());
   expect({"serve", "--text", "a", "--file", "b"}, "expected one of --text and --file, found both");
 }
 
