@@ -10,10 +10,10 @@
 #include "cli/command.h"
 #include "cli/look_file.h"
 #include "cli/look_files.h"
+#include "cli/look_input.h"
 #include "cli/look_text.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/text_input.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -23,8 +23,7 @@ constexpr std::int64_t kDefaultRows = 64;
 constexpr std::int64_t kDefaultTop = 3;
 
 struct Options {
-  std::string text, file;
-  std::vector<TokenId> ids;
+  LookInput input;
   bool text_given = false;
   std::string model;
   std::optional<int> layer, head;
@@ -64,7 +63,7 @@ void check_view_options(const Options& options) {
   require(options.view.empty() || (options.format != "npy" && options.rows.empty()),
           "--view names the rows: expected it without {}",
           options.rows.empty() ? "--format npy" : "--rows");
-  require(!options.is_page() || options.ids.empty(),
+  require(!options.is_page() || options.input.ids.empty(),
           "--format {} shows a text, expected TEXT or --file, not --ids", options.format);
   require(options.format != "png" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
           "--format png is no text, expected -o FILE.png or a pipe");
@@ -79,6 +78,7 @@ void check_effects(const CLI::App& app, const Options& options) {
     require_beside(app, option, lists, "--format text, json or tsv");
   for (const char* option : {"--layer", "--head"})
     require_beside(app, option, options.what == "weights", "--what weights");
+  require_beside(app, "--keep", options.input.ids.empty(), "TEXT or --file");
   require_beside(app, "--color", options.format == "text", "--format text");
   require_beside(app, "--what", options.is_array(), "--format npy");
   require(options.rows.empty() || options.who.empty(),
@@ -88,8 +88,8 @@ void check_effects(const CLI::App& app, const Options& options) {
 }
 
 void check(const CLI::App& app, const Options& options) {
-  const int inputs =
-      (options.text_given ? 1 : 0) + (options.file.empty() ? 0 : 1) + (options.ids.empty() ? 0 : 1);
+  const int inputs = (options.text_given ? 1 : 0) + (options.input.file.empty() ? 0 : 1) +
+                     (options.input.ids.empty() ? 0 : 1);
   require(inputs == 1, "expected one of TEXT, --file and --ids, found {}",
           inputs == 0 ? "none" : "several");
   check_effects(app, options);
@@ -108,8 +108,10 @@ Session open(const Options& options, const LoadedModel& model, ProgressLine& pro
                                  return false;
                                }};
   progress.begin("the model: layers", model.model->info().layers);
-  if (!options.ids.empty()) return open_session(model, options.ids, keep);
-  return open_session(model, given_text(options.text, options.file), keep);
+  if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
+  Session session = cut_text(model, text_of(options.input, model));
+  run_session(session, model, keep);
+  return session;
 }
 
 void write_npy_output(const Options& options, const Session& session) {
@@ -166,7 +168,7 @@ int write_page_file(const Options& options, const LoadedModel& model) {
   Output output(options.out);  // a folder that is missing is said before the work
   output.write(look_file(
       model, {.format = options.format,
-              .text = given_text(options.text, options.file),
+              .text = text_of(options.input, model),
               .view = {options.view, options.layer, options.head, options.who, options.to},
               .width = options.width,
               .dark = options.theme == "dark"}));
@@ -209,17 +211,6 @@ int run(const CLI::App& app, const Options& options) {
   progress.begin("");  // the answer goes to the terminal
   write_answer(options, answer, request.top, hidden_rows);
   return 0;
-}
-
-void add_text(CLI::App& app, Options& options) {
-  app.add_option("TEXT", options.text, "the text to look at; - reads it from stdin");
-  app.add_option("--file", options.file, "read the text from a file, or from stdin with -")
-      ->type_name("FILE");
-  add_number(app, "--ids", options.ids, "token ids instead of a text (heed tokenize prints them)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("5,3,9");
-  add_model(app, options.model);
 }
 
 void add_choice(CLI::App& app, Options& options) {
@@ -272,7 +263,8 @@ void add_format(CLI::App& app, Options& options) {
 
 Run add(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  add_text(app, *options);
+  add_look_input(app, options->input);
+  add_model(app, options->model);
   add_choice(app, *options);
   add_format(app, *options);
   add_threads(app);

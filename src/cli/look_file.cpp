@@ -8,6 +8,7 @@
 
 #include "cli/browser.h"
 #include "cli/interrupt.h"
+#include "cli/look_input.h"
 #include "heed/base/error.h"
 #include "inspect/server/saved_page.h"
 #include "inspect/server/server.h"
@@ -28,7 +29,7 @@ std::vector<HeadScores> scores_of(const server::LiveSession& session) {
 
 // The same session as the server would open, with nobody to talk to.
 std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
-  const Session cut = cut_session(model, options.text);
+  const Session cut = cut_text(model, options.text);
   server::LiveSession session("saved", options.text, cut_session(model, options.text));
   server::Overviews none_kept(0);  // the file makes those of the heads that it holds
   const auto run = [&] {
@@ -77,7 +78,7 @@ std::string wait_for(std::future<Taken>& picture, Browser& browser) {
 
 std::string picture_file(const LoadedModel& model, const LookFileOptions& options) {
   const std::string program = find_browser(options.format);
-  const ViewAddress view = view_of(options.view, cut_session(model, options.text),
+  const ViewAddress view = view_of(options.view, cut_text(model, options.text),
                                    [&] { return score_heads(open_session(model, options.text)); });
   const auto taken = std::make_shared<std::promise<Taken>>();
   std::future<Taken> picture = taken->get_future();

@@ -32,6 +32,13 @@ TEST(Effects, WhatListsKeysNeedsALists) {
                    std::string(option) + " needs --format text, json or tsv beside it");
 }
 
+TEST(Effects, APartIsKeptOfATextAlone) {
+  const test::Answer answer =
+      test::heed({"look", "--ids", "1,2", "--keep", "last", "--model", test::tiny_model()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed look: --keep needs TEXT or --file beside it\n");
+}
+
 TEST(Effects, ColoursAreOfText) {
   look_refused({"--color", "always", "--format", "json"}, "--color needs --format text beside it");
 }

@@ -177,6 +177,50 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
           "session: the text has 41 tokens but tiny has 40 positions: expected at most 40");
 }
 
+std::string long_text() {
+  std::string text = "tired.";
+  for (int i = 0; i < 40; ++i) text += " the cat";
+  return text + " sat.";
+}
+
+TEST(LookCommand, SaysHowATextThatIsTooLongCanBeRead) {
+  for (const char* format : {"text", "json", "npy", "html"}) {
+    const Answer answer = look({long_text(), "--format", format, "-o", in_scratch("long")});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error,
+              "heed look: the text has 90 tokens but tiny has 40 positions: expected at most 40, "
+              "or --keep first or --keep last, which read the first or last 40 of them\n");
+  }
+}
+
+std::string text_that_is_kept(const char* part) {
+  const Answer answer = look({long_text(), "--keep", part, "--format", "json"});
+  EXPECT_EQ(answer.status, 0) << answer.error;
+  const json tokens = json::parse(answer.out)["tokens"];
+  EXPECT_EQ(tokens.size(), 40);
+  std::string text;
+  for (const json& token : tokens) text += token["text"].get<std::string>();
+  return text;
+}
+
+TEST(LookCommand, KeepsTheFirstOrLastTokensOfATextThatIsTooLong) {
+  const std::string first = text_that_is_kept("first");
+  const std::string last = text_that_is_kept("last");
+  EXPECT_EQ(first, long_text().substr(0, first.size()));
+  EXPECT_EQ(last, long_text().substr(long_text().size() - last.size()));
+}
+
+TEST(LookCommand, KeepsAllOfATextThatTheModelCanRead) {
+  EXPECT_EQ(look({kText, "--keep", "last"}).out, look({kText}).out);
+}
+
+TEST(LookCommand, ThePageAsAFileHoldsThePartThatIsKept) {
+  const std::string first = text_that_is_kept("first");
+  const Answer page = look({long_text(), "--keep", "first", "--format", "html"});
+  EXPECT_EQ(page.status, 0) << page.error;
+  EXPECT_EQ(page.out, look({first, "--format", "html"}).out);
+}
+
 TEST(LookCommand, NamesTheByteOfInvalidUtf8) {
   const Answer answer = look({"ab\xff"});
   EXPECT_EQ(answer.status, 2);
