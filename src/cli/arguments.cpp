@@ -55,10 +55,15 @@ std::string nearest_option(const CLI::App& app, const std::string& found) {
 
 void refuse_unknown(const CLI::App& app) {
   std::vector<std::string> left = app.remaining();
+  const bool is_behind_mark = !left.empty() && left.front() == "--";
   std::erase(left, "--");
   if (left.empty()) return;
   const std::string& first = left.front();
   if (first.size() > 1 && first.starts_with("-")) {
+    require(!is_behind_mark,
+            "found \"{}\" after the last argument: what stands behind -- is text, expected options "
+            "before it",
+            first);
     const std::string name = first.substr(0, first.find('='));
     const std::string nearest = nearest_option(app, name);
     require(!nearest.empty(), "{} is no option, {} --help lists them", name, app.get_name());

@@ -227,6 +227,16 @@ TEST(Arguments, ATextMayBeginWithAHyphenAfterTwo) {
   EXPECT_EQ(answer.status, 0) << answer.error;
 }
 
+TEST(Arguments, AnOptionBehindTwoHyphensIsText) {
+  refused({"generate", "--", "-hi", "-n", "5"},
+          "found \"-n\" after the last argument: what stands behind -- is text, expected options "
+          "before it");
+  refused({"generate", "--modle", "x", "--", "-hi"},
+          "--modle is no option, the nearest is --model");
+  refused({"generate", "--", "-hi", "5"},
+          "found \"5\" after the last argument, expected nothing there");
+}
+
 TEST(Arguments, AHyphenAloneReadsTheTextFromStdin) {
   const std::string file = test::in_scratch("stdin.txt");
   std::ofstream(file) << "the cat sat";
