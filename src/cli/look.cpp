@@ -55,6 +55,12 @@ std::int64_t count_of(const char* option, const std::string& text) {
   return count;
 }
 
+// Text and JSON say how much is left over of a row; TSV has no place for it.
+std::int64_t top_of(const Options& options) {
+  if (!options.top.empty()) return count_of("--top", options.top);
+  return options.format == "tsv" ? -1 : kDefaultTop;
+}
+
 void check_view_options(const Options& options) {
   const bool others = options.layer || options.head || !options.who.empty() || !options.to.empty();
   require(
@@ -138,7 +144,7 @@ LookRequest request_of_view(const Options& options, const Session& session) {
   require(!one_cell || options.top.empty() || options.format == "json",
           "--view: j= names the key: expected it without --top");
   LookRequest request{.layer = view.layer, .head = view.heads.front()};
-  request.top = options.top.empty() ? kDefaultTop : count_of("--top", options.top);
+  request.top = top_of(options);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
   if (one_cell) request.cell_keys.push_back(*view.key);
@@ -148,7 +154,7 @@ LookRequest request_of_view(const Options& options, const Session& session) {
 LookRequest request_of(const Options& options, const Session& session) {
   if (!options.view.empty()) return request_of_view(options, session);
   LookRequest request{.layer = options.layer, .head = options.head};
-  request.top = options.top.empty() ? kDefaultTop : count_of("--top", options.top);
+  request.top = top_of(options);
   if (!options.who.empty()) request.queries = find_word(session.tokens, options.who);
   if (!options.to.empty()) request.cell_keys = find_word(session.tokens, options.to);
   return request;
@@ -232,7 +238,8 @@ void add_choice(CLI::App& app, Options& options) {
          "--view", options.view,
          "the address of a view, as the page shows it behind #: layer, heads, query i, key j")
       ->type_name("look/L2.H4/i=17/j=3");
-  app.add_option("--top", options.top, "how many keys of each row, the largest first (default 3)")
+  app.add_option("--top", options.top,
+                 "how many keys of each row, the largest first (default 3, as tsv all)")
       ->type_name("N|all");
   app.add_option("--rows", options.rows,
                  "how many rows, the last ones (default: 64 as text, else all)")

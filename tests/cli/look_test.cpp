@@ -154,6 +154,16 @@ TEST(LookCommand, TsvHasOneLineAWeight) {
                                   "0\t0\t0\t"));
 }
 
+TEST(LookCommand, TsvHasEveryWeightUnlessFewerAreAskedFor) {
+  const auto lines = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--ids", "1,2,3,4,5", "--format", "tsv"});
+    const std::string out = look(more).out;
+    return std::ranges::count(out, '\n') - 1;
+  };
+  EXPECT_EQ(lines({}), 5 * 6 / 2);
+  EXPECT_EQ(lines({"--top", "2"}), 1 + 4 * 2);
+}
+
 TEST(LookCommand, RefusesBadInputInOneLine) {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
     const Answer answer = look(arguments);
