@@ -96,8 +96,8 @@ void add_mask_options(CLI::App& app, AttentionOptions& options) {
                  "true where a query may attend; broadcast to [B, H, Tq, Tk]")
       ->type_name("FILE.npy");
   app.add_option("--segments", options.segments,
-                 "ids of documents, [T] or [B, T]: only the own document is seen; two files where "
-                 "queries and keys differ")
+                 "ids of documents, [T] or [B, T]: only the own document is seen; two files, as in "
+                 "Q.npy,K.npy, where queries and keys differ")
       ->delimiter(',')
       ->expected(1, 2)
       ->allow_extra_args(false)
@@ -118,7 +118,8 @@ void add_mask_options(CLI::App& app, AttentionOptions& options) {
       ->needs(blocks)
       ->type_name("R,K");
   app.add_option("--edges", options.edges,
-                 "a graph: [E, 2] pairs of query and key, or two files, row starts and columns")
+                 "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
+                 "in STARTS.npy,COLUMNS.npy")
       ->delimiter(',')
       ->expected(1, 2)
       ->allow_extra_args(false)
@@ -147,18 +148,20 @@ void add_extent_options(CLI::App& app, AttentionOptions& options) {
 
 void add_score_options(CLI::App& app, AttentionOptions& options) {
   add_number(app, "--scale", options.scale,
-             "of the similarity, one or one a head (default: 1 / sqrt(D) for dot, else 1)")
+             "of the similarity: one number for all heads, or one a head as in 0.5,0.25 "
+             "(default: 1 / sqrt(D) for dot, else 1)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("X");
+      ->type_name("X[,X...]");
   app.add_option("--similarity", options.similarity, "dot (default), cosine, gaussian or absolute")
       ->check(one_of({"dot", "cosine", "gaussian", "absolute"}));
   add_number(app, "--softcap", options.softcap, "scores become X tanh(score / X)")->type_name("X");
   app.add_option("--bias", options.bias, "added to scores; broadcast to [B, H, Tq, Tk]; -inf hides")
       ->type_name("FILE.npy");
-  app.add_option("--alibi", options.alibi, "slopes [H]: scores fall with the distance")
+  app.add_option("--alibi", options.alibi,
+                 "slopes [H], one a head: scores fall by slope times distance")
       ->type_name("SLOPES.npy");
-  app.add_option("--sink", options.sink, "logits [H] of a key without a value")
+  app.add_option("--sink", options.sink, "logits [H], one a head, of a key without a value")
       ->type_name("FILE.npy");
   app.add_option("--normaliser", options.normaliser, "softmax (default), sigmoid or none")
       ->check(one_of({"softmax", "sigmoid", "none"}));
