@@ -127,5 +127,27 @@ TEST(Docs, TheirFilesAreThere) {
   }
 }
 
+// What a command writes into the checkout shows in no `git status`.
+TEST(Docs, WhatTheirCommandsWriteIsIgnored) {
+  std::vector<std::string> ignored;
+  std::istringstream lines(test::content(kSource / ".gitignore"));
+  for (std::string line; std::getline(lines, line);) ignored.push_back(line);
+  int count = 0;
+  for (const fs::path& page : pages())
+    for (const Shown& shown : commands_of(page)) {
+      std::istringstream words(shown.command);
+      for (std::string word, before; words >> word; before = word) {
+        if (before != "-o") continue;
+        const std::size_t folder = word.find('/');
+        const std::string pattern = folder != std::string::npos
+                                        ? fmt::format("/{}/", word.substr(0, folder))
+                                        : fmt::format("/*{}", fs::path(word).extension().string());
+        EXPECT_THAT(ignored, testing::Contains(pattern)) << page << shown.command;
+        ++count;
+      }
+    }
+  EXPECT_GE(count, 5);
+}
+
 }  // namespace
 }  // namespace heed::cli
