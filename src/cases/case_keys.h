@@ -1,4 +1,4 @@
-// Keys as caches hold them: of int8, in pages, in rings.
+// Keys as caches hold them: of i8, in pages, in rings.
 #pragma once
 
 #include <vector>

@@ -104,7 +104,7 @@ std::vector<DecodeBenchCase> decode_bench_cases(const std::vector<std::string>& 
   for (const std::int64_t keys : {1024, 8192}) {
     const std::pair<const char*, KvCacheOptions> forms[] = {
         {"f32", plain(DType::kF32)},         {"f16", plain(DType::kF16)},
-        {"bf16", plain(DType::kBF16)},       {"int8", plain(DType::kI8)},
+        {"bf16", plain(DType::kBF16)},       {"i8", plain(DType::kI8)},
         {"paged", {.form = KvForm::kPaged}}, {"ring", {.form = KvForm::kRing, .left = keys - 1}}};
     for (const auto& [form, options] : forms)
       cases.push_back({fmt::format("k{}-{}", keys, form), keys, options});

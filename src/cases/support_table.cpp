@@ -31,7 +31,7 @@ constexpr Trait kTraits[] = {
      [](const AttentionCase& c) {
        return c.kv_dtype && size_bytes(*c.kv_dtype) == 2 && c.dtype == DType::kF32;
      }},
-    {"k, v of int8", [](const AttentionCase& c) { return c.kv_dtype == DType::kI8; }},
+    {"k, v of i8", [](const AttentionCase& c) { return c.kv_dtype == DType::kI8; }},
     {"k, v in pages", [](const AttentionCase& c) { return c.keys == CaseKeys::kPages; }},
     {"k, v in a ring", [](const AttentionCase& c) { return c.keys == CaseKeys::kRing; }},
     {"grouped heads", [](const AttentionCase& c) { return c.kv_heads < c.heads; }},

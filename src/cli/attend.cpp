@@ -77,7 +77,7 @@ void make_folder(const std::string& folder) {
   if (error) fail(ErrorCode::kIo, "{}: {}", folder, error.message());
 }
 
-// Pages, rings and int8 have none.
+// Pages, rings and i8 have none.
 bool has_gradient(const Keys& keys, const ConstView& operand) {
   return !keys.page_table.given() && keys.ring_begin.empty() && is_floating(operand.dtype());
 }
@@ -167,7 +167,7 @@ Run add(CLI::App& app) {
       ->type_name("DOUT.npy");
   app.add_option("--dlse", options->dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");
   app.add_option("--grad-out", options->grad_out,
-                 "write dq.npy, dk.npy and dv.npy there (of pages, rings and int8 dq alone), and "
+                 "write dq.npy, dk.npy and dv.npy there (of pages, rings and i8 dq alone), and "
                  "the gradients of --bias, --sink, --alibi and --scale")
       ->type_name("DIR");
   app.add_option("--observe", options->observe, observers_help())

@@ -56,7 +56,7 @@ AttentionProblemData shape_problem(const AttentionOptions& options,
 /// are known.
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
 
-/// Where keys lie in other forms than one row after the other, and the scales of int8.
+/// Where keys lie in other forms than one row after the other, and the scales of i8.
 void add_key_options(CLI::App& app, AttentionOptions& options);
 
 /// Reads K, V and what says how they lie, into `problem`, whose queries are known.

@@ -114,7 +114,7 @@ Command bench_command() {
           "how fast attention, models and training run here, beside what this machine allows",
           "  heed bench attention\n"
           "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json\n"
-          "  heed bench decode --case k8192-f32 k8192-int8\n"
+          "  heed bench decode --case k8192-f32 k8192-i8\n"
           "  heed bench model --config config.json --case prefill-512 step-250\n"
           "  heed bench inspect\n"
           "  heed bench train --config examples/shakespeare-char.json",

@@ -13,8 +13,8 @@ void add_key_options(CLI::App& app, AttentionOptions& options) {
       "K and V are pages [pages, G, P, D]: [B, N], which page holds a row's keys n P on");
   add("--ring-begin", options.ring_begin, "K and V are rings: the slot of each batch's oldest key");
   add("--k-scales", options.k_scales,
-      "K is int8: an f32 scale for each 32 elements, [.., ceil(D / 32)]");
-  add("--v-scales", options.v_scales, "V is int8: its scales");
+      "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]");
+  add("--v-scales", options.v_scales, "V is i8: its scales");
 }
 
 void read_keys(const AttentionOptions& options, AttentionProblemData& problem) {

@@ -23,7 +23,7 @@ constexpr FeatureName kNames[] = {
     {kHasScaleGradient, "gradient of the scale"},
     {kHasPages, "paged keys"},
     {kHasRing, "ring of keys"},
-    {kHasInt8, "int8 keys"},
+    {kHasInt8, "i8 keys"},
 };
 
 }  // namespace

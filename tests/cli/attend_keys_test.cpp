@@ -1,4 +1,4 @@
-// `heed attend` with pages, rings and int8: what the operator gives for one row after the other.
+// `heed attend` with pages, rings and i8: what the operator gives for one row after the other.
 #include <gtest/gtest.h>
 
 #include <filesystem>

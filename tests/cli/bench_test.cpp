@@ -59,7 +59,7 @@ TEST(BenchProgram, NoFormOfAttentionHoldsTheWholeMatrix) {
 }
 
 TEST(BenchProgram, TimesAStepOfEveryFormOfTheCache) {
-  const Answer answer = heed({"bench", "decode", "--json", "--case", "k1024-f32", "k1024-int8",
+  const Answer answer = heed({"bench", "decode", "--json", "--case", "k1024-f32", "k1024-i8",
                               "k1024-paged", "k1024-ring"});
   ASSERT_EQ(answer.status, 0) << answer.error;
   const auto list = nlohmann::json::parse(answer.out);

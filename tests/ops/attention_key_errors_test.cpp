@@ -1,4 +1,4 @@
-// What the operator refuses of paged, ring and int8 keys, and in which words.
+// What the operator refuses of paged, ring and i8 keys, and in which words.
 #include <gtest/gtest.h>
 
 #include "heed/ops/attention.h"

@@ -115,7 +115,7 @@ TEST_P(Poison, OfOneRowReachesNoOtherRow) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Poison, testing::ValuesIn(test::score_kinds()),
                          testing::PrintToStringParamName());
 
-// Behind a window, in memory of every form: the scale of int8 is what holds NaN there.
+// Behind a window, in memory of every form: the scale of i8 is what holds NaN there.
 TEST(PoisonInKeys, ThatNoWindowReachesChangesNoBit) {
   const Tensor q = random_tensor({1, 4, 3, 40}, 1);
   const Tensor dout = random_tensor({1, 4, 3, 24}, 2);

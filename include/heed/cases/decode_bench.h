@@ -22,7 +22,7 @@ inline constexpr std::int64_t kDecodeHeads = 32;
 inline constexpr std::int64_t kDecodeKvHeads = 8;
 inline constexpr std::int64_t kDecodeHeadDim = 128;
 
-/// kN-FORM for N in 1,024 and 8,192 and FORM in f32, f16, bf16, int8, paged and ring (of f32);
+/// kN-FORM for N in 1,024 and 8,192 and FORM in f32, f16, bf16, i8, paged and ring (of f32);
 /// only those whose name is in `names`, unless it is empty. kNotFound for a name that no case has.
 std::vector<DecodeBenchCase> decode_bench_cases(const std::vector<std::string>& names = {});
 
