@@ -31,6 +31,15 @@ std::string model_line(const Terminal& terminal, const Look& look) {
   return line.right(terminal.width, tokens, Style::kDim).str();
 }
 
+std::string bytes_note(const Terminal& terminal, const Look& look) {
+  if (!are_mostly_parts_of_characters(look.tokens)) return {};
+  return paragraph(
+      terminal,
+      "most tokens here are single bytes of characters: this model's vocabulary hardly "
+      "knows this text",
+      0);
+}
+
 std::string next_text(const Terminal& terminal, const Look& look) {
   if (look.next.words.empty())
     return heading(terminal, "Next word", "none: this model has no word output");
@@ -98,8 +107,9 @@ std::string TokenNames::shown(const Terminal& terminal, const std::string& bytes
 }
 
 std::string look_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
-  return model_line(terminal, look) + "\n" + rows_text(terminal, look, options) + "\n" +
-         heads_text(terminal, look) + "\n" + next_text(terminal, look);
+  return model_line(terminal, look) + bytes_note(terminal, look) + "\n" +
+         rows_text(terminal, look, options) + "\n" + heads_text(terminal, look) + "\n" +
+         next_text(terminal, look);
 }
 
 }  // namespace heed::cli

@@ -1,6 +1,9 @@
 #include "heed/inspect/session.h"
 
+#include <algorithm>
+
 #include "heed/base/error.h"
+#include "heed/text/tokenizer.h"
 
 namespace heed {
 namespace {
@@ -80,6 +83,12 @@ void run_session(Session& session, const LoadedModel& model, const SessionOption
   if (!session.info.has_logits) return;
   const Shape shape = {logits.dim(1), logits.dim(2)};
   session.logits = std::move(logits).reshaped(shape);
+}
+
+bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {
+  const auto parts = std::ranges::count_if(
+      tokens, [](const SessionToken& token) { return find_invalid_utf8(token.bytes) >= 0; });
+  return 2 * parts > std::ssize(tokens);
 }
 
 Session cut_session(const LoadedModel& model, std::string_view text) {

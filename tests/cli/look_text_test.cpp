@@ -119,6 +119,16 @@ TEST(LookText, WideScriptsLineUp) {
                                                           "猫猫  40 % ━━━━━\n"));
 }
 
+TEST(LookText, ATextThatTheVocabularyHardlyKnowsIsSaidSo) {
+  const std::string note =
+      "most tokens here are single bytes of characters: this model's vocabulary hardly knows this "
+      "text\n\nWho attends";
+  EXPECT_THAT(look_text({}, picture(), {}), testing::Not(testing::HasSubstr("single bytes")));
+  Look look = picture();
+  for (SessionToken& token : look.tokens) token.bytes = "\xe7";
+  EXPECT_THAT(look_text({}, look, {}), testing::HasSubstr("tokens\n" + note));
+}
+
 TEST(LookText, NarrowColumnsUseLettersAndALegend) {
   Look look = picture();
   look.info.heads = 12;

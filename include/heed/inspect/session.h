@@ -70,4 +70,8 @@ void run_session(Session& session, const LoadedModel& model, const SessionOption
 Session open_session(const LoadedModel& model, std::span<const TokenId> ids,
                      const SessionOptions& options = {});
 
+/// Whether more than half of the tokens are parts of characters: single bytes of a text that the
+/// model's vocabulary hardly knows.
+bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens);
+
 }  // namespace heed
