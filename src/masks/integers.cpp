@@ -10,6 +10,7 @@ std::vector<std::int64_t> integers(std::string_view mask, std::string_view what,
   require(view.given(), "{}: no {} are given", mask, what);
   require(view.dtype() == DType::kI64 || view.dtype() == DType::kI32,
           "{}: {} are {}: i64 or i32 is expected", mask, what, name(view.dtype()));
+  require(view.raw() != nullptr || view.element_count() == 0, "{}: {} have no memory", mask, what);
   const Tensor copy = Tensor::copy_of(view);
   std::vector<std::int64_t> values(static_cast<std::size_t>(copy.element_count()));
   for (std::size_t i = 0; i < values.size(); ++i)

@@ -70,6 +70,7 @@ std::shared_ptr<const MaskRule> table(const ConstView& view, std::string_view ma
           name(view.dtype()));
   require(view.rank() <= 4, "{}: shape is {}: at most {} is expected", mask,
           to_string(view.shape()), legend);
+  require(view.raw() != nullptr || view.element_count() == 0, "{}: the tensor has no memory", mask);
   return std::make_shared<TableRule>(view, mask, legend);
 }
 

@@ -179,6 +179,11 @@ TEST(Keep, RefusesAFloat) {
                     "keep: elements are f32: bool or u8 is expected (additive values are a bias)");
 }
 
+TEST(Keep, RefusesATensorWithoutMemory) {
+  EXPECT_HEED_ERROR(keep(ConstView(nullptr, DType::kBool, {4, 4})), ErrorCode::kInvalidArgument,
+                    "keep: the tensor has no memory");
+}
+
 TEST(Keep, RefusesAShapeThatDoesNotBroadcast) {
   const Tensor kept = blocks_kept({2, 90, 100}, 0);
   EXPECT_HEED_ERROR(keep(kept).rule()->check(kTarget), ErrorCode::kInvalidArgument,

@@ -34,6 +34,11 @@ TEST(Segments, RefuseFloats) {
                     "segments: query ids are f32: i64 or i32 is expected");
 }
 
+TEST(Segments, RefuseIdsWithoutMemory) {
+  EXPECT_HEED_ERROR(segments(ConstView(nullptr, DType::kI32, {4})), ErrorCode::kInvalidArgument,
+                    "segments: query ids have no memory");
+}
+
 TEST(Segments, RefuseRankThree) {
   EXPECT_HEED_ERROR(segments(Tensor::zeros({1, 1, 4}, DType::kI32)), ErrorCode::kInvalidArgument,
                     "segments: query ids are [1, 1, 4]: [T] or [B, T] is expected");
