@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "kernels/tiled/attention.h"
 #include "ops/attention_problem.h"
@@ -170,6 +171,8 @@ void observe(const AttentionArgs& args, const AttendedConstView& attended,
   const CheckedAttention checked(args);
   check_attended(args, attended);
   const kernels::AttentionProblem& problem = checked.problem;
+  for (std::size_t index = 0; index < observers.size(); ++index)
+    require(observers[index] != nullptr, "observe: observers[{}] is not given", index);
   for (Observer* observer : observers)
     observer->begin({problem.batch, problem.heads, problem.query_length, problem.key_length,
                      args.scores.normaliser});

@@ -137,6 +137,8 @@ TEST(Observe, SaysWhatDoesNotFit) {
   EXPECT_HEED_ERROR(watch(weighted), code,
                     "value_norm: entropy reads the logarithms of weights: weights times norms have "
                     "none");
+  Observer* const absent[] = {&region, nullptr};
+  EXPECT_HEED_ERROR(observe(args, attended, absent), code, "observe: observers[1] is not given");
   EXPECT_HEED_ERROR(observe(args, AttendedConstView{attended.out, {}, attended.lse_low}, {}), code,
                     "observe: attended.lse is not given");
 }
