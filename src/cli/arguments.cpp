@@ -53,6 +53,14 @@ std::string nearest_option(const CLI::App& app, const std::string& found) {
   return nearest;
 }
 
+// A value too many may be one of a list that was written with spaces.
+std::string hint_of_lists(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->count() > 0 && option->get_delimiter() == ',' && !option->get_allow_extra_args())
+      return fmt::format(" (the values of {} stand together, with commas)", option->get_name());
+  return {};
+}
+
 void refuse_unknown(const CLI::App& app) {
   std::vector<std::string> left = app.remaining();
   const bool is_behind_mark = !left.empty() && left.front() == "--";
@@ -69,8 +77,8 @@ void refuse_unknown(const CLI::App& app) {
     require(!nearest.empty(), "{} is no option, {} --help lists them", name, app.get_name());
     fail(ErrorCode::kInvalidArgument, "{} is no option, the nearest is {}", name, nearest);
   }
-  fail(ErrorCode::kInvalidArgument, "found \"{}\" after the last argument, expected nothing there",
-       first);
+  fail(ErrorCode::kInvalidArgument,
+       "found \"{}\" after the last argument, expected nothing there{}", first, hint_of_lists(app));
 }
 
 void refuse_empty(const CLI::App& app) {

@@ -7,6 +7,7 @@
 
 #include "cli/attention_options.h"
 #include "cli/command.h"
+#include "cli/gradient_options.h"
 #include "cli/interrupt.h"
 #include "cli/look_files.h"
 #include "cli/observe_options.h"
@@ -25,6 +26,19 @@ struct Options {
   std::vector<std::string> observe;
   std::string observe_out;
 };
+
+// What is written would take the place of what was read.
+void refuse_inputs(const Options& options) {
+  const AttentionOptions& a = options.attention;
+  for (const std::string* out : {&options.out, &options.lse})
+    for (const std::string* in :
+         {&a.q, &a.k, &a.v, &a.keep, &a.bias, &a.alibi, &a.sink, &options.grad, &options.dlse}) {
+      std::error_code is_absent;
+      require(!std::filesystem::equivalent(*out, *in, is_absent) || is_absent,
+              "{} names {}, which is read, expected another file",
+              out == &options.out ? "-o" : "--lse", *out);
+    }
+}
 
 void check(const Options& options) {
   require(options.grad.empty() == options.grad_out.empty(),
@@ -45,6 +59,7 @@ void check(const Options& options) {
   require(piped < 2, "-o and --lse both go to standard output, expected a file for one of them");
   require(options.out.empty() || options.out != options.lse || piped > 0,
           "-o and --lse both name {}, expected a file for each", options.out);
+  refuse_inputs(options);
   require(piped == 0 || isatty(STDOUT_FILENO) == 0,
           "an array is no text, expected a file or a pipe in place of -");
 }
@@ -77,19 +92,14 @@ void make_folder(const std::string& folder) {
   if (error) fail(ErrorCode::kIo, "{}: {}", folder, error.message());
 }
 
-// Pages, rings and i8 have none.
-bool has_gradient(const Keys& keys, const ConstView& operand) {
-  return !keys.page_table.given() && keys.ring_begin.empty() && is_floating(operand.dtype());
-}
-
-// Every gradient of what was given.
-AttentionGradRequest request_of(const Options& options, const AttentionArgs& args) {
-  return {.dk = has_gradient(args.keys, args.keys.k),
-          .dv = has_gradient(args.keys, args.keys.v),
-          .dbias = args.scores.bias.given(),
-          .dsink = args.scores.sink.given(),
-          .dslope = args.scores.alibi.given(),
-          .dscale = !options.attention.scale.empty()};
+// [B, H, T, D] with the rank of Q, K or V; what is of other options has the shape of those.
+ConstView like_input(const Tensor& gradient, std::string_view input,
+                     const AttentionProblemData& problem) {
+  const int rank = input == "Q"   ? problem.rank
+                   : input == "K" ? problem.k.rank()
+                   : input == "V" ? problem.v.rank()
+                                  : gradient.rank();
+  return lowered(gradient, rank);
 }
 
 void write_gradients(const Options& options, const AttentionProblemData& problem,
@@ -97,7 +107,7 @@ void write_gradients(const Options& options, const AttentionProblemData& problem
   const int rank = problem.rank;
   const Tensor dout = read_array(options.grad, rank, options.attention.dtype);
   Tensor dlse;
-  AttentionGradRequest request = request_of(options, problem.args);
+  AttentionGradRequest request = grad_request(options.attention, problem.args);
   if (!options.dlse.empty()) {
     dlse = read_array(options.dlse, rank - 1, "");
     const Shape shape = attended.lse.shape();
@@ -109,15 +119,10 @@ void write_gradients(const Options& options, const AttentionProblemData& problem
   const AttentionGrads grads =
       attention_backward(problem.args, attended, lifted(dout, problem.packed()), request);
   make_folder(options.grad_out);
-  write_into(options.grad_out, "dq", lowered(grads.dq, rank));
-  if (request.dk) write_into(options.grad_out, "dk", lowered(grads.dk, problem.k.rank()));
-  if (request.dv) write_into(options.grad_out, "dv", lowered(grads.dv, problem.v.rank()));
-  const std::pair<const char*, const Tensor*> others[] = {{"dbias", &grads.dbias},
-                                                          {"dsink", &grads.dsink},
-                                                          {"dslope", &grads.dslope},
-                                                          {"dscale", &grads.dscale}};
-  for (const auto& [name, gradient] : others)
-    if (gradient->given()) write_into(options.grad_out, name, *gradient);
+  for (const NamedGradient& gradient : kGradients)
+    if (request.*gradient.asked)
+      write_into(options.grad_out, gradient.name,
+                 like_input(grads.*gradient.tensor, gradient.option, problem));
 }
 
 void write_observations(const Options& options, const AttentionProblemData& problem,
@@ -145,37 +150,46 @@ int run(const Options& options) {
   return 0;
 }
 
-Run add(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
-  app.add_option("Q", options->attention.q,
+void add_inputs(CLI::App& app, AttentionOptions& options) {
+  app.add_option("Q", options.q,
                  "queries [B, H, Tq, D]; [H, T, D] and [T, D] are taken too, and what is written "
                  "has the rank of Q")
       ->required()
       ->type_name("Q.npy");
-  app.add_option("K", options->attention.k, "keys [B, G, Tk, D], H a multiple of G")
+  app.add_option("K", options.k, "keys [B, G, Tk, D], H a multiple of G")
       ->required()
       ->type_name("K.npy");
-  app.add_option("V", options->attention.v, "values [B, G, Tk, Dv]")
-      ->required()
-      ->type_name("V.npy");
-  add_attention_options(app, options->attention);
-  app.add_option("-o,--out", options->out, "write the output [B, H, Tq, Dv]; - is stdout")
+  app.add_option("V", options.v, "values [B, G, Tk, Dv]")->required()->type_name("V.npy");
+  add_attention_options(app, options);
+}
+
+void add_outputs(CLI::App& app, Options& options) {
+  app.add_option("-o,--out", options.out, "write the output [B, H, Tq, Dv]; - is stdout")
       ->type_name("OUT.npy");
-  app.add_option("--lse", options->lse, "write the log-sum-exp [B, H, Tq]; - is stdout")
+  app.add_option("--lse", options.lse, "write the log-sum-exp [B, H, Tq]; - is stdout")
       ->type_name("LSE.npy");
-  app.add_option("--grad", options->grad, "gradient of the output: run the backward pass")
-      ->type_name("DOUT.npy");
-  app.add_option("--dlse", options->dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");
-  app.add_option("--grad-out", options->grad_out,
+  CLI::Option* grad =
+      app.add_option("--grad", options.grad, "gradient of the output: run the backward pass")
+          ->type_name("DOUT.npy");
+  app.add_option("--dlse", options.dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");
+  add_grad_of(app, options.attention)->needs(grad);
+  app.add_option("--grad-out", options.grad_out,
                  "write dq.npy, dk.npy and dv.npy there (of pages, rings and i8 dq alone), and "
-                 "the gradients of --bias, --sink, --alibi and --scale")
+                 "dbias.npy, dsink.npy, dslope.npy, dscale.npy of --bias, --sink, --alibi, --scale")
       ->type_name("DIR");
-  app.add_option("--observe", options->observe, observers_help())
+  app.add_option("--observe", options.observe, observers_help())
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
-  app.add_option("--observe-out", options->observe_out, "write one NAME.npy an observer there")
+  app.add_option("--observe-out", options.observe_out,
+                 "write one NAME.npy an observer there (topk: topk_keys.npy, topk_weights.npy)")
       ->type_name("DIR");
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  add_inputs(app, options->attention);
+  add_outputs(app, *options);
   add_threads(app);
   return [options] { return run(*options); };
 }

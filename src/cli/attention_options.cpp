@@ -87,13 +87,16 @@ void add_mask_options(CLI::App& app, AttentionOptions& options) {
                  "no key behind the query: bottom-right (the last query sees every key) or "
                  "top-left (the first query sees the first key)")
       ->check(one_of({"top-left", "bottom-right"}));
-  add_number(app, "--window", options.window,
-             "keys left and right of the own one that may be seen; -1 is open")
+  add_number(
+      app, "--window", options.window,
+      "keys left and right of the own one that may be seen; -1 is open; the last query's own "
+      "key is the last, unless --causal or --q-offset says otherwise")
       ->delimiter(',')
       ->expected(2)
       ->type_name("L,R");
   app.add_option("--keep", options.keep,
-                 "true where a query may attend; broadcast to [B, H, Tq, Tk]")
+                 "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
+                 "each batch's --key-begin")
       ->type_name("FILE.npy");
   app.add_option("--segments", options.segments,
                  "ids of documents, [T] or [B, T]: only the own document is seen; two files, as in "
@@ -156,7 +159,8 @@ void add_score_options(CLI::App& app, AttentionOptions& options) {
   app.add_option("--similarity", options.similarity, "dot (default), cosine, gaussian or absolute")
       ->check(one_of({"dot", "cosine", "gaussian", "absolute"}));
   add_number(app, "--softcap", options.softcap, "scores become X tanh(score / X)")->type_name("X");
-  app.add_option("--bias", options.bias, "added to scores; broadcast to [B, H, Tq, Tk]; -inf hides")
+  app.add_option("--bias", options.bias,
+                 "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides")
       ->type_name("FILE.npy");
   app.add_option("--alibi", options.alibi,
                  "slopes [H], one a head: scores fall by slope times distance")

@@ -29,6 +29,7 @@ struct AttentionOptions {
   std::optional<double> dropout;
   std::uint64_t seed = 0;
   std::uint32_t dropout_offset = 0;
+  std::vector<std::string> grad_of;  // dq, dk, ...; empty: of all that is given
   std::string dtype;
   std::string kernel;
 };

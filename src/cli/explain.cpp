@@ -5,6 +5,7 @@
 #include "cli/arguments.h"
 #include "cli/attention_options.h"
 #include "cli/command.h"
+#include "cli/gradient_options.h"
 #include "cli/output.h"
 #include "heed/base/error.h"
 
@@ -88,7 +89,7 @@ int run(const CLI::App& app, const Options& options) {
   const AttentionProblemData problem =
       given ? read_problem(files) : shape_problem(files, options.shape);
   const Plan forward = plan_attention(problem.args);
-  const Plan backward = plan_attention_backward(problem.args);
+  const Plan backward = plan_attention_backward(problem.args, grad_request(files, problem.args));
   if (options.json) {
     const nlohmann::ordered_json plans = {{"inputs", inputs_json(problem.args)},
                                           {"forward", as_json(forward)},
@@ -112,6 +113,7 @@ Run add(CLI::App& app) {
       ->expected(7)
       ->type_name("B,H,G,Tq,Tk,D,Dv");
   add_attention_options(app, options->attention);
+  add_grad_of(app, options->attention);
   app.add_flag("--json", options->json, "print as JSON");
   add_threads(app);
   return [options, &app] { return run(app, *options); };

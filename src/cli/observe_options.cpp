@@ -1,6 +1,7 @@
 #include "cli/observe_options.h"
 
 #include <charconv>
+#include <map>
 
 #include "heed/base/error.h"
 #include "heed/ops/observers/columns.h"
@@ -177,7 +178,15 @@ void Observations::add(std::string_view item) {
 }
 
 Observations::Observations(const std::vector<std::string>& list) {
-  for (const std::string& item : list) add(item);
+  std::map<std::string, std::string_view> writer;  // of each file
+  for (const std::string& item : list) {
+    add(item);
+    for (const auto& [stem, array] : answers_.back()()) {
+      const auto [first, is_new] = writer.emplace(stem, item);
+      require(is_new, "--observe: {} and {} both answer in {}.npy, expected one of them",
+              first->second, item, stem);
+    }
+  }
 }
 
 Answers Observations::answers() const {

@@ -111,11 +111,12 @@ Plan plan_attention(const AttentionArgs& args) {
   return plan;
 }
 
-Plan plan_attention_backward(const AttentionArgs& args) {
+Plan plan_attention_backward(const AttentionArgs& args, const AttentionGradRequest& request) {
   const CheckedAttention checked(args);
   const kernels::AttentionProblem& problem = checked.problem;
   Plan plan = problem_plan(args, problem);
-  const auto& candidate = choose_backward(problem, args.kernel, plan.refusals);
+  const auto& candidate =
+      choose_backward(problem, args.kernel, plan.refusals, {.dscale = request.dscale});
   plan.kernel = candidate.name;
   plan.workspace_bytes = candidate.workspace_bytes(problem);
   // Scores again, dq and dk: 3 D; dv and dp: 2 Dv. Everything of the forward pass is read, and as

@@ -208,6 +208,9 @@ TEST(Arguments, TooFewAndTooManyAreNamed) {
   refused({"train"}, "--output is missing");
   refused({"generate", "abc", "def"},
           "found \"def\" after the last argument, expected nothing there");
+  refused({"attend", "q", "k", "v", "--scale", "0.1", "0.2"},
+          "found \"0.2\" after the last argument, expected nothing there (the values of --scale "
+          "stand together, with commas)");
   refused({"explain", "--json=x"}, "--json: found a value, expected none");
 }
 

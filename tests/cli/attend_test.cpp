@@ -89,6 +89,33 @@ TEST_F(AttendCommand, WritesGradients) {
   expect_equal(in_scratch("grads/dv.npy"), grads.dv.view());
 }
 
+TEST_F(AttendCommand, WritesOnlyTheGradientsThatAreNamed) {
+  args.scores.scale = {0.3};
+  const Tensor dout = wave({2, 4, 7, 5}, 3);
+  const AttentionGrads grads =
+      attention_backward(args, attention(args), dout.view(), {.dk = false, .dscale = true});
+  const Answer answer = run({"--scale", "0.3", "--grad", written("dout.npy", dout.view()),
+                             "--grad-of", "dq,dscale", "--grad-out", in_scratch("some")});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  expect_equal(in_scratch("some/dq.npy"), grads.dq.view());
+  expect_equal(in_scratch("some/dscale.npy"), grads.dscale.view());
+  for (const char* name : {"some/dk.npy", "some/dv.npy"})
+    EXPECT_FALSE(std::filesystem::exists(in_scratch(name))) << name;
+}
+
+TEST_F(AttendCommand, RefusesGradientsOfWhatIsNotGiven) {
+  const auto refused = [&](const std::string& list, const std::string& message) {
+    const Answer answer =
+        run({"--grad", files[1], "--grad-of", list, "--grad-out", in_scratch("none")});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
+  };
+  refused("dq,dbias", "--grad-of: dbias is asked for, expected --bias beside it");
+  refused("dscale", "--grad-of: dscale is asked for, expected --scale beside it");
+  refused("dx",
+          "--grad-of: found \"dx\", expected one of dq, dk, dv, dbias, dsink, dslope, dscale");
+}
+
 TEST_F(AttendCommand, WritesObservations) {
   const Answer answer = run(
       {"--observe", "entropy,topk=3,received,heatmap=2x3", "--observe-out", in_scratch("seen")});
@@ -137,6 +164,21 @@ TEST_F(AttendCommand, KeepsTheRankOfTheInput) {
   EXPECT_EQ(to_string(read_npy(in_scratch("lse2.npy")).shape()), "[6]");
 }
 
+TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
+  const auto refused = [&](const std::vector<std::string>& options, const std::string& message) {
+    const Answer answer = run(options);
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
+  };
+  refused({"-o", "both.npy", "--lse", "both.npy"},
+          "-o and --lse both name both.npy, expected a file for each");
+  refused({"-o", files[2]}, "-o names " + files[2] + ", which is read, expected another file");
+  refused({"--lse", files[1]},
+          "--lse names " + files[1] + ", which is read, expected another file");
+  refused({"--observe", "topk=2,entropy,topk=3", "--observe-out", "x"},
+          "--observe: topk=2 and topk=3 both answer in topk_keys.npy, expected one of them");
+}
+
 TEST_F(AttendCommand, RefusesBadInputInOneLine) {
   const auto refused = [&](const std::vector<std::string>& options, const std::string& message) {
     const Answer answer = run(options);
@@ -144,8 +186,6 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
   };
   refused({}, "nothing is asked for, expected -o, --lse, --grad or --observe");
-  refused({"-o", "both.npy", "--lse", "both.npy"},
-          "-o and --lse both name both.npy, expected a file for each");
   refused({"--window", "3,,0", "-o", "o.npy"}, "--window: found \"3,,0\", expected L,R");
   refused({"--observe", "entropi", "--observe-out", "x"},
           "--observe: \"entropi\" is no observer, expected some of entropy, topk=K, row_max, "

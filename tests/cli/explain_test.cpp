@@ -41,6 +41,22 @@ TEST(ExplainCommand, AWindowIsCountedRowByRow) {
   EXPECT_EQ(plan["allowed_pairs"], 2 * 1000 * 100);
 }
 
+// What `heed attend --grad` would run: the gradient of a given scale is one of those by default.
+TEST(ExplainCommand, PlansTheGradientsThatAreNamed) {
+  const auto backward = [](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"explain", "--json", "--shape", "1,2,2,16,16,8,8", "--scale", "0.3"});
+    const Answer answer = test::heed(more);
+    EXPECT_EQ(answer.status, 0) << answer.error;
+    return nlohmann::json::parse(answer.out)["backward"];
+  };
+  const ConstView x(nullptr, DType::kF32, {1, 2, 16, 8});
+  const AttentionArgs args = {.q = x, .keys = {x, x}};
+  EXPECT_EQ(backward({})["kernel"], plan_attention_backward(args, {.dscale = true}).kernel);
+  EXPECT_EQ(backward({})["kernel"], "tiled");
+  EXPECT_EQ(backward({"--grad-of", "dq,dk"})["kernel"], plan_attention_backward(args).kernel);
+}
+
 TEST(ExplainCommand, AShapeThatCannotBeCountedIsRefused) {
   const auto refused = [](const char* shape, const std::string& message) {
     const Answer answer = test::heed({"explain", "--shape", shape});

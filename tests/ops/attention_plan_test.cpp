@@ -78,6 +78,15 @@ TEST(AttentionPlan, SaysWhatAKernelDoesNotKnow) {
   EXPECT_EQ(plan.refusals[0].reason, "it knows no softcap, sink, dropout");
 }
 
+TEST(AttentionPlan, OfTheBackwardPassDependsOnWhatIsAskedFor) {
+  const Tensor x = Tensor::zeros({1, 1, 4, 8});
+  const AttentionArgs args = {.q = x, .keys = {x, x}};
+  const Plan plan = plan_attention_backward(args, {.dscale = true});
+  EXPECT_EQ(plan.kernel, "tiled");
+  ASSERT_FALSE(plan.refusals.empty());
+  EXPECT_EQ(plan.refusals[0].reason, "it knows no gradient of the scale");
+}
+
 TEST(AttentionPlan, TheBackwardPassHasFiveProducts) {
   const Tensor x = Tensor::zeros({1, 1, 4, 8});
   const Plan plan = plan_attention_backward({.q = x, .keys = {x, x}});

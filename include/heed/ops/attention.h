@@ -130,6 +130,6 @@ struct Plan {
   std::int64_t workspace_bytes = 0;
 };
 Plan plan_attention(const AttentionArgs& args);
-Plan plan_attention_backward(const AttentionArgs& args);
+Plan plan_attention_backward(const AttentionArgs& args, const AttentionGradRequest& request = {});
 
 }  // namespace heed
