@@ -65,8 +65,10 @@ std::string heads_table(const Terminal& terminal, const HeadsTable& table) {
       wide ? table.heads : std::max(1, (terminal.width - kNarrowColumn + 1) / kNarrowPitch);
   const std::string explanation =
       wide ? table.explanation : fmt::format("{}", fmt::join(table.legend, "  "));
+  const bool marks = !terminal.colour && std::ranges::any_of(table.entries, &HeadEntry::chosen);
   std::string text = heading(terminal, table.title,
-                             fmt::format("{}; - where none reaches {}", explanation, kNamedFrom));
+                             fmt::format("{}; - where none reaches {}{}", explanation, kNamedFrom,
+                                         marks ? "; [ ] chosen" : ""));
   for (int begin = 0; begin < table.heads; begin += a_band)
     text += band(terminal, table, begin, std::min(table.heads, begin + a_band), wide);
   return text;

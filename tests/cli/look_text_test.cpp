@@ -61,7 +61,7 @@ Who attends to whom  layer 2, head 6; the three largest, then the rest
    3  a     -> <s>   41 % ━━━━━        saw   31 % ━━━╸         Lily  14 % ━╸              +14 % in 1
   10  She   -> Lily  40 % ━━━━━        <s>   29 % ━━━╸         .     13 % ━╸              +18 % in 8
 
-Heads  largest score of each, mean over rows; - where none reaches 0.2
+Heads  largest score of each, mean over rows; - where none reaches 0.2; [ ] chosen
  layer   H0         H1         H2         H3         H4         H5         H6         H7
      0   prev  .36  prev  .36  prev  .36  first .52  prev  .36  prev  .36  prev  .36  prev  .36
      1   prev  .36  prev  .36  prev  .36  prev  .36  -     .15  prev  .36  prev  .36  prev  .36
