@@ -49,10 +49,11 @@ void check_key_gradients(std::string_view op, const AttentionArgs& args,
   for (const auto& [wanted, into, like] : gradients_of(args, request)) {
     if (!wanted || like.name == "q") continue;
     const std::string_view why = gradient_refusal(args.keys, like.view);
-    require(why.empty(),
-            "{}: d{} is asked for but {} {}: only strided and packed keys and values of floating "
-            "types have gradients",
-            op, like.name, like.name, why);
+    require(
+        why.empty(),
+        "{}: d{} is asked for but {} {}: only contiguous and packed keys and values of floating "
+        "types have gradients",
+        op, like.name, like.name, why);
   }
 }
 

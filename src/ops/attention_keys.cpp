@@ -1,4 +1,4 @@
-// The forms that keys may have: strided, packed, paged or in a ring, and the scales of i8.
+// The forms that keys may have: contiguous, packed, paged or in a ring, and the scales of i8.
 #include <algorithm>
 
 #include "heed/base/error.h"
@@ -23,12 +23,17 @@ void check_one_form(const AttentionArgs& args) {
   alone(is_ring(keys) && !args.extents.key_begin.empty(), "ring_begin", "key_begin");
 }
 
-void check_page_table(const ConstView& table) {
+// The last page of a row is seldom full, and what its other slots hold is nobody's.
+void check_page_table(const AttentionArgs& args) {
+  const ConstView& table = args.keys.page_table;
   if (!table.given()) return;
   require(table.rank() == 2 && (table.dtype() == DType::kI32 || table.dtype() == DType::kI64),
           "attention: keys.page_table is {} of {}: i32 or i64 of [B, pages a row] is expected",
           to_string(table.shape()), name(table.dtype()));
   require_memory("attention", {"keys.page_table", table});
+  require(table.dim(0) == 0 || !args.extents.key_length.empty(),
+          "attention: extents.key_length is not given but keys.page_table is: how many keys each "
+          "row has is expected");
 }
 
 void check_scales_of(const KeyInput& input) {
@@ -89,7 +94,7 @@ std::array<KeyInput, 2> key_inputs(const Keys& keys) {
 
 void check_key_form(const AttentionArgs& args) {
   check_one_form(args);
-  check_page_table(args.keys.page_table);
+  check_page_table(args);
 }
 
 void check_scales(const Keys& keys) {

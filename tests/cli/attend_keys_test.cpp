@@ -54,50 +54,50 @@ class AttendKeys : public testing::Test {
     return test::heed(all);
   }
 
-  void expect_out(const HeldKeys& strided, const HeldKeys& held,
+  void expect_out(const HeldKeys& contiguous, const HeldKeys& held,
                   const std::vector<std::string>& options) const {
     const Answer answer = run(held, options);
     ASSERT_EQ(answer.status, 0) << answer.error;
-    EXPECT_TRUE(test::same_bits(read_npy(in_scratch("o.npy")), attention(problem(strided)).out));
+    EXPECT_TRUE(test::same_bits(read_npy(in_scratch("o.npy")), attention(problem(contiguous)).out));
   }
 };
 
 TEST_F(AttendKeys, Pages) {
-  const HeldKeys strided = test::held_as(k, v, DType::kF32);
-  const HeldKeys pages = test::paged(strided, 4, lengths);
-  expect_out(strided, pages, {"--page-table", written("table.npy", pages.table)});
+  const HeldKeys contiguous = test::held_as(k, v, DType::kF32);
+  const HeldKeys pages = test::paged(contiguous, 4, lengths);
+  expect_out(contiguous, pages, {"--page-table", written("table.npy", pages.table)});
 }
 
 TEST_F(AttendKeys, PagesOfInt8) {
-  const HeldKeys strided = test::held_as(k, v, DType::kI8);
-  const HeldKeys pages = test::paged(strided, 16, lengths, DType::kI64);
-  expect_out(strided, pages, {"--page-table", written("table.npy", pages.table)});
+  const HeldKeys contiguous = test::held_as(k, v, DType::kI8);
+  const HeldKeys pages = test::paged(contiguous, 16, lengths, DType::kI64);
+  expect_out(contiguous, pages, {"--page-table", written("table.npy", pages.table)});
 }
 
 TEST_F(AttendKeys, RingsOfHalves) {
-  const HeldKeys strided = test::held_as(k, v, DType::kF16);
-  const HeldKeys ring = test::ring(strided, 25, {24, 3}, lengths);
-  expect_out(strided, ring, {"--ring-begin", list_of("begin.npy", {24, 3})});
+  const HeldKeys contiguous = test::held_as(k, v, DType::kF16);
+  const HeldKeys ring = test::ring(contiguous, 25, {24, 3}, lengths);
+  expect_out(contiguous, ring, {"--ring-begin", list_of("begin.npy", {24, 3})});
 }
 
 TEST_F(AttendKeys, GiveTheGradientOfTheQueriesAlone) {
-  const HeldKeys strided = test::held_as(k, v, DType::kF32);
-  const HeldKeys pages = test::paged(strided, 4, lengths);
+  const HeldKeys contiguous = test::held_as(k, v, DType::kF32);
+  const HeldKeys pages = test::paged(contiguous, 4, lengths);
   const Tensor dout = random_tensor({2, 4, 3, 24}, 4);
   const std::string folder = in_scratch("pages-grads");
   std::filesystem::remove_all(folder);
   const Answer answer = run(pages, {"--page-table", written("table.npy", pages.table), "--grad",
                                     written("dout.npy", dout), "--grad-out", folder});
   ASSERT_EQ(answer.status, 0) << answer.error;
-  const AttentionArgs args = problem(strided);
+  const AttentionArgs args = problem(contiguous);
   EXPECT_TRUE(test::same_bits(read_npy(folder + "/dq.npy"),
                               attention_backward(args, attention(args), dout).dq));
   EXPECT_FALSE(std::filesystem::exists(folder + "/dk.npy"));
 }
 
 TEST_F(AttendKeys, WhatDoesNotFitIsOneLine) {
-  const HeldKeys strided = test::held_as(k, v, DType::kF32);
-  const HeldKeys pages = test::paged(strided, 4, lengths);
+  const HeldKeys contiguous = test::held_as(k, v, DType::kF32);
+  const HeldKeys pages = test::paged(contiguous, 4, lengths);
   const Answer answer = run(pages, {"--page-table", list_of("table.npy", {0, 1})});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(

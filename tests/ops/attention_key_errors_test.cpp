@@ -14,10 +14,14 @@ class KeyErrors : public testing::Test {
   Tensor k = Tensor::zeros({7, 2, 5, 40});
   Tensor v = Tensor::zeros({7, 2, 5, 6});
   Tensor table = Tensor::zeros({2, 3}, DType::kI32);
-  AttentionArgs args = {.q = q, .keys = {.k = k, .v = v, .page_table = table}};
+  AttentionArgs args = {
+      .q = q, .keys = {.k = k, .v = v, .page_table = table}, .extents = {.key_length = {15}}};
 
-  // The same two rows as strided keys of 5 slots.
-  void unpage() { args.keys = {.k = k.view().slice(0, 0, 2), .v = v.view().slice(0, 0, 2)}; }
+  // The same two rows as contiguous keys of 5 slots.
+  void unpage() {
+    args.keys = {.k = k.view().slice(0, 0, 2), .v = v.view().slice(0, 0, 2)};
+    args.extents.key_length = {};
+  }
   void expect(const std::string& message) {
     EXPECT_HEED_ERROR(attention(args), ErrorCode::kInvalidArgument, message);
   }
@@ -47,6 +51,20 @@ TEST_F(KeyErrors, ThePageTableHasARowForEachSequence) {
   expect(
       "attention: there are 3 sequences of queries but 2 of keys: q, k and v must have the same "
       "batch");
+}
+
+// Or the slots behind the last key would be attended to.
+TEST_F(KeyErrors, PagesWithoutLengths) {
+  args.extents.key_length = {};
+  expect(
+      "attention: extents.key_length is not given but keys.page_table is: how many keys each row "
+      "has is expected");
+}
+
+TEST_F(KeyErrors, PagesOfNoRowsNeedNoLengths) {
+  const Tensor none = Tensor::zeros({0, 4, 3, 40});
+  const Tensor no_rows = Tensor::zeros({0, 3}, DType::kI32);
+  EXPECT_NO_THROW(attention({.q = none, .keys = {.k = k, .v = v, .page_table = no_rows}}));
 }
 
 TEST_F(KeyErrors, APageOutside) {
@@ -196,10 +214,10 @@ class KeyGradientErrors : public KeyErrors {
 
 TEST_F(KeyGradientErrors, OfPages) {
   expect_backward({},
-                  "attention_backward: dk is asked for but k is paged: only strided and packed "
+                  "attention_backward: dk is asked for but k is paged: only contiguous and packed "
                   "keys and values of floating types have gradients");
   expect_backward({.dk = false},
-                  "attention_backward: dv is asked for but v is paged: only strided and packed "
+                  "attention_backward: dv is asked for but v is paged: only contiguous and packed "
                   "keys and values of floating types have gradients");
 }
 
@@ -207,7 +225,7 @@ TEST_F(KeyGradientErrors, OfARing) {
   unpage();
   args.keys.ring_begin = {2};
   expect_backward({},
-                  "attention_backward: dk is asked for but k lies in a ring: only strided and "
+                  "attention_backward: dk is asked for but k lies in a ring: only contiguous and "
                   "packed keys and values of floating types have gradients");
 }
 
@@ -218,7 +236,7 @@ TEST_F(KeyGradientErrors, OfInt8AloneWhereOnlyTheKeysAre) {
   args.keys.k = k8;
   args.keys.k_scales = scales;
   expect_backward({},
-                  "attention_backward: dk is asked for but k is i8: only strided and packed "
+                  "attention_backward: dk is asked for but k is i8: only contiguous and packed "
                   "keys and values of floating types have gradients");
   const Attended attended = attention(args);
   const AttentionGrads grads = attention_backward(args, attended, attended.out, {.dk = false});

@@ -22,12 +22,15 @@ TEST(Pages, MayBeSharedByRows) {
   const Tensor q = random_tensor({2, 1, 1, 16}, 3);
   const std::int32_t entries[] = {2, 0, 2, 3};
   const ConstView table(entries, DType::kI32, {2, 2});
-  const Attended found = attention({.q = q, .keys = {.k = k, .v = v, .page_table = table}});
+  const Extents all = {.key_length = {16}};
+  const Attended found =
+      attention({.q = q, .keys = {.k = k, .v = v, .page_table = table}, .extents = all});
   for (std::int64_t b = 0; b < 2; ++b) {
     const std::int32_t own[] = {2, b == 0 ? 0 : 3};
     const Attended one =
         attention({.q = q.view().slice(0, b, b + 1),
-                   .keys = {.k = k, .v = v, .page_table = ConstView(own, DType::kI32, {1, 2})}});
+                   .keys = {.k = k, .v = v, .page_table = ConstView(own, DType::kI32, {1, 2})},
+                   .extents = all});
     EXPECT_TRUE(same_bits(one.out, found.out.view().slice(0, b, b + 1)));
   }
 }

@@ -1,4 +1,5 @@
-// The same keys in every form, strided, packed, paged and in a ring, in every type: the same bits.
+// The same keys in every form, contiguous, packed, paged and in a ring, in every type: the same
+// bits.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -73,8 +74,8 @@ class KeyForms : public testing::TestWithParam<Kind> {
   Tensor dout = random_tensor({kBatch, 4, GetParam().query_length, 24}, 4, GetParam().queries);
   Tensor dentropy = random_tensor({kBatch, 4, GetParam().query_length}, 5,
                                   GetParam().queries == DType::kF64 ? DType::kF64 : DType::kF32);
-  HeldKeys strided = test::held_as(random_tensor({kBatch, 2, kLongest, 40}, 2),
-                                   random_tensor({kBatch, 2, kLongest, 24}, 3), GetParam().keys);
+  HeldKeys contiguous = test::held_as(random_tensor({kBatch, 2, kLongest, 40}, 2),
+                                      random_tensor({kBatch, 2, kLongest, 24}, 3), GetParam().keys);
 
   void TearDown() override { set_thread_count(0); }
 
@@ -112,11 +113,11 @@ class KeyForms : public testing::TestWithParam<Kind> {
 };
 
 TEST_P(KeyForms, PagesOfAnySizeGiveTheBitsOfOneRow) {
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
-    const Results expected = computed(each, strided.keys());
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
+    const Results expected = computed(each, contiguous.keys());
     for (const std::int64_t size : {1, 3, 16, 64, 256}) {
       SCOPED_TRACE(size);
-      const HeldKeys pages = test::paged(strided, size, kKeyLengths);
+      const HeldKeys pages = test::paged(contiguous, size, kKeyLengths);
       expect_same(computed(each, pages.keys()), expected);
     }
   });
@@ -125,12 +126,12 @@ TEST_P(KeyForms, PagesOfAnySizeGiveTheBitsOfOneRow) {
 TEST_P(KeyForms, ARingGivesThemWhereverItBegins) {
   const Lengths begins[] = {
       {0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, {129, 64, 100, 70, 129}, {100, 129, 0, 1, 65}};
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
-    const Results expected = computed(each, strided.keys());
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
+    const Results expected = computed(each, contiguous.keys());
     for (const std::int64_t slots : {kLongest, kLongest + 37})
       for (const Lengths& begin : begins) {
         SCOPED_TRACE(begin[0]);
-        const HeldKeys ring = test::ring(strided, slots, begin, kKeyLengths);
+        const HeldKeys ring = test::ring(contiguous, slots, begin, kKeyLengths);
         expect_same(computed(each, ring.keys()), expected);
       }
   });
@@ -138,7 +139,7 @@ TEST_P(KeyForms, ARingGivesThemWhereverItBegins) {
 
 TEST_P(KeyForms, PackedGivesThem) {
   HeldKeys packed =
-      test::rearranged(strided, {1, 265}, kKeyLengths, [](std::int64_t b, std::int64_t j) {
+      test::rearranged(contiguous, {1, 265}, kKeyLengths, [](std::int64_t b, std::int64_t j) {
         const std::int64_t starts[] = {0, 70, 71, 71, 201};
         return test::Slot{0, starts[b] + j};
       });
@@ -147,8 +148,8 @@ TEST_P(KeyForms, PackedGivesThem) {
                      .v = one(packed.v),
                      .k_scales = one(packed.k_scales),
                      .v_scales = one(packed.v_scales)};
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
-    const Results expected = computed(each, strided.keys());
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
+    const Results expected = computed(each, contiguous.keys());
     AttentionArgs args = each;
     args.extents.key_length = {};
     args.extents.key_starts = {0, 70, 71, 71, 201, 265};
@@ -158,7 +159,7 @@ TEST_P(KeyForms, PackedGivesThem) {
 
 // [pages, P, G, D] in memory, as others lay pages out.
 TEST_P(KeyForms, StridesOfPagesDoNotMatter) {
-  const HeldKeys pages = test::paged(strided, 16, kKeyLengths, DType::kI64);
+  const HeldKeys pages = test::paged(contiguous, 16, kKeyLengths, DType::kI64);
   const auto swapped = [](const Tensor& x) {
     return x.given() ? Tensor::copy_of(x.view().permute({0, 2, 1, 3})) : Tensor();
   };
@@ -172,8 +173,8 @@ TEST_P(KeyForms, StridesOfPagesDoNotMatter) {
   keys.v = back(v);
   keys.k_scales = back(k_scales);
   keys.v_scales = back(v_scales);
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
-    expect_same(computed(each, keys), computed(each, strided.keys()));
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
+    expect_same(computed(each, keys), computed(each, contiguous.keys()));
   });
 }
 
@@ -184,29 +185,29 @@ TEST_P(KeyForms, PaddingOnTheLeftOfThePagesDoesNotMatter) {
     return test::scattered(x, {x.dim(0), x.dim(2) + kPad}, kKeyLengths,
                            [](std::int64_t b, std::int64_t j) { return test::Slot{b, kPad + j}; });
   };
-  const HeldKeys padded = {.k = moved(strided.k),
-                           .v = moved(strided.v),
-                           .k_scales = moved(strided.k_scales),
-                           .v_scales = moved(strided.v_scales)};
+  const HeldKeys padded = {.k = moved(contiguous.k),
+                           .v = moved(contiguous.v),
+                           .k_scales = moved(contiguous.k_scales),
+                           .v_scales = moved(contiguous.v_scales)};
   Lengths lengths = kKeyLengths;
   for (std::int64_t& length : lengths) length += length > 0 ? kPad : 0;
   const HeldKeys pages = test::paged(padded, 8, lengths);
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
     AttentionArgs args = each;
     args.extents.key_begin = {kPad};
-    expect_same(computed(args, pages.keys()), computed(each, strided.keys()));
+    expect_same(computed(args, pages.keys()), computed(each, contiguous.keys()));
   });
 }
 
 // Chunks of several texts, one after the other, over a cache in pages.
 TEST_P(KeyForms, PackedQueriesMayMeetPages) {
-  const HeldKeys pages = test::paged(strided, 16, kKeyLengths);
+  const HeldKeys pages = test::paged(contiguous, 16, kKeyLengths);
   const std::int64_t rows = GetParam().query_length;
   const auto packed = [&](const Tensor& x) {  // [H, B * T, D]
     return Tensor::copy_of(x.view().permute({1, 0, 2, 3})).reshaped({4, kBatch * rows, x.dim(3)});
   };
   const Tensor q_rows = packed(q);
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
     AttentionArgs args = each;
     args.q = q_rows;
     args.keys = pages.keys();
@@ -216,8 +217,8 @@ TEST_P(KeyForms, PackedQueriesMayMeetPages) {
 }
 
 TEST_P(KeyForms, ThreadsDoNotMatter) {
-  const HeldKeys pages = test::paged(strided, 16, kKeyLengths);
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+  const HeldKeys pages = test::paged(contiguous, 16, kKeyLengths);
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
     set_thread_count(1);
     const Results expected = computed(each, pages.keys());
     for (const int threads : {2, 3, 4, 7}) {
@@ -228,8 +229,8 @@ TEST_P(KeyForms, ThreadsDoNotMatter) {
 }
 
 TEST_P(KeyForms, TheRestOfTheBatchDoesNotMatter) {
-  const HeldKeys pages = test::paged(strided, 16, kKeyLengths);
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
+  const HeldKeys pages = test::paged(contiguous, 16, kKeyLengths);
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
     const Results all = computed(each, pages.keys());
     AttentionArgs alone = each;
     alone.q = q.view().slice(0, 3, 4);
@@ -247,10 +248,10 @@ TEST_P(KeyForms, NarrowKeysAreTheirValuesInF32) {
   const auto wide = [](const Tensor& values, const Tensor& scales) {
     return scales.given() ? dequantise(values, scales) : Tensor::converted(values, DType::kF32);
   };
-  const Tensor k = wide(strided.k, strided.k_scales);
-  const Tensor v = wide(strided.v, strided.v_scales);
-  for_every_kernel(problem(strided.keys()), [&](const AttentionArgs& each) {
-    expect_same(computed(each, strided.keys()), computed(each, {.k = k, .v = v}));
+  const Tensor k = wide(contiguous.k, contiguous.k_scales);
+  const Tensor v = wide(contiguous.v, contiguous.v_scales);
+  for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
+    expect_same(computed(each, contiguous.keys()), computed(each, {.k = k, .v = v}));
   });
 }
 

@@ -171,7 +171,7 @@ const Kind kKinds[] = {
     {"Plain", of({})},
     {"Double", of({.dtype = DType::kF64})},
     {"Half", of({.dtype = DType::kF16})},
-    {"Pages", of({.batch = 2, .keys = CaseKeys::kPages})},
+    {"Pages", of({.batch = 2, .extents = {.key_length = {200}}, .keys = CaseKeys::kPages})},
     {"Int8", of({.kv_dtype = DType::kI8})},
     {"Cosine", of({.scores = {.similarity = Similarity::kCosine}})},
     {"Everything",
