@@ -15,10 +15,16 @@ namespace heed {
 
 /// What exists, and where it stands. Each list has one entry a batch, or one for all, or none (the
 /// default).
+///
+/// Keys are counted among those that exist, not in slots: with padding on the left key 0 is the one
+/// in slot key_begin, and its column in `keep`, `blocks`, `edges`, `segments`, a bias and observers
+/// is 0. They fit [B, H, Tq, Tk]: of q and k as they are; of packed sequences Tq and Tk are the
+/// longest one's queries and keys; of pages Tk is the largest key_length.
 struct Extents {
   std::vector<std::int64_t> query_length = {};  // default Tq; rows past it: out 0, lse -inf, dq 0
   std::vector<std::int64_t> key_begin = {};     // slot of the first key (left padding); default 0
-  std::vector<std::int64_t> key_length = {};    // keys from there on; default Tk - key_begin
+  std::vector<std::int64_t> key_length = {};    // keys from there on; default Tk - key_begin, but
+                                                // pages need it
   std::vector<std::int64_t> q_offset =
       {};  // position of query 0; default key_length - query_length + key_offset
   std::vector<std::int64_t> key_offset = {};  // position of key 0; default 0
@@ -37,7 +43,8 @@ struct Extents {
 /// visible key: out 0, lse -inf or the sink, all gradients 0. A masked position has no influence,
 /// even if it holds NaN; at visible positions NaN and infinity propagate. B, H, Tq, Tk, Dv may be
 /// 0; D = 0 is an error. Deterministic: the same bits for any number of threads, for a row whatever
-/// else is in the batch, and in every layout.
+/// else is in the batch, and in every layout. All operators may be called from several threads at
+/// once.
 struct AttentionArgs {
   ConstView q = {};  // [B, H, Tq, D], or packed [H, total, D]
   Keys keys = {};

@@ -9,6 +9,11 @@ namespace heed {
 
 /// Two parts: attention of the same queries over some of the keys each, no key in both, computed
 /// without a sink. A lse_low that is not given is 0.
+///
+/// By default a part places its queries by its own keys. Where positions matter (bands, prefixes,
+/// ALiBi, dropout) give every part the whole's `q_offset`, key_length - query_length by default,
+/// and the part that begins with the whole's key n `key_offset` n: no error tells when they are
+/// missing. `keep`, `blocks`, `edges`, `segments` and a bias are cut as the keys are.
 struct MergeArgs {
   AttendedConstView a = {};
   AttendedConstView b = {};

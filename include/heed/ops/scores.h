@@ -24,10 +24,12 @@ struct Scores {
   /// Empty: 1 / sqrt(D) for dot and 1 otherwise; one number; or one per head.
   std::vector<double> scale = {};
   Similarity similarity = Similarity::kDot;
-  double softcap = 0;    // 0: none
-  ConstView bias = {};   // broadcasts right-aligned to [B, H, Tq, Tk] by stride 0; any float type
-  ConstView alibi = {};  // slopes [H] (Press et al. 2022)
-  ConstView sink = {};   // logits [H]; -inf is none; with softmax only
+  double softcap = 0;  // 0: none
+  /// Broadcasts right-aligned to [B, H, Tq, Tk] by stride 0; any float type. Its columns are keys,
+  /// not slots: with padding on the left column 0 is the key in slot key_begin (Extents).
+  ConstView bias = {};
+  ConstView alibi = {};  // slopes [H] (Press et al. 2022); any float type
+  ConstView sink = {};   // logits [H]; -inf is none; with softmax only; any float type
   Normaliser normaliser = Normaliser::kSoftmax;
 };
 
