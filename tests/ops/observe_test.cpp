@@ -77,7 +77,7 @@ TEST(Observe, RecomputedRowsSumToOneAtAnyScoreLevel) {
   }
 }
 
-TEST(Observe, AnObserverThatThrowsEndsTheSweep) {
+TEST(Observe, WhatAnObserverThrowsEndsTheSweepAndComesOut) {
   struct Broken : EntropyObserver {
     void tile(State&, const ObservedRows& rows, const ObservedTile&) const override {
       if (rows.row_begin == 64) throw std::runtime_error("broken");

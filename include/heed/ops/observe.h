@@ -61,7 +61,8 @@ struct ObservedTile {
 /// One question. `begin` allocates the answer; then, for every block of rows, `rows` makes a state,
 /// `tile` is called for its tiles in key order (not for empty ones), on several threads for
 /// different blocks; `merge` is called for one block at a time in the order (batch, head, rows), so
-/// answers do not depend on threads; `finish` ends.
+/// answers do not depend on threads; `finish` ends. What `tile` throws ends the sweep and comes out
+/// of `observe`.
 class Observer {
  public:
   /// What one block of rows gathers.

@@ -1,0 +1,65 @@
+// Several threads of the caller in the operator at once.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+#include <vector>
+
+#include "heed/masks/band.h"
+#include "heed/ops/attention.h"
+#include "heed/ops/merge.h"
+#include "heed/ops/observe.h"
+#include "heed/ops/observers/received.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+namespace {
+
+using test::random_tensor;
+using test::same_bits;
+
+struct Answers {
+  Attended y;
+  AttentionGrads grads;
+  Attended merged;
+  Tensor received;
+};
+
+Answers answers_of(const AttentionArgs& args) {
+  Answers all;
+  all.y = attention(args);
+  all.grads = attention_backward(args, all.y, all.y.out);
+  all.merged = merge(all.y, all.y);
+  ReceivedObserver received;
+  Observer* const observers[] = {&received};
+  observe(args, all.y, observers);
+  all.received = std::move(received.received);
+  return all;
+}
+
+TEST(Callers, OfSeveralThreadsGetTheBitsOfOne) {
+  const Tensor q = random_tensor({2, 4, 150, 32}, 1);
+  const Tensor k = random_tensor({2, 2, 150, 32}, 2);
+  const Tensor v = random_tensor({2, 2, 150, 32}, 3);
+  const AttentionArgs args = {.q = q, .keys = {k, v}, .mask = causal()};
+  const Answers expected = answers_of(args);
+  std::array<Answers, 4> found;
+  std::vector<std::thread> callers;
+  for (Answers& each : found)
+    callers.emplace_back([&each, &args] {
+      for (int n = 0; n < 5; ++n) each = answers_of(args);
+    });
+  for (std::thread& caller : callers) caller.join();
+  for (const Answers& each : found) {
+    EXPECT_TRUE(same_bits(each.y.out, expected.y.out));
+    EXPECT_TRUE(same_bits(each.y.lse, expected.y.lse));
+    EXPECT_TRUE(same_bits(each.grads.dq, expected.grads.dq));
+    EXPECT_TRUE(same_bits(each.grads.dk, expected.grads.dk));
+    EXPECT_TRUE(same_bits(each.grads.dv, expected.grads.dv));
+    EXPECT_TRUE(same_bits(each.merged.out, expected.merged.out));
+    EXPECT_TRUE(same_bits(each.received, expected.received));
+  }
+}
+
+}  // namespace
+}  // namespace heed
