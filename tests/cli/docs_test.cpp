@@ -112,6 +112,57 @@ TEST(Docs, TheReadmeShowsWhatItsCommandsPrint) {
     EXPECT_EQ(fmt::format("\n{}", in_checkout(shown.command).out), shown.output) << shown.command;
 }
 
+// The lines of the ```cpp blocks of a page.
+std::vector<std::string> programs_of(const fs::path& page) {
+  std::vector<std::string> all;
+  std::istringstream lines(test::content(page));
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!inside && line == "```cpp") all.emplace_back();
+    inside = line == "```cpp" || (inside && line != "```");
+    if (inside && line != "```cpp") all.back() += line + "\n";
+  }
+  return all;
+}
+
+// Without the indentation of its lines, which a part of a function has there.
+std::string flush_left(const std::string& text) {
+  std::istringstream lines(text);
+  std::string flush;
+  for (std::string line; std::getline(lines, line);)
+    flush += line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
+  return flush;
+}
+
+// What docs/ shows of C++ is all of an example or a run of its lines, and examples are run as
+// tests.
+TEST(Docs, TheirProgramsAreOfTheExamples) {
+  std::vector<std::string> examples;
+  for (const auto& entry : fs::directory_iterator(kSource / "examples"))
+    if (entry.path().extension() == ".cpp")
+      examples.push_back(flush_left(test::content(entry.path())));
+  int count = 0;
+  for (const fs::path& page : pages()) {
+    if (page.parent_path().filename() != "docs") continue;
+    for (const std::string& program : programs_of(page)) {
+      EXPECT_THAT(examples, testing::Contains(testing::HasSubstr(flush_left(program)))) << page;
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 2);
+}
+
+// Every example is linked from docs/attention.md, and short enough to read there.
+TEST(Docs, TheExamplesAreShortAndLinked) {
+  const std::string text = test::content(kSource / "docs/attention.md");
+  for (const auto& entry : fs::directory_iterator(kSource / "examples")) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string name = entry.path().filename().string();
+    EXPECT_THAT(text, testing::HasSubstr("[" + name + "](../examples/" + name + ")"));
+    EXPECT_LE(std::ranges::count(test::content(entry.path()), '\n'), 40) << name;
+  }
+}
+
 // A file that a command reads is in the checkout, or an earlier line of the page says how it comes.
 TEST(Docs, TheirFilesAreThere) {
   for (const fs::path& page : pages()) {
