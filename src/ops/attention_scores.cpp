@@ -67,6 +67,29 @@ void check_sinks(const std::vector<double>& sinks) {
             sinks[h]);
 }
 
+constexpr double kMostOfF32 = std::numeric_limits<float>::max();
+constexpr double kLeastOfF32 = std::numeric_limits<float>::min();
+constexpr double kMostScale = 0x1p127;  // f32 holds its product with log2(e) too
+
+void check_magnitudes(std::string_view what, const std::vector<double>& numbers, double most) {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    require(std::abs(numbers[i]) <= most || std::isinf(numbers[i]),
+            "attention: scores.{}[{}] is {}: at most {:.2g} in magnitude is expected for scores of "
+            "f32",
+            what, i, numbers[i], most);
+}
+
+// What is finite in double may be infinite, or none, in the f32 that scores are computed in.
+void check_held_by_f32(const Scores& scores, const CheckedAttention& checked) {
+  require(scores.softcap == 0 || (scores.softcap >= kLeastOfF32 && scores.softcap <= kMostOfF32),
+          "attention: scores.softcap is {}: 0 for none, or {:.2g} to {:.2g}, is expected for "
+          "scores of f32",
+          scores.softcap, kLeastOfF32, kMostOfF32);
+  check_magnitudes("scale", scores.scale, kMostScale);
+  check_magnitudes("alibi", checked.slope, kMostOfF32);
+  check_magnitudes("sink", checked.sink, kMostOfF32);
+}
+
 void resolve_dropout(const AttentionArgs& args, kernels::DropoutRule& rule) {
   if (!args.dropout.has_value()) return;
   const Dropout& dropout = *args.dropout;
@@ -128,6 +151,7 @@ void resolve_scores(const AttentionArgs& args, CheckedAttention& checked) {
   checked.sink = numbers_of_heads("scores.sink", scores.sink, problem.heads);
   check_slopes(checked.slope);
   check_sinks(checked.sink);
+  if (lse_type(args) != DType::kF64) check_held_by_f32(scores, checked);
   require(!scores.sink.given() || has_lse(args),
           "attention: scores.sink is given but the normaliser is {}: only softmax has a sink",
           name(scores.normaliser));

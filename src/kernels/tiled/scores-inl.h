@@ -9,6 +9,7 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "kernels/tiled/product-inl.h"
@@ -34,13 +35,14 @@ struct TilePlace {
   }
 };
 
-// Whether scores are scale * q . k alone, in base 2 by the factor of q. A scale of 0 is not: the
-// similarity could not be had back from the score.
+// Whether scores are scale * q . k alone, in base 2 by the factor of q. With a scale near 0 they
+// are not: the similarity could not be had back from the score.
 inline bool is_plain(const AttentionProblem& problem, std::int64_t head) {
+  constexpr double kLeastScale = 0x1p-100;  // f32 holds its inverse, and its products with q
   const ScoreRule& rule = problem.score;
   return rule.similarity == Similarity::kDot && rule.normaliser == Normaliser::kSoftmax &&
          rule.softcap == 0 && rule.bias.data == nullptr && rule.slope == nullptr &&
-         problem.scale[head] != 0;
+         std::abs(problem.scale[head]) >= kLeastScale;
 }
 
 // Divides each row by its norm, which `norms` receives.
