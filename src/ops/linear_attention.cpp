@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,10 @@ void check(const LinearAttentionArgs& args) {
           k[2]);
   require(std::isfinite(args.scale), "linear_attention: scale is {}, expected a finite number",
           args.scale);
+  require(computing_type(args.q.dtype()) == DType::kF64 ||
+              std::abs(args.scale) <= std::numeric_limits<float>::max(),
+          "linear_attention: scale is {}, expected at most {:.2g} in magnitude for sums of f32",
+          args.scale, std::numeric_limits<float>::max());
   check_gates(args);
 }
 

@@ -281,6 +281,8 @@ TEST(LinearAttention, SaysWhatDoesNotFit) {
        "linear_attention: decay is not given, which the rule needs"},
       {{.q = x, .k = x, .v = x, .beta = beta},
        "linear_attention: beta is given, which the rule does not have"},
+      {{.q = x, .k = x, .v = x, .scale = 1e300},
+       "linear_attention: scale is 1e+300, expected at most 3.4e+38 in magnitude for sums of f32"},
       {{.q = x, .k = x, .v = x, .state = longer},
        "linear_attention: state is [1, 2, 5, 4], expected [1, 2, 4, 4]"},
       {{.q = x, .k = x, .v = x, .beta = beta, .rule = UpdateRule::kDelta, .normalised = true},
