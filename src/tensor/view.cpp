@@ -27,6 +27,8 @@ ConstView::ConstView(const void* data, DType dtype, const Shape& shape, const Sh
     : data_(data), dtype_(dtype), given_(true), shape_(shape), strides_(strides) {
   require(shape.rank() == strides.rank(), "view: shape {} has {} dimensions but strides {} have {}",
           shape, shape.rank(), strides, strides.rank());
+  for (const std::int64_t dim : shape)
+    require(dim >= 0, "view: shape {} has a negative extent", shape);
 }
 
 std::int64_t ConstView::dim(int axis) const { return shape_[absolute_axis(axis, rank())]; }
@@ -75,10 +77,15 @@ ConstView ConstView::permute(std::initializer_list<int> order) const {
   require(static_cast<int>(order.size()) == rank(), "view: permutation of {} axes for rank {}",
           order.size(), rank());
   ConstView result = *this;
+  std::uint32_t taken = 0;
   int to = 0;
   for (const int from : order) {
-    result.shape_[to] = dim(from);
-    result.strides_[to++] = stride(from);
+    const int axis = absolute_axis(from, rank());
+    require((taken >> axis & 1U) == 0, "view: axis {} is twice in the permutation [{}]", axis,
+            fmt::join(order, ", "));
+    taken |= 1U << axis;
+    result.shape_[to] = shape_[axis];
+    result.strides_[to++] = strides_[axis];
   }
   return result;
 }

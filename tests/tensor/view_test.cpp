@@ -41,6 +41,24 @@ TEST(View, SaysWhatDoesNotFit) {
                     "view: elements are f32 but f64 was asked for");
 }
 
+TEST(View, APermutationHasEveryAxisOnce) {
+  const Tensor x = counting({2, 3, 4});
+  EXPECT_HEED_ERROR(x.view().permute({0, 1, 1}), ErrorCode::kInvalidArgument,
+                    "view: axis 1 is twice in the permutation [0, 1, 1]");
+  EXPECT_HEED_ERROR(x.view().permute({2, -1, 0}), ErrorCode::kInvalidArgument,
+                    "view: axis 2 is twice in the permutation [2, -1, 0]");
+}
+
+TEST(View, ANegativeExtentIsRefused) {
+  const Tensor x = counting({2, 3});
+  EXPECT_HEED_ERROR(ConstView(x.view().raw(), DType::kF32, {2, -1, 3}), ErrorCode::kInvalidArgument,
+                    "view: shape [2, -1, 3] has a negative extent");
+  EXPECT_HEED_ERROR(ConstView(x.view().raw(), DType::kF32, {-2, 3}, {3, 1}),
+                    ErrorCode::kInvalidArgument, "view: shape [-2, 3] has a negative extent");
+  EXPECT_HEED_ERROR(x.view().reshape({-2, -3}), ErrorCode::kInvalidArgument,
+                    "view: shape [-2, -3] has a negative extent");
+}
+
 TEST(Tensor, AMovedTensorIsNoTensor) {
   Tensor first = counting({4});
   const Tensor second = std::move(first);
