@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "heed/base/error.h"
 #include "heed/ops/quantise.h"
@@ -42,11 +43,20 @@ void move_rows(const View& slots, std::int64_t from, std::int64_t to, std::int64
 }
 
 void check(const KvCacheShape& shape, const KvCacheOptions& options) {
+  const std::pair<std::string_view, std::int64_t> extents[] = {
+      {"layers", shape.layers},     {"batch", shape.batch},       {"kv_heads", shape.kv_heads},
+      {"capacity", shape.capacity}, {"head_dim", shape.head_dim}, {"value_dim", shape.value_dim}};
+  for (const auto& [name, extent] : extents)
+    require(extent >= 0, "kv cache: {} is {}, expected 0 or more", name, extent);
   require(is_floating(options.dtype) || options.dtype == DType::kI8,
           "kv cache: the type is {}, expected f64, f32, f16, bf16 or i8", name(options.dtype));
   require(options.form != KvForm::kRing || (options.left >= 0 && options.left < shape.capacity),
           "kv cache: a ring of {} slots is to keep {} keys, expected 0 to {} and room for one more",
           shape.capacity, options.left, std::max<std::int64_t>(shape.capacity - 1, 0));
+  require(options.form == KvForm::kRing || options.left == 0,
+          "kv cache: left is {} but the form is no ring, expected 0", options.left);
+  require(options.form == KvForm::kPaged || options.pages == 0,
+          "kv cache: pages is {} but the form is not paged, expected 0", options.pages);
   require(options.form != KvForm::kPaged || (options.page_size > 0 && options.pages >= 0),
           "kv cache: there are {} pages of {} tokens, expected pages of at least 1", options.pages,
           options.page_size);
@@ -66,15 +76,22 @@ RopeArgs turned_by(const RopeArgs& rope, const ConstView& k,
 }  // namespace
 
 KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
-    : shape_(shape), options_(options), lengths_(static_cast<std::size_t>(shape.batch)) {
+    : shape_(shape), options_(options) {
   check(shape, options);
+  lengths_.resize(static_cast<std::size_t>(shape.batch));
   if (options_.form == KvForm::kPaged) {
     const std::int64_t a_row = (shape.capacity + options_.page_size - 1) / options_.page_size;
     if (options_.pages == 0) options_.pages = shape.batch * a_row;
     pool_ = PagePool(shape.batch, a_row, options_.pages, options_.page_size);
   }
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
-    layers_.push_back({slots_of(shape.head_dim), slots_of(shape.value_dim)});
+    layers_.push_back({slots_of(shape.head_dim), slots_of(shape.value_dim), lengths_});
+}
+
+std::size_t KvCache::index_of(int layer) const {
+  require(layer >= 0 && layer < shape_.layers, "kv cache: layer is {}, expected one below {}",
+          layer, shape_.layers);
+  return static_cast<std::size_t>(layer);
 }
 
 KvCache::Slots KvCache::slots_of(std::int64_t width) const {
@@ -147,21 +164,34 @@ void KvCache::write(const ConstView& source, Slots& slots,
 
 void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> counts,
                      const std::optional<RopeArgs>& rope) {
+  Layer& slots = layers_[index_of(layer)];
   require_room(counts);
-  Layer& slots = layers_.at(static_cast<std::size_t>(layer));
   check_source("k", keys.k, slots.k.values, shape_, counts);
   check_source("v", keys.v, slots.v.values, shape_, counts);
   const Tensor turned = rope ? heed::rope(turned_by(*rope, keys.k, lengths_)) : Tensor();
   if (options_.form == KvForm::kPaged)
     for (std::size_t b = 0; b < counts.size(); ++b)
       pool_.take(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
+  std::ranges::fill(slots.appended, 0);  // until all of it is written
   write(rope ? turned.view() : keys.k, slots.k, counts);
   write(keys.v, slots.v, counts);
+  slots.appended.assign(counts.begin(), counts.end());
+}
+
+void KvCache::require_appended(std::span<const std::int64_t> counts) const {
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+    for (std::size_t b = 0; b < counts.size(); ++b)
+      require(counts[b] <= layers_[layer].appended[b],
+              "kv cache: row {} advances by {} tokens but layer {} has appended {}, expected as "
+              "many in every layer",
+              b, counts[b], layer, layers_[layer].appended[b]);
 }
 
 void KvCache::advance(std::span<const std::int64_t> counts) {
   require_room(counts);
+  require_appended(counts);
   for (std::size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
+  for (Layer& layer : layers_) std::ranges::fill(layer.appended, 0);
 }
 
 // Before this pass's tokens, of which a ring's attention needs no older one.
@@ -171,7 +201,7 @@ std::int64_t KvCache::first_kept(std::int64_t row) const {
 }
 
 Keys KvCache::keys(int layer) const {
-  const Layer& slots = layers_.at(static_cast<std::size_t>(layer));
+  const Layer& slots = layers_[index_of(layer)];
   const bool paged = options_.form == KvForm::kPaged;
   const auto held = [&](const Tensor& tensor) {
     if (!tensor.given()) return ConstView();
@@ -226,6 +256,7 @@ void KvCache::keep(std::span<const std::int64_t> rows) {
   for (std::size_t to = 0; to < rows.size(); ++to)
     if (rows[to] != static_cast<std::int64_t>(to)) move(rows[to], static_cast<std::int64_t>(to));
   lengths_.resize(rows.size());
+  for (Layer& layer : layers_) layer.appended.assign(rows.size(), 0);  // a row that moved left them
   shape_.batch = static_cast<std::int64_t>(rows.size());
 }
 
@@ -233,6 +264,7 @@ void KvCache::clear(std::int64_t row) {
   require(row >= 0 && row < shape_.batch, "kv cache: row {} ends, expected 0 to {}", row,
           shape_.batch - 1);
   lengths_[static_cast<std::size_t>(row)] = 0;
+  for (Layer& layer : layers_) layer.appended[static_cast<std::size_t>(row)] = 0;
   if (options_.form == KvForm::kPaged) pool_.give_back(row);
 }
 

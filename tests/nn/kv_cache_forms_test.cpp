@@ -36,7 +36,9 @@ std::vector<Kind> kinds() {
   std::vector<Kind> all;
   const auto add = [&all](const char* name, KvForm form, DType dtype, bool rope) {
     all.push_back(
-        {name, {.dtype = dtype, .form = form, .left = 24, .page_size = 7, .pages = 0}, rope});
+        {name,
+         {.dtype = dtype, .form = form, .left = form == KvForm::kRing ? 24 : 0, .page_size = 7},
+         rope});
   };
   add("Contiguous", KvForm::kContiguous, DType::kF32, false);
   add("ContiguousRope", KvForm::kContiguous, DType::kF32, true);

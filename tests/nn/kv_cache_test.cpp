@@ -53,7 +53,7 @@ TEST(KvCache, HoldsWhatWasAppendedBehindEachRow) {
 TEST(KvCache, OutOfCapacityIsAnErrorBeforeAnythingIsWritten) {
   KvCache cache(kShape);
   const Fresh first = fresh(4, 1);
-  cache.append(0, by_head(first), Counts{4, 4, 4});
+  for (int layer = 0; layer < 2; ++layer) cache.append(layer, by_head(first), Counts{4, 4, 4});
   cache.advance(Counts{4, 4, 4});
   const Tensor before = Tensor::copy_of(held(cache.keys(0).k, 0, 0, 4));
   const Fresh more = fresh(2, 7);
@@ -69,9 +69,72 @@ TEST(KvCache, APassThatDoesNotAdvanceMayBeRepeated) {
   KvCache cache(kShape);
   cache.append(0, by_head(fresh(2, 1)), Counts{2, 2, 2});
   const Fresh again = fresh(2, 9);
-  cache.append(0, by_head(again), Counts{2, 2, 2});
+  for (int layer = 0; layer < 2; ++layer) cache.append(layer, by_head(again), Counts{2, 2, 2});
   cache.advance(Counts{2, 2, 2});
   EXPECT_TRUE(test::same_bits(held(cache.keys(0).k, 2, 0, 2), held(by_head(again).k, 2, 0, 2)));
+}
+
+TEST(KvCache, AdvancesByWhatEveryLayerHasAppended) {
+  KvCache cache(kShape);
+  EXPECT_HEED_ERROR(cache.advance(Counts({0, 4, 0})), ErrorCode::kInvalidArgument,
+                    "kv cache: row 1 advances by 4 tokens but layer 0 has appended 0, expected as "
+                    "many in every layer");
+  cache.append(0, by_head(fresh(2, 1)), Counts{2, 1, 0});
+  EXPECT_HEED_ERROR(cache.advance(Counts({2, 1, 0})), ErrorCode::kInvalidArgument,
+                    "kv cache: row 0 advances by 2 tokens but layer 1 has appended 0, expected as "
+                    "many in every layer");
+  cache.append(1, by_head(fresh(2, 1)), Counts{2, 1, 0});
+  EXPECT_HEED_ERROR(cache.advance(Counts({2, 1, 1})), ErrorCode::kInvalidArgument,
+                    "kv cache: row 2 advances by 1 tokens but layer 0 has appended 0, expected as "
+                    "many in every layer");
+  EXPECT_EQ(cache.lengths()[0], 0);
+  cache.advance(Counts{1, 1, 0});  // of a guess of two tokens one is taken
+  EXPECT_HEED_ERROR(cache.advance(Counts({1, 0, 0})), ErrorCode::kInvalidArgument,
+                    "kv cache: row 0 advances by 1 tokens but layer 0 has appended 0, expected as "
+                    "many in every layer");
+  EXPECT_EQ(Counts(cache.lengths().begin(), cache.lengths().end()), (Counts{1, 1, 0}));
+}
+
+TEST(KvCache, AppendedTokensOfRowsThatMovedOrEndedAreForgotten) {
+  KvCache cache(kShape);
+  for (int layer = 0; layer < 2; ++layer)
+    cache.append(layer, by_head(fresh(1, 1)), Counts{1, 1, 1});
+  cache.clear(2);
+  EXPECT_HEED_ERROR(cache.advance(Counts({1, 1, 1})), ErrorCode::kInvalidArgument,
+                    "kv cache: row 2 advances by 1 tokens but layer 0 has appended 0, expected as "
+                    "many in every layer");
+  cache.keep(Counts{1, 2});
+  EXPECT_HEED_ERROR(cache.advance(Counts({1, 0})), ErrorCode::kInvalidArgument,
+                    "kv cache: row 0 advances by 1 tokens but layer 0 has appended 0, expected as "
+                    "many in every layer");
+}
+
+TEST(KvCache, ALayerThatItHasNotIsAnError) {
+  KvCache cache(kShape);
+  const Fresh one = fresh(1, 1);
+  EXPECT_HEED_ERROR(cache.append(2, by_head(one), Counts({1, 1, 1})), ErrorCode::kInvalidArgument,
+                    "kv cache: layer is 2, expected one below 2");
+  EXPECT_HEED_ERROR(cache.append(-1, by_head(one), Counts({1, 1, 1})), ErrorCode::kInvalidArgument,
+                    "kv cache: layer is -1, expected one below 2");
+  EXPECT_HEED_ERROR(cache.keys(7), ErrorCode::kInvalidArgument,
+                    "kv cache: layer is 7, expected one below 2");
+}
+
+TEST(KvCache, AnOptionThatItsFormHasNotIsAnError) {
+  EXPECT_HEED_ERROR(KvCache(kShape, {.left = 8}), ErrorCode::kInvalidArgument,
+                    "kv cache: left is 8 but the form is no ring, expected 0");
+  EXPECT_HEED_ERROR(KvCache(kShape, {.form = KvForm::kPaged, .left = 1}),
+                    ErrorCode::kInvalidArgument,
+                    "kv cache: left is 1 but the form is no ring, expected 0");
+  EXPECT_HEED_ERROR(KvCache(kShape, {.pages = 3}), ErrorCode::kInvalidArgument,
+                    "kv cache: pages is 3 but the form is not paged, expected 0");
+}
+
+TEST(KvCache, ANegativeExtentIsAnError) {
+  KvCacheShape shape = kShape;
+  shape.batch = -1;
+  EXPECT_HEED_ERROR(KvCache{shape}, ErrorCode::kInvalidArgument,
+                    "kv cache: batch is -1, expected 0 or more");
 }
 
 TEST(KvCache, RowsThatGoOnKeepTheirTokens) {

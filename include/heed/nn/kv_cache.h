@@ -59,7 +59,8 @@ class KvCache {
   /// x and offset are the cache's.
   void append(int layer, const Keys& keys, std::span<const std::int64_t> counts,
               const std::optional<RopeArgs>& rope = {});
-  /// The tokens that every layer has appended are held from now on.
+  /// The tokens that every layer has appended are held from now on: the first counts[b] of them, at
+  /// most as many as this pass has appended in each layer.
   void advance(std::span<const std::int64_t> counts);
 
   /// All slots of a layer, in the cache's form; those that nothing was written to are undefined.
@@ -80,6 +81,7 @@ class KvCache {
   struct Layer {
     Slots k;
     Slots v;
+    std::vector<std::int64_t> appended = {};  // tokens of each row that this pass has written
   };
   struct Place {
     std::int64_t block;
@@ -87,6 +89,8 @@ class KvCache {
   };
 
   Slots slots_of(std::int64_t width) const;
+  std::size_t index_of(int layer) const;
+  void require_appended(std::span<const std::int64_t> counts) const;
   Place place(std::int64_t row, std::int64_t token) const;
   std::int64_t first_kept(std::int64_t row) const;
   void write(const ConstView& source, Slots& slots, std::span<const std::int64_t> counts) const;
