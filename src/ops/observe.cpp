@@ -11,16 +11,10 @@
 #include "heed/base/threads.h"
 #include "kernels/tiled/attention.h"
 #include "ops/attention_problem.h"
+#include "ops/given_lse.h"
 
 namespace heed {
 namespace {
-
-void check_attended(const AttentionArgs& args, const AttendedConstView& attended) {
-  require_inputs("observe", args);
-  if (!has_lse(args)) return;
-  check_row_numbers("observe", args, {"attended.lse", attended.lse});
-  check_row_numbers("observe", args, {"attended.lse_low", attended.lse_low});
-}
 
 // An observer that looks at a block of rows, and what it has gathered there.
 struct Watching {
@@ -65,9 +59,9 @@ class InOrder {
 
 class Sweep {
  public:
-  Sweep(const kernels::AttentionProblem& problem, const AttendedConstView& attended,
+  Sweep(const kernels::AttentionProblem& problem, const GivenLse& lse,
         std::span<Observer* const> observers)
-      : problem_(problem), attended_(attended), observers_(observers) {}
+      : problem_(problem), lse_(lse), observers_(observers) {}
 
   void run() {
     const std::int64_t blocks = (problem_.query_length + kMaskRows - 1) / kMaskRows;
@@ -90,10 +84,10 @@ class Sweep {
  private:
   double lse_at(const ObservedRows& rows, std::int64_t i) const {
     const std::int64_t at = kernels::lse_index(problem_, rows.batch, rows.head, i);
-    if (attended_.lse.dtype() == DType::kF64)
-      return attended_.lse.data<double>()[at] + attended_.lse_low.data<double>()[at];
-    return static_cast<double>(attended_.lse.data<float>()[at]) +
-           static_cast<double>(attended_.lse_low.data<float>()[at]);
+    if (lse_.high.dtype() == DType::kF64)
+      return lse_.high.data<double>()[at] + lse_.low.data<double>()[at];
+    return static_cast<double>(lse_.high.data<float>()[at]) +
+           static_cast<double>(lse_.low.data<float>()[at]);
   }
 
   const double* sink_weights(const ObservedRows& rows, SinkWeights& weights) const {
@@ -148,15 +142,15 @@ class Sweep {
             each.observer->needs(rows, tile.key_begin, tile.key_end))
           each.observer->tile(*each.state, rows, observed(tile));
     };
-    kernels::tiled_weights(problem_,
-                           {rows.batch, rows.head, rows.row_begin, rows.row_end,
-                            attended_.lse.raw(), attended_.lse_low.raw()},
-                           wants, use);
+    kernels::tiled_weights(
+        problem_,
+        {rows.batch, rows.head, rows.row_begin, rows.row_end, lse_.high.raw(), lse_.low.raw()},
+        wants, use);
     return watching;
   }
 
   const kernels::AttentionProblem& problem_;
-  const AttendedConstView& attended_;
+  const GivenLse& lse_;
   std::span<Observer* const> observers_;
   InOrder order_;
 };
@@ -168,15 +162,17 @@ bool Observer::needs(const ObservedRows&, std::int64_t, std::int64_t) const { re
 
 void observe(const AttentionArgs& args, const AttendedConstView& attended,
              std::span<Observer* const> observers) {
-  const CheckedAttention checked(args);
-  check_attended(args, attended);
+  CheckedAttention checked(args);
+  require_inputs("observe", args);
+  GivenLse lse("observe", args, attended);
+  widen_after_reference(args, checked.problem, lse);
   const kernels::AttentionProblem& problem = checked.problem;
   for (std::size_t index = 0; index < observers.size(); ++index)
     require(observers[index] != nullptr, "observe: observers[{}] is not given", index);
   for (Observer* observer : observers)
     observer->begin({problem.batch, problem.heads, problem.query_length, problem.key_length,
                      args.scores.normaliser});
-  Sweep(problem, attended, observers).run();
+  Sweep(problem, lse, observers).run();
   for (Observer* observer : observers) observer->finish();
 }
 

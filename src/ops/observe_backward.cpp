@@ -7,6 +7,7 @@
 #include "kernels/tiled/attention.h"
 #include "ops/attention_gradients.h"
 #include "ops/attention_problem.h"
+#include "ops/given_lse.h"
 
 namespace heed {
 namespace {
@@ -15,14 +16,10 @@ constexpr std::string_view kOp = "observe_backward";
 
 // Attended and the cotangents.
 std::vector<Operand> check_given(const AttentionArgs& args,
-                                 const kernels::AttentionProblem& problem,
-                                 const AttendedConstView& attended,
+                                 const kernels::AttentionProblem& problem, const GivenLse& lse,
                                  const ObservedCotangents& cotangents) {
   std::vector<Operand> given;
-  if (has_lse(args)) {
-    given = {{"attended.lse", attended.lse}, {"attended.lse_low", attended.lse_low}};
-    for (const Operand& operand : given) check_row_numbers(kOp, args, operand);
-  }
+  if (has_lse(args)) given = {{"attended.lse", lse.high}, {"attended.lse_low", lse.low}};
   const Shape rows = {problem.batch, problem.heads, problem.query_length};
   const Shape keys = {problem.batch, problem.heads, problem.key_length};
   if (cotangents.dentropy.given()) {
@@ -34,6 +31,10 @@ std::vector<Operand> check_given(const AttentionArgs& args,
     check_row_numbers(kOp, args, given.back(), keys, "[B, H, Tk]");
   }
   return given;
+}
+
+Tensor widened(const ConstView& view) {
+  return view.given() ? Tensor::converted(view, DType::kF64) : Tensor();
 }
 
 const void* data_of(const ConstView& view) { return view.given() ? view.raw() : nullptr; }
@@ -50,12 +51,18 @@ AttentionGrads observe_backward(const AttentionArgs& args, const AttendedConstVi
   require(!cotangents.dentropy.given() || args.scores.normaliser != Normaliser::kNone,
           "observe_backward: the normaliser is none: weights that are no probabilities have no "
           "entropy");
-  check_gradients(kOp, args, request, check_given(args, checked.problem, attended, cotangents));
+  GivenLse lse(kOp, args, attended);
+  check_gradients(kOp, args, request, check_given(args, checked.problem, lse, cotangents));
   checked.problem.dropout = {};
-  const kernels::WeightCotangents given = {data_of(cotangents.dentropy),
-                                           data_of(cotangents.dreceived)};
+  Tensor wide[2];
+  kernels::WeightCotangents given = {data_of(cotangents.dentropy), data_of(cotangents.dreceived)};
+  if (widen_after_reference(args, checked.problem, lse)) {
+    wide[0] = widened(cotangents.dentropy);
+    wide[1] = widened(cotangents.dreceived);
+    given = {data_of(wide[0]), data_of(wide[1])};
+  }
   return gradients(args, checked.problem, request,
-                   {.lse = attended.lse.raw(), .lse_low = attended.lse_low.raw()},
+                   {.lse = lse.high.raw(), .lse_low = lse.low.raw()},
                    [&](const kernels::AttentionBackward& backward) {
                      kernels::tiled_observe_backward(checked.problem, backward, given);
                    });

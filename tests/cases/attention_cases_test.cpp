@@ -113,15 +113,21 @@ Tensor weights_of(const kernels::AttentionProblem& problem) {
   return weights;
 }
 
+// After the reference, and after the kernel that runs the case.
 TEST_P(AttentionCases, ObserversSeeTheReferencesWeights) {
   const AttentionInputs inputs(GetParam());
-  WeightsObserver observer;
-  Observer* const observers[] = {&observer};
-  observe(inputs.args, attention(inputs.args), observers);
   const CheckedAttention checked(inputs.args);
+  const Tensor weights = weights_of(checked.problem);
   const double of_f32 = 0x1p-23;  // what answers are in
-  EXPECT_LE(distance(observer.weights, weights_of(checked.problem)),
-            std::max(of_f32, GetParam().tolerance()));
+  for (const auto& [kernel, tolerance] :
+       {std::pair("", std::max(of_f32, GetParam().tolerance())), {"reference", of_f32}}) {
+    AttentionArgs args = inputs.args;
+    args.kernel = kernel;
+    WeightsObserver observer;
+    Observer* const observers[] = {&observer};
+    observe(args, attention(args), observers);
+    EXPECT_LE(distance(observer.weights, weights), tolerance) << kernel;
+  }
 }
 
 std::string test_name(const testing::TestParamInfo<AttentionCase>& info) {

@@ -87,7 +87,9 @@ class Observer {
 
 /// Recomputes the weights from q, k and the log-sum-exp, tile by tile, and shows each tile to every
 /// observer. Memory: a few tiles and one state per observer a thread, whatever the length.
-/// `attended` needs lse and lse_low only. The problem is checked as `attention` checks it.
+/// `attended` needs lse and lse_low only (lse_low not given: 0). The problem is checked as
+/// `attention` checks it. `args` are those of the forward pass, with its kernel: after `reference`,
+/// which computes in double, so does the sweep.
 void observe(const AttentionArgs& args, const AttendedConstView& attended,
              std::span<Observer* const> observers);
 void observe(const AttentionArgs& args, const Attended& attended,

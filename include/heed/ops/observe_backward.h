@@ -20,7 +20,7 @@ struct ObservedCotangents {
 /// those before dropout, so it has no part in this; v has none either, so dv is 0. `request.dlse`
 /// is none of this pass's: an error. A weight of 0 gives nothing, as p ln p does. The entropy of
 /// sigmoid weights has a gradient, that of none is an error, as it is itself.
-/// Reads lse and lse_low of `attended`.
+/// Reads lse and lse_low of `attended`; in double after `reference`, as `observe` does.
 AttentionGrads observe_backward(const AttentionArgs& args, const AttendedConstView& attended,
                                 const ObservedCotangents& cotangents,
                                 const AttentionGradRequest& request = {});

@@ -1,0 +1,27 @@
+// The log-sum-exp that the forward pass left for those after it.
+#pragma once
+
+#include <string_view>
+
+#include "ops/attention_problem.h"
+
+namespace heed {
+
+/// Both halves; not given where the normaliser has none. Owns what is not the caller's memory.
+struct GivenLse {
+  GivenLse(std::string_view op, const AttentionArgs& args, const AttendedConstView& attended);
+  GivenLse(GivenLse&&) = delete;
+
+  ConstView high;
+  ConstView low;
+  Tensor high_memory;
+  Tensor low_memory;
+};
+
+/// Where the kernel of the forward pass was the reference, weights are computed again in double, as
+/// it did: with scores of f32 the rows of its log-sum-exp would not sum to 1. `problem` and `lse`
+/// are of f64 then. Says whether they are.
+bool widen_after_reference(const AttentionArgs& args, kernels::AttentionProblem& problem,
+                           GivenLse& lse);
+
+}  // namespace heed
