@@ -19,14 +19,21 @@ void run(const AttentionArgs& args, const CheckedAttention& checked, const Atten
 }
 
 void check_lse_memory(const AttentionArgs& args, const Operand& lse) {
+  if (!lse.view.given()) return;
   if (has_lse(args)) {
     require_shape(kOp, lse, lse_shape(args), lse_legend(args));
     require_type(kOp, lse, lse_type(args), args.q.dtype());
     require_row_major(kOp, lse);
   } else {
-    require(!lse.view.given(), "attention: {} is given but the normaliser is {}: it has none",
-            lse.name, name(args.scores.normaliser));
+    fail(ErrorCode::kInvalidArgument,
+         "attention: {} is given but the normaliser is {}: it has none", lse.name,
+         name(args.scores.normaliser));
   }
+}
+
+// Kernels write both halves.
+void ensure_lse(const AttentionArgs& args, View& lse, Tensor& memory) {
+  if (has_lse(args) && !lse.given()) lse = memory = Tensor::empty(lse_shape(args), lse_type(args));
 }
 
 }  // namespace
@@ -62,7 +69,12 @@ void attention(const AttentionArgs& args, const AttendedView& into) {
     require_apart(kOp, output, taken);
     taken.push_back(output);
   }
-  run(args, checked, into);
+  AttendedView complete = into;
+  Tensor lse;
+  Tensor lse_low;
+  ensure_lse(args, complete.lse, lse);
+  ensure_lse(args, complete.lse_low, lse_low);
+  run(args, checked, complete);
 }
 
 }  // namespace heed

@@ -6,6 +6,7 @@
 #include "ops/attention_candidates.h"
 #include "ops/attention_gradients.h"
 #include "ops/attention_problem.h"
+#include "ops/given_lse.h"
 
 namespace heed {
 namespace {
@@ -14,7 +15,8 @@ constexpr std::string_view kOp = "attention_backward";
 
 // Attended and the cotangents.
 std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstView& attended,
-                                 const ConstView& dout, const ConstView& dlse) {
+                                 const GivenLse& lse, const ConstView& dout,
+                                 const ConstView& dlse) {
   std::vector<Operand> given = {{"attended.out", attended.out}, {"dout", dout}};
   for (const Operand& operand : given) {
     require_shape(kOp, operand, out_shape(args), out_legend(args));
@@ -31,12 +33,11 @@ std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstV
           "attention_backward: dlse is given but the normaliser is {}: it has no log-sum-exp",
           name(args.scores.normaliser));
   if (!has_lse(args)) return given;
-  std::vector<Operand> rows = {{"attended.lse", attended.lse},
-                               {"attended.lse_low", attended.lse_low}};
-  if (dlse.given()) rows.push_back({"dlse", dlse});
-  for (const Operand& operand : rows) {
-    check_row_numbers(kOp, args, operand);
-    given.push_back(operand);
+  given.push_back({"attended.lse", lse.high});
+  given.push_back({"attended.lse_low", lse.low});
+  if (dlse.given()) {
+    given.push_back({"dlse", dlse});
+    check_row_numbers(kOp, args, given.back());
   }
   return given;
 }
@@ -47,15 +48,16 @@ AttentionGrads attention_backward(const AttentionArgs& args, const AttendedConst
                                   const ConstView& dout, const AttentionGradRequest& request) {
   const CheckedAttention checked(args);
   require_inputs(kOp, args);
-  check_gradients(kOp, args, request, check_given(args, attended, dout, request.dlse));
+  const GivenLse lse(kOp, args, attended);
+  check_gradients(kOp, args, request, check_given(args, attended, lse, dout, request.dlse));
   std::vector<Plan::Refusal> refusals;
   const auto& candidate =
       choose_backward(checked.problem, args.kernel, refusals, {.dscale = request.dscale});
   const kernels::AttentionBackward backward = {
       .out = kernel_input(attended.out),
       .dout = kernel_input(dout),
-      .lse = attended.lse.raw(),
-      .lse_low = attended.lse_low.raw(),
+      .lse = lse.high.raw(),
+      .lse_low = lse.low.raw(),
       .dlse = request.dlse.given() ? request.dlse.raw() : nullptr,
       .out_low = kernel_input(attended.out_low)};
   return gradients(

@@ -70,11 +70,11 @@ struct Attended {
 };
 
 /// The same, into memory of the caller: out and out_low may have any strides that do not overlap.
-/// out_low is optional: who needs no gradients does without.
+/// All but out are optional: who needs no gradients and observes nothing does without.
 struct AttendedView {
   View out;
-  View lse;
-  View lse_low;
+  View lse = {};
+  View lse_low = {};
   View out_low = {};
 };
 
@@ -111,7 +111,7 @@ struct AttentionGrads {
 struct AttendedConstView {
   ConstView out;
   ConstView lse;
-  ConstView lse_low;
+  ConstView lse_low = {};  // not given: 0
   ConstView out_low = {};  // not given: 0
 };
 
