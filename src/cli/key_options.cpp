@@ -10,7 +10,8 @@ void add_key_options(CLI::App& app, AttentionOptions& options) {
     app.add_option(name, path, help)->type_name("FILE.npy");
   };
   add("--page-table", options.page_table,
-      "K and V are pages [pages, G, P, D]: [B, N], which page holds a row's keys n P on");
+      "K and V are pages [pages, G, P, D]: [B, N], which page holds a row's keys n P on; with "
+      "--key-lengths");
   add("--ring-begin", options.ring_begin, "K and V are rings: the slot of each batch's oldest key");
   add("--k-scales", options.k_scales,
       "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]");
