@@ -1,7 +1,6 @@
 #include "heed/ops/rope.h"
 
 #include <cmath>
-#include <utility>
 
 #include "heed/base/error.h"
 #include "heed/base/threads.h"

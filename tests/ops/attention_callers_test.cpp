@@ -5,11 +5,13 @@
 #include <thread>
 #include <vector>
 
+#include "heed/base/threads.h"
 #include "heed/masks/band.h"
 #include "heed/ops/attention.h"
 #include "heed/ops/merge.h"
 #include "heed/ops/observe.h"
 #include "heed/ops/observers/received.h"
+#include "support/allocated.h"
 #include "support/random_tensor.h"
 
 namespace heed {
@@ -59,6 +61,22 @@ TEST(Callers, OfSeveralThreadsGetTheBitsOfOne) {
     EXPECT_TRUE(same_bits(each.merged.out, expected.merged.out));
     EXPECT_TRUE(same_bits(each.received, expected.received));
   }
+}
+
+// Each caller has a team of its own, which ends with it. Backward scratch was lost there: 180 KiB.
+TEST(Callers, ThatEndLeaveNoMemoryBehind) {
+  if (!test::are_bytes_counted()) GTEST_SKIP() << "this allocator does not say what is in use";
+  const Tensor x = random_tensor({2, 4, 150, 32}, 1);
+  const AttentionArgs args = {.q = x, .keys = {x, x}, .mask = causal()};
+  set_thread_count(2);
+  const auto call = [&args](int callers) {
+    for (int n = 0; n < callers; ++n) std::thread([&args] { answers_of(args); }).join();
+    return test::allocated_bytes();
+  };
+  const std::int64_t before = call(8);
+  const std::int64_t after = call(40);
+  set_thread_count(0);
+  EXPECT_LT(after - before, 40 * 5'000);
 }
 
 }  // namespace

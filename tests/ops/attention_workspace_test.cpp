@@ -4,40 +4,17 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <memory>
 #include <string_view>
 #include <thread>
-
-#ifdef __GLIBC__
-#if __GLIBC_PREREQ(2, 33)
-#define HEED_HAS_MALLINFO2
-#include <malloc.h>
-#endif
-#endif
 
 #include "heed/base/threads.h"
 #include "heed/cases/attention_cases.h"
 #include "heed/masks/custom.h"
+#include "support/allocated.h"
 #include "support/every_kernel.h"
 
 namespace heed {
 namespace {
-
-// Bytes in use, of all threads; 0 where nobody says.
-std::int64_t allocated() {
-#ifdef HEED_HAS_MALLINFO2
-  const struct mallinfo2 info = mallinfo2();
-  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
-#else
-  return 0;
-#endif
-}
-
-bool is_counted() {
-  const std::int64_t before = allocated();
-  const auto memory = std::make_unique<char[]>(100'000);
-  return allocated() - before >= 100'000;
-}
 
 // A band of 64 keys on each side, which asks at every tile, and at every row where a kernel looks
 // at pairs alone.
@@ -66,7 +43,7 @@ class Peak {
     std::int64_t more = 0;
     const auto measure = [&] {
       parallel_for(thread_count(), [](std::int64_t, int) {});
-      const std::int64_t before = allocated();
+      const std::int64_t before = test::allocated_bytes();
       most_ = before;
       call();
       more = most_ - before;
@@ -80,7 +57,7 @@ class Peak {
 
  private:
   void look() {
-    const std::int64_t now = allocated();
+    const std::int64_t now = test::allocated_bytes();
     std::int64_t most = most_;
     while (now > most && !most_.compare_exchange_weak(most, now)) {
     }
@@ -105,7 +82,7 @@ void PrintTo(const Kind& kind, std::ostream* out) {  // NOLINT(readability-ident
 class Workspace : public testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
-    if (!is_counted()) GTEST_SKIP() << "this allocator does not say what is in use";
+    if (!test::are_bytes_counted()) GTEST_SKIP() << "this allocator does not say what is in use";
   }
   void TearDown() override { set_thread_count(0); }
 };

@@ -38,7 +38,7 @@ struct Extents {
 /// k_j (Vaswani et al. 2017, equation 1; computed as Milakov & Gimelshein 2018 and Dao et al. 2022
 /// do, without T x T). Scores says what else a score and a weight can be.
 ///
-/// Types: q and out f64, f32, f16 or bf16; k and v any of them or int8, f64 only under q of f64.
+/// Types: q and out f64, f32, f16 or bf16; k and v any of them or i8, f64 only under q of f64.
 /// Accumulates in f32 (f64 for f64) and rounds once. Any strides, 0 included. Rows without a
 /// visible key: out 0, lse -inf or the sink, all gradients 0. A masked position has no influence,
 /// even if it holds NaN; at visible positions NaN and infinity propagate. B, H, Tq, Tk, Dv may be

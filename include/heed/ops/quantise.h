@@ -1,4 +1,4 @@
-// Int8 with one f32 scale for each 32 consecutive elements of a row: how a cache of keys takes a
+// i8 with one f32 scale for each 32 consecutive elements of a row: how a cache of keys takes a
 // quarter of the memory.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// Of int8 values of `shape`: ceil(D / 32) in place of D, the last extent.
+/// Of i8 values of `shape`: ceil(D / 32) in place of D, the last extent.
 Shape scales_shape(Shape shape);
 
 struct Quantised {

@@ -1,4 +1,4 @@
-// The scales of int8: one f32 for each 32 consecutive elements of a row.
+// The scales of i8: one f32 for each 32 consecutive elements of a row.
 #pragma once
 
 #include <cstdint>

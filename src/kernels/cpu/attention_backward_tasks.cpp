@@ -82,9 +82,12 @@ std::int64_t simd_attention_backward_workspace(const AttentionProblem& problem) 
 
 namespace {
 
+// Not local to the function: a worker would use it without its destructor being known, and leave
+// its memory behind when it ends.
+thread_local ThreadMemory thread_memory;
+
 void run_key_blocks(const AttentionProblem& problem, const AttentionBackward& backward,
                     KeyBlockKernel kernel) {
-  thread_local ThreadMemory thread_memory;
   const BackwardScratch sizes(problem);
   const std::int64_t pieces = pieces_of(problem);
   const std::int64_t turns = turn_count(problem);
