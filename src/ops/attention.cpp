@@ -20,15 +20,11 @@ void run(const AttentionArgs& args, const CheckedAttention& checked, const Atten
 
 void check_lse_memory(const AttentionArgs& args, const Operand& lse) {
   if (!lse.view.given()) return;
-  if (has_lse(args)) {
-    require_shape(kOp, lse, lse_shape(args), lse_legend(args));
-    require_type(kOp, lse, lse_type(args), args.q.dtype());
-    require_row_major(kOp, lse);
-  } else {
-    fail(ErrorCode::kInvalidArgument,
-         "attention: {} is given but the normaliser is {}: it has none", lse.name,
-         name(args.scores.normaliser));
-  }
+  require(has_lse(args), "attention: {} is given but the normaliser is {}: it has none", lse.name,
+          name(args.scores.normaliser));
+  require_shape(kOp, lse, lse_shape(args), lse_legend(args));
+  require_type(kOp, lse, lse_type(args), args.q.dtype());
+  require_row_major(kOp, lse);
 }
 
 // Kernels write both halves.
