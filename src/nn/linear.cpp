@@ -41,43 +41,47 @@ ConstView Linear::in_out() const {
 }
 
 Tensor Linear::forward(const Tensor& x, Run& run) const {
-  Tensor y = apply(x);
+  Tensor y = apply(x, run);
   if (run.saved != nullptr) run.saved->put(x.share());
   return y;
 }
 
 Tensor Linear::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
-  add_weight_gradients(run.saved->take(), dy, gradients);
-  return input_gradient(dy);
+  add_weight_gradients(run.saved->take(), dy, run, gradients);
+  return input_gradient(dy, run);
 }
 
-Tensor Linear::apply(const Tensor& x) const {
+Tensor Linear::apply(const Tensor& x, const Run& run) const {
   const ConstView weight = in_out();
   Tensor y = Tensor::empty(with_width(x.shape(), weight.dim(1)), x.dtype());
   matmul({.a = x.view().reshape(as_matrix(x)),
           .b = weight,
-          .bias = bias_ ? bias_->value.view() : ConstView()},
+          .bias = bias_ ? bias_->value.view() : ConstView(),
+          .in_bulk = run.in_bulk},
          y.view().reshape(as_matrix(y)));
   return y;
 }
 
-Tensor Linear::input_gradient(const Tensor& dy) const {
+Tensor Linear::input_gradient(const Tensor& dy, const Run& run) const {
   const ConstView weight = in_out();
   Tensor dx = Tensor::empty(with_width(dy.shape(), weight.dim(0)), dy.dtype());
-  matmul({.a = dy.view().reshape(as_matrix(dy)), .b = weight.permute({1, 0})},
-         dx.view().reshape(as_matrix(dx)));
+  matmul(
+      {.a = dy.view().reshape(as_matrix(dy)), .b = weight.permute({1, 0}), .in_bulk = run.in_bulk},
+      dx.view().reshape(as_matrix(dx)));
   return dx;
 }
 
-void Linear::add_weight_gradients(const Tensor& x, const Tensor& dy, Gradients& gradients) const {
+void Linear::add_weight_gradients(const Tensor& x, const Tensor& dy, const Run& run,
+                                  Gradients& gradients) const {
   const ConstView x_rows = x.view().reshape(as_matrix(x));
   const ConstView dy_rows = dy.view().reshape(as_matrix(dy));
   View dweight = gradients.of(*weight_);
-  if (layout_ == WeightLayout::kInOut) {
-    matmul({.a = x_rows.permute({1, 0}), .b = dy_rows, .accumulate = true}, dweight);
-  } else {
-    matmul({.a = dy_rows.permute({1, 0}), .b = x_rows, .accumulate = true}, dweight);
-  }
+  const bool in_first = layout_ == WeightLayout::kInOut;
+  matmul({.a = (in_first ? x_rows : dy_rows).permute({1, 0}),
+          .b = in_first ? dy_rows : x_rows,
+          .accumulate = true,
+          .in_bulk = run.in_bulk},
+         dweight);
   if (bias_) add_column_sums(gradients.of(*bias_), dy);
 }
 

@@ -9,7 +9,7 @@ Mlp::Mlp(Linear up, Activation activation, Linear down, DropoutLayer dropout)
 
 Tensor Mlp::forward(const Tensor& x, Run& run) const {
   Tensor hidden = up_.forward(x, run);  // [B, T, F]
-  Tensor y = down_.apply(activate(hidden, activation_));
+  Tensor y = down_.apply(activate(hidden, activation_), run);
   if (run.saved != nullptr) run.saved->put(std::move(hidden));
   return dropout_.forward(std::move(y), run);
 }
@@ -17,10 +17,10 @@ Tensor Mlp::forward(const Tensor& x, Run& run) const {
 // f(hidden) is not kept: a quarter of what a layer of GPT-2 would keep, and made again on the way.
 Tensor Mlp::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   const Tensor dropped = dropout_.backward(dy, run);
-  Tensor dhidden = down_.input_gradient(dropped);
+  Tensor dhidden = down_.input_gradient(dropped, run);
   const Tensor hidden = run.saved->take();
   const Tensor active = activate_backward(hidden, activation_, dhidden);
-  down_.add_weight_gradients(active, dropped, gradients);
+  down_.add_weight_gradients(active, dropped, run, gradients);
   return up_.backward(dhidden, run, gradients);
 }
 

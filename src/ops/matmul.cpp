@@ -12,7 +12,7 @@ namespace heed {
 namespace {
 
 void check(const MatmulArgs& args, const View& out) {
-  const auto& [a, b, bias, accumulate] = args;
+  const auto& [a, b, bias, accumulate, in_bulk] = args;
   require(a.rank() == 2 && b.rank() == 2, "matmul: a is {} and b is {}, expected two matrices",
           a.shape(), b.shape());
   require(a.dim(1) == b.dim(0), "matmul: a.shape[1] is {} but b.shape[0] is {}: they must agree",
@@ -63,6 +63,7 @@ void run(const MatmulArgs& args, const View& out) {
       .accumulate = args.accumulate,
   };
   if constexpr (std::is_same_v<T, float>) {
+    if (args.in_bulk && kernels::matmul_amx(problem)) return;
     if (problem.inner > 0) return kernels::matmul_onednn(problem);
   }
   kernels::reference::matmul(problem);

@@ -1,6 +1,7 @@
 // GPT-2 against the numbers of transformers, and its gradients against finite differences.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -22,6 +23,10 @@ namespace fs = std::filesystem;
 // Two layers; every option as GPT-2 has it but dropout.
 constexpr std::string_view kTiny = R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8,
   "n_positions": 6, "vocab_size": 11, "attn_pdrop": 0, "resid_pdrop": 0.1, "embd_pdrop": 0.1})";
+
+// Wide and long enough for the products of kernels/cpu/amx_tiles.h, where a CPU has them.
+constexpr std::string_view kWide = R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2,
+  "n_embd": 64, "n_positions": 24, "vocab_size": 37})";
 
 // Rows past a length are what the reference computes there; nothing else depends on them.
 void expect_golden(const fs::path& folder, double tolerance = 1e-4) {
@@ -156,6 +161,24 @@ TEST(Gpt2, ATextDoesNotDependOnWhatElseIsInTheBatch) {
     const Tensor alone = model->forward({.ids = ids.view().slice(0, row, row + 1)}, run);
     EXPECT_TRUE(test::same_bits(alone, all.view().slice(0, row, row + 1))) << row;
   }
+}
+
+TEST(Gpt2, InBulkDiffersByRoundingAlone) {
+  const auto model = make_model(kWide, 1);
+  const Tensor ids = test::random_ids({2, 24}, 37, 1);
+  const Tensor targets = test::random_ids({2, 24}, 37, 2);
+  std::array<Gradients, 2> gradients;
+  for (const bool in_bulk : {false, true}) {
+    Saved saved;
+    heed::Run run{.saved = &saved, .in_bulk = in_bulk};
+    Tensor logits = model->forward({.ids = ids}, run);
+    cross_entropy({.logits = logits, .targets = targets, .dlogits = logits});
+    model->backward(logits, {.ids = ids}, run, gradients[in_bulk ? 1 : 0]);
+  }
+  for (const Parameter* parameter : model->parameters())
+    EXPECT_LE(test::largest_difference(gradients[0].of(*parameter), gradients[1].of(*parameter)),
+              1e-6)
+        << parameter->name;
 }
 
 TEST(Gpt2, TheSeedDecidesTheWeights) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "heed/base/threads.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
@@ -16,9 +19,9 @@ struct Extents3 {
   std::int64_t rows, inner, columns;
 };
 
-constexpr Extents3 kExtents[] = {{1, 1, 1},     {1, 128, 65},   {3, 5, 7},     {17, 33, 1},
-                                 {64, 1, 64},   {65, 48, 144},  {129, 64, 27}, {200, 512, 128},
-                                 {31, 128, 97}, {768, 128, 384}};
+constexpr Extents3 kExtents[] = {{1, 1, 1},     {1, 128, 65},    {3, 5, 7},       {17, 33, 1},
+                                 {64, 1, 64},   {65, 48, 144},   {129, 64, 27},   {200, 512, 128},
+                                 {31, 128, 97}, {768, 128, 384}, {16, 1100, 530}, {48, 32, 16}};
 
 // The f64 product of the same numbers, and how far f32 may be from it: each of K additions
 // rounds a partial sum of about sqrt(K).
@@ -32,6 +35,15 @@ void expect_near_f64(const MatmulArgs& args, const ConstView& got) {
       << to_string(args.a.shape()) << " x " << to_string(args.b.shape());
 }
 
+double rms_difference(const ConstView& got, const ConstView& exact) {
+  const Tensor values = Tensor::converted(got, DType::kF64);
+  const auto* expected = exact.data<double>();
+  double squares = 0;
+  for (std::int64_t i = 0; i < values.element_count(); ++i)
+    squares += std::pow(values.data<double>()[i] - expected[i], 2);
+  return std::sqrt(squares / static_cast<double>(values.element_count()));
+}
+
 TEST(Matmul, AgreesWithF64ForEveryTranspose) {
   for (const auto& [rows, inner, columns] : kExtents) {
     const Tensor a = random_tensor({rows, inner}, 1);
@@ -40,8 +52,10 @@ TEST(Matmul, AgreesWithF64ForEveryTranspose) {
     const Tensor bt = random_tensor({columns, inner}, 4);
     for (const ConstView& left : {a.view(), at.view().permute({1, 0})}) {
       for (const ConstView& right : {b.view(), bt.view().permute({1, 0})}) {
-        const MatmulArgs args = {.a = left, .b = right};
-        expect_near_f64(args, matmul(args));
+        for (const bool in_bulk : {false, true}) {
+          const MatmulArgs args = {.a = left, .b = right, .in_bulk = in_bulk};
+          expect_near_f64(args, matmul(args));
+        }
       }
     }
   }
@@ -52,32 +66,40 @@ TEST(Matmul, AddsTheBiasToEveryRow) {
     const Tensor a = random_tensor({rows, inner}, 1);
     const Tensor b = random_tensor({inner, columns}, 2);
     const Tensor bias = random_tensor({columns}, 3);
-    const MatmulArgs args = {.a = a, .b = b, .bias = bias};
-    expect_near_f64(args, matmul(args));
+    for (const bool in_bulk : {false, true}) {
+      const MatmulArgs args = {.a = a, .b = b, .bias = bias, .in_bulk = in_bulk};
+      expect_near_f64(args, matmul(args));
+    }
   }
 }
 
 TEST(Matmul, AccumulatesOnWhatIsThere) {
   const Tensor x = random_tensor({50, 20}, 1);
-  const Tensor dy = random_tensor({50, 30}, 2);
-  Tensor sum = Tensor::zeros({20, 30});
-  const MatmulArgs args = {.a = x.view().permute({1, 0}), .b = dy, .accumulate = true};
-  matmul(args, sum);
-  matmul(args, sum);
-  Tensor once = matmul({.a = args.a, .b = args.b});
-  for (std::int64_t i = 0; i < once.element_count(); ++i) once.data<float>()[i] *= 2;
-  EXPECT_LE(largest_difference(sum, once), 2e-5);
+  const Tensor dy = random_tensor({50, 70}, 2);
+  for (const bool in_bulk : {false, true}) {
+    Tensor sum = Tensor::zeros({20, 70});
+    const MatmulArgs args = {
+        .a = x.view().permute({1, 0}), .b = dy, .accumulate = true, .in_bulk = in_bulk};
+    matmul(args, sum);
+    matmul(args, sum);
+    Tensor once = matmul({.a = args.a, .b = args.b});
+    for (std::int64_t i = 0; i < once.element_count(); ++i) once.data<float>()[i] *= 2;
+    EXPECT_LE(largest_difference(sum, once), 2e-5);
+  }
 }
 
 TEST(Matmul, TakesPartsOfLargerMatricesAsTheyLie) {
   const Tensor wide = random_tensor({40, 96}, 1);
   const Tensor b = random_tensor({32, 50}, 2);
-  const MatmulArgs args = {.a = wide.view().slice(1, 32, 64), .b = b.view().slice(1, 10, 30)};
-  Tensor out = Tensor::zeros({40, 60});
-  matmul(args, out.view().slice(1, 20, 40));
-  expect_near_f64(args, out.view().slice(1, 20, 40));
-  EXPECT_EQ(largest_difference(out.view().slice(1, 0, 20), Tensor::zeros({40, 20})), 0);
-  EXPECT_EQ(largest_difference(out.view().slice(1, 40, 60), Tensor::zeros({40, 20})), 0);
+  for (const bool in_bulk : {false, true}) {
+    const MatmulArgs args = {
+        .a = wide.view().slice(1, 32, 64), .b = b.view().slice(1, 10, 30), .in_bulk = in_bulk};
+    Tensor out = Tensor::zeros({40, 60});
+    matmul(args, out.view().slice(1, 20, 40));
+    expect_near_f64(args, out.view().slice(1, 20, 40));
+    EXPECT_EQ(largest_difference(out.view().slice(1, 0, 20), Tensor::zeros({40, 20})), 0);
+    EXPECT_EQ(largest_difference(out.view().slice(1, 40, 60), Tensor::zeros({40, 20})), 0);
+  }
 }
 
 TEST(Matmul, CopiesWhatHasNoContiguousAxis) {
@@ -110,6 +132,69 @@ TEST(Matmul, ARowDoesNotDependOnOtherRowsOrThreads) {
     }
   }
   set_thread_count(0);
+}
+
+TEST(MatmulInBulk, ErrsNoMoreThanRowByRow) {
+  for (const std::int64_t inner : {16, 128, 384, 1500}) {
+    const Tensor a = random_tensor({96, inner}, 1);
+    const Tensor b = random_tensor({inner, 96}, 2);
+    const Tensor exact =
+        matmul({.a = Tensor::converted(a, DType::kF64), .b = Tensor::converted(b, DType::kF64)});
+    const double in_bulk = rms_difference(matmul({.a = a, .b = b, .in_bulk = true}), exact);
+    EXPECT_LE(in_bulk, rms_difference(matmul({.a = a, .b = b}), exact)) << "K " << inner;
+  }
+}
+
+TEST(MatmulInBulk, HasTheSameBitsForAnyNumberOfThreads) {
+  const Tensor a = random_tensor({333, 700}, 1);
+  const Tensor b = random_tensor({700, 600}, 2);
+  set_thread_count(1);
+  const Tensor alone = matmul({.a = a, .b = b, .in_bulk = true});
+  for (const int threads : {2, 3}) {
+    set_thread_count(threads);
+    EXPECT_TRUE(same_bits(matmul({.a = a, .b = b, .in_bulk = true}), alone)) << threads;
+  }
+  set_thread_count(0);
+}
+
+// Infinity less itself is NaN: what has no finite parts goes the way of all products.
+TEST(MatmulInBulk, TakesWhatHasNoFiniteParts) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kLargest = std::numeric_limits<float>::max();  // rounded to bf16: infinity
+  for (const float odd : {kInfinity, -kInfinity, kLargest, std::nanf("")}) {
+    for (const bool in_a : {true, false}) {
+      Tensor a = random_tensor({70, 40}, 1);
+      Tensor b = random_tensor({40, 50}, 2);
+      for (std::int64_t i = 0; i < 40; ++i) a.data<float>()[33 * 40 + i] = 1e-3F;
+      (in_a ? a.data<float>()[33 * 40 + 7] : b.data<float>()[7 * 50 + 3]) = odd;
+      const Tensor plain = matmul({.a = a, .b = b});
+      const Tensor in_bulk = matmul({.a = a, .b = b, .in_bulk = true});
+      for (std::int64_t i = 0; i < plain.element_count(); ++i) {
+        const float expected = plain.data<float>()[i];
+        const float got = in_bulk.data<float>()[i];
+        EXPECT_TRUE(std::isnan(expected) ? std::isnan(got)
+                    : std::isinf(expected)
+                        ? got == expected
+                        : std::abs(got - expected) <= 1e-5F * std::max(1.0F, std::abs(expected)))
+            << odd << (in_a ? " in a" : " in b") << ", element " << i << ": " << got << ", not "
+            << expected;
+      }
+    }
+  }
+}
+
+// Each of K sums of six products may lose less than 2^-126 of them.
+TEST(MatmulInBulk, LosesOnlyWhatIsBelowNormalNumbers) {
+  const Tensor b = random_tensor({32, 32}, 2);
+  for (const float scale : {1e-30F, 1e-34F, 1e-37F}) {
+    Tensor a = random_tensor({32, 32}, 1);
+    for (std::int64_t i = 0; i < a.element_count(); ++i) a.data<float>()[i] *= scale;
+    const Tensor exact =
+        matmul({.a = Tensor::converted(a, DType::kF64), .b = Tensor::converted(b, DType::kF64)});
+    EXPECT_LE(largest_difference(matmul({.a = a, .b = b, .in_bulk = true}), exact),
+              4e-7 * 36 * static_cast<double>(scale) + 32 * 6 * 0x1p-126)
+        << scale;
+  }
 }
 
 TEST(Matmul, ZeroExtentsAreLegal) {

@@ -36,9 +36,10 @@ class Linear {
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
 
   /// The same in parts, for a layer that can make x again and so does not keep it.
-  Tensor apply(const Tensor& x) const;
-  Tensor input_gradient(const Tensor& dy) const;
-  void add_weight_gradients(const Tensor& x, const Tensor& dy, Gradients& gradients) const;
+  Tensor apply(const Tensor& x, const Run& run) const;
+  Tensor input_gradient(const Tensor& dy, const Run& run) const;
+  void add_weight_gradients(const Tensor& x, const Tensor& dy, const Run& run,
+                            Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
 
  private:

@@ -35,6 +35,9 @@ struct Run {
   std::int64_t first_row = 0;
   /// Logits for the last token of each row only ([B, 1, V]).
   bool last_position_only = false;
+  /// Linear layers may take the products whose rows depend on how many there are (ops/matmul.h):
+  /// training, where it is up to twice as fast.
+  bool in_bulk = false;
 
   /// Tokens of each row in a pass over [batch, length]: extents.query_length, checked.
   std::vector<std::int64_t> row_lengths(std::int64_t batch, std::int64_t length) const;
