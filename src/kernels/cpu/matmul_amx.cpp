@@ -16,20 +16,13 @@
 namespace heed::kernels {
 namespace {
 
-// A part of b, 1.5 MiB once it is cut, stays in a second-level cache of 2 MiB.
-constexpr std::int64_t kMostColumns = 512;
-constexpr std::int64_t kMostDepth = 512;
-constexpr std::int64_t kLeast = 16;  // below, cutting costs more than tiles gain
+constexpr std::int64_t kMostLines = 512;  // of the operand that is cut whole: 1.5 MiB of parts, for
+constexpr std::int64_t kMostDepth = 512;  // a second-level cache of 2 MiB
+constexpr std::int64_t kLeast = 16;       // below, cutting costs more than tiles gain
 
 // Not local to the function: see attention_backward_tasks.cpp.
-thread_local ThreadMemory columns_memory;
-thread_local ThreadMemory rows_memory;
-
-amx::Part* panels_in(ThreadMemory& memory, std::int64_t panels, std::int64_t steps) {
-  const std::int64_t parts = panels * steps * amx::kStep;
-  return reinterpret_cast<amx::Part*>(
-      memory.at_least(parts * static_cast<std::int64_t>(sizeof(amx::Part))));
-}
+thread_local ThreadMemory whole_memory;
+thread_local ThreadMemory panel_memory;
 
 bool has_instructions() {
   unsigned a = 0;
@@ -55,68 +48,109 @@ bool has_amx() {
   return has;
 }
 
-MatmulProblem<float> rows_of(MatmulProblem<float> p, std::int64_t first, std::int64_t count) {
-  p.rows = count;
+// Rows of a, or columns of b, in panels.
+struct Operand {
+  amx::Lines lines;  // all of them
+  amx::TileRows rows = amx::TileRows::kLine;
+
+  std::int64_t panels() const { return (lines.count + amx::kLines - 1) / amx::kLines; }
+  std::int64_t panel_parts() const { return amx::steps_of(lines.length) * amx::kStep; }
+  bool cut(std::int64_t panel, amx::Part* to) const {
+    amx::Lines some = lines;
+    const std::int64_t first = panel * amx::kLines;
+    some.data += first * lines.line;
+    some.count = std::min(amx::kLines, lines.count - first);
+    return amx::cut_panel(some, rows, to);
+  }
+};
+
+amx::Part* memory_for(const Operand& operand, std::int64_t panels, ThreadMemory& memory) {
+  const std::int64_t parts = panels * operand.panel_parts();
+  return reinterpret_cast<amx::Part*>(
+      memory.at_least(parts * static_cast<std::int64_t>(sizeof(amx::Part))));
+}
+
+Operand rows_of_a(const MatmulProblem<float>& p) {
+  return {
+      {.data = p.a.data, .line = p.a.row, .depth = p.a.column, .count = p.rows, .length = p.inner},
+      amx::TileRows::kLine};
+}
+
+Operand columns_of_b(const MatmulProblem<float>& p) {
+  return {{.data = p.b.data,
+           .line = p.b.column,
+           .depth = p.b.row,
+           .count = p.columns,
+           .length = p.inner},
+          amx::TileRows::kPair};
+}
+
+MatmulProblem<float> rows_from(MatmulProblem<float> p, std::int64_t first, std::int64_t most) {
+  p.rows = std::min(most, p.rows - first);
   p.a.data += first * p.a.row;
   p.out += first * p.out_row;
   return p;
 }
 
-// Some columns and a part of the depth.
-MatmulProblem<float> part_of(MatmulProblem<float> p, std::int64_t column, std::int64_t depth) {
-  p.columns = std::min(kMostColumns, p.columns - column);
-  p.inner = std::min(kMostDepth, p.inner - depth);
-  p.a.data += depth * p.a.column;
-  p.b.data += depth * p.b.row + column * p.b.column;
-  p.out += column;
-  p.accumulate = p.accumulate || depth > 0;
-  p.bias = p.bias != nullptr && depth == 0 ? p.bias + column : nullptr;
+MatmulProblem<float> columns_from(MatmulProblem<float> p, std::int64_t first, std::int64_t most) {
+  p.columns = std::min(most, p.columns - first);
+  p.b.data += first * p.b.column;
+  p.out += first;
+  if (p.bias != nullptr) p.bias += first;
   return p;
 }
 
-// False: b holds a number that cannot be cut.
-bool cut_columns(const MatmulProblem<float>& p, amx::Part* to) {
+MatmulProblem<float> depth_from(MatmulProblem<float> p, std::int64_t first) {
+  p.inner = std::min(kMostDepth, p.inner - first);
+  p.a.data += first * p.a.column;
+  p.b.data += first * p.b.row;
+  p.accumulate = p.accumulate || first > 0;
+  if (first > 0) p.bias = nullptr;
+  return p;
+}
+
+// False: it holds a number that cannot be cut.
+bool cut_whole(const Operand& operand, amx::Part* to) {
   std::atomic<bool> good = true;
-  const std::int64_t panel = amx::steps_of(p.inner) * amx::kStep;
-  parallel_for((p.columns + amx::kLines - 1) / amx::kLines, [&](std::int64_t index, int) {
-    const std::int64_t column = index * amx::kLines;
-    const amx::Lines lines = {.data = p.b.data + column * p.b.column,
-                              .line = p.b.column,
-                              .depth = p.b.row,
-                              .count = std::min(amx::kLines, p.columns - column),
-                              .length = p.inner};
-    if (!amx::cut_panel(lines, amx::TileRows::kPair, to + index * panel)) good = false;
+  parallel_for(operand.panels(), [&](std::int64_t panel, int) {
+    if (!operand.cut(panel, to + panel * operand.panel_parts())) good = false;
   });
   return good;
 }
 
-// At most 32 rows.
-void run_rows(const MatmulProblem<float>& p, const amx::Part* b) {
+// A panel times the whole of the other operand. `p` has the panel's lines alone.
+void run_panel(const MatmulProblem<float>& p, bool a_is_whole, const amx::Part* whole,
+               const amx::Part* panel) {
   const std::int64_t steps = amx::steps_of(p.inner);
-  amx::Part* const a = panels_in(rows_memory, 1, steps);
-  const amx::Lines lines = {
-      .data = p.a.data, .line = p.a.row, .depth = p.a.column, .count = p.rows, .length = p.inner};
-  if (!amx::cut_panel(lines, amx::TileRows::kLine, a)) return matmul_onednn(p);
   const amx::Tiles tiles;
-  for (std::int64_t column = 0; column < p.columns; column += amx::kLines)
-    amx::multiply({.a = a,
-                   .b = b + column / amx::kLines * steps * amx::kStep,
+  for (std::int64_t line = 0; line < (a_is_whole ? p.rows : p.columns); line += amx::kLines) {
+    const MatmulProblem<float> block =
+        a_is_whole ? rows_from(p, line, amx::kLines) : columns_from(p, line, amx::kLines);
+    amx::multiply({.a = a_is_whole ? whole : panel,
+                   .b = a_is_whole ? panel : whole,
                    .steps = steps,
-                   .out = p.out + column,
-                   .out_row = p.out_row,
-                   .rows = p.rows,
-                   .columns = std::min(amx::kLines, p.columns - column),
-                   .bias = p.bias != nullptr ? p.bias + column : nullptr,
-                   .accumulate = p.accumulate});
+                   .out = block.out,
+                   .out_row = block.out_row,
+                   .rows = block.rows,
+                   .columns = block.columns,
+                   .bias = block.bias,
+                   .accumulate = block.accumulate});
+    whole += steps * amx::kStep;
+  }
 }
 
-void run_part(const MatmulProblem<float>& p) {
-  const std::int64_t panels = (p.columns + amx::kLines - 1) / amx::kLines;
-  amx::Part* const b = panels_in(columns_memory, panels, amx::steps_of(p.inner));
-  if (!cut_columns(p, b)) return matmul_onednn(p);
-  parallel_for((p.rows + amx::kLines - 1) / amx::kLines, [&](std::int64_t index, int) {
-    const std::int64_t row = index * amx::kLines;
-    run_rows(rows_of(p, row, std::min(amx::kLines, p.rows - row)), b);
+// One operand is cut whole, the other panel by panel as it is used.
+void run_part(const MatmulProblem<float>& p, bool a_is_whole) {
+  const Operand whole = a_is_whole ? rows_of_a(p) : columns_of_b(p);
+  const Operand other = a_is_whole ? columns_of_b(p) : rows_of_a(p);
+  amx::Part* const parts = memory_for(whole, whole.panels(), whole_memory);
+  if (!cut_whole(whole, parts)) return matmul_onednn(p);
+  parallel_for(other.panels(), [&](std::int64_t index, int) {
+    const std::int64_t line = index * amx::kLines;
+    const MatmulProblem<float> some =
+        a_is_whole ? columns_from(p, line, amx::kLines) : rows_from(p, line, amx::kLines);
+    amx::Part* const panel = memory_for(other, 1, panel_memory);
+    other.cut(index, panel) ? run_panel(some, a_is_whole, parts, panel) : matmul_onednn(some);
   });
 }
 
@@ -125,9 +159,16 @@ void run_part(const MatmulProblem<float>& p) {
 bool matmul_amx(const MatmulProblem<float>& problem) {
   if (problem.rows < kLeast || problem.columns < kLeast || problem.inner < kLeast || !has_amx())
     return false;
-  for (std::int64_t column = 0; column < problem.columns; column += kMostColumns)
-    for (std::int64_t depth = 0; depth < problem.inner; depth += kMostDepth)
-      run_part(part_of(problem, column, depth));
+  // The smaller one whole leaves more of the cache: x^T dy 5 % faster. Between equals it is b,
+  // whose panels every row needs: 1 to 2 %.
+  const bool a_is_whole = 2 * problem.rows <= problem.columns;
+  const std::int64_t lines = a_is_whole ? problem.rows : problem.columns;
+  for (std::int64_t depth = 0; depth < problem.inner; depth += kMostDepth) {
+    const MatmulProblem<float> p = depth_from(problem, depth);
+    for (std::int64_t line = 0; line < lines; line += kMostLines)
+      run_part(a_is_whole ? rows_from(p, line, kMostLines) : columns_from(p, line, kMostLines),
+               a_is_whole);
+  }
   return true;
 }
 
