@@ -23,6 +23,7 @@ constexpr Kind kKinds[] = {
     {"attention", bench_attention, "--case --kernel "},
     {"backward", bench_backward, "--case --kernel "},
     {"decode", bench_decode, "--case --kernel "},
+    {"matmul", bench_matmul, "--case "},
     {"model", bench_model, "--case --model --config "},
     {"inspect", bench_inspect, "--model --config "},
     {"train", bench_train, "--config --layers --heads --width --block --batch --vocabulary "},
@@ -61,7 +62,8 @@ Run add(CLI::App& app) {
          "WHAT", *what,
          "what to time: attention, forward; backward: its backward pass alone; decode: one new "
          "token "
-         "on the forms of the key/value cache; model: reading a prompt and writing token by token; "
+         "on the forms of the key/value cache; matmul: the products of linear layers in training; "
+         "model: reading a prompt and writing token by token; "
          "inspect: the page's server on a text of 4,096 tokens; train: steps of training on "
          "random tokens")
       ->required();
@@ -115,6 +117,7 @@ Command bench_command() {
           "  heed bench attention\n"
           "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json\n"
           "  heed bench decode --case k8192-f32 k8192-i8\n"
+          "  heed bench matmul --case forward-128x512 dweight-128x512\n"
           "  heed bench model --config config.json --case prefill-512 step-250\n"
           "  heed bench inspect\n"
           "  heed bench train --config examples/shakespeare-char.json",

@@ -50,6 +50,7 @@ class Steadiness {
 int bench_attention(const BenchOptions& options);
 int bench_backward(const BenchOptions& options);
 int bench_decode(const BenchOptions& options);
+int bench_matmul(const BenchOptions& options);
 int bench_model(const BenchOptions& options);
 int bench_inspect(const BenchOptions& options);
 int bench_train(const BenchOptions& options);

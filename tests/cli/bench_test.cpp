@@ -81,6 +81,23 @@ TEST(BenchProgram, TimesAStepOfEveryFormOfTheCache) {
   EXPECT_EQ(list[3]["form"], "ring");
 }
 
+TEST(BenchProgram, SetsProductsInBulkBesideThoseByRows) {
+  const Answer answer = heed({"bench", "matmul", "--json", "--case", "forward-128x128",
+                              "dinput-128x128", "dweight-128x128"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto list = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(list.size(), 3);
+  for (const auto& timing : list) {
+    const double seconds = timing["seconds"];
+    const double by_rows = timing["seconds_by_rows"];
+    EXPECT_NEAR(timing["gflops"].get<double>() * seconds * 1e9, 2.0 * 384 * 128 * 128, 1);
+    EXPECT_NEAR(timing["gflops_by_rows"].get<double>() * by_rows * 1e9, 2.0 * 384 * 128 * 128, 1);
+    EXPECT_NEAR(timing["times_faster"].get<double>() * seconds, by_rows, 1e-9);
+    EXPECT_GT(timing["relative_error"], 0);
+    EXPECT_LE(timing["relative_error"], 1);
+  }
+}
+
 TEST(BenchProgram, InspectSetsItsFiguresBesideTheirLimits) {
   const Answer answer = heed({"bench", "inspect", "--config", tiny_config(), "--json"});
   ASSERT_EQ(answer.status, 0) << answer.error;
@@ -115,8 +132,8 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
     EXPECT_EQ(answer.error, "heed bench: " + line + "\n");
   };
   expect({"bench", "nothing"},
-         "'nothing' is unknown: one of attention, backward, decode, model, inspect, train is "
-         "expected");
+         "'nothing' is unknown: one of attention, backward, decode, matmul, model, inspect, "
+         "train is expected");
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
          "--case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
          "expected");

@@ -119,7 +119,7 @@ TEST(Effects, ABenchmarkTakesItsOwnOptions) {
   refused({"bench", "decode", "--config", "x"},
           "--config with decode, expected it with model, inspect, train");
   refused({"bench", "inspect", "--case", "a"},
-          "--case with inspect, expected it with attention, backward, decode, model");
+          "--case with inspect, expected it with attention, backward, decode, matmul, model");
   refused({"bench", "model", "--kernel", "tiled"},
           "--kernel with model, expected it with attention, backward, decode");
   refused({"bench", "attention", "--width", "8"}, "--width with attention, expected it with train");
