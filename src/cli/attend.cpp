@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/attention_options.h"
 #include "cli/command.h"
@@ -27,14 +29,28 @@ struct Options {
   std::string observe_out;
 };
 
+// Whatever can name a file; what names none is like no other.
+std::vector<std::string> inputs_of(const Options& options) {
+  const AttentionOptions& a = options.attention;
+  std::vector<std::string> all = {a.q,          a.k,          a.v,
+                                  a.keep,       a.prefix,     a.blocks,
+                                  a.bias,       a.alibi,      a.sink,
+                                  a.page_table, a.k_scales,   a.v_scales,
+                                  a.ring_begin, a.packed_q,   a.packed_k,
+                                  a.q_offset,   a.key_begin,  a.key_offset,
+                                  options.grad, options.dlse, a.query_lengths,
+                                  a.key_lengths};
+  all.insert(all.end(), a.segments.begin(), a.segments.end());
+  all.insert(all.end(), a.edges.begin(), a.edges.end());
+  return all;
+}
+
 // What is written would take the place of what was read.
 void refuse_inputs(const Options& options) {
-  const AttentionOptions& a = options.attention;
   for (const std::string* out : {&options.out, &options.lse})
-    for (const std::string* in :
-         {&a.q, &a.k, &a.v, &a.keep, &a.bias, &a.alibi, &a.sink, &options.grad, &options.dlse}) {
+    for (const std::string& in : inputs_of(options)) {
       std::error_code is_absent;
-      require(!std::filesystem::equivalent(*out, *in, is_absent) || is_absent,
+      require(!std::filesystem::equivalent(*out, in, is_absent) || is_absent,
               "{} names {}, which is read, expected another file",
               out == &options.out ? "-o" : "--lse", *out);
     }

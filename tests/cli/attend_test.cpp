@@ -175,6 +175,9 @@ TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
   refused({"-o", files[2]}, "-o names " + files[2] + ", which is read, expected another file");
   refused({"--lse", files[1]},
           "--lse names " + files[1] + ", which is read, expected another file");
+  const std::string ids = written("ids.npy", wave({2, 6}, 0).view());
+  refused({"--segments", ids, "-o", ids},
+          "-o names " + ids + ", which is read, expected another file");
   refused({"--observe", "topk=2,entropy,topk=3", "--observe-out", "x"},
           "--observe: topk=2 and topk=3 both answer in topk_keys.npy, expected one of them");
 }
