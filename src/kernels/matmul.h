@@ -30,8 +30,8 @@ struct MatmulProblem {
 /// By oneDNN, on thread_count() threads.
 void matmul_onednn(const MatmulProblem<float>& problem);
 
-/// By AMX, on thread_count() threads; numbers that are not finite go to oneDNN. False, and nothing
-/// is written: this CPU has none, or the matrices are small.
+/// By AMX, on thread_count() threads; rows and columns with numbers that are not finite go to
+/// oneDNN. False, and nothing is written: this CPU has none, or b is small.
 bool matmul_amx(const MatmulProblem<float>& problem);
 
 }  // namespace heed::kernels

@@ -110,28 +110,45 @@ TEST(Matmul, CopiesWhatHasNoContiguousAxis) {
 }
 
 // operator.md, rule 12: a model's answer for a text must not depend on what else is in the batch.
-TEST(Matmul, ARowDoesNotDependOnOtherRowsOrThreads) {
-  for (const auto& [inner, columns] :
-       {std::pair(128, 384), std::pair(512, 128), std::pair(384, 65), std::pair(768, 3072)}) {
-    const Tensor a = random_tensor({512, inner}, 1);
-    const Tensor b = random_tensor({inner, columns}, 2);
-    const Tensor bt = random_tensor({columns, inner}, 3);
-    const Tensor bias = random_tensor({columns}, 4);
-    for (const ConstView& right : {b.view(), bt.view().permute({1, 0})}) {
-      set_thread_count(1);
-      const Tensor all = matmul({.a = a, .b = right, .bias = bias});
-      for (const int threads : {1, 2}) {
-        set_thread_count(threads);
-        for (const int rows :
-             {1, 2, 3, 5, 8, 15, 16, 17, 31, 47, 63, 64, 65, 96, 127, 200, 333, 511, 512}) {
-          const Tensor part = matmul({.a = a.view().slice(0, 0, rows), .b = right, .bias = bias});
-          EXPECT_TRUE(same_bits(part, all.view().slice(0, 0, rows)))
-              << rows << " rows, " << threads << " threads, K " << inner << ", N " << columns;
-        }
+void expect_rows_stand_alone(std::int64_t inner, std::int64_t columns, bool in_bulk) {
+  const Tensor a = random_tensor({512, inner}, 1);
+  const Tensor b = random_tensor({inner, columns}, 2);
+  const Tensor bt = random_tensor({columns, inner}, 3);
+  const Tensor bias = random_tensor({columns}, 4);
+  for (const ConstView& right : {b.view(), bt.view().permute({1, 0})}) {
+    set_thread_count(1);
+    const Tensor all = matmul({.a = a, .b = right, .bias = bias, .in_bulk = in_bulk});
+    for (const int threads : {1, 2}) {
+      set_thread_count(threads);
+      for (const int rows :
+           {1, 2, 3, 5, 8, 15, 16, 17, 31, 47, 63, 64, 65, 96, 127, 200, 333, 511, 512}) {
+        const Tensor part =
+            matmul({.a = a.view().slice(0, 0, rows), .b = right, .bias = bias, .in_bulk = in_bulk});
+        EXPECT_TRUE(same_bits(part, all.view().slice(0, 0, rows)))
+            << rows << " rows, " << threads << " threads, K " << inner << ", N " << columns;
       }
     }
   }
   set_thread_count(0);
+}
+
+TEST(Matmul, ARowDoesNotDependOnOtherRowsOrThreads) {
+  for (const auto& [inner, columns] :
+       {std::pair(128, 384), std::pair(512, 128), std::pair(384, 65), std::pair(768, 3072)})
+    for (const bool in_bulk : {false, true}) expect_rows_stand_alone(inner, columns, in_bulk);
+}
+
+TEST(MatmulInBulk, ARowDoesNotDependOnNumbersOfOtherRows) {
+  for (const std::int64_t columns : {48, 600}) {  // either operand is cut whole
+    Tensor a = random_tensor({70, 40}, 1);
+    const Tensor b = random_tensor({40, columns}, 2);
+    const Tensor before = matmul({.a = a, .b = b, .in_bulk = true});
+    a.data<float>()[33 * 40 + 7] = std::numeric_limits<float>::infinity();
+    const Tensor after = matmul({.a = a, .b = b, .in_bulk = true});
+    for (std::int64_t row = 0; row < 70; ++row)
+      EXPECT_EQ(same_bits(before.view().select(0, row), after.view().select(0, row)), row != 33)
+          << "row " << row << ", N " << columns;
+  }
 }
 
 TEST(MatmulInBulk, ErrsNoMoreThanRowByRow) {

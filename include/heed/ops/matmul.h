@@ -15,15 +15,15 @@ namespace heed {
 /// the other rows nor the number of threads. Where the columns are (`x^T dy`), they may depend on
 /// the number of threads.
 ///
-/// in_bulk gives that up for speed, where nobody takes rows apart (training): a CPU with AMX then
-/// multiplies f32 as sums of three bf16, with less error than its FMA has
-/// (kernels/cpu/amx_tiles.h). Parts of numbers and of sums that are below 2^-126 count as 0.
+/// in_bulk: for many rows, with bits of their own, and the same promise. A CPU with AMX then
+/// multiplies f32 as sums of three bf16, with less error than its FMA has, and faster from some 64
+/// rows on (kernels/cpu/amx_tiles.h). Parts of numbers and of sums below 2^-126 count as 0.
 struct MatmulArgs {
   ConstView a = {};         // [M, K]
   ConstView b = {};         // [K, N]
   ConstView bias = {};      // [N]; not given: 0
   bool accumulate = false;  // out += instead of out =
-  bool in_bulk = false;     // the bits of a row may depend on how many there are
+  bool in_bulk = false;     // a product made for many rows
 };
 
 /// [M, N].

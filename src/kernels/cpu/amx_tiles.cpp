@@ -31,7 +31,7 @@ struct alignas(64) TileConfig {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-const TileConfig kConfig;
+constinit const TileConfig kConfig;
 
 struct Cut {
   __m512 high, middle, low;
@@ -212,18 +212,26 @@ inline void add_products(const Block& block) {
   }
 }
 
-inline void start_from(const float* bias) {
-  if (bias == nullptr) {
+// The bias is what every sum begins with, in whole blocks and in parts of one: the same bits.
+inline void start_from_bias(const Block& block) {
+  if (block.bias == nullptr) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-  } else {  // the same row 16 times
-    _tile_loadd(0, bias, 0);
-    _tile_loadd(1, bias + kHalf, 0);
-    _tile_loadd(2, bias, 0);
-    _tile_loadd(3, bias + kHalf, 0);
+    return;
   }
+  const float* bias = block.bias;
+  alignas(64) float padded[kLines] = {};
+  if (block.columns < kLines) {
+    for (std::int64_t j = 0; j < block.columns; ++j) padded[j] = block.bias[j];
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);  // GCC does not know that a tile reads memory
+    bias = padded;
+  }
+  _tile_loadd(0, bias, 0);  // the same row 16 times
+  _tile_loadd(1, bias + kHalf, 0);
+  _tile_loadd(2, bias, 0);
+  _tile_loadd(3, bias + kHalf, 0);
 }
 
 inline void store_tiles(float* out, std::int64_t row) {
@@ -237,11 +245,9 @@ inline void store_tiles(float* out, std::int64_t row) {
 inline void write_rows(const float* sums, const Block& block) {
   for (std::int64_t j = 0; j < block.columns; j += kHalf) {
     const auto mask = static_cast<__mmask16>((1U << least(kHalf, block.columns - j)) - 1);
-    const __m512 bias =
-        block.bias != nullptr ? _mm512_maskz_loadu_ps(mask, block.bias + j) : _mm512_setzero_ps();
     for (std::int64_t i = 0; i < block.rows; ++i) {
       float* to = block.out + i * block.out_row + j;
-      __m512 sum = _mm512_add_ps(_mm512_load_ps(sums + i * kLines + j), bias);
+      __m512 sum = _mm512_load_ps(sums + i * kLines + j);
       if (block.accumulate) sum = _mm512_add_ps(_mm512_maskz_loadu_ps(mask, to), sum);
       _mm512_mask_storeu_ps(to, mask, sum);
     }
@@ -268,14 +274,12 @@ bool cut_panel(const Lines& from, TileRows rows, Part* to) {
 }
 
 void multiply(const Block& block) {
+  start_from_bias(block);
+  add_products(block);
   if (block.rows == kLines && block.columns == kLines && !block.accumulate) {
-    start_from(block.bias);
-    add_products(block);
     store_tiles(block.out, block.out_row);
   } else {
     alignas(64) float sums[kLines * kLines];
-    start_from(nullptr);
-    add_products(block);
     store_tiles(sums, kLines);
     write_rows(sums, block);
   }

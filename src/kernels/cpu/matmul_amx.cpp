@@ -1,6 +1,7 @@
 // The f32 matrix product by AMX: panels of both operands, then blocks of 32 x 32 (amx_tiles.h).
 //
-// An element is the sum over k in one order, whatever the rows, columns and threads.
+// An element is the sum over k in one order, whatever the rows, columns and threads; and whether
+// AMX serves is a matter of b's shape and the row's own numbers, so no row depends on others.
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -139,35 +140,56 @@ void run_panel(const MatmulProblem<float>& p, bool a_is_whole, const amx::Part* 
   }
 }
 
-// One operand is cut whole, the other panel by panel as it is used.
-void run_part(const MatmulProblem<float>& p, bool a_is_whole) {
+// Rows of which one cannot be cut go one by one, so that the others keep their bits.
+void run_apart(const MatmulProblem<float>& p, const amx::Part* columns, amx::Part* panel) {
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    const MatmulProblem<float> one = rows_from(p, row, 1);
+    rows_of_a(one).cut(0, panel) ? run_panel(one, false, columns, panel) : matmul_onednn(one);
+  }
+}
+
+// One operand is cut whole, the other panel by panel as it is used. False, and nothing is written:
+// the whole one cannot be cut.
+bool run_part(const MatmulProblem<float>& p, bool a_is_whole) {
   const Operand whole = a_is_whole ? rows_of_a(p) : columns_of_b(p);
   const Operand other = a_is_whole ? columns_of_b(p) : rows_of_a(p);
   amx::Part* const parts = memory_for(whole, whole.panels(), whole_memory);
-  if (!cut_whole(whole, parts)) return matmul_onednn(p);
+  if (!cut_whole(whole, parts)) return false;
   parallel_for(other.panels(), [&](std::int64_t index, int) {
     const std::int64_t line = index * amx::kLines;
     const MatmulProblem<float> some =
         a_is_whole ? columns_from(p, line, amx::kLines) : rows_from(p, line, amx::kLines);
     amx::Part* const panel = memory_for(other, 1, panel_memory);
-    other.cut(index, panel) ? run_panel(some, a_is_whole, parts, panel) : matmul_onednn(some);
+    if (other.cut(index, panel)) return run_panel(some, a_is_whole, parts, panel);
+    a_is_whole ? matmul_onednn(some) : run_apart(some, parts, panel);
   });
+  return true;
+}
+
+void run_by_columns(const MatmulProblem<float>& p) {
+  for (std::int64_t column = 0; column < p.columns; column += kMostLines) {
+    const MatmulProblem<float> part = columns_from(p, column, kMostLines);
+    if (!run_part(part, false)) matmul_onednn(part);
+  }
+}
+
+void run_by_rows(const MatmulProblem<float>& p) {
+  for (std::int64_t row = 0; row < p.rows; row += kMostLines) {
+    const MatmulProblem<float> part = rows_from(p, row, kMostLines);
+    if (!run_part(part, true)) run_by_columns(part);
+  }
 }
 
 }  // namespace
 
 bool matmul_amx(const MatmulProblem<float>& problem) {
-  if (problem.rows < kLeast || problem.columns < kLeast || problem.inner < kLeast || !has_amx())
-    return false;
+  if (problem.columns < kLeast || problem.inner < kLeast || !has_amx()) return false;
   // The smaller one whole leaves more of the cache: x^T dy 5 % faster. Between equals it is b,
   // whose panels every row needs: 1 to 2 %.
   const bool a_is_whole = 2 * problem.rows <= problem.columns;
-  const std::int64_t lines = a_is_whole ? problem.rows : problem.columns;
   for (std::int64_t depth = 0; depth < problem.inner; depth += kMostDepth) {
     const MatmulProblem<float> p = depth_from(problem, depth);
-    for (std::int64_t line = 0; line < lines; line += kMostLines)
-      run_part(a_is_whole ? rows_from(p, line, kMostLines) : columns_from(p, line, kMostLines),
-               a_is_whole);
+    a_is_whole ? run_by_rows(p) : run_by_columns(p);
   }
   return true;
 }
