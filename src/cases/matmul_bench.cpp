@@ -58,24 +58,24 @@ double relative_error(const Operands& operands) {
   const Tensor exact = matmul(
       {.a = Tensor::converted(args.a, DType::kF64), .b = Tensor::converted(args.b, DType::kF64)});
   args.in_bulk = false;
-  const double by_rows = rms_error(args, exact);
+  const double plain = rms_error(args, exact);
   args.in_bulk = true;
-  return rms_error(args, exact) / by_rows;
+  return rms_error(args, exact) / plain;
 }
 
 MatmulTiming timed(const MatmulBenchCase& problem) {
   Operands operands(problem);
   const Repeated in_bulk = time_product(operands, true);
-  const Repeated by_rows = time_product(operands, false);
+  const Repeated plain = time_product(operands, false);
   const double gflop = 2e-9 * static_cast<double>(problem.rows * problem.in * problem.out);
   return {.problem = problem,
           .threads = thread_count(),
           .seconds = in_bulk.seconds,
-          .spread = std::max(in_bulk.spread, by_rows.spread),
+          .spread = std::max(in_bulk.spread, plain.spread),
           .gflops = gflop / in_bulk.seconds,
-          .seconds_by_rows = by_rows.seconds,
-          .gflops_by_rows = gflop / by_rows.seconds,
-          .times_faster = by_rows.seconds / in_bulk.seconds,
+          .seconds_plain = plain.seconds,
+          .gflops_plain = gflop / plain.seconds,
+          .times_faster = plain.seconds / in_bulk.seconds,
           .relative_error = relative_error(operands),
           .peak_gflops = peak_gflops(thread_count())};
 }

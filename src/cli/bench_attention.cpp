@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bench.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/bench_table.h"
 #include "heed/base/cpu_name.h"
 #include "heed/base/threads.h"
 #include "heed/cases/attention_bench.h"
@@ -67,24 +66,13 @@ std::string limits(const AttentionTiming& timing) {
 
 int bench_pass(const BenchOptions& options, BenchPass pass) {
   const std::vector<AttentionBenchCase> cases = choose_bench_cases(options.cases);
-  auto list = nlohmann::ordered_json::array();
   AttentionTiming last;
-  if (!options.json) print(heading());
-  ProgressLine progress;
-  Steadiness steadiness;
-  progress.begin("cases", std::ssize(cases));
+  BenchTable table(options.json, std::ssize(cases), heading());
   time_attention(cases, pass, options.kernel, [&](const AttentionTiming& timing) {
-    if (options.json)
-      list.push_back(as_json(timing));
-    else
-      progress.aside([&] { print(as_row(timing)); });
-    progress.advance();
-    steadiness.saw(timing.problem.name, timing.spread);
+    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
     last = timing;
   });
-  progress.begin("");
-  print(options.json ? list.dump(2) + "\n" : limits(last));
-  steadiness.report();
+  table.finish(limits(last));
   return 0;
 }
 

@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bench.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/bench_table.h"
 #include "heed/base/cpu_name.h"
 #include "heed/base/threads.h"
 #include "heed/cases/decode_bench.h"
@@ -59,28 +58,16 @@ std::string as_row(const DecodeTiming& timing) {
 
 int bench_decode(const BenchOptions& options) {
   const std::vector<DecodeBenchCase> cases = decode_bench_cases(options.cases);
-  auto list = nlohmann::ordered_json::array();
   double read = 0;
-  if (!options.json) print(heading());
-  ProgressLine progress;
-  Steadiness steadiness;
-  progress.begin("cases", std::ssize(cases));
+  BenchTable table(options.json, std::ssize(cases), heading());
   time_decode(cases, options.kernel, [&](const DecodeTiming& timing) {
-    if (options.json)
-      list.push_back(as_json(timing));
-    else
-      progress.aside([&] { print(as_row(timing)); });
-    progress.advance();
-    steadiness.saw(timing.problem.name, timing.spread);
+    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
     read = timing.read_gbytes_per_second;
   });
-  progress.begin("");
-  print(options.json
-            ? list.dump(2) + "\n"
-            : fmt::format("reading memory {:.1f} GB/s; times f32: how many times faster than "
-                          "with contiguous f32 keys\n",
-                          read));
-  steadiness.report();
+  table.finish(
+      fmt::format("reading memory {:.1f} GB/s; times f32: how many times faster than with "
+                  "contiguous f32 keys\n",
+                  read));
   return 0;
 }
 

@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bench.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/bench_table.h"
 #include "heed/base/cpu_name.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
@@ -62,27 +61,16 @@ std::string as_row(const ModelTiming& timing) {
 int bench_model(const BenchOptions& options) {
   const std::unique_ptr<Model> model = open(options);
   const std::vector<ModelBenchCase> cases = model_bench_cases(model->info(), options.cases);
-  auto list = nlohmann::ordered_json::array();
   double read = 0;
-  if (!options.json) print(heading(*model));
-  ProgressLine progress;
-  Steadiness steadiness;
-  progress.begin("cases", std::ssize(cases));
+  BenchTable table(options.json, std::ssize(cases), heading(*model));
   time_model(*model, cases, [&](const ModelTiming& timing) {
-    if (options.json)
-      list.push_back(as_json(model->info(), timing));
-    else
-      progress.aside([&] { print(as_row(timing)); });
-    progress.advance();
-    steadiness.saw(timing.problem.name, timing.spread);
+    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(model->info(), timing));
     read = timing.read_gbytes_per_second;
   });
-  progress.begin("");
-  print(options.json ? list.dump(2) + "\n"
-                     : fmt::format("reading memory {:.1f} GB/s; a step takes one token after as "
-                                   "many as its name says\n",
-                                   read));
-  steadiness.report();
+  table.finish(
+      fmt::format("reading memory {:.1f} GB/s; a step takes one token after as many as its "
+                  "name says\n",
+                  read));
   return 0;
 }
 

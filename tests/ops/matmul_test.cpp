@@ -151,7 +151,7 @@ TEST(MatmulInBulk, ARowDoesNotDependOnNumbersOfOtherRows) {
   }
 }
 
-TEST(MatmulInBulk, ErrsNoMoreThanRowByRow) {
+TEST(MatmulInBulk, ErrsNoMoreThanPlain) {
   for (const std::int64_t inner : {16, 128, 384, 1500}) {
     const Tensor a = random_tensor({96, inner}, 1);
     const Tensor b = random_tensor({inner, 96}, 2);

@@ -1,5 +1,4 @@
-// Times the products of linear layers in bulk, as training takes them, beside those whose rows keep
-// their bits in any company.
+// Times the products of linear layers in bulk, as training takes them, beside plain ones.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +30,10 @@ struct MatmulTiming {
   double seconds = 0;  // median, in bulk
   double spread = 0;   // of the middle half of the repetitions, relative to the median
   double gflops = 0;
-  double seconds_by_rows = 0;  // median of the same product with in_bulk off
-  double gflops_by_rows = 0;
+  double seconds_plain = 0;  // median of the same product with in_bulk off
+  double gflops_plain = 0;
   double times_faster = 0;
-  double relative_error = 0;  // root mean square of the error against f64, relative to by rows
+  double relative_error = 0;  // root mean square of the error against f64, relative to plain
   double peak_gflops = 0;     // f32 multiply-adds, measured
 };
 
