@@ -11,6 +11,7 @@
 #include "heed/base/threads.h"
 #include "heed/cases/machine_limits.h"
 #include "heed/ops/matmul.h"
+#include "kernels/matmul.h"
 
 namespace heed {
 namespace {
@@ -69,6 +70,7 @@ MatmulTiming timed(const MatmulBenchCase& problem) {
   const Repeated plain = time_product(operands, false);
   const double gflop = 2e-9 * static_cast<double>(problem.rows * problem.in * problem.out);
   return {.problem = problem,
+          .kernel = kernels::has_amx() ? "amx" : "onednn",
           .threads = thread_count(),
           .seconds = in_bulk.seconds,
           .spread = std::max(in_bulk.spread, plain.spread),

@@ -30,8 +30,11 @@ struct MatmulProblem {
 /// By oneDNN, on thread_count() threads.
 void matmul_onednn(const MatmulProblem<float>& problem);
 
-/// By AMX, on thread_count() threads; rows and columns with numbers that are not finite go to
-/// oneDNN. False, and nothing is written: this CPU has none, or b is small.
+/// Whether this process may use AMX. The first call asks the system; $HEED_AMX=0 says no.
+bool has_amx();
+
+/// By AMX, on thread_count() threads; rows, and columns by the 32, that cannot be cut
+/// (cpu/amx_panel.h) go to oneDNN. False, and nothing is written: there is no AMX, or b is small.
 bool matmul_amx(const MatmulProblem<float>& problem);
 
 }  // namespace heed::kernels

@@ -101,8 +101,9 @@ Tensor Gpt2::forward(const Batch& batch, Run& run) const {
   }
   Tensor last = norm_.forward(x, run);
   run.show({.kind = TapKind::kFinal}, last);
-  if (run.last_position_only) last = last_position(last, run);
-  Tensor logits = head_.forward(last, run);  // [B, T, V], or [B, 1, V]
+  // [B, T, V], or [B, 1, V]: a row a text, never in bulk
+  Tensor logits =
+      run.last_position_only ? head_.apply(last_position(last, run), {}) : head_.forward(last, run);
   run.show({.kind = TapKind::kLogits}, logits);
   if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
   return logits;

@@ -124,7 +124,9 @@ double LmPasses::forward_backward(std::int64_t step, const Piece& piece, CropBat
   const auto rows = static_cast<double>(piece.rows);
   const ConstView ids = batch.ids.view().slice(0, 0, piece.rows);
   Saved saved;
-  Run run{.saved = &saved, .first_row = piece.first_row, .in_bulk = true};
+  Run run{.saved = &saved,
+          .first_row = piece.first_row,
+          .in_bulk = piece.rows * config_.block >= kBulkRows};
   if (config_.dropout > 0)
     run.dropout_seed = dropout_seed(static_cast<std::uint64_t>(config_.seed),
                                     step * config_.accumulate + piece.pass);
@@ -163,7 +165,7 @@ double LmPasses::evaluate_rows(std::int64_t first, std::int64_t rows, std::int64
   const std::int64_t tokens = size_of(data_.validation);
   for (std::int64_t row = 0; row < rows; ++row)
     batch.put(row, data_.validation, even_crop(first + row, crops, tokens, config_.block));
-  Run run{.in_bulk = true};
+  Run run{.in_bulk = rows * config_.block >= kBulkRows};
   const Tensor logits = model_.forward({batch.ids.view().slice(0, 0, rows)}, run);
   const ConstView targets = batch.targets.view().slice(0, 0, rows);
   return static_cast<double>(rows) * cross_entropy({.logits = logits, .targets = targets}).mean;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "heed/base/threads.h"
+#include "kernels/matmul.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 
@@ -139,16 +140,45 @@ TEST(Matmul, ARowDoesNotDependOnOtherRowsOrThreads) {
 }
 
 TEST(MatmulInBulk, ARowDoesNotDependOnNumbersOfOtherRows) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const std::int64_t columns : {48, 600}) {  // either operand is cut whole
-    Tensor a = random_tensor({70, 40}, 1);
-    const Tensor b = random_tensor({40, columns}, 2);
-    const Tensor before = matmul({.a = a, .b = b, .in_bulk = true});
-    a.data<float>()[33 * 40 + 7] = std::numeric_limits<float>::infinity();
-    const Tensor after = matmul({.a = a, .b = b, .in_bulk = true});
-    for (std::int64_t row = 0; row < 70; ++row)
-      EXPECT_EQ(same_bits(before.view().select(0, row), after.view().select(0, row)), row != 33)
-          << "row " << row << ", N " << columns;
+    for (const float in_b : {1.0F, kInfinity, 1e30F}) {
+      Tensor a = random_tensor({70, 40}, 1);
+      Tensor b = random_tensor({40, columns}, 2);
+      b.data<float>()[5 * columns + 35] = in_b;
+      const Tensor before = matmul({.a = a, .b = b, .in_bulk = true});
+      a.data<float>()[33 * 40 + 7] = kInfinity;
+      const Tensor after = matmul({.a = a, .b = b, .in_bulk = true});
+      for (std::int64_t row = 0; row < 70; ++row) {
+        const Tensor alone =
+            matmul({.a = a.view().slice(0, row, row + 1), .b = b, .in_bulk = true});
+        EXPECT_TRUE(same_bits(alone, after.view().slice(0, row, row + 1))) << row;
+        EXPECT_EQ(same_bits(before.view().select(0, row), after.view().select(0, row)), row != 33)
+            << "row " << row << ", N " << columns << ", in b " << in_b;
+      }
+    }
   }
+}
+
+TEST(MatmulInBulk, OverflowsAsPlainDoes) {
+  for (const float large : {3e38F, 1e30F, 1e19F, 1e17F}) {
+    Tensor a = random_tensor({40, 48}, 1);
+    Tensor b = random_tensor({48, 40}, 2);
+    for (Tensor* operand : {&a, &b})
+      for (std::int64_t i = 0; i < 48 * 40; ++i) operand->data<float>()[i] *= large / 5;
+    const Tensor plain = matmul({.a = a, .b = b});
+    const Tensor in_bulk = matmul({.a = a, .b = b, .in_bulk = true});
+    for (std::int64_t i = 0; i < plain.element_count(); ++i)
+      EXPECT_EQ(std::fpclassify(plain.data<float>()[i]), std::fpclassify(in_bulk.data<float>()[i]))
+          << large << ", element " << i;
+  }
+}
+
+TEST(MatmulInBulk, HasBitsOfItsOwnWhereThereIsAmx) {
+  if (!kernels::has_amx()) GTEST_SKIP() << "this CPU has no AMX";
+  const Tensor a = random_tensor({64, 64}, 1);
+  const Tensor b = random_tensor({64, 64}, 2);
+  EXPECT_FALSE(same_bits(matmul({.a = a, .b = b}), matmul({.a = a, .b = b, .in_bulk = true})));
 }
 
 TEST(MatmulInBulk, ErrsNoMoreThanPlain) {

@@ -26,6 +26,7 @@ std::vector<MatmulBenchCase> matmul_bench_cases(const std::vector<std::string>& 
 
 struct MatmulTiming {
   MatmulBenchCase problem = {};
+  std::string kernel;  // in bulk: amx or onednn
   int threads = 1;
   double seconds = 0;  // median, in bulk
   double spread = 0;   // of the middle half of the repetitions, relative to the median
@@ -33,7 +34,7 @@ struct MatmulTiming {
   double seconds_plain = 0;  // median of the same product with in_bulk off
   double gflops_plain = 0;
   double times_faster = 0;
-  double relative_error = 0;  // root mean square of the error against f64, relative to plain
+  double relative_error = 0;  // root mean square against f64, of some rows, relative to plain
   double peak_gflops = 0;     // f32 multiply-adds, measured
 };
 

@@ -23,6 +23,9 @@ class Saved {
   std::vector<Tensor> tensors_;
 };
 
+/// Rows of a pass from which `Run::in_bulk` is faster: GPT-2 small, a CPU with AMX.
+inline constexpr std::int64_t kBulkRows = 64;
+
 struct Run {
   Saved* saved = nullptr;    // null: keep nothing; no backward will follow
   Tap* tap = nullptr;        // null: nobody looks
@@ -36,7 +39,7 @@ struct Run {
   /// Logits for the last token of each row only ([B, 1, V]).
   bool last_position_only = false;
   /// Linear layers take the product for many rows (ops/matmul.h): in training, or where a long text
-  /// is read. From some 64 rows on it is faster with AMX.
+  /// is read.
   bool in_bulk = false;
 
   /// Tokens of each row in a pass over [batch, length]: extents.query_length, checked.

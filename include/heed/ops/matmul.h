@@ -16,8 +16,10 @@ namespace heed {
 /// the number of threads.
 ///
 /// in_bulk: for many rows, with bits of their own, and the same promise. A CPU with AMX then
-/// multiplies f32 as sums of three bf16, with less error than its FMA has, and faster from some 64
-/// rows on (kernels/cpu/amx_tiles.h). Parts of numbers and of sums below 2^-126 count as 0.
+/// multiplies f32 as sums of three bf16 (kernels/cpu/amx_panel.h): faster from some 64 rows on, and
+/// for sums of numbers alike with less error than FMA has. Parts of numbers, of sums and of the
+/// bias below 2^-126 count as 0. The first such product asks Linux for tile registers; signal
+/// stacks of the process need AT_MINSIGSTKSZ bytes from then on. $HEED_AMX=0 does without.
 struct MatmulArgs {
   ConstView a = {};         // [M, K]
   ConstView b = {};         // [K, N]

@@ -1,5 +1,5 @@
-// The f32 matrix product by oneDNN (2.6.3); the only file that knows oneDNN. Training's go by
-// matmul_amx.cpp where the CPU can.
+// The f32 matrix product by oneDNN (2.6.3); the only file that knows oneDNN. Those in bulk
+// go by matmul_amx.cpp where the CPU can.
 //
 // A primitive is made once for each shape and kept; each thread keeps its arguments too, so that a
 // call only sets pointers. Scratch memory is the thread's own: oneDNN's belongs to the thread that

@@ -1,13 +1,14 @@
 // The f32 matrix product by AMX: panels of both operands, then blocks of 32 x 32 (amx_tiles.h).
 //
-// An element is the sum over k in one order, whatever the rows, columns and threads; and whether
-// AMX serves is a matter of b's shape and the row's own numbers, so no row depends on others.
+// An element is the sum over k in one order, whatever the rows, columns and threads.
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
 
 #include "heed/base/threads.h"
 #include "kernels/cpu/amx_tiles.h"
@@ -25,6 +26,11 @@ constexpr std::int64_t kLeast = 16;       // below, cutting costs more than tile
 thread_local ThreadMemory whole_memory;
 thread_local ThreadMemory panel_memory;
 
+bool is_wanted() {
+  const char* variable = std::getenv("HEED_AMX");
+  return variable == nullptr || std::string_view(variable) != "0";
+}
+
 bool has_instructions() {
   unsigned a = 0;
   unsigned b = 0;
@@ -37,16 +43,13 @@ bool has_instructions() {
          __builtin_cpu_supports("avx512bw") != 0;
 }
 
-// Linux gives a process tile registers when it asks (Documentation/arch/x86/xstate.rst).
+// Linux gives a process tile registers when it asks (Documentation/arch/x86/xstate.rst), but not
+// while a thread has a signal stack of less than AT_MINSIGSTKSZ, which includes their 8 KiB; nor
+// are such stacks set up any more once it has given.
 bool has_permission() {
   constexpr long kAskForState = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;
   return syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
-}
-
-bool has_amx() {
-  static const bool has = has_instructions() && has_permission();
-  return has;
 }
 
 // Rows of a, or columns of b, in panels.
@@ -110,86 +113,83 @@ MatmulProblem<float> depth_from(MatmulProblem<float> p, std::int64_t first) {
   return p;
 }
 
-// False: it holds a number that cannot be cut.
-bool cut_whole(const Operand& operand, amx::Part* to) {
-  std::atomic<bool> good = true;
-  parallel_for(operand.panels(), [&](std::int64_t panel, int) {
-    if (!operand.cut(panel, to + panel * operand.panel_parts())) good = false;
-  });
-  return good;
+struct Panel {
+  const amx::Part* parts = nullptr;
+  bool good = false;  // every number could be cut
+};
+
+void multiply(const MatmulProblem<float>& p, const amx::Part* a, const amx::Part* b) {
+  amx::multiply({.a = a,
+                 .b = b,
+                 .steps = amx::steps_of(p.inner),
+                 .out = p.out,
+                 .out_row = p.out_row,
+                 .rows = p.rows,
+                 .columns = p.columns,
+                 .bias = p.bias,
+                 .accumulate = p.accumulate});
 }
 
-// A panel times the whole of the other operand. `p` has the panel's lines alone.
-void run_panel(const MatmulProblem<float>& p, bool a_is_whole, const amx::Part* whole,
-               const amx::Part* panel) {
-  const std::int64_t steps = amx::steps_of(p.inner);
-  const amx::Tiles tiles;
-  for (std::int64_t line = 0; line < (a_is_whole ? p.rows : p.columns); line += amx::kLines) {
-    const MatmulProblem<float> block =
-        a_is_whole ? rows_from(p, line, amx::kLines) : columns_from(p, line, amx::kLines);
-    amx::multiply({.a = a_is_whole ? whole : panel,
-                   .b = a_is_whole ? panel : whole,
-                   .steps = steps,
-                   .out = block.out,
-                   .out_row = block.out_row,
-                   .rows = block.rows,
-                   .columns = block.columns,
-                   .bias = block.bias,
-                   .accumulate = block.accumulate});
-    whole += steps * amx::kStep;
-  }
-}
-
-// Rows of which one cannot be cut go one by one, so that the others keep their bits.
-void run_apart(const MatmulProblem<float>& p, const amx::Part* columns, amx::Part* panel) {
+// At most 32 x 32 elements. What serves an element is a matter of its own row and its panel of
+// columns, so that no row depends on the numbers of others. `spare` has room for a panel.
+void run_block(const MatmulProblem<float>& p, const Panel& a, const Panel& b, amx::Part* spare) {
+  if (!b.good) return matmul_onednn(p);
+  if (a.good) return multiply(p, a.parts, b.parts);
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const MatmulProblem<float> one = rows_from(p, row, 1);
-    rows_of_a(one).cut(0, panel) ? run_panel(one, false, columns, panel) : matmul_onednn(one);
+    if (rows_of_a(one).cut(0, spare))
+      multiply(one, spare, b.parts);
+    else
+      matmul_onednn(one);
   }
 }
 
-// One operand is cut whole, the other panel by panel as it is used. False, and nothing is written:
-// the whole one cannot be cut.
-bool run_part(const MatmulProblem<float>& p, bool a_is_whole) {
+// One operand is cut whole, the other panel by panel as it is used.
+void run_part(const MatmulProblem<float>& p, bool a_is_whole) {
   const Operand whole = a_is_whole ? rows_of_a(p) : columns_of_b(p);
   const Operand other = a_is_whole ? columns_of_b(p) : rows_of_a(p);
   amx::Part* const parts = memory_for(whole, whole.panels(), whole_memory);
-  if (!cut_whole(whole, parts)) return false;
+  std::vector<Panel> panels(static_cast<std::size_t>(whole.panels()));
+  parallel_for(whole.panels(), [&](std::int64_t index, int) {
+    amx::Part* const to = parts + index * whole.panel_parts();
+    panels[static_cast<std::size_t>(index)] = {to, whole.cut(index, to)};
+  });
   parallel_for(other.panels(), [&](std::int64_t index, int) {
+    amx::Part* const to = memory_for(other, 2, panel_memory);
+    const Panel panel = {to, other.cut(index, to)};
     const std::int64_t line = index * amx::kLines;
     const MatmulProblem<float> some =
         a_is_whole ? columns_from(p, line, amx::kLines) : rows_from(p, line, amx::kLines);
-    amx::Part* const panel = memory_for(other, 1, panel_memory);
-    if (other.cut(index, panel)) return run_panel(some, a_is_whole, parts, panel);
-    a_is_whole ? matmul_onednn(some) : run_apart(some, parts, panel);
+    const amx::Tiles tiles;
+    for (std::int64_t i = 0; i < whole.panels(); ++i) {
+      const std::int64_t first = i * amx::kLines;
+      const MatmulProblem<float> block =
+          a_is_whole ? rows_from(some, first, amx::kLines) : columns_from(some, first, amx::kLines);
+      const Panel& one = panels[static_cast<std::size_t>(i)];
+      run_block(block, a_is_whole ? one : panel, a_is_whole ? panel : one,
+                to + other.panel_parts());
+    }
   });
-  return true;
-}
-
-void run_by_columns(const MatmulProblem<float>& p) {
-  for (std::int64_t column = 0; column < p.columns; column += kMostLines) {
-    const MatmulProblem<float> part = columns_from(p, column, kMostLines);
-    if (!run_part(part, false)) matmul_onednn(part);
-  }
-}
-
-void run_by_rows(const MatmulProblem<float>& p) {
-  for (std::int64_t row = 0; row < p.rows; row += kMostLines) {
-    const MatmulProblem<float> part = rows_from(p, row, kMostLines);
-    if (!run_part(part, true)) run_by_columns(part);
-  }
 }
 
 }  // namespace
+
+bool has_amx() {
+  static const bool has = is_wanted() && has_instructions() && has_permission();
+  return has;
+}
 
 bool matmul_amx(const MatmulProblem<float>& problem) {
   if (problem.columns < kLeast || problem.inner < kLeast || !has_amx()) return false;
   // The smaller one whole leaves more of the cache: x^T dy 5 % faster. Between equals it is b,
   // whose panels every row needs: 1 to 2 %.
   const bool a_is_whole = 2 * problem.rows <= problem.columns;
+  const std::int64_t lines = a_is_whole ? problem.rows : problem.columns;
   for (std::int64_t depth = 0; depth < problem.inner; depth += kMostDepth) {
     const MatmulProblem<float> p = depth_from(problem, depth);
-    a_is_whole ? run_by_rows(p) : run_by_columns(p);
+    for (std::int64_t line = 0; line < lines; line += kMostLines)
+      run_part(a_is_whole ? rows_from(p, line, kMostLines) : columns_from(p, line, kMostLines),
+               a_is_whole);
   }
   return true;
 }
