@@ -61,10 +61,9 @@ Run add(CLI::App& app) {
   app.add_option(
          "WHAT", *what,
          "what to time: attention, forward; backward: its backward pass alone; decode: one new "
-         "token "
-         "on the forms of the key/value cache; matmul: the products of linear layers, as training "
-         "and reading a long text take them; "
-         "model: reading a prompt and writing token by token; "
+         "token on the forms of the key/value cache; matmul: the products of linear layers, as "
+         "training and reading a long text take them; model: reading a prompt and writing token "
+         "by token; "
          "inspect: the page's server on a text of 4,096 tokens; train: steps of training on "
          "random tokens")
       ->required();

@@ -115,10 +115,7 @@ inline void copy_padded(const float* x, std::int64_t x_row, std::int64_t rows, s
                         std::int64_t to_rows, std::int64_t to_columns, float* to) {
   for (std::int64_t i = 0; i < to_rows; ++i)
     for (std::int64_t j = 0; j < to_columns; j += 16) {
-      const std::int64_t left = i < rows ? columns - j : 0;
-      const auto mask = static_cast<__mmask16>(left >= 16 ? 0xFFFF
-                                               : left > 0 ? (1 << left) - 1
-                                                          : 0);
+      const __mmask16 mask = first_lanes(i < rows ? columns - j : 0);
       _mm512_store_ps(to + i * to_columns + j, _mm512_maskz_loadu_ps(mask, x + i * x_row + j));
     }
 }

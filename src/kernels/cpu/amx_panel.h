@@ -37,6 +37,11 @@ enum class TileRows : std::uint8_t { kLine, kPair };
 constexpr std::int64_t steps_of(std::int64_t length) { return (length + kDepth - 1) / kDepth; }
 constexpr std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
+/// The first `count` of a vector's 16 lanes: none below 0, all above 16.
+constexpr std::uint16_t first_lanes(std::int64_t count) {
+  return static_cast<std::uint16_t>(count <= 0 ? 0U : (1U << least(count, 16)) - 1);
+}
+
 /// Cuts lines into a panel, to[steps_of(length)][part][half][kTile], with zeros for what is not
 /// there. False: a number is not finite, or the numbers together so large (2^59) that a sum of 512
 /// products could overflow on its way; the panel is of no use.

@@ -102,7 +102,7 @@ inline void store_tiles(float* out, std::int64_t row) {
 
 inline void write_rows(const float* sums, const Block& block) {
   for (std::int64_t j = 0; j < block.columns; j += kHalf) {
-    const auto mask = static_cast<__mmask16>((1U << least(kHalf, block.columns - j)) - 1);
+    const __mmask16 mask = first_lanes(block.columns - j);
     for (std::int64_t i = 0; i < block.rows; ++i) {
       float* to = block.out + i * block.out_row + j;
       __m512 sum = _mm512_load_ps(sums + i * kLines + j);
