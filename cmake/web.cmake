@@ -24,4 +24,4 @@ add_custom_command(OUTPUT ${page_source}
   COMMAND ${CMAKE_COMMAND} -DDIST=${dist} -DOUT=${page_source} -P ${PROJECT_SOURCE_DIR}/cmake/page.cmake
   DEPENDS ${PROJECT_SOURCE_DIR}/cmake/page.cmake ${dist_files}
   COMMENT "Putting the page into the program" VERBATIM)
-target_sources(heed_server PRIVATE ${page_source})
+target_sources(heed_serve PRIVATE ${page_source})

@@ -1,4 +1,4 @@
-#include "heed/base/cpu_name.h"
+#include "base/cpu_name.h"
 
 #include <fstream>
 

@@ -1,4 +1,4 @@
-#include "heed/base/philox.h"
+#include "base/philox.h"
 
 #include <cmath>
 #include <numbers>

@@ -16,8 +16,8 @@
 #include <vector>
 #endif
 
+#include "base/serial.h"
 #include "heed/base/error.h"
-#include "heed/base/serial.h"
 
 namespace heed {
 namespace {

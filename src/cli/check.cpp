@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/output.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
-#include "heed/onnx/node_tests.h"
 #include "heed/text/tokenizer.h"
+#include "onnx/node_tests.h"
 
 namespace heed::cli {
 namespace {

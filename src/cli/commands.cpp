@@ -1,8 +1,8 @@
 // The table of commands. A new one is a file with its `NAME_command`, declared and listed here.
 #include <cstdlib>
 
-#include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/options/arguments.h"
 #include "heed/base/threads.h"
 #include "heed/ops/attention.h"
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/output.h"
-#include "cli/progress.h"
-#include "cli/text_input.h"
+#include "cli/options/arguments.h"
+#include "cli/options/text_input.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
 

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/idle_threads.h"
-#include "cli/interrupt.h"
-#include "cli/option_names.h"
-#include "cli/output.h"
+#include "cli/options/arguments.h"
+#include "cli/options/option_names.h"
+#include "cli/terminal/idle_threads.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/heads_table.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/look/heads_table.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/models/registry.h"
 

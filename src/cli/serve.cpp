@@ -5,13 +5,13 @@
 #include <memory>
 #include <thread>
 
-#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/output.h"
-#include "cli/text_input.h"
+#include "cli/options/arguments.h"
+#include "cli/options/text_input.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
-#include "inspect/server/server.h"
+#include "serve/server.h"
 #include "text/utf8.h"
 
 namespace heed::cli {

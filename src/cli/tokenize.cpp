@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "cli/command.h"
-#include "cli/output.h"
-#include "cli/text_input.h"
+#include "cli/options/text_input.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"

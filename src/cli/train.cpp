@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "cli/arguments.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/options/arguments.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 
 namespace heed::cli {
 namespace {

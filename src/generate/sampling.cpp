@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/philox.h"
 #include "heed/base/error.h"
-#include "heed/base/philox.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "io/file.h"
 #include "io/npy_header.h"
 #include "io/write_elements.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "io/file.h"
 #include "io/safetensors_header.h"
 #include "io/write_elements.h"

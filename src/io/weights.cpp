@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
 #include "heed/io/safetensors.h"
+#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

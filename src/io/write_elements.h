@@ -1,8 +1,8 @@
 // The elements of any view, in row-major order, into a file.
 #pragma once
 
-#include "heed/io/atomic_file.h"
 #include "heed/tensor/view.h"
+#include "io/atomic_file.h"
 
 namespace heed {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 
 namespace heed::kernels {
 

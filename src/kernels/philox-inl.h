@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {

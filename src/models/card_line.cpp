@@ -2,8 +2,8 @@
 #include <sstream>
 #include <string>
 
-#include "heed/io/atomic_file.h"
 #include "heed/models/registry.h"
+#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

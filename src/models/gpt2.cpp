@@ -5,10 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include "base/philox.h"
 #include "heed/base/error.h"
-#include "heed/base/philox.h"
 #include "heed/masks/band.h"
-#include "heed/ops/add.h"
+#include "ops/add.h"
 #include "tensor/shape_text.h"
 
 namespace heed {

@@ -9,12 +9,12 @@
 
 #include "heed/io/safetensors.h"
 #include "heed/models/model.h"
-#include "heed/nn/embedding.h"
-#include "heed/nn/layer_norm.h"
-#include "heed/nn/linear.h"
-#include "heed/nn/mlp.h"
-#include "heed/nn/self_attention.h"
 #include "models/config.h"
+#include "nn/embedding.h"
+#include "nn/layer_norm.h"
+#include "nn/linear.h"
+#include "nn/mlp.h"
+#include "nn/self_attention.h"
 
 namespace heed {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
 #include "heed/io/safetensors.h"
+#include "io/atomic_file.h"
 #include "models/family.h"
 #include "models/search_path.h"
 

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
 #include "heed/models/registry.h"
+#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

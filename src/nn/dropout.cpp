@@ -1,6 +1,6 @@
-#include "heed/nn/dropout.h"
+#include "nn/dropout.h"
 
-#include "heed/ops/dropout.h"
+#include "ops/dropout.h"
 
 namespace heed {
 

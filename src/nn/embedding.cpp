@@ -1,6 +1,6 @@
-#include "heed/nn/embedding.h"
+#include "nn/embedding.h"
 
-#include "heed/ops/embedding.h"
+#include "ops/embedding.h"
 
 namespace heed {
 

@@ -1,4 +1,4 @@
-#include "heed/nn/layer_norm.h"
+#include "nn/layer_norm.h"
 
 #include "heed/ops/norm.h"
 

@@ -1,10 +1,10 @@
-#include "heed/nn/linear.h"
+#include "nn/linear.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "heed/ops/add.h"
-#include "heed/ops/matmul.h"
+#include "ops/add.h"
+#include "ops/matmul.h"
 
 namespace heed {
 namespace {

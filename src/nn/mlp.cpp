@@ -1,4 +1,4 @@
-#include "heed/nn/mlp.h"
+#include "nn/mlp.h"
 
 #include <utility>
 

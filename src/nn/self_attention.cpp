@@ -1,4 +1,4 @@
-#include "heed/nn/self_attention.h"
+#include "nn/self_attention.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "heed/onnx/node_tests.h"
+#include "onnx/node_tests.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "heed/ops/activation.h"
+#include "ops/activation.h"
 
 #include "heed/base/error.h"
 #include "kernels/activation.h"

@@ -1,4 +1,4 @@
-#include "heed/ops/add.h"
+#include "ops/add.h"
 
 #include "heed/base/error.h"
 #include "kernels/add.h"

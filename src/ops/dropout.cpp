@@ -1,4 +1,4 @@
-#include "heed/ops/dropout.h"
+#include "ops/dropout.h"
 
 #include <algorithm>
 #include <cmath>

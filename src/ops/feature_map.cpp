@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/philox.h"
 #include "heed/base/error.h"
-#include "heed/base/philox.h"
 #include "ops/computable.h"
 
 namespace heed {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/philox.h"
 #include "heed/base/error.h"
-#include "heed/base/philox.h"
 
 namespace heed {
 namespace {

@@ -1,4 +1,4 @@
-#include "heed/ops/matmul.h"
+#include "ops/matmul.h"
 
 #include <algorithm>
 #include <type_traits>

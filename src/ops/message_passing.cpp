@@ -4,8 +4,8 @@
 
 #include "heed/base/error.h"
 #include "heed/masks/edges.h"
-#include "heed/ops/add.h"
 #include "heed/ops/attention.h"
+#include "ops/add.h"
 
 namespace heed {
 namespace {

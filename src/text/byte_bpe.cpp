@@ -1,4 +1,4 @@
-#include "heed/text/byte_bpe.h"
+#include "text/byte_bpe.h"
 
 #include <algorithm>
 #include <array>

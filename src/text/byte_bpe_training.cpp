@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "heed/base/error.h"
-#include "heed/text/byte_bpe.h"
 #include "text/added_tokens.h"
 #include "text/byte_alphabet.h"
+#include "text/byte_bpe.h"
 #include "text/readers.h"
 #include "text/utf8.h"
 #include "text/words.h"

@@ -1,4 +1,4 @@
-#include "heed/text/characters.h"
+#include "text/characters.h"
 
 #include <set>
 

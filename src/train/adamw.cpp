@@ -1,4 +1,4 @@
-#include "heed/train/adamw.h"
+#include "train/adamw.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "heed/base/cpu_name.h"
+#include "base/cpu_name.h"
 #include "heed/base/threads.h"
 
 namespace heed {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/nn/parameter.h"
-#include "heed/train/adamw.h"
+#include "train/adamw.h"
 
 namespace heed {
 

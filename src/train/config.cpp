@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "heed/base/edit_distance.h"
+#include "base/edit_distance.h"
 #include "heed/base/error.h"
 
 namespace heed {

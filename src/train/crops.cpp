@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 
 namespace heed {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "heed/base/threads.h"
-#include "heed/ops/loss.h"
+#include "ops/loss.h"
 
 namespace heed {
 namespace {

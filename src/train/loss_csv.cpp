@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

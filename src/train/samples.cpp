@@ -5,7 +5,7 @@
 
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

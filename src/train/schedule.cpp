@@ -1,4 +1,4 @@
-#include "heed/train/schedule.h"
+#include "train/schedule.h"
 
 #include <cmath>
 #include <numbers>

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "heed/base/error.h"
-#include "heed/io/atomic_file.h"
-#include "heed/text/byte_bpe.h"
-#include "heed/text/characters.h"
+#include "io/atomic_file.h"
+#include "text/byte_bpe.h"
+#include "text/characters.h"
 
 namespace heed {
 namespace {

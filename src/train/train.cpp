@@ -4,12 +4,11 @@
 #include <chrono>
 #include <cmath>
 
-#include "heed/base/cpu_name.h"
+#include "base/cpu_name.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
-#include "heed/io/atomic_file.h"
 #include "heed/models/registry.h"
-#include "heed/train/schedule.h"
+#include "io/atomic_file.h"
 #include "kernels/adamw.h"
 #include "train/card.h"
 #include "train/checkpoint.h"
@@ -18,6 +17,7 @@
 #include "train/loss_csv.h"
 #include "train/run_folder.h"
 #include "train/samples.h"
+#include "train/schedule.h"
 #include "train/text_data.h"
 
 namespace heed {

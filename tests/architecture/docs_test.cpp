@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "support/places.h"
+
 namespace heed {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "architecture/source_tree.h"
+#include "support/places.h"
 
 namespace heed {
 namespace {

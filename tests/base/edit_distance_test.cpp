@@ -1,4 +1,4 @@
-#include "heed/base/edit_distance.h"
+#include "base/edit_distance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // heed bench as a user runs it.
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cli/program.h"
+#include "support/places.h"
 
 namespace heed::cli {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/program.h"
+#include "support/places.h"
 
 namespace heed::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
-#include "heed/text/characters.h"
+#include "text/characters.h"
 
 namespace heed {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "cli/program.h"
 #include "heed/io/npy.h"
+#include "support/places.h"
 
 namespace heed::cli {
 namespace {

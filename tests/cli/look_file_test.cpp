@@ -6,8 +6,9 @@
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
-#include "heed/text/byte_bpe.h"
-#include "inspect/server/page_files.h"
+#include "serve/page_files.h"
+#include "support/places.h"
+#include "text/byte_bpe.h"
 
 namespace heed::cli {
 namespace {

@@ -1,8 +1,8 @@
 // The numbers of the design's terminal picture (stories260k, layer 2, head 6), laid out as there.
-#include "cli/look_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cli/look/text.h"
 
 namespace heed::cli {
 namespace {

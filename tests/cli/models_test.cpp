@@ -6,6 +6,7 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
+#include "support/places.h"
 
 namespace heed::cli {
 namespace {

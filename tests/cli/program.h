@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/places.h"
+
 namespace heed::test {
 
 /// A folder of this process that goes away with it.

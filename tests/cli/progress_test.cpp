@@ -1,5 +1,5 @@
 // What a long command says of how far it is.
-#include "cli/progress.h"
+#include "cli/terminal/progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include "cli/program.h"
 #include "cli/tiny_model.h"
 #include "heed/io/npy.h"
+#include "support/places.h"
 
 namespace heed::cli {
 namespace {

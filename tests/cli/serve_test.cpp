@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/program.h"
+#include "support/places.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
-#include "heed/text/byte_bpe.h"
+#include "text/byte_bpe.h"
 
 namespace heed::test {
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 
+#include "support/places.h"
 #include "support/scratch.h"
 #include "support/training.h"
 #include "train/checkpoint.h"

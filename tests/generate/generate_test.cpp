@@ -8,10 +8,10 @@
 
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
-#include "heed/text/characters.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/shared_data.h"
+#include "text/characters.h"
 
 namespace heed {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heed/text/byte_bpe.h"
+#include "text/byte_bpe.h"
 
 namespace heed {
 namespace {

@@ -10,7 +10,8 @@
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
 #include "heed/models/registry.h"
-#include "heed/ops/loss.h"
+#include "ops/loss.h"
+#include "support/places.h"
 
 namespace heed {
 namespace {

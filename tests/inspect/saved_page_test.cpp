@@ -1,15 +1,15 @@
 // The page as one file: what it holds, and that a text cannot break out of it.
-#include "inspect/server/saved_page.h"
+#include "serve/saved_page.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "heed/masks/band.h"
-#include "inspect/served.h"
-#include "inspect/server/base64.h"
-#include "inspect/server/held_heads.h"
-#include "inspect/server/page_files.h"
+#include "inspect/saved/base64.h"
+#include "inspect/saved/held_heads.h"
+#include "serve/page_files.h"
+#include "serve/served.h"
 
 namespace heed::server {
 namespace {

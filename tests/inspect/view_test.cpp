@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "inspect/server/statistics.h"
+#include "inspect/heads/statistics.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -1,4 +1,4 @@
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

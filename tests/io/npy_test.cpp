@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "support/expect_error.h"
 #include "support/protobuf_writer.h"
 

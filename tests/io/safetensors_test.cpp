@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 #include "support/shared_data.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "kernels/reference/adamw.h"
 
 namespace heed::kernels {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 
 namespace heed::kernels {
 namespace {

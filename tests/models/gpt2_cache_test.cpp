@@ -6,6 +6,7 @@
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
+#include "support/places.h"
 #include "support/random_tensor.h"
 #include "support/shared_data.h"
 

@@ -8,10 +8,11 @@
 
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
-#include "heed/ops/loss.h"
+#include "ops/loss.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
 #include "support/golden.h"
+#include "support/places.h"
 #include "support/random_tensor.h"
 #include "support/shared_data.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"

@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "heed/masks/band.h"
-#include "heed/nn/embedding.h"
-#include "heed/nn/layer_norm.h"
-#include "heed/nn/linear.h"
-#include "heed/nn/mlp.h"
-#include "heed/nn/self_attention.h"
+#include "nn/embedding.h"
 #include "nn/gradient_support.h"
+#include "nn/layer_norm.h"
+#include "nn/linear.h"
+#include "nn/mlp.h"
+#include "nn/self_attention.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -1,4 +1,4 @@
-#include "heed/onnx/node_tests.h"
+#include "onnx/node_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "onnx/files.h"
 #include "support/expect_error.h"
 #include "support/protobuf_writer.h"

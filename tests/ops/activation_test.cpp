@@ -1,4 +1,4 @@
-#include "heed/ops/activation.h"
+#include "ops/activation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "heed/ops/add.h"
+#include "ops/add.h"
 
 #include <gtest/gtest.h>
 

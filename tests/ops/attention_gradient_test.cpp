@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/cases/attention_cases.h"
+#include "bench/attention_cases.h"
 #include "heed/masks/band.h"
 #include "heed/ops/attention.h"
 #include "support/random_tensor.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "heed/base/threads.h"
 #include "heed/masks/band.h"
 #include "heed/masks/keep.h"

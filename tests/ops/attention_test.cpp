@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
+#include "bench/attention_cases.h"
 #include "heed/base/threads.h"
-#include "heed/cases/attention_cases.h"
 #include "heed/masks/band.h"
 #include "support/compare.h"
 #include "support/every_kernel.h"

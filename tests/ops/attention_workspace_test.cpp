@@ -7,8 +7,8 @@
 #include <string_view>
 #include <thread>
 
+#include "bench/attention_cases.h"
 #include "heed/base/threads.h"
-#include "heed/cases/attention_cases.h"
 #include "heed/masks/custom.h"
 #include "support/allocated.h"
 #include "support/every_kernel.h"

@@ -1,11 +1,11 @@
-#include "heed/ops/dropout.h"
+#include "ops/dropout.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "heed/base/threads.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

@@ -1,4 +1,4 @@
-#include "heed/ops/embedding.h"
+#include "ops/embedding.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "heed/ops/loss.h"
+#include "ops/loss.h"
 
 #include <gtest/gtest.h>
 

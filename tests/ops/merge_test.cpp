@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "heed/base/threads.h"
 #include "heed/masks/band.h"
 #include "support/compare.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "heed/tensor/tensor.h"
 
 namespace heed::test {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "heed/tensor/tensor.h"
 
 namespace heed::test {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "heed/ops/attention.h"
 #include "heed/ops/quantise.h"
 

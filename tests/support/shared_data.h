@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "support/places.h"
+
 namespace heed::test {
 
 /// The folder `../shared/data`, or $HEED_SHARED_DATA.

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/io/atomic_file.h"
 #include "heed/train/train.h"
+#include "io/atomic_file.h"
 
 namespace heed::test {
 

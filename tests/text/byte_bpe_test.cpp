@@ -1,4 +1,4 @@
-#include "heed/text/byte_bpe.h"
+#include "text/byte_bpe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "heed/base/philox.h"
-#include "heed/io/atomic_file.h"
+#include "base/philox.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 #include "text/utf8.h"

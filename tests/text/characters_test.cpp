@@ -1,9 +1,9 @@
-#include "heed/text/characters.h"
+#include "text/characters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 #include "support/shared_data.h"

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "heed/io/atomic_file.h"
 #include "heed/text/tokenizer.h"
+#include "io/atomic_file.h"
 #include "support/scratch.h"
 #include "support/shared_data.h"
 

@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "heed/io/atomic_file.h"
-#include "heed/text/byte_bpe.h"
 #include "heed/text/tokenizer.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
+#include "text/byte_bpe.h"
 
 namespace heed {
 namespace {

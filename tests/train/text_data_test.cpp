@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heed/io/atomic_file.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 

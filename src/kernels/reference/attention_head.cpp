@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "heed/tensor/bf16.h"
 #include "heed/tensor/f16.h"
 #include "heed/tensor/scales.h"

@@ -7,7 +7,7 @@
 #define HEED_TILED_DROPOUT_INL_H_
 #endif
 
-#include "heed/base/philox.h"
+#include "base/philox.h"
 #include "kernels/philox-inl.h"
 #include "kernels/tiled/scores-inl.h"
 

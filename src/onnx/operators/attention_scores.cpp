@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/ops/matmul.h"
 #include "heed/ops/observers/weights.h"
 #include "ops/computable.h"
+#include "ops/matmul.h"
 
 namespace heed::onnx {
 namespace {

@@ -1,7 +1,7 @@
 // Gelu, opset 20.
 #include "heed/base/error.h"
-#include "heed/ops/activation.h"
 #include "onnx/operators.h"
+#include "ops/activation.h"
 
 namespace heed::onnx {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/cases/attention_cases.h"
+#include "bench/attention_cases.h"
 #include "heed/ops/observe.h"
 
 namespace heed {

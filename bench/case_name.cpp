@@ -1,0 +1,68 @@
+#include "bench/case_name.h"
+
+#include <fmt/format.h>
+
+namespace heed {
+namespace {
+
+std::string mask_name(const AttentionCase& problem) {
+  const std::string band = fmt::format("{},{}", problem.band.left, problem.band.right);
+  switch (problem.mask) {
+    case CaseMask::kNone:
+      return "everyone";
+    case CaseMask::kBand:
+      return "band " + band;
+    case CaseMask::kKeep:
+      return "keep";
+    case CaseMask::kBandAndKeep:
+      return "band " + band + " & keep";
+    case CaseMask::kBandOrKeep:
+      return "band " + band + " | keep";
+    case CaseMask::kPrefix:
+      return "prefix";
+    case CaseMask::kSegments:
+      return "segments";
+    case CaseMask::kBlocks:
+      return "blocks";
+    case CaseMask::kEdges:
+      return "edges";
+  }
+  return {};
+}
+
+std::string scores_name(const CaseScores& scores) {
+  const char* similarities[] = {"", " cosine", " gaussian", " absolute"};
+  const char* normalisers[] = {"", " sigmoid", " none"};
+  std::string text = similarities[static_cast<int>(scores.similarity)];
+  text += normalisers[static_cast<int>(scores.normaliser)];
+  if (scores.softcap != 0) text += fmt::format(" softcap {}", scores.softcap);
+  if (!scores.bias.empty()) text += fmt::format(" bias {}", fmt::join(scores.bias, "x"));
+  if (scores.alibi) text += " alibi";
+  if (scores.sink) text += " sink";
+  if (scores.scale_a_head) text += " scales";
+  if (scores.dropout != 0) text += fmt::format(" dropout {}", scores.dropout);
+  return text;
+}
+
+std::string keys_name(const AttentionCase& problem) {
+  const char* forms[] = {"", " pages", " ring"};
+  const std::string text = forms[static_cast<int>(problem.keys)];
+  return problem.kv_dtype ? fmt::format("{} kv {}", text, name(*problem.kv_dtype)) : text;
+}
+
+}  // namespace
+
+std::string case_name(const AttentionCase& problem) {
+  const char* layouts[] = {"", " tokens", " interleaved", " packed"};
+  const Extents& extents = problem.extents;
+  const bool whole =
+      extents.query_length.empty() && extents.key_length.empty() && extents.q_offset.empty();
+  return fmt::format("{} B{} H{} G{} Tq{} Tk{} D{} Dv{} {}{}{}{}{}{}", name(problem.dtype),
+                     problem.batch, problem.heads, problem.kv_heads, problem.query_length,
+                     problem.key_length, problem.head_dim, problem.value_dim, mask_name(problem),
+                     layouts[static_cast<int>(problem.layout)],
+                     problem.spread == 1 ? "" : fmt::format(" spread {}", problem.spread),
+                     whole ? "" : " extents", scores_name(problem.scores), keys_name(problem));
+}
+
+}  // namespace heed

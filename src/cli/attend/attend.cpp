@@ -1,0 +1,224 @@
+// heed attend: the operator on arrays in files.
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/attend/attention_options.h"
+#include "cli/attend/gradient_options.h"
+#include "cli/attend/observe_options.h"
+#include "cli/command.h"
+#include "cli/look/files.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
+#include "heed/base/error.h"
+#include "heed/io/npy.h"
+
+namespace heed::cli {
+namespace {
+
+struct Options {
+  AttentionOptions attention;
+  std::string out, lse;
+  std::string grad, dlse, grad_out;
+  std::vector<std::string> observe;
+  std::string observe_out;
+};
+
+// Whatever can name a file; what names none is like no other.
+std::vector<std::string> inputs_of(const Options& options) {
+  const AttentionOptions& a = options.attention;
+  std::vector<std::string> all = {a.q,          a.k,          a.v,
+                                  a.keep,       a.prefix,     a.blocks,
+                                  a.bias,       a.alibi,      a.sink,
+                                  a.page_table, a.k_scales,   a.v_scales,
+                                  a.ring_begin, a.packed_q,   a.packed_k,
+                                  a.q_offset,   a.key_begin,  a.key_offset,
+                                  options.grad, options.dlse, a.query_lengths,
+                                  a.key_lengths};
+  all.insert(all.end(), a.segments.begin(), a.segments.end());
+  all.insert(all.end(), a.edges.begin(), a.edges.end());
+  return all;
+}
+
+// What is written would take the place of what was read.
+void refuse_inputs(const Options& options) {
+  for (const std::string* out : {&options.out, &options.lse})
+    for (const std::string& in : inputs_of(options)) {
+      std::error_code is_absent;
+      require(!std::filesystem::equivalent(*out, in, is_absent) || is_absent,
+              "{} names {}, which is read, expected another file",
+              out == &options.out ? "-o" : "--lse", *out);
+    }
+}
+
+void check(const Options& options) {
+  require(options.grad.empty() == options.grad_out.empty(),
+          "--grad DOUT.npy and --grad-out DIR belong together, found only {}",
+          options.grad.empty() ? "--grad-out" : "--grad");
+  require(
+      (options.lse.empty() && options.dlse.empty()) || options.attention.normaliser == "softmax",
+      "--lse and --dlse are of the softmax, found --normaliser {}", options.attention.normaliser);
+  require(options.dlse.empty() || !options.grad.empty(),
+          "--dlse is a part of the backward pass, expected --grad DOUT.npy beside it");
+  require(options.observe.empty() == options.observe_out.empty(),
+          "--observe and --observe-out DIR belong together, found only {}",
+          options.observe.empty() ? "--observe-out" : "--observe");
+  require(!options.out.empty() || !options.lse.empty() || !options.grad.empty() ||
+              !options.observe.empty(),
+          "nothing is asked for, expected -o, --lse, --grad or --observe");
+  const int piped = (options.out == "-" ? 1 : 0) + (options.lse == "-" ? 1 : 0);
+  require(piped < 2, "-o and --lse both go to standard output, expected a file for one of them");
+  require(options.out.empty() || options.out != options.lse || piped > 0,
+          "-o and --lse both name {}, expected a file for each", options.out);
+  refuse_inputs(options);
+  require(piped == 0 || isatty(STDOUT_FILENO) == 0,
+          "an array is no text, expected a file or a pipe in place of -");
+}
+
+// Ctrl-C waits for the end of a file, so that nothing stays half written. NumPy has no bf16.
+void write_whole(const std::filesystem::path& path, const ConstView& array) {
+  if (path == "-") {
+    Output output("-");
+    write_array_npy(output, array.dtype() == DType::kBF16 ? Tensor::converted(array, DType::kF32)
+                                                          : Tensor::copy_of(array));
+    return;
+  }
+  {
+    const InterruptScope scope;
+    if (array.dtype() == DType::kBF16)
+      write_npy(path, Tensor::converted(array, DType::kF32));
+    else
+      write_npy(path, array);
+  }
+  check_interrupted();
+}
+
+void write_into(const std::string& folder, const char* name, const ConstView& array) {
+  write_whole(std::filesystem::path(folder) / fmt::format("{}.npy", name), array);
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(ErrorCode::kIo, "{}: {}", folder, error.message());
+}
+
+// [B, H, T, D] with the rank of Q, K or V; what is of other options has the shape of those.
+ConstView like_input(const Tensor& gradient, std::string_view input,
+                     const AttentionProblemData& problem) {
+  const int rank = input == "Q"   ? problem.rank
+                   : input == "K" ? problem.k.rank()
+                   : input == "V" ? problem.v.rank()
+                                  : gradient.rank();
+  return lowered(gradient, rank);
+}
+
+void write_gradients(const Options& options, const AttentionProblemData& problem,
+                     const Attended& attended) {
+  const int rank = problem.rank;
+  const Tensor dout = read_array(options.grad, rank, options.attention.dtype);
+  Tensor dlse;
+  AttentionGradRequest request = grad_request(options.attention, problem.args);
+  if (!options.dlse.empty()) {
+    dlse = read_array(options.dlse, rank - 1, "");
+    const Shape shape = attended.lse.shape();
+    require(dlse.element_count() == shape.element_count(), "{}: shape is {}, expected that of lse",
+            options.dlse, to_string(dlse.shape()));
+    dlse = Tensor::converted(dlse.view().reshape(shape), attended.lse.dtype());
+    request.dlse = dlse;
+  }
+  const AttentionGrads grads =
+      attention_backward(problem.args, attended, lifted(dout, problem.packed()), request);
+  make_folder(options.grad_out);
+  for (const NamedGradient& gradient : kGradients)
+    if (request.*gradient.asked)
+      write_into(options.grad_out, gradient.name,
+                 like_input(grads.*gradient.tensor, gradient.option, problem));
+}
+
+void write_observations(const Options& options, const AttentionProblemData& problem,
+                        const Attended& attended) {
+  Observations observations(options.observe);
+  observe(problem.args, attended, observations.observers());
+  make_folder(options.observe_out);
+  for (const auto& [name, array] : observations.answers())
+    write_into(options.observe_out, name.c_str(), array);
+}
+
+int run(const Options& options) {
+  check(options);
+  const AttentionProblemData problem = read_problem(options.attention);
+  ProgressLine progress;
+  progress.begin("attention");
+  const Attended attended = attention(problem.args);
+  progress.begin("writing");
+  if (!options.out.empty()) write_whole(options.out, lowered(attended.out, problem.rank));
+  if (!options.lse.empty()) write_whole(options.lse, lowered(attended.lse, problem.rank - 1));
+  progress.begin("the backward pass");
+  if (!options.grad.empty()) write_gradients(options, problem, attended);
+  progress.begin("observing");
+  if (!options.observe.empty()) write_observations(options, problem, attended);
+  return 0;
+}
+
+void add_inputs(CLI::App& app, AttentionOptions& options) {
+  app.add_option("Q", options.q,
+                 "queries [B, H, Tq, D]; [H, T, D] and [T, D] are taken too, and what is written "
+                 "has the rank of Q")
+      ->required()
+      ->type_name("Q.npy");
+  app.add_option("K", options.k, "keys [B, G, Tk, D], H a multiple of G")
+      ->required()
+      ->type_name("K.npy");
+  app.add_option("V", options.v, "values [B, G, Tk, Dv]")->required()->type_name("V.npy");
+  add_attention_options(app, options);
+}
+
+void add_outputs(CLI::App& app, Options& options) {
+  app.add_option("-o,--out", options.out, "write the output [B, H, Tq, Dv]; - is stdout")
+      ->type_name("OUT.npy");
+  app.add_option("--lse", options.lse, "write the log-sum-exp [B, H, Tq]; - is stdout")
+      ->type_name("LSE.npy");
+  CLI::Option* grad =
+      app.add_option("--grad", options.grad, "gradient of the output: run the backward pass")
+          ->type_name("DOUT.npy");
+  app.add_option("--dlse", options.dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");
+  add_grad_of(app, options.attention)->needs(grad);
+  app.add_option("--grad-out", options.grad_out,
+                 "write dq.npy, dk.npy and dv.npy there (of pages, rings and i8 dq alone), and "
+                 "dbias.npy, dsink.npy, dslope.npy, dscale.npy of --bias, --sink, --alibi, --scale")
+      ->type_name("DIR");
+  app.add_option("--observe", options.observe, observers_help())
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  app.add_option("--observe-out", options.observe_out,
+                 "write one NAME.npy an observer there (topk: topk_keys.npy, topk_weights.npy)")
+      ->type_name("DIR");
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  add_inputs(app, options->attention);
+  add_outputs(app, *options);
+  add_threads(app);
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Command attend_command() {
+  return {"attend",
+          "computes attention on .npy files: output, gradients, questions about the weights",
+          "  heed attend Q.npy K.npy V.npy --causal bottom-right -o OUT.npy\n"
+          "  heed attend Q.npy K.npy V.npy --window 128,0 --observe entropy,topk=8 "
+          "--observe-out seen",
+          add};
+}
+
+}  // namespace heed::cli

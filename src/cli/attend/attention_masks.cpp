@@ -1,0 +1,128 @@
+// The masks of `attend` and `explain`.
+#include <algorithm>
+#include <utility>
+
+#include "cli/attend/attention_options.h"
+#include "heed/base/error.h"
+#include "heed/io/npy.h"
+#include "heed/masks/band.h"
+#include "heed/masks/blocks.h"
+#include "heed/masks/edges.h"
+#include "heed/masks/keep.h"
+#include "heed/masks/prefix.h"
+#include "heed/masks/segments.h"
+
+namespace heed::cli {
+namespace {
+
+// The longest sequence, which masks are as wide as.
+std::int64_t length_of(const ConstView& operand, const std::vector<std::int64_t>& starts) {
+  if (starts.empty()) return operand.dim(-2);
+  std::int64_t longest = 0;
+  for (std::size_t n = 1; n < starts.size(); ++n)
+    longest = std::max(longest, starts[n] - starts[n - 1]);
+  return longest;
+}
+
+// Pages may have more slots than there are keys.
+std::int64_t key_count(const AttentionArgs& args) {
+  const ConstView& table = args.keys.page_table;
+  if (!table.given()) return length_of(args.keys.k, args.extents.key_starts);
+  const std::vector<std::int64_t>& lengths = args.extents.key_length;
+  return lengths.empty() ? table.dim(-1) * args.keys.k.dim(-2) : std::ranges::max(lengths);
+}
+
+Mask band_of(const AttentionOptions& options) {
+  Mask mask;
+  if (!options.causal.empty()) mask = mask & causal();
+  if (!options.window.empty())
+    mask = mask & band({.left = options.window[0], .right = options.window[1]});
+  return mask;
+}
+
+// A prefix is seen by all; the rest by the band, causally where none is given.
+Mask with_prefix(const AttentionOptions& options, const Mask& band) {
+  if (options.prefix.empty()) return band;
+  const bool given = !options.causal.empty() || !options.window.empty();
+  return (given ? band : causal()) | prefix(read_integers(options.prefix));
+}
+
+Mask segments_of(const AttentionOptions& options) {
+  const Tensor queries = read_npy(options.segments.front());
+  return options.segments.size() == 1 ? segments(queries)
+                                      : segments(queries, read_npy(options.segments.back()));
+}
+
+Mask blocks_of(const AttentionOptions& options, AttentionProblemData& problem) {
+  problem.blocks = read_npy(options.blocks);
+  const Tensor& layout = problem.blocks;
+  if (!options.block_size.empty())
+    return blocks(layout, {.rows = options.block_size[0], .keys = options.block_size[1]});
+  require(layout.rank() >= 2 && layout.dim(-2) > 0 && layout.dim(-1) > 0,
+          "{}: shape is {}, expected blocks of queries by blocks of keys", options.blocks,
+          to_string(layout.shape()));
+  const AttentionArgs& args = problem.args;
+  const auto size = [](std::int64_t length, std::int64_t count) {
+    return std::max<std::int64_t>((length + count - 1) / count, 1);
+  };
+  return blocks(layout, {.rows = size(length_of(args.q, args.extents.query_starts), layout.dim(-2)),
+                         .keys = size(key_count(args), layout.dim(-1))});
+}
+
+ConstView list_of(const std::vector<std::int64_t>& values) {
+  return {values.data(), DType::kI64, Shape{std::ssize(values)}};
+}
+
+// [E, 2] pairs of query and key, in any order, as rows.
+Mask edges_of_pairs(const std::string& path, std::int64_t queries) {
+  const Tensor array = read_npy(path);
+  require(array.rank() == 2 && array.dim(1) == 2 &&
+              (array.dtype() == DType::kI64 || array.dtype() == DType::kI32),
+          "{}: found {} of {}, expected [edges, 2] of i64 or i32: query and key (or two files: row "
+          "starts, columns)",
+          path, to_string(array.shape()), name(array.dtype()));
+  const auto number = [&](std::int64_t at) {
+    return array.dtype() == DType::kI64 ? array.data<std::int64_t>()[at]
+                                        : std::int64_t{array.data<std::int32_t>()[at]};
+  };
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  for (std::int64_t e = 0; e < array.dim(0); ++e)
+    pairs.emplace_back(number(2 * e), number(2 * e + 1));
+  std::ranges::sort(pairs);
+  const auto repeated = std::ranges::unique(pairs);
+  pairs.erase(repeated.begin(), repeated.end());
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(queries + 1));
+  std::vector<std::int64_t> columns;
+  for (const auto& [query, key] : pairs) {
+    require(query >= 0 && query < queries, "{}: a query is {}, expected 0 to {}", path, query,
+            queries - 1);
+    ++starts[static_cast<std::size_t>(query + 1)];
+    columns.push_back(key);
+  }
+  for (std::size_t row = 1; row < starts.size(); ++row) starts[row] += starts[row - 1];
+  return edges(list_of(starts), list_of(columns));
+}
+
+Mask edges_of(const AttentionOptions& options, const AttentionArgs& args) {
+  if (options.edges.size() == 1)
+    return edges_of_pairs(options.edges.front(), length_of(args.q, args.extents.query_starts));
+  const Tensor starts = read_npy(options.edges.front());
+  const Tensor columns = read_npy(options.edges.back());
+  return edges(starts, columns);
+}
+
+}  // namespace
+
+Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem) {
+  Mask mask = with_prefix(options, band_of(options));
+  if (!options.keep.empty()) {
+    problem.keep = read_npy(options.keep);
+    mask = mask & keep(problem.keep);
+  }
+  if (!options.segments.empty()) mask = mask & segments_of(options);
+  if (!options.blocks.empty()) mask = mask & blocks_of(options, problem);
+  if (!options.edges.empty()) mask = mask & edges_of(options, problem.args);
+  return mask;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,263 @@
+#include "cli/attend/attention_options.h"
+
+#include <algorithm>
+
+#include "cli/options/arguments.h"
+#include "heed/base/error.h"
+#include "heed/io/npy.h"
+
+namespace heed::cli {
+namespace {
+
+std::optional<DType> named_dtype(const std::string& name) {
+  if (name.empty()) return {};
+  const auto* found = std::ranges::find(kDTypes, name, &DTypeInfo::name);
+  return found->dtype;
+}
+
+Similarity similarity_of(const std::string& name) {
+  if (name == "cosine") return Similarity::kCosine;
+  if (name == "gaussian") return Similarity::kGaussian;
+  return name == "absolute" ? Similarity::kAbsolute : Similarity::kDot;
+}
+
+Normaliser normaliser_of(const std::string& name) {
+  if (name == "sigmoid") return Normaliser::kSigmoid;
+  return name == "none" ? Normaliser::kNone : Normaliser::kSoftmax;
+}
+
+// Refuses what pairs, offsets and bytes could not count.
+void check_shape(const std::vector<std::int64_t>& shape) {
+  constexpr const char* kNames[] = {"B", "H", "G", "Tq", "Tk", "D", "Dv"};
+  constexpr double kMost = 0x1p62;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    require(shape[i] >= 0, "--shape: {} is {}, expected at least 0", kNames[i], shape[i]);
+  const auto extent = [&shape](std::size_t i) { return static_cast<double>(shape[i]); };
+  const double heads = extent(0) * (extent(1) + extent(2));
+  const double pairs = heads * extent(3) * extent(4);
+  require(pairs < kMost, "--shape: there are {:.3g} pairs of query and key, expected below 2^62",
+          pairs);
+  const double bytes = 8 * heads * (extent(3) + extent(4)) * (extent(5) + extent(6) + 2);
+  require(bytes < kMost, "--shape: the arrays have {:.3g} bytes, expected below 2^62", bytes);
+}
+
+void read_extents(const AttentionOptions& options, Extents& extents) {
+  require(options.causal.empty() || options.q_offset.empty(),
+          "--causal {} and --q-offset both say where query 0 stands, expected one of them "
+          "(--window -1,0 is causal too)",
+          options.causal);
+  extents.query_length = read_integers(options.query_lengths);
+  extents.key_length = read_integers(options.key_lengths);
+  extents.key_begin = read_integers(options.key_begin);
+  extents.q_offset = read_integers(options.q_offset);
+  extents.key_offset = read_integers(options.key_offset);
+  extents.query_starts = read_integers(options.packed_q);
+  extents.key_starts = read_integers(options.packed_k);
+  if (options.causal == "top-left") extents.q_offset = {0};
+}
+
+void read_scores(const AttentionOptions& options, AttentionProblemData& problem) {
+  Scores& scores = problem.args.scores;
+  scores.scale = options.scale;
+  scores.similarity = similarity_of(options.similarity);
+  scores.normaliser = normaliser_of(options.normaliser);
+  scores.softcap = options.softcap;
+  const auto read = [](const std::string& path, Tensor& memory, ConstView& view) {
+    if (path.empty()) return;
+    memory = read_npy(path);
+    view = memory;
+  };
+  read(options.bias, problem.bias, scores.bias);
+  read(options.alibi, problem.alibi, scores.alibi);
+  read(options.sink, problem.sink, scores.sink);
+  if (options.dropout)
+    problem.args.dropout =
+        Dropout{.rate = *options.dropout, .seed = options.seed, .offset = options.dropout_offset};
+}
+
+// What does not depend on the data of q, k and v, whose shapes are known.
+void read_settings(const AttentionOptions& options, AttentionProblemData& problem) {
+  problem.args.mask = read_mask(options, problem);
+  read_scores(options, problem);
+  problem.args.kernel = options.kernel;
+}
+
+void add_mask_options(CLI::App& app, AttentionOptions& options) {
+  app.add_option("--causal", options.causal,
+                 "no key behind the query: bottom-right (the last query sees every key) or "
+                 "top-left (the first query sees the first key)")
+      ->check(one_of({"top-left", "bottom-right"}));
+  add_number(
+      app, "--window", options.window,
+      "keys left and right of the own one that may be seen; -1 is open; the last query's own "
+      "key is the last, unless --causal or --q-offset says otherwise")
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("L,R");
+  app.add_option("--keep", options.keep,
+                 "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
+                 "each batch's --key-begin")
+      ->type_name("FILE.npy");
+  app.add_option("--segments", options.segments,
+                 "ids of documents, [T] or [B, T]: only the own document is seen; two files, as in "
+                 "Q.npy,K.npy, where queries and keys differ")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->allow_extra_args(false)
+      ->type_name("FILE.npy");
+  app.add_option("--prefix", options.prefix,
+                 "lengths: the first keys, which everyone sees; the rest by --causal and --window, "
+                 "causally without them")
+      ->type_name("FILE.npy");
+  CLI::Option* blocks =
+      app.add_option("--blocks", options.blocks,
+                     "true where a block of queries may attend to a block of keys; broadcast over "
+                     "batch and heads")
+          ->type_name("FILE.npy");
+  add_number(app, "--block-size", options.block_size,
+             "queries and keys of a block (default: as the layout divides the lengths)")
+      ->delimiter(',')
+      ->expected(2)
+      ->needs(blocks)
+      ->type_name("R,K");
+  app.add_option("--edges", options.edges,
+                 "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
+                 "in STARTS.npy,COLUMNS.npy")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->allow_extra_args(false)
+      ->type_name("FILE.npy");
+}
+
+void add_extent_options(CLI::App& app, AttentionOptions& options) {
+  struct Named {
+    const char* name;
+    std::string& path;
+    const char* help;
+  };
+  const Named all[] = {
+      {"--query-lengths", options.query_lengths, "queries of each batch"},
+      {"--key-lengths", options.key_lengths, "keys of each batch"},
+      {"--key-begin", options.key_begin, "where each batch's keys begin (left padding)"},
+      {"--q-offset", options.q_offset, "position of query 0 of each batch"},
+      {"--key-offset", options.key_offset, "position of key 0 of each batch"},
+      {"--packed-q", options.packed_q,
+       "Q is [H, total, D]: where each sequence begins and the last ends"},
+      {"--packed-k", options.packed_k,
+       "K and V are [G, total, D]: where each sequence begins and the last ends"}};
+  for (const Named& each : all)
+    app.add_option(each.name, each.path, each.help)->type_name("FILE.npy");
+}
+
+void add_score_options(CLI::App& app, AttentionOptions& options) {
+  add_number(app, "--scale", options.scale,
+             "of the similarity: one number for all heads, or one a head as in 0.5,0.25 "
+             "(default: 1 / sqrt(D) for dot, else 1)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("X[,X...]");
+  app.add_option("--similarity", options.similarity, "dot (default), cosine, gaussian or absolute")
+      ->check(one_of({"dot", "cosine", "gaussian", "absolute"}));
+  add_number(app, "--softcap", options.softcap, "scores become X tanh(score / X)")->type_name("X");
+  app.add_option("--bias", options.bias,
+                 "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides")
+      ->type_name("FILE.npy");
+  app.add_option("--alibi", options.alibi,
+                 "slopes [H], one a head: scores fall by slope times distance")
+      ->type_name("SLOPES.npy");
+  app.add_option("--sink", options.sink, "logits [H], one a head, of a key without a value")
+      ->type_name("FILE.npy");
+  app.add_option("--normaliser", options.normaliser, "softmax (default), sigmoid or none")
+      ->check(one_of({"softmax", "sigmoid", "none"}));
+  CLI::Option* dropout =
+      add_number(app, "--dropout", options.dropout, "share of weights that become 0")
+          ->type_name("P");
+  add_number(app, "--seed", options.seed, "of the dropout (default: 0)")
+      ->needs(dropout)
+      ->type_name("S");
+  add_number(app, "--dropout-offset", options.dropout_offset, "layer or step (default: 0)")
+      ->needs(dropout)
+      ->type_name("N");
+}
+
+}  // namespace
+
+void add_attention_options(CLI::App& app, AttentionOptions& options) {
+  add_mask_options(app, options);
+  add_extent_options(app, options);
+  add_key_options(app, options);
+  add_score_options(app, options);
+  app.add_option("--dtype", options.dtype,
+                 "compute in this type (default: that of Q); what is bf16 is written as f32")
+      ->check(one_of({"f64", "f32", "f16", "bf16"}));
+  app.add_option("--kernel", options.kernel, "run this kernel and no other")->type_name("NAME");
+}
+
+std::vector<std::int64_t> read_integers(const std::string& path) {
+  if (path.empty()) return {};
+  const Tensor array = read_npy(path);
+  require(array.rank() <= 1 && (array.dtype() == DType::kI64 || array.dtype() == DType::kI32),
+          "{}: found {} of {}, expected a list of i64 or i32, one a batch", path,
+          to_string(array.shape()), name(array.dtype()));
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < array.element_count(); ++i)
+    values.push_back(array.dtype() == DType::kI64 ? array.data<std::int64_t>()[i]
+                                                  : array.data<std::int32_t>()[i]);
+  return values;
+}
+
+Tensor read_array(const std::string& path, int rank, const std::string& dtype) {
+  Tensor array = read_npy(path);
+  require(rank == 0 || array.rank() == rank, "{}: rank is {}, expected {} as Q has", path,
+          array.rank(), rank);
+  const DType wanted = named_dtype(dtype).value_or(array.dtype());
+  if (wanted != array.dtype() && array.dtype() != DType::kI8)
+    return Tensor::converted(array.view(), wanted);
+  return array;
+}
+
+ConstView lifted(const Tensor& array, bool packed) {
+  if (packed) return array;
+  Shape shape = {1, 1, 1, 1};
+  const int missing = 4 - array.rank();
+  for (int axis = 0; axis < array.rank(); ++axis) shape[axis + missing] = array.shape()[axis];
+  return array.view().reshape(shape);
+}
+
+ConstView lowered(const Tensor& array, int rank) {
+  ConstView view = array.view();
+  while (view.rank() > rank) view = view.select(0, 0);
+  return view;
+}
+
+AttentionProblemData read_problem(const AttentionOptions& options) {
+  AttentionProblemData problem;
+  read_extents(options, problem.args.extents);
+  problem.q = read_array(options.q, 0, options.dtype);
+  problem.rank = problem.q.rank();
+  require(problem.rank >= 2 && problem.rank <= 4,
+          "{}: shape is {}, expected [B, H, T, D], [H, T, D] or [T, D]", options.q,
+          to_string(problem.q.shape()));
+  problem.args.q = lifted(problem.q, problem.packed());
+  read_keys(options, problem);
+  read_settings(options, problem);
+  return problem;
+}
+
+AttentionProblemData shape_problem(const AttentionOptions& options,
+                                   const std::vector<std::int64_t>& shape) {
+  check_shape(shape);
+  AttentionProblemData problem;
+  const DType dtype = named_dtype(options.dtype).value_or(DType::kF32);
+  read_extents(options, problem.args.extents);
+  const auto view = [&](std::int64_t heads, std::int64_t length, std::int64_t dim) {
+    return ConstView(nullptr, dtype, Shape{shape[0], heads, length, dim});
+  };
+  problem.args.q = view(shape[1], shape[3], shape[5]);
+  problem.args.keys = {.k = view(shape[2], shape[4], shape[5]),
+                       .v = view(shape[2], shape[4], shape[6])};
+  read_settings(options, problem);
+  return problem;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,131 @@
+// heed explain: which kernel would run, why the others do not, and what it costs.
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/attend/attention_options.h"
+#include "cli/attend/gradient_options.h"
+#include "cli/command.h"
+#include "cli/options/arguments.h"
+#include "cli/terminal/output.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+struct Options {
+  AttentionOptions attention;
+  std::vector<std::int64_t> shape;
+  bool json = false;
+};
+
+nlohmann::ordered_json as_json(const Plan& plan) {
+  auto refusals = nlohmann::ordered_json::array();
+  for (const Plan::Refusal& refusal : plan.refusals)
+    refusals.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
+  return {{"kernel", plan.kernel},
+          {"refusals", refusals},
+          {"mask", plan.mask},
+          {"alignment", plan.alignment},
+          {"allowed_pairs", plan.allowed_pairs},
+          {"flop", plan.flop},
+          {"bytes", plan.bytes},
+          {"workspace_bytes", plan.workspace_bytes}};
+}
+
+// 1234567 as 1.23 M; short numbers as they are.
+std::string amount(double value) {
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P"};
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}{}", value, kUnits[unit]);
+}
+
+std::string form_of(const AttentionArgs& args) {
+  const Keys& keys = args.keys;
+  if (keys.page_table.given()) return fmt::format("pages of {}", keys.k.dim(2));
+  if (!keys.ring_begin.empty()) return fmt::format("a ring of {}", keys.k.dim(2));
+  return args.extents.key_starts.empty() ? "rows" : "packed rows";
+}
+
+nlohmann::ordered_json inputs_json(const AttentionArgs& args) {
+  return {{"q", name(args.q.dtype())},
+          {"k", name(args.keys.k.dtype())},
+          {"v", name(args.keys.v.dtype())},
+          {"keys", form_of(args)}};
+}
+
+std::string inputs_text(const AttentionArgs& args) {
+  return fmt::format("inputs     q {}, k {}, v {}; keys in {}\n", name(args.q.dtype()),
+                     name(args.keys.k.dtype()), name(args.keys.v.dtype()), form_of(args));
+}
+
+std::string as_text(const char* title, const Plan& plan) {
+  std::string text = fmt::format("{:<10} {}\n", title, plan.kernel);
+  for (const Plan::Refusal& refusal : plan.refusals)
+    text += fmt::format("  not      {}: {}\n", refusal.kernel, refusal.reason);
+  text += fmt::format("  mask     {}, {}\n", plan.mask, plan.alignment);
+  text += fmt::format("  pairs    {} query and key pairs may attend\n",
+                      amount(static_cast<double>(plan.allowed_pairs)));
+  text += fmt::format("  work     {} FLOP\n", amount(plan.flop));
+  text += fmt::format("  memory   {}B read and written once, {}B of workspace\n",
+                      amount(plan.bytes), amount(static_cast<double>(plan.workspace_bytes)));
+  return text;
+}
+
+int run(const CLI::App& app, const Options& options) {
+  const AttentionOptions& files = options.attention;
+  const bool given = !files.v.empty();
+  require((given || files.q.empty()) && given == options.shape.empty(),
+          "expected either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv, found {}",
+          files.q.empty()         ? "neither"
+          : options.shape.empty() ? "a part of them"
+                                  : "both");
+  for (const char* form :
+       {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"})
+    require_beside(app, form, given, "Q.npy K.npy V.npy");
+  const AttentionProblemData problem =
+      given ? read_problem(files) : shape_problem(files, options.shape);
+  const Plan forward = plan_attention(problem.args);
+  const Plan backward = plan_attention_backward(problem.args, grad_request(files, problem.args));
+  if (options.json) {
+    const nlohmann::ordered_json plans = {{"inputs", inputs_json(problem.args)},
+                                          {"forward", as_json(forward)},
+                                          {"backward", as_json(backward)}};
+    print(plans.dump(2) + "\n");
+  } else {
+    print(inputs_text(problem.args) + as_text("forward", forward) + as_text("backward", backward));
+  }
+  return 0;
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("Q", options->attention.q, "queries [B, H, Tq, D]")->type_name("Q.npy");
+  app.add_option("K", options->attention.k, "keys [B, G, Tk, D]")->type_name("K.npy");
+  app.add_option("V", options->attention.v, "values [B, G, Tk, Dv]")->type_name("V.npy");
+  add_number(
+      app, "--shape", options->shape,
+      "shapes instead of files: batch, query heads, key/value heads, queries, keys, head sizes")
+      ->delimiter(',')
+      ->expected(7)
+      ->type_name("B,H,G,Tq,Tk,D,Dv");
+  add_attention_options(app, options->attention);
+  add_grad_of(app, options->attention);
+  app.add_flag("--json", options->json, "print as JSON");
+  add_threads(app);
+  return [options, &app] { return run(app, *options); };
+}
+
+}  // namespace
+
+Command explain_command() {
+  return {"explain", "which attention kernel runs, why the others do not, and what it costs",
+          "  heed explain --shape 1,32,8,4096,4096,128,128 --causal bottom-right\n"
+          "  heed explain Q.npy K.npy V.npy --json",
+          add};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,53 @@
+#include "cli/attend/gradient_options.h"
+
+#include <algorithm>
+
+#include "cli/options/arguments.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+// Pages, rings and i8 have none.
+bool has_gradient(const Keys& keys, const ConstView& operand) {
+  return !keys.page_table.given() && keys.ring_begin.empty() && is_floating(operand.dtype());
+}
+
+AttentionGradRequest of_all_given(const AttentionOptions& options, const AttentionArgs& args) {
+  return {.dk = has_gradient(args.keys, args.keys.k),
+          .dv = has_gradient(args.keys, args.keys.v),
+          .dbias = !options.bias.empty(),
+          .dsink = !options.sink.empty(),
+          .dslope = !options.alibi.empty(),
+          .dscale = !options.scale.empty()};
+}
+
+}  // namespace
+
+CLI::Option* add_grad_of(CLI::App& app, AttentionOptions& options) {
+  return app
+      .add_option("--grad-of", options.grad_of,
+                  "only these gradients: dq, dk, dv, dbias, dsink, dslope, dscale (default: of all "
+                  "that is given, of --scale too, which the fast kernels have no gradient of)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(one_of({"dq", "dk", "dv", "dbias", "dsink", "dslope", "dscale"}))
+      ->type_name("LIST");
+}
+
+AttentionGradRequest grad_request(const AttentionOptions& options, const AttentionArgs& args) {
+  const AttentionGradRequest all = of_all_given(options, args);
+  if (options.grad_of.empty()) return all;
+  AttentionGradRequest request = {.dq = false, .dk = false, .dv = false};
+  for (const NamedGradient& gradient : kGradients) {
+    if (std::ranges::find(options.grad_of, gradient.name) == options.grad_of.end()) continue;
+    const bool of_keys = gradient.option[0] != '-';
+    require(all.*gradient.asked, "--grad-of: {} is asked for, {}", gradient.name,
+            of_keys ? "which keys in pages, in a ring or of i8 have not"
+                    : fmt::format("expected {} beside it", gradient.option));
+    request.*gradient.asked = true;
+  }
+  return request;
+}
+
+}  // namespace heed::cli

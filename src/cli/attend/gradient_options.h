@@ -1,0 +1,33 @@
+// Which gradients the backward pass shall give, as `attend` and `explain` take it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/attend/attention_options.h"
+#include "heed/ops/attention.h"
+
+namespace heed::cli {
+
+struct NamedGradient {
+  const char* name;    // of the file, too
+  const char* option;  // that gives what it is the gradient of
+  bool AttentionGradRequest::* asked;
+  Tensor AttentionGrads::* tensor;
+};
+
+inline constexpr NamedGradient kGradients[] = {
+    {"dq", "Q", &AttentionGradRequest::dq, &AttentionGrads::dq},
+    {"dk", "K", &AttentionGradRequest::dk, &AttentionGrads::dk},
+    {"dv", "V", &AttentionGradRequest::dv, &AttentionGrads::dv},
+    {"dbias", "--bias", &AttentionGradRequest::dbias, &AttentionGrads::dbias},
+    {"dsink", "--sink", &AttentionGradRequest::dsink, &AttentionGrads::dsink},
+    {"dslope", "--alibi", &AttentionGradRequest::dslope, &AttentionGrads::dslope},
+    {"dscale", "--scale", &AttentionGradRequest::dscale, &AttentionGrads::dscale}};
+
+/// Declares --grad-of.
+CLI::Option* add_grad_of(CLI::App& app, AttentionOptions& options);
+
+/// The gradients that --grad-of names; without it, those of everything that was given.
+AttentionGradRequest grad_request(const AttentionOptions& options, const AttentionArgs& args);
+
+}  // namespace heed::cli

@@ -1,0 +1,44 @@
+// Where the keys of `attend` lie: one row after the other, packed, in pages or in a ring.
+#include "cli/attend/attention_options.h"
+#include "heed/base/error.h"
+#include "heed/io/npy.h"
+
+namespace heed::cli {
+
+void add_key_options(CLI::App& app, AttentionOptions& options) {
+  const auto add = [&app](const char* name, std::string& path, const char* help) {
+    app.add_option(name, path, help)->type_name("FILE.npy");
+  };
+  add("--page-table", options.page_table,
+      "K and V are pages [pages, G, P, D]: [B, N], which page holds a row's keys n P on; with "
+      "--key-lengths");
+  add("--ring-begin", options.ring_begin, "K and V are rings: the slot of each batch's oldest key");
+  add("--k-scales", options.k_scales,
+      "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]");
+  add("--v-scales", options.v_scales, "V is i8: its scales");
+}
+
+void read_keys(const AttentionOptions& options, AttentionProblemData& problem) {
+  const bool packed = !options.packed_k.empty();
+  const bool paged = !options.page_table.empty();
+  const int rank = packed ? 3 : problem.packed() || paged ? 4 : problem.rank;
+  Keys& keys = problem.args.keys;
+  const auto read = [&](const std::string& path, const std::string& dtype, Tensor& memory) {
+    if (path.empty()) return ConstView();
+    memory = read_array(path, rank, dtype);
+    return lifted(memory, packed);
+  };
+  keys.k = read(options.k, options.dtype, problem.k);
+  keys.v = read(options.v, options.dtype, problem.v);
+  keys.k_scales = read(options.k_scales, "", problem.k_scales);
+  keys.v_scales = read(options.v_scales, "", problem.v_scales);
+  keys.ring_begin = read_integers(options.ring_begin);
+  require(options.ring_begin.empty() || !keys.ring_begin.empty(),
+          "{}: the list is empty, expected the slot of each batch's oldest key",
+          options.ring_begin);
+  if (!paged) return;
+  problem.page_table = read_npy(options.page_table);
+  keys.page_table = problem.page_table;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,89 @@
+// heed bench attention, heed bench backward: the operator alone, case by case.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/cpu_name.h"
+#include "bench/attention_bench.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/table.h"
+#include "heed/base/threads.h"
+
+namespace heed::cli {
+namespace {
+
+nlohmann::ordered_json as_json(const AttentionTiming& timing) {
+  const AttentionBenchCase& problem = timing.problem;
+  nlohmann::ordered_json json = {
+      {"case", problem.name},
+      {"kernel", timing.kernel},
+      {"dtype", "f32"},
+      {"batch", problem.batch},
+      {"heads", problem.heads},
+      {"kv_heads", problem.kv_heads},
+      {"query_length", problem.length},
+      {"key_length", problem.length},
+      {"head_dim", problem.head_dim},
+      {"value_dim", problem.value_dim > 0 ? problem.value_dim : problem.head_dim},
+      {"mask", problem.mask_name},
+      {"threads", timing.threads},
+      {"seconds", timing.seconds},
+      {"spread", timing.spread},
+      {"gflops", timing.gflops},
+      {"peak_gflops", timing.peak_gflops},
+      {"fraction_of_peak", timing.fraction_of_peak},
+      {"gbytes_per_second", timing.gbytes_per_second},
+      {"read_gbytes_per_second", timing.read_gbytes_per_second}};
+  if (timing.peak_bytes >= 0) json["peak_bytes"] = timing.peak_bytes;
+  return json;
+}
+
+constexpr const char* kColumns = "{:<23} {:<11} {:>3} {:>3} {:>6} {:>4}  {:<7}";
+
+std::string heading() {
+  return fmt::format("{}, threads: {}\n", cpu_name(), thread_count()) +
+         fmt::format(kColumns, "case", "kernel", "H", "G", "N", "D", "mask") +
+         "  milliseconds  spread  GFLOP/s  of peak  MiB more\n";
+}
+
+std::string as_row(const AttentionTiming& timing) {
+  const AttentionBenchCase& problem = timing.problem;
+  return fmt::format(kColumns, problem.name, timing.kernel, problem.heads, problem.kv_heads,
+                     problem.length, problem.head_dim, problem.mask_name) +
+         fmt::format(
+             "  {:>12.4f}  {:>5.1f}%  {:>7.1f}  {:>6.1f}%{}\n", timing.seconds * 1e3,
+             timing.spread * 100, timing.gflops, timing.fraction_of_peak * 100,
+             timing.peak_bytes < 0
+                 ? std::string()
+                 : fmt::format("  {:>8.1f}", static_cast<double>(timing.peak_bytes) / (1 << 20)));
+}
+
+std::string limits(const AttentionTiming& timing) {
+  return fmt::format(
+      "peak {:.1f} GFLOP/s of f32 multiply-adds beside the last case; reading memory {:.1f} GB/s\n",
+      timing.peak_gflops, timing.read_gbytes_per_second);
+}
+
+int bench_pass(const BenchOptions& options, BenchPass pass) {
+  const std::vector<AttentionBenchCase> cases = choose_bench_cases(options.cases);
+  AttentionTiming last;
+  BenchTable table(options.json, std::ssize(cases), heading());
+  time_attention(cases, pass, options.kernel, [&](const AttentionTiming& timing) {
+    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
+    last = timing;
+  });
+  table.finish(limits(last));
+  return 0;
+}
+
+}  // namespace
+
+int bench_attention(const BenchOptions& options) {
+  return bench_pass(options, BenchPass::kForward);
+}
+
+int bench_backward(const BenchOptions& options) {
+  return bench_pass(options, BenchPass::kBackward);
+}
+
+}  // namespace heed::cli

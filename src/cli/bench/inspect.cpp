@@ -1,0 +1,77 @@
+// heed bench inspect: the page's server on a long text.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/cpu_name.h"
+#include "bench/server_bench.h"
+#include "cli/bench/bench.h"
+#include "cli/terminal/output.h"
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
+#include "heed/models/registry.h"
+#include "io/atomic_file.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr std::int64_t kTokens = 4096;
+
+// GPT-2 small with more positions, random weights, and the built-in model's tokenizer.
+LoadedModel shaped(const BenchOptions& options) {
+  LoadedModel model = load_model(find_model({}));
+  nlohmann::json config = {{"model_type", "gpt2"},
+                           {"n_layer", 12},
+                           {"n_head", 12},
+                           {"n_embd", 768},
+                           {"n_positions", kTokens}};
+  if (!options.config.empty()) config = nlohmann::json::parse(read_file(options.config));
+  config["vocab_size"] = model.tokenizer->vocabulary_size();
+  model.model = make_model(config.dump(), 1);
+  model.name = "random";
+  return model;
+}
+
+std::string as_row(const ServerFigure& figure) {
+  std::string row = fmt::format("{:<36} {:>9.2f} {:<2}", figure.name, figure.value, figure.unit);
+  row += figure.limit > 0
+             ? fmt::format("  {:>7.1f}  {:>5.2f}", figure.limit, figure.value / figure.limit)
+             : std::string(16, ' ');
+  if (figure.processor >= 0) row += fmt::format("  {:>9.2f} ms", figure.processor);
+  return row + "\n";
+}
+
+nlohmann::ordered_json as_json(const ServerFigure& figure) {
+  nlohmann::ordered_json json = {
+      {"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}};
+  if (figure.limit > 0) json["limit"] = figure.limit;
+  if (figure.processor >= 0) json["processor_ms"] = figure.processor;
+  return json;
+}
+
+}  // namespace
+
+int bench_inspect(const BenchOptions& options) {
+  require(options.model.empty() || options.config.empty(),
+          "expected --model or --config, found both");
+  const LoadedModel model =
+      options.model.empty() ? shaped(options) : load_model(find_model(options.model));
+  const ModelInfo& info = model.model->info();
+  const std::int64_t tokens = std::min(kTokens, info.positions);
+  if (!options.json)
+    print(
+        fmt::format("{}, threads: {}; {} layers x {} heads x {}, {} tokens\n{:<51}{:>7}  {}  {}\n",
+                    cpu_name(), thread_count(), info.layers, info.heads, info.head_dim, tokens, "",
+                    "limit", "ratio", "processor"));
+  auto list = nlohmann::ordered_json::array();
+  time_server(model, tokens, [&](const ServerFigure& figure) {
+    if (options.json)
+      list.push_back(as_json(figure));
+    else
+      print(as_row(figure));
+  });
+  if (options.json) print(list.dump(2) + "\n");
+  return 0;
+}
+
+}  // namespace heed::cli

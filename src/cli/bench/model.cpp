@@ -1,0 +1,77 @@
+// heed bench model: reading a prompt, and writing token by token.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/cpu_name.h"
+#include "bench/model_bench.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/table.h"
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
+#include "heed/models/registry.h"
+#include "io/atomic_file.h"
+
+namespace heed::cli {
+namespace {
+
+std::unique_ptr<Model> open(const BenchOptions& options) {
+  require(options.model.empty() || options.config.empty(),
+          "expected --model or --config, found both");
+  if (options.config.empty()) return load_model(find_model(options.model)).model;
+  return make_model(read_file(options.config), 1);
+}
+
+nlohmann::ordered_json as_json(const ModelInfo& info, const ModelTiming& timing) {
+  const auto& [name, prefill, tokens] = timing.problem;
+  nlohmann::ordered_json json = {{"case", name},
+                                 {"dtype", "f32"},
+                                 {"batch", 1},
+                                 {"heads", info.heads},
+                                 {"kv_heads", info.kv_heads},
+                                 {"query_length", prefill ? tokens : 1},
+                                 {"key_length", prefill ? tokens : tokens + 1},
+                                 {"head_dim", info.head_dim},
+                                 {"value_dim", info.head_dim},
+                                 {"mask", "causal"},
+                                 {"threads", timing.threads},
+                                 {"seconds", timing.seconds},
+                                 {"spread", timing.spread},
+                                 {"tokens_per_second", timing.tokens_per_second}};
+  if (!prefill) json["gbytes_per_second"] = timing.gbytes_per_second;
+  json["read_gbytes_per_second"] = timing.read_gbytes_per_second;
+  return json;
+}
+
+std::string heading(const Model& model) {
+  return fmt::format("{}, threads: {}; {}, {:.1f} M parameters, f32\n", cpu_name(), thread_count(),
+                     model.info().title, static_cast<double>(parameter_count(model)) * 1e-6) +
+         "case          milliseconds  spread  tokens/s   GB/s\n";
+}
+
+std::string as_row(const ModelTiming& timing) {
+  return fmt::format("{:<13} {:>12.4f}  {:>5.1f}%  {:>8.0f}", timing.problem.name,
+                     timing.seconds * 1e3, timing.spread * 100, timing.tokens_per_second) +
+         (timing.problem.prefill ? "\n" : fmt::format("  {:>5.1f}\n", timing.gbytes_per_second));
+}
+
+}  // namespace
+
+int bench_model(const BenchOptions& options) {
+  const std::unique_ptr<Model> model = open(options);
+  const std::vector<ModelBenchCase> cases = model_bench_cases(model->info(), options.cases);
+  double read = 0;
+  BenchTable table(options.json, std::ssize(cases), heading(*model));
+  time_model(*model, cases, [&](const ModelTiming& timing) {
+    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(model->info(), timing));
+    read = timing.read_gbytes_per_second;
+  });
+  table.finish(
+      fmt::format("reading memory {:.1f} GB/s; a step takes one token after as many as its "
+                  "name says\n",
+                  read));
+  return 0;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,102 @@
+// heed bench train: steps of training, and what they are made of.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/cpu_name.h"
+#include "bench/train_bench.h"
+#include "cli/bench/bench.h"
+#include "cli/terminal/output.h"
+#include "io/atomic_file.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr std::int64_t kCharacters = 65;  // of Shakespeare
+
+TrainConfig config_of(const BenchOptions& options) {
+  TrainConfig config;
+  if (!options.config.empty())
+    config = parse_train_config(read_file(options.config), options.config);
+  if (config.data.empty()) config.data = {"random tokens"};
+  for (const TrainShapeKey& key : train_shape_keys())
+    if (options.shape.*key.value > 0) config.*key.member = options.shape.*key.value;
+  check(config);
+  return config;
+}
+
+std::int64_t vocabulary_of(const BenchOptions& options, const TrainConfig& config) {
+  if (options.shape.vocabulary > 0) return options.shape.vocabulary;
+  return config.tokenizer == "byte-bpe" ? config.vocabulary : kCharacters;
+}
+
+nlohmann::ordered_json as_json(const TrainConfig& config, std::int64_t vocabulary,
+                               const TrainTiming& timing) {
+  return {{"case", "train"},
+          {"dtype", "f32"},
+          {"layers", config.layers},
+          {"heads", config.heads},
+          {"width", config.width},
+          {"block", config.block},
+          {"batch", config.batch},
+          {"accumulate", config.accumulate},
+          {"vocabulary", vocabulary},
+          {"dropout", config.dropout},
+          {"parameters", timing.parameters},
+          {"threads", timing.threads},
+          {"shares", timing.shares},
+          {"seconds", timing.seconds},
+          {"spread", timing.spread},
+          {"tokens_per_second", timing.tokens_per_second},
+          {"forward_seconds", timing.forward_seconds},
+          {"backward_seconds", timing.backward_seconds},
+          {"optimizer_seconds", timing.optimizer_seconds},
+          {"gflops", timing.gflops},
+          {"peak_gflops", timing.peak_gflops},
+          {"fraction_of_peak", timing.fraction_of_peak},
+          {"allocations", timing.allocations}};
+}
+
+std::string as_text(const TrainConfig& config, std::int64_t vocabulary, const TrainTiming& timing) {
+  std::string text = fmt::format(
+      "{}, threads: {}; {} layers, {} heads, width {}, block {}, batch {} x {}, vocabulary {}, "
+      "{:.2f} M parameters, f32\n",
+      cpu_name(), timing.threads, config.layers, config.heads, config.width, config.block,
+      config.batch, config.accumulate, vocabulary, static_cast<double>(timing.parameters) * 1e-6);
+  text += fmt::format("{:>10.0f} tokens/s\n{:>10.3f} ms a step (spread {:.1f} %)\n",
+                      timing.tokens_per_second, timing.seconds * 1e3, timing.spread * 100);
+  for (const auto& [name, seconds] : {std::pair{"forward", timing.forward_seconds},
+                                      {"backward", timing.backward_seconds},
+                                      {"optimiser", timing.optimizer_seconds}})
+    text += fmt::format("{:>10.3f} ms {}\n", seconds * 1e3, name);
+  text += fmt::format("{:>10.1f} GFLOP/s, {:.1f} % of {:.1f} (f32 multiply-adds, measured)\n",
+                      timing.gflops, timing.fraction_of_peak * 100, timing.peak_gflops);
+  return text + fmt::format("{:>10.1f} blocks of memory taken a step\n", timing.allocations);
+}
+
+}  // namespace
+
+std::span<const TrainShapeKey> train_shape_keys() {
+  static constexpr TrainShapeKey kKeys[] = {
+      {"layers", &BenchOptions::Shape::layers, &TrainConfig::layers},
+      {"heads", &BenchOptions::Shape::heads, &TrainConfig::heads},
+      {"width", &BenchOptions::Shape::width, &TrainConfig::width},
+      {"block", &BenchOptions::Shape::block, &TrainConfig::block},
+      {"batch", &BenchOptions::Shape::batch, &TrainConfig::batch},
+  };
+  return kKeys;
+}
+
+int bench_train(const BenchOptions& options) {
+  const TrainConfig config = config_of(options);
+  const std::int64_t vocabulary = vocabulary_of(options, config);
+  const TrainTiming timing = time_training(config, vocabulary);
+  print(options.json ? as_json(config, vocabulary, timing).dump(2) + "\n"
+                     : as_text(config, vocabulary, timing));
+  Steadiness steadiness;
+  steadiness.saw("train", timing.spread);
+  steadiness.report();
+  return 0;
+}
+
+}  // namespace heed::cli

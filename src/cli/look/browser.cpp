@@ -1,0 +1,151 @@
+#include "cli/look/browser.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<const char*, 4> kNames = {"chromium", "chromium-browser", "google-chrome",
+                                               "google-chrome-stable"};
+constexpr int kHeight = 900;        // of the window; the picture is as high as the page
+constexpr int kNarrowHeight = 844;  // with a phone's width
+constexpr int kNarrow = 760;
+constexpr int kLeastWindow = 500;  // a window with a frame is not narrower
+constexpr int kNotStarted = 127;
+
+bool is_program(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+// The program's place in $PATH; empty when it is in none of its folders.
+std::string in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::string_view left = path == nullptr ? "" : path;
+  while (!left.empty()) {
+    const std::string_view folder = left.substr(0, left.find(':'));
+    left.remove_prefix(std::min(left.size(), folder.size() + 1));
+    const fs::path place = fs::path(folder) / name;
+    if (is_program(place)) return place.string();
+  }
+  return {};
+}
+
+fs::path new_folder() {
+  std::string folder = (fs::temp_directory_path() / "heed-browser-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr)
+    fail(ErrorCode::kIo, "{}: {}", folder, std::strerror(errno));
+  return folder;
+}
+
+std::vector<std::string> arguments(const std::string& program, const fs::path& folder,
+                                   const BrowserTask& task) {
+  std::vector<std::string> all = {
+      program, "--headless=new", "--user-data-dir=" + (folder / "profile").string(),
+      fmt::format("--window-size={},{}", task.width,
+                  task.width < kNarrow ? kNarrowHeight : kHeight),
+      // The same pixels, letters and colours on each machine.
+      "--force-device-scale-factor=1", "--font-render-hinting=none", "--disable-lcd-text",
+      "--force-color-profile=srgb", "--hide-scrollbars",
+      fmt::format("--blink-settings=preferredColorScheme={}", task.dark ? 0 : 1),
+      // No request but the page's own, and none of a first start.
+      "--no-first-run", "--no-default-browser-check", "--disable-extensions",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync",
+      "--disable-default-apps", "--disable-breakpad", "--disable-gpu", "--mute-audio",
+      // A small /dev/shm, as containers have it, ends the browser.
+      "--disable-dev-shm-usage", "--no-proxy-server"};
+  if (task.width < kLeastWindow) {  // a screen of that width, and no frame
+    all.push_back(fmt::format("--screen-info={{{}x{}}}", task.width, kNarrowHeight));
+    all.emplace_back("--kiosk");
+  }
+  // Chromium's sandbox refuses root. The page is heed's own, from this machine, and loads nothing.
+  if (geteuid() == 0) all.emplace_back("--no-sandbox");
+  all.push_back(task.address);
+  return all;
+}
+
+// Between fork and exec only what is safe there.
+[[noreturn]] void become(const std::vector<char*>& pointers, const char* log) {
+  setsid();
+  const int none = open("/dev/null", O_RDWR);
+  const int to = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(none, STDIN_FILENO);
+  dup2(none, STDOUT_FILENO);
+  dup2(to, STDERR_FILENO);
+  execv(pointers[0], pointers.data());
+  _exit(kNotStarted);
+}
+
+}  // namespace
+
+std::string find_browser(const std::string& format) {
+  if (const char* named = std::getenv("HEED_BROWSER"); named != nullptr && *named != '\0') {
+    const std::string found = std::string_view(named).find('/') == std::string_view::npos
+                                  ? in_path(named)
+                                  : (is_program(named) ? named : "");
+    if (found.empty())
+      fail(ErrorCode::kNotFound, "HEED_BROWSER: \"{}\" is no program, expected a Chromium", named);
+    return found;
+  }
+  for (const char* name : kNames)
+    if (std::string found = in_path(name); !found.empty()) return found;
+  fail(ErrorCode::kNotFound,
+       "--format {} is drawn by a browser and none was found: install chromium (apt-get install "
+       "chromium) or name a Chromium in HEED_BROWSER; --format html works without",
+       format);
+}
+
+Browser::Browser(std::string program, const BrowserTask& task)
+    : program_(std::move(program)), folder_(new_folder()) {
+  std::vector<std::string> words = arguments(program_, folder_, task);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const std::string log = (folder_ / "log").string();
+  // What the browser's processes leave behind comes to this one, so that all can be waited for.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  process_ = fork();
+  if (process_ == 0) become(pointers, log.c_str());
+  if (process_ < 0) fail(ErrorCode::kIo, "{}: {}", program_, std::strerror(errno));
+}
+
+Browser::~Browser() {
+  if (process_ > 0) {
+    kill(-process_, SIGKILL);
+    while (waitpid(-process_, nullptr, 0) > 0 || errno == EINTR) {
+    }
+  }
+  std::error_code ignored;  // a folder in /tmp that stays is not worth failing for
+  fs::remove_all(folder_, ignored);
+}
+
+bool Browser::is_running() {
+  if (running_ && waitpid(process_, nullptr, WNOHANG) == process_) running_ = false;
+  return running_;
+}
+
+std::string Browser::last_words() const {
+  std::ifstream log(folder_ / "log");
+  std::string last = "it said nothing";
+  for (std::string line; std::getline(log, line);)
+    if (!line.empty()) last = line;
+  return last;
+}
+
+}  // namespace heed::cli

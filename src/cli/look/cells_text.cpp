@@ -1,0 +1,142 @@
+// One weight in detail, or the weights between every place of two words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/look/text.h"
+#include "cli/terminal/cells.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kValueColumn = 10;
+constexpr int kTableColumn = 6;
+
+std::string signed_hundredths(double value) {
+  const std::string text = fmt::format("{:.2f}", value);
+  return text == "-0.00" ? "0.00" : text;
+}
+
+std::string neighbours(const TokenNames& names, const LookCell& cell) {
+  std::string text = fmt::format("{} of {}", ordinal(cell.rank), cell.of);
+  for (std::size_t i = 0; i < cell.others.size(); ++i) {
+    const LookKey& other = cell.others[i];
+    const bool larger = static_cast<std::int64_t>(i) + 1 < cell.rank;
+    const char* joint =
+        i == 0 ? (larger ? ", after " : ", then ") : (!larger && cell.rank == 2 ? ", then " : ", ");
+    text += fmt::format("{}{}{} {:.3f}", joint, names.word(other.key), names.mark(other.key),
+                        other.weight);
+  }
+  return text;
+}
+
+Line& put_pair(Line& line, const TokenNames& names, const LookCell& cell) {
+  return line.put(names.word(cell.query), Style::kBold)
+      .put(fmt::format(" {} -> ", cell.query), Style::kDim)
+      .put(names.word(cell.key), Style::kBold)
+      .put(fmt::format(" {}", cell.key), Style::kDim);
+}
+
+std::string one_cell(const Terminal& terminal, const TokenNames& names, const LookCell& cell) {
+  Line first(terminal);
+  put_pair(first, names, cell).to(first.column() + 5);
+  if (!cell.visible) {
+    first.put("0", Style::kBold).to(first.column() + 3);
+    return first
+        .put("hidden by the mask: a token sees itself and what stands before it", Style::kDim)
+        .str();
+  }
+  first.put(fmt::format("{:.3f}", cell.weight), Style::kBold).to(first.column() + 3);
+  first.put(neighbours(names, cell), Style::kDim);
+  Line score(terminal);
+  score.to(2).put("score", Style::kDim).to(kValueColumn).put(signed_hundredths(cell.score));
+  Line weight(terminal);
+  weight.to(2).put("weight", Style::kDim).to(kValueColumn);
+  const double lse = cell.lse;
+  weight.put(fmt::format("e^({} {} {})", signed_hundredths(cell.score), lse < 0 ? "+" : "-",
+                         signed_hundredths(std::abs(lse))));
+  weight.put("  =  ", Style::kDim).put(fmt::format("{:.3f}", cell.weight));
+  return first.str() + score.str() + weight.str();
+}
+
+std::string list(std::vector<std::int64_t> indices) {
+  std::ranges::sort(indices);
+  const auto [last, end] = std::ranges::unique(indices);
+  indices.erase(last, end);
+  std::string text;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const char* joint = i == 0 ? "" : i + 1 == indices.size() ? " and " : ", ";
+    text += joint + std::to_string(indices[i]);
+  }
+  return text;
+}
+
+// `"flies" stands at 2 and 8. All four, layer 0, head 8:`
+std::string places(const Look& look, const LookTextOptions& options, std::size_t shown) {
+  std::vector<std::int64_t> queries;
+  std::vector<std::int64_t> keys;
+  for (const LookCell& cell : look.cells) {
+    queries.push_back(cell.query);
+    keys.push_back(cell.key);
+  }
+  std::string text = fmt::format("\"{}\" stands at {}", options.who, list(queries));
+  if (options.to != options.who) text += fmt::format(", \"{}\" at {}", options.to, list(keys));
+  const std::string count = number_word(static_cast<std::int64_t>(shown));
+  if (shown == 0)
+    return text + fmt::format(". The mask hides all {}.\n",
+                              number_word(static_cast<std::int64_t>(look.cells.size())));
+  const bool all = shown == look.cells.size();
+  text += all ? fmt::format(". All {}", count)
+              : fmt::format(". The {} that the mask lets see, of {}", count, look.cells.size());
+  return text + fmt::format(", layer {}, head {}:\n", look.chosen.layer, look.chosen.head);
+}
+
+std::string table(const Terminal& terminal, const TokenNames& names,
+                  const std::vector<LookCell>& cells) {
+  int who = 0;
+  int to = 0;
+  int rank_cells = 0;
+  const auto rank = [](const LookCell& cell) {
+    return fmt::format("{} of {}", ordinal(cell.rank), cell.of);
+  };
+  for (const LookCell& cell : cells) {
+    who = std::max(who, cell_width(fmt::format("{} {}", names.word(cell.query), cell.query)));
+    to = std::max(to, cell_width(fmt::format("{} {}", names.word(cell.key), cell.key)));
+    rank_cells = std::max(rank_cells, cell_width(rank(cell)));
+  }
+  const int arrow = kTableColumn + who + 2;
+  const int percent_end = arrow + 3 + to + 3 + 5;
+  const int bar_cells = terminal.width - percent_end - 1 - rank_cells - 1;
+  std::string text;
+  for (const LookCell& cell : cells) {
+    Line line(terminal);
+    line.to(kTableColumn).put(names.word(cell.query), Style::kBold);
+    line.put(fmt::format(" {}", cell.query)).to(arrow).put("-> ", Style::kDim).to(arrow + 3);
+    line.put(names.word(cell.key), Style::kBold).put(fmt::format(" {}", cell.key));
+    line.right(percent_end, percent(cell.weight)).to(percent_end + 1);
+    line.put(bar(terminal, cell.weight, bar_cells), Style::kBar);
+    text += line.right(terminal.width, rank(cell), Style::kDim).str();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string cells_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
+  const TokenNames names(terminal, look.tokens);
+  std::string text;
+  if (look.chosen.automatic)
+    text +=
+        paragraph(terminal,
+                  fmt::format("layer {}, head {}, chosen by heed: {}, {}", look.chosen.layer,
+                              look.chosen.head, look.chosen.reason, hundredths(look.chosen.score)),
+                  0);
+  if (look.cells.size() == 1) return text + one_cell(terminal, names, look.cells[0]);
+  std::vector<LookCell> visible;
+  for (const LookCell& cell : look.cells)
+    if (cell.visible) visible.push_back(cell);
+  return text + places(look, options, visible.size()) + table(terminal, names, visible);
+}
+
+}  // namespace heed::cli

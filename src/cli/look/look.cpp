@@ -1,0 +1,299 @@
+// heed look: who attends to whom in a text.
+#include "heed/inspect/look.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/look/file.h"
+#include "cli/look/files.h"
+#include "cli/look/input.h"
+#include "cli/look/text.h"
+#include "cli/options/arguments.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr std::int64_t kDefaultRows = 64;
+constexpr std::int64_t kDefaultTop = 3;
+
+struct Options {
+  LookInput input;
+  bool text_given = false;
+  std::string model;
+  std::optional<int> layer, head;
+  std::string who, to;
+  std::string view;
+  std::string top;
+  std::string rows;
+  std::string what = "weights";
+  std::string format = "text";
+  std::string colour = "auto";
+  std::string out;
+  std::string dtype = "f32";
+  int width = 1440;
+  std::string theme = "light";
+
+  bool to_stdout() const { return out.empty() || out == "-"; }
+  bool is_picture() const { return format == "svg" || format == "png"; }
+  bool is_array() const { return format == "npy"; }
+  bool is_page() const { return format == "svg" || format == "png" || format == "html"; }
+};
+
+// A count, or -1 for "all".
+std::int64_t count_of(const char* option, const std::string& text) {
+  if (text == "all") return -1;
+  std::int64_t count = 0;
+  if (!read_number(text, count) || count < 1)
+    fail(ErrorCode::kInvalidArgument, "{}: found \"{}\", expected a number from 1 or all", option,
+         text);
+  return count;
+}
+
+// Text and JSON say how much is left over of a row; TSV has no place for it.
+std::int64_t top_of(const Options& options) {
+  if (!options.top.empty()) return count_of("--top", options.top);
+  return options.format == "tsv" ? -1 : kDefaultTop;
+}
+
+void check_view_options(const Options& options) {
+  const bool others = options.layer || options.head || !options.who.empty() || !options.to.empty();
+  require(
+      options.view.empty() || !others,
+      "--view names layer, head and tokens: expected it without --layer, --head, --who and --to");
+  require(options.view.empty() || (options.format != "npy" && options.rows.empty()),
+          "--view names the rows: expected it without {}",
+          options.rows.empty() ? "--format npy" : "--rows");
+  require(!options.is_page() || options.input.ids.empty(),
+          "--format {} shows a text, expected TEXT or --file, not --ids", options.format);
+  require(options.format != "png" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
+          "--format png is no text, expected -o FILE.png or a pipe");
+}
+
+// Options that would change nothing.
+void check_effects(const CLI::App& app, const Options& options) {
+  const bool lists = !options.is_page() && !options.is_array();
+  for (const char* option : {"--width", "--theme"})
+    require_beside(app, option, options.is_picture(), "--format svg or png");
+  for (const char* option : {"--top", "--rows"})
+    require_beside(app, option, lists, "--format text, json or tsv");
+  for (const char* option : {"--layer", "--head"})
+    require_beside(app, option, options.what == "weights", "--what weights");
+  require_beside(app, "--keep", options.input.ids.empty(), "TEXT or --file");
+  require_beside(app, "--color", options.format == "text", "--format text");
+  require_beside(app, "--what", options.is_array(), "--format npy");
+  require(options.rows.empty() || options.who.empty(),
+          "--who names the rows: expected it without --rows");
+  require(options.top.empty() || options.to.empty() || options.format == "json",
+          "--to names the key: expected it without --top");
+}
+
+void check(const CLI::App& app, const Options& options) {
+  const int inputs = (options.text_given ? 1 : 0) + (options.input.file.empty() ? 0 : 1) +
+                     (options.input.ids.empty() ? 0 : 1);
+  require(inputs == 1, "expected one of TEXT, --file and --ids, found {}",
+          inputs == 0 ? "none" : "several");
+  check_effects(app, options);
+  check_view_options(options);
+  require(options.format != "npy" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
+          "--format npy is no text, expected -o FILE.npy or a pipe");
+  require(options.format != "npy" || options.who.empty(),
+          "--who chooses rows, --format npy writes all of them: expected one of the two");
+}
+
+Session open(const Options& options, const LoadedModel& model, ProgressLine& progress) {
+  const SessionOptions keep = {.all_logits = options.what == "logits",
+                               .hidden = options.what == "hidden",
+                               .stop = [&progress] {
+                                 progress.advance();
+                                 return false;
+                               }};
+  progress.begin("the model: layers", model.model->info().layers);
+  if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
+  Session session = cut_text(model, text_of(options.input, model));
+  run_session(session, model, keep);
+  return session;
+}
+
+void write_npy_output(const Options& options, const Session& session) {
+  Output output(options.out);
+  if (options.what == "weights") {
+    write_weights_npy(output, session, options.layer, options.head);
+    return;
+  }
+  const Tensor& array = options.what == "logits" ? session.logits : session.hidden;
+  require(array.given(), "--what {}: {} has none", options.what, session.model);
+  write_array_npy(output, array);
+}
+
+// The first head of the view, its rows and its cell: what a terminal can show of it.
+LookRequest request_of_view(const Options& options, const Session& session) {
+  const ViewAddress view = parse_view(options.view);
+  check_view(view, session.model, session.info, std::ssize(session.tokens));
+  require(
+      std::ranges::find(view.settings, "to=1") == view.settings.end(),
+      "--view: \"to=1\" is shown by --format svg, png and html, found {}: expected one of them, "
+      "or an address without it",
+      options.format);
+  const bool one_cell = view.key && !view.range;
+  require(!one_cell || options.top.empty() || options.format == "json",
+          "--view: j= names the key: expected it without --top");
+  LookRequest request{.layer = view.layer, .head = view.heads.front()};
+  request.top = top_of(options);
+  const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
+  for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
+  if (one_cell) request.cell_keys.push_back(*view.key);
+  return request;
+}
+
+LookRequest request_of(const Options& options, const Session& session) {
+  if (!options.view.empty()) return request_of_view(options, session);
+  LookRequest request{.layer = options.layer, .head = options.head};
+  request.top = top_of(options);
+  if (!options.who.empty()) request.queries = find_word(session.tokens, options.who);
+  if (!options.to.empty()) request.cell_keys = find_word(session.tokens, options.to);
+  return request;
+}
+
+// Long texts: the last rows, unless the user says how many.
+std::int64_t choose_rows(const Options& options, const Session& session, LookRequest& request) {
+  const auto length = static_cast<std::int64_t>(session.tokens.size());
+  std::int64_t rows = options.format == "text" ? kDefaultRows : -1;
+  if (!options.rows.empty()) rows = count_of("--rows", options.rows);
+  if (!request.queries.empty() || rows < 0 || rows >= length) return 0;
+  for (std::int64_t row = length - rows; row < length; ++row) request.queries.push_back(row);
+  return length - rows;
+}
+
+int write_page_file(const Options& options, const LoadedModel& model) {
+  Output output(options.out);  // a folder that is missing is said before the work
+  output.write(look_file(
+      model, {.format = options.format,
+              .text = text_of(options.input, model),
+              .view = {options.view, options.layer, options.head, options.who, options.to},
+              .width = options.width,
+              .dark = options.theme == "dark"}));
+  output.finish();
+  return 0;
+}
+
+// `hidden_rows`: how many rows of a text are not shown.
+void write_answer(const Options& options, const Look& answer, std::int64_t top,
+                  std::int64_t hidden_rows) {
+  Output output(options.out);
+  if (options.format == "json") return write_json(output, answer);
+  if (options.format == "tsv") return write_tsv(output, answer);
+  const bool plain = options.colour == "auto" && !options.to_stdout();
+  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  const LookTextOptions shown = {top, hidden_rows, options.who, options.to};
+  output.write(answer.cells.empty() ? look_text(terminal, answer, shown)
+                                    : cells_text(terminal, answer, shown));
+  output.finish();
+}
+
+int run(const CLI::App& app, const Options& options) {
+  check(app, options);
+  const LoadedModel model = load_model(find_model(options.model));
+  if (options.layer) check_layer(model.name, model.model->info(), *options.layer);
+  if (options.head) check_head(model.name, model.model->info(), *options.head);
+  if (options.is_page()) return write_page_file(options, model);
+  ProgressLine progress;
+  const Session session = open(options, model, progress);
+  if (options.format == "npy") {
+    progress.begin("writing");
+    write_npy_output(options, session);
+    return 0;
+  }
+  LookRequest request = request_of(options, session);
+  const std::int64_t hidden_rows = choose_rows(options, session, request);
+  progress.begin("the heads: layers", model.model->info().layers);
+  request.layer_scored = [&progress] { progress.advance(); };
+  const Look answer = look(session, request);
+  progress.begin("");  // the answer goes to the terminal
+  write_answer(options, answer, request.top, hidden_rows);
+  return 0;
+}
+
+void add_choice(CLI::App& app, Options& options) {
+  add_number(app, "--layer", options.layer,
+             "this layer, counted from 0 (default: heed chooses and says why)")
+      ->type_name("L");
+  add_number(app, "--head", options.head,
+             "this head, counted from 0 (default: heed chooses and says why)")
+      ->type_name("H");
+  CLI::Option* who =
+      app.add_option("--who", options.who,
+                     "only the rows of this word: a token, a word that tokens spell (the last of "
+                     "them is taken), or an index")
+          ->type_name("WORD");
+  app.add_option("--to", options.to, "with --who: the weight on this word, its rank, score and lse")
+      ->needs(who)
+      ->type_name("WORD");
+  app.add_option(
+         "--view", options.view,
+         "the address of a view, as the page shows it behind #: layer, heads, query i, key j")
+      ->type_name("look/L2.H4/i=17/j=3");
+  app.add_option("--top", options.top,
+                 "how many keys of each row, the largest first (default 3, as tsv all)")
+      ->type_name("N|all");
+  app.add_option("--rows", options.rows,
+                 "how many rows, the last ones (default: 64 as text, else all)")
+      ->type_name("N|all");
+}
+
+void add_format(CLI::App& app, Options& options) {
+  app.add_option(
+         "--format", options.format,
+         "text (default); json; tsv: one line a weight; npy: all weights, f32 [layers, heads, T, "
+         "T], "
+         "with an extent of 1 where --layer or --head chooses; svg, png: the page's picture, drawn "
+         "by chromium; html: the page as one file")
+      ->check(one_of({"text", "json", "tsv", "npy", "svg", "png", "html"}));
+  app.add_option("--width", options.width, "of svg and png, in pixels (default 1440)")
+      ->transform(number_of<int>(320, 8192))
+      ->type_name("N");
+  app.add_option("--theme", options.theme, "of svg and png: light (default), dark")
+      ->check(one_of({"light", "dark"}));
+  app.add_option("--what", options.what,
+                 "with --format npy: weights (default), logits [T, vocabulary], hidden [T, width]")
+      ->check(one_of({"weights", "logits", "hidden"}));
+  app.add_option("-o,--out", options.out, "write to a file, which appears whole or not at all")
+      ->type_name("FILE");
+  app.add_option("--color", options.colour, "auto (a terminal, NO_COLOR not set), always, never")
+      ->check(one_of({"auto", "always", "never"}));
+}
+
+Run add(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  add_look_input(app, options->input);
+  add_model(app, options->model);
+  add_choice(app, *options);
+  add_format(app, *options);
+  add_threads(app);
+  add_kernel(app);
+  app.add_option("--dtype", options->dtype, "compute in this type: f32")->check(one_of({"f32"}));
+  const CLI::Option* text = app.get_option("TEXT");
+  return [options, text, &app] {
+    options->text_given = text->count() > 0;
+    return run(app, *options);
+  };
+}
+
+}  // namespace
+
+Command look_command() {
+  return {"look", "who attends to whom in a text, what each head does, the next word",
+          "  heed look \"The cat sat on the mat because it was tired.\"\n"
+          "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
+          "  heed look --file story.txt --format npy -o weights.npy\n"
+          "  heed look --file story.txt --view look/L2.H4/i=17/j=3 --format svg -o view.svg\n"
+          "  heed look --file story.txt --format html -o story.html",
+          add};
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,129 @@
+// Who attends to whom: one row a query.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/look/text.h"
+#include "cli/terminal/cells.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kIndexEnd = 4;   // indices end at this cell
+constexpr int kWhoColumn = 6;  // tokens of queries begin here
+constexpr int kLeastWhoCells = 5;
+constexpr int kPercentCells = 5;  // `100 %`
+constexpr int kLeastBarCells = 2;
+constexpr double kBoldFrom = 0.3;
+
+// Where the columns stand; one column of keys is token, percent, bar and a gap.
+struct Columns {
+  int arrow = 0;
+  int keys = 0;       // the first key's token
+  int key_cells = 0;  // token with mark
+  int pitch = 0;
+  int bar_cells = 0;
+  int a_line = 1;  // keys on one line
+};
+
+std::string rest_of(const LookRow& row) {
+  if (row.rest_count == 0) return {};
+  return fmt::format("+{} in {}", percent(row.rest_weight), row.rest_count);
+}
+
+Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& names) {
+  Columns columns;
+  int who = kLeastWhoCells;
+  int rest = 0;
+  int most = 1;
+  for (const LookRow& row : look.rows) {
+    who = std::max(who, cell_width(names.word(row.query)));
+    rest = std::max(rest, cell_width(rest_of(row)));
+    most = std::max(most, static_cast<int>(row.attends.size()));
+    for (const LookKey& key : row.attends)
+      columns.key_cells = std::max(columns.key_cells, names.width(key.key));
+  }
+  columns.arrow = kWhoColumn + who + 1;
+  columns.keys = columns.arrow + 3;
+  const int room = terminal.width - columns.keys - (rest > 0 ? rest + 1 : 0);
+  const int without_bar = columns.key_cells + 1 + kPercentCells + 1 + 1;
+  columns.a_line = std::clamp(room / (without_bar + kLeastBarCells), 1, most);
+  columns.pitch = room / columns.a_line;
+  columns.bar_cells = std::max(0, columns.pitch - without_bar);
+  return columns;
+}
+
+std::string column_heads(const Terminal& terminal, const Columns& columns, bool with_rest) {
+  Line line(terminal);
+  line.right(kIndexEnd, "i", Style::kDim).to(kWhoColumn).put("who", Style::kDim);
+  line.to(columns.keys).put("to whom", Style::kDim);
+  if (with_rest) line.right(terminal.width, "rest", Style::kDim);
+  return line.str();
+}
+
+void put_key(Line& line, const Terminal& terminal, const Columns& columns, const TokenNames& names,
+             const LookKey& key) {
+  const int begin = line.column();
+  const Style style = key.weight >= kBoldFrom ? Style::kBold : Style::kPlain;
+  line.put(names.word(key.key), style).put(names.mark(key.key));
+  const int percent_end = begin + columns.key_cells + 1 + kPercentCells;
+  line.right(percent_end, percent(key.weight), style).to(percent_end + 1);
+  line.put(bar(terminal, key.weight, columns.bar_cells), Style::kBar);
+}
+
+std::string row_lines(const Terminal& terminal, const Columns& columns, const TokenNames& names,
+                      const LookRow& row) {
+  Line line(terminal);
+  line.right(kIndexEnd, std::to_string(row.query), Style::kDim).to(kWhoColumn);
+  line.put(names.word(row.query), Style::kBold).to(columns.arrow).put("->", Style::kDim);
+  std::string lines;
+  for (std::size_t i = 0; i < row.attends.size(); ++i) {
+    const int column = static_cast<int>(i) % columns.a_line;
+    if (i > 0 && column == 0) {
+      lines += line.str();
+      line = Line(terminal);
+    }
+    line.to(columns.keys + column * columns.pitch);
+    put_key(line, terminal, columns, names, row.attends[i]);
+  }
+  if (row.attends.empty()) line.to(columns.keys).put("nobody", Style::kDim);
+  if (row.rest_count > 0) line.right(terminal.width, rest_of(row), Style::kDim);
+  return lines + line.str();
+}
+
+std::string explanation(const Look& look, const LookTextOptions& options) {
+  const std::string keys =
+      options.top < 0    ? "every key"
+      : options.top == 1 ? "the largest, then the rest"
+                         : fmt::format("the {} largest, then the rest", number_word(options.top));
+  return fmt::format("layer {}, head {}; {}", look.chosen.layer, look.chosen.head, keys);
+}
+
+std::string reason(const Terminal& terminal, const Look& look) {
+  if (!look.chosen.automatic) return {};
+  std::string text = "heed chose this head: " + look.chosen.reason;
+  if (look.chosen.score > 0) text += ", " + hundredths(look.chosen.score);
+  return paragraph(terminal, text, 2);
+}
+
+}  // namespace
+
+std::string rows_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
+  const TokenNames names(terminal, look.tokens);
+  const Columns columns = lay_out(terminal, look, names);
+  std::string text = heading(terminal, "Who attends to whom", explanation(look, options));
+  text += reason(terminal, look);
+  if (options.hidden_rows > 0)
+    text += paragraph(
+        terminal,
+        fmt::format("the last {} of {} rows; --rows all shows every one", look.rows.size(),
+                    look.rows.size() + static_cast<std::size_t>(options.hidden_rows)),
+        2);
+  const bool with_rest =
+      std::ranges::any_of(look.rows, [](auto& row) { return row.rest_count > 0; });
+  text += column_heads(terminal, columns, with_rest);
+  for (const LookRow& row : look.rows) text += row_lines(terminal, columns, names, row);
+  return text;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,115 @@
+#include "cli/look/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/terminal/cells.h"
+#include "heed/text/tokenizer.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kLongestToken = 16;  // cells
+constexpr int kNextWordColumn = 6;
+constexpr int kNextWordCells = 8;
+
+std::string model_line(const Terminal& terminal, const Look& look) {
+  const ModelInfo& info = look.info;
+  std::string shape = fmt::format("{}, {} layers x {} heads", info.title, info.layers, info.heads);
+  if (info.kv_heads != info.heads) shape += fmt::format(" on {} kv", info.kv_heads);
+  if (look.built_in) shape += ", built in";
+  const std::size_t count = look.tokens.size();
+  const std::string tokens = fmt::format("{} token{}", count, count == 1 ? "" : "s");
+  const std::string_view mark = terminal.utf8 ? "…" : "~";
+  const int room = terminal.width - cell_width(tokens) - 2;
+  const std::string name = truncated(look.model, room - 2, mark);
+  Line line(terminal);
+  line.put(name, Style::kBold).to(line.column() + 2);
+  if (room - line.column() > 0) line.put(truncated(shape, room - line.column(), mark), Style::kDim);
+  return line.right(terminal.width, tokens, Style::kDim).str();
+}
+
+std::string bytes_note(const Terminal& terminal, const Look& look) {
+  if (!are_mostly_parts_of_characters(look.tokens)) return {};
+  return paragraph(
+      terminal,
+      "most tokens here are single bytes of characters: this model's vocabulary hardly "
+      "knows this text",
+      0);
+}
+
+std::string next_text(const Terminal& terminal, const Look& look) {
+  if (look.next.words.empty())
+    return heading(terminal, "Next word", "none: this model has no word output");
+  const std::string last = TokenNames::shown(terminal, look.tokens.back().bytes);
+  std::string text = heading(terminal, "Next word", fmt::format("after \"{}\"", last));
+  std::vector<std::string> words;
+  int widest = kNextWordCells;
+  for (const NextWord& word : look.next.words) {
+    words.push_back(TokenNames::shown(terminal, word.bytes));
+    widest = std::max(widest, cell_width(words.back()));
+  }
+  const int percent_end = kNextWordColumn + widest + 1 + 5;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const double probability = look.next.words[i].probability;
+    const Style style = probability >= 0.3 ? Style::kBold : Style::kPlain;
+    Line line(terminal);
+    line.to(kNextWordColumn).put(words[i], style);
+    line.right(percent_end, percent(probability), style).to(percent_end + 1);
+    line.put(bar(terminal, probability, terminal.width - percent_end - 1), Style::kBar);
+    text += line.str();
+  }
+  if (look.next.rest_count == 0) return text;
+  const std::string rest = fmt::format("+{} in {} other{}", percent(look.next.rest_probability),
+                                       look.next.rest_count, look.next.rest_count == 1 ? "" : "s");
+  return text + Line(terminal).to(kNextWordColumn).put(rest, Style::kDim).str();
+}
+
+}  // namespace
+
+TokenNames::TokenNames(const Terminal& terminal, const std::vector<SessionToken>& tokens) {
+  std::map<std::string, int> times;
+  for (const SessionToken& token : tokens) {
+    words_.push_back(shown(terminal, token.bytes));
+    ++times[words_.back()];
+  }
+  for (std::size_t i = 0; i < words_.size(); ++i)
+    marks_.push_back(times[words_[i]] > 1 ? fmt::format(" {}", i) : "");
+}
+
+const std::string& TokenNames::word(std::int64_t index) const {
+  return words_[static_cast<std::size_t>(index)];
+}
+
+const std::string& TokenNames::mark(std::int64_t index) const {
+  return marks_[static_cast<std::size_t>(index)];
+}
+
+int TokenNames::width(std::int64_t index) const {
+  return cell_width(word(index)) + cell_width(mark(index));
+}
+
+std::string TokenNames::shown(const Terminal& terminal, const std::string& bytes) {
+  const std::size_t begin = bytes.find_first_not_of(' ');
+  if (begin == std::string::npos) return terminal.utf8 ? "␣" : "' '";
+  const std::size_t end = bytes.find_last_not_of(' ') + 1;
+  std::string text;
+  for (const char byte : bytes.substr(begin, end - begin)) {
+    if (byte == '\n') {
+      text += terminal.utf8 ? "⏎" : "\\n";
+    } else {
+      text += byte;
+    }
+  }
+  return truncated(displayable(text), kLongestToken, terminal.utf8 ? "…" : "~");
+}
+
+std::string look_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
+  return model_line(terminal, look) + bytes_note(terminal, look) + "\n" +
+         rows_text(terminal, look, options) + "\n" + heads_text(terminal, look) + "\n" +
+         next_text(terminal, look);
+}
+
+}  // namespace heed::cli

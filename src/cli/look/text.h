@@ -1,0 +1,47 @@
+// `heed look` in the terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal/terminal.h"
+#include "heed/inspect/look.h"
+
+namespace heed::cli {
+
+/// Tokens as the terminal shows them: trimmed of spaces, one short line each.
+class TokenNames {
+ public:
+  TokenNames(const Terminal& terminal, const std::vector<SessionToken>& tokens);
+
+  const std::string& word(std::int64_t index) const;
+  /// ` 12` for a token that occurs twice, else nothing.
+  const std::string& mark(std::int64_t index) const;
+  /// Cells of the widest of these, with mark.
+  int width(std::int64_t index) const;
+
+  static std::string shown(const Terminal& terminal, const std::string& bytes);
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<std::string> marks_;
+};
+
+struct LookTextOptions {
+  std::int64_t top = 3;          // as asked for
+  std::int64_t hidden_rows = 0;  // earlier rows that are not in the report
+  std::string who = {};          // the words asked for, when cells are shown
+  std::string to = {};
+};
+
+/// Model, who attends to whom, heads, next word.
+std::string look_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
+
+/// The cells of `--who` and `--to`: one in detail, or a table of several.
+std::string cells_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
+
+/// The parts, in look_rows_text.cpp and look_heads_text.cpp.
+std::string rows_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
+std::string heads_text(const Terminal& terminal, const Look& look);
+
+}  // namespace heed::cli

@@ -1,0 +1,42 @@
+#include "cli/look/view.h"
+
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+// The last of the tokens that the query may see.
+std::int64_t key_of(const Session& cut, const std::string& word, std::int64_t query) {
+  const std::vector<std::int64_t> keys = find_word(cut.tokens, word);
+  if (!cut.info.causal) return keys.back();
+  for (auto key = keys.rbegin(); key != keys.rend(); ++key)
+    if (*key <= query) return *key;
+  fail(ErrorCode::kInvalidArgument,
+       "--to {}: it stands behind token {}, which sees what is before it alone", word, query);
+}
+
+}  // namespace
+
+ViewAddress view_of(const ViewOptions& options, const Session& cut,
+                    const std::function<std::vector<HeadScores>()>& scores) {
+  const std::int64_t length = std::ssize(cut.tokens);
+  ViewAddress view;
+  if (!options.view.empty()) {
+    view = parse_view(options.view);
+    check_view(view, cut.model, cut.info, length);
+    return view;
+  }
+  view.query = options.who.empty() ? length - 1 : find_word(cut.tokens, options.who).back();
+  if (!options.to.empty()) view.key = key_of(cut, options.to, *view.query);
+  if (options.layer && options.head) {
+    view.layer = *options.layer;
+    view.heads = {*options.head};
+  } else {
+    const ChosenHead chosen = choose_head(cut, scores(), options.layer, options.head);
+    view.layer = chosen.layer;
+    view.heads = {chosen.head};
+  }
+  return view;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,61 @@
+#include "cli/options/text_input.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "heed/base/error.h"
+#include "heed/text/tokenizer.h"
+
+namespace heed::cli {
+namespace {
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+}  // namespace
+
+std::string read_text(const std::string& path, std::size_t most_bytes) {
+  const bool standard = path == "-";
+  const std::string name = standard ? "standard input" : path;
+  const std::unique_ptr<std::FILE, Close> file(standard ? nullptr
+                                                        : std::fopen(path.c_str(), "rbe"));
+  const int reason = errno;
+  require(standard || file, "{}: cannot be read: {}, expected a text file", name,
+          std::strerror(reason));
+  require(standard || !std::filesystem::is_directory(path), "{}: is a folder, expected a text file",
+          name);
+  std::FILE* const from = standard ? stdin : file.get();
+  std::string text;
+  char buffer[1 << 16];
+  std::size_t count = 0;
+  while ((count = std::fread(buffer, 1, sizeof buffer, from)) > 0) {
+    text.append(buffer, count);
+    require(text.size() <= most_bytes, "{}: goes on after {} MiB, expected a text that ends there",
+            name, most_bytes >> 20);
+  }
+  if (std::ferror(from) != 0) fail(ErrorCode::kIo, "{}: {}", name, std::strerror(errno));
+  return text;
+}
+
+std::string given_text(const std::string& text, const std::string& file) {
+  if (!file.empty()) return read_text(file);
+  return text == "-" ? read_text(text) : text;
+}
+
+std::string readable(std::string_view bytes) {
+  return find_invalid_utf8(bytes) < 0 ? std::string(bytes) : displayable(bytes);
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  std::string digits;
+  for (const char byte : bytes) digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return digits;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,52 @@
+#include "cli/terminal/output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+void write_stdout(const void* data, std::size_t bytes) {
+  if (std::fwrite(data, 1, bytes, stdout) != bytes)
+    fail(ErrorCode::kIo, "standard output: {}", std::strerror(errno));
+}
+
+void flush_stdout() {
+  if (std::fflush(stdout) != 0) fail(ErrorCode::kIo, "standard output: {}", std::strerror(errno));
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  write_stdout(text.data(), text.size());
+  flush_stdout();
+}
+
+Output::Output(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  scope_.emplace();
+  file_ = std::make_unique<AtomicFile>(path);
+}
+
+void Output::write(std::string_view bytes) { write(bytes.data(), bytes.size()); }
+
+void Output::write(const void* data, std::size_t bytes) {
+  if (file_) {
+    file_->write(data, bytes);
+  } else {
+    write_stdout(data, bytes);
+  }
+}
+
+void Output::finish() {
+  if (file_) {
+    file_->commit();
+  } else {
+    flush_stdout();
+  }
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,168 @@
+#include "heed/inspect/head_probe.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "base/philox.h"
+#include "heed/base/error.h"
+#include "heed/ops/observe.h"
+#include "ops/loss.h"
+
+namespace heed {
+namespace {
+
+constexpr std::int64_t kUsualPeriod = 64;
+
+// The four weights of a row that the probe asks for, summed over rows.
+struct Sums {
+  double previous = 0, first = 0, duplicate = 0, induction = 0;
+
+  void add(std::int64_t row, std::int64_t key, std::int64_t period, double weight) {
+    if (key == row - 1) previous += weight;
+    if (key == 0) first += weight;
+    if (key == row - period) duplicate += weight;
+    if (key == row - period + 1) induction += weight;
+  }
+  void add(const Sums& other) {
+    previous += other.previous;
+    first += other.first;
+    duplicate += other.duplicate;
+    induction += other.induction;
+  }
+};
+
+class ProbeObserver final : public Observer {
+ public:
+  explicit ProbeObserver(std::int64_t period) : period_(period) {}
+  std::string_view name() const override { return "probe"; }
+  void begin(const ObservedShape& shape) override {
+    sums.assign(static_cast<std::size_t>(shape.heads), {});
+    rows_counted = shape.query_length - period_;
+  }
+  std::unique_ptr<State> rows(const ObservedRows&) const override {
+    return std::make_unique<Block>();
+  }
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
+    Sums& sum = static_cast<Block&>(state).sum;
+    for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
+      const float* weights = tile.weights + (key - tile.key_begin) * kMaskRows;
+      const std::uint64_t visible = tile.visible[key - tile.key_begin];
+      for (std::int64_t row = std::max(rows.row_begin, period_); row < rows.row_end; ++row) {
+        const std::int64_t lane = row - rows.row_begin;
+        if ((visible >> lane & 1U) != 0) sum.add(row, key, period_, weights[lane]);
+      }
+    }
+  }
+  void merge(State& state, const ObservedRows& rows) override {
+    sums[static_cast<std::size_t>(rows.head)].add(static_cast<Block&>(state).sum);
+  }
+
+  std::vector<Sums> sums;  // [H]
+  std::int64_t rows_counted = 0;
+
+ private:
+  struct Block final : State {
+    Sums sum;
+  };
+  std::int64_t period_;
+};
+
+std::int64_t period_for(const LoadedModel& model, const ProbeOptions& options) {
+  const std::int64_t most = model.model->info().positions / 2;
+  require(most >= 2, "probe: the model has {} positions, expected at least 4",
+          model.model->info().positions);
+  require(options.sequences >= 1, "probe: sequences is {}, expected at least 1", options.sequences);
+  if (options.period == 0) return std::min(kUsualPeriod, most);
+  require(options.period >= 2 && options.period <= most,
+          "probe: period is {}, expected 2 to {} (half of the model's positions)", options.period,
+          most);
+  return options.period;
+}
+
+std::vector<TokenId> plain_tokens(const LoadedModel& model) {
+  std::vector<TokenId> tokens;
+  const ModelInfo& info = model.model->info();
+  for (TokenId id = 0; id < info.vocabulary; ++id) {
+    const bool special = model.tokenizer && id < model.tokenizer->vocabulary_size() &&
+                         model.tokenizer->is_special(id);
+    if (!special && id != info.first_token && id != info.end_token) tokens.push_back(id);
+  }
+  require(!tokens.empty(), "probe: the vocabulary has {} tokens, all of them special",
+          info.vocabulary);
+  return tokens;
+}
+
+std::vector<TokenId> repeated_sequence(const std::vector<TokenId>& tokens, std::int64_t period,
+                                       Random& random) {
+  std::vector<TokenId> ids;
+  for (std::int64_t i = 0; i < period; ++i) ids.push_back(tokens[random.below(tokens.size())]);
+  for (std::int64_t i = 0; i < period; ++i) ids.push_back(ids[static_cast<std::size_t>(i)]);
+  return ids;
+}
+
+// Of the tokens [begin, end) of the sequence, each from those before it.
+double loss_of(const Session& session, std::int64_t begin, std::int64_t end) {
+  std::vector<std::int32_t> targets(session.tokens.size(), kIgnoredTarget);
+  for (std::int64_t i = begin; i < end; ++i)
+    targets[static_cast<std::size_t>(i - 1)] = session.tokens[static_cast<std::size_t>(i)].id;
+  return cross_entropy({.logits = session.logits,
+                        .targets = ConstView(targets.data(), DType::kI32,
+                                             {static_cast<std::int64_t>(targets.size())})})
+      .mean;
+}
+
+void add_share(ProbedHead& mean, const ProbedHead& one, double share) {
+  mean.previous += share * one.previous;
+  mean.first += share * one.first;
+  mean.duplicate += share * one.duplicate;
+  mean.induction += share * one.induction;
+}
+
+// Adds one sequence's part of the means.
+void add_sequence(Probe& probe, const Session& session) {
+  const double share = 1.0 / probe.sequences;
+  std::size_t at = 0;
+  for (std::size_t layer = 0; layer < session.layers.size(); ++layer)
+    for (const ProbedHead& head :
+         probe_layer(session.layers[layer], static_cast<int>(layer), probe.period)) {
+      if (at == probe.heads.size()) probe.heads.push_back({.layer = head.layer, .head = head.head});
+      add_share(probe.heads[at++], head, share);
+    }
+  if (!session.info.has_logits) return;
+  // The first repeated token is announced by nothing: what came before it ended there.
+  probe.loss_first += share * loss_of(session, 1, probe.period + 1);
+  probe.loss_repeated += share * loss_of(session, probe.period + 1, 2 * probe.period);
+}
+
+}  // namespace
+
+std::vector<ProbedHead> probe_layer(const LayerAttention& layer, int index, std::int64_t period) {
+  ProbeObserver observer(period);
+  Observer* const observers[] = {&observer};
+  observe(layer.args(), layer.attended(), observers);
+  const auto rows = static_cast<double>(observer.rows_counted);
+  std::vector<ProbedHead> heads;
+  for (const Sums& sum : observer.sums)
+    heads.push_back({.layer = index,
+                     .head = static_cast<int>(heads.size()),
+                     .previous = sum.previous / rows,
+                     .first = sum.first / rows,
+                     .duplicate = sum.duplicate / rows,
+                     .induction = sum.induction / rows});
+  return heads;
+}
+
+Probe probe_heads(const LoadedModel& model, const ProbeOptions& options) {
+  Probe probe;
+  probe.period = period_for(model, options);
+  probe.sequences = options.sequences;
+  const std::vector<TokenId> tokens = plain_tokens(model);
+  Random random(options.seed);
+  for (int sequence = 0; sequence < options.sequences; ++sequence)
+    add_sequence(probe, open_session(model, repeated_sequence(tokens, probe.period, random),
+                                     {.all_logits = model.model->info().has_logits}));
+  return probe;
+}
+
+}  // namespace heed

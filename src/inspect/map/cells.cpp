@@ -1,0 +1,192 @@
+#include "inspect/map/cells.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/serial.h"
+#include "kernels/pool_lanes.h"
+
+namespace heed::server {
+namespace {
+
+constexpr int kLaneBits = 6;  // of 64 rows
+constexpr float kNothing = -std::numeric_limits<float>::infinity();
+
+struct CellRows final : Observer::State {
+  std::int64_t begin = 0;  // the first row of cells that the block touches
+  GatheredCells cells;
+};
+
+// Lanes [begin, end) of a word of visibility.
+std::uint64_t lanes(std::int64_t begin, std::int64_t end) {
+  const std::uint64_t below = end == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << end) - 1;
+  return below & (~std::uint64_t{0} << begin);
+}
+
+// The larger one; a NaN stays, whichever side it is on.
+float larger(float a, float b) {
+  const bool is_larger = !(a >= b), is_number = a == a;
+  return is_larger & is_number ? b : a;
+}
+
+void join(GatheredCells& cells, std::size_t to, float largest, double sum, std::int32_t visible) {
+  if (visible == 0) return;
+  cells.largest[to] = larger(cells.largest[to], largest);
+  cells.sum[to] += sum;
+  cells.visible[to] += visible;
+}
+
+// Cells of one entry each, which need no pools: written where they belong.
+class EntriesObserver final : public Observer {
+ public:
+  explicit EntriesObserver(const CellsRequest& request)
+      : request_(request), region_{request.head,    request.head + 1,  request.row_begin,
+                                   request.row_end, request.key_begin, request.key_end} {
+    cells.height = request.height();
+    cells.width = request.width();
+    cells.values.assign(static_cast<std::size_t>(request.entries()),
+                        std::numeric_limits<float>::quiet_NaN());
+    to_ = cells.values.data();
+  }
+
+  std::string_view name() const override { return "entries"; }
+  void begin(const ObservedShape& shape) override { region_.resolved(shape); }
+  bool needs(const ObservedRows& rows) const override { return region_.meets(rows); }
+  bool needs(const ObservedRows&, std::int64_t begin, std::int64_t end) const override {
+    return region_.meets(begin, end);
+  }
+  TileParts parts() const override { return parts_of(request_.value); }
+  std::unique_ptr<State> rows(const ObservedRows&) const override {
+    return std::make_unique<State>();
+  }
+  void tile(State&, const ObservedRows& rows, const ObservedTile& tile) const override {
+    const float* from = values_of(tile, request_.value);
+    const std::int64_t begin = std::max(tile.key_begin, region_.key_begin);
+    const std::int64_t end = std::min(tile.key_end, region_.key_end);
+    const std::int64_t last = std::min(rows.row_end, region_.row_end);
+    for (std::int64_t row = std::max(rows.row_begin, region_.row_begin); row < last; ++row) {
+      const std::int64_t lane = row - rows.row_begin;
+      float* const line = to_ + (row - region_.row_begin) * cells.width;
+      for (std::int64_t key = begin; key < end; ++key) {
+        const std::int64_t at = key - tile.key_begin;
+        if ((tile.visible[at] >> lane & 1) != 0)
+          line[key - region_.key_begin] = from[at * kMaskRows + lane];
+      }
+    }
+  }
+  void merge(State&, const ObservedRows&) override {}
+
+  Cells cells;
+
+ private:
+  CellsRequest request_;
+  Region region_;
+  float* to_;  // each block of rows has its own part
+};
+
+}  // namespace
+
+void GatheredCells::resize(std::int64_t count) {
+  const auto size = static_cast<std::size_t>(count);
+  largest.assign(size, kNothing);
+  sum.assign(size, 0);
+  visible.assign(size, 0);
+}
+
+CellsObserver::CellsObserver(const CellsRequest& request)
+    : request_(request), region_{request.head,    request.head + 1,  request.row_begin,
+                                 request.row_end, request.key_begin, request.key_end} {
+  gathered.resize(request.height() * request.width());
+}
+
+std::unique_ptr<Observer::State> CellsObserver::rows(const ObservedRows& rows) const {
+  auto state = std::make_unique<CellRows>();
+  const std::int64_t first = std::max(rows.row_begin, region_.row_begin) - region_.row_begin;
+  const std::int64_t end = std::min(rows.row_end, region_.row_end) - region_.row_begin;
+  state->begin = first >> request_.shift;
+  const std::int64_t count = ((end - 1) >> request_.shift) + 1 - state->begin;
+  state->cells.resize(count * request_.width());
+  return state;
+}
+
+// First over the keys of a column of cells, lane by lane, then over the lanes of each row of cells.
+void CellsObserver::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
+  auto& seen = static_cast<CellRows&>(state);
+  const std::int64_t first = std::max(rows.row_begin, region_.row_begin);
+  const std::int64_t last = std::min(rows.row_end, region_.row_end);
+  const std::int64_t key_end = std::min(tile.key_end, region_.key_end);
+  const std::uint64_t wanted = lanes(first - rows.row_begin, last - rows.row_begin);
+  const float* values = values_of(tile, request_.value);
+  const int fold = std::min(request_.shift, kLaneBits);
+  const auto begin = static_cast<std::size_t>((first - rows.row_begin) >> fold);
+  const auto end = static_cast<std::size_t>(((last - 1 - rows.row_begin) >> fold) + 1);
+  kernels::LanePools pools;
+  for (std::int64_t key = std::max(tile.key_begin, region_.key_begin); key < key_end;) {
+    const std::int64_t x = (key - region_.key_begin) >> request_.shift;
+    const std::int64_t next = std::min(key_end, region_.key_begin + ((x + 1) << request_.shift));
+    const std::int64_t at = key - tile.key_begin;
+    kernels::cpu::pool_lanes(values + at * kMaskRows, tile.visible + at, next - key, wanted, pools);
+    kernels::cpu::fold_lanes(pools, fold);
+    for (std::size_t lane = begin; lane < end; ++lane) {
+      const auto y = static_cast<std::int64_t>(lane - begin);
+      join(seen.cells, static_cast<std::size_t>(y * request_.width() + x), pools.largest[lane],
+           static_cast<double>(pools.sum[lane]), pools.visible[lane]);
+    }
+    key = next;
+  }
+}
+
+void CellsObserver::merge(State& state, const ObservedRows&) {
+  const auto& seen = static_cast<const CellRows&>(state);
+  const auto first = static_cast<std::size_t>(seen.begin * request_.width());
+  for (std::size_t at = 0; at < seen.cells.visible.size(); ++at)
+    join(gathered, first + at, seen.cells.largest[at], seen.cells.sum[at], seen.cells.visible[at]);
+}
+
+Cells pooled_cells(const GatheredCells& gathered, const CellsRequest& request) {
+  Cells cells{.height = request.height(), .width = request.width(), .values = {}};
+  cells.values.reserve(gathered.visible.size());
+  const auto extent = [&](std::int64_t index, std::int64_t count) {
+    return std::min((index + 1) << request.shift, count) - (index << request.shift);
+  };
+  std::size_t at = 0;
+  for (std::int64_t y = 0; y < cells.height; ++y) {
+    const std::int64_t rows = extent(y, request.row_end - request.row_begin);
+    for (std::int64_t x = 0; x < cells.width; ++x, ++at) {
+      if (gathered.visible[at] == 0) {
+        cells.values.push_back(std::numeric_limits<float>::quiet_NaN());
+      } else if (request.pool == Pool::kMax) {
+        cells.values.push_back(gathered.largest[at]);
+      } else {
+        const std::int64_t count = request.value == ObservedValue::kScores
+                                       ? gathered.visible[at]
+                                       : rows * extent(x, request.key_end - request.key_begin);
+        cells.values.push_back(static_cast<float>(gathered.sum[at] / static_cast<double>(count)));
+      }
+    }
+  }
+  return cells;
+}
+
+GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& request,
+                             const std::function<void()>& check) {
+  CellsObserver cells(request);
+  SweepStop stop(check);
+  Observer* const observers[] = {&stop, &cells};
+  observe(layer.args(), layer.attended(), observers);
+  return std::move(cells.gathered);
+}
+
+Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Cancel& cancel) {
+  const SerialScope serial;
+  if (request.shift == 0) {
+    EntriesObserver entries(request);
+    SweepStop stop([&] { cancel.check(); });
+    Observer* const observers[] = {&stop, &entries};
+    observe(layer.args(), layer.attended(), observers);
+    return std::move(entries.cells);
+  }
+  return pooled_cells(gathered_cells(layer, request, [&] { cancel.check(); }), request);
+}
+
+}  // namespace heed::server

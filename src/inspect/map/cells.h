@@ -1,0 +1,94 @@
+// A rectangle of the attention matrix in cells of B x B entries, exact at the edges.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "heed/inspect/session.h"
+#include "heed/ops/observers/heatmap.h"
+#include "heed/ops/observers/region.h"
+#include "inspect/session/cancel.h"
+
+namespace heed::server {
+
+/// Rows [row_begin, row_end) and keys [key_begin, key_end) of one head; cells begin at multiples of
+/// 2^shift, and so must row_begin and key_begin.
+struct CellsRequest {
+  std::int64_t head = 0;
+  std::int64_t row_begin = 0;
+  std::int64_t row_end = 0;
+  std::int64_t key_begin = 0;
+  std::int64_t key_end = 0;
+  int shift = 0;
+  Pool pool = Pool::kMax;  // kMax or kMean
+  ObservedValue value = ObservedValue::kWeights;
+
+  std::int64_t height() const { return cells_of(row_end - row_begin); }
+  std::int64_t width() const { return cells_of(key_end - key_begin); }
+  std::int64_t entries() const { return (row_end - row_begin) * (key_end - key_begin); }
+
+ private:
+  std::int64_t cells_of(std::int64_t entries) const {
+    return (entries + (std::int64_t{1} << shift) - 1) >> shift;
+  }
+};
+
+struct Cells {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::vector<float> values;  // [height, width]; NaN where the mask hides all entries of the cell
+
+  float at(std::int64_t y, std::int64_t x) const {
+    return values[static_cast<std::size_t>(y * width + x)];
+  }
+  std::span<const float> row(std::int64_t y) const {
+    return std::span(values).subspan(static_cast<std::size_t>(y * width),
+                                     static_cast<std::size_t>(width));
+  }
+};
+
+/// What is known of the cells of a rectangle, [height, width] each.
+struct GatheredCells {
+  std::vector<float> largest;         // -inf where nothing is visible; a NaN stays
+  std::vector<double> sum;            // over the visible entries
+  std::vector<std::int32_t> visible;  // entries that the mask shows
+
+  void resize(std::int64_t count);
+};
+
+/// Gathers a rectangle in a sweep of whoever calls `observe`.
+class CellsObserver final : public Observer {
+ public:
+  explicit CellsObserver(const CellsRequest& request);
+
+  std::string_view name() const override { return "cells"; }
+  void begin(const ObservedShape& shape) override { region_.resolved(shape); }
+  bool needs(const ObservedRows& rows) const override { return region_.meets(rows); }
+  bool needs(const ObservedRows&, std::int64_t begin, std::int64_t end) const override {
+    return region_.meets(begin, end);
+  }
+  TileParts parts() const override { return parts_of(request_.value); }
+  std::unique_ptr<State> rows(const ObservedRows& rows) const override;
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
+  void merge(State& state, const ObservedRows& rows) override;
+
+  GatheredCells gathered;
+
+ private:
+  CellsRequest request_;
+  Region region_;
+};
+
+/// The pooled values: the mean counts a masked weight as 0, and scores where they are visible.
+Cells pooled_cells(const GatheredCells& gathered, const CellsRequest& request);
+
+/// One sweep over the rectangle on this thread; work and memory are those of the rectangle.
+Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Cancel& cancel);
+
+/// The sweep alone, on all cores; `check` is called on several threads, and throws to stop.
+GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& request,
+                             const std::function<void()>& check);
+
+}  // namespace heed::server

@@ -1,0 +1,83 @@
+// The coarse zoom levels of a head, from one sweep over it: a tile that covers millions of entries
+// is cut from these instead of being computed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "inspect/map/cells.h"
+
+namespace heed::server {
+
+/// Rows of cells, each up to its last one that is visible: half of a causal matrix.
+template <typename Value>
+struct JaggedRows {
+  std::vector<std::size_t> begin = {0};  // of each row, and the end of the last one
+  std::vector<Value> values;
+
+  std::span<const Value> row(std::size_t y) const {
+    return std::span(values).subspan(begin[y], begin[y + 1] - begin[y]);
+  }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(begin.size() * sizeof(std::size_t) +
+                                     values.size() * sizeof(Value));
+  }
+};
+
+/// Cells of 2^shift x 2^shift entries are coarse from here on: at most 1,024 a side. Tiles of finer
+/// cells cover no more than 1,024 x 1,024 entries, while the text has at most 8,192 tokens.
+int coarse_shift(std::int64_t length);
+/// Whether some zoom level is coarse.
+bool has_coarse(std::int64_t length);
+
+/// The whole matrix of a head in cells of 2^coarse_shift.
+CellsRequest coarse_request(std::int64_t head, std::int64_t length);
+
+/// Exact: every pool, as numbers.
+struct CoarseHead {
+  int shift = 0;
+  JaggedRows<float> largest;  // NaN where all entries are masked
+  JaggedRows<float> sum;
+
+  CoarseHead(const GatheredCells& gathered, const CellsRequest& request);
+  std::int64_t bytes() const { return largest.bytes() + sum.bytes(); }
+  /// What a sweep over the rectangle would answer, for weights and a shift that is no smaller.
+  Cells cells(const CellsRequest& request) const;
+};
+
+/// The largest weights as u8 alone, an eighth of the memory: small enough to keep for every head.
+struct Overview {
+  int shift = 0;
+  JaggedRows<std::uint8_t> largest;
+
+  Overview(const GatheredCells& gathered, const CellsRequest& request);
+  std::int64_t bytes() const { return largest.bytes(); }
+  /// The bytes of a tile; the larger of two codes is the code of the larger weight.
+  std::string codes(const CellsRequest& request) const;
+};
+
+/// Makes the overview of every head of a layer, one head after the other.
+class OverviewObserver final : public Observer {
+ public:
+  using Done = std::function<void(std::int64_t head, Overview overview)>;
+  OverviewObserver(std::int64_t length, Done done)
+      : request_(coarse_request(0, length)), cells_(request_), done_(std::move(done)) {}
+
+  std::string_view name() const override { return "overview"; }
+  void begin(const ObservedShape& shape) override { cells_.begin(shape); }
+  TileParts parts() const override { return cells_.parts(); }
+  std::unique_ptr<State> rows(const ObservedRows& rows) const override { return cells_.rows(rows); }
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
+    cells_.tile(state, rows, tile);
+  }
+  void merge(State& state, const ObservedRows& rows) override;
+
+ private:
+  CellsRequest request_;
+  CellsObserver cells_;  // of the head that is being merged
+  Done done_;
+};
+
+}  // namespace heed::server

@@ -1,0 +1,63 @@
+#include "inspect/map/sweeper.h"
+
+#include <utility>
+
+#include "heed/base/error.h"
+
+namespace heed::server {
+
+Sweeper::Sweeper() : thread_([this] { work(); }) {}
+
+Sweeper::~Sweeper() {
+  {
+    const std::scoped_lock lock(guard_);
+    stopping_ = true;
+    for (const auto& job : jobs_) job->unwanted = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Sweeper::run(Work work, Cancel& cancel) {
+  constexpr auto kBetween = std::chrono::milliseconds(5);  // looks at whether it is still wanted
+  const auto job = std::make_shared<Job>();
+  job->work = std::move(work);
+  std::unique_lock lock(guard_);
+  jobs_.push_back(job);
+  wake_.notify_one();
+  while (!ended_.wait_for(lock, kBetween, [&] { return job->ended; })) {
+    lock.unlock();
+    if (cancel.asked()) {
+      job->unwanted = true;
+      fail(ErrorCode::kInterrupted, "the request was cancelled");
+    }
+    lock.lock();
+  }
+  if (job->failure) std::rethrow_exception(job->failure);
+}
+
+void Sweeper::work() {
+  std::unique_lock lock(guard_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (stopping_) return;
+    const std::shared_ptr<Job> job = jobs_.front();
+    jobs_.pop_front();
+    lock.unlock();
+    try {
+      const Check check = [&] {
+        if (job->unwanted) fail(ErrorCode::kInterrupted, "the sweep was cancelled");
+      };
+      check();
+      job->work(check);
+    } catch (...) {
+      job->failure = std::current_exception();
+    }
+    job->work = {};  // what it holds goes now, not when the last waiter does
+    lock.lock();
+    job->ended = true;
+    ended_.notify_all();
+  }
+}
+
+}  // namespace heed::server

@@ -1,0 +1,49 @@
+// Sweeps that are too large for one core: one after the other, on all of them.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "inspect/session/cancel.h"
+
+namespace heed::server {
+
+/// Requests run on one core each, and would each bring a team of threads along where they used
+/// more; this thread's team is the only one beside that of the background.
+class Sweeper {
+ public:
+  /// Called between blocks on several threads; throws when nobody waits any more.
+  using Check = std::function<void()>;
+  using Work = std::function<void(const Check& check)>;
+
+  Sweeper();
+  ~Sweeper();
+
+  /// Runs the work when those before it have ended, and throws what it threw. Work that is
+  /// cancelled may still run for a moment after this has thrown kInterrupted, so it owns what it
+  /// touches.
+  void run(Work work, Cancel& cancel);
+
+ private:
+  struct Job {
+    Work work;
+    std::atomic<bool> unwanted = false;
+    bool ended = false;
+    std::exception_ptr failure;
+  };
+  void work();
+
+  std::mutex guard_;
+  std::condition_variable wake_;   // something to do
+  std::condition_variable ended_;  // something done
+  std::deque<std::shared_ptr<Job>> jobs_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace heed::server

@@ -1,0 +1,93 @@
+#include "inspect/map/tiles.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "inspect/session/api_error.h"
+
+namespace heed::server {
+namespace {
+
+constexpr int kPartBits = 6;  // 64 parts an octave: less than a step, of which there are 10.5
+constexpr auto kLeastBits = std::bit_cast<std::uint32_t>(0x1p-24F);
+
+// The code of a weight without a logarithm: by its exponent and the first bits of its mantissa,
+// then by the one threshold that may lie in that part.
+struct Codes {
+  std::array<std::uint8_t, 24 << kPartBits> at_least = {};  // of a part's smallest weight
+  std::array<float, 256> next = {};                         // from here on the code is one more
+
+  Codes() {
+    for (int code = 2; code < 256; ++code)
+      next[static_cast<std::size_t>(code)] =
+          static_cast<float>(std::exp2(24 * ((code - 1.5) / 253 - 1)));
+    std::uint8_t code = 2;
+    for (std::size_t part = 0; part < at_least.size(); ++part) {
+      const auto bits = static_cast<std::uint32_t>(part << (23 - kPartBits));
+      while (std::bit_cast<float>(kLeastBits + bits) >= next[code]) ++code;
+      at_least[part] = code;
+    }
+  }
+};
+
+}  // namespace
+
+int zoom_levels(std::int64_t length) {
+  int levels = 1;
+  while ((kTile << (levels - 1)) < length) ++levels;
+  return levels;
+}
+
+std::string TileRequest::name() const {
+  return fmt::format("{}-{}-{}-{}-{}-{}-{}{}{}", session, layer, head, z, y, x,
+                     value == ObservedValue::kScores ? 's' : 'w', pool == Pool::kMax ? 'x' : 'm',
+                     bytes ? 'b' : 'f');
+}
+
+CellsRequest tile_cells(const TileRequest& tile, std::int64_t length) {
+  const int levels = zoom_levels(length);
+  if (tile.z < 0 || tile.z >= levels)
+    refuse(404, "not_found", "tile: zoom {} does not exist, this text has 0 to {}", tile.z,
+           levels - 1);
+  const int shift = levels - 1 - tile.z;
+  const std::int64_t extent = kTile << shift;
+  const std::int64_t tiles = (length + extent - 1) / extent;
+  if (tile.y < 0 || tile.x < 0 || tile.y >= tiles || tile.x >= tiles)
+    refuse(404, "not_found", "tile: {}/{} does not exist at zoom {}, which has {} x {} tiles",
+           tile.y, tile.x, tile.z, tiles, tiles);
+  return {.head = tile.head,
+          .row_begin = tile.y * extent,
+          .row_end = std::min((tile.y + 1) * extent, length),
+          .key_begin = tile.x * extent,
+          .key_end = std::min((tile.x + 1) * extent, length),
+          .shift = shift,
+          .pool = tile.pool,
+          .value = tile.value};
+}
+
+std::uint8_t weight_byte(float weight) {
+  static const Codes codes;
+  if (std::isnan(weight)) return 0;
+  if (weight < 0x1p-24F) return 1;
+  if (weight >= 1) return 255;
+  const std::uint8_t code =
+      codes.at_least[(std::bit_cast<std::uint32_t>(weight) - kLeastBits) >> (23 - kPartBits)];
+  return static_cast<std::uint8_t>(code + (weight >= codes.next[code] ? 1 : 0));
+}
+
+std::string encode_cells(const Cells& cells, bool bytes) {
+  static_assert(std::endian::native == std::endian::little, "tiles are little-endian");
+  std::string encoded;
+  if (!bytes) {
+    encoded.assign(reinterpret_cast<const char*>(cells.values.data()),
+                   cells.values.size() * sizeof(float));
+    return encoded;
+  }
+  encoded.reserve(cells.values.size());
+  for (const float weight : cells.values) encoded += static_cast<char>(weight_byte(weight));
+  return encoded;
+}
+
+}  // namespace heed::server

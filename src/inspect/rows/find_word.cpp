@@ -1,0 +1,68 @@
+// Which tokens a word names.
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "base/edit_distance.h"
+#include "heed/base/error.h"
+#include "heed/inspect/look.h"
+
+namespace heed {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
+}
+
+// The last token of each run of tokens whose bytes, trimmed, are the word.
+std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::string_view word) {
+  std::vector<std::int64_t> found;
+  if (word.empty()) return found;
+  for (std::size_t begin = 0; begin < tokens.size(); ++begin) {
+    std::string text;
+    for (std::size_t at = begin; at < tokens.size(); ++at) {
+      text += tokens[at].bytes;
+      const std::string_view run = trimmed(text);
+      if (!word.starts_with(run)) break;
+      if (run == word) found.push_back(static_cast<std::int64_t>(at));
+      if (run.size() >= word.size()) break;
+    }
+  }
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());  // after a space of its own
+  return found;
+}
+
+constexpr std::size_t kNearTokens = 5;
+
+std::string near(std::span<const SessionToken> tokens, std::string_view word) {
+  std::vector<std::size_t> order(tokens.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return edit_distance(trimmed(tokens[i].bytes).substr(0, 64), word.substr(0, 64));
+  });
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(kNearTokens, order.size()); ++i)
+    names.push_back(fmt::format("{} ({})", displayable(trimmed(tokens[order[i]].bytes)), order[i]));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const std::string& word) {
+  std::vector<std::int64_t> found = spelled(tokens, trimmed(word));
+  if (!found.empty()) return found;
+  std::int64_t index = -1;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
+  const bool is_index = error == std::errc() && end == word.data() + word.size() && index >= 0;
+  if (is_index && index < static_cast<std::int64_t>(tokens.size())) return {index};
+  fail(ErrorCode::kInvalidArgument,
+       "look: \"{}\" is no word of the text, expected a token, a word that tokens spell, or an "
+       "index from 0 to {}; nearest: {}",
+       word, tokens.size() - 1, near(tokens, word));
+}
+
+}  // namespace heed

@@ -1,0 +1,36 @@
+#include "inspect/session/cancel.h"
+
+#include "heed/base/error.h"
+
+namespace heed::server {
+
+bool Cancel::asked() {
+  if (superseded_ && superseded_->load(std::memory_order_relaxed)) return true;
+  constexpr auto kBetween = std::chrono::milliseconds(2);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_) return false;
+  next_ = now + kBetween;
+  return gone_();
+}
+
+void Cancel::check() {
+  if (asked()) fail(ErrorCode::kInterrupted, "the request was cancelled");
+}
+
+Flag Views::enter(const std::string& name) {
+  if (name.empty()) return nullptr;
+  const auto flag = std::make_shared<std::atomic<bool>>(false);
+  const std::scoped_lock lock(guard_);
+  Flag& newest = newest_[name];
+  if (newest) newest->store(true, std::memory_order_relaxed);
+  newest = flag;
+  return flag;
+}
+
+void Views::leave(const std::string& name, const Flag& flag) {
+  const std::scoped_lock lock(guard_);
+  const auto found = newest_.find(name);
+  if (found != newest_.end() && found->second == flag) newest_.erase(found);
+}
+
+}  // namespace heed::server

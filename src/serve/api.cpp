@@ -1,0 +1,123 @@
+#include "serve/api.h"
+
+#include <optional>
+
+#include "inspect/session/api_error.h"
+
+namespace heed::server {
+
+std::span<const Route> api_routes() {
+  static constexpr Route kRoutes[] = {
+      {"GET", "/api/model", get_model},
+      {"POST", "/api/sessions", post_session},
+      {"POST", "/api/picture", post_picture},
+      {"GET", "/api/sessions/{id}", get_session},
+      {"DELETE", "/api/sessions/{id}", delete_session},
+      {"GET", "/api/sessions/{id}/events", get_events},
+      {"GET", "/api/sessions/{id}/heads", get_heads},
+      {"GET", "/api/sessions/{id}/next", get_next},
+      {"GET", "/api/sessions/{id}/edges", get_edges},
+      {"GET", "/api/sessions/{id}/export", get_export},
+      {"GET", "/api/sessions/{id}/tile/{layer}/{head}/{z}/{y}/{x}", get_tile},
+      {"GET", "/api/sessions/{id}/row/{layer}/{head}/{query}", get_row},
+      {"GET", "/api/sessions/{id}/rows/{layer}/{head}", get_rows},
+      {"GET", "/api/sessions/{id}/column/{layer}/{head}/{key}", get_column},
+      {"GET", "/api/sessions/{id}/marginals/{layer}/{head}", get_marginals},
+      {"GET", "/api/sessions/{id}/cell/{layer}/{head}/{query}/{key}", get_cell},
+  };
+  return kRoutes;
+}
+
+// Not for ever: a client that asks without end must not keep the statistics from coming.
+void Api::give_way() const {
+  for (int waits = 0; waits < 20 && urgent > 0 && !stopping; ++waits)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void send_json(httplib::Response& response, int status, const std::string& json) {
+  response.status = status;
+  response.set_header("Cache-Control", "no-store");
+  response.set_content(json, "application/json; charset=utf-8");
+}
+
+namespace {
+
+struct Urgent {
+  Urgent(Api& api, bool is_urgent) : count(api.urgent), one(is_urgent ? 1 : 0) { count += one; }
+  ~Urgent() { count -= one; }
+  Urgent(const Urgent&) = delete;
+  Urgent& operator=(const Urgent&) = delete;
+  std::atomic<int>& count;
+  int one;
+};
+
+// Not given when it was cancelled or failed: the headers are out, closing the connection says it.
+std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswer& answer,
+                                     const httplib::DataSink& sink) {
+  Cancel cancel(flag, [&] { return api.stopping || !sink.is_writable(); });
+  const Urgent urgent(api, answer.urgent);
+  try {
+    cancel.check();
+    return answer.compute(cancel);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
+               LongAnswer answer) {
+  const std::string view = parameters.text("view", "");
+  if (view.size() > 64)
+    refuse(400, "bad_request", "view: found {} bytes, expected at most 64", view.size());
+  const SessionPointer session = answer.session;
+  const Flag flag = session->views.enter(view);
+  const auto body = [&api, flag, answer](const httplib::DataSink& sink) {
+    return long_body(api, flag, answer, sink);
+  };
+  const auto leave = [session, view, flag](bool) { session->views.leave(view, flag); };
+  if (answer.length > 0) {
+    const auto part = [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+      const std::optional<std::string> whole = body(sink);
+      return whole && sink.write(whole->data() + offset, length);
+    };
+    response.set_content_provider(answer.length, answer.type, part, leave);
+    return;
+  }
+  response.set_header("Cache-Control", "no-store");
+  const auto all = [body](std::size_t, httplib::DataSink& sink) {
+    const std::optional<std::string> whole = body(sink);
+    if (!whole || !sink.write(whole->data(), whole->size())) return false;
+    sink.done();
+    return true;
+  };
+  response.set_chunked_content_provider(answer.type, all, leave);
+}
+
+SessionPointer find_session(Api& api, const Parameters& parameters) {
+  return api.sessions.find(parameters.path("id"));
+}
+
+int check_layer(const LiveSession& session, std::int64_t layer) {
+  if (layer < 0 || layer >= session.info().layers)
+    refuse(404, "not_found", "layer {} does not exist, the model has layers 0 to {}", layer,
+           session.info().layers - 1);
+  return static_cast<int>(layer);
+}
+
+std::int64_t check_head(const LiveSession& session, std::int64_t head) {
+  if (head < 0 || head >= session.info().heads)
+    refuse(404, "not_found", "head {} does not exist, the model has heads 0 to {}", head,
+           session.info().heads - 1);
+  return head;
+}
+
+std::int64_t check_token(const LiveSession& session, const char* name, std::int64_t token) {
+  if (token < 0 || token >= session.length())
+    refuse(404, "not_found", "{} {} does not exist, the text has tokens 0 to {}", name, token,
+           session.length() - 1);
+  return token;
+}
+
+}  // namespace heed::server

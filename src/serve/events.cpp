@@ -1,0 +1,104 @@
+// The stream of events of a session: tokens at once, then what the background thread finds.
+#include "inspect/answers/session_json.h"
+#include "inspect/session/api_error.h"
+#include "serve/api.h"
+
+namespace heed::server {
+namespace {
+
+constexpr auto kPatience = std::chrono::milliseconds(200);  // between looks at whether to stop
+constexpr int kQuietRounds = 50;  // then a comment, so that nobody gives up
+constexpr std::int64_t kFirstWords = 6;
+
+std::string event(const char* name, const std::string& data) {
+  return fmt::format("event: {}\ndata: {}\n\n", name, data);
+}
+
+// One client's stream: what it has been told, and what comes next.
+class Stream {
+ public:
+  Stream(Api& api, SessionPointer session, bool tokens)
+      : api_(api), session_(std::move(session)), tokens_(tokens) {}
+  ~Stream() { --api_.streams; }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // Waits for news and writes them; false when nobody listens any more.
+  bool write(httplib::DataSink& sink) {
+    if (api_.stopping || !sink.is_writable()) return false;
+    const LiveSession::Progress progress = session_->wait(version_, kPatience);
+    if (progress.version == version_ && !session_->dropped) return quiet(sink);
+    quiet_rounds_ = 0;
+    const std::string text = news(progress);
+    version_ = progress.version;
+    if (!text.empty() && !sink.write(text.data(), text.size())) return false;
+    if (ended_) sink.done();
+    return true;
+  }
+
+ private:
+  bool quiet(httplib::DataSink& sink) {
+    if (++quiet_rounds_ < kQuietRounds) return true;
+    quiet_rounds_ = 0;
+    constexpr std::string_view kComment = ": still there\n\n";
+    return sink.write(kComment.data(), kComment.size());
+  }
+
+  std::string news(const LiveSession::Progress& progress) {
+    std::string text;
+    if (version_ < 0 && tokens_) text += event("tokens", session_json(api_.model.name, *session_));
+    if (session_->dropped)
+      return text + failure({404, "unknown_session", "the session was dropped"});
+    if (progress.failed) return text + failure(*progress.failed);
+    if (progress.ready && !told_next_)
+      text += event("next", next_json(*session_, session_->length() - 1, kFirstWords));
+    told_next_ = progress.ready;
+    for (; told_layers_ < progress.order.size(); ++told_layers_) {
+      const int index = progress.order[told_layers_];
+      const LayerHeads& heads = progress.layers[static_cast<std::size_t>(index)];
+      text += event("heads",
+                    fmt::format(R"({},"done":{},"of":{}}})", layer_json(*session_, heads, index),
+                                told_layers_ + 1, progress.layers.size()));
+    }
+    if (!progress.chosen) return text;
+    ended_ = true;
+    return text + event("chosen", chosen_json(*progress.chosen)) + event("done", "{}");
+  }
+
+  std::string failure(const ApiError& error) {
+    ended_ = true;
+    return event("failed", error_json(error));
+  }
+
+  Api& api_;
+  SessionPointer session_;
+  bool tokens_;  // wanted
+  std::int64_t version_ = -1;
+  bool told_next_ = false;
+  std::size_t told_layers_ = 0;
+  int quiet_rounds_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+void get_events(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const SessionPointer session = find_session(api, parameters);
+  if (parameters.request().has_param("layer"))
+    session->layer_in_view =
+        check_layer(*session, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
+  const bool tokens = parameters.number("tokens", 1, 0, 1) == 1;
+  if (++api.streams > api.options.limits.streams) {
+    --api.streams;
+    response.set_header("Retry-After", "1");
+    refuse(503, "busy", "{} event streams are open, as many as there may be: try again later",
+           api.options.limits.streams);
+  }
+  const auto stream = std::make_shared<Stream>(api, session, tokens);
+  response.set_header("Cache-Control", "no-store");
+  response.set_chunked_content_provider(
+      "text/event-stream",
+      [stream](std::size_t, httplib::DataSink& sink) { return stream->write(sink); });
+}
+
+}  // namespace heed::server

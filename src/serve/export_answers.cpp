@@ -1,0 +1,60 @@
+// What leaves the page: the page itself as a file, and the picture that the command line has
+// ordered.
+#include "heed/base/error.h"
+#include "inspect/session/api_error.h"
+#include "serve/api.h"
+#include "serve/saved_page.h"
+
+namespace heed::server {
+namespace {
+
+constexpr auto kPatience = std::chrono::milliseconds(100);  // between looks at whether to stop
+
+ViewAddress view_of(const Parameters& parameters, const Api& api, const LiveSession& session) {
+  try {
+    const ViewAddress view = parse_view(parameters.text("address", ""));
+    check_view(view, api.model.name, session.info(), session.length());
+    return view;
+  } catch (const Error& error) {
+    refuse(400, "bad_request", "{}", error.what());
+  }
+}
+
+// A file holds the scores of all heads.
+void wait_for_scores(const LiveSession& session, Cancel& cancel) {
+  LiveSession::Progress seen = session.progress();
+  while (!seen.chosen && !seen.failed) {
+    cancel.check();
+    seen = session.wait(seen.version, kPatience);
+  }
+}
+
+}  // namespace
+
+void get_export(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const SessionPointer session = find_session(api, parameters);
+  parameters.choice("format", {"html"});
+  const ViewAddress view = view_of(parameters, api, *session);
+  session->layer(view.layer);  // throws not_ready
+  response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
+  send_long(api, parameters, response,
+            {.session = session,
+             .type = "text/html; charset=utf-8",
+             .compute =
+                 [&api, session, view](Cancel& cancel) {
+                   wait_for_scores(*session, cancel);
+                   return saved_page(api.model, *session, view);
+                 },
+             .urgent = false});
+}
+
+void post_picture(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const std::optional<PictureOrder>& order = api.options.picture;
+  if (!order || api.pictured.exchange(true))
+    refuse(404, "not_found", "nobody waits for a picture: heed look --format svg does");
+  const bool failed = parameters.number("failed", 0, 0, 1) == 1;
+  order->take(failed, parameters.request().body);
+  response.status = 204;
+}
+
+}  // namespace heed::server

@@ -1,0 +1,30 @@
+#include "serve/inflate.h"
+
+#include <zlib.h>
+
+#include <array>
+
+#include "heed/base/error.h"
+
+namespace heed::server {
+
+std::string inflated(std::string_view gzip) {
+  z_stream stream{};
+  require(inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK, "page: zlib does not start");
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
+  stream.avail_in = static_cast<uInt>(gzip.size());
+  std::string text;
+  std::array<char, 65536> block;
+  int status = Z_OK;
+  while (status == Z_OK) {
+    stream.next_out = reinterpret_cast<Bytef*>(block.data());
+    stream.avail_out = static_cast<uInt>(block.size());
+    status = inflate(&stream, Z_NO_FLUSH);
+    text.append(block.data(), block.size() - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  if (status != Z_STREAM_END) fail(ErrorCode::kCorrupt, "page: the page's files are damaged");
+  return text;
+}
+
+}  // namespace heed::server

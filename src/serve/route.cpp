@@ -1,0 +1,107 @@
+#include "serve/route.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "inspect/answers/json_text.h"
+#include "inspect/session/api_error.h"
+
+namespace heed::server {
+namespace {
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+// What a client sent, fit for one line.
+std::string found(std::string_view text) { return json_string(text.substr(0, 40)); }
+
+std::string_view next_part(std::string_view& path) {
+  const std::string_view part = path.substr(0, path.find('/'));
+  path.remove_prefix(std::min(path.size(), part.size() + 1));
+  return part;
+}
+
+}  // namespace
+
+std::optional<PathValues> match_path(std::string_view pattern, std::string_view path) {
+  if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return {};
+  PathValues values;
+  while (!pattern.empty() || !path.empty()) {
+    const std::string_view wanted = next_part(pattern);
+    const std::string_view given = next_part(path);
+    if (wanted.starts_with('{')) {
+      if (given.empty()) return {};
+      values.emplace(wanted.substr(1, wanted.size() - 2), given);
+    } else if (wanted != given) {
+      return {};
+    }
+  }
+  return values;
+}
+
+std::int64_t Parameters::path_number(std::string_view name) const {
+  const auto number = whole_number(path(name));
+  if (!number)
+    refuse(400, "bad_request", "{}: found {}, expected a number", name, found(path(name)));
+  return *number;
+}
+
+std::string Parameters::text(const char* name, const std::string& otherwise) const {
+  return request_.has_param(name) ? request_.get_param_value(name) : otherwise;
+}
+
+std::int64_t Parameters::number(const char* name, std::int64_t otherwise, std::int64_t least,
+                                std::int64_t most) const {
+  if (!request_.has_param(name)) return otherwise;
+  const std::string text = request_.get_param_value(name);
+  const auto number = whole_number(text);
+  if (!number || *number < least || *number > most)
+    refuse(400, "bad_request", "{}: found {}, expected a number from {} to {}", name, found(text),
+           least, most);
+  return *number;
+}
+
+double Parameters::fraction(const char* name, double otherwise) const {
+  if (!request_.has_param(name)) return otherwise;
+  const std::string text = request_.get_param_value(name);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= 1))
+    refuse(400, "bad_request", "{}: found {}, expected a number from 0 to 1", name, found(text));
+  return number;
+}
+
+std::vector<std::int64_t> Parameters::numbers(const char* name, std::size_t most) const {
+  const std::string text = request_.get_param_value(name);
+  std::vector<std::int64_t> numbers;
+  std::string_view left = text;
+  while (numbers.size() <= most) {
+    const std::string_view part = left.substr(0, left.find(','));
+    const auto number = whole_number(part);
+    if (!number)
+      refuse(400, "bad_request", "{}: found {}, expected numbers with commas between", name,
+             found(text));
+    numbers.push_back(*number);
+    if (part.size() == left.size()) break;
+    left.remove_prefix(part.size() + 1);
+  }
+  if (numbers.size() > most)
+    refuse(400, "bad_request", "{}: found more than {} numbers", name, most);
+  return numbers;
+}
+
+std::size_t Parameters::choice(const char* name, const std::vector<std::string>& choices) const {
+  if (!request_.has_param(name)) return 0;
+  const std::string text = request_.get_param_value(name);
+  const auto place = std::ranges::find(choices, text);
+  if (place == choices.end())
+    refuse(400, "bad_request", "{}: found {}, expected one of {}", name, found(text),
+           fmt::join(choices, ", "));
+  return static_cast<std::size_t>(place - choices.begin());
+}
+
+}  // namespace heed::server

@@ -1,0 +1,51 @@
+#include "serve/workers.h"
+
+#include <system_error>
+
+#include "heed/base/error.h"
+
+namespace heed::server {
+
+Workers::Workers(int count) {
+  try {
+    while (std::ssize(threads_) < count) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    shutdown();
+    fail(ErrorCode::kIo, "serve: cannot start {} threads: {}", count, error.code().message());
+  }
+}
+
+Workers::~Workers() { shutdown(); }
+
+Workers::Taken Workers::enqueue(std::function<void()> task) {
+  {
+    const std::scoped_lock lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  news_.notify_one();
+  return static_cast<Taken>(true);
+}
+
+void Workers::shutdown() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_closed_ = true;
+  }
+  news_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Workers::work() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    news_.wait(lock, [this] { return is_closed_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    const std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+  }
+}
+
+}  // namespace heed::server

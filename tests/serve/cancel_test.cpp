@@ -1,0 +1,107 @@
+// Work that nobody waits for any more stops.
+#include <atomic>
+#include <future>
+#include <map>
+
+#include "heed/base/error.h"
+#include "inspect/map/cells.h"
+#include "inspect/map/recent_cache.h"
+#include "inspect/map/sweeper.h"
+#include "inspect/map/tiles.h"
+#include "inspect/patterns.h"
+#include "serve/route.h"
+#include "support/expect_error.h"
+
+namespace heed::server {
+namespace {
+
+TEST(Views, ANewerRequestEndsTheOlderOfTheSameName) {
+  Views views;
+  const Flag old = views.enter("hover");
+  const Flag other = views.enter("matrix");
+  const Flag fresh = views.enter("hover");
+  EXPECT_TRUE(*old);
+  EXPECT_FALSE(*other);
+  EXPECT_FALSE(*fresh);
+  views.leave("hover", old);  // late: the newer one keeps the name
+  views.enter("hover");
+  EXPECT_TRUE(*fresh);
+}
+
+TEST(Cells, StopBetweenBlocksWhenTheClientIsGone) {
+  const LayerAttention layer =
+      test::layer_of(1, 300, [](std::int64_t, std::int64_t, std::int64_t) { return 0.0F; });
+  Cancel gone(nullptr, [] { return true; });
+  const CellsRequest all = {.row_end = 300, .key_end = 300};
+  EXPECT_HEED_ERROR(matrix_cells(layer, all, gone), ErrorCode::kInterrupted,
+                    "the request was cancelled");
+}
+
+TEST(Sweeper, StopsWhatNobodyWaitsForAndGoesOn) {
+  Sweeper sweeper;
+  const auto started = std::make_shared<std::atomic<bool>>(false);
+  Cancel gone(nullptr, [started] { return started->load(); });
+  const auto stopped = std::make_shared<std::promise<void>>();
+  const auto endless = [started, stopped](const Sweeper::Check& check) {
+    *started = true;
+    try {
+      while (true) check();
+    } catch (...) {
+      stopped->set_value();
+      throw;
+    }
+  };
+  EXPECT_HEED_ERROR(sweeper.run(endless, gone), ErrorCode::kInterrupted,
+                    "the request was cancelled");
+  stopped->get_future().get();
+  Cancel patient(nullptr, [] { return false; });
+  bool ran = false;
+  sweeper.run([&](const Sweeper::Check&) { ran = true; }, patient);
+  EXPECT_TRUE(ran);
+}
+
+TEST(Sweeper, HandsOnWhatItsWorkThrew) {
+  Sweeper sweeper;
+  Cancel patient(nullptr, [] { return false; });
+  EXPECT_HEED_ERROR(
+      sweeper.run([](const Sweeper::Check&) { fail(ErrorCode::kFailed, "no luck"); }, patient),
+      ErrorCode::kFailed, "no luck");
+}
+
+TEST(RecentCache, KeepsNoMoreBytesThanItMay) {
+  RecentCache<std::string> cache(100);
+  const auto value = std::make_shared<const std::string>("x");
+  cache.keep("a", value, 40);
+  cache.keep("b", value, 40);
+  EXPECT_NE(cache.find("a"), nullptr);
+  cache.keep("c", value, 40);
+  EXPECT_NE(cache.find("a"), nullptr);
+  EXPECT_EQ(cache.find("b"), nullptr);
+  cache.keep("d", value, 101);
+  EXPECT_EQ(cache.find("d"), nullptr);
+}
+
+TEST(Tiles, ZoomLevelsHoldTheWholeMatrixAtZero) {
+  for (const auto& [length, levels] : std::map<std::int64_t, int>{
+           {1, 1}, {256, 1}, {257, 2}, {512, 2}, {513, 3}, {4096, 5}, {100000, 10}})
+    EXPECT_EQ(zoom_levels(length), levels) << length;
+}
+
+TEST(Tiles, BytesAreTheirLogarithmInStepsFromTwoTo255) {
+  EXPECT_EQ(weight_byte(std::nanf("")), 0);
+  EXPECT_EQ(weight_byte(0), 1);
+  EXPECT_EQ(weight_byte(0x1p-25F), 1);
+  EXPECT_EQ(weight_byte(0x1p-24F), 2);
+  EXPECT_EQ(weight_byte(1), 255);
+  EXPECT_EQ(weight_byte(0.5F), 2 + std::lround(253 * 23 / 24.0));
+}
+
+TEST(MatchPath, TakesValuesBetweenSlashes) {
+  const auto found = match_path("/a/{x}/b/{y}", "/a/1/b/2");
+  EXPECT_EQ(found, (PathValues{{"x", "1"}, {"y", "2"}}));
+  for (const char* other : {"/a/1/b", "/a/1/b/2/", "/a//b/2", "/a/1/c/2", "", "/"})
+    EXPECT_FALSE(match_path("/a/{x}/b/{y}", other)) << other;
+}
+
+}  // namespace
+}  // namespace heed::server

@@ -1,0 +1,109 @@
+// A real server on a free port, over a small random GPT-2, and clients that talk to it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "serve/server.h"
+#include "support/scratch.h"
+#include "text/byte_bpe.h"
+
+namespace heed::test {
+
+inline constexpr const char* kServedText =
+    "the cat sat on the mat because the cat was tired. the mat was the cat on the mat.";
+inline const std::string kToken(32, 'a');
+
+/// Random weights in layers of 4 heads; bytes and a few merges.
+inline LoadedModel served_model(int layers, int positions) {
+  LoadedModel model{.name = "tiny", .folder = {}, .built_in = false, .model = {}, .tokenizer = {}};
+  model.tokenizer = train_byte_bpe(kServedText, {.vocabulary_size = 280});
+  const nlohmann::json config = {
+      {"model_type", "gpt2"}, {"n_positions", positions},
+      {"n_embd", 16},         {"n_layer", layers},
+      {"n_head", 4},          {"vocab_size", model.tokenizer->vocabulary_size()}};
+  model.model = make_model(config.dump(), 1);
+  return model;
+}
+
+inline const LoadedModel& shared_model() {
+  static const LoadedModel model = served_model(2, 600);
+  return model;
+}
+
+/// Long enough for coarse levels, and for work that takes time.
+inline const LoadedModel& long_model() {
+  static const LoadedModel model = served_model(4, 4096);
+  return model;
+}
+
+/// A text of `count` tokens: letters without merges.
+inline std::string text_of(std::int64_t count) {
+  std::string text;
+  for (std::int64_t i = 0; i < count; ++i) text += static_cast<char>('A' + i * i % 26);
+  return text;
+}
+
+inline ServerOptions served_options(const ServerLimits& limits = {}) {
+  return {.token = kToken, .limits = limits};
+}
+
+class Served {
+ public:
+  explicit Served(const ServerOptions& options = served_options(),
+                  const LoadedModel& model = shared_model())
+      : server(model, options), layers(model.model->info().layers) {}
+
+  httplib::Client client(bool with_token = true) const {
+    httplib::Client client("127.0.0.1", server.port());
+    client.set_keep_alive(true);
+    if (with_token) client.set_bearer_token_auth(kToken);
+    return client;
+  }
+
+  /// Posts the text and waits for the pass and, if asked, for the statistics.
+  nlohmann::json open(const std::string& text, bool statistics = false) const {
+    httplib::Client client = this->client();
+    const auto posted =
+        client.Post("/api/sessions", nlohmann::json({{"text", text}}).dump(), "application/json");
+    EXPECT_TRUE(posted);
+    nlohmann::json session = nlohmann::json::parse(posted->body);
+    const std::string path = "/api/sessions/" + session.value("session", "none");
+    for (int tries = 0; tries < 20000; ++tries) {
+      const auto answer = client.Get(path);
+      if (!answer) break;
+      session = nlohmann::json::parse(answer->body);
+      if (session["state"] == "ready" && (!statistics || session["heads_done"] == layers))
+        return session;
+      if (session["state"] != "running" && session["state"] != "ready") break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ADD_FAILURE() << "the session did not open: " << session.dump();
+    return session;
+  }
+
+  Server server;
+  const std::int64_t layers;
+};
+
+inline std::string error_code(const httplib::Result& answer) {
+  if (!answer) return "no answer";
+  const auto json = nlohmann::json::parse(answer->body, nullptr, false);
+  return json.is_object() ? json["error"].value("code", "no code") : "not JSON: " + answer->body;
+}
+
+/// Expects the status and `{"error":{"code","message"}}`, the message on one line.
+inline void expect_error(const httplib::Result& answer, int status, const std::string& code) {
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, status) << answer->body;
+  EXPECT_EQ(error_code(answer), code);
+  EXPECT_EQ(answer->body.find('\n'), std::string::npos);
+}
+
+}  // namespace heed::test

@@ -1,0 +1,230 @@
+// Sessions: what is posted, what comes back, what is refused, what is dropped.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "serve/served.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+using test::expect_error;
+using test::kServedText;
+using test::Served;
+
+httplib::Result post(httplib::Client& client, const std::string& body) {
+  return client.Post("/api/sessions", body, "application/json");
+}
+
+httplib::Result post_text(httplib::Client& client, const std::string& text) {
+  return post(client, json({{"text", text}}).dump());
+}
+
+TEST(ServerSession, TokensComeWithTheAnswerAndSpellTheText) {
+  const Served served;
+  httplib::Client client = served.client();
+  const auto answer = post_text(client, kServedText);
+  ASSERT_EQ(answer->status, 201);
+  const json session = json::parse(answer->body);
+  std::string text;
+  for (const json& token : session["tokens"]) text += token["text"].get<std::string>();
+  EXPECT_EQ(text, kServedText);
+  EXPECT_EQ(session["length"], session["tokens"].size());
+  EXPECT_EQ(session["zooms"], 1);
+}
+
+TEST(ServerSession, TheSameTextIsTheSameSession) {
+  const Served served;
+  httplib::Client client = served.client();
+  const json first = json::parse(post_text(client, "the cat")->body);
+  const auto second = post_text(client, "the cat");
+  EXPECT_EQ(second->status, 200);
+  EXPECT_EQ(json::parse(second->body)["session"], first["session"]);
+}
+
+TEST(ServerSession, ATextThatIsTooLongIsCutToItsFirstOrLastTokens) {
+  const Served served;
+  httplib::Client client = served.client();
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "\u00e9" + std::to_string(i);  // characters of two tokens
+  for (const char* keep : {"first", "last"}) {
+    const auto answer = post(client, json({{"text", text}, {"keep", keep}}).dump());
+    ASSERT_EQ(answer->status, 201) << answer->body;
+    const json session = json::parse(answer->body);
+    const auto kept = session["text"].get<std::string>();
+    EXPECT_TRUE(std::string_view(keep) == "first" ? text.starts_with(kept) : text.ends_with(kept));
+    EXPECT_LE(session["length"], 600);
+    EXPECT_GE(session["length"], 599);  // a character that does not fit whole is left out
+  }
+}
+
+TEST(ServerSession, WhatIsKeptOfAShortTextIsAllOfIt) {
+  const Served served;
+  httplib::Client client = served.client();
+  const auto answer = post(client, R"({"text": "the cat", "keep": "last"})");
+  EXPECT_EQ(json::parse(answer->body)["text"], "the cat");
+  expect_error(post(client, R"({"text": "the cat", "keep": "middle"})"), 400, "bad_request");
+}
+
+TEST(ServerSession, MarkupControlsAndBidiMarksAreTextLikeAnyOther) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string text = std::string("<script>alert(1)</script>\x01\x1b[31m") + '\0' +
+                           "\u202e\u2066abc\u2069 \U0001F600";
+  const json session = json::parse(post_text(client, text)->body);
+  EXPECT_EQ(session["text"].get<std::string>(), text);
+  std::string bytes;
+  for (const json& token : session["tokens"]) {
+    const std::string hex = token.value("bytes", "");
+    if (hex.empty()) bytes += token["text"].get<std::string>();
+    for (std::size_t i = 0; i < hex.size(); i += 2)
+      bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  EXPECT_EQ(bytes, text);
+}
+
+TEST(ServerSession, HalfAnEmojiAndBrokenUtf8AreRefused) {
+  const Served served;
+  httplib::Client client = served.client();
+  expect_error(post(client, R"({"text":"half \ud83d"})"), 400, "bad_request");
+  expect_error(post(client, "{\"text\":\"\xf0\x9f\"}"), 400, "bad_request");
+}
+
+TEST(ServerSession, MalformedBodiesAreRefused) {
+  const Served served;
+  httplib::Client client = served.client();
+  for (const char* body : {"", "{", "[]", "null", "7", R"({"text":7})", R"({"txt":"a"})",
+                           R"({"text":"a","layer":"x"})", R"({"text":"a"} x)"})
+    expect_error(post(client, body), 400, "bad_request");
+  expect_error(post(client, R"({"text":"a","layer":9})"), 404, "not_found");
+  expect_error(post(client, std::string(100000, '[')), 400, "bad_request");
+}
+
+TEST(ServerSession, ATextOrBodyOverItsCapIsRefusedAndTheServerGoesOn) {
+  const Served served(test::served_options({.body_bytes = 20000, .text_bytes = 5000}));
+  httplib::Client client = served.client();
+  expect_error(post_text(client, std::string(5001, 'a')), 413, "too_large");
+  expect_error(post_text(client, std::string(3000, 'z')), 413, "too_large");  // tokens
+  httplib::Client other = served.client();
+  expect_error(post_text(other, std::string(30000, 'a')), 413, "too_large");
+  httplib::Client third = served.client();
+  EXPECT_EQ(post_text(third, "the cat")->status, 201);
+}
+
+TEST(ServerSession, ALargeFormIsToldToBeJson) {
+  const Served served;
+  httplib::Client client = served.client();
+  const auto answer = client.Post("/api/sessions", R"({"text":")" + std::string(9000, 'a') + "\"}",
+                                  "application/x-www-form-urlencoded");
+  expect_error(answer, 413, "too_large");
+  EXPECT_THAT(answer->body, testing::HasSubstr("send the body as application/json"));
+}
+
+TEST(ServerSession, AnEmptyTextWithoutAFirstTokenIsRefused) {
+  const Served served;
+  httplib::Client client = served.client();
+  expect_error(post_text(client, ""), 400, "bad_request");
+}
+
+TEST(ServerSession, TheOneNotUsedForLongestIsDroppedWhenThereAreTooMany) {
+  const Served served(test::served_options({.sessions = 2}));
+  httplib::Client client = served.client();
+  const std::string first = served.open("a cat")["session"];
+  const std::string second = served.open("a mat")["session"];
+  EXPECT_EQ(client.Get("/api/sessions/" + first)->status, 200);
+  served.open("the sat");
+  EXPECT_EQ(client.Get("/api/sessions/" + first)->status, 200);
+  expect_error(client.Get("/api/sessions/" + second), 404, "unknown_session");
+}
+
+TEST(ServerSession, TheBytesOfAllSessionsAreBounded) {
+  // 2 layers x 4 heads: (4 + 2 x 4) x 4 numbers and 16 statistics a token, 4 bytes each.
+  constexpr std::int64_t kTokenBytes = 2 * (12 * 4 + 16) * 4;
+  const Served served(test::served_options({.session_bytes = 30 * kTokenBytes}));
+  httplib::Client client = served.client();
+  const std::string first = served.open(std::string(20, 'z'))["session"];
+  served.open(std::string(20, 'y'));
+  expect_error(client.Get("/api/sessions/" + first), 404, "unknown_session");
+  expect_error(post_text(client, std::string(31, 'x')), 413, "too_large");
+}
+
+TEST(ServerSession, DeletedIsGone) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path = "/api/sessions/" + served.open("the cat")["session"].get<std::string>();
+  EXPECT_EQ(client.Delete(path)->status, 204);
+  expect_error(client.Get(path), 404, "unknown_session");
+  expect_error(client.Get(path + "/tile/0/0/0/0/0"), 404, "unknown_session");
+}
+
+TEST(ServerSession, NextWordsOfEveryPositionAddUpToOne) {
+  const Served served;
+  httplib::Client client = served.client();
+  const json session = served.open(kServedText);
+  const std::string path = "/api/sessions/" + session["session"].get<std::string>() + "/next";
+  for (const char* query : {"", "?position=0", "?position=3&top=1", "?top=16"}) {
+    const json next = json::parse(client.Get(path + query)->body);
+    double sum = next["rest"]["probability"];
+    for (const json& word : next["words"]) sum += word["probability"].get<double>();
+    EXPECT_NEAR(sum, 1, 1e-5) << query;
+  }
+  expect_error(client.Get(path + "?position=9999"), 404, "not_found");
+  expect_error(client.Get(path + "?top=17"), 400, "bad_request");
+}
+
+TEST(ServerEvents, TellEverythingInOrderAndEnd) {
+  const Served served;
+  httplib::Client client = served.client();
+  const json session = served.open(kServedText);
+  const auto answer =
+      client.Get("/api/sessions/" + session["session"].get<std::string>() + "/events?layer=1");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->get_header_value("Content-Type"), "text/event-stream");
+  std::string names;
+  std::istringstream lines(answer->body);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("event: ")) names += line.substr(7) + " ";
+  EXPECT_EQ(names, "tokens next heads heads chosen done ");
+}
+
+TEST(Server, GoesOnWhenTheModelsFolderVanishes) {
+  const test::Scratch scratch;
+  const LoadedModel made = test::served_model(2, 600);
+  save_model(scratch / "m", *made.model, made.tokenizer.get(), DType::kF32);
+  const LoadedModel loaded = load_model(scratch / "m");
+  Server server(loaded, test::served_options());
+  std::filesystem::remove_all(scratch / "m");
+  httplib::Client client("127.0.0.1", server.port());
+  client.set_bearer_token_auth(test::kToken);
+  const auto answer = post_text(client, "the cat");
+  ASSERT_EQ(answer->status, 201);
+  const std::string path =
+      "/api/sessions/" + json::parse(answer->body)["session"].get<std::string>();
+  EXPECT_NE(client.Get(path + "/events")->body.find("event: done"), std::string::npos);
+}
+
+TEST(ServerSession, WhatIsUnknownIsUnknownOnEveryPath) {
+  const Served served;
+  httplib::Client client = served.client();
+  for (const char* rest :
+       {"", "/events", "/heads", "/next", "/edges?layer=0&heads=0", "/tile/0/0/0/0/0", "/row/0/0/0",
+        "/column/0/0/0", "/marginals/0/0", "/cell/0/0/0/0"})
+    expect_error(client.Get(std::string("/api/sessions/5e1c0a9b77d2f0e4") + rest), 404,
+                 "unknown_session");
+  expect_error(client.Delete("/api/sessions/<script>"), 404, "unknown_session");
+}
+
+TEST(ServerSession, ARefusedBodyIsNotTakenForTheNextRequest) {
+  const Served served;
+  httplib::Client client = served.client(false);  // one connection for all
+  const std::string body = "GET /api/model HTTP/1.1\r\n\r\n";
+  for (int i = 0; i < 3; ++i) {
+    expect_error(post(client, body), 401, "unauthorized");
+    expect_error(client.Put("/api/nothing", body, "text/plain"), 401, "unauthorized");
+    expect_error(client.Get("/api/model"), 401, "unauthorized");  // not 400
+  }
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,182 @@
+// Rows, arcs, margins and cells against the plain softmax.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "inspect/plain_weights.h"
+#include "serve/served.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+using test::expect_error;
+using test::floats;
+using test::Matrix;
+using test::plain_scores;
+using test::plain_softmax;
+using test::Served;
+using test::text_of;
+
+TEST(ServerTile, BytesAreRightToHalfAStep) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path = "/api/sessions/" +
+                           served.open(text_of(300))["session"].get<std::string>() +
+                           "/tile/0/1/0/0/0";
+  const std::vector<float> exact = floats(client.Get(path + "?as=f32")->body);
+  const std::string bytes = client.Get(path)->body;
+  ASSERT_EQ(bytes.size(), exact.size());
+  for (std::size_t e = 0; e < exact.size(); ++e) {
+    const int byte = static_cast<unsigned char>(bytes[e]);
+    if (std::isnan(exact[e])) {
+      EXPECT_EQ(byte, 0);
+    } else if (exact[e] < 0x1p-24F) {
+      EXPECT_EQ(byte, 1);
+    } else {
+      EXPECT_NEAR(byte - 2, 253 * (1 + std::log2(exact[e]) / 24), 0.5 + 1e-4);
+    }
+  }
+}
+
+TEST(ServerTile, IsImmutableAndKnownByItsTag) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path =
+      "/api/sessions/" + served.open("the cat")["session"].get<std::string>() + "/tile/0/0/0/0/0";
+  const auto first = client.Get(path);
+  EXPECT_EQ(first->get_header_value("Cache-Control"), "private, max-age=31536000, immutable");
+  const auto again = client.Get(path, {{"If-None-Match", first->get_header_value("ETag")}});
+  EXPECT_EQ(again->status, 304);
+  EXPECT_TRUE(again->body.empty());
+}
+
+TEST(ServerWeights, WhatDoesNotExistIsNotFound) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path = "/api/sessions/" + served.open("the cat")["session"].get<std::string>();
+  for (const char* rest :
+       {"/tile/2/0/0/0/0", "/tile/0/4/0/0/0", "/tile/0/0/1/0/0", "/tile/0/0/0/1/0",
+        "/tile/0/0/0/0/-1", "/tile/-1/0/0/0/0", "/tile/0/0/9999999999999/0/0", "/row/0/0/99",
+        "/column/0/0/99", "/cell/0/0/0/99", "/cell/0/0/-1/0", "/edges?layer=5&heads=0",
+        "/edges?layer=0&heads=7", "/marginals/0/4", "/heads?layer=7", "/rows/0/0?begin=99"})
+    expect_error(client.Get(path + rest), 404, "not_found");
+  for (const char* rest : {"/tile/a/0/0/0/0", "/tile/0/0/0/0/0?q=sum", "/tile/0/0/0/0/0?as=f64",
+                           "/tile/0/0/0/0/0?q=score", "/row/0/0/0?top_p=2", "/row/0/0/0?at_most=0",
+                           "/edges?layer=0", "/edges?layer=0&heads=", "/edges?layer=0&heads=1,x",
+                           "/row/0/0/0?top_p=nan", "/tile/99999999999999999999/0/0/0/0",
+                           "/edges?heads=0&begin=3&end=2", "/rows/0/0?begin=1&end=99"})
+    expect_error(client.Get(path + rest), 400, "bad_request");
+}
+
+TEST(ServerWeights, ARowHoldsItsWeightsItsArcsAndTheRest) {
+  const Served served;
+  httplib::Client client = served.client();
+  const json opened = served.open(text_of(90));
+  const Session session = open_session(test::shared_model(), text_of(90));
+  const Matrix matrix = plain_softmax(plain_scores(session.layers[0], 3));
+  const json row = json::parse(client
+                                   .Get("/api/sessions/" + opened["session"].get<std::string>() +
+                                        "/row/0/3/80?top_p=0.3&at_most=5")
+                                   ->body);
+  ASSERT_EQ(row["weights"].size(), 90);
+  for (int j = 0; j <= 80; ++j) EXPECT_NEAR(row["weights"][j].get<double>(), matrix[80][j], 1e-5);
+  EXPECT_TRUE(row["weights"][81].is_null());
+  EXPECT_NEAR(row["sum"].get<double>(), 1, 1e-5);
+  double arcs = 0;
+  for (const json& edge : row["edges"]) arcs += edge["weight"].get<double>();
+  EXPECT_NEAR(arcs + row["rest"]["weight"].get<double>(), 1, 1e-5);
+  EXPECT_EQ(row["rest"]["count"].get<std::size_t>() + row["edges"].size(), 81);
+  EXPECT_LE(row["edges"].size(), 5);
+}
+
+TEST(ServerWeights, ASpanIsTheMeanOfItsRowsAndAColumnTheSumOverItsKeys) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path =
+      "/api/sessions/" + served.open(text_of(90))["session"].get<std::string>();
+  const Session session = open_session(test::shared_model(), text_of(90));
+  const Matrix matrix = plain_softmax(plain_scores(session.layers[0], 0));
+  const json span = json::parse(client.Get(path + "/row/0/0/60?end=70")->body);
+  const json column = json::parse(client.Get(path + "/column/0/0/5?end=7")->body);
+  double mean = 0;
+  for (int i = 60; i < 70; ++i) mean += matrix[i][7] / 10;
+  EXPECT_NEAR(span["weights"][7].get<double>(), mean, 1e-5);
+  EXPECT_NEAR(column["weights"][66].get<double>(), matrix[66][5] + matrix[66][6], 1e-5);
+  EXPECT_TRUE(column["weights"][4].is_null());
+}
+
+TEST(ServerWeights, EdgesOfAWindowAreThoseOfItsRows) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path =
+      "/api/sessions/" + served.open(text_of(90))["session"].get<std::string>();
+  const json edges =
+      json::parse(client.Get(path + "/edges?layer=1&heads=2,0&begin=50&end=53")->body);
+  ASSERT_EQ(edges["heads"].size(), 2);
+  EXPECT_EQ(edges["heads"][0]["head"], 2);
+  ASSERT_EQ(edges["heads"][1]["rows"].size(), 3);
+  const json row = json::parse(client.Get(path + "/row/1/0/51")->body);
+  EXPECT_EQ(edges["heads"][1]["rows"][1]["edges"], row["edges"]);
+  EXPECT_EQ(edges["heads"][1]["rows"][1]["query"], 51);
+}
+
+TEST(ServerWeights, MarginsAndStatisticsAgreeWithTheMatrix) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path =
+      "/api/sessions/" +
+      served.open(text_of(90), /*statistics=*/true)["session"].get<std::string>();
+  const Session session = open_session(test::shared_model(), text_of(90));
+  const Matrix matrix = plain_softmax(plain_scores(session.layers[1], 3));
+  const json margins = json::parse(client.Get(path + "/marginals/1/3")->body);
+  double received = 0, entropy = 0, previous = 0;
+  for (int i = 4; i < 90; ++i) received += matrix[i][4];
+  for (int j = 0; j <= 30; ++j) entropy -= matrix[30][j] * std::log(matrix[30][j]);
+  for (int i = 1; i < 90; ++i) previous += matrix[i][i - 1] / 89;
+  EXPECT_NEAR(margins["received"][4].get<double>(), received, 1e-4);
+  EXPECT_NEAR(margins["keys_in_use"][30].get<double>(), std::exp(entropy), 1e-3);
+  EXPECT_LT(margins["row_sum_error"].get<double>(), 1e-5);
+  const json heads = json::parse(client.Get(path + "/heads?layer=1")->body);
+  const json head = heads["layers"][0]["heads"][3];
+  EXPECT_NEAR(head["previous"].get<double>(), previous, 1e-5);
+  ASSERT_EQ(head["profile"].size(), 20);
+  EXPECT_NEAR(head["profile"][1].get<double>(), previous, 1e-5);
+}
+
+TEST(ServerWeights, ACellIsExactAndAMaskedOneSaysSo) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path =
+      "/api/sessions/" + served.open(text_of(90))["session"].get<std::string>();
+  const json cell = json::parse(client.Get(path + "/cell/1/1/40/7")->body);
+  EXPECT_NEAR(cell["weight"].get<double>(),
+              std::exp(cell["score"].get<double>() - cell["lse"].get<double>()), 1e-6);
+  EXPECT_EQ(cell["of"], 41);
+  EXPECT_EQ(cell["others"].size(), 2);
+  EXPECT_EQ(json::parse(client.Get(path + "/cell/1/1/7/40")->body)["visible"], false);
+}
+
+TEST(ServerWeights, RowsAreTheRowsAsNumbers) {
+  const Served served;
+  const json session = served.open(text_of(70));
+  const std::string path = "/api/sessions/" + session["session"].get<std::string>();
+  httplib::Client client = served.client();
+  const auto length = session["length"].get<std::size_t>();
+  const auto rows = client.Get(path + "/rows/1/2?begin=3&end=6");
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->body.size(), 3 * length * sizeof(float));
+  const std::vector<float> weights = floats(rows->body);
+  for (std::size_t query = 3; query < 6; ++query) {
+    const json row = json::parse(client.Get(path + fmt::format("/row/1/2/{}", query))->body);
+    for (std::size_t key = 0; key < length; ++key) {
+      const float weight = weights[(query - 3) * length + key];
+      EXPECT_EQ(std::isnan(weight), row["weights"][key].is_null()) << query << " " << key;
+      if (std::isnan(weight)) continue;
+      EXPECT_EQ(weight, row["weights"][key].get<float>());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed
