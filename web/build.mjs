@@ -1,6 +1,6 @@
 // Bundles the page into dist/{index.html,app.js,app.css} and says how large it is.
 import {build} from 'esbuild';
-import {copyFileSync, mkdirSync, readFileSync} from 'node:fs';
+import {copyFileSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {gzipSync} from 'node:zlib';
@@ -9,8 +9,22 @@ const kLimitBytes = 100_000;  // gzipped, all files together
 const root = dirname(fileURLToPath(import.meta.url));
 const dist = join(root, 'dist');
 
+// The notices of the packages in the bundle, each text once: their licences ask for them in every
+// copy, and a saved page is one.
+function notices(metafile) {
+  const packages = new Set(
+    Object.keys(metafile.inputs).map((path) => /^node_modules\/([^/]+)\//.exec(path)?.[1]));
+  packages.delete(undefined);
+  const texts = new Map();
+  for (const name of [...packages].sort()) {
+    const text = readFileSync(join(root, 'node_modules', name, 'LICENSE'), 'utf8').trim();
+    texts.set(text, [...(texts.get(text) ?? []), name]);
+  }
+  return [...texts].map(([text, names]) => `/*! ${names.join(', ')}\n${text} */\n`).join('');
+}
+
 mkdirSync(dist, {recursive: true});
-await build({
+const {metafile} = await build({
   absWorkingDir: root,
   entryPoints: {app: 'src/main.ts'},
   outdir: dist,
@@ -20,7 +34,10 @@ await build({
   target: 'es2022',
   legalComments: 'none',
   logLevel: 'warning',
+  metafile: true,
 });
+const script = join(dist, 'app.js');
+writeFileSync(script, notices(metafile) + readFileSync(script, 'utf8'));
 await build({
   absWorkingDir: root,
   entryPoints: {app: 'app.css'},
