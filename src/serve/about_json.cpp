@@ -14,7 +14,10 @@ std::string model_json(const LoadedModel& model, const std::string& more) {
       R"("width":{},"head_dim":{},"vocabulary":{},"positions":{},"causal":{},"has_words":{}{}}})",
       json_string(model.name), model.built_in, json_string(info.family), json_string(info.title),
       info.layers, info.heads, info.kv_heads, info.width, info.head_dim, info.vocabulary,
-      info.positions, info.causal, info.has_logits, more);
+      info.positions, info.causal, info.has_logits,
+      fmt::format(
+          R"(,"stacks":[{{"stack":"self","layers":{},"heads":{},"kv_heads":{},"causal":{}}}]{})",
+          info.layers, info.heads, info.kv_heads, info.causal, more));
 }
 
 std::string limits_json(const ServerLimits& limits, const ModelInfo& info) {
@@ -35,9 +38,11 @@ std::string about_json(const LoadedModel& model, const ServerLimits& limits,
     return fmt::format(R"({{"name":"{}","short":"{}","about":"{}"}})", name.name, name.label,
                        name.about);
   };
-  return fmt::format(R"({{"heed":"{}","model":{},"text":{},"limits":{},"scores":{}{}}})", version(),
-                     model_json(model, model_more), text, limits_json(limits, info),
-                     json_list(score_names(info.causal), score), more);
+  const std::string described = model_json(model, model_more);
+  return fmt::format(
+      R"({{"heed":"{}","models":[{}],"model":{},"text":{},"limits":{},"scores":{}{}}})", version(),
+      described, described, text, limits_json(limits, info),
+      json_list(score_names(info.causal), score), more);
 }
 
 }  // namespace heed::server

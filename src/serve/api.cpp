@@ -2,12 +2,30 @@
 
 #include <optional>
 
+#include "inspect/answers/json_text.h"
 #include "inspect/session/api_error.h"
 
 namespace heed::server {
 
 std::span<const Route> api_routes() {
   static constexpr Route kRoutes[] = {
+      {"GET", "/api/v1/models", get_models},
+      {"POST", "/api/v1/sessions", post_session},
+      {"POST", "/api/v1/picture", post_picture},
+      {"GET", "/api/v1/sessions/{id}", get_session},
+      {"DELETE", "/api/v1/sessions/{id}", delete_session},
+      {"GET", "/api/v1/sessions/{id}/events", get_events},
+      {"GET", "/api/v1/sessions/{id}/export", get_export},
+      {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads},
+      {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/edges", get_edges},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/tile/{z}/{y}/{x}", get_tile},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/row/{query}", get_row},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/rows", get_rows},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/column/{key}", get_column},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
+      // The same without a version and a stack, for the page until it asks as above.
       {"GET", "/api/model", get_model},
       {"POST", "/api/sessions", post_session},
       {"POST", "/api/picture", post_picture},
@@ -96,7 +114,11 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
 }
 
 SessionPointer find_session(Api& api, const Parameters& parameters) {
-  return api.sessions.find(parameters.path("id"));
+  SessionPointer session = api.sessions.find(parameters.path("id"));
+  const std::string stack = parameters.path("stack", "self");
+  if (stack != "self")
+    refuse(404, "not_found", "stack {} does not exist, the session has self", json_string(stack));
+  return session;
 }
 
 int check_layer(const LiveSession& session, std::int64_t layer) {

@@ -78,6 +78,7 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
                LongAnswer answer);
 
 // session_answers.cpp, weight_answers.cpp, tile_answers.cpp, events.cpp, export_answers.cpp
+void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_model(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);

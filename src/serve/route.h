@@ -25,6 +25,10 @@ class Parameters {
       : request_(request), path_(std::move(path)) {}
 
   const std::string& path(std::string_view name) const { return path_.find(name)->second; }
+  std::string path(std::string_view name, std::string_view otherwise) const {
+    const auto found = path_.find(name);
+    return found == path_.end() ? std::string(otherwise) : found->second;
+  }
   std::int64_t path_number(std::string_view name) const;
   std::string text(const char* name, const std::string& otherwise) const;
   /// `least` to `most`, or `otherwise` when it is not given.

@@ -41,6 +41,10 @@ Posted posted(const std::string& body) {
 
 }  // namespace
 
+void get_models(Api& api, const Parameters& parameters, httplib::Response& response) {
+  get_model(api, parameters, response);
+}
+
 void get_model(Api& api, const Parameters&, httplib::Response& response) {
   const std::string text = api.options.text ? json_string(*api.options.text) : "null";
   const std::optional<PictureOrder>& order = api.options.picture;
@@ -84,8 +88,8 @@ void get_heads(Api& api, const Parameters& parameters, httplib::Response& respon
   std::vector<int> there = progress.order;
   if (!all) std::erase_if(there, [&](int index) { return index != only; });
   send_json(response, 200,
-            fmt::format(R"({{"done":{},"of":{},"layers":{}}})", progress.order.size(),
-                        progress.layers.size(), json_list(there, layer)));
+            fmt::format(R"({{"stack":"self","done":{},"of":{},"layers":{}}})",
+                        progress.order.size(), progress.layers.size(), json_list(there, layer)));
 }
 
 void get_next(Api& api, const Parameters& parameters, httplib::Response& response) {

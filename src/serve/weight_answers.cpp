@@ -28,6 +28,10 @@ Place place(Api& api, const Parameters& parameters) {
   return place;
 }
 
+bool is_v1(const Parameters& parameters) {
+  return parameters.request().path.starts_with("/api/v1/");
+}
+
 ArcRule arc_rule(const Parameters& parameters) {
   return {.top_p = parameters.fraction("top_p", 0.9),
           .at_most = parameters.number("at_most", 8, 1, 64)};
@@ -135,7 +139,9 @@ void get_column(Api& api, const Parameters& parameters, httplib::Response& respo
 void get_edges(Api& api, const Parameters& parameters, httplib::Response& response) {
   const SessionPointer session = find_session(api, parameters);
   EdgesRequest edges;
-  edges.layer = check_layer(*session, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
+  edges.layer = check_layer(*session, is_v1(parameters)
+                                          ? parameters.path_number("layer")
+                                          : parameters.number("layer", 0, INT64_MIN, INT64_MAX));
   edges.heads = parameters.numbers("heads", kMostHeads);
   for (const std::int64_t head : edges.heads) check_head(*session, head);
   session->layer(edges.layer);

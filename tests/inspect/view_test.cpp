@@ -22,7 +22,7 @@ TEST(View, ReadsLayerHeadsAndTokens) {
 TEST(View, IsWrittenAsItWasRead) {
   for (const char* address :
        {"look/L0.H0", "look/L2.H4+H1/i=17/j=3", "look/L1.H3/range=2-9/to=1/units=word/scale=rank",
-        "look/L1.H3/i=4/scores=first+entropy"})
+        "look/L1.H3/i=4/scores=sink+entropy"})
     EXPECT_EQ(format_view(parse_view(address)), address);
 }
 
@@ -42,8 +42,8 @@ TEST(View, TellsWhatIsWrong) {
        "view: found \"units=sentences\", expected units=token|word|sentence"},
       {"look/L2.H4/to=5", "view: found \"to=5\", expected to=0|1"},
       {"look/L2.H4/units=", "view: found \"units=\", expected units=token|word|sentence"},
-      {"look/L2.H4/scores=self",
-       "view: found \"scores=self\", expected two names as in previous+distance"},
+      {"look/L2.H4/scores=sink",
+       "view: found \"scores=sink\", expected two names as in previous+distance"},
       {"look/L2.H4/what=ever",
        "view: found \"what=ever\", expected i=, j=, range=, to=, units=, scale= or scores="}};
   for (const auto& [address, message] : cases)
@@ -74,10 +74,10 @@ TEST(View, MayNameTheScoresThatTheModelHas) {
     info.layers = info.heads = 1;
     info.causal = causal;
     for (const server::ScoreName& score : server::score_names(causal))
-      check_view(parse_view(fmt::format("look/L0.H0/scores={}+self", score.name)), "tiny", info, 1);
-    const std::string known = "previous|self|first|distance|entropy|elsewhere";
-    EXPECT_HEED_ERROR(check_view(parse_view("look/L0.H0/scores=self+nose"), "tiny", info, 1), kBad,
-                      fmt::format("view: \"nose\" in \"scores=self+nose\" is no score, expected {}",
+      check_view(parse_view(fmt::format("look/L0.H0/scores={}+sink", score.name)), "tiny", info, 1);
+    const std::string known = "previous|current|sink|distance|entropy|elsewhere";
+    EXPECT_HEED_ERROR(check_view(parse_view("look/L0.H0/scores=sink+nose"), "tiny", info, 1), kBad,
+                      fmt::format("view: \"nose\" in \"scores=sink+nose\" is no score, expected {}",
                                   causal ? known : known + "|next"));
   }
 }

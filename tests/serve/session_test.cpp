@@ -149,6 +149,30 @@ TEST(ServerSession, TheBytesOfAllSessionsAreBounded) {
   expect_error(post_text(client, std::string(31, 'x')), 413, "too_large");
 }
 
+TEST(ServerSession, TheVersionedPathsAnswerByStackLayerAndHead) {
+  const Served served;
+  httplib::Client client = served.client();
+  const json session = served.open(kServedText, /*statistics=*/true);
+  const std::string id = session["session"];
+  const std::string path = "/api/v1/sessions/" + id;
+  const json attention = json::parse(client.Get(path)->body)["attentions"][0];
+  EXPECT_EQ(attention["stack"], "self");
+  EXPECT_EQ(attention["queries"], session["tokens"].size());
+  EXPECT_EQ(attention["keys"], session["tokens"].size());
+  const json models = json::parse(client.Get("/api/v1/models")->body)["models"];
+  EXPECT_EQ(models[0]["stacks"][0]["layers"], 2);
+  for (const char* rest : {"/self/1/2/row/3", "/self/1/2/column/3", "/self/1/2/cell/3/1",
+                           "/self/1/2/marginals", "/self/1/edges?heads=2", "/self/next"}) {
+    const auto answer = client.Get(path + rest);
+    ASSERT_EQ(answer->status, 200) << rest << answer->body;
+    EXPECT_EQ(json::parse(answer->body)["stack"], "self") << rest;
+  }
+  EXPECT_EQ(json::parse(client.Get(path + "/self/heads?layer=1")->body)["layers"][0]["layer"], 1);
+  EXPECT_EQ(client.Get(path + "/self/1/2/tile/0/0/0")->body,
+            client.Get("/api/sessions/" + id + "/tile/1/2/0/0/0")->body);
+  expect_error(client.Get(path + "/cross/1/2/row/3"), 404, "not_found");
+}
+
 TEST(ServerSession, DeletedIsGone) {
   const Served served;
   httplib::Client client = served.client();

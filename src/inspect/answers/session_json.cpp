@@ -29,14 +29,18 @@ std::string state_json(const LiveSession::Progress& progress) {
 
 std::string session_json(const std::string& model, const LiveSession& session) {
   const LiveSession::Progress progress = session.progress();
+  const ModelInfo& info = session.info();
   std::string tokens;
   for (std::size_t index = 0; index < session.tokens().size(); ++index)
     tokens.append(index == 0 ? "" : ",").append(token_json(session, index));
   return fmt::format(
       R"({{"session":"{}","model":{},"text":{},"length":{},{},"tokens":[{}],"zooms":{},)"
-      R"("tile":{},"heads_done":{}}})",
+      R"("tile":{},"heads_done":{},"attentions":[{{"stack":"self","layers":{},"heads":{},)"
+      R"("kv_heads":{},"queries":{},"keys":{},"zooms":{},"tile":{}}}]}})",
       session.id, json_string(model), json_string(session.text), session.length(),
-      state_json(progress), tokens, zoom_levels(session.length()), kTile, progress.order.size());
+      state_json(progress), tokens, zoom_levels(session.length()), kTile, progress.order.size(),
+      info.layers, info.heads, info.kv_heads, session.length(), session.length(),
+      zoom_levels(session.length()), kTile);
 }
 
 std::string next_json(const LiveSession& session, std::int64_t position, std::int64_t top) {
@@ -55,17 +59,19 @@ std::string next_json(const LiveSession& session, std::int64_t position, std::in
         fmt::format(R"({}{{"id":{},{},"probability":{}}})", at == 0 ? "" : ",", word.id,
                     json_token_text(word.bytes), json_number(static_cast<float>(word.probability)));
   }
-  return fmt::format(R"({{"position":{},"words":[{}],"rest":{{"count":{},"probability":{}}}}})",
-                     position, list, rest_count, json_number(static_cast<float>(rest)));
+  return fmt::format(
+      R"({{"stack":"self","position":{},"words":[{}],"rest":{{"count":{},"probability":{}}}}})",
+      position, list, rest_count, json_number(static_cast<float>(rest)));
 }
 
 std::string chosen_json(const ChosenHead& chosen) {
-  return fmt::format(R"({{"layer":{},"head":{},"score":{},"reason":{}}})", chosen.layer,
-                     chosen.head, json_number(chosen.score), json_string(chosen.reason));
+  return fmt::format(R"({{"stack":"self","layer":{},"head":{},"score":{},"reason":{}}})",
+                     chosen.layer, chosen.head, json_number(chosen.score),
+                     json_string(chosen.reason));
 }
 
 std::string layer_json(const LiveSession& session, const LayerHeads& heads, int layer) {
-  return fmt::format(R"({{"layer":{},"heads":{})", layer,
+  return fmt::format(R"({{"stack":"self","layer":{},"heads":{})", layer,
                      heads_json(*heads, session.info().causal));
 }
 

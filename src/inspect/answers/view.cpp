@@ -19,7 +19,7 @@ struct Setting {
 constexpr std::array<Setting, 3> kSettings = {
     {{"to", "0|1"}, {"units", "token|word|sentence"}, {"scale", "linear|sqrt|log|rank"}}};
 // What server::score_names says; models that are not causal have `next`, too.
-constexpr std::string_view kScores = "previous|self|first|distance|entropy|elsewhere";
+constexpr std::string_view kScores = "previous|current|sink|distance|entropy|elsewhere";
 
 std::string_view take_part(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));

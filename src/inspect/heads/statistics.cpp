@@ -67,11 +67,11 @@ std::vector<ScoreName> score_names(bool causal) {
   std::vector<ScoreName> names = {
       {"previous", "prev", "mean weight on the token before",
        [](Head head) { return head.scores.previous; }},
-      {"self", "self", "mean weight on the token itself",
+      {"current", "cur", "mean weight on the token itself",
        [](Head head) { return head.scores.self; }},
       {"next", "next", "mean weight on the token after",
        [](Head head) { return head.scores.next; }},
-      {"first", "first", "mean weight on the first token: the sink's share",
+      {"sink", "sink", "mean weight on the first token, the attention sink",
        [](Head head) { return head.scores.first; }},
       {"distance", "back", "mean distance to the keys, in tokens",
        [](Head head) { return head.distance; }},

@@ -104,9 +104,10 @@ void visit_lines(const LiveSession& session, const LineRequest& request, bool ro
 }
 
 std::string line_json(const LineRequest& request, const char* name, const Arcs& arcs) {
-  return fmt::format(R"({{"layer":{},"head":{},"{}":{},"end":{},"sum":{},"largest":{},)",
-                     request.layer, request.head, name, request.begin, request.end,
-                     json_number(arcs.sum), json_number(arcs.largest));
+  return fmt::format(
+      R"({{"stack":"self","layer":{},"head":{},"{}":{},"end":{},"sum":{},"largest":{},)",
+      request.layer, request.head, name, request.begin, request.end, json_number(arcs.sum),
+      json_number(arcs.largest));
 }
 
 }  // namespace
@@ -152,15 +153,16 @@ std::string edges_json(const LiveSession& session, const EdgesRequest& request, 
                 });
     return fmt::format(R"({{"head":{},"rows":[{}]}})", head, rows);
   };
-  return fmt::format(R"({{"layer":{},"top_p":{},"at_most":{},"begin":{},"end":{},"heads":{}}})",
-                     request.layer, request.rule.top_p, request.rule.at_most, request.begin,
-                     request.end, json_list(request.heads, head_rows));
+  return fmt::format(
+      R"({{"stack":"self","layer":{},"top_p":{},"at_most":{},"begin":{},"end":{},"heads":{}}})",
+      request.layer, request.rule.top_p, request.rule.at_most, request.begin, request.end,
+      json_list(request.heads, head_rows));
 }
 
 std::string marginals_json(int layer, std::int64_t head, const Margins& margins) {
   return fmt::format(
-      R"({{"layer":{},"head":{},"received":{},"keys_in_use":{},"row_sum_error":{}}})", layer, head,
-      json_numbers(margins.received), json_numbers(margins.keys_in_use),
+      R"({{"stack":"self","layer":{},"head":{},"received":{},"keys_in_use":{},"row_sum_error":{}}})",
+      layer, head, json_numbers(margins.received), json_numbers(margins.keys_in_use),
       json_number(margins.row_sum_error));
 }
 
@@ -168,8 +170,9 @@ std::string cell_json(const LiveSession& session, int layer, std::int64_t head, 
                       std::int64_t key) {
   const SerialScope serial;
   const LookCell cell = look_cell(session.layer(layer), static_cast<int>(head), query, key);
-  std::string json = fmt::format(R"({{"layer":{},"head":{},"query":{},"key":{},"visible":{},)",
-                                 layer, head, query, key, cell.visible);
+  std::string json =
+      fmt::format(R"({{"stack":"self","layer":{},"head":{},"query":{},"key":{},"visible":{},)",
+                  layer, head, query, key, cell.visible);
   if (!cell.visible) return json + R"("weight":0})";
   json += fmt::format(
       R"("weight":{},"score":{},"lse":{},"rank":{},"of":{},"others":{}}})",
