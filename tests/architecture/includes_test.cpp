@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,14 +55,12 @@ std::string complaint(const SourceFile& file, const std::string& header) {
 }
 
 std::vector<std::string> complaints(const std::vector<SourceFile>& files) {
-  static const std::regex kInclude("^\\s*#\\s*include\\s+(\"|<heed/)([^\">]+)[\">].*");
   std::vector<std::string> found;
   for (const SourceFile& file : files) {
     for (std::size_t line = 0; line < file.lines.size(); ++line) {
-      std::smatch match;
-      if (!std::regex_match(file.lines[line], match, kInclude)) continue;
-      const bool angled = match[1] == "<heed/";
-      const std::string what = complaint(file, (angled ? "heed/" : "") + match[2].str());
+      const std::string header = test::included_name(file.lines[line]);
+      if (header.empty()) continue;
+      const std::string what = complaint(file, header);
       if (!what.empty()) found.push_back(file.path + ":" + std::to_string(line + 1) + " " + what);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,15 @@ inline std::string floor_of(std::string path) {
   if (path.starts_with("heed/")) path.erase(0, 5);
   const std::size_t slash = path.find('/');
   return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+/// The header that a line includes in quotes, or in <heed/...>; empty for every other line.
+inline std::string included_name(const std::string& line) {
+  static const std::regex kInclude("^\\s*#\\s*include\\s+(?:\"([^\"]+)\"|<(heed/[^>]+)>).*");
+  if (line.find("include") == std::string::npos) return "";
+  std::smatch match;
+  if (!std::regex_match(line, match, kInclude)) return "";
+  return match[1].matched ? match[1].str() : match[2].str();
 }
 
 inline SourceFile read_source(const std::filesystem::path& root, const std::string& folder,
