@@ -3,6 +3,9 @@
 export interface Edge { query: number; key: number; weight: number }
 export interface Rest { count: number; weight: number }
 
+/** The end of an edge that is not the shown token: its key, or in a column its query. */
+export function otherEnd({query, key}: Edge, to: boolean): number { return to ? query : key; }
+
 /** What a token (or a span) attends to; in a column, what attends to it. */
 export interface Line {
   weights: (number | null)[];

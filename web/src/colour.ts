@@ -33,19 +33,3 @@ export function numberColour(cell: Rgb): string {
 export function css([r, g, b]: Rgb): string {
   return `rgb(${r} ${g} ${b})`;
 }
-
-let named: Map<string, string> | null = null;
-
-/** A colour of the style sheet, by its role; read once a theme, as reading it lays the page out. */
-export function colourNamed(role: `--${string}`): string {
-  if (!named) {
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { named = null; }, {once: true});
-    named = new Map();
-  }
-  let colour = named.get(role);
-  if (colour === undefined) {
-    colour = getComputedStyle(document.documentElement).getPropertyValue(role).trim();
-    named.set(role, colour);
-  }
-  return colour;
-}

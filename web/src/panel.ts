@@ -1,33 +1,38 @@
 // What every view and panel is, and what it is given.
-import type {SessionApi, SessionInfo} from './api';
-import type {Selection, SelectionStore} from './selection';
+import {isSamePlace} from './address';
+import type {Place, Selection} from './selection';
 import {kColours} from './selection';
+import type {Stage} from './stage';
+import type {SelectionStore} from './store';
 import type {Units} from './tokens';
 import {phrase, sentences, words} from './tokens';
+import type {SessionApi, SessionInfo} from './transport/api';
 
 export interface Panel {
   update(): void;
   destroy(): void;
 }
 
-export type MakePanel = (container: HTMLElement, selection: SelectionStore, api: SessionApi) => Panel;
+/** What the parts of one page share. */
+export interface Page { store: SelectionStore; api: SessionApi; stage: Stage }
 
-export function isNarrow(): boolean {
-  return matchMedia('(max-width: 759px)').matches;
+export type MakePanel = (container: HTMLElement, page: Page) => Panel;
+
+/** `2·6, 2·7`, as headings call heads. */
+export function headName({places}: Pick<Selection, 'places'>): string {
+  return places.map(({layer, head}) => `${layer}\u00b7${head}`).join(', ');
 }
 
-/** Head `2·6`, as headings call it. */
-export function headName(selection: Selection): string {
-  return selection.heads.map((head) => `${selection.layer}\u00b7${head}`).join(', ');
+/** `H6` beside others of its layer, else `2·6`. */
+export function shortName({places}: Selection, {layer, head}: Place): string {
+  return places.every((each) => each.layer === layer) ? `H${head}` : `${layer}\u00b7${head}`;
 }
 
-export function primary(selection: Selection): {layer: number; head: number} {
-  return {layer: selection.layer, head: selection.heads[0]!};
-}
+export function primary({places}: Pick<Selection, 'places'>): Place { return places[0]!; }
 
 /** The class of a head's colour; small multiples, each with its name, share the first. */
-export function colourOf(selection: Selection, head: number): string {
-  return `head-${selection.heads.length > kColours ? 1 : selection.heads.indexOf(head) + 1}`;
+export function colourOf({places}: Selection, place: Place): string {
+  return `head-${places.length > kColours ? 1 : places.findIndex((each) => isSamePlace(each, place)) + 1}`;
 }
 
 const kUnitsOf = new WeakMap<SessionApi, {word: Units; sentence: Units}>();
@@ -50,13 +55,13 @@ export function chosenUnits(selection: Selection, api: SessionApi): Units | null
 export interface Span { first: number; end: number }
 
 /** A dragged span, or the token that is pinned or hovered with its word or sentence; null with neither. */
-export function focus(store: SelectionStore, api: SessionApi, hovered = store.hover.query): Span | null {
-  const {range, query: pinned} = store.now;
+export function focus({store, api}: Page, hovered = store.hoveredToken): Span | null {
+  const {range} = store.now;
   if (hovered === null && range) return {first: range[0], end: range[1] + 1};
-  const query = hovered ?? pinned;
-  if (query === null) return null;
+  const token = hovered ?? store.pinnedToken;
+  if (token === null) return null;
   const units = chosenUnits(store.now, api);
-  return units ? {first: units.begins[query]!, end: units.ends[query]!} : {first: query, end: query + 1};
+  return units ? {first: units.begins[token]!, end: units.ends[token]!} : {first: token, end: token + 1};
 }
 
 export function isIn(span: Span | null, index: number): boolean {

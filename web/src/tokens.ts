@@ -1,5 +1,5 @@
 // How tokens read: visible spaces, line ends, bytes; and the words and sentences they make.
-import type {SessionInfo, Token} from './api';
+import type {SessionInfo, Token} from './transport/api';
 
 export interface Piece {
   text: string;

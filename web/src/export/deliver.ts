@@ -1,26 +1,28 @@
 // For the command line: draws the one view that it has ordered and hands it over.
-import type {PictureOrder, SessionApi} from '../api';
-import type {SelectionStore} from '../selection';
-import {request} from '../transport';
+import type {Page} from '../panel';
+import type {PictureOrder} from '../transport/api';
+import type {Requests} from '../transport/requests';
 import {picture} from './save';
 import {settled} from './settled';
 
-async function hand(body: BodyInit, failed: boolean): Promise<void> {
-  await request(`/api/picture${failed ? '?failed=1' : ''}`, {
+async function hand(requests: Requests, body: BodyInit, failed: boolean): Promise<void> {
+  await requests.request(`/api/picture${failed ? '?failed=1' : ''}`, {
     method: 'POST', headers: {'Content-Type': 'application/octet-stream'}, body,
   });
 }
 
 /** Says why there is no picture. */
-export function deliverFailure(message: string): Promise<void> { return hand(message, true); }
+export function deliverFailure(requests: Requests, message: string): Promise<void> {
+  return hand(requests, message, true);
+}
 
-export async function deliver(order: PictureOrder, store: SelectionStore, api: SessionApi): Promise<void> {
+export async function deliver(order: PictureOrder, page: Page): Promise<void> {
   try {
-    await settled();
-    if (api.error) throw api.error;
+    await settled(page);
+    if (page.api.error) throw page.api.error;
     if (innerWidth !== order.width) throw new Error(`the browser's window has ${innerWidth} pixels, expected ${order.width}`);
-    await hand(await picture(order.format, store), false);
+    await hand(page.api.requests, await picture(order.format, page), false);
   } catch (error) {
-    await deliverFailure(error instanceof Error ? error.message : String(error));
+    await deliverFailure(page.api.requests, error instanceof Error ? error.message : String(error));
   }
 }

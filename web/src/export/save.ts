@@ -1,11 +1,8 @@
 // Saves what is shown: as a picture, or as one file that is the page itself.
-import type {SessionApi} from '../api';
-import {ApiError} from '../api';
+import {format as addressOf} from '../address';
 import {graphemes} from '../graphemes';
-import {drawOnSheet} from '../sheet';
-import type {SelectionStore} from '../selection';
-import {format as addressOf} from '../selection';
-import {request} from '../transport';
+import type {Page} from '../panel';
+import {ApiError} from '../transport/api';
 import {settled} from './settled';
 import type {Picture} from './svg';
 import {drawPage} from './svg';
@@ -33,24 +30,25 @@ async function rasterised({svg, width, height}: Picture): Promise<Blob> {
 }
 
 /** The view of the address: without the pointer, without the focus, with the same pixels everywhere. */
-export async function picture(format: 'svg' | 'png', store: SelectionStore): Promise<Blob> {
+export async function picture(format: 'svg' | 'png', page: Page): Promise<Blob> {
+  const {store, stage} = page;
   const focused = document.activeElement;
-  if (focused instanceof HTMLElement) focused.blur();
+  if (focused instanceof HTMLElement && stage.root.contains(focused)) focused.blur();
   store.preview({});
-  drawOnSheet(true);
+  stage.drawOnSheet(true);
   try {
-    await settled();
-    const drawn = drawPage(`heed ${addressOf(store.now).slice(1)}`);
+    await settled(page);
+    const drawn = drawPage(stage.root, `heed ${addressOf(store.now)}`);
     return format === 'png' ? await rasterised(drawn) : new Blob([drawn.svg], {type: 'image/svg+xml'});
   } finally {
-    drawOnSheet(false);
+    stage.drawOnSheet(false);
     if (focused instanceof HTMLElement) focused.focus({preventScroll: true});
   }
 }
 
-async function page(store: SelectionStore, api: SessionApi): Promise<Blob> {
-  const address = encodeURIComponent(addressOf(store.now).slice(1));
-  const answer = await request(`/api/sessions/${api.info.session}/export?format=html&address=${address}`);
+async function file({store, api}: Page): Promise<Blob> {
+  const address = encodeURIComponent(addressOf(store.now));
+  const answer = await api.requests.request(`/api/sessions/${api.info.session}/export?format=html&address=${address}`);
   if (answer.ok) return answer.blob();
   const {error} = await answer.json() as {error: {code: string; message: string}};
   throw new ApiError(error.code, error.message);
@@ -59,16 +57,16 @@ async function page(store: SelectionStore, api: SessionApi): Promise<Blob> {
 /** `heed-once-upon-a-time-L2.H4-i17.svg` */
 export function fileName(text: string, address: string, format: Format): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu)?.slice(0, 4) ?? [];
-  const place = address.replace(/^#\w+\//, '').replace(/=/g, '').replace(/[^\w.+-]+/g, '-');
+  const place = address.replace(/^\w+\//, '').replace(/=/g, '').replace(/[^\w.+-]+/g, '-');
   return `${['heed', ...words.map((word) => graphemes(word).slice(0, 16).join('')), place].join('-')}.${format}`;
 }
 
 /** Downloads the view. */
-export async function save(format: Format, store: SelectionStore, api: SessionApi): Promise<void> {
-  const content = format === 'html' ? await page(store, api) : await picture(format, store);
+export async function save(format: Format, page: Page): Promise<void> {
+  const content = format === 'html' ? await file(page) : await picture(format, page);
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
-  link.download = fileName(api.info.text, addressOf(store.now), format);
+  link.download = fileName(page.api.info.text, addressOf(page.store.now), format);
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);  // the download may still read it
 }

@@ -92,20 +92,20 @@ class Drawing {
 export interface Picture { svg: string; width: number; height: number }
 
 /** `about` is the picture's title, for those who do not see it. */
-export function drawPage(about: string): Picture {
-  const root = document.documentElement;
+export function drawPage(root: HTMLElement, about: string): Picture {
+  const own = boxOf(root.getBoundingClientRect());
   const width = root.clientWidth;
-  const height = Math.ceil(document.body.getBoundingClientRect().height);
+  const height = Math.ceil(own.bottom - own.top);
   const background = colour(getComputedStyle(root).backgroundColor).hex;
-  const all = {left: 0, top: 0, right: width, bottom: height};
+  const all = {left: own.left, top: own.top, right: own.left + width, bottom: own.top + height};
   const raised: Raised[] = [];
-  const content = new Drawing().element(document.body, {clip: all, cut: null, behind: background, raised})
+  const content = new Drawing().element(root, {clip: all, cut: null, behind: background, raised})
     + inOrder(raised);
   const head = attributes({
-    xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `0 0 ${number(width)} ${number(height)}`,
+    xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `${[own.left, own.top, width, height].map(number).join(' ')}`,
     'font-family': kRootText.family, 'font-size': kRootText.size, style: 'font-variant-numeric: tabular-nums',
   });
   const svg = `<svg${head}>\n<title>${escape(about)}</title>\n`
-    + `<rect width="${number(width)}" height="${number(height)}" fill="${background}"/>\n${content}</svg>\n`;
+    + `<rect${attributes({x: own.left, y: own.top, width, height, fill: background})}/>\n${content}</svg>\n`;
   return {svg, width, height};
 }

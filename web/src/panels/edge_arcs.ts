@@ -1,7 +1,7 @@
 // Arcs from queries to keys: width and opacity are the weight; the one chosen carries its number.
-import type {Edge} from '../arcs';
+import {select} from 'd3-selection';
 import {linkHorizontal} from 'd3-shape';
-import {svg} from '../dom';
+import type {Edge} from '../arcs';
 import {weight} from '../format';
 import {kColours} from '../selection';
 
@@ -25,8 +25,8 @@ const kLeastSmall = 0.01;  // lighter arcs of a small multiple are not drawn
 const kLabelHeight = 13;
 
 /** At a selected key each head has its number; the fourth, whose colour is light, at every key. */
-export function labelOf({weight: value}: Edge, head: number, place: number, isSelected: boolean): Label | null {
-  if (isSelected) return {line: place, text: place === 0 ? weight(value) : `H${head} ${weight(value)}`};
+export function labelOf({weight: value}: Edge, name: string, place: number, isSelected: boolean): Label | null {
+  if (isSelected) return {line: place, text: place === 0 ? weight(value) : `${name} ${weight(value)}`};
   return place === kColours - 1 ? {line: 0, text: weight(value)} : null;
 }
 
@@ -42,37 +42,50 @@ function style({edge, kind}: Arc): {width: number; opacity: number} {
 
 const link = linkHorizontal<unknown, [number, number]>();
 
-/** A wider, invisible stroke that the pointer can meet. */
-function target(path: string, edge: Edge, actions: ArcActions): SVGElement {
-  const element = svg('path', {class: 'arc-target', d: path, 'data-key': edge.key, 'data-query': edge.query});
-  element.addEventListener('pointerenter', () => actions.enter(edge));
-  element.addEventListener('pointerleave', () => actions.leave());
-  element.addEventListener('click', () => actions.click(edge));
-  return element;
+/** One mark of the drawing: equal keys are one element, which moves. */
+interface Mark { key: string; name: 'line' | 'path' | 'text'; attributes: Record<string, string | number>; text: string; arc: Arc | null }
+
+function marksOf(arc: Arc, [left, right]: [number, number], actions: boolean): Mark[] {
+  const {edge, source, target, kind, chosen, label} = arc;
+  const d = link({source: [left, source], target: [right, target]})!;
+  const {width, opacity} = style(arc);
+  const key = `${kind} ${arc.colour} ${edge.query} ${edge.key}`;
+  const colour = chosen ? 'accent' : kind === 'other' ? 'other' : arc.colour;
+  const mark = (part: string, name: Mark['name'], attributes: Mark['attributes'], text = ''): Mark =>
+    ({key: `${part} ${key}`, name, attributes, text, arc});
+  const marks = [mark('arc', 'path',
+    {class: `arc ${colour}`, d, 'stroke-width': width.toFixed(2), opacity: chosen ? 1 : opacity.toFixed(3)})];
+  // A wider, invisible stroke that the pointer can meet.
+  if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
+  if (label) {
+    const y = (source + target) / 2 - 6 - kLabelHeight * label.line;
+    marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y}, label.text));
+  }
+  return marks;
 }
 
 /** Draws the arcs between both columns, which stand at `left` and `right`; a line holds the rows of a span. */
 export function drawArcs(
-  room: SVGSVGElement, arcs: Arc[], [left, right]: [number, number], actions: ArcActions,
+  room: SVGSVGElement, arcs: Arc[], columns: [number, number], actions: ArcActions,
   span: [number, number] | null = null
 ): void {
-  const marks: SVGElement[] = [];
-  if (span) marks.push(svg('line', {class: 'arc-span', x1: left, x2: left, y1: span[0], y2: span[1]}));
-  const labels: SVGElement[] = [];
-  for (const arc of arcs) {
-    const {edge, source, target: end, kind, chosen} = arc;
-    if (kind === 'small' && edge.weight < kLeastSmall) continue;
-    const path = link({source: [left, source], target: [right, end]})!;
-    const {width, opacity} = style(arc);
-    const colour = chosen ? 'accent' : kind === 'other' ? 'other' : arc.colour;
-    marks.push(svg('path', {
-      class: `arc ${colour}`, d: path, 'stroke-width': width.toFixed(2), opacity: chosen ? 1 : opacity.toFixed(3),
-    }));
-    if (kind !== 'other') marks.push(target(path, edge, actions));
-    if (arc.label) {
-      const y = (source + end) / 2 - 6 - kLabelHeight * arc.label.line;
-      labels.push(svg('text', {class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y}, arc.label.text));
-    }
+  const drawn = arcs.filter(({kind, edge}) => kind !== 'small' || edge.weight >= kLeastSmall)
+    .flatMap((arc) => marksOf(arc, columns, arc.kind !== 'other'));
+  const marks = [...drawn.filter(({name}) => name !== 'text'), ...drawn.filter(({name}) => name === 'text')];
+  if (span) {
+    const attributes = {class: 'arc-span', x1: columns[0], x2: columns[0], y1: span[0], y2: span[1]};
+    marks.unshift({key: 'span', name: 'line', attributes, text: '', arc: null});
   }
-  room.replaceChildren(...marks, ...labels);
+  const elements = select(room).selectChildren<SVGElement, Mark>().data(marks, ({key}) => key)
+    .join((enter) => enter.append(({name}) => document.createElementNS('http://www.w3.org/2000/svg', name)));
+  elements.order().each(function({attributes, text}) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (this.getAttribute(name) !== String(value)) this.setAttribute(name, String(value));
+    }
+    if (this.textContent !== text) this.textContent = text;
+  });
+  elements.filter(({attributes}) => attributes.class === 'arc-target')
+    .on('pointerenter', (_, {arc}) => actions.enter(arc!.edge))
+    .on('pointerleave', () => actions.leave())
+    .on('click', (_, {arc}) => actions.click(arc!.edge));
 }

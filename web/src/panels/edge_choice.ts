@@ -30,7 +30,7 @@ export function choiceText({each, drawn, all}: Choice): string {
   return `${each === 1 ? 'the' : each} largest a row, ${drawn} of ${all.toLocaleString('en')} weights`;
 }
 
-/** `+ .57 of a row in the others`. */
+/** `not drawn: .57 of a row on average`. */
 export function restText({drawn, all, rest}: Choice): string {
-  return drawn === all ? 'and no others' : `+ ${written(rest)} of a row in the others`;
+  return drawn === all ? 'every weight drawn' : `not drawn: ${written(rest)} of a row on average`;
 }

@@ -1,28 +1,38 @@
 // What the heading over the edges says: whose weights these are, and which of them are drawn.
-import type {SessionApi} from '../api';
-import type {Span} from '../panel';
-import {headName, spanName} from '../panel';
-import type {Selection} from '../selection';
+import type {Page, Span} from '../panel';
+import {headName, primary, spanName} from '../panel';
 import {kColours} from '../selection';
 import type {Choice} from './edge_choice';
 import {choiceText} from './edge_choice';
 
 export interface Heading { title: string; after: string }
 
+/** Whose weights: of several tokens their mean or sum, of a column its name. */
+function rowsText({api, store}: Page, at: Span): string {
+  const many = at.end - at.first;
+  if (many > 1) return `${store.to ? 'sum of' : 'mean of'} ${many} ${store.to ? 'columns' : 'rows'}`;
+  return store.to ? `to ${spanName(api.info, at)}` : '';
+}
+
 /** `choice`: the arcs that stand with nothing pinned; null in a narrow page, which then has none. */
-export function headingOf(api: SessionApi, now: Selection, at: Span | null, choice: Choice | null): Heading {
-  const isMany = now.heads.length > kColours;
+export function headingOf(page: Page, at: Span | null, choice: Choice | null): Heading {
+  const {api, store} = page;
+  const {places} = store.now;
+  const isMany = places.length > kColours;
   if (at === null && choice !== null) {
-    const head = `head ${headName({...now, heads: now.heads.slice(0, 1)})}`;
+    const head = `head ${headName({places: [primary(store.now)]})}`;
     return {title: 'Who attends to whom', after: [head, choiceText(choice)].filter(Boolean).join(', ')};
   }
   const isNarrow = choice === null;
-  const rows = at === null ? '' : at.end - at.first > 1 ? `mean of ${at.end - at.first} rows`
-    : now.to ? `the row of ${spanName(api.info, at)}` : '';  // while the text shows its column
-  const head = isMany ? `${now.heads.length} heads of layer ${now.layer}` : `head ${headName(now)}`;
-  const which = isNarrow ? 'edges to 0.9, at most 8' : 'edges to 0.9 of a row, at most 8';
+  const isNamed = (isNarrow || isMany) && at !== null;
+  const rows = at === null || (isNamed && store.to && at.end - at.first === 1) ? '' : rowsText(page, at);
+  const isOneLayer = places.every(({layer}) => layer === places[0]!.layer);
+  const head = !isMany ? `head ${headName(store.now)}`
+    : `${places.length} heads${isOneLayer ? ` of layer ${places[0]!.layer}` : ''}`;
+  const which = store.to ? 'the 8 largest' : isNarrow ? 'largest edges' : 'largest edges, up to 90 % of the row';
+  const name = at === null ? '' : spanName(api.info, at);
   return {
-    title: (isNarrow || isMany) && at !== null ? `${spanName(api.info, at)} attends to` : 'Who attends to whom',
-    after: `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, to 0.9, at most 8`}`,
+    title: !isNamed ? 'Who attends to whom' : store.to ? `Who attends to ${name}` : `${name} attends to`,
+    after: `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, ${store.to ? which : 'up to 90 % of it'}`}`,
   };
 }

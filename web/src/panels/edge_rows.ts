@@ -1,8 +1,8 @@
 // The rows of both columns: queries, keys with what stands beside them, folds, the rest.
-import type {SessionApi} from '../api';
 import {button, html} from '../dom';
 import {weight} from '../format';
 import {phrase, plain} from '../tokens';
+import type {SessionApi} from '../transport/api';
 
 /** Whether a token begins with a space, which belongs to nobody. */
 function gap(text: string): string {

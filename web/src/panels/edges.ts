@@ -1,16 +1,18 @@
 // Who attends to whom: the queries around the pinned one, its keys, and arcs between them.
-import type {SessionApi} from '../api';
-import type {Edge, EdgeRow, Line} from '../arcs';
+import type {Edge} from '../arcs';
+import {otherEnd} from '../arcs';
+import {isSamePlace} from '../address';
 import {html, say, svg} from '../dom';
-import type {MakePanel, Panel, Span} from '../panel';
-import {colourOf, focus, isIn, isNarrow, primary} from '../panel';
-import type {SelectionStore} from '../selection';
-import {kColours} from '../selection';
+import type {MakePanel, Page, Panel, Span} from '../panel';
+import {colourOf, focus, isIn, primary, shortName} from '../panel';
+import type {Place} from '../selection';
+import {kColours, nameOf} from '../selection';
 import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
 import {drawArcs, labelOf} from './edge_arcs';
 import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
+import {EdgeData} from './edge_data';
 import {headingOf} from './edge_heading';
 import {foldRow, keyRow, queryRow, replaceUnlessSame, restRow} from './edge_rows';
 import {RowWindow} from './edge_window';
@@ -23,14 +25,6 @@ const kMostHeight = 30;
 const kArcs: [number, number] = [104, 248];
 const kNarrowArcs: [number, number] = [54, 150];
 
-/** Everything that one drawing needs; rows come as they are fetched. */
-interface Drawing {
-  at: Span | null;             // the rows that are shown, as their mean
-  query: number | null;        // the one of them that is pinned or hovered
-  lines: Map<number, Line>;    // by head, of the shown rows
-  others: EdgeRow[];           // the window's rows, of the first head
-}
-
 class EdgesPanel implements Panel {
   private readonly after = html('span', {class: 'quiet'});
   private readonly title = html('h2', {}, 'Who attends to whom');
@@ -41,16 +35,18 @@ class EdgesPanel implements Panel {
   private readonly multiples: Multiples;
   private readonly resized: ResizeObserver;
   private readonly unfolded = new Set<number>();
-  private readonly drawing: Drawing = {at: null, query: null, lines: new Map(), others: []};
+  private readonly data: EdgeData;
   private readonly rows: RowWindow;
+  private at: Span | null = null;        // the tokens whose line is shown
+  private token: number | null = null;   // the one of them that is pinned or hovered
   private list: Entry[] = [];
   private height = 0;          // of the body: asked for while something changes, it would lay the page out
   private frameAsked = 0;
 
-  constructor(
-    container: HTMLElement, private readonly store: SelectionStore, private readonly api: SessionApi
-  ) {
-    this.multiples = new Multiples(store, api);
+  constructor(container: HTMLElement, private readonly page: Page) {
+    const {store, api} = page;
+    this.multiples = new Multiples(page, {pin: (other) => this.pin(other), preview: (other) => this.preview(other)});
+    this.data = new EdgeData(page, () => this.update());
     this.rows = new RowWindow(api.length);
     this.body.append(this.arcs, this.queries, this.keys);
     container.append(html('div', {class: 'heading'}, this.title, this.after), this.body, this.multiples.element);
@@ -71,38 +67,38 @@ class EdgesPanel implements Panel {
   }
 
   destroy(): void {
+    this.data.stop();
     this.resized.disconnect();
     cancelAnimationFrame(this.frameAsked);
   }
 
   private get rowHeight(): number { return this.height / Math.max(1, this.rows.rows); }
 
+  private get isNarrow(): boolean { return this.page.stage.isNarrow; }
+
   update(): void {
-    const {now, hover} = this.store;
-    const narrow = isNarrow();
-    const isMany = now.heads.length > kColours;
+    const {store, api} = this.page;
+    const isMany = store.now.places.length > kColours;
     this.body.hidden = isMany;
     this.multiples.element.hidden = !isMany;
-    const hovered = narrow ? null : hover.query;  // a touch on the matrix must not move it
-    this.drawing.at = focus(this.store, this.api, hovered);
-    this.drawing.query = hovered ?? now.query;
-    if (isMany && this.drawing.at === null) this.drawing.at = {first: this.api.length - 1, end: this.api.length};
-    if (!isMany) this.placeRows(narrow);
+    const hovered = this.isNarrow ? null : store.hoveredToken;  // a touch on the matrix must not move it
+    this.at = focus(this.page, hovered);
+    this.token = hovered ?? store.pinnedToken;
+    if (isMany && this.at === null) this.at = {first: api.length - 1, end: api.length};
+    if (!isMany) this.placeRows();
+    this.data.show(this.at, isMany || this.isNarrow ? null : this.rows);
     this.name();
-    if (!this.api.hasWeights) return;
-    this.fetchLines();
-    if (!isMany) this.fetchOthers();
-    this.schedule();
+    if (api.hasWeights) this.schedule();
   }
 
   private name(): void {
-    const {title, after} = headingOf(this.api, this.store.now, this.drawing.at, isNarrow() ? null : this.choice);
+    const {title, after} = headingOf(this.page, this.at, this.isNarrow ? null : this.choice);
     say(this.title, title);
     say(this.after, after);
   }
 
   /** The arcs that stand with nothing pinned. */
-  private get choice(): Choice { return largestOfRows(this.drawing.others); }
+  private get choice(): Choice { return largestOfRows(this.data.others); }
 
   /** One drawing a frame, however many answers come. */
   private schedule(): void {
@@ -110,84 +106,55 @@ class EdgesPanel implements Panel {
     this.frameAsked = requestAnimationFrame(() => this.draw());
   }
 
-  private placeRows(narrow: boolean): void {
-    const {now, hover} = this.store;
-    const pinned = now.query ?? now.range?.[1] ?? 0;
-    const fits = narrow ? 1 : Math.max(1, Math.floor(this.height / kRowHeight));
-    if (this.rows.place(pinned, hover.query, fits)) this.unfolded.clear();
-  }
-
-  private fetchLines(): void {
-    const {at, lines} = this.drawing;
-    lines.clear();
-    if (at === null) return;
-    for (const [place, head] of this.store.now.heads.entries()) {
-      const where = {layer: this.store.now.layer, head};
-      const known = this.api.lineNow(where, at.first, at.end, false);
-      if (known) lines.set(head, known);
-      else this.api.line(`edges-${place}`, where, at.first, at.end, false).then(() => {
-        if (this.drawing.at?.first === at.first) this.update();
-      }, () => undefined);
-    }
-  }
-
-  private fetchOthers(): void {
-    const {begin, end} = this.rows;
-    const {layer, head} = primary(this.store.now);
-    if (isNarrow()) return;
-    const known = this.api.edgesNow({layer, head}, begin, end);
-    this.drawing.others = known ?? [];
-    if (known) return;
-    this.api.edges({layer, head}, begin, end).then((found) => {
-      const now = primary(this.store.now);
-      if (now.layer !== layer || now.head !== head || this.rows.begin !== begin) return;
-      this.drawing.others = found;
-      this.schedule();
-    }, () => undefined);
+  private placeRows(): void {
+    const {store} = this.page;
+    const pinned = store.pinnedToken ?? store.now.range?.[1] ?? 0;
+    const fits = this.isNarrow ? 1 : Math.max(1, Math.floor(this.height / kRowHeight));
+    if (this.rows.place(pinned, store.hoveredToken, fits)) this.unfolded.clear();
   }
 
   private entries(): Entry[] {
-    const {at, lines, query} = this.drawing;
+    const {at, data: {lines}, page: {store, api: {model: {causal}, length}}} = this;
     if (at === null) {
-      return entriesOf(heaviest(this.choice.rows.flatMap((row) => row.edges), 8), this.rows.end, this.unfolded);
+      const end = this.rows.end;
+      return entriesOf(heaviest(this.choice.rows.flatMap((row) => row.edges), 8), {first: 0, end}, this.unfolded);
     }
-    const pinned = this.store.now.query === query ? this.store.now.key : null;
-    const end = this.api.model.causal ? at.end : this.api.length;
-    const most = isNarrow() || this.unfolded.size > 0 ? Infinity : Math.floor(this.height / kRowHeight) - 1;
-    return fitting(heaviestFirst(lines, pinned), end, most, this.unfolded);
+    const seen = !causal ? {first: 0, end: length} : store.to ? {first: at.first, end: length} : {first: 0, end: at.end};
+    const most = this.isNarrow || this.unfolded.size > 0 ? Infinity : Math.floor(this.height / kRowHeight) - 1;
+    return fitting(heaviestFirst(lines.values(), store.to, store.pinnedOther), seen, most, this.unfolded);
   }
 
   private draw(): void {
-    if (this.store.now.heads.length > kColours) {
-      this.multiples.draw(this.drawing.at!, this.drawing.query, this.drawing.lines);
+    if (this.page.store.now.places.length > kColours) {
+      this.multiples.draw(this.at!, this.data.lines);
       return;
     }
     this.list = this.entries();
-    if (this.drawing.at === null) this.name();  // its rows may have come
     this.drawKeys();
-    if (isNarrow()) this.drawNarrowQuery();
+    if (this.isNarrow) this.drawNarrowQuery();
     else this.drawQueries();
     this.drawArcs();
   }
 
   private keyHeight(): number {
-    if (isNarrow()) return kMostHeight;
+    if (this.isNarrow) return kMostHeight;
     const slots = this.list.length + 1;
     return Math.max(kRowHeight, Math.min(kMostHeight, this.height / slots));
   }
 
   private drawQueries(): void {
     const {begin, end} = this.rows;
-    const {now, hover} = this.store;
+    const {store, api} = this.page;
     const focused = this.queries.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset.index : undefined;
-    const stop = now.query !== null && now.query >= begin && now.query < end ? now.query : begin;
+    const {pinnedToken: pinned, hoveredToken: hovered, now: {range}} = store;
+    const stop = pinned !== null && pinned >= begin && pinned < end ? pinned : begin;
     const rows = Array.from({length: end - begin}, (_, place) => {
       const index = begin + place;
-      const isOfRange = now.range !== null && index >= now.range[0] && index <= now.range[1];
-      const state = {pinned: index === now.query || isOfRange, hovered: index === hover.query};
-      const row = queryRow(this.api, index, state, index === stop,
-        () => this.store.set({query: index, key: null, range: null}), () => this.store.preview({query: index}));
+      const isOfRange = range !== null && index >= range[0] && index <= range[1];
+      const state = {pinned: index === pinned || isOfRange, hovered: index === hovered};
+      const row = queryRow(api, index, state, index === stop,
+        () => store.set({query: index, key: null, range: null}), () => store.preview({query: index}));
       row.style.height = `${this.rowHeight}px`;
       return row;
     });
@@ -198,17 +165,18 @@ class EdgesPanel implements Panel {
   }
 
   private drawNarrowQuery(): void {
-    const {at} = this.drawing;
-    const name = at ? phrase(this.api.info.tokens, at.first, at.end) : '';
+    const {at} = this;
+    const name = at ? phrase(this.page.api.info.tokens, at.first, at.end) : '';
     const box = html('div', {class: 'query pinned', 'data-index': at?.first ?? ''}, name);
     box.style.top = `${this.list.length * kMostHeight / 2 - 14}px`;
     this.queries.replaceChildren(...(at ? [box] : []));
   }
 
   private drawKeys(): void {
-    if (isNarrow()) this.list = this.list.filter((entry) => entry.kind === 'key');
-    const line = this.drawing.lines.get(this.store.now.heads[0]!);
-    const {query} = this.drawing;
+    const {store, api} = this.page;
+    if (this.isNarrow) this.list = this.list.filter((entry) => entry.kind === 'key');
+    const first = primary(store.now);
+    const line = this.data.lines.get(nameOf(first));
     const rows = this.list.map((entry) => {
       if (entry.kind === 'fold') {
         return foldRow(entry.begin, entry.end, () => {
@@ -216,64 +184,74 @@ class EdgesPanel implements Panel {
           this.draw();
         });
       }
-      const {key} = entry;
-      const pinned = key === this.store.now.key && query === this.store.now.query;
-      return keyRow(this.api, key, line?.weights[key] ?? null, {pinned, hovered: key === this.store.key},
-        () => this.pin(key), () => this.preview(key));
+      const {key: other} = entry;
+      const state = {pinned: other === store.pinnedOther, hovered: other === store.other};
+      return keyRow(api, other, line?.weights[other] ?? null, state, () => this.pin(other), () => this.preview(other));
     });
-    const whose = this.store.now.heads.length > 1 ? `H${this.store.now.heads[0]} ` : '';
-    if (line) rows.push(restRow(whose + rest(line.weights, this.list)));
-    else if (this.drawing.at === null) rows.push(restRow(isNarrow() ? 'touch a token' : restText(this.choice)));
+    const whose = store.now.places.length > 1 ? shortName(store.now, first) : '';
+    if (line) rows.push(restRow(restOf(whose, rest(line.weights, this.list))));
+    else if (this.at === null) rows.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice)));
     for (const row of rows) row.style.height = `${this.keyHeight()}px`;
     replaceUnlessSame(this.keys, rows);
   }
 
-  private pin(key: number): void {
-    const {at, query} = this.drawing;
-    if (at) this.store.set({query: query ?? at.first, key, range: null});
+  /** Both ends of an edge of the shown token. */
+  private edgeTo(other: number): {query: number | null; key: number | null} {
+    const own = this.token ?? this.at?.first ?? null;
+    return this.page.store.to ? {query: other, key: own} : {query: own, key: other};
   }
 
-  private preview(key: number): void {
-    if (this.drawing.at) this.store.preview({query: this.drawing.query, key});
+  private pin(other: number): void {
+    if (this.at) this.page.store.set({...this.edgeTo(other), range: null});
   }
 
-  private edgesNow(): {edge: Edge; head: number; own: boolean}[] {
-    const {at, lines, others} = this.drawing;
-    const first = this.store.now.heads[0]!;
-    const rows = at === null ? this.choice.rows : others;
-    const grey = rows.filter((row) => !isIn(at, row.query)).flatMap((row) => row.edges.map((edge) => ({edge, head: first, own: at === null})));
-    const own = [...lines].flatMap(([head, line]) => line.edges.map((edge) => ({edge, head, own: true})));
+  private preview(other: number): void {
+    const {store} = this.page;
+    if (!this.at) return;
+    if (this.token !== null || !store.now.range) store.preview(this.edgeTo(other));
+    else if (!store.to) store.preview({key: other});  // the span stays
+  }
+
+  private edgesNow(): {edge: Edge; place: Place; own: boolean}[] {
+    const {at, data: {lines, others}, page: {store}} = this;
+    const first = primary(store.now);
+    const rows = at === null ? this.choice.rows : store.to ? [] : others;
+    const grey = rows.filter((row) => !isIn(at, row.query))
+      .flatMap((row) => row.edges.map((edge) => ({edge, place: first, own: at === null})));
+    const own = store.now.places.flatMap((place) =>
+      (lines.get(nameOf(place))?.edges ?? []).map((edge) => ({edge, place, own: true})));
     return [...grey, ...own];
   }
 
   private drawArcs(): void {
-    const narrow = isNarrow();
+    const {store} = this.page;
+    const {at, isNarrow} = this;
     const {begin, end} = this.rows;
-    const {at} = this.drawing;
-    const {now, key: selected} = this.store;
     const height = this.keyHeight();
-    const rowHeight = this.rowHeight;
     const middle = at ? (at.first + at.end - 1) / 2 : 0;
-    const queryY = (query: number) => narrow ? this.list.length * height / 2
-      : (Math.max(begin, Math.min(end - 1, query)) - begin + 0.5) * rowHeight;
+    const queryY = (query: number) => isNarrow ? this.list.length * height / 2
+      : (Math.max(begin, Math.min(end - 1, query)) - begin + 0.5) * this.rowHeight;
     const arcs: Arc[] = [];
-    for (const {edge, head, own} of this.edgesNow()) {
-      const index = entryIndex(this.list, edge.key);
+    for (const {edge, place, own} of this.edgesNow()) {
+      const other = otherEnd(edge, at !== null && store.to);
+      const index = entryIndex(this.list, other);
       if (index < 0) continue;
-      const isOfRow = own && at !== null;
+      const isOfLine = own && at !== null;
+      const isSelected = other === store.other;
+      const order = store.now.places.findIndex((each) => isSamePlace(each, place));
       arcs.push({
-        edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOf(now, head),
-        source: queryY(isOfRow ? middle : edge.query), target: (index + 0.5) * height - this.keys.scrollTop,
-        chosen: isOfRow && edge.key === selected && head === now.heads[0],
-        label: isOfRow ? labelOf(edge, head, now.heads.indexOf(head), edge.key === selected) : null,
+        edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOf(store.now, place),
+        source: queryY(isOfLine ? middle : edge.query), target: (index + 0.5) * height - this.keys.scrollTop,
+        chosen: isOfLine && isSelected && order === 0,
+        label: isOfLine ? labelOf(edge, shortName(store.now, place), order, isSelected) : null,
       });
     }
-    const of = (edge: Edge) => ({query: at === null ? edge.query : this.drawing.query, key: edge.key});
-    const span: [number, number] | null = !narrow && at !== null && at.end - at.first > 1
-      ? [queryY(at.first) - rowHeight / 2, queryY(at.end - 1) + rowHeight / 2] : null;
-    drawArcs(this.arcs, arcs, narrow ? kNarrowArcs : kArcs, {
-      enter: (edge) => this.store.preview(of(edge)), leave: () => this.store.preview({}),
-      click: (edge) => at === null ? this.store.set(of(edge)) : this.pin(edge.key),
+    const span: [number, number] | null = !isNarrow && at !== null && at.end - at.first > 1
+      ? [queryY(at.first) - this.rowHeight / 2, queryY(at.end - 1) + this.rowHeight / 2] : null;
+    drawArcs(this.arcs, arcs, isNarrow ? kNarrowArcs : kArcs, {
+      enter: (edge) => at === null ? store.preview(edge) : this.preview(otherEnd(edge, store.to)),
+      leave: () => store.preview({}),
+      click: (edge) => at === null ? store.set({query: edge.query, key: edge.key}) : this.pin(otherEnd(edge, store.to)),
     }, span);
   }
 
@@ -284,17 +262,23 @@ class EdgesPanel implements Panel {
   }
 
   private walk(event: KeyboardEvent): void {
+    const {store, api} = this.page;
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
     if (step === undefined) return;
     const from = Number((event.target as HTMLElement).dataset.index);
-    const next = Math.max(0, Math.min(this.api.length - 1, from + step));
-    this.store.preview({query: next});
+    const next = Math.max(0, Math.min(api.length - 1, from + step));
+    store.preview({query: next});
     this.draw();
     this.queries.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
-    this.store.preview({query: next});
+    store.preview({query: next});
     event.preventDefault();
     event.stopPropagation();
   }
 }
 
-export const edgesPanel: MakePanel = (container, store, api) => new EdgesPanel(container, store, api);
+/** `H1 + .31 in 192 others`, `H1: every key shown`. */
+function restOf(whose: string, rest: string): string {
+  return whose === '' ? rest : rest.startsWith('+') ? `${whose} ${rest}` : `${whose}: ${rest}`;
+}
+
+export const edgesPanel: MakePanel = (container, page) => new EdgesPanel(container, page);

@@ -1,6 +1,8 @@
 // Which keys the right column lists, in text order, and what folds between them.
 import type {Edge, Line, Rest} from '../arcs';
+import {otherEnd} from '../arcs';
 import {weight as written} from '../format';
+import type {Span} from '../panel';
 
 export interface KeyEntry { kind: 'key'; key: number }
 export interface FoldEntry { kind: 'fold'; begin: number; end: number }
@@ -8,11 +10,11 @@ export type Entry = KeyEntry | FoldEntry;
 
 export const kUnfold = 100;  // tokens that one click unfolds
 
-/** Keys with an edge, in text order; the others up to `end` fold; a fold whose begin is in `unfolded` opens. */
-export function entriesOf(keys: number[], end: number, unfolded: ReadonlySet<number>): Entry[] {
+/** Keys with an edge, in text order; the others of the span fold; a fold whose begin is in `unfolded` opens. */
+export function entriesOf(keys: number[], {first, end}: Span, unfolded: ReadonlySet<number>): Entry[] {
   const entries: Entry[] = [];
   const sorted = [...keys].sort((a, b) => a - b);
-  let begin = 0;
+  let begin = first;
   const between = (stop: number) => {
     let at = begin;
     while (at < stop && unfolded.has(at)) {
@@ -31,18 +33,21 @@ export function entriesOf(keys: number[], end: number, unfolded: ReadonlySet<num
 }
 
 /** The keys with an edge of any head, the pinned one first, then by the most that a head gives them. */
-export function heaviestFirst(lines: Map<number, Line>, pinned: number | null): number[] {
+export function heaviestFirst(lines: Iterable<Line>, to: boolean, pinned: number | null): number[] {
   const most = new Map<number, number>(pinned === null ? [] : [[pinned, Infinity]]);
-  for (const {edges} of lines.values()) {
-    for (const {key, weight} of edges) most.set(key, Math.max(weight, most.get(key) ?? 0));
+  for (const {edges} of lines) {
+    for (const edge of edges) {
+      const end = otherEnd(edge, to);
+      most.set(end, Math.max(edge.weight, most.get(end) ?? 0));
+    }
   }
   return [...most].sort((a, b) => b[1] - a[1]).map(([key]) => key);
 }
 
 /** At most so many entries: of several heads the lightest keys fold, too. */
-export function fitting(order: number[], end: number, most: number, unfolded: ReadonlySet<number>): Entry[] {
+export function fitting(order: number[], span: Span, most: number, unfolded: ReadonlySet<number>): Entry[] {
   for (let count = order.length; ; --count) {
-    const entries = entriesOf(order.slice(0, count), end, unfolded);
+    const entries = entriesOf(order.slice(0, count), span, unfolded);
     if (entries.length <= most || count <= 1) return entries;
   }
 }
@@ -65,9 +70,9 @@ export function others(count: number): string {
   return `${count.toLocaleString('en')} other${count === 1 ? '' : 's'}`;
 }
 
-/** What is left over: `+ .31 in 192 others`. */
+/** What is left over: `+ .31 in 192 others`, or `every key shown`. */
 export function left({count, weight}: Rest): string {
-  return count === 0 ? 'and no others' : `+ ${written(weight)} in ${others(count)}`;
+  return count === 0 ? 'every key shown' : `+ ${written(weight)} in ${others(count)}`;
 }
 
 /** What is left of a row beside the keys that are listed. */

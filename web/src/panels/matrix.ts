@@ -1,11 +1,12 @@
 // The matrix of one head: tiles like a map, margins, read-out; pointer, wheel and keys.
-import type {Marginals, SessionApi} from '../api';
+import type {Line} from '../arcs';
+import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
-import type {MakePanel, Panel} from '../panel';
-import {focus, isNarrow, primary} from '../panel';
-import {listenSheet, pixelRatio, viewHeight} from '../sheet';
-import type {SelectionStore} from '../selection';
-import {kScales} from '../selection';
+import type {MakePanel, Page, Panel} from '../panel';
+import {focus, primary} from '../panel';
+import {kScales, nameOf} from '../selection';
+import type {Scale} from '../selection';
+import type {Marginals} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
 import {hasTokens, MatrixLabels} from './matrix_labels';
@@ -28,25 +29,26 @@ const kBelow = 32;            // the foot line and the space over it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
 /** Whether the rows beside the read-out end before it begins. */
-function hasFreeCorner(length: number, side: number): boolean {
-  const [height, left] = isNarrow() ? [140, 0.48] : [150, 0.5];
+function hasFreeCorner(length: number, side: number, isNarrow: boolean): boolean {
+  const [height, left] = isNarrow ? [140, 0.48] : [150, 0.5];
   const bottom = 0.04 * side + height;
-  return (Math.floor(bottom / side * length) + 1) / length <= left && (isNarrow() || side >= kLeastCorner);
+  return (Math.floor(bottom / side * length) + 1) / length <= left && (isNarrow || side >= kLeastCorner);
 }
 
 class MatrixPanel implements Panel {
   private readonly tiles: Tiles;
   private readonly canvas: MatrixCanvas;
   private readonly readOut: ReadOut;
-  private readonly scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})),
-    (name) => this.store.set({scale: name}));
+  private readonly scales: ReturnType<typeof choice<Scale>>;
   private readonly received = html('canvas', {class: 'received', role: 'img', 'aria-label': 'weight received by each key'});
-  private readonly use = html('canvas', {class: 'use', role: 'img', 'aria-label': 'keys in use by each query, e to the entropy'});
+  private readonly use = html('canvas', {class: 'use', role: 'img', 'aria-label': 'effective keys of each query, e to the entropy'});
   private readonly labels: MatrixLabels;
   private readonly about = html('span', {class: 'quiet'});
   private readonly plot = html('div', {class: 'plot'});
   private readonly frame = html('div', {class: 'matrix-frame'});
   private readonly sight: MatrixSight;
+  private readonly line = new Slot<Line>('read-out', () => this.update());
+  private readonly margins = new Slot<Marginals>('margins', () => this.update());
   private marginals: Marginals | null = null;
   private box: Box | null = null;
   private table: HTMLElement | null = null;
@@ -56,33 +58,19 @@ class MatrixPanel implements Panel {
   private drawnReceived = '';
   private drawnUse = '';
   private speak = false;
-  private readonly resized: ResizeObserver;
-  private readonly theme = matchMedia('(prefers-color-scheme: dark)');
+  private readonly resized = new ResizeObserver(() => this.resize());
   private readonly redraw = () => this.schedule();
   private readonly forget: () => void;
 
-  constructor(
-    private readonly container: HTMLElement, private readonly store: SelectionStore,
-    private readonly api: SessionApi
-  ) {
+  constructor(private readonly container: HTMLElement, private readonly page: Page) {
+    const {api, store, stage} = page;
     this.tiles = new Tiles(api, this.redraw);
-    this.canvas = new MatrixCanvas(api, this.tiles, this.redraw);
+    this.canvas = new MatrixCanvas(page, this.tiles, this.redraw);
     this.readOut = new ReadOut(api);
     this.labels = new MatrixLabels(api);
+    this.scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})), (name) => store.set({scale: name}));
     const {element} = this.canvas;
-    element.className = 'matrix';
-    element.tabIndex = 0;
-    element.setAttribute('role', 'application');
-    element.setAttribute('aria-label',
-      'Matrix of weights. Arrows move a cell, Enter pins it, 0 fits, plus and minus zoom, t gives a table.');
-    this.plot.append(element, this.labels.columns, this.readOut.element);
-    this.frame.append(
-      html('div', {class: 'received-line'}, this.received, html('span', {class: 'quiet'}, 'weight received')),
-      html('div', {class: 'use-name quiet'}, 'keys in use'), this.labels.rows, this.plot, this.use);
-    container.append(
-      html('div', {class: 'heading'}, html('h2', {}, 'Matrix'),
-        this.about, this.scales.element),
-      this.frame, this.readOut.spoken);
+    this.build(element);
     const {length, model: {causal}} = api;
     this.sight = new MatrixSight(element, length, causal, this.redraw);
     listenToMatrix(element, this.sight, store, {length, causal}, {
@@ -92,39 +80,52 @@ class MatrixPanel implements Panel {
       },
       walk: (cell) => {
         this.speak = true;
-        this.store.preview(cell);
+        store.preview(cell);
       },
     });
-    this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(container);
-    this.resized.observe(document.body);  // what is said above it moves it
-    window.addEventListener('resize', this.resize);
-    this.theme.addEventListener('change', this.redraw);
-    this.forget = listenSheet(() => {
+    this.resized.observe(stage.root);  // what is said above it moves it
+    this.forget = stage.listen(() => {
+      this.drawnReceived = this.drawnUse = '';
       this.resize();
       this.schedule();
     });
     this.resize();
   }
 
+  private build(element: HTMLCanvasElement): void {
+    element.className = 'matrix';
+    element.tabIndex = 0;
+    element.setAttribute('role', 'application');
+    element.setAttribute('aria-label',
+      'Matrix of weights. Arrows move a cell, Enter pins it, 0 fits, plus and minus zoom, t gives a table.');
+    this.plot.append(element, this.labels.columns, this.readOut.element);
+    this.frame.append(
+      html('div', {class: 'received-line'}, this.received, html('span', {class: 'quiet'}, 'weight received')),
+      html('div', {class: 'use-name quiet'}, 'keys in use'), this.labels.rows, this.plot, this.use);
+    this.container.append(
+      html('div', {class: 'heading'}, html('h2', {}, 'Matrix'), this.about, this.scales.element),
+      this.frame, this.readOut.spoken);
+  }
+
   destroy(): void {
+    this.line.stop();
+    this.margins.stop();
     this.resized.disconnect();
-    window.removeEventListener('resize', this.resize);
-    this.theme.removeEventListener('change', this.redraw);
     this.forget();
     cancelAnimationFrame(this.frameAsked);
   }
 
-  private readonly resize = () => {
+  private resize(): void {
     if (this.frame.hidden) return;
-    const alone = matchMedia('(max-width: 899px)').matches;
-    const own = alone ? kLeadAlone : kLead;
-    const gutter = alone ? 0 : kGutter;
+    const {stage: {isStacked}, api: {length}} = this.page;
+    const own = isStacked ? kLeadAlone : kLead;
+    const gutter = isStacked ? 0 : kGutter;
     let [lead, band] = [own, MatrixLabels.height(0)];
     let side = this.sideWith(lead, band);
-    if (hasTokens(side / this.api.length)) {  // tokens stand at all rows
+    if (hasTokens(side / length)) {  // tokens stand at all rows
       lead = Math.max(own, this.labels.width + kToMatrix - gutter);
-      side = this.sideWith(lead, band = MatrixLabels.height(side / this.api.length));
+      side = this.sideWith(lead, band = MatrixLabels.height(side / length));
     }
     this.frame.style.setProperty('--lead', `${lead}px`);
     this.frame.style.setProperty('--labels', `${lead + gutter - kToMatrix}px`);
@@ -133,15 +134,16 @@ class MatrixPanel implements Panel {
     this.frame.style.setProperty('--side', `${side}px`);
     this.sight.resize(side);
     this.schedule();
-  };
+  }
 
   /** The side of the matrix beside `lead` and over `band` pixels. */
   private sideWith(lead: number, band: number): number {
-    const use = matchMedia('(max-width: 1433px)').matches ? kUseName : kUseWidth + 10;  // else it stands over the gutter
-    const width = this.container.clientWidth - lead - (isNarrow() ? 0 : kToUse + use);
-    const top = this.plot.getBoundingClientRect().top + scrollY;
-    const room = viewHeight() - top - kBelow - band;
-    return Math.floor(isNarrow() ? width : Math.min(width, Math.max(kLeastSide, room)));
+    const {stage} = this.page;
+    const use = stage.isTight ? kUseName : kUseWidth + 10;  // else it stands over the gutter
+    const width = this.container.clientWidth - lead - (stage.isNarrow ? 0 : kToUse + use);
+    const top = this.plot.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
+    const room = stage.viewHeight - top - kBelow - band;
+    return Math.floor(stage.isNarrow ? width : Math.min(width, Math.max(kLeastSide, room)));
   }
 
   fit(): void { this.sight.fit(); }
@@ -149,60 +151,60 @@ class MatrixPanel implements Panel {
   /** A real table in the matrix's place, and back. */
   async toggleTable(): Promise<void> {
     if (this.table) {
-      this.table.remove();
-      this.table = null;
-      this.frame.hidden = false;
-      this.resize();
+      this.closeTable();
       this.canvas.element.focus();
       return;
     }
-    const query = this.store.query ?? this.api.length - 1;
-    this.table = await tableOf(this.api, primary(this.store.now), query, this.store.key ?? query);
+    const {api, store} = this.page;
+    const query = store.query ?? api.length - 1;
+    const place = primary(store.now);
+    const table = await tableOf(api, place, query, store.key ?? query);
+    if (this.table || nameOf(place) !== nameOf(primary(store.now))) return;  // another head was chosen meanwhile
+    this.table = table;
     this.frame.hidden = true;
-    this.frame.after(this.table);
-    this.table.focus();
+    this.frame.after(table);
+    table.focus();
+  }
+
+  private closeTable(): void {
+    this.table?.remove();
+    this.table = null;
+    this.frame.hidden = false;
+    this.resize();
   }
 
   update(): void {
-    const {now} = this.store;
+    const {store: {now}, api} = this.page;
     const place = primary(now);
-    const name = `${place.layer}.${place.head}`;
+    const name = nameOf(place);
     this.scales.show(now.scale);
     this.tiles.show(name, now.scale);
     this.readOut.showScale(now.scale);
     say(this.about, now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token');
-    if (name !== this.lastPlace && this.api.hasWeights && this.sight.side > 0) {
-      this.canvas.fetch(place, this.sight.now);  // now, and not in the next frame
-    }
-    if (name !== this.lastPlace && this.api.hasWeights) {
+    if (name !== this.lastPlace && api.hasWeights) {
+      if (this.sight.side > 0) this.canvas.fetch(place, this.sight.now);  // now, and not in the next frame
+      if (this.table) this.closeTable();
       this.lastPlace = name;
-      this.marginals = null;
-      if (this.table) void this.toggleTable();
-      this.api.marginals(place).then((marginals) => {
-        if (this.lastPlace === name) this.marginals = marginals;
-        this.schedule();
-      }, () => undefined);
     }
+    this.marginals = valueOf(this.margins.show(api.hasWeights ? api.marginals(place) : null));
     this.showCell();
     this.schedule();
   }
 
+  /** The shown edge, by the line that shades the text and lists the keys. */
   private showCell(): void {
-    const {query, key} = this.store;
-    const cell = query !== null && key !== null ? {query, key} : null;
+    const {store, api} = this.page;
+    const at = focus(this.page);
+    const {other, to} = store;
     const speak = this.speak;
     this.speak = false;
-    if (!cell) {
-      this.readOut.show(null, null, false);
+    if (at === null || other === null) {
+      this.line.show(null);
+      this.readOut.show(null);
       return;
     }
-    const place = primary(this.store.now);
-    const known = this.api.lineNow(place, cell.query, cell.query + 1, false) ?? null;
-    this.readOut.show(cell, known, speak);
-    if (known || !this.api.hasWeights) return;
-    this.api.line('read-out', place, cell.query, cell.query + 1, false).then((line) => {
-      if (this.store.query === cell.query && this.store.key === cell.key) this.readOut.show(cell, line, speak);
-    }, () => undefined);
+    const asked = api.hasWeights ? api.line(primary(store.now), at.first, at.end, to) : null;
+    this.readOut.show({at, other, to, line: valueOf(this.line.show(asked)), speak});
   }
 
   private schedule(): void {
@@ -211,34 +213,34 @@ class MatrixPanel implements Panel {
   }
 
   private draw(): void {
+    const {store: {now, hover, query, key}, api, stage} = this.page;
     const sight = this.sight.now;
     const {side} = this.sight;
-    if (!this.api.hasWeights || side <= 0) return;
-    const {now, hover, query, key} = this.store;
+    if (!api.hasWeights || side <= 0) return;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
     this.canvas.draw(primary(now), sight, now.scale, {
       pinned: cell(now.query, now.key), hovered: cell(hover.query, hover.key),
-      rows: focus(this.store, this.api), box: this.box,
+      rows: focus(this.page), isColumns: this.page.store.to, box: this.box,
     });
-    if (!isNarrow()) this.drawMargins(sight, side);
+    if (!stage.isNarrow) this.drawMargins(sight, side);
     this.labels.draw(sight, side, query, key);
     this.frame.style.setProperty('--band', `${MatrixLabels.height(sight.size)}px`);
-    const corner = this.api.model.causal && this.sight.isFitted && hasFreeCorner(this.api.length, side);
+    const corner = api.model.causal && this.sight.isFitted && hasFreeCorner(api.length, side, stage.isNarrow);
     this.frame.classList.toggle('covered', !corner);
   }
 
   /** Each where it has changed: a margin costs as much as the matrix. */
   private drawMargins(sight: Sight, side: number): void {
-    const {query, key} = this.store;
+    const {stage, store: {query, key}} = this.page;
     const {left, top, size} = sight;
     const {marginals} = this;
-    const look = `${side} ${size} ${pixelRatio()} ${this.theme.matches}`;
+    const look = `${side} ${size} ${stage.pixelRatio}`;
     const isNew = this.drawnMargins !== marginals;
     this.drawnMargins = marginals;
     const received = `${look} ${left} ${key}`;
     const use = `${look} ${top} ${query}`;
-    if (isNew || received !== this.drawnReceived) drawReceived(this.received, marginals, sight, side, key);
-    if (isNew || use !== this.drawnUse) drawUse(this.use, marginals, sight, side, query);
+    if (isNew || received !== this.drawnReceived) drawReceived(stage, this.received, marginals, sight, side, key);
+    if (isNew || use !== this.drawnUse) drawUse(stage, this.use, marginals, sight, side, query);
     this.drawnReceived = received;
     this.drawnUse = use;
   }
@@ -246,5 +248,4 @@ class MatrixPanel implements Panel {
 
 export interface Matrix extends Panel { fit(): void; toggleTable(): Promise<void> }
 
-export const matrixPanel = ((container, store, api): Matrix =>
-  new MatrixPanel(container, store, api)) satisfies MakePanel;
+export const matrixPanel = ((container, page): Matrix => new MatrixPanel(container, page)) satisfies MakePanel;

@@ -1,10 +1,11 @@
 // Draws the part of the matrix in sight: tiles, numbers where cells are large, marks on top.
-import type {SessionApi, TilePlace} from '../api';
-import type {Span} from '../panel';
-import {cividis, colourNamed, numberColour} from '../colour';
+import {cividis, numberColour} from '../colour';
 import {hundredths} from '../format';
-import {pixelRatio} from '../sheet';
-import type {Scale} from '../selection';
+import type {Page, Span} from '../panel';
+import type {Place, Scale} from '../selection';
+import {nameOf} from '../selection';
+import type {Stage} from '../stage';
+import type {SessionApi, TilePlace} from '../transport/api';
 import {position} from './matrix_scale';
 import type {Box, Cell, Sight} from './matrix_sight';
 import type {Tiles} from './matrix_tiles';
@@ -12,7 +13,8 @@ import type {Tiles} from './matrix_tiles';
 export interface Marks {
   pinned: Cell | null;
   hovered: Cell | null;
-  rows: Span | null;  // whose attention is shown
+  rows: Span | null;   // whose attention is shown
+  isColumns: boolean;  // they are columns: whose attention to them is shown
   box: Box | null;
 }
 
@@ -24,18 +26,22 @@ export class MatrixCanvas {
   private readonly exact = new Map<string, Float32Array>();
   private exactOf = '';
 
-  constructor(
-    private readonly api: SessionApi, private readonly tiles: Tiles, private readonly again: () => void
-  ) {}
+  private readonly api: SessionApi;
+  private readonly stage: Stage;
+
+  constructor({api, stage}: Page, private readonly tiles: Tiles, private readonly again: () => void) {
+    this.api = api;
+    this.stage = stage;
+  }
 
   resize(side: number): void {
     this.side = side;
     this.element.style.width = this.element.style.height = `${side}px`;
   }
 
-  draw(place: {layer: number; head: number}, sight: Sight, scale: Scale, marks: Marks): void {
+  draw(place: Place, sight: Sight, scale: Scale, marks: Marks): void {
     const context = this.element.getContext('2d')!;
-    const ratio = pixelRatio();
+    const ratio = this.stage.pixelRatio;
     const pixels = Math.round(this.side * ratio);
     if (this.element.width !== pixels) this.element.width = this.element.height = pixels;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -47,11 +53,11 @@ export class MatrixCanvas {
   }
 
   /** Asks for what a drawing of this part will need. */
-  fetch(place: {layer: number; head: number}, sight: Sight): void {
+  fetch(place: Place, sight: Sight): void {
     this.visitTiles(place, sight, (at) => this.tiles.picture(at));
   }
 
-  private drawTiles(context: CanvasRenderingContext2D, place: {layer: number; head: number}, sight: Sight): void {
+  private drawTiles(context: CanvasRenderingContext2D, place: Place, sight: Sight): void {
     this.visitTiles(place, sight, (at, block) => {
       const picture = this.tiles.picture(at);
       if (!picture) return;
@@ -63,9 +69,9 @@ export class MatrixCanvas {
   }
 
   private visitTiles(
-    place: {layer: number; head: number}, sight: Sight, visit: (at: TilePlace, block: number) => void
+    place: Place, sight: Sight, visit: (at: TilePlace, block: number) => void
   ): void {
-    const wanted = this.tiles.levelFor(sight.size * pixelRatio());
+    const wanted = this.tiles.levelFor(sight.size * this.stage.pixelRatio);
     for (let z = 0; z <= wanted.z; ++z) {  // coarser ones stand in until the fine ones are there
       const {block, tiles} = this.tiles.level(z);
       const span = block * this.api.info.tile * sight.size;
@@ -83,7 +89,7 @@ export class MatrixCanvas {
 
   /** Exact weights: the bytes of a tile are not good enough to be written out. */
   private drawNumbers(
-    context: CanvasRenderingContext2D, place: {layer: number; head: number}, sight: Sight, scale: Scale
+    context: CanvasRenderingContext2D, place: Place, sight: Sight, scale: Scale
   ): void {
     const length = this.api.length;
     const begin = (offset: number) => Math.max(0, Math.floor(-offset / sight.size));
@@ -103,9 +109,9 @@ export class MatrixCanvas {
     }
   }
 
-  private weight(place: {layer: number; head: number}, row: number, column: number): number | null {
+  private weight(place: Place, row: number, column: number): number | null {
     const {tile, zooms} = this.api.info;
-    const head = `${place.layer}.${place.head}`;
+    const head = nameOf(place);
     if (head !== this.exactOf || this.exact.size > 64) {
       this.exact.clear();
       this.exactOf = head;
@@ -116,7 +122,7 @@ export class MatrixCanvas {
     const values = this.exact.get(name);
     if (!values) {
       this.exact.set(name, new Float32Array(0));  // asked for
-      this.api.tile({...place, z: zooms - 1, y, x}, 'f32').then((buffer) => {
+      this.api.tile({...place, z: zooms - 1, y, x}, 'f32').get(`tile-f32-${name}`).then((buffer) => {
         if (this.exactOf !== head) return;
         this.exact.set(name, new Float32Array(buffer));
         this.again();
@@ -129,13 +135,14 @@ export class MatrixCanvas {
   }
 
   /** The cross-hair runs only over data: from the cell to where the mask begins. */
-  private drawMarks(context: CanvasRenderingContext2D, sight: Sight, {pinned, hovered, rows, box}: Marks): void {
-    context.strokeStyle = context.fillStyle = colourNamed('--accent-line');
+  private drawMarks(context: CanvasRenderingContext2D, sight: Sight, {pinned, hovered, rows, isColumns, box}: Marks): void {
+    context.strokeStyle = context.fillStyle = this.stage.colour('--accent-line');
     const shown = hovered ?? pinned;
     const isOne = rows !== null && rows.end - rows.first === 1;
     if (shown) this.drawCrossHair(context, sight, shown);
+    else if (isOne && isColumns) this.drawColumn(context, sight, rows.first);
     else if (isOne) this.drawRow(context, sight, rows.first);
-    if (rows && !isOne) this.drawSpan(context, sight, rows);
+    if (rows && !isOne && !isColumns) this.drawSpan(context, sight, rows);
     if (pinned) this.outline(context, sight, pinned, 2);
     if (hovered) this.outline(context, sight, hovered, 1);
     if (box) {
@@ -172,6 +179,18 @@ export class MatrixCanvas {
       return;
     }
     context.fillRect(sight.left, Math.floor(y), right, 1);
+  }
+
+  private drawColumn(context: CanvasRenderingContext2D, {left, top, size}: Sight, column: number): void {
+    const {model: {causal}, length} = this.api;
+    const begin = top + (causal ? column : 0) * size;
+    const height = top + length * size - begin;
+    if (size >= kNumbersFrom) {
+      context.lineWidth = 1;
+      context.strokeRect(left + column * size, begin, size, height);
+      return;
+    }
+    context.fillRect(Math.floor(left + (column + 0.5) * size), begin, 1, height);
   }
 
   /** Lines over the first and under the last row of a span, along the data. */

@@ -1,5 +1,5 @@
 // Pointer, touch and keys over the matrix; wheel and drag are the sight's.
-import type {SelectionStore} from '../selection';
+import type {SelectionStore} from '../store';
 import type {Box, Cell, MatrixSight} from './matrix_sight';
 
 const kLeastBox = 4;  // px: less is a click

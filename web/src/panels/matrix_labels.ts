@@ -1,9 +1,9 @@
 // What stands at the rows and columns of the matrix: tokens where cells are wide enough, else positions.
 import {scaleLinear} from 'd3-scale';
-import type {SessionApi} from '../api';
 import {html, svg} from '../dom';
 import {shortened} from '../graphemes';
 import {plain} from '../tokens';
+import type {SessionApi} from '../transport/api';
 import type {Sight} from './matrix_sight';
 
 const kFrom = 14;        // pixels a cell, for a token to stand at it

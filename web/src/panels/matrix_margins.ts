@@ -1,7 +1,6 @@
 // The margins of the matrix: weight received by each key, keys in use by each query.
-import type {Marginals} from '../api';
-import {colourNamed} from '../colour';
-import {pixelRatio} from '../sheet';
+import type {Stage} from '../stage';
+import type {Marginals} from '../transport/api';
 import type {Sight} from './matrix_sight';
 
 function largestOf(values: number[], least: number): number {
@@ -29,13 +28,15 @@ function bars(
   }
 }
 
-function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+function prepare(
+  {pixelRatio}: Stage, canvas: HTMLCanvasElement, width: number, height: number
+): CanvasRenderingContext2D {
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-  canvas.width = Math.round(width * pixelRatio());
-  canvas.height = Math.round(height * pixelRatio());
+  canvas.width = Math.round(width * pixelRatio);
+  canvas.height = Math.round(height * pixelRatio);
   const context = canvas.getContext('2d')!;
-  context.scale(pixelRatio(), pixelRatio());
+  context.scale(pixelRatio, pixelRatio);
   return context;
 }
 
@@ -43,33 +44,33 @@ export const kReceivedHeight = 28;
 export const kUseWidth = 42;
 
 export function drawReceived(
-  canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, key: number | null
+  stage: Stage, canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, key: number | null
 ): void {
-  const context = prepare(canvas, side, kReceivedHeight);
+  const context = prepare(stage, canvas, side, kReceivedHeight);
   if (!marginals) return;
   const largest = largestOf(marginals.received, 1e-30);
   const draw = (at: number, width: number, value: number) => {
     const height = Math.max(1, kReceivedHeight * value / largest);
     context.fillRect(at, kReceivedHeight - height, width, height);
   };
-  context.fillStyle = colourNamed('--second');
+  context.fillStyle = stage.colour('--second');
   bars(marginals.received, sight.left, sight.size, side, draw);
   if (key === null) return;
-  context.fillStyle = colourNamed('--accent-line');
+  context.fillStyle = stage.colour('--accent-line');
   draw(sight.left + key * sight.size, Math.max(2, sight.size), marginals.received[key]!);
 }
 
 export function drawUse(
-  canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, query: number | null
+  stage: Stage, canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, query: number | null
 ): void {
-  const context = prepare(canvas, kUseWidth, side);
+  const context = prepare(stage, canvas, kUseWidth, side);
   if (!marginals) return;
   const largest = largestOf(marginals.keys_in_use, 1);
   const draw = (at: number, width: number, value: number) =>
     context.fillRect(0, at, Math.max(1, kUseWidth * value / largest), width);
-  context.fillStyle = colourNamed('--second');
+  context.fillStyle = stage.colour('--second');
   bars(marginals.keys_in_use, sight.top, sight.size, side, draw);
   if (query === null) return;
-  context.fillStyle = colourNamed('--accent-line');
+  context.fillStyle = stage.colour('--accent-line');
   draw(sight.top + query * sight.size, Math.max(2, sight.size), marginals.keys_in_use[query]!);
 }

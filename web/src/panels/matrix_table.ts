@@ -1,8 +1,9 @@
 // The matrix as a real table: the cells in sight around the chosen one, in numbers.
-import type {SessionApi} from '../api';
 import {html} from '../dom';
 import {weight} from '../format';
+import type {Place} from '../selection';
 import {plain} from '../tokens';
+import type {SessionApi} from '../transport/api';
 
 const kRows = 16;
 const kColumns = 12;  // fit beside their queries
@@ -14,13 +15,13 @@ function window(centre: number, most: number, length: number): {begin: number; e
 
 /** Rows are queries, columns keys: some around the chosen cell. */
 export async function tableOf(
-  api: SessionApi, place: {layer: number; head: number}, query: number, key: number
+  api: SessionApi, place: Place, query: number, key: number
 ): Promise<HTMLElement> {
   const rows = window(query, kRows, api.length);
   const columns = window(key, kColumns, api.length);
   const {tokens} = api.info;
   const lines = await Promise.all(Array.from({length: rows.end - rows.begin}, (_, row) =>
-    api.line(`table-${row}`, place, rows.begin + row, rows.begin + row + 1, false)));
+    api.line(place, rows.begin + row, rows.begin + row + 1, false).get(`table-${row}`)));
   const keys = tokens.slice(columns.begin, columns.end);
   const head = html('tr', {}, html('td', {}), ...keys.map((token) =>
     html('th', {scope: 'col', title: plain(token)},

@@ -1,6 +1,6 @@
 // Tiles as pictures: fetched once, coloured anew when the scale changes, bounded in number.
-import type {SessionApi, TilePlace} from '../api';
 import type {Scale} from '../selection';
+import type {SessionApi, TilePlace} from '../transport/api';
 import {table} from './matrix_scale';
 
 const kMostPictures = 128;  // 256 x 256 x 4 bytes each: 32 MiB
@@ -63,7 +63,7 @@ export class Tiles {
     const name = `${place.z}/${place.y}/${place.x}`;
     let bytes = this.bytes.get(name);
     if (!bytes) {
-      const known = this.api.tileNow(place, 'u8');
+      const known = this.api.tile(place, 'u8').now();
       if (!known) {
         this.fetch(place, name);
         return null;
@@ -92,9 +92,9 @@ export class Tiles {
     const full = `${this.head} ${name}`;
     if (this.asked.has(full)) return;
     this.asked.add(full);
-    this.api.tile(place, 'u8').then((buffer) => {
+    this.api.tile(place, 'u8').get(`tile-u8-${name}`).then((buffer) => {
       this.asked.delete(full);
-      if (!full.startsWith(`${this.head} `)) return;
+      if (full !== `${this.head} ${name}`) return;
       this.keep(name, new Uint8Array(buffer));
       this.arrived();
     }, () => this.asked.delete(full));

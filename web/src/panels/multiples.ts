@@ -1,10 +1,13 @@
 // Small multiples: from the fifth head on each head has its own drawing instead of its own colour.
-import type {SessionApi} from '../api';
 import type {Edge, Line} from '../arcs';
+import {otherEnd} from '../arcs';
+import {isSamePlace} from '../address';
 import {button, html, svg} from '../dom';
 import {weight} from '../format';
-import type {Span} from '../panel';
-import type {SelectionStore} from '../selection';
+import type {Page, Span} from '../panel';
+import {primary, shortName} from '../panel';
+import type {Place} from '../selection';
+import {nameOf} from '../selection';
 import {phrase, plain} from '../tokens';
 import type {Arc} from './edge_arcs';
 import {drawArcs} from './edge_arcs';
@@ -14,84 +17,87 @@ import {left} from './key_column';
 const kRowHeight = 24;
 const kArcs: [number, number] = [40, 74];
 
-interface Small { element: HTMLElement; query: HTMLElement; keys: HTMLElement; arcs: SVGSVGElement; rest: HTMLElement }
+interface Small { element: HTMLElement; name: HTMLElement; query: HTMLElement; keys: HTMLElement; arcs: SVGSVGElement; rest: HTMLElement }
+
+/** What a click on a key pins, and what the pointer over it previews. */
+export interface KeyActions { pin(other: number): void; preview(other: number): void }
 
 export class Multiples {
   readonly element = html('div', {class: 'multiples', hidden: true});
-  private readonly small = new Map<number, Small>();  // by head
-  private query = 0;                                   // what a click on a key pins it to
+  private readonly small = new Map<string, Small>();  // by head
 
-  constructor(private readonly store: SelectionStore, private readonly api: SessionApi) {
-    this.element.addEventListener('pointerleave', () => store.preview({}));
+  constructor(private readonly page: Page, private readonly actions: KeyActions) {
+    this.element.addEventListener('pointerleave', () => page.store.preview({}));
   }
 
-  /** One drawing a head: the shown row and its edges. */
-  draw(at: Span, query: number | null, lines: Map<number, Line>): void {
-    this.query = query ?? at.first;
-    const {heads} = this.store.now;
-    for (const head of this.small.keys()) if (!heads.includes(head)) this.small.delete(head);
-    const all = heads.map((head) => this.of(head));
+  /** One drawing a head: the shown token and its edges. */
+  draw(at: Span, lines: Map<string, Line>): void {
+    const {places} = this.page.store.now;
+    const names = places.map(nameOf);
+    for (const name of this.small.keys()) if (!names.includes(name)) this.small.delete(name);
+    const all = places.map((place) => this.of(place));
     if (all.length !== this.element.children.length
-        || all.some((each, place) => each.element !== this.element.children[place])) {
+        || all.some((each, at) => each.element !== this.element.children[at])) {
       this.element.replaceChildren(...all.map(({element}) => element));
     }
-    for (const [place, head] of heads.entries()) this.drawOne(all[place]!, head, at, lines.get(head));
+    for (const [index, place] of places.entries()) this.drawOne(all[index]!, place, at, lines.get(nameOf(place)));
   }
 
-  private of(head: number): Small {
-    let found = this.small.get(head);
-    if (found) return found;
-    const name = button({class: 'small-name', 'data-head': head}, (event) => this.choose(head, event));
-    found = {
-      element: html('section', {class: 'small head-1', 'data-head': head, 'aria-label': `Head ${head}`}),
-      query: html('div', {class: 'small-query'}), keys: html('div', {class: 'small-keys'}),
+  private of(place: Place): Small {
+    const known = this.small.get(nameOf(place));
+    if (known) return known;
+    const name = button({class: 'small-name', 'data-head': place.head}, (event) => this.choose(place, event));
+    const made = {
+      element: html('section', {class: 'small head-1', 'data-head': place.head, 'aria-label': `Head ${place.head}`}),
+      name: html('b', {}), query: html('div', {class: 'small-query'}), keys: html('div', {class: 'small-keys'}),
       arcs: svg('svg', {class: 'arcs', 'aria-hidden': true}), rest: html('div', {class: 'quiet small-rest'}),
     };
-    name.append(html('b', {}, `H${head}`));
-    found.element.append(name, html('div', {class: 'small-body'}, found.arcs, found.query, found.keys), found.rest);
-    this.small.set(head, found);
-    return found;
+    name.append(made.name);
+    made.element.append(name, html('div', {class: 'small-body'}, made.arcs, made.query, made.keys), made.rest);
+    this.small.set(nameOf(place), made);
+    return made;
   }
 
   /** As on its chip: a click shows this head alone, Shift takes it away. */
-  private choose(head: number, event: MouseEvent): void {
-    const {heads} = this.store.now;
-    this.store.set({heads: event.shiftKey ? heads.filter((each) => each !== head) : [head]});
+  private choose(place: Place, event: MouseEvent): void {
+    const {store} = this.page;
+    store.set({places: event.shiftKey ? store.now.places.filter((each) => !isSamePlace(each, place)) : [place]});
   }
 
-  private drawOne(small: Small, head: number, at: Span, line: Line | undefined): void {
+  private drawOne(small: Small, place: Place, at: Span, line: Line | undefined): void {
     const edges = line?.edges ?? [];
-    const {now, key: selected} = this.store;
-    small.query.textContent = phrase(this.api.info.tokens, at.first, at.end);
+    const {store, api} = this.page;
+    small.name.textContent = shortName(store.now, place);
+    small.query.textContent = phrase(api.info.tokens, at.first, at.end);
     small.query.style.top = `${(edges.length * kRowHeight - 20) / 2}px`;
-    replaceUnlessSame(small.keys, edges.map((edge) => this.key(edge, now.key, selected)));
+    replaceUnlessSame(small.keys, edges.map((edge) => this.key(edge)));
     small.arcs.style.height = `${edges.length * kRowHeight}px`;
     const arcs = edges.map((edge, index): Arc => {
-      const chosen = edge.key === selected && head === now.heads[0];
+      const chosen = otherEnd(edge, store.to) === store.other && isSamePlace(place, primary(store.now));
       return {
         edge, kind: 'small', colour: 'head-1', source: edges.length * kRowHeight / 2,
         target: (index + 0.5) * kRowHeight, chosen, label: chosen ? {line: 0, text: weight(edge.weight)} : null,
       };
     });
+    const end = (edge: Edge) => otherEnd(edge, store.to);
     drawArcs(small.arcs, arcs, kArcs, {
-      enter: (edge) => this.preview(edge.key), leave: () => this.store.preview({}),
-      click: (edge) => this.pin(edge.key),
+      enter: (edge) => this.actions.preview(end(edge)), leave: () => store.preview({}),
+      click: (edge) => this.actions.pin(end(edge)),
     });
     small.rest.textContent = line ? left(line.rest) : '\u2013';
   }
 
-  private key({key, weight: value}: Edge, pinned: number | null, selected: number | null): HTMLElement {
-    const isPinned = key === pinned && this.query === this.store.now.query;
-    const state = isPinned ? ' pinned' : key === selected ? ' hovered' : '';
-    const row = button({class: `key${state}`, 'data-index': key, 'aria-pressed': String(isPinned)}, () => this.pin(key),
-      html('span', {class: 'context'}, html('b', {}, plain(this.api.info.tokens[key]!))),
-      html('span', {class: 'index'}, String(key)), html('span', {class: 'value'}, weight(value)));
-    row.addEventListener('pointerenter', () => this.preview(key));
-    row.addEventListener('focus', () => row.matches(':focus-visible') && this.preview(key));
+  private key(edge: Edge): HTMLElement {
+    const {store, api} = this.page;
+    const other = otherEnd(edge, store.to);
+    const isShown = other === store.other;
+    const isPinned = other === store.pinnedOther;
+    const state = isPinned ? ' pinned' : isShown ? ' hovered' : '';
+    const row = button({class: `key${state}`, 'data-index': other, 'aria-pressed': String(isPinned)}, () => this.actions.pin(other),
+      html('span', {class: 'context'}, html('b', {}, plain(api.info.tokens[other]!))),
+      html('span', {class: 'index'}, String(other)), html('span', {class: 'value'}, weight(edge.weight)));
+    row.addEventListener('pointerenter', () => this.actions.preview(other));
+    row.addEventListener('focus', () => row.matches(':focus-visible') && this.actions.preview(other));
     return row;
   }
-
-  private pin(key: number): void { this.store.set({query: this.query, key, range: null}); }
-
-  private preview(key: number): void { this.store.preview({query: this.store.now.range ? null : this.query, key}); }
 }

@@ -1,11 +1,12 @@
 // The next word after the shown token; without a word output, the largest edges of its row.
-import type {Next, SessionApi} from '../api';
-import type {Edge} from '../arcs';
+import type {Edge, Line} from '../arcs';
+import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
 import {weight} from '../format';
 import type {MakePanel, Panel} from '../panel';
 import {primary, unitsOf} from '../panel';
 import {phrase, plain, shown} from '../tokens';
+import type {Next, SessionApi} from '../transport/api';
 import {others} from './key_column';
 
 function word(text: string): HTMLElement {
@@ -38,13 +39,14 @@ function edgeRows(edges: Edge[], api: SessionApi): HTMLElement[] {
     row(html('span', {class: 'word'}, `${plain(api.info.tokens[edge.key]!)} ${edge.key}`), edge.weight));
 }
 
-export const nextPanel: MakePanel = (container, store, api): Panel => {
+export const nextPanel: MakePanel = (container, {store, api}): Panel => {
   const title = html('h2', {}, api.model.has_words ? 'Next word' : 'Largest edges');
   const after = html('span', {class: 'quiet'});
   const list = html('ol', {class: 'next'});
   container.append(html('div', {class: 'heading'}, title, after), list);
-  let drawn = '';
-  let asked = 0;
+  const next = new Slot<Next>('next', () => update());
+  const line = new Slot<Line>('next-edges', () => update());
+  let drawn: Next | Line | null = null;
 
   /** The first token of the three words that end at the position. */
   const wordsBefore = (position: number) => {
@@ -53,31 +55,27 @@ export const nextPanel: MakePanel = (container, store, api): Panel => {
     for (let word = 0; word < 3 && first > 0; ++word) first = begins[first - 1]!;
     return first;
   };
-  const show = (position: number, rows: HTMLElement[]) => {
+  const show = (answer: Next | Line | null, position: number, rows: () => HTMLElement[]) => {
+    if (answer === drawn) return;
+    drawn = answer;
     const {tokens} = api.info;
-    after.textContent = `after \u201c${phrase(tokens, wordsBefore(position), position + 1)}\u201d`;
-    list.replaceChildren(...rows);
+    after.textContent = answer && `after \u201c${phrase(tokens, wordsBefore(position), position + 1)}\u201d`;
+    list.replaceChildren(...rows());
   };
-
-  const showEdges = (position: number, order: number) => {
-    api.line('next', primary(store.now), position, position + 1, false).then((line) => {
-      if (order === asked) show(position, edgeRows(line.edges, api));
-    }, () => undefined);
-  };
-
   const update = () => {
     const position = store.query ?? store.now.range?.[1] ?? api.length - 1;
-    const state = `${position} ${api.model.has_words || JSON.stringify(primary(store.now))}`;
-    if (!api.hasWeights || drawn === state) return;
-    drawn = state;
-    const order = ++asked;
-    if (!api.model.has_words) {
-      showEdges(position, order);
+    if (!api.hasWeights) return;
+    if (api.model.has_words) {
+      const found = latest(next.show(api.next(position)));
+      show(found, found?.position ?? position, () => found ? nextRows(found) : []);
       return;
     }
-    api.next(position).then((next) => {
-      if (order === asked) show(next.position, nextRows(next));
-    }, () => { if (order === asked) drawn = ''; });
+    const found = latest(line.show(api.line(primary(store.now), position, position + 1, false)));
+    show(found, found?.edges[0]?.query ?? position, () => found ? edgeRows(found.edges, api) : []);
   };
-  return {update, destroy: () => undefined};
+  const stop = () => {
+    next.stop();
+    line.stop();
+  };
+  return {update, destroy: stop};
 };

@@ -1,14 +1,17 @@
 // The one large number of the view, what it is a weight of, and the legend.
-import type {SessionApi} from '../api';
 import type {Line} from '../arcs';
 import {cividis, css} from '../colour';
 import {html} from '../dom';
 import {largeWeight} from '../format';
+import type {Span} from '../panel';
+import {spanName} from '../panel';
 import type {Scale} from '../selection';
 import {plain} from '../tokens';
+import type {SessionApi} from '../transport/api';
 import {ticks} from './matrix_scale';
 
-export interface Cell { query: number; key: number }
+/** An edge between the tokens `at` and the token `other`; `line`: of these tokens, null while it is on its way. */
+export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean }
 
 function rankOf(weights: (number | null)[], key: number): {rank: number; of: number} {
   const own = weights[key]!;
@@ -22,12 +25,18 @@ function rankOf(weights: (number | null)[], key: number): {rank: number; of: num
   return {rank, of};
 }
 
-function rankText({rank, of}: {rank: number; of: number}): string {
-  if (of === 1) return 'the only one in its row';
-  return rank === 1 ? `largest of the ${of} in its row` : `${rank} of ${of} in its row, by size`;
+/** `1st`, `2nd`, `11th` */
+function ordinal(value: number): string {
+  const isTeen = Math.floor(value / 10) % 10 === 1;
+  return `${value.toLocaleString('en')}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
 }
 
-function backText({query, key}: Cell): string {
+function rankText({rank, of}: {rank: number; of: number}, line: string): string {
+  if (of === 1) return `the only one in its ${line}`;
+  return rank === 1 ? `largest of the ${of} in its ${line}` : `${ordinal(rank)} largest of ${of}`;
+}
+
+function backText(query: number, key: number): string {
   if (query === key) return 'itself';
   return query > key ? `${query - key} back` : `${key - query} ahead`;
 }
@@ -63,35 +72,48 @@ export class ReadOut {
     }));
   }
 
-  /** `line`: the row of the cell, null while it is on its way. */
-  show(cell: Cell | null, line: Line | null, speak: boolean): void {
-    const {tokens} = this.api.info;
-    this.rank.toggleAttribute('data-unsaved', !cell);
-    if (!cell) {
+  show(shown: Shown | null): void {
+    this.rank.toggleAttribute('data-unsaved', !shown);
+    if (!shown) {
       this.value.textContent = '';
       this.from.replaceChildren();
       this.rank.textContent = 'point at a cell, an edge or a token';
       return;
     }
-    const token = (index: number) => html('b', {}, plain(tokens[index]!));
-    const key = token(cell.key);
-    key.className = 'accent';
-    this.from.replaceChildren(
-      html('div', {}, html('span', {class: 'quiet'}, 'from '), token(cell.query),
-        html('span', {class: 'quiet'}, ` ${cell.query}`)),
-      html('div', {}, html('span', {class: 'quiet'}, 'to '), key,
-        html('span', {class: 'quiet'}, ` ${cell.key}, ${backText(cell)}`)));
-    if (!line) {
-      this.value.textContent = '\u2013';
-      this.rank.textContent = '';
-      return;
-    }
-    const value = line.weights[cell.key] ?? null;
+    this.name(shown);
+    const {line, other, at, to} = shown;
+    const value = line?.weights[other] ?? null;
     this.value.textContent = value === null ? '\u2013' : largeWeight(value);
-    this.rank.textContent = value === null ? 'may not be seen' : rankText(rankOf(line.weights, cell.key));
-    if (speak) {
-      this.spoken.textContent = `${plain(tokens[cell.query]!)} ${cell.query} to ${plain(tokens[cell.key]!)} `
-        + `${cell.key}: ${value === null ? 'may not be seen' : largeWeight(value)}`;
+    if (line) {
+      const many = at.end - at.first;
+      const of = to ? 'column' : 'row';
+      const rank = value === null ? 'may not be seen' : rankText(rankOf(line.weights, other), of);
+      this.rank.textContent = many === 1 ? rank : `${to ? 'sum' : 'mean'} of ${many} ${of}s, ${rank}`;
+    } else {
+      this.rank.textContent = '';
     }
+    if (line && shown.speak) this.say(shown, value);
+  }
+
+  private name({at, other, to}: Shown): void {
+    const {info} = this.api;
+    const isOne = at.end - at.first === 1;
+    const side = (word: string, name: string, after: string) => html('div', {},
+      html('span', {class: 'quiet'}, `${word} `), html('b', {class: word === 'to' ? 'accent' : null}, name),
+      html('span', {class: 'quiet'}, after));
+    const span = isOne ? plain(info.tokens[at.first]!) : spanName(info, at);
+    const own = isOne ? ` ${at.first}` : '';
+    const end = plain(info.tokens[other]!);
+    const back = isOne ? `, ${to ? backText(other, at.first) : backText(at.first, other)}` : '';
+    this.from.replaceChildren(...to
+      ? [side('from', end, ` ${other}`), side('to', span, `${own}${back}`)]
+      : [side('from', span, own), side('to', end, ` ${other}${back}`)]);
+  }
+
+  private say({at, other, to}: Shown, value: number | null): void {
+    const {tokens} = this.api.info;
+    const [query, key] = to ? [other, at.first] : [at.first, other];
+    this.spoken.textContent = `${plain(tokens[query]!)} ${query} to ${plain(tokens[key]!)} `
+      + `${key}: ${value === null ? 'may not be seen' : largeWeight(value)}`;
   }
 }

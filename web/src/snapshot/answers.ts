@@ -1,7 +1,7 @@
 // The API of docs/api.md, answered by a saved page from what it holds.
 import {arcs, withNulls} from '../arcs';
 import type {Place} from '../selection';
-import type {Events, Transport} from '../transport';
+import type {Events, Transport} from '../transport/transport';
 import type {HeldHead, Snapshot} from './file';
 import {HeldHeads} from './file';
 import {encode, tile} from './tiles';

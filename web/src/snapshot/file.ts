@@ -1,5 +1,5 @@
 // What a saved page holds: all but the weights of the heads that it was saved with.
-import type {About, LayerScores, Next, SessionInfo} from '../api';
+import type {About, LayerScores, Next, SessionInfo} from '../transport/api';
 import type {Place} from '../selection';
 
 /** Numbers as little-endian bytes in base64. */

@@ -1,14 +1,13 @@
-// Where the page is a saved file, its own data answer instead of a server.
-import {answerFrom} from '../transport';
+// Where the document is a saved file, its own data answer instead of a server.
+import type {Transport} from '../transport/transport';
 import {SnapshotTransport} from './answers';
 import type {Snapshot} from './file';
 
-/** Called once, before the page asks for anything. */
-export function openSaved(): void {
+/** What the file holds, and the view that it was saved with; null where the document is no such file. */
+export function openSaved(): {transport: Transport; view: string} | null {
   const element = document.getElementById('heed-snapshot');
-  if (!element) return;
+  if (!element) return null;
   const snapshot = JSON.parse(element.textContent!) as Snapshot;
   element.remove();
-  if (!location.hash) location.replace(`#${snapshot.view}`);
-  answerFrom(new SnapshotTransport(snapshot));
+  return {transport: new SnapshotTransport(snapshot), view: snapshot.view};
 }

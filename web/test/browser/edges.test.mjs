@@ -121,15 +121,15 @@ test('a small drawing shows its head alone with a click on its name', async () =
 test('which two scores the chips show is a setting, by keyboard, kept in the address', async () => {
   const page = await open('#look/L1.H3/i=60');
   await page.keyboard.press('?');
-  await page.locator('.setting .choice').first().locator('[data-option=first]').focus();
+  await page.locator('.setting .choice').first().locator('[data-option=sink]').focus();
   await page.keyboard.press('Enter');
   await page.locator('.setting .choice').last().locator('[data-option=entropy]').focus();
   await page.keyboard.press('Enter');
-  assert.equal(await hash(page), '#look/L1.H3/i=60/scores=first+entropy');
+  assert.equal(await hash(page), '#look/L1.H3/i=60/scores=sink+entropy');
   await page.keyboard.press('Escape');
-  assert.match(await page.locator('.chip[data-head="0"]').textContent(), /first (\.\d\d|1\.0)entropy \d\.\d\d$/);
+  assert.match(await page.locator('.chip[data-head="0"]').textContent(), /sink (\.\d\d|1\.0)entropy \d\.\d\d$/);
   const again = await open(await hash(page));
-  assert.match(await again.locator('.chip[data-head="0"]').textContent(), /first .*entropy/);
+  assert.match(await again.locator('.chip[data-head="0"]').textContent(), /sink .*entropy/);
 });
 
 test('an arc to a folded key ends at the fold', async () => {
@@ -159,8 +159,8 @@ for (const unit of ['word', 'sentence']) {
     await page.waitForFunction((keys) => [...document.querySelectorAll('.key')]
       .map((key) => key.dataset.index).join() === keys, edges.map((edge) => edge.key).join());
     assert.deepEqual(await page.locator('.key .value').allTextContents(), edges.map((edge) => written(edge.weight)));
-    const rows = span.length === 1 ? 'edges to 0.9 of a row' : `mean of ${span.length} rows, to 0.9`;
-    assert.equal(await page.locator('.edges .heading .quiet').textContent(), `head 1\u00b73, ${rows}, at most 8`);
+    const rows = span.length === 1 ? 'largest edges, up to 90 % of the row' : `mean of ${span.length} rows, up to 90 % of it`;
+    assert.equal(await page.locator('.edges .heading .quiet').textContent(), `head 1\u00b73, ${rows}`);
     assert.equal(await page.locator('.switches > .quiet').textContent(), `shaded by ${unit}`);
     assert.equal(await page.locator('.matrix-part .heading .quiet').textContent(), 'row attends to column, token by token');
     await page.locator('.key').first().click();
@@ -183,7 +183,7 @@ test('a dragged span stays while its keys are pointed at', async () => {
   await page.waitForSelector('.key');
   await page.locator('.key').nth(1).hover();
   await page.waitForSelector('.token.hovered');
-  assert.equal(await about(), 'head 1\u00b73, mean of 4 rows, to 0.9, at most 8');
+  assert.equal(await about(), 'head 1\u00b73, mean of 4 rows, up to 90 % of it');
   assert.equal(await page.locator('.token.pinned').count(), 4);
   assert.equal(await page.locator('.query.pinned').count(), 4);
   assert.equal(await page.locator('.arc-span').count(), 1);
@@ -208,7 +208,7 @@ test('with nothing pinned the largest of each row are drawn, and how many of how
     assert.deepEqual(own, best.slice(0, own.length));
     sum += own.reduce((total, weight) => total + weight, 0);
   }
-  assert.equal(await page.locator('.keys .rest').textContent(), `+ ${written(1 - sum / rows)} of a row in the others`);
+  assert.equal(await page.locator('.keys .rest').textContent(), `not drawn: ${written(1 - sum / rows)} of a row on average`);
 });
 
 test('of several heads each has its number at the key that is pointed at', async () => {

@@ -2,7 +2,7 @@
 // HEED_PROGRAM is the program; HEED_PAGE_MODEL a model (default: that of model.mjs); CHROMIUM a browser.
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
-import {existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {after, afterEach, before} from 'node:test';
@@ -63,6 +63,17 @@ export function startBrowser() {
   return chromium.launch({executablePath: browserPath, args});
 }
 
+/** HEED_PAGE_DIST: a folder with the page's files, in place of those in the program. */
+export async function serveDist(page) {
+  const dist = process.env.HEED_PAGE_DIST;
+  if (!dist) return;
+  const types = {'index.html': 'text/html', 'app.css': 'text/css', 'app.js': 'text/javascript'};
+  for (const [name, contentType] of Object.entries(types)) {
+    await page.route(({pathname, search}) => pathname === `/${name === 'index.html' ? '' : name}` && !search.includes('token='), (route) =>
+      route.fulfill({contentType, body: readFileSync(join(dist, name))}));
+  }
+}
+
 const kQuietFrames = 3;  // an answer is drawn in the next frame, and what is drawn may ask again
 const unanswered = new WeakMap();  // by page: the requests on their way, but for streams of events
 
@@ -101,6 +112,7 @@ export function withPages() {
     const page = await context.newPage();
     page.setDefaultTimeout(kWaitMilliseconds);
     countRequests(page);
+    await serveDist(page);
     page.on('request', (request) => state.requests.push(request.url()));
     page.on('pageerror', (error) => state.problems.push(String(error)));
     return page;

@@ -1,30 +1,21 @@
-// The parts of the page that need no browser: numbers, the address, words, scales, what folds.
+// The parts of the page that need no browser: numbers, words, scales, what folds.
 import assert from 'node:assert/strict';
 import {readFileSync, readdirSync} from 'node:fs';
-import {dirname, join, normalize, relative} from 'node:path';
+import {join, normalize, relative} from 'node:path';
 import {test} from 'node:test';
-import {fileURLToPath} from 'node:url';
-import {build} from 'esbuild';
+import {load, source} from './load.mjs';
 
-const source = join(dirname(fileURLToPath(import.meta.url)), '../../src');
-
-async function load(name) {
-  const {outputFiles} = await build({
-    entryPoints: [join(source, `${name}.ts`)], bundle: true, format: 'esm', write: false, logLevel: 'error',
-  });
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
-}
 
 const format = await load('format');
-const selection = await load('selection');
 const tokens = await load('tokens');
 const scale = await load('panels/matrix_scale');
 const column = await load('panels/key_column');
 const choice = await load('panels/edge_choice');
 const graphemes = await load('graphemes');
 const colour = await load('colour');
-const lines = await load('panels/text_lines');
-const recent = await load('recent');
+const lines = await load('shell/text_lines');
+const recent = await load('transport/recent');
+const {Requests} = await load('transport/requests');
 const fold = (begin, end) => ({kind: 'fold', begin, end});
 const key = (index) => ({kind: 'key', key: index});
 const token = (text, more = {}) => ({index: 0, id: 0, text, begin: 0, end: 1, ...more});
@@ -44,57 +35,6 @@ test('a cell below half a hundredth is empty', () => {
   assert.equal(format.hundredths(0.172), '17');
 });
 
-test('an address reads as it is written', () => {
-  const address = '#look/L5.H1+H3/i=17/j=3/range=2-9/to=1/units=word/scale=rank';
-  assert.equal(selection.format(selection.parse(address).selection), address);
-});
-test('an address that names no head is none', () => {
-  for (const address of ['', '#', '#look', '#grid/L0.H0', '#look/L0', '#look/H0', '#look/Lx.Hy']) {
-    assert.equal(selection.parse(address), null);
-  }
-});
-for (const [part, why] of [
-  ['units=pink', 'units= is token, word or sentence'], ['scale=pink', 'scale= is linear, sqrt, log or rank'],
-  ['i=x', 'i= is a number from 0'], ['i=', 'i= is a number from 0'], ['to=2', 'to= is 0 or 1'],
-  ['i=1/j=-1', 'j= is a number from 0'], ['range=9-2', 'range= is the first token and the last, as in 2-9'],
-  ['scores=previous', 'scores= is two names, as in previous+distance'], ['j=3', 'it needs i= beside it'],
-  ['what=ever', 'expected i=, j=, range=, to=, units=, scale= or scores='],
-  ['constructor=1', 'expected i=, j=, range=, to=, units=, scale= or scores='],
-]) {
-  test(`an address with ${part} says what it leaves out, and why`, () => {
-    const {selection: read, wrong} = selection.parse(`#look/L1.H2/${part}/to=1`);
-    assert.deepEqual(wrong, [`\u201c${part.split('/').at(-1)}\u201d is left out, ${why}.`]);
-    assert.equal(selection.format(read), part.includes('/') ? '#look/L1.H2/i=1/to=1' : '#look/L1.H2/to=1');
-  });
-}
-test('an address that is right leaves nothing out', () => {
-  for (const part of ['', '/to=0', '/units=token', '/scale=log', '/i=0/j=0', '/range=3-3', '/scores=self+first']) {
-    assert.deepEqual(selection.parse(`#look/L1.H2${part}`).wrong, []);
-  }
-});
-test('of an address that names no head it is said what one looks like', () => {
-  assert.deepEqual(selection.noHead('#grid/L0.H0'), ['\u201c#grid/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.']);
-  assert.deepEqual(selection.noHead(''), []);
-});
-test('an address names each head once and at most sixteen', () => {
-  assert.deepEqual(selection.parse('#look/L0.H0+H1+H1+H2').selection.heads, [0, 1, 2]);
-  const many = Array.from({length: 20}, (_, head) => `H${head}`).join('+');
-  const {selection: read, wrong} = selection.parse(`#look/L0.${many}`);
-  assert.equal(read.heads.length, 16);
-  assert.deepEqual(wrong, ['Of 20 heads the first 16 are shown.']);
-});
-test('a selection is fitted to what the session has', () => {
-  const size = {layers: 4, heads: 6, tokens: 20, scores: ['previous', 'distance', 'first']};
-  const fitted = (address) => selection.format(selection.fit(selection.parse(address).selection, size));
-  assert.equal(fitted('#look/L9.H9/i=50/j=2/range=1-99/scores=first+nonsense'), '#look/L3.H0');
-  assert.equal(fitted('#look/L1.H2/scores=first+distance'), '#look/L1.H2/scores=first+distance');
-});
-test('a score that the model does not have is said', () => {
-  const size = {layers: 4, heads: 6, tokens: 20, scores: ['previous', 'distance', 'first']};
-  const {selection: asked} = selection.parse('#look/L1.H2/scores=first+nonsense');
-  assert.deepEqual(selection.misfit(asked, size),
-    ['There is no score nonsense, expected previous, distance or first: previous and distance are shown.']);
-});
 test('a score is written as its chip shows it', () => {
   assert.equal(format.score('previous', 'prev', 0.434), 'prev .43');
   assert.equal(format.score('distance', 'back', 48.62), '48.6 back');
@@ -181,7 +121,7 @@ const answerOf = (asked) => (signal, view) => new Promise((resolve, reject) => {
   signal.addEventListener('abort', () => reject(new DOMException('', 'AbortError')));
 });
 test('a newer question in a lane ends the older one', async () => {
-  const kept = new recent.Recent(10);
+  const kept = new recent.Recent(10, new Requests({}), 'page');
   const asked = [];
   const first = kept.get('a', 'text', answerOf(asked));
   const second = kept.get('b', 'text', answerOf(asked));
@@ -189,21 +129,21 @@ test('a newer question in a lane ends the older one', async () => {
   asked[1].resolve(5);
   assert.equal(await second, 5);
   assert.equal(kept.now('b'), 5);
-  assert.deepEqual(asked.map(({view}) => view), ['text.0', 'text.0']);
+  assert.deepEqual(asked.map(({view}) => view), ['page.text.0', 'page.text.0']);
 });
 test('what another lane waits for goes on, under a name of its own', async () => {
-  const kept = new recent.Recent(10);
+  const kept = new recent.Recent(10, new Requests({}), 'page');
   const asked = [];
   const shared = kept.get('a', 'text', answerOf(asked));
   assert.equal(kept.get('a', 'edges', answerOf(asked)), shared);
   void kept.get('b', 'text', answerOf(asked));
   assert.ok(!asked[0].signal.aborted);
-  assert.deepEqual(asked.map(({view}) => view), ['text.0', 'text.1']);
+  assert.deepEqual(asked.map(({view}) => view), ['page.text.0', 'page.text.1']);
   asked[0].resolve(1);
   assert.equal(await shared, 1);
 });
 test('answers are bounded in number, and one that failed is asked again', async () => {
-  const kept = new recent.Recent(2);
+  const kept = new recent.Recent(2, new Requests({}), 'page');
   for (const name of ['a', 'b', 'c']) await kept.get(name, name, () => Promise.resolve(name));
   assert.deepEqual(['a', 'b', 'c'].map((name) => kept.now(name)), [undefined, 'b', 'c']);
   await assert.rejects(kept.get('d', 'd', () => Promise.reject(new Error('no'))));
@@ -212,33 +152,35 @@ test('answers are bounded in number, and one that failed is asked again', async 
 
 test('keys without an edge fold, and unfold', () => {
   const keys = [3, 2];
-  const folded = column.entriesOf(keys, 6, new Set());
+  const folded = column.entriesOf(keys, {first: 0, end: 6}, new Set());
   assert.deepEqual(folded, [fold(0, 2), key(2), key(3), fold(4, 6)]);
   assert.equal(column.entryIndex(folded, 5), 3);
-  assert.deepEqual(column.entriesOf(keys, 6, new Set([0])).slice(0, 3), [key(0), key(1), key(2)]);
+  assert.deepEqual(column.entriesOf(keys, {first: 0, end: 6}, new Set([0])).slice(0, 3), [key(0), key(1), key(2)]);
+  assert.deepEqual(column.entriesOf(keys, {first: 2, end: 4}, new Set()), [key(2), key(3)]);
 });
 test('where keys of several heads find no room the lightest fold, the pinned one never', () => {
   const line = (...edges) => ({weights: [], edges: edges.map(([key, weight]) => ({query: 9, key, weight}))});
-  const lines = new Map([[0, line([1, 0.5], [5, 0.1])], [3, line([3, 0.2], [5, 0.4], [7, 0.01])]]);
-  assert.deepEqual(column.heaviestFirst(lines, 7), [7, 1, 5, 3]);
+  const lines = [line([1, 0.5], [5, 0.1]), line([3, 0.2], [5, 0.4], [7, 0.01])];
+  assert.deepEqual(column.heaviestFirst(lines, false, 7), [7, 1, 5, 3]);
+  assert.deepEqual(column.heaviestFirst(lines, true, null), [9]);
   const none = new Set();
-  assert.deepEqual(column.fitting([7, 1, 5, 3], 9, 5, none), [fold(0, 1), key(1), fold(2, 7), key(7), fold(8, 9)]);
-  assert.equal(column.fitting([7, 1, 5, 3], 9, 9, none).filter(({kind}) => kind === 'key').length, 4);
+  assert.deepEqual(column.fitting([7, 1, 5, 3], {first: 0, end: 9}, 5, none), [fold(0, 1), key(1), fold(2, 7), key(7), fold(8, 9)]);
+  assert.equal(column.fitting([7, 1, 5, 3], {first: 0, end: 9}, 9, none).filter(({kind}) => kind === 'key').length, 4);
 });
 test('a long fold opens a hundred tokens at a time', () => {
-  const opened = column.entriesOf([450], 451, new Set([0, 100]));
+  const opened = column.entriesOf([450], {first: 0, end: 451}, new Set([0, 100]));
   assert.deepEqual(opened.slice(199, 202), [key(199), fold(200, 450), key(450)]);
 });
 test('the rest tells what is not listed', () => {
   const listed = [key(0)];
   assert.equal(column.rest([0.5, 0.3, 0.2, null], listed), '+ .500 in 2 others');
-  assert.equal(column.rest([0.5, null], listed), 'and no others');
+  assert.equal(column.rest([0.5, null], listed), 'every key shown');
 });
 
 test('one other is one, and none are said', () => {
   assert.equal(column.left({count: 1, weight: 0.076}), '+ .076 in 1 other');
   assert.equal(column.left({count: 1234, weight: 0.31}), '+ .310 in 1,234 others');
-  assert.equal(column.left({count: 0, weight: 0}), 'and no others');
+  assert.equal(column.left({count: 0, weight: 0}), 'every key shown');
 });
 
 test('with nothing pinned more of a row are chosen where there are fewer rows', () => {
@@ -246,11 +188,11 @@ test('with nothing pinned more of a row are chosen where there are fewer rows', 
   const rows = (count) => Array.from({length: count}, (_, query) => row(query));
   const few = choice.largestOfRows(rows(2));
   assert.equal(choice.choiceText(few), '8 largest a row, 6 of 20 weights');
-  assert.equal(choice.restText(few), '+ .300 of a row in the others');
+  assert.equal(choice.restText(few), 'not drawn: .300 of a row on average');
   const many = choice.largestOfRows(rows(30));
   assert.deepEqual(many.rows[4].edges.map(({key}) => key), [1]);
   assert.equal(choice.choiceText(many), 'the largest a row, 30 of 300 weights');
-  assert.equal(choice.restText(many), '+ .600 of a row in the others');
+  assert.equal(choice.restText(many), 'not drawn: .600 of a row on average');
   assert.equal(choice.choiceText(choice.largestOfRows([])), '');
 });
 
@@ -282,7 +224,7 @@ test('no file of the page imports itself by way of others', () => {
     const names = [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom '(\.[^']*)';/gm)].map(([, each]) => normalize(join(parentPath, each)));
     return [relative(source, join(parentPath, name)).replace(/\.ts$/, ''), names.map((each) => relative(source, each))];
   }));
-  assert.ok(imports.get('main').includes('selection') && imports.get('panels/text').includes('panels/text_view'));
+  assert.ok(imports.get('main').includes('mount') && imports.get('shell/text').includes('shell/text_view'));
   assert.ok([...imports.values()].flat().every((each) => imports.has(each)));
   assert.deepEqual(circles(imports), []);
 });

@@ -4,7 +4,7 @@ import type {MakePanel, Panel} from '../panel';
 
 const kQuietMilliseconds = 200;  // nothing is said about what takes less
 
-export const progressPanel: MakePanel = (container, _store, api): Panel => {
+export const progressPanel: MakePanel = (container, {api}): Panel => {
   const what = html('span', {});
   const count = html('span', {class: 'quiet'});
   const fill = html('div', {class: 'progress-fill'});

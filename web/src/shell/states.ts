@@ -1,7 +1,7 @@
 // What stands where the result would: nothing yet, an edited text, what failed.
-import type {About, ApiError, Keep} from './api';
-import {button, html} from './dom';
-import {count} from './format';
+import type {About, ApiError, Keep} from '../transport/api';
+import {button, html} from '../dom';
+import {count} from '../format';
 
 const kExamples = [  // in the manner of what the built-in model has read
   'The king had a daughter, and he loved her.',

@@ -1,9 +1,9 @@
 // The lines of the text that are in sight, and a few around them, as elements.
-import type {SessionApi} from '../api';
 import {html} from '../dom';
-import {listenSheet, sight} from '../sheet';
+import type {Page} from '../panel';
 import type {Shown} from '../tokens';
 import {plain, shown} from '../tokens';
+import type {Token} from '../transport/api';
 import type {TextLine} from './text_lines';
 import {breakLines, Ruler} from './text_lines';
 import type {Mark, NumberPlace} from './text_numbers';
@@ -42,20 +42,20 @@ export class TextView {
   private stop = 0;  // the one token that Tab reaches
   private readonly again = () => this.draw();
   private readonly forget: () => void;
+  private readonly tokens: Token[];
 
-  constructor(private readonly api: SessionApi, private readonly markOf: (index: number) => Mark) {
-    this.shown = api.info.tokens.map(shown);
-    this.paragraph.dir = directionOf(api.info.text);
+  constructor(private readonly page: Page, private readonly markOf: (index: number) => Mark) {
+    const {info} = page.api;
+    this.tokens = info.tokens;
+    this.shown = info.tokens.map(shown);
+    this.paragraph.dir = directionOf(info.text);
     this.lineOf = new Int32Array(this.shown.length);
-    this.scroller.addEventListener('scroll', this.again, {passive: true});
-    window.addEventListener('scroll', this.again, {passive: true});
-    window.addEventListener('resize', this.again);
-    this.forget = listenSheet(this.again);
+    document.addEventListener('scroll', this.again, {passive: true, capture: true});  // of the text, or of what it stands in
+    this.forget = page.stage.listen(this.again);
   }
 
   destroy(): void {
-    window.removeEventListener('scroll', this.again);
-    window.removeEventListener('resize', this.again);
+    document.removeEventListener('scroll', this.again, {capture: true});
     this.forget();
   }
 
@@ -72,8 +72,7 @@ export class TextView {
     this.lineHeight = Number.parseFloat(getComputedStyle(this.paragraph).lineHeight);
     if (room <= 0 || (!isNewFont && room === this.room)) return false;
     this.room = room;
-    const {tokens} = this.api.info;
-    this.widths = this.shown.map((token, index) => this.ruler.token(token, tokens[index]!.special === true));
+    this.widths = this.shown.map((token, index) => this.ruler.token(token, this.tokens[index]!.special === true));
     this.lines = breakLines(this.shown, this.widths, this.ruler.width(' '), room);
     for (const [line, {begin, end}] of this.lines.entries()) this.lineOf.fill(line, begin, end);
     this.paragraph.style.height = `${this.lines.length * this.lineHeight}px`;
@@ -89,7 +88,7 @@ export class TextView {
   private look(): void {
     const text = this.paragraph.getBoundingClientRect();
     const room = this.scroller.getBoundingClientRect();
-    const seen = sight();
+    const seen = this.page.stage.sight;
     const top = Math.max(room.top, seen.top) - text.top;
     const bottom = Math.min(room.bottom, seen.bottom) - text.top;
     const end = this.lines.length - 1;
@@ -140,7 +139,7 @@ export class TextView {
   }
 
   private tokenElement(index: number): HTMLElement {
-    const token = this.api.info.tokens[index]!;
+    const token = this.tokens[index]!;
     const element = html('span', {
       class: token.special ? 'token special' : 'token', role: 'button', tabindex: index === this.stop ? 0 : -1,
       'data-index': index, 'aria-pressed': 'false', 'aria-label': plain(token).trim() ? null : 'space',
@@ -185,7 +184,7 @@ export class TextView {
     const shade = mark.shade.toFixed(3);
     if (shade !== before.shade.toFixed(3)) element.style.setProperty('--weight', shade);
     if (mark.classes !== before.classes) {
-      element.className = `token${this.api.info.tokens[index]!.special ? ' special' : ''}${mark.classes}`;
+      element.className = `token${this.tokens[index]!.special ? ' special' : ''}${mark.classes}`;
       element.setAttribute('aria-pressed', String(mark.classes.includes('pinned')));
     }
     if (mark.number === before.number && mark.nudge === before.nudge) return;

@@ -1,12 +1,13 @@
 // Exact rows, many at a time: what the pointer will be at next is there before it comes.
-import {arcs, withNulls} from './arcs';
-import type {EdgeRow, Line} from './arcs';
-import {Recent} from './recent';
-import type {Place} from './selection';
+import {arcs, withNulls} from '../arcs';
+import type {EdgeRow, Line} from '../arcs';
+import {nameOf} from '../selection';
+import type {Place} from '../selection';
+import type {Recent} from './recent';
 
 const kMostRows = 64;           // as many as the server computes at once
 const kBlockBytes = 1 << 20;
-const kMostBlocks = 16;
+export const kMostBlocks = 16;
 const kMostLines = 256;
 const kTopP = 0.9;
 const kMostArcs = 8;
@@ -15,11 +16,12 @@ export type AskRows = (
   place: Place, begin: number, end: number, signal: AbortSignal, view: string) => Promise<ArrayBuffer>;
 
 export class RowBlocks {
-  private readonly blocks = new Recent<Float32Array>(kMostBlocks);
   private readonly lines = new Map<string, Line>();
   private readonly rows: number;
 
-  constructor(private readonly length: number, private readonly ask: AskRows) {
+  constructor(
+    private readonly length: number, private readonly blocks: Recent<Float32Array>, private readonly ask: AskRows
+  ) {
     let rows = kMostRows;
     while (rows > 1 && 4 * rows * length > kBlockBytes) rows /= 2;
     this.rows = rows;
@@ -42,7 +44,7 @@ export class RowBlocks {
 
   /** One row, where its block is there. */
   line(place: Place, query: number): Line | undefined {
-    const name = `${place.layer}.${place.head} ${query}`;
+    const name = `${nameOf(place)} ${query}`;
     const known = this.lines.get(name);
     if (known) return known;
     const weights = this.row(place, query);
@@ -75,5 +77,5 @@ export class RowBlocks {
     return this.blocks.now(this.name(place, block))?.subarray(from, from + this.length);
   }
 
-  private name({layer, head}: Place, block: number): string { return `${layer}.${head} ${block}`; }
+  private name(place: Place, block: number): string { return `${nameOf(place)} ${block}`; }
 }

@@ -1,5 +1,5 @@
 // Pointer and keys over the text: hover previews, click pins, a drag takes a span, arrows walk.
-import type {SelectionStore} from '../selection';
+import type {SelectionStore} from '../store';
 import type {TextView} from './text_view';
 
 function indexOf(event: Event): number | null {
@@ -7,7 +7,7 @@ function indexOf(event: Event): number | null {
   return token instanceof HTMLElement ? Number(token.dataset.index) : null;
 }
 
-function listenToPointer(paragraph: HTMLElement, store: SelectionStore): () => void {
+function listenToPointer(paragraph: HTMLElement, store: SelectionStore): void {
   let pressed: number | null = null;
   let dragged = false;
   paragraph.addEventListener('pointerover', (event) => {
@@ -26,19 +26,20 @@ function listenToPointer(paragraph: HTMLElement, store: SelectionStore): () => v
   paragraph.addEventListener('pointerdown', (event) => {
     pressed = event.button === 0 ? indexOf(event) : null;
     dragged = false;
+    if (pressed === null) return;
+    const lifted = new AbortController();  // wherever in the document
+    for (const name of ['pointerup', 'pointercancel'] as const) {
+      document.addEventListener(name, () => {
+        pressed = null;
+        lifted.abort();
+      }, {signal: lifted.signal});
+    }
   });
   paragraph.addEventListener('click', (event) => {
     const index = indexOf(event);
     if (index !== null && !dragged) store.set({query: index, key: null, range: null});
     dragged = false;
   });
-  const lift = () => { pressed = null; };
-  window.addEventListener('pointerup', lift);
-  window.addEventListener('pointercancel', lift);
-  return () => {
-    window.removeEventListener('pointerup', lift);
-    window.removeEventListener('pointercancel', lift);
-  };
 }
 
 function listenToKeys(view: TextView, length: number, store: SelectionStore): void {
@@ -65,29 +66,7 @@ function listenToKeys(view: TextView, length: number, store: SelectionStore): vo
   });
 }
 
-/** While Alt is held the text turns round. */
-function followAlt(changed: (held: boolean) => void): () => void {
-  const key = (event: KeyboardEvent) => {
-    if (event.key !== 'Alt') return;
-    event.preventDefault();  // no menu
-    changed(event.type === 'keydown');
-  };
-  const release = () => changed(false);
-  window.addEventListener('keydown', key);
-  window.addEventListener('keyup', key);
-  window.addEventListener('blur', release);
-  return () => {
-    window.removeEventListener('keydown', key);
-    window.removeEventListener('keyup', key);
-    window.removeEventListener('blur', release);
-  };
-}
-
-/** Returns what ends the listening. */
-export function listenToText(
-  view: TextView, length: number, store: SelectionStore, alt: (held: boolean) => void
-): () => void {
-  const stops = [listenToPointer(view.paragraph, store), followAlt(alt)];
+export function listenToText(view: TextView, length: number, store: SelectionStore): void {
+  listenToPointer(view.paragraph, store);
   listenToKeys(view, length, store);
-  return () => stops.forEach((stop) => stop());
 }

@@ -1,9 +1,11 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
-import type {Edge, EdgeRow, Line} from './arcs';
+import type {Edge, EdgeRow, Line} from '../arcs';
+import type {Question} from '../data/slot';
+import type {Size} from '../fit';
+import type {Place} from '../selection';
 import {Recent} from './recent';
-import {RowBlocks} from './row_blocks';
-import type {Place} from './selection';
-import {events, request} from './transport';
+import type {Requests} from './requests';
+import {kMostBlocks, RowBlocks} from './row_blocks';
 
 export interface ModelInfo {
   name: string;
@@ -60,6 +62,7 @@ export interface SessionInfo {
 export type HeadScores = {head: number; profile: number[]} & Record<string, number | number[]>;
 
 export interface LayerScores { layer: number; heads: HeadScores[] }
+export interface Chosen extends Place { score: number; reason: string }
 export interface Next {
   position: number;
   words: {id: number; text: string; probability: number}[];
@@ -73,10 +76,10 @@ export class ApiError extends Error {
   constructor(readonly code: string, message: string) { super(message); }
 }
 
-async function answer(path: string, init?: RequestInit): Promise<Response> {
+async function answer(requests: Requests, path: string, init?: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await request(path, init);
+    response = await requests.request(path, init);
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiError('unreachable', 'heed cannot be reached');
@@ -86,21 +89,26 @@ async function answer(path: string, init?: RequestInit): Promise<Response> {
   throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText);
 }
 
-async function json<Answer>(path: string, init?: RequestInit): Promise<Answer> {
-  return await (await answer(path, init)).json() as Answer;
+async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
+  return await (await answer(requests, path, init)).json() as Answer;
 }
 
-export function about(): Promise<About> {
-  return json('/api/model');
+export function about(requests: Requests): Promise<About> {
+  return json(requests, '/api/model');
 }
 
 /** Which end of a text that is too long is kept. */
 export type Keep = 'first' | 'last';
 
-export function open(text: string, layer: number, keep?: Keep): Promise<SessionInfo> {
-  return json('/api/sessions', {
+export function open(requests: Requests, text: string, layer: number, keep?: Keep): Promise<SessionInfo> {
+  return json(requests, '/api/sessions', {
     method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, layer, keep}),
   });
+}
+
+/** Ends the work on a session that nobody looks at; one that is gone already needs nothing. */
+export function drop(requests: Requests, {session}: SessionInfo): Promise<void> {
+  return answer(requests, `/api/sessions/${session}`, {method: 'DELETE'}).then(() => undefined, () => undefined);
 }
 
 /** Of rows: what is listed in both directions has a query and a key. */
@@ -112,52 +120,60 @@ function withView(path: string, view: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}view=${view}`;
 }
 
-function tileName({layer, head, z, y, x}: TilePlace, as: 'u8' | 'f32'): string {
-  return `tile/${layer}/${head}/${z}/${y}/${x}?as=${as}`;
-}
-
-/** What views ask about one session; `lane` is the place that shows the answer (see recent.ts). */
+/** What views ask about one session: questions, which slots turn into data (data/slot.ts). */
 export class SessionApi {
   private readonly path: string;
-  private readonly lines = new Recent<Line>(500);
+  private readonly lines: Recent<Line>;
+  private readonly blocks: Recent<Float32Array>;
   private readonly rows: RowBlocks;
-  private readonly windows = new Recent<EdgeRow[]>(50);
-  private readonly margins = new Recent<Marginals>(64);
-  private readonly words = new Recent<Next>(500);
-  private readonly tiles = new Recent<ArrayBuffer>(256);
+  private readonly windows: Recent<EdgeRow[]>;
+  private readonly margins: Recent<Marginals>;
+  private readonly words: Recent<Next>;
+  private readonly tiles: Recent<ArrayBuffer>;
   private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
   readonly model: ModelInfo;
   readonly scores = new Map<number, HeadScores[]>();  // by layer, as they come
   error: ApiError | null = null;
-  lost: (error: ApiError) => void = () => undefined;  // the server has dropped the session, or stopped
+  failed: (error: ApiError) => void = () => undefined;  // a question had no answer
   hasWeights = false;  // the pass has ended
 
-  constructor(readonly about: About, readonly info: SessionInfo) {
+  constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;
     this.path = `/api/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
-    this.rows = new RowBlocks(info.length, async ({layer, head}, begin, end, signal, view) =>
-      (await this.get(withView(`rows/${layer}/${head}?begin=${begin}&end=${end}`, view), signal)).arrayBuffer());
+    const page = Math.random().toString(36).slice(2, 8);
+    const recent = <Value>(most: number) => new Recent<Value>(most, requests, page);
+    this.lines = recent(500);
+    this.blocks = recent(kMostBlocks);
+    this.windows = recent(50);
+    this.margins = recent(64);
+    this.words = recent(500);
+    this.tiles = recent(256);
+    this.rows = new RowBlocks(info.length, this.blocks, async (place, begin, end, signal, view) =>
+      (await this.get(withView(`rows/${this.at(place)}?begin=${begin}&end=${end}`, view), signal)).arrayBuffer());
   }
 
   get length(): number { return this.info.length; }
 
   /** What an address may name. */
-  get size(): {layers: number; heads: number; tokens: number; scores: string[]} {
+  get size(): Size {
     const {layers, heads} = this.model;
-    return {layers, heads, tokens: this.length, scores: this.about.scores.map(({name}) => name)};
+    const scores = this.about.scores.map(({name}) => name);
+    return {attentions: [{stack: 'self', layers, heads}], tokens: this.length, scores};
   }
 
   /** Ends what is on its way, for when another session takes the page. */
   stop(): void {
-    for (const kind of [this.lines, this.rows, this.windows, this.margins, this.words, this.tiles]) kind.stop();
+    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles]) kind.stop();
   }
+
+  private at({layer, head}: Place): string { return `${layer}/${head}`; }
 
   private async get(name: string, signal: AbortSignal): Promise<Response> {
     try {
-      return await answer(`${this.path}/${name}`, {signal});
+      return await answer(this.requests, `${this.path}/${name}`, {signal});
     } catch (error) {
-      if (error instanceof ApiError && ['unknown_session', 'unreachable'].includes(error.code)) this.lost(error);
+      if (error instanceof ApiError && error.code !== 'not_found') this.failed(error);
       throw error;
     }
   }
@@ -166,79 +182,72 @@ export class SessionApi {
     return await (await this.get(name, signal)).json() as Answer;
   }
 
-  /** Row `query` (the mean of the rows up to `end`), or column (the sum of the columns). */
-  async line(lane: string, place: Place, first: number, end: number, to: boolean): Promise<Line> {
-    const near = this.nearLine(place, first, end, to);
-    if (near) return near;
-    const name = this.lineName(place, first, end, to);
-    return this.lines.get(name, lane, async (signal, view) =>
+  private question<Value>(
+    kept: Recent<Value>, name: string, read: (signal: AbortSignal, view: string) => Promise<Value>
+  ): Question<Value> {
+    return {name, now: () => kept.now(name), get: (lane) => kept.get(name, lane, read)};
+  }
+
+  /** Row `first` (the mean of the rows up to `end`), or column (the sum of the columns). */
+  line(place: Place, first: number, end: number, to: boolean): Question<Line> {
+    const span = end > first + 1 ? `?end=${end}` : '';
+    const name = `${to ? 'column' : 'row'}/${this.at(place)}/${first}${span}`;
+    const far = this.question(this.lines, name, async (signal, view) =>
       asLine(await this.json(withView(name, view), signal), to ? {key: first} : {query: first}));
-  }
-
-  lineNow(place: Place, first: number, end: number, to: boolean): Line | undefined {
-    return this.nearLine(place, first, end, to) ?? this.lines.now(this.lineName(place, first, end, to));
-  }
-
-  private nearLine(place: Place, first: number, end: number, to: boolean): Line | undefined {
-    return to || end > first + 1 ? undefined : this.rows.line(place, first);
+    if (to || end > first + 1) return far;
+    const near = () => this.rows.line(place, first);
+    return {name, now: () => near() ?? far.now(), get: far.get};
   }
 
   /** Fetches whole rows ahead of the pointer. */
   fetchRows(place: Place, begin: number, end: number): void { this.rows.fetch(place, begin, end); }
 
-  private lineName(place: Place, first: number, end: number, to: boolean): string {
-    const span = end > first + 1 ? `?end=${end}` : '';
-    return `${to ? 'column' : 'row'}/${place.layer}/${place.head}/${first}${span}`;
-  }
-
   /** The arcs of rows [begin, end) of a head. */
-  async edges({layer, head}: Place, begin: number, end: number): Promise<EdgeRow[]> {
-    const near = this.rows.edges({layer, head}, begin, end);
-    if (near) return near;
+  edges(place: Place, begin: number, end: number): Question<EdgeRow[]> {
+    const {layer, head} = place;
     const name = `edges?layer=${layer}&heads=${head}&begin=${begin}&end=${end}`;
-    return this.windows.get(name, 'edges', async (signal, view) => {
+    const far = this.question(this.windows, name, async (signal, view) => {
       const {heads: [found]} = await this.json<{heads: {rows: EdgeRow[]}[]}>(withView(name, view), signal);
       return found!.rows.map((row) => ({...row, edges: row.edges.map((edge) => ({...edge, query: row.query}))}));
     });
+    return {name, now: () => this.rows.edges(place, begin, end) ?? far.now(), get: far.get};
   }
 
-  edgesNow({layer, head}: Place, begin: number, end: number): EdgeRow[] | undefined {
-    return this.rows.edges({layer, head}, begin, end)
-      ?? this.windows.now(`edges?layer=${layer}&heads=${head}&begin=${begin}&end=${end}`);
-  }
-
-  marginals(place: Place): Promise<Marginals> {
-    const name = `marginals/${place.layer}/${place.head}`;
-    return this.margins.get(name, 'margins', (signal, view) => this.json(withView(name, view), signal));
+  marginals(place: Place): Question<Marginals> {
+    const name = `marginals/${this.at(place)}`;
+    return this.question(this.margins, name, (signal, view) => this.json(withView(name, view), signal));
   }
 
   /** The words after a position; of a long text after its last token, whatever was asked. */
-  async next(position: number): Promise<Next> {
-    const ask = (place: number) => {
+  next(position: number): Question<Next> {
+    const at = (place: number) => {
       const name = `next?position=${place}&top=5`;
-      return this.words.get(name, 'next', (signal) => this.json<Next>(name, signal));
+      return this.question(this.words, name, (signal) => this.json<Next>(name, signal));
     };
-    if (!this.hasEveryNext) return ask(this.length - 1);
-    try {
-      return await ask(position);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
-      this.hasEveryNext = false;
-      return ask(this.length - 1);
-    }
+    const last = at(this.length - 1);
+    if (!this.hasEveryNext) return last;
+    const own = at(position);
+    const get = async (lane: string) => {
+      try {
+        return await own.get(lane);
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
+        this.hasEveryNext = false;
+        return last.get(lane);
+      }
+    };
+    return {...own, get};
   }
 
-  tile(place: TilePlace, as: 'u8' | 'f32', lane = `tile-${as}-${place.z}-${place.y}-${place.x}`): Promise<ArrayBuffer> {
-    const name = tileName(place, as);
-    return this.tiles.get(name, lane, async (signal, view) =>
+  tile(place: TilePlace, as: 'u8' | 'f32'): Question<ArrayBuffer> {
+    const name = `tile/${this.at(place)}/${place.z}/${place.y}/${place.x}?as=${as}`;
+    return this.question(this.tiles, name, async (signal, view) =>
       (await this.get(withView(name, view), signal)).arrayBuffer());
   }
 
-  tileNow(place: TilePlace, as: 'u8' | 'f32'): ArrayBuffer | undefined { return this.tiles.now(tileName(place, as)); }
-
   /** Asks for scores until all are there; `changed` is called at each step. */
-  follow(layer: number, changed: () => void, begin: (place: Place) => void): () => void {
-    const source = events(`${this.path}/events?layer=${layer}&tokens=0`);
+  follow(layer: number, changed: () => void, begin: (chosen: Chosen) => void): () => void {
+    const source = this.requests.events(`${this.path}/events?layer=${layer}&tokens=0`);
     source.addEventListener('next', () => {
       this.hasWeights = true;
       changed();
@@ -249,7 +258,7 @@ export class SessionApi {
       changed();
     });
     source.addEventListener('chosen', (event) =>
-      begin(JSON.parse((event as MessageEvent<string>).data) as Place));
+      begin(JSON.parse((event as MessageEvent<string>).data) as Chosen));
     source.addEventListener('done', () => source.close());
     source.addEventListener('failed', (event) => {
       const {error} = JSON.parse((event as MessageEvent<string>).data) as {error: {code: string; message: string}};

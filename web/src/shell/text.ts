@@ -1,11 +1,11 @@
 // The text, shaded by what the shown token attends to (or, the other way, by what attends to it).
-import type {SessionApi} from '../api';
 import type {Line} from '../arcs';
+import {latest, Slot} from '../data/slot';
 import {choice, html, say} from '../dom';
 import {shortWeight} from '../format';
-import type {MakePanel, Panel, Span} from '../panel';
-import {chosenUnits, focus, isIn, isNarrow, primary, spanName} from '../panel';
-import type {SelectionStore} from '../selection';
+import type {MakePanel, Page, Panel, Span} from '../panel';
+import {chosenUnits, focus, isIn, primary, spanName} from '../panel';
+import type {Unit} from '../selection';
 import {kUnits} from '../selection';
 import type {Units} from '../tokens';
 import {areMostlyBytes} from '../tokens';
@@ -50,40 +50,35 @@ function bytesRemark(model: string): string {
 
 class TextPanel implements Panel {
   private readonly view: TextView;
-  private readonly direction = choice('Direction', [{name: 'from', label: 'from'}, {name: 'to', label: 'to'}],
-    (name) => this.store.set({to: name === 'to'}));
-  private readonly unit = choice('Unit', kUnits.map((name) => ({name, label: name})),
-    (name) => this.store.set({unit: name}));
+  private readonly direction: ReturnType<typeof choice<'from' | 'to'>>;
+  private readonly unit: ReturnType<typeof choice<Unit>>;
   private readonly what = html('span', {class: 'quiet'});
-  private readonly switches = html('div', {class: 'switches'}, this.what, this.direction.element, this.unit.element);
+  private readonly switches: HTMLElement;
   private readonly isBytes: boolean;
+  private readonly line = new Slot<Line>('text', () => this.update());
   private shading: Shading | null = null;
   private focused: Span | null = null;  // whose attention is shown
-  private alt = false;
-  private asked = 0;
   private revealed = '';
-  private readonly stop: () => void;
   private readonly resized = new ResizeObserver(() => this.place());
 
-  constructor(
-    private readonly container: HTMLElement, private readonly store: SelectionStore, private readonly api: SessionApi
-  ) {
+  constructor(private readonly container: HTMLElement, private readonly page: Page) {
+    const {api, store} = page;
+    this.direction = choice('Direction', [{name: 'from', label: 'from'}, {name: 'to', label: 'to'}],
+      (name) => store.set({to: name === 'to'}));
+    this.unit = choice('Unit', kUnits.map((name) => ({name, label: name})), (name) => store.set({unit: name}));
+    this.switches = html('div', {class: 'switches'}, this.what, this.direction.element, this.unit.element);
     this.isBytes = areMostlyBytes(api.info);
-    this.view = new TextView(api, (index) => this.markOf(index));
+    this.view = new TextView(page, (index) => this.markOf(index));
     if (this.isBytes) this.switches.prepend(html('p', {class: 'quiet bytes'}, bytesRemark(api.model.name)));
     container.append(this.view.scroller, this.switches);
-    this.stop = listenToText(this.view, api.length, store, (held) => {
-      if (this.alt === held) return;
-      this.alt = held;
-      this.update();
-    });
+    listenToText(this.view, api.length, store);
     this.view.makeStop(store.now.query ?? 0);
     this.resized.observe(container);
     this.place();
   }
 
   destroy(): void {
-    this.stop();
+    this.line.stop();
     this.resized.disconnect();
     this.view.destroy();
   }
@@ -97,20 +92,22 @@ class TextPanel implements Panel {
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
     const widest = [...this.switches.children]
       .reduce((sum, child) => sum + child.getBoundingClientRect().width + 32, 0)
-      + (this.store.now.unit === 'sentence' ? kNameRoom : 0);  // the next one's name may be longer
-    this.container.classList.toggle('beside', !this.isBytes && !isNarrow() && !this.view.overflows && free > widest);
+      + (this.page.store.now.unit === 'sentence' ? kNameRoom : 0);  // the next one's name may be longer
+    const isNarrow = this.page.stage.isNarrow;
+    this.container.classList.toggle('beside', !this.isBytes && !isNarrow && !this.view.overflows && free > widest);
   }
 
   private markOf(index: number): Mark {
-    const {now, hover, query, key} = this.store;
+    const {store} = this.page;
+    const {now} = store;
     const weight = this.shading ? this.shading.weights[index] ?? null : 0;
     const number = this.shading?.numbers.get(index);
-    const isPinned = index === now.query
+    const isPinned = index === store.pinnedToken
       || (now.range !== null && index >= now.range[0] && index <= now.range[1]);
     let classes = weight === null ? ' unseen' : '';
     if (now.unit !== 'token' && isIn(this.focused, index)) classes += ' together';
     if (isPinned) classes += ' pinned';
-    else if (index === key || (hover.query !== null && index === query)) classes += ' hovered';
+    else if (index === store.other || index === store.hoveredToken) classes += ' hovered';
     const shade = weight === null || !this.shading ? 0 : Math.sqrt(weight / this.shading.largest);
     return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0};
   }
@@ -118,9 +115,9 @@ class TextPanel implements Panel {
   /** What the shading is of: whose weights, and what one shade stands for. */
   private nameShading(): void {
     const at = this.focused;
-    const {unit} = this.store.now;
+    const {unit} = this.page.store.now;
     const [from, towards] = this.direction.element.querySelectorAll('button');
-    const name = at === null ? 'a token' : spanName(this.api.info, at);
+    const name = at === null ? 'a token' : spanName(this.page.api.info, at);
     say(from!, `from ${name}`);
     say(towards!, at && at.end - at.first > 4 ? 'to it' : `to ${name}`);
     say(this.what, unit === 'token' ? 'shaded by weight' : `shaded by ${unit}`);
@@ -128,7 +125,7 @@ class TextPanel implements Panel {
 
   /** What was pinned elsewhere comes into sight. */
   private reveal(): void {
-    const {query, key, range, unit} = this.store.now;
+    const {query, key, range, unit} = this.page.store.now;
     const name = `${query} ${key} ${range} ${unit}`;
     if (name === this.revealed) return;
     this.revealed = name;
@@ -137,43 +134,30 @@ class TextPanel implements Panel {
   }
 
   private bringIntoSight(): void {
-    const {query, range} = this.store.now;
-    const index = query ?? range?.[1];
+    const {store} = this.page;
+    const index = store.pinnedToken ?? store.now.range?.[1];
     if (index !== undefined) this.view.reveal(index);
   }
 
   update(): void {
-    this.focused = focus(this.store, this.api);
+    const {store, api} = this.page;
+    this.focused = focus(this.page);
     this.nameShading();
     this.reveal();
-    this.unit.show(this.store.now.unit);
-    const to = this.store.now.to !== this.alt;
-    this.direction.show(to ? 'to' : 'from');
+    this.unit.show(store.now.unit);
+    this.direction.show(store.to ? 'to' : 'from');
     const at = this.focused;
-    const order = ++this.asked;
-    if (at === null || !this.api.hasWeights) {
-      this.shade(null);
-      return;
-    }
-    const place = primary(this.store.now);
-    const units = chosenUnits(this.store.now, this.api);
-    const known = this.api.lineNow(place, at.first, at.end, to);
-    if (known) {
-      this.shade(shadingOf(known, units, to));
-      return;
-    }
-    this.api.line('text', place, at.first, at.end, to).then((line) => {
-      if (order === this.asked) this.shade(shadingOf(line, units, to));
-    }, () => undefined);
-    this.view.mark();
-  }
-
-  private shade(shading: Shading | null): void {
-    this.shading = shading;
+    const asked = at === null || !api.hasWeights ? null
+      : api.line(primary(store.now), at.first, at.end, store.to);
+    const found = this.line.show(asked);
+    const units = chosenUnits(store.now, api);
+    const line = latest(found);
+    this.shading = line && shadingOf(line, units, store.to);
+    if (this.shading && found?.state === 'stale') this.shading.numbers.clear();  // no number of what was asked before
     this.view.mark();
   }
 }
 
 export interface Text extends Panel { inSight(): {first: number; end: number} }
 
-export const textPanel = ((container, store, api): Text => new TextPanel(container, store, api)) satisfies MakePanel;
+export const textPanel = ((container, page): Text => new TextPanel(container, page)) satisfies MakePanel;

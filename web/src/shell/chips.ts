@@ -1,12 +1,14 @@
 // The layer, and a chip for each of its heads: name, offset profile, two scores.
-import type {HeadScores, SessionApi} from '../api';
+import {isSamePlace} from '../address';
 import {button, html, svg} from '../dom';
 import {score, shortWeight} from '../format';
 import {holds, layerAfter} from '../held';
-import type {MakePanel, Panel} from '../panel';
-import {colourOf, isNarrow} from '../panel';
-import type {SelectionStore} from '../selection';
-import {kMostHeads} from '../selection';
+import type {MakePanel, Page, Panel} from '../panel';
+import {colourOf, primary} from '../panel';
+import type {Place} from '../selection';
+import {kMostHeads, nameOf} from '../selection';
+import type {SelectionStore} from '../store';
+import type {HeadScores, SessionApi} from '../transport/api';
 
 const kMostChips = 16;  // more: name and one score, wrapped
 const kBarWidth = 4;
@@ -28,14 +30,14 @@ function profile(scores: HeadScores | undefined): SVGSVGElement {
   }, svg('title', {}, label), ...bars);
 }
 
-function choose(store: SelectionStore, head: number, event: MouseEvent): void {
-  const {heads} = store.now;
+function choose(store: SelectionStore, place: Place, event: MouseEvent): void {
+  const {places} = store.now;
   if (!event.shiftKey || event.detail > 1) {
-    store.set({heads: [head]});
-  } else if (heads.includes(head)) {
-    if (heads.length > 1) store.set({heads: heads.filter((each) => each !== head)});
+    store.set({places: [place]});
+  } else if (places.some((each) => isSamePlace(each, place))) {
+    if (places.length > 1) store.set({places: places.filter((each) => !isSamePlace(each, place))});
   } else {
-    store.set({heads: [...heads.slice(0, kMostHeads - 1), head]});
+    store.set({places: [...places.slice(0, kMostHeads - 1), place]});
   }
 }
 
@@ -45,18 +47,19 @@ function scoreText(api: SessionApi, scores: HeadScores | undefined, name: string
   return scores ? score(name, short, scores[name] as number) : `${short} \u2013`;
 }
 
-function chip(store: SelectionStore, api: SessionApi, head: number): HTMLButtonElement {
-  const scores = api.scores.get(store.now.layer)?.find((each) => each.head === head);
-  const place = store.now.heads.indexOf(head);
+function chip({store, api}: Page, head: number): HTMLButtonElement {
+  const place = {...primary(store.now), head};
+  const scores = api.scores.get(place.layer)?.find((each) => each.head === head);
+  const isChosen = store.now.places.some((each) => isSamePlace(each, place));
   const isSmall = api.model.heads > kMostChips;
   const [first, second] = store.now.scores.map((name) => html('span', {}, scoreText(api, scores, name)));
-  const chosen = place >= 0 ? ` chosen ${colourOf(store.now, head)}` : '';
-  const isHeld = holds(api.model, store.now.layer, head);
+  const chosen = isChosen ? ` chosen ${colourOf(store.now, place)}` : '';
+  const isHeld = holds(api.model, place);
   return button({
-    class: `chip${chosen}`, 'aria-pressed': String(place >= 0), 'data-head': head, disabled: !isHeld,
+    class: `chip${chosen}`, 'aria-pressed': String(isChosen), 'data-head': head, disabled: !isHeld,
     title: isHeld ? null : 'this file does not hold the head',
   },
-    (event) => choose(store, head, event),
+    (event) => choose(store, place, event),
     html('span', {class: 'chip-name'}, html('b', {}, `H${head}`), isSmall ? null : profile(scores)),
     html('span', {class: 'chip-scores'}, first, isSmall ? null : second));
 }
@@ -81,11 +84,12 @@ function layerHeads(heads: number, groups: number): HTMLElement {
   return html('div', {class: 'quiet layer-heads', title}, `${heads} heads on ${groups} kv`);
 }
 
-export const chipsPanel: MakePanel = (container, store, api): Panel => {
+export const chipsPanel: MakePanel = (container, page): Panel => {
+  const {store, api, stage} = page;
   const {heads, kv_heads: groups} = api.model;
   const step = (by: 1 | -1) => store.set(layerAfter(api.model, store.now, by));
   const number = html('b', {class: 'layer-number'});
-  const layer = html('div', {class: 'layer'},
+  const place = html('div', {class: 'layer'},
     html('div', {class: 'layer-line'}, html('b', {}, 'Layer'),
       button({class: 'step', 'aria-label': 'previous layer'}, () => step(-1), '\u2039'), number,
       button({class: 'step', 'aria-label': 'next layer'}, () => step(1), '\u203a')),
@@ -93,22 +97,23 @@ export const chipsPanel: MakePanel = (container, store, api): Panel => {
   const shape = heads > kMostChips ? 'chips wrapped' : 'chips';
   const list = html('div', {class: shape, role: 'group', 'aria-label': 'Heads'});
   list.style.setProperty('--heads', String(heads));
-  container.append(layer, list);
+  container.append(place, list);
   let drawn = '';
 
   const update = () => {
-    const {now} = store;
-    const state = [now.layer, now.heads.join('+'), now.scores.join('+'), api.scores.has(now.layer)].join(' ');
+    const {places, scores} = store.now;
+    const {layer, head} = primary(store.now);
+    const state = [...places.map(nameOf), ...scores, api.scores.has(layer)].join(' ');
     if (state === drawn) return;
     drawn = state;
-    number.textContent = String(now.layer);
+    number.textContent = String(layer);
     const focused = list.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset.head : undefined;
-    const chips = Array.from({length: heads}, (_, head) => chip(store, api, head));
+    const chips = Array.from({length: heads}, (_, each) => chip(page, each));
     list.replaceChildren(...chips, ...brackets(api));
     if (focused !== undefined) chips[Number(focused)]!.focus({preventScroll: true});
-    const chosen = chips[now.heads[0]!];
-    if (chosen && isNarrow() && list.scrollWidth > list.clientWidth) {  // the chosen one in view
+    const chosen = chips[head];
+    if (chosen && stage.isNarrow && list.scrollWidth > list.clientWidth) {  // the chosen one in view
       list.scrollLeft = chosen.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
     }
   };

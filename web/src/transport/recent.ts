@@ -1,6 +1,6 @@
 // Answers that do not change, remembered; and lanes, in which a newer question ends the older one.
 
-import {notQuietUntil} from './transport';
+import type {Requests} from './requests';
 
 interface Kept<Value> { value: Promise<Value>; stop: AbortController; settled: boolean }
 
@@ -18,7 +18,8 @@ export class Recent<Value> {
   private readonly lanes = new Map<string, string>();
   private readonly turns = new Map<string, number>();
 
-  constructor(private readonly most: number) {}
+  /** `page` is a name of the page alone: others may ask the same session. */
+  constructor(private readonly most: number, private readonly requests: Requests, private readonly page: string) {}
 
   now(name: string): Value | undefined { return this.known.get(name); }
 
@@ -32,7 +33,7 @@ export class Recent<Value> {
       return found.value;
     }
     const stop = new AbortController();
-    const value = notQuietUntil(ask(stop.signal, this.viewOf(lane)));
+    const value = this.requests.notQuietUntil(ask(stop.signal, this.viewOf(lane)));
     const kept: Kept<Value> = {value, stop, settled: false};
     this.kept.set(name, kept);
     kept.value.then((value) => {
@@ -51,7 +52,7 @@ export class Recent<Value> {
   }
 
   /** The server ends what was asked under the same name: one that is still wanted keeps its own. */
-  private viewOf(lane: string): string { return `${lane}.${this.turns.get(lane) ?? 0}`; }
+  private viewOf(lane: string): string { return `${this.page}.${lane}.${this.turns.get(lane) ?? 0}`; }
 
   private leave(lane: string, next: string): void {
     const before = this.lanes.get(lane);

@@ -1,8 +1,28 @@
 // The list of all keys, and the one setting: which two scores the chips show.
-import type {ScoreName} from './api';
-import {button, choice, html} from './dom';
-import type {SelectionStore} from './selection';
-import {kKeys} from './views/look';
+import {button, choice, html} from '../dom';
+import type {SelectionStore} from '../store';
+import type {ScoreName} from '../transport/api';
+import {kViews} from '../views/list';
+import type {KeyText} from '../views/view';
+
+const kKeys: readonly KeyText[] = [
+  ['hover', 'previews a token, an edge or a cell'],
+  ['click', 'pins it'],
+  ['drag over the text', 'takes a span of tokens'],
+  ['Shift+click on a head', 'adds it, at most 16'],
+  ['double click on a head', 'shows it alone'],
+  ['Alt', 'hold: who attends to this token'],
+  ['Esc', 'unpins'],
+  ['[ ]', 'layer before, layer after'],
+  [', .', 'head before, head after'],
+  ['arrows', 'walk the text, the queries or the cells of the matrix'],
+  ['Enter', 'pins what the arrows are at'],
+  ...kViews.flatMap(({keys}) => keys),
+  ['s', 'saves the view as svg'],
+  ...kViews.map(({key, label}) => [key, label] as const),
+  ['Ctrl+Enter', 'runs an edited text'],
+  ['?', 'this list'],
+];
 
 function scoresSetting(scores: ScoreName[], store: SelectionStore): HTMLElement {
   const options = scores.map(({name, short}) => ({name, label: short}));

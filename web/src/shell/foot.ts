@@ -1,13 +1,13 @@
 // The foot line: the address of the view, the check that holds, what saves it, the keys used most.
-import type {SessionApi} from '../api';
+import {format} from '../address';
+import {Slot, valueOf} from '../data/slot';
 import {button, html, say} from '../dom';
 import type {Format} from '../export/save';
 import {kFormats, save} from '../export/save';
 import {isSaved} from '../held';
-import type {MakePanel, Panel} from '../panel';
+import type {MakePanel, Page, Panel} from '../panel';
 import {primary} from '../panel';
-import type {SelectionStore} from '../selection';
-import {format} from '../selection';
+import type {Marginals} from '../transport/api';
 
 const kKeys = [['click', 'pins'], ['Esc', 'unpins'], ['[ ]', 'layer'], [', .', 'head']] as const;  // four at most
 
@@ -20,15 +20,15 @@ function bound(error: number): string {
 }
 
 /** `save svg png html`, and what went wrong the last time. */
-function saver(store: SelectionStore, api: SessionApi): {element: HTMLElement; save: (format: Format) => void} {
+function saver(page: Page): {element: HTMLElement; save: (format: Format) => void} {
   const failed = html('span', {role: 'alert'});
   const saveNow = (format: Format) => {
     failed.textContent = '';
-    save(format, store, api).catch((error: unknown) => {
+    save(format, page).catch((error: unknown) => {
       failed.textContent = `not saved: ${error instanceof Error ? error.message : String(error)}`;
     });
   };
-  const formats = kFormats.filter((format) => format !== 'html' || !isSaved(api.model));
+  const formats = kFormats.filter((format) => format !== 'html' || !isSaved(page.api.model));
   const buttons = formats.map((format) =>
     button({class: 'option', 'aria-label': `save as ${format}`}, () => saveNow(format), format));
   const element = html('span', {class: 'foot-save', 'data-unsaved': true}, failed,
@@ -38,19 +38,21 @@ function saver(store: SelectionStore, api: SessionApi): {element: HTMLElement; s
 
 export interface Foot extends Panel { save(format: Format): void }
 
-export const footPanel = ((container, store, api): Foot => {
+export const footPanel = ((container, page): Foot => {
+  const {store, api} = page;
   const address = html('span', {class: 'address'});
+  const reason = html('span', {class: 'quiet reason', 'data-unsaved': true});
   const check = html('span', {class: 'quiet check'});
   const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...kKeys.map(([name, does]) =>
     html('span', {}, html('b', {}, name), ` ${does}`)));
-  const saving = saver(store, api);
-  container.append(address, check, saving.element, keys);
+  const saving = saver(page);
+  const margins = new Slot<Marginals>('check', () => update());
+  container.append(address, reason, check, saving.element, keys);
   const update = () => {
-    say(address, store.isFresh ? '' : format(store.now));
-    if (!api.hasWeights) return;
-    api.marginals(primary(store.now)).then(({row_sum_error}) => {
-      say(check, `every row sums to 1 within ${bound(row_sum_error)}`);
-    }, () => undefined);
+    say(address, store.isFresh ? '' : `#${format(store.now)}`);
+    say(reason, store.reason && `chosen as it ${store.reason}`);
+    const found = valueOf(margins.show(api.hasWeights ? api.marginals(primary(store.now)) : null));
+    say(check, found ? `every row sums to 1 within ${bound(found.row_sum_error)}` : '');
   };
-  return {update, destroy: () => undefined, save: saving.save};
+  return {update, destroy: () => margins.stop(), save: saving.save};
 }) satisfies MakePanel;

@@ -1,0 +1,157 @@
+// The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
+import type {Place, Selection} from './selection';
+import {kMostHeads, kNothing, kScales, kStacks, kUnits, kViewNames} from './selection';
+
+const kMostSaid = 40;  // characters of an address that is wrong
+
+/** A part of an address that is wrong, what it may be, and both in a sentence. */
+export interface Wrong { found: string; expected: string; said: string }
+
+export interface Address {
+  selection: Selection | null;  // null where it names no head
+  wrong: Wrong[];               // what is left out of it
+}
+
+function isOneOf<Name extends string>(names: readonly Name[], text: string): text is Name {
+  return (names as readonly string[]).includes(text);
+}
+
+/** `a, b or c` */
+export function list(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
+
+/** A part of the address behind the heads: how it is read (null: it is wrong) and written (null: it is left out). */
+interface Part {
+  name: string;
+  expected: string;
+  read(value: string): Partial<Selection> | null;
+  write(selection: Selection): string | number | null;
+}
+
+const indexOf = (value: string) => /^\d{1,9}$/.test(value) ? Number(value) : null;
+
+function readRange(value: string): Partial<Selection> | null {
+  const [, first, last] = /^(\d{1,9})-(\d{1,9})$/.exec(value)?.map(Number) ?? [];
+  return first === undefined || last === undefined || first > last ? null : {range: [first, last]};
+}
+
+function readScores(value: string): Partial<Selection> | null {
+  const [, first, second] = /^([a-z_]{1,32})\+([a-z_]{1,32})$/.exec(value) ?? [];
+  return first === undefined || second === undefined ? null : {scores: [first, second]};
+}
+
+const kParts: readonly Part[] = [
+  {
+    name: 'i', expected: 'a number from 0', write: ({query}) => query,
+    read: (value) => indexOf(value) === null ? null : {query: indexOf(value)},
+  },
+  {
+    name: 'j', expected: 'a number from 0', write: ({key}) => key,
+    read: (value) => indexOf(value) === null ? null : {key: indexOf(value)},
+  },
+  {
+    name: 'range', expected: 'the first token and the last, as in 2-9', read: readRange,
+    write: ({range}) => range && range.join('-'),
+  },
+  {
+    name: 'to', expected: '0 or 1', write: ({to}) => to ? '1' : null,
+    read: (value) => isOneOf(['0', '1'], value) ? {to: value === '1'} : null,
+  },
+  {
+    name: 'units', expected: list(kUnits), write: ({unit}) => unit === kNothing.unit ? null : unit,
+    read: (value) => isOneOf(kUnits, value) ? {unit: value} : null,
+  },
+  {
+    name: 'scale', expected: list(kScales), write: ({scale}) => scale === kNothing.scale ? null : scale,
+    read: (value) => isOneOf(kScales, value) ? {scale: value} : null,
+  },
+  {
+    name: 'scores', expected: 'two names, as in previous+distance', read: readScores,
+    write: ({scores}) => scores.join('+') === kNothing.scores.join('+') ? null : scores.join('+'),
+  },
+];
+
+const kPlace = /^(?:(?:([a-z]+)\.)?L(\d{1,4})\.)?H(\d{1,4})$/;
+const kPlaces = 'a head as in L2.H4, L2.H4+H1 or cross.L2.H4';
+
+/** `cross.L2.H4+H1+L3.H0`: what a head does not say is as of the head before it; null where it is none. */
+function readPlaces(text: string): Place[] | null {
+  const places: Place[] = [];
+  for (const part of text.split('+')) {
+    const [, stack, layer, head] = kPlace.exec(part) ?? [];
+    const before = places.at(-1);
+    const own = layer === undefined ? before?.layer : Number(layer);
+    if (head === undefined || own === undefined || (stack !== undefined && !isOneOf(kStacks, stack))) return null;
+    const named = stack ?? before?.stack;
+    places.push({...named && {stack: named}, layer: own, head: Number(head)});
+  }
+  return places.filter((place, at) => places.findIndex((each) => isSamePlace(each, place)) === at);
+}
+
+export function isSamePlace(a: Place, b: Place): boolean {
+  return a.layer === b.layer && a.head === b.head && a.stack === b.stack;
+}
+
+function formatPlaces(places: Place[]): string {
+  return places.map(({stack, layer, head}, at) => {
+    const before = places[at - 1];
+    const isOfStack = before !== undefined && before.stack === stack;
+    if (isOfStack && before.layer === layer) return `H${head}`;
+    return `${stack === undefined || isOfStack ? '' : `${stack}.`}L${layer}.H${head}`;
+  }).join('+');
+}
+
+/** The address without its `#`. */
+export function format(selection: Selection): string {
+  const parts = kParts.flatMap(({name, write}) => {
+    const value = write(selection);
+    return value === null ? [] : [`${name}=${value}`];
+  });
+  return [selection.view, formatPlaces(selection.places), ...parts].join('/');
+}
+
+/** Reads a part into the selection; what is wrong with it, null where nothing is. */
+function readPart(selection: Selection, part: string): Wrong | null {
+  const [name = '', ...values] = part.split('=');
+  const known = kParts.find((each) => each.name === name);
+  const change = known?.read(values.join('='));
+  if (change) {
+    Object.assign(selection, change);
+    return null;
+  }
+  const expected = known?.expected ?? list(kParts.map((each) => `${each.name}=`));
+  const why = known ? `${name}= is ${expected}` : `expected ${expected}`;
+  return {found: part, expected, said: `\u201c${part.slice(0, kMostSaid)}\u201d is left out, ${why}.`};
+}
+
+function noHead(address: string, found: string, expected: string): Address {
+  const said = `\u201c#${address.slice(0, kMostSaid)}\u201d names no head, expected an address as in #look/L2.H4/i=17.`;
+  return {selection: null, wrong: [{found, expected, said}]};
+}
+
+/** Reads an address with or without its `#`; what it does not know is left out. */
+export function parse(hash: string): Address {
+  const address = hash.replace(/^#/, '');
+  const [view = '', heads = '', ...rest] = address.split('/');
+  if (!isOneOf(kViewNames, view)) return noHead(address, view, list(kViewNames));
+  const places = readPlaces(heads);
+  if (!places) return noHead(address, heads, kPlaces);
+  const selection: Selection = {...kNothing, view, places: places.slice(0, kMostHeads)};
+  const wrong = rest.map((part) => readPart(selection, part)).filter((each) => each !== null);
+  if (places.length > kMostHeads) {
+    const said = `Of ${places.length} heads the first ${kMostHeads} are shown.`;
+    wrong.unshift({found: `${places.length} heads`, expected: `at most ${kMostHeads}`, said});
+  }
+  if (selection.key !== null && selection.query === null) {
+    const found = `j=${selection.key}`;
+    wrong.push({found, expected: 'i= beside it', said: `\u201c${found}\u201d is left out, it needs i= beside it.`});
+    selection.key = null;
+  }
+  return {selection, wrong};
+}
+
+/** What is wrong with an address, a sentence each; nothing where there is none. */
+export function remarks(hash: string, {wrong}: Address): string[] {
+  return /^#?$/.test(hash) ? [] : wrong.map(({said}) => said);
+}

@@ -1,0 +1,76 @@
+// The one way from a question to what is drawn: a late answer to another question never gets here.
+
+/** A question with one answer: its name, the answer where it is at hand, and how to ask. */
+export interface Question<Value> {
+  name: string;
+  now(): Value | undefined;
+  get(lane: string): Promise<Value>;
+}
+
+/** `stale`: the answer to the question before, for the moment in which the new one is on its way. */
+export type Data<Value> =
+  | {state: 'loading'}
+  | {state: 'error'; error: Error}
+  | {state: 'stale'; value: Value}
+  | {state: 'value'; value: Value};
+
+const kStaleMilliseconds = 150;  // then nothing is drawn rather than what was asked before
+const kLoading = {state: 'loading'} as const;
+
+/** A place of the page that shows the answer to one question at a time. */
+export class Slot<Value> {
+  private name: string | null = null;
+  private data: Data<Value> = kLoading;
+  private late: ReturnType<typeof setTimeout> | undefined;
+
+  /** `changed` is called when `show` of the same question would say something new. */
+  constructor(private readonly lane: string, private readonly changed: () => void) {}
+
+  /** What is known of the question now; asks where it is another than before. Null: there is none. */
+  show(question: Question<Value> | null): Data<Value> | null {
+    if (!question) {
+      this.stop();
+      return null;
+    }
+    const known = question.now();
+    if (known !== undefined) this.settle(question.name, {state: 'value', value: known});
+    else if (question.name !== this.name) this.ask(question);
+    return this.data;
+  }
+
+  /** Forgets the question: what is on its way is not drawn. */
+  stop(): void { this.settle(null, kLoading); }
+
+  private settle(name: string | null, data: Data<Value>): void {
+    clearTimeout(this.late);
+    this.name = name;
+    this.data = data;
+  }
+
+  private ask(question: Question<Value>): void {
+    const {name} = question;
+    const old = this.data;
+    const isOld = old.state === 'value' || old.state === 'stale';
+    this.settle(name, isOld ? {state: 'stale', value: old.value} : kLoading);
+    if (isOld) this.late = setTimeout(() => this.tell(name, kLoading), kStaleMilliseconds);
+    question.get(this.lane).then(
+      (value) => this.tell(name, {state: 'value', value}),
+      (error: Error) => this.tell(name, {state: 'error', error}));
+  }
+
+  private tell(name: string, data: Data<Value>): void {
+    if (name !== this.name) return;
+    this.settle(name, data);
+    this.changed();
+  }
+}
+
+/** What may be drawn for the moment: the answer, or the one before it. */
+export function latest<Value>(data: Data<Value> | null): Value | null {
+  return data?.state === 'value' || data?.state === 'stale' ? data.value : null;
+}
+
+/** The answer where it is the answer to the question; null while it is on its way, and where it failed. */
+export function valueOf<Value>(data: Data<Value> | null): Value | null {
+  return data?.state === 'value' ? data.value : null;
+}

@@ -1,0 +1,240 @@
+// The whole of one page: asks for the model, opens a session for the text, shows the view of the address.
+import {parse, remarks} from '../address';
+import {html} from '../dom';
+import {deliver, deliverFailure} from '../export/deliver';
+import {fit, misfit} from '../fit';
+import {firstHeld, heldOf, missing} from '../held';
+import type {Selection} from '../selection';
+import {kNothing} from '../selection';
+import type {Theme} from '../stage';
+import {Stage} from '../stage';
+import type {OnAddress} from '../store';
+import {SelectionStore} from '../store';
+import type {About, Keep, SessionInfo} from '../transport/api';
+import {ApiError, SessionApi, about as askModel, drop, open} from '../transport/api';
+import {Requests} from '../transport/requests';
+import type {Transport} from '../transport/transport';
+import type {Header} from './header';
+import {makeHeader} from './header';
+import {altOf, isTyped, listenToKeys} from './keys';
+import type {Session} from './session';
+import {showSession} from './session';
+import {failure, nothingYet, opening, textField} from './states';
+
+const kRetryMilliseconds = 2000;
+const kQuietMilliseconds = 200;  // nothing is said about what takes less
+
+export interface MountOptions {
+  transport: Transport;
+  address?: string | undefined;       // what to show first, as in #look/L2.H4/i=17
+  theme?: Theme;                      // default: the system's
+  onAddress?: OnAddress;              // told of each step of the reader
+  onTitle?: (title: string) => void;  // told how the text begins
+}
+
+export interface Mounted {
+  show(address: string): void;
+  setTheme(theme: Theme): void;
+  destroy(): void;
+}
+
+export class PageShell implements Mounted {
+  private readonly stage: Stage;
+  private readonly store: SelectionStore;
+  private readonly requests: Requests;
+  private readonly notice = html('div', {class: 'notice'});
+  private readonly main = html('main', {});
+  private address: string;
+  private header: Header | null = null;
+  private about: About | null = null;
+  private api: SessionApi | null = null;
+  private session: Session | null = null;
+  private opening = 0;
+  private isPassing = false;  // what the notice says ends with the next choice
+  private seen: Selection;
+  private wanted = '';  // the text that is opened, or was last
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private readonly stopKeys: () => void;
+
+  constructor(root: HTMLElement, private readonly options: MountOptions) {
+    this.address = options.address ?? '';
+    this.stage = new Stage(root, options.theme ?? 'system');
+    this.requests = new Requests(options.transport);
+    this.store = new SelectionStore((address, how) => {
+      this.address = address;
+      options.onAddress?.(address, how);
+    });
+    this.seen = this.store.now;
+    root.append(this.main);
+    this.store.listen(() => this.moveOn());
+    const alt = altOf((held) => this.store.turn(held));
+    this.stopKeys = listenToKeys(root, (event) => {
+      alt(event);
+      if (event.type === 'keydown') this.press(event);
+    });
+    void this.connect();
+  }
+
+  setTheme(theme: Theme): void { this.stage.setTheme(theme); }
+
+  destroy(): void {
+    ++this.opening;
+    clearTimeout(this.retry);
+    this.stopKeys();
+    this.session?.destroy();
+    this.api?.stop();
+    this.stage.destroy();
+  }
+
+  /** Shows what an address says, as the Back button and links do. */
+  show(address: string): void {
+    this.address = address;
+    if (!this.api) return;
+    if (this.isPassing) this.notice.replaceChildren();
+    this.isPassing = false;
+    const read = parse(address);
+    const said = remarks(address, read);
+    if (read.selection) this.place(this.fitted(this.api, read.selection, said), false);
+    else if (said.length > 0) this.remark(said.join(' '));
+  }
+
+  private press(event: KeyboardEvent): void {
+    if (isTyped(event) || !this.header) return;
+    if (this.header.press(event.key)) return;
+    if (this.session?.press(event.key)) event.preventDefault();
+  }
+
+  private async connect(): Promise<void> {
+    clearTimeout(this.retry);
+    const order = ++this.opening;
+    try {
+      this.about = await askModel(this.requests);
+    } catch (error) {
+      if (order === this.opening) this.fail(error as ApiError, '');
+      return;
+    }
+    if (order !== this.opening) return;
+    if (!this.header) {
+      const title = this.options.onTitle ?? (() => undefined);
+      this.header = makeHeader(this.about, this.store, () => this.edit(), title);
+      this.main.before(this.header.element, this.notice);
+      this.header.show(null);
+    }
+    this.notice.replaceChildren();
+    const text = (this.about.picture ? null : this.options.transport.memory?.text()) ?? this.about.text;
+    if (text === null) nothingYet(this.main, this.about, '', (typed) => void this.run(typed));
+    else await this.run(text);
+  }
+
+  /** Opens a session; the old result stays until the new one is there. */
+  private async run(text: string, keep?: Keep): Promise<void> {
+    const order = ++this.opening;
+    this.wanted = text;
+    const layer = Math.min(parse(this.address).selection?.places[0]!.layer ?? 0, this.about!.model.layers - 1);
+    const late = setTimeout(() => this.notice.replaceChildren(opening(text)), kQuietMilliseconds);
+    try {
+      const info = await open(this.requests, text, layer, keep);
+      if (order === this.opening) this.take(info);
+      else if (text !== this.wanted && info.session !== this.api?.info.session) void drop(this.requests, info);
+    } catch (error) {
+      if (order === this.opening) this.fail(error as ApiError, text);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  private take(info: SessionInfo): void {
+    this.options.transport.memory?.keep(info.text, info.model);
+    const old = this.api;
+    const isSameText = old?.info.text === info.text;
+    this.open(new SessionApi(this.about!, info, this.requests), old === null || isSameText);
+    if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
+  }
+
+  private open(api: SessionApi, keepSelection: boolean): void {
+    const isFirst = this.api === null;
+    this.session?.destroy();
+    this.api?.stop();
+    this.notice.replaceChildren();
+    this.main.replaceChildren();
+    this.api = api;
+    api.failed = (error) => this.lose(api, error);
+    const read = parse(this.address);
+    const last = {...(read.selection ?? kNothing), query: api.length - 1, key: null, range: null};
+    const selection = keepSelection && read.selection ? read.selection : last;
+    this.place(this.fitted(api, selection, remarks(this.address, read)), !read.selection, this.store.isHeadFresh && !(isFirst && read.selection));
+    this.header!.show(api.info);
+    this.session = showSession(this.main, {store: this.store, api, stage: this.stage});
+    if (this.about!.picture) void deliver(this.about!.picture, {store: this.store, api, stage: this.stage});
+  }
+
+  /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */
+  private fitted(api: SessionApi, selection: Selection, wrong: string[]): Selection {
+    const fitting = fit(selection, api.size);
+    const lost = missing(api.model, fitting);
+    const said = [...wrong, ...misfit(selection, api.size), ...(lost === null ? [] : [lost])];
+    if (said.length > 0) this.remark(said.join(' '));
+    if (lost === null) return fitting;
+    const held = heldOf(api.model, fitting);
+    return {...fitting, places: held.length > 0 ? held : [firstHeld(api.model)]};
+  }
+
+  private remark(text: string): void {
+    this.notice.replaceChildren(html('p', {class: 'quiet', role: 'alert'}, text));
+    this.isPassing = true;
+  }
+
+  /** What was said of a choice goes with the next one, which the choice of a first head is not. */
+  private moveOn(): void {
+    if (this.store.now === this.seen) return;
+    this.seen = this.store.now;
+    if (this.store.byHeed) return;
+    if (this.isPassing) this.notice.replaceChildren();
+    this.isPassing = false;
+  }
+
+  /** A question had no answer: where the server does not know the session any more, the same text again. */
+  private lose(api: SessionApi, error: ApiError): void {
+    if (api !== this.api) return;
+    if (error.code === 'unknown_session') void this.run(api.info.text);
+    else this.fail(error, api.info.text);
+  }
+
+  private fail(error: ApiError, text: string): void {
+    if (this.about?.picture) void deliverFailure(this.requests, error.message);
+    const remedies = {
+      edit: () => this.edit(text),
+      keep: (part: Keep) => void this.run(text, part),
+      again: () => void this.connect(),
+    };
+    const shown = failure(error, this.about, remedies);
+    if (this.session && error.code !== 'unreachable') shown.append(html('p', {class: 'quiet'}, 'before the change'));
+    this.isPassing = error.code !== 'unreachable';
+    if (this.about) this.notice.replaceChildren(shown);
+    else this.main.replaceChildren(shown);
+    clearTimeout(this.retry);
+    if (error.code === 'unreachable') this.retry = setTimeout(() => void this.connect(), kRetryMilliseconds);
+    if (!this.session && this.about) this.main.replaceChildren();
+  }
+
+  private edit(text = this.api?.info.text ?? ''): void {
+    const leave = () => this.notice.replaceChildren();
+    if (!this.session) {
+      this.notice.replaceChildren();
+      nothingYet(this.main, this.about!, text, (typed) => void this.run(typed));
+      return;
+    }
+    const field = textField(this.about!, text, (typed) => void this.run(typed), leave);
+    this.isPassing = false;
+    this.notice.replaceChildren(field.element);
+    field.focus();
+  }
+
+  /** A selection that came with the address: what was said of it stays. */
+  private place(selection: Selection, fresh: boolean, byHeed = false): void {
+    const said = this.isPassing;
+    this.isPassing = false;
+    this.store.set(selection, {replace: true, fresh, byHeed});
+    this.isPassing = said;
+  }
+}

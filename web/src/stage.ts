@@ -1,0 +1,96 @@
+// Where a page stands: its root, its size and theme; and the sheet of a saved picture, which is the same
+// on every screen, so that an address and a width make one picture.
+import {html} from './dom';
+
+export type Theme = 'light' | 'dark' | 'system';
+
+const kSheetRatio = 2;     // pixels of a canvas
+const kSheetHeight = 900;  // as a window would have it; a long page is longer
+
+const kNarrow = 760;  // one column for a hand
+const kStacked = 900;  // one column
+const kThree = 1434;  // three columns from here
+
+export class Stage {
+  private readonly probe = html('div', {class: 'extent', 'aria-hidden': true});  // as wide as the root, as high as it may seem
+  private readonly sized = new ResizeObserver(() => this.resize());
+  private readonly system = matchMedia('(prefers-color-scheme: dark)');
+  private readonly listeners = new Set<() => void>();
+  private readonly colours = new Map<string, string>();
+  private readonly changed = () => this.tell();
+  private onSheet = false;
+  private width = 0;
+  private height = 0;
+
+  constructor(readonly root: HTMLElement, theme: Theme) {
+    root.classList.add('heed');
+    root.replaceChildren(this.probe);
+    this.setTheme(theme);
+    this.resize();
+    this.sized.observe(this.probe);
+    this.system.addEventListener('change', this.changed);
+  }
+
+  destroy(): void {
+    this.sized.disconnect();
+    this.system.removeEventListener('change', this.changed);
+    this.root.replaceChildren();
+    this.root.classList.remove('heed', 'narrow', 'stacked', 'tight');
+    delete this.root.dataset.theme;
+  }
+
+  get isNarrow(): boolean { return this.width < kNarrow; }
+  get isStacked(): boolean { return this.width < kStacked; }
+  /** Fewer than three columns. */
+  get isTight(): boolean { return this.width < kThree; }
+
+  get pixelRatio(): number { return this.onSheet ? kSheetRatio : devicePixelRatio; }
+
+  /** The height in which the first look at a page should find all that matters. */
+  get viewHeight(): number { return this.onSheet ? kSheetHeight : this.height; }
+
+  /** The part of the document that can be seen, from the top of the window. */
+  get sight(): {top: number; bottom: number} {
+    return this.onSheet ? {top: -Infinity, bottom: Infinity} : {top: 0, bottom: document.documentElement.clientHeight};
+  }
+
+  setTheme(theme: Theme): void {
+    this.root.dataset.theme = theme;
+    this.tell();
+  }
+
+  /** A colour of the style sheet, by its role; read once a theme, as reading it lays the page out. */
+  colour(role: `--${string}`): string {
+    const known = this.colours.get(role) ?? getComputedStyle(this.root).getPropertyValue(role).trim();
+    this.colours.set(role, known);
+    return known;
+  }
+
+  /** Called when the size or the theme has changed, and when the sheet takes the place of the root or leaves it. */
+  listen(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  drawOnSheet(on: boolean): void {
+    this.onSheet = on;
+    this.root.classList.toggle('saving', on);
+    this.tell();
+  }
+
+  private resize(): void {
+    const {width, height} = this.probe.getBoundingClientRect();
+    if (width === this.width && height === this.height) return;
+    this.width = width;
+    this.height = height;
+    for (const [name, is] of Object.entries({narrow: this.isNarrow, stacked: this.isStacked, tight: this.isTight})) {
+      this.root.classList.toggle(name, is);
+    }
+    this.tell();
+  }
+
+  private tell(): void {
+    this.colours.clear();
+    for (const listener of this.listeners) listener();
+  }
+}

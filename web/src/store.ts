@@ -1,0 +1,107 @@
+// The selection of one page: what is chosen, what the pointer is at, and who listens.
+import {format} from './address';
+import type {Selection} from './selection';
+import {kNothing} from './selection';
+
+/** What the pointer or the keyboard is at; never in the address. */
+export interface Hover {
+  query: number | null;
+  key: number | null;
+}
+
+/** Who hears of an address: `replace` leaves no step for the Back button. */
+export type OnAddress = (address: string, how: {replace: boolean}) => void;
+
+/** How a selection changes; `fresh`: nobody has chosen it, `byHeed`: its head is heed's choice. */
+export interface How { replace?: boolean; fresh?: boolean; byHeed?: boolean }
+
+type Listener = () => void;
+
+export class SelectionStore {
+  private chosen: Selection = kNothing;
+  private hovered: Hover = {query: null, key: null};
+  private turned = false;
+  private readonly listeners = new Set<Listener>();
+  isFresh = true;      // nobody has chosen yet, neither the address nor the reader: there is no address
+  isHeadFresh = true;  // nobody has chosen the head
+  byHeed = false;      // the last change was heed's choice of a head
+  reason = '';         // why heed has chosen it
+
+  constructor(private readonly onAddress: OnAddress = () => undefined) {}
+
+  get now(): Selection { return this.chosen; }
+  get hover(): Hover { return this.hovered; }
+
+  /** Whether who attends to the token is shown; while Alt is held it is the other way round. */
+  get to(): boolean { return this.chosen.to !== this.turned; }
+
+  /** The row that is shown: the one under the pointer, else the pinned one. */
+  get query(): number | null { return this.hovered.query ?? this.chosen.query; }
+
+  /** The key that is shown: under the pointer, else pinned, as long as its row is shown. */
+  get key(): number | null {
+    if (this.hovered.key !== null) return this.hovered.key;
+    return this.query === this.chosen.query ? this.chosen.key : null;
+  }
+
+  /** The token whose row is shown, or whose column: of an edge its query, or its key. */
+  get token(): number | null { return this.hoveredToken ?? this.pinnedToken; }
+
+  get hoveredToken(): number | null {
+    const {query, key} = this.hovered;
+    return this.to ? key ?? query : query;
+  }
+
+  get pinnedToken(): number | null {
+    const {query, key} = this.chosen;
+    return this.to ? key ?? query : query;
+  }
+
+  /** The shown edge's other end; null where a token alone is shown. */
+  get other(): number | null {
+    if (!this.to) return this.key;
+    return this.key === null ? null : this.query;
+  }
+
+  /** The pinned edge's other end, while its token is shown. */
+  get pinnedOther(): number | null {
+    const {query, key} = this.chosen;
+    if (key === null || this.token !== this.pinnedToken) return null;
+    return this.to ? query : key;
+  }
+
+  listen(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  set(change: Partial<Selection>, how: How = {}): void {
+    this.isFresh = how.fresh ?? false;
+    this.byHeed = how.byHeed ?? false;
+    if (change.places && !this.isFresh) {
+      this.isHeadFresh = this.byHeed;
+      if (!this.isHeadFresh) this.reason = '';
+    }
+    this.chosen = {...this.chosen, ...change};
+    if (this.chosen.query === null) this.chosen.key = null;
+    this.tell();  // first: what it asks for is on its way while the browser notes the address
+    if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? false});
+  }
+
+  preview(hover: Partial<Hover>): void {
+    const next = {query: null, key: null, ...hover};
+    if (next.query === this.hovered.query && next.key === this.hovered.key) return;
+    this.hovered = next;
+    this.tell();
+  }
+
+  turn(turned: boolean): void {
+    if (turned === this.turned) return;
+    this.turned = turned;
+    this.tell();
+  }
+
+  private tell(): void {
+    for (const listener of this.listeners) listener();
+  }
+}

@@ -1,0 +1,45 @@
+// What the reader is likely to look at next, fetched while nothing else is on its way: the rows of the
+// text in sight, and the heads before and after.
+import {headAfter, isSaved} from '../held';
+import type {Page} from '../panel';
+import {primary} from '../panel';
+import {nameOf} from '../selection';
+
+const kReadingMilliseconds = 150;  // who goes through the heads faster does not point at words
+
+export class Ahead {
+  private asked = '';
+  private reading: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly page: Page, private readonly inSight: () => {first: number; end: number}) {}
+
+  stop(): void {
+    this.asked = '';
+    clearTimeout(this.reading);
+  }
+
+  update(): void {
+    const {api, store} = this.page;
+    if (!api.hasWeights || isSaved(api.model)) return;  // a file has everything at hand
+    const place = primary(store.now);
+    const {first, end} = this.inSight();
+    const name = `${nameOf(place)} ${first} ${end} ${store.now.query}`;
+    if (name === this.asked) return;
+    this.asked = name;
+    clearTimeout(this.reading);
+    void api.requests.whenQuiet().then(() => {
+      if (this.asked !== name) return;
+      for (const by of [1, -1] as const) this.fetchHead(by);
+      this.reading = setTimeout(() => api.fetchRows(place, first, end), kReadingMilliseconds);
+    });
+  }
+
+  private fetchHead(by: 1 | -1): void {
+    const {api, store} = this.page;
+    const place = primary(headAfter(api.model, store.now, by));
+    const {query} = store.now;
+    const ignore = () => undefined;  // it is asked for again when it is wanted
+    api.tile({...place, z: 0, y: 0, x: 0}, 'u8').get(`ahead-tile-${by}`).catch(ignore);
+    if (query !== null) api.line(place, query, query + 1, false).get(`ahead-row-${by}`).catch(ignore);
+  }
+}

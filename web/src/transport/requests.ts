@@ -1,0 +1,54 @@
+// The requests of one page, counted: what waits for quiet is told when nothing is on its way.
+import type {Events, Transport} from './transport';
+
+export class Requests {
+  private open = 0;  // requests, streams and readings of answers that have not ended
+  private waiting: (() => void)[] = [];
+
+  constructor(private readonly transport: Transport) {}
+
+  /** Whether nothing is on its way: neither an answer nor news. */
+  get isQuiet(): boolean { return this.open === 0; }
+
+  /** When nothing is on its way any more; at once where nothing is. */
+  whenQuiet(): Promise<void> {
+    return new Promise((resolve) => this.isQuiet ? resolve() : this.waiting.push(resolve));
+  }
+
+  /** Nothing is quiet before the work ends: on a busy machine reading an answer may take longer than waiting for it. */
+  async notQuietUntil<Value>(work: Promise<Value>): Promise<Value> {
+    ++this.open;
+    try {
+      return await work;
+    } finally {
+      this.ended();
+    }
+  }
+
+  request(path: string, init?: RequestInit): Promise<Response> {
+    return this.notQuietUntil(this.transport.request(path, init));
+  }
+
+  /** A stream of events; its reader closes it when all has been told. */
+  events(path: string): Events {
+    const source = this.transport.events(path);
+    let closed = false;
+    ++this.open;
+    return {
+      addEventListener: (name, listener) => source.addEventListener(name, listener),
+      close: () => {
+        if (!closed) this.ended();
+        closed = true;
+        source.close();
+      },
+    };
+  }
+
+  private ended(): void {
+    --this.open;
+    if (this.open > 0) return;
+    const told = this.waiting;
+    this.waiting = [];
+    for (const tell of told) tell();
+  }
+}
