@@ -5,9 +5,11 @@ Runs what is installed, and says why it does not run the rest.
 """
 
 import math
+import os
 import sys
 
-SKIPPED = 77  # the exit status by which CTest knows a skipped test
+# The exit status by which CTest knows a skipped test; with `./dev test --peers` a peer that is absent is a failure.
+SKIPPED = 1 if os.environ.get("HEED_PEERS") else 77
 NAN, INFINITY = float("nan"), float("inf")
 VALUES = [1.0, 2.0, 4.0]
 LOWER = [[True, False, False], [True, True, False]]

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy on the files named on stdin and prints what it finds; ends with 1 if it finds anything.
+
+A file that was clean is not read again until its text changes, or that of a header of ours that it includes
+(however far down), or how it is compiled, or .clang-tidy, or clang-tidy's version.
+
+    find src -name '*.cpp' | tools/tidy.py build/lint
+"""
+import concurrent.futures
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = "clang-tidy-19"
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
+FINDING = re.compile(r": (?:error|warning): ")
+LET_PASS = "no header providing"  # a .cpp need not repeat its header's includes
+
+
+@functools.cache
+def text_of(path):
+    return path.read_text(errors="replace")
+
+
+def ours(name, places):
+    """The file of ours that an include names, or None."""
+    return next((place / name for place in places if (place / name).is_file()), None)
+
+
+def closure(unit, places):
+    """The unit and all headers of ours below it, sorted."""
+    found, waiting = {unit}, [unit]
+    while waiting:
+        for name in INCLUDE.findall(text_of(waiting.pop())):
+            header = ours(name, places)
+            if header and header not in found:
+                found.add(header)
+                waiting.append(header)
+    return sorted(found)
+
+
+def fingerprint(unit, command, settings):
+    places = [pathlib.Path(place) for place in re.findall(r"-I\s*(\S+)", command)] + [ROOT]
+    digest = hashlib.sha256((settings + command).encode())
+    for path in closure(unit, places):
+        digest.update(f"{path}\0{text_of(path)}\0".encode())
+    return digest.hexdigest()
+
+
+def findings(unit, build):
+    """What clang-tidy says of the unit, less what may pass."""
+    run = subprocess.run([PROGRAM, "-p", build, "--quiet", unit], capture_output=True, text=True, check=False)
+    show, lines = False, []
+    for line in run.stdout.splitlines():
+        if FINDING.search(line):
+            show = LET_PASS not in line
+        if show:
+            lines.append(line)
+    if not FINDING.search(run.stdout) and run.returncode != 0:
+        lines.append(f"{unit}: {PROGRAM} ended with status {run.returncode}: {run.stderr.strip()}")
+    return lines
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    stamps = build / "clean"
+    stamps.mkdir(exist_ok=True)
+    commands = {entry["file"]: entry["command"] for entry in json.loads((build / "compile_commands.json").read_text())}
+    version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+    settings = version + (ROOT / ".clang-tidy").read_text()
+    waiting, units = {}, [ROOT / line for line in sys.stdin.read().split()]
+    for unit in units:
+        stamp = stamps / fingerprint(unit, commands.get(str(unit), ""), settings)
+        if not stamp.exists():
+            waiting[unit] = stamp
+    print(f"clang-tidy: {len(waiting)} of {len(units)} files to read", flush=True)
+    failed = False
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (_, stamp), lines in zip(waiting.items(), pool.map(lambda unit: findings(unit, build), waiting)):
+            failed = failed or bool(lines)
+            print("\n".join(lines), end="\n" if lines else "", flush=True)
+            if not lines:
+                stamp.touch()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
