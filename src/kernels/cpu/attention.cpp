@@ -2,11 +2,7 @@
 // lanes).
 #include "kernels/cpu/attention.h"
 
-// Without AVX2 the tiled kernel serves: SSE4 has too few lanes, and g++ 12.2 has no 128-bit
-// fallback with shuffles.
-#include "hwy/detect_targets.h"
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+// Without AVX2 the tiled kernel serves: g++ 12.2 has no 128-bit fallback with shuffles.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention.cpp"
 #include "hwy/foreach_target.h"

@@ -2,9 +2,6 @@
 #include "kernels/cpu/attention.h"
 
 // The same targets as the forward pass, and for the same reason (attention.cpp).
-#include "hwy/detect_targets.h"
-#undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_backward.cpp"
 #include "hwy/foreach_target.h"

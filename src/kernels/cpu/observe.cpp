@@ -6,7 +6,6 @@
 #include "kernels/observe.h"
 
 // Without AVX2 a vector is one float (kernels/cpu/attention.cpp says why).
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/observe.cpp"  // NOLINT
 #include <hwy/foreach_target.h>

@@ -11,7 +11,6 @@
 #include "kernels/tiled/attention.h"
 #include "kernels/turn.h"
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #define HWY_TARGET_INCLUDE "kernels/tiled/attention_backward.cpp"  // NOLINT
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

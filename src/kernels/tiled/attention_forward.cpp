@@ -6,7 +6,6 @@
 #include "heed/base/threads.h"
 #include "kernels/tiled/attention.h"
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #define HWY_TARGET_INCLUDE "kernels/tiled/attention_forward.cpp"  // NOLINT
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

@@ -10,7 +10,6 @@
 
 #include "kernels/tiled/attention.h"
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #define HWY_TARGET_INCLUDE "kernels/tiled/attention_weights.cpp"  // NOLINT
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
