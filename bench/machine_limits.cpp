@@ -54,12 +54,12 @@ double read(const float* from, std::int64_t count) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <omp.h>
-
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
+#include "heed/base/threads.h"
 #include "heed/tensor/tensor.h"
 
 namespace heed {
@@ -70,25 +70,19 @@ HWY_EXPORT(read);
 
 namespace {
 
-/// Work per second of `threads` threads that start together; `work(thread)` returns its amount.
+constexpr std::int64_t kPieces = 16;  // of a thread's work, so that all end together
+
+/// Work per second of `threads` threads; `work(piece)` does one of 16 pieces a thread and returns
+/// its amount.
 template <class Work>
 double rate(int threads, int repetitions, const Work& work) {
   double best = 0;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
-    double amount = 0;
-    double begin = 0;
-    double seconds = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : amount)
-    {
-#pragma omp barrier
-#pragma omp master
-      begin = omp_get_wtime();
-      amount = work(omp_get_thread_num());
-#pragma omp barrier
-#pragma omp master
-      seconds = omp_get_wtime() - begin;
-    }
-    best = std::max(best, amount / seconds);
+    std::atomic<double> amount = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    parallel_for(threads * kPieces, [&](std::int64_t piece, int) { amount += work(piece); });
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    best = std::max(best, amount / seconds.count());
   }
   return best;
 }
@@ -96,18 +90,20 @@ double rate(int threads, int repetitions, const Work& work) {
 }  // namespace
 
 double peak_gflops(int threads) {
-  constexpr std::int64_t kRounds = 300'000;
-  const auto work = [](int) { return HWY_DYNAMIC_DISPATCH(limits::multiply_add)(kRounds); };
+  constexpr std::int64_t kRounds = 300'000 / kPieces;
+  const auto work = [](std::int64_t) {
+    return HWY_DYNAMIC_DISPATCH(limits::multiply_add)(kRounds);
+  };
   return rate(threads, 20, work) * 1e-9;
 }
 
 double read_gbytes_per_second(int threads) {
   // 256 MiB a thread; on CPUs with a larger last-level cache this is that cache's rate.
-  constexpr std::int64_t kFloats = std::int64_t{1} << 26;
-  const Tensor memory = Tensor::zeros({threads, kFloats});
+  constexpr std::int64_t kFloats = (std::int64_t{1} << 26) / kPieces;
+  const Tensor memory = Tensor::zeros({threads * kPieces, kFloats});
   const float* data = memory.data<float>();
-  const auto work = [&](int thread) {
-    return HWY_DYNAMIC_DISPATCH(limits::read)(data + thread * kFloats, kFloats);
+  const auto work = [&](std::int64_t piece) {
+    return HWY_DYNAMIC_DISPATCH(limits::read)(data + piece * kFloats, kFloats);
   };
   return rate(threads, 3, work) * 1e-9;
 }

@@ -2,7 +2,7 @@
 # a static library needs its dependencies again where it is linked.
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)  # a project that adds heed as a folder links them too
 find_package(fmt 9 REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(Threads REQUIRED)
 find_package(ICU 72 REQUIRED COMPONENTS uc)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HEED_HWY REQUIRED QUIET IMPORTED_TARGET GLOBAL libhwy)

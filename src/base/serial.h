@@ -12,9 +12,6 @@ class SerialScope {
   SerialScope(const SerialScope&) = delete;
   SerialScope& operator=(const SerialScope&) = delete;
 
-  /// Whether one lives on this thread.
-  static bool here();
-
  private:
   bool before_;
 };

@@ -14,7 +14,6 @@
 #include "cli/command.h"
 #include "cli/options/arguments.h"
 #include "cli/options/option_names.h"
-#include "cli/terminal/idle_threads.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
@@ -123,7 +122,6 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace heed::cli
 
 int main(int count, char** values) {
-  heed::cli::spin_shortly(values);
   std::signal(SIGPIPE, SIG_DFL);  // `heed look ... | head` ends quietly
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write, not the end
   heed::cli::catch_interrupts();

@@ -27,7 +27,7 @@ struct MatmulProblem {
   bool accumulate = false;
 };
 
-/// By oneDNN, on thread_count() threads.
+/// By oneDNN, on the threads of parallel loops; the host's OpenMP settings stay.
 void matmul_onednn(const MatmulProblem<float>& problem);
 
 /// Whether this process may use AMX. The first call asks the system; $HEED_AMX=0 says no.

@@ -5,14 +5,20 @@
 #include <cstdint>
 #include <thread>
 
+#include "base/thread_pool.h"
+
 namespace heed::kernels {
 
 /// Waits until those before `mine` have had theirs. Null where one thread takes them in order.
+/// Where a task of the loop has thrown, a turn may never come: the waiting task ends too.
 class Turn {
  public:
   Turn(std::atomic<std::int64_t>* next, std::int64_t mine) : next_(next), mine_(mine) {
     if (next_ == nullptr) return;
-    while (next_->load(std::memory_order_acquire) != mine) std::this_thread::yield();
+    while (next_->load(std::memory_order_acquire) != mine) {
+      if (ThreadPool::has_failed()) throw LoopStopped();
+      std::this_thread::yield();
+    }
   }
   ~Turn() {
     if (next_ != nullptr) next_->store(mine_ + 1, std::memory_order_release);

@@ -2,13 +2,11 @@
 //
 // Freed blocks of 1 KiB and more are kept for the next tensor of their size: a training step asks
 // for the same sizes each time, and fresh pages would fault each time. New blocks are cut from
-// slabs in huge pages, which cost fewer walks through page tables (2 % in training). Each place in
-// a team of threads has its own free blocks: what another one has written lies in the caches of
-// another core (2 % in training on two threads). Not each thread: the 64 workers of a server, all
-// first in their teams, share.
+// slabs in huge pages, which cost fewer walks through page tables (2 % in training). Each thread of
+// the pool has its own free blocks: what another one has written lies in the caches of another core
+// (2 % in training on two threads). The threads of the host share: a server has 64.
 #include "tensor/memory.h"
 
-#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -19,6 +17,8 @@
 #include <new>  // IWYU pragma: keep
 #include <unordered_map>
 
+#include "base/fork.h"
+#include "base/thread_pool.h"
 #include "heed/tensor/memory.h"
 
 namespace heed {
@@ -90,7 +90,11 @@ class Blocks {
  public:
   // Never destroyed: tensors with static lifetime outlive everything else.
   static Blocks& instance() {
-    static auto* const blocks = new Blocks;
+    static auto* const blocks = [] {
+      auto* const made = new Blocks;
+      hold_across_fork(made->guard_);
+      return made;
+    }();
     return *blocks;
   }
 
@@ -129,9 +133,9 @@ class Blocks {
   }
 
  private:
-  // Sizes are multiples of 64: the rest has room for the thread's place in its team.
+  // Sizes are multiples of 64: the rest has room for the thread's place.
   static std::size_t key_of(std::size_t bytes) {
-    return bytes + static_cast<std::size_t>(std::min(omp_get_thread_num(), 63));
+    return bytes + static_cast<std::size_t>(std::min(ThreadPool::place(), 63));
   }
 
   std::byte* cut(std::size_t bytes) {

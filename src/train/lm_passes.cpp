@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "ops/loss.h"
 
@@ -72,9 +73,10 @@ LmPasses::LmPasses(const TrainConfig& config, const TextData& data, const Model&
 }
 
 double LmPasses::loss_and_gradients(std::int64_t step) {
-  parallel_for(gradients_.count(), [&](std::int64_t share, int thread) {
-    share_of_step(step, share, batches_[static_cast<std::size_t>(thread)]);
-  });
+  parallel_for(gradients_.count(), static_cast<int>(std::ssize(batches_)),
+               [&](std::int64_t share, int thread) {
+                 share_of_step(step, share, batches_[static_cast<std::size_t>(thread)]);
+               });
   gradients_.add_up();
   double sum = 0;
   for (const Share& share : shares_) sum += share.loss;
@@ -150,11 +152,13 @@ std::optional<double> LmPasses::evaluate() {
   const std::int64_t crops = asked == 0 ? all : std::min(asked, all);
   const std::int64_t piece = piece_rows(config_);
   std::vector<double> losses(static_cast<std::size_t>((crops + piece - 1) / piece));
-  parallel_for(std::ssize(losses), [&](std::int64_t index, int thread) {
-    const std::int64_t first = index * piece;
-    losses[static_cast<std::size_t>(index)] = evaluate_rows(
-        first, std::min(piece, crops - first), crops, batches_[static_cast<std::size_t>(thread)]);
-  });
+  parallel_for(std::ssize(losses), static_cast<int>(std::ssize(batches_)),
+               [&](std::int64_t index, int thread) {
+                 const std::int64_t first = index * piece;
+                 losses[static_cast<std::size_t>(index)] =
+                     evaluate_rows(first, std::min(piece, crops - first), crops,
+                                   batches_[static_cast<std::size_t>(thread)]);
+               });
   double sum = 0;
   for (const double loss : losses) sum += loss;
   return sum / static_cast<double>(crops);

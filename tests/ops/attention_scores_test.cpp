@@ -91,6 +91,19 @@ TEST_F(TwoKeys, AlibiFallsWithTheDistance) {
   expect_scores(3 - 0.25 * 2, 50 - 0.25 * 3);
 }
 
+// Scores of 3 times a distance that f32 has not: 2^24 + 1 and 2^24.
+TEST_F(TwoKeys, AlibisDistancesAreExactBeyondF32) {
+  const Tensor slopes = made({1}, {3});
+  std::fill_n(q.data<float>(), 2, 0.0F);
+  args.scores.alibi = slopes;
+  args.extents = {.q_offset = {(1 << 24) + 1}, .key_offset = {0}};
+  for_every_kernel(args, [&](const AttentionArgs& each) {
+    const Attended found = attention(each);
+    EXPECT_EQ(found.out.data<float>()[0], -50331652.0F);  // 50331651 rounded
+    EXPECT_EQ(found.out.data<float>()[1], -50331648.0F);
+  });
+}
+
 TEST_F(TwoKeys, SigmoidWeighsEachKeyAlone) {
   args.scores = {.scale = {0.1}, .normaliser = Normaliser::kSigmoid};
   expect_scores(1 / (1 + std::exp(-0.3)), 1 / (1 + std::exp(-5)));

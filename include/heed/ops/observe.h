@@ -61,8 +61,9 @@ struct ObservedTile {
 /// One question. `begin` allocates the answer; then, for every block of rows, `rows` makes a state,
 /// `tile` is called for its tiles in key order (not for empty ones), on several threads for
 /// different blocks; `merge` is called for one block at a time in the order (batch, head, rows), so
-/// answers do not depend on threads; `finish` ends. What `tile` throws ends the sweep and comes out
-/// of `observe`.
+/// answers do not depend on threads; `finish` ends. What one of them throws ends the sweep and
+/// comes out of `observe`; the answers are then incomplete. They may call heed's operators, and run
+/// with the caller's rounding and treatment of denormals.
 class Observer {
  public:
   /// What one block of rows gathers.

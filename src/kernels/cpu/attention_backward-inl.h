@@ -20,12 +20,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/float_mode.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/attention_backward_tasks.h"
 #include "kernels/cpu/backward_rows-inl.h"
 #include "kernels/cpu/exp2-inl.h"
 #include "kernels/cpu/tile_product-inl.h"
 #include "kernels/load_keys-inl.h"
+#include "kernels/mask_lanes-inl.h"
 #include "kernels/turn.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -64,14 +66,13 @@ inline void differentiate(const BackwardTile& tile, std::int64_t key, std::int64
   for (std::int64_t j = 0; j < strip; ++j) {
     float* const weights = s.weights + j * kTileRows;
     float* const dscores = s.dscores + (key + j) * kTileRows;
-    const auto* bits = reinterpret_cast<const std::uint8_t*>(tile.visible + key + j);
     for (int lane = range.begin * kLanes; lane < range.end * kLanes; lane += kLanes) {
       const auto above = hn::Sub(hn::Load(d, weights + lane), hn::Load(d, s.lse + lane));
       auto p = exp2(d, hn::Sub(above, hn::Load(d, s.lse_low + lane)));
       const auto change = hn::Sub(hn::Load(d, dscores + lane), hn::Load(d, s.delta + lane));
       auto ds = hn::Mul(hn::Mul(factor, p), change);
       if (tile.partial()) {
-        const auto visible = hn::LoadMaskBits(d, bits + lane / 8);
+        const auto visible = kernels::HWY_NAMESPACE::mask_lanes(d, tile.visible[key + j], lane);
         p = hn::IfThenElseZero(visible, p);
         ds = hn::IfThenElseZero(visible, ds);
       }
@@ -212,6 +213,7 @@ inline void row_block_backward(const AttentionProblem& problem, const AttentionB
   BackwardTile tile = {.head = head, .begin = begin};
   tile.rows = std::min(kTileRows, problem.sequences[block.batch].query_length - begin);
   if (problem.mask != nullptr) {
+    const CallersFloatMode callers;
     const MaskPlace where = place(problem, block.batch, head);
     const MaskTile pairs = {begin, begin + tile.rows, block.begin, block.begin + block.count};
     tile.kind = problem.mask->tile(where, pairs);

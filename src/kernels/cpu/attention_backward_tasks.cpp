@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "base/float_mode.h"
+#include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "kernels/cpu/attention.h"
-#include "kernels/cpu/flush_to_zero.h"
 #include "kernels/cpu/thread_memory.h"
+#include "kernels/short_problem.h"
 
 namespace heed::kernels {
 namespace {
@@ -20,13 +23,13 @@ std::int64_t blocks_of(std::int64_t length) { return (length + kTileRows - 1) / 
 
 // A task is a (batch, key/value head) where there are enough of them, else one of its key blocks.
 std::int64_t pieces_of(const AttentionProblem& problem) {
-  const bool enough = problem.batch * problem.kv_heads >= 4 * thread_count();
-  return enough || thread_count() == 1 ? 1
-                                       : std::max<std::int64_t>(blocks_of(problem.key_length), 1);
+  const int threads = threads_here();
+  const bool enough = problem.batch * problem.kv_heads >= 4 * threads;
+  return enough || threads == 1 ? 1 : std::max<std::int64_t>(blocks_of(problem.key_length), 1);
 }
 
-std::int64_t turn_count(const AttentionProblem& problem) {
-  if (pieces_of(problem) == 1) return 0;
+std::int64_t turn_count(const AttentionProblem& problem, std::int64_t pieces) {
+  if (pieces == 1) return 0;
   return problem.batch * problem.heads * blocks_of(problem.query_length);
 }
 
@@ -76,7 +79,7 @@ std::int64_t simd_attention_backward_workspace(const AttentionProblem& problem) 
   const std::int64_t gathered =
       problem.dtype == DType::kF32 ? 0 : lse_count(problem) * whole_lines(problem.head_dim);
   return BackwardScratch(problem).bytes * thread_count() +
-         turn_count(problem) * std::int64_t{sizeof(std::int64_t)} +
+         turn_count(problem, pieces_of(problem)) * std::int64_t{sizeof(std::int64_t)} +
          gathered * std::int64_t{sizeof(float)};
 }
 
@@ -90,14 +93,15 @@ void run_key_blocks(const AttentionProblem& problem, const AttentionBackward& ba
                     KeyBlockKernel kernel) {
   const BackwardScratch sizes(problem);
   const std::int64_t pieces = pieces_of(problem);
-  const std::int64_t turns = turn_count(problem);
+  const std::int64_t turns = turn_count(problem, pieces);
   const auto next = turns == 0 ? nullptr : std::make_unique<std::atomic<std::int64_t>[]>(turns);
   const std::int64_t row_blocks = blocks_of(problem.query_length);
   // Rising indices mean that a key block waits only for blocks that have begun.
   parallel_for(problem.batch * problem.kv_heads * pieces, [&](std::int64_t task, int) {
     const FlushToZero flush;
     BackwardScratch scratch = sizes;
-    scratch.place(thread_memory.at_least(sizes.bytes));
+    const LentMemory memory(thread_memory, sizes.bytes);
+    scratch.place(memory.get());
     const std::int64_t head = task / pieces;
     KeyBlock block = {.batch = head / problem.kv_heads, .kv_head = head % problem.kv_heads};
     const std::int64_t group = problem.heads / problem.kv_heads;
@@ -119,6 +123,7 @@ void run_key_blocks(const AttentionProblem& problem, const AttentionBackward& ba
 
 void run_backward_tasks(const AttentionProblem& problem, const AttentionBackward& backward,
                         const BackwardKernel& kernel) {
+  const std::optional<SerialScope> alone = alone_if_short(problem);
   if (backward.dq.data == nullptr || backward.dq.dtype == DType::kF32) {
     run_key_blocks(problem, backward, kernel.key_block);
     return;

@@ -22,6 +22,7 @@
 #include "kernels/cpu/exp2-inl.h"
 #include "kernels/cpu/tile_product-inl.h"
 #include "kernels/load_keys-inl.h"
+#include "kernels/mask_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
@@ -93,10 +94,9 @@ inline void hide(const std::uint64_t* visible, std::int64_t keys, RowTile& tile,
   for (std::int64_t j = 0; j < keys; ++j) {
     tile.seen |= visible[j];
     if (visible[j] == ~std::uint64_t{0}) continue;
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(visible + j);
     for (int lane = 0; lane < tile.rows; lane += kLanes) {
       float* at = scores + j * kTileRows + lane;
-      const auto mask = hn::LoadMaskBits(d, bytes + lane / 8);
+      const auto mask = kernels::HWY_NAMESPACE::mask_lanes(d, visible[j], lane);
       hn::Store(hn::IfThenElse(mask, hn::Load(d, at), hidden), d, at);
     }
   }

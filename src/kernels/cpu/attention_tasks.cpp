@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "base/float_mode.h"
+#include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "kernels/cpu/attention.h"
-#include "kernels/cpu/flush_to_zero.h"
 #include "kernels/cpu/thread_memory.h"
+#include "kernels/short_problem.h"
 
 namespace heed::kernels {
 namespace {
@@ -74,7 +77,8 @@ void run_tasks(const AttentionProblem& problem, const AttentionForward& forward,
   const TileScratch sizes(problem);
   std::int64_t block_rows = sizes.tiles * kTileRows;
   std::vector<Task> tasks = tasks_of(problem, block_rows);
-  const int threads = thread_count();
+  const std::optional<SerialScope> alone = alone_if_short(problem);
+  const int threads = threads_here();
   if (threads > 1) {
     // A row tile's arithmetic does not depend on its block: smaller blocks give the same bits.
     while (std::ssize(tasks) < 4 * threads && block_rows > kTileRows) {
@@ -87,7 +91,8 @@ void run_tasks(const AttentionProblem& problem, const AttentionForward& forward,
   parallel_for(std::ssize(tasks), [&](std::int64_t index, int) {
     const FlushToZero flush;
     TileScratch scratch = sizes;
-    scratch.place(thread_memory.at_least(sizes.bytes));
+    const LentMemory memory(thread_memory, sizes.bytes);
+    scratch.place(memory.get());
     kernel(problem, forward, tasks[index].block, scratch);
   });
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/float_mode.h"
+
 namespace heed::kernels {
 namespace {
 
@@ -74,6 +76,7 @@ void set_segments(const AttentionProblem& problem, const RowBlock& block, std::i
 TileClass classify(const AttentionProblem& problem, std::int64_t batch, const RowTile& tile,
                    std::int64_t key_begin, std::int64_t key_end) {
   if (problem.mask == nullptr) return TileClass::kFull;
+  const CallersFloatMode callers;
   TileClass all = TileClass::kPartial;
   for (int s = 0; s < tile.segment_count; ++s) {
     const Segment& segment = tile.segments[s];
@@ -87,6 +90,7 @@ TileClass classify(const AttentionProblem& problem, std::int64_t batch, const Ro
 
 void visible_bits(const AttentionProblem& problem, std::int64_t batch, const RowTile& tile,
                   const KeyTile& keys, std::uint64_t* by_key) {
+  const CallersFloatMode callers;
   std::array<std::uint64_t, kTileKeys> of_segment;
   std::fill_n(by_key, keys.keys(), 0);
   for (int s = 0; s < tile.segment_count; ++s) {

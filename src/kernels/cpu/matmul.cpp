@@ -15,12 +15,13 @@
 // own blocks would give x W 3 to 5 %, dy W^T 6 % and x^T dy 7 to 13 %, but bringing x^T there costs
 // what oneDNN's copy does, and weights serve two products a step.
 //
-// With AVX-512 oneDNN's brgemm sums each element over k in one order, whatever the other rows.
-// Without it the blocking depends on the number of rows and threads, so products whose rows must
-// not depend on each other are cut into blocks of one fixed size, each on one thread.
+// Products are cut into blocks, each of which oneDNN computes on one thread of ours. With AVX-512
+// its brgemm, which takes matrices without gaps alone, sums each element over k in one order,
+// whatever the block. Without it the order depends on the block, whose size is then fixed where
+// rows must not depend on each other.
 #include "kernels/matmul.h"
 
-#include <omp.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <array>
@@ -33,6 +34,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
+#include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "kernels/cpu/thread_memory.h"
 
@@ -43,9 +46,9 @@ constexpr std::int64_t kBlockRows = 64;      // a block and its part of b stay i
 constexpr std::int64_t kBlockColumns = 256;  // for k up to 200
 constexpr std::size_t kMostPrimitives = 1024;
 
-using Key = std::array<std::int64_t, 11>;
+using Key = std::array<std::int64_t, 10>;
 
-Key key_of(const MatmulProblem<float>& p, int threads) {
+Key key_of(const MatmulProblem<float>& p) {
   return {p.rows,
           p.columns,
           p.inner,
@@ -55,9 +58,30 @@ Key key_of(const MatmulProblem<float>& p, int threads) {
           p.b.column,
           p.out_row,
           static_cast<std::int64_t>(p.bias != nullptr),
-          static_cast<std::int64_t>(p.accumulate),
-          threads};
+          static_cast<std::int64_t>(p.accumulate)};
 }
+
+// oneDNN computes on one thread while this lives. Debian's asks OpenMP how many it may take, which
+// is a setting of each thread: the host's own comes back. Where oneDNN was built without OpenMP
+// there is nothing to set.
+class OneThread {
+ public:
+  OneThread() {
+    if (set_ != nullptr && get_ != nullptr && (before_ = get_()) != 1) set_(1);
+  }
+  ~OneThread() {
+    if (before_ > 1) set_(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  using Get = int (*)();
+  using Set = void (*)(int);
+  static inline const Get get_ = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  static inline const Set set_ = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  int before_ = 1;
+};
 
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
@@ -94,7 +118,11 @@ std::shared_ptr<const Product> make_product(const MatmulProblem<float>& p) {
 }
 
 std::shared_ptr<const Product> find_product(const MatmulProblem<float>& p, const Key& key) {
-  static std::mutex guard;
+  static std::mutex& guard = *[] {
+    auto* const made = new std::mutex;
+    hold_across_fork(*made);
+    return made;
+  }();
   static std::map<Key, std::shared_ptr<const Product>> products;
   const std::scoped_lock lock(guard);
   const auto found = products.find(key);
@@ -139,10 +167,9 @@ class Call {
 };
 
 void run_product(const MatmulProblem<float>& p) {
-  const int threads = omp_in_parallel() != 0 ? 1 : thread_count();
-  if (omp_in_parallel() == 0) omp_set_num_threads(threads);  // a setting of the calling thread
+  const OneThread alone;
   thread_local std::map<Key, Call> calls;
-  const Key key = key_of(p, threads);
+  const Key key = key_of(p);
   auto found = calls.find(key);
   if (found == calls.end()) {
     if (calls.size() >= kMostPrimitives) calls.clear();
@@ -173,20 +200,76 @@ void run_padded(MatmulProblem<float> p) {
     std::memcpy(wanted + i * wanted_row, &out[static_cast<std::size_t>(i * p.columns)], row_bytes);
 }
 
-void run_blocks(const MatmulProblem<float>& p) {
-  const std::int64_t row_blocks = (p.rows + kBlockRows - 1) / kBlockRows;
-  const std::int64_t column_blocks = (p.columns + kBlockColumns - 1) / kBlockColumns;
+// The extents of a block.
+struct Cut {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
+// A block of few columns, whose part of b and out are brought together: brgemm takes whole rows
+// alone.
+void run_together(MatmulProblem<float> p) {
+  thread_local ThreadMemory panel;
+  const auto bytes = static_cast<std::size_t>(p.columns) * sizeof(float);
+  const bool copies_out = p.rows > 1;
+  const bool copies_b = p.b.column == 1;
+  const std::int64_t b_floats = copies_b ? p.inner * p.columns : 0;
+  float* const b = panel.at_least((b_floats + p.rows * p.columns) * std::int64_t{sizeof(float)});
+  if (copies_b) {
+    for (std::int64_t k = 0; k < p.inner; ++k)
+      std::memcpy(b + k * p.columns, p.b.data + k * p.b.row, bytes);
+    p.b = {.data = b, .row = p.columns, .column = 1};
+  }
+  MatmulProblem<float> together = p;
+  together.out_row = p.columns;
+  if (copies_out) together.out = b + b_floats;
+  const auto row = [&](std::int64_t i) { return together.out + i * p.columns; };
+  for (std::int64_t i = 0; copies_out && p.accumulate && i < p.rows; ++i)
+    std::memcpy(row(i), p.out + i * p.out_row, bytes);
+  run_product(together);
+  for (std::int64_t i = 0; copies_out && i < p.rows; ++i)
+    std::memcpy(p.out + i * p.out_row, row(i), bytes);
+}
+
+// For brgemm: one block where the product is short, else rows, two blocks for each thread, so that
+// the other one goes on where a thread is held up. Columns where there are few rows, or where a
+// part of the rows of a^T would not be whole.
+Cut cut_for_brgemm(const MatmulProblem<float>& p) {
+  constexpr std::int64_t kShort = std::int64_t{1} << 20;  // multiplications: 10 us
+  constexpr std::int64_t kLine = 64;
+  constexpr std::int64_t kPanelFloats = std::int64_t{1} << 17;  // half of a cache of 1 MiB
+  const std::int64_t threads = threads_here();
+  if (threads == 1 || p.rows * p.columns * p.inner < kShort) return {p.rows, p.columns};
+  const auto part = [](std::int64_t extent, std::int64_t parts) {
+    return ((extent + parts - 1) / parts + kLine - 1) / kLine * kLine;
+  };
+  if (p.a.column != 1) return {p.rows, part(p.columns, threads)};
+  if (p.rows >= threads * kLine) return {part(p.rows, 2 * threads), p.columns};
+  const std::int64_t fitting = std::max(kPanelFloats / p.inner / kLine * kLine, kLine);
+  return {p.rows, std::min(part(p.columns, 2 * threads), fitting)};
+}
+
+// Without brgemm.
+Cut cut_for_gemm(const MatmulProblem<float>& p) {
+  if (p.a.column == 1) return {kBlockRows, kBlockColumns};
+  return {p.rows, (p.columns + threads_here() - 1) / threads_here()};
+}
+
+template <typename Run>
+void run_blocks(const MatmulProblem<float>& p, const Cut& cut, const Run& run) {
+  const std::int64_t row_blocks = (p.rows + cut.rows - 1) / cut.rows;
+  const std::int64_t column_blocks = (p.columns + cut.columns - 1) / cut.columns;
   parallel_for(row_blocks * column_blocks, [&](std::int64_t index, int /*thread*/) {
-    const std::int64_t row = index / column_blocks * kBlockRows;
-    const std::int64_t column = index % column_blocks * kBlockColumns;
+    const std::int64_t row = index / column_blocks * cut.rows;
+    const std::int64_t column = index % column_blocks * cut.columns;
     MatmulProblem<float> block = p;
-    block.rows = std::min(kBlockRows, p.rows - row);
-    block.columns = std::min(kBlockColumns, p.columns - column);
+    block.rows = std::min(cut.rows, p.rows - row);
+    block.columns = std::min(cut.columns, p.columns - column);
     block.a.data += row * p.a.row;
     block.b.data += column * p.b.column;
     if (p.bias != nullptr) block.bias += column;
     block.out += row * p.out_row + column;
-    block.rows == kBlockRows ? run_product(block) : run_padded(block);
+    run(block);
   });
 }
 
@@ -195,10 +278,14 @@ void run_blocks(const MatmulProblem<float>& p) {
 void matmul_onednn(const MatmulProblem<float>& problem) {
   static const bool has_brgemm = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
   const bool rows_are_independent = problem.a.column == 1;
-  if (has_brgemm || !rows_are_independent) {
-    run_product(problem);
+  if (has_brgemm) {
+    run_blocks(problem, cut_for_brgemm(problem), [&](const MatmulProblem<float>& block) {
+      block.columns < problem.columns ? run_together(block) : run_product(block);
+    });
   } else {
-    run_blocks(problem);
+    run_blocks(problem, cut_for_gemm(problem), [&](const MatmulProblem<float>& block) {
+      rows_are_independent&& block.rows < kBlockRows ? run_padded(block) : run_product(block);
+    });
   }
 }
 

@@ -11,6 +11,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/mask_lanes-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace {
@@ -121,8 +123,7 @@ void tile_times_norms(const float* weights, const std::uint64_t* visible, const 
                       std::int64_t keys, float* scaled) {
   for (std::int64_t j = 0; j < keys; ++j)
     for (std::int64_t i = 0; i < kRows; i += lanes()) {
-      const std::uint64_t bits = visible[j] >> i;
-      const auto seen = hn::LoadMaskBits(Floats(), reinterpret_cast<const std::uint8_t*>(&bits));
+      const auto seen = mask_lanes(Floats(), visible[j], i);
       const Vector p = hn::Load(Floats(), weights + j * kRows + i);
       hn::Store(hn::IfThenElseZero(seen, hn::Mul(p, hn::Set(Floats(), norms[j]))), Floats(),
                 scaled + j * kRows + i);

@@ -7,10 +7,10 @@
 
 #include "kernels/pool_lanes.h"
 
-#include <bit>
 #include <limits>
 
 #include "hwy/highway.h"
+#include "kernels/mask_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
@@ -19,7 +19,6 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::CappedTag<float, kMaskRows>;
 using Counts = hn::RebindToSigned<Floats>;
-static_assert(std::endian::native == std::endian::little, "bit i is row i in memory, too");
 
 struct Pool {
   hn::Vec<Floats> largest;
@@ -32,8 +31,7 @@ HWY_INLINE hn::Vec<Floats> larger(hn::Vec<Floats> a, hn::Vec<Floats> b) {
   return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
 }
 
-HWY_INLINE void add(Pool& pool, hn::Vec<Floats> values, std::uint64_t word) {
-  const auto seen = hn::LoadMaskBits(Floats(), reinterpret_cast<const std::uint8_t*>(&word));
+HWY_INLINE void add(Pool& pool, hn::Vec<Floats> values, hn::Mask<Floats> seen) {
   pool.largest = hn::IfThenElse(seen, larger(pool.largest, values), pool.largest);
   pool.sum = hn::Add(pool.sum, hn::IfThenElseZero(seen, values));
   pool.visible = hn::Sub(pool.visible, hn::VecFromMask(Counts(), hn::RebindMask(Counts(), seen)));
@@ -55,7 +53,7 @@ void pool_rows(const float* values, const std::uint64_t* visible, std::int64_t k
         pool.sum = hn::Add(pool.sum, here);
         ++whole;
       } else if (word != 0) {
-        add(pool, here, word >> lane);
+        add(pool, here, mask_lanes(Floats(), word, static_cast<std::int64_t>(lane)));
       }
     }
     hn::Store(pool.largest, Floats(), pools.largest.data() + lane);

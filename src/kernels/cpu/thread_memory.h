@@ -10,6 +10,7 @@ namespace heed::kernels {
 /// A thread's scratch memory outlives the call: fresh pages cost more than a short sequence.
 class ThreadMemory {
  public:
+  /// The same memory each time, or larger memory in its place.
   float* at_least(std::int64_t bytes) {
     if (bytes > bytes_) {
       memory_.reset();
@@ -21,12 +22,38 @@ class ThreadMemory {
   }
 
  private:
+  friend class LentMemory;
   static constexpr std::align_val_t kAlignment{64};
   struct Free {
     void operator()(float* memory) const { ::operator delete(memory, kAlignment); }
   };
   std::unique_ptr<float, Free> memory_;
   std::int64_t bytes_ = 0;
+  bool is_lent_ = false;
+};
+
+/// A thread's memory for one task. A task inside another one, as when a mask's function calls an
+/// operator, gets memory of its own: the outer task goes on in the thread's.
+class LentMemory {
+ public:
+  LentMemory(ThreadMemory& of_thread, std::int64_t bytes) : lender_(of_thread) {
+    is_lent_ = !lender_.is_lent_;
+    memory_ = is_lent_ ? lender_.at_least(bytes) : own_.at_least(bytes);
+    lender_.is_lent_ = true;
+  }
+  ~LentMemory() {
+    if (is_lent_) lender_.is_lent_ = false;
+  }
+  LentMemory(const LentMemory&) = delete;
+  LentMemory& operator=(const LentMemory&) = delete;
+
+  float* get() const { return memory_; }
+
+ private:
+  ThreadMemory& lender_;
+  ThreadMemory own_;
+  bool is_lent_ = false;
+  float* memory_ = nullptr;
 };
 
 }  // namespace heed::kernels

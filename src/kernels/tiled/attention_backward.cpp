@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "kernels/tiled/attention.h"
 #include "kernels/turn.h"
@@ -148,15 +149,15 @@ void key_block_backward(Sweep<T>& sweep, std::int64_t b, std::int64_t g, std::in
 template <typename T>
 void run_sweep(Sweep<T>& sweep) {
   const AttentionProblem& problem = sweep.job.problem;
+  const int threads = threads_here();
   std::vector<SweepScratch<T>> scratch;
-  for (int t = thread_count(); t > 0; --t) scratch.emplace_back(sweep.job);
+  for (int t = threads; t > 0; --t) scratch.emplace_back(sweep.job);
   const std::int64_t key_blocks = sweep.job.key_blocks;
   const std::int64_t kv_heads = problem.batch * problem.kv_heads;
   // A task is a (batch, key/value head) where there are enough of them, else one of its key blocks;
   // rising indices mean that a block waits only for blocks that have begun.
-  const std::int64_t pieces =
-      kv_heads >= 4 * thread_count() ? 1 : std::max<std::int64_t>(key_blocks, 1);
-  parallel_for(kv_heads * pieces, [&](std::int64_t task, int thread) {
+  const std::int64_t pieces = kv_heads >= 4 * threads ? 1 : std::max<std::int64_t>(key_blocks, 1);
+  parallel_for(kv_heads * pieces, threads, [&](std::int64_t task, int thread) {
     const std::int64_t head = task / pieces;
     const std::int64_t b = head / problem.kv_heads;
     const std::int64_t g = head % problem.kv_heads;
@@ -203,7 +204,7 @@ void run_backward(const AttentionProblem& problem, const AttentionBackward& back
   }
   if (backward.dbias.data == nullptr || bias.used()) return;
   std::vector<BackwardScratch<T>> scratch;
-  for (int t = thread_count(); t > 0; --t) scratch.emplace_back(problem, false);
+  for (int t = threads_here(); t > 0; --t) scratch.emplace_back(problem, false);
   bias_gradient(job, scratch);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "kernels/tiled/attention.h"
 
@@ -172,10 +173,11 @@ template <typename T>
 void run_forward(const AttentionProblem& problem, const AttentionForward& forward) {
   const std::int64_t blocks = (problem.query_length + kRows - 1) / kRows;
   const std::int64_t tasks = problem.batch * problem.heads * blocks;
+  const int threads = threads_here();
   std::vector<ForwardScratch<T>> scratch;
-  for (std::int64_t t = std::min<std::int64_t>(thread_count(), tasks); t > 0; --t)
+  for (std::int64_t t = std::min<std::int64_t>(threads, tasks); t > 0; --t)
     scratch.emplace_back(problem);
-  parallel_for(tasks, [&](std::int64_t task, int thread) {
+  parallel_for(tasks, threads, [&](std::int64_t task, int thread) {
     const std::int64_t begin = (blocks - 1 - task % blocks) * kRows;  // causal: longest first
     const std::int64_t head = task / blocks;
     attend<T>(problem,

@@ -9,7 +9,7 @@
 #define HEED_TILED_BIAS_GRADIENT_INL_H_
 #endif
 
-#include "heed/base/threads.h"
+#include "base/parallel.h"
 #include "kernels/tiled/backward_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -88,13 +88,15 @@ void bias_gradient(const BackwardJob<T>& job, std::vector<BackwardScratch<T>>& s
   const std::int64_t heads = sums[1] ? 1 : problem.heads;
   const std::int64_t row_blocks = sums[2] ? 1 : job.row_blocks;
   const std::int64_t key_blocks = sums[3] ? 1 : job.key_blocks;
-  parallel_for(batches * heads * row_blocks * key_blocks, [&](std::int64_t task, int thread) {
-    const std::int64_t key_block = task % key_blocks;
-    const std::int64_t row_block = task / key_blocks % row_blocks;
-    const std::int64_t head = task / key_blocks / row_blocks;
-    BiasBlock<T>(job, scratch[static_cast<std::size_t>(thread)])
-        .run(head / heads, head % heads, row_block, key_block);
-  });
+  const auto threads = static_cast<int>(std::ssize(scratch));
+  parallel_for(batches * heads * row_blocks * key_blocks, threads,
+               [&](std::int64_t task, int thread) {
+                 const std::int64_t key_block = task % key_blocks;
+                 const std::int64_t row_block = task / key_blocks % row_blocks;
+                 const std::int64_t head = task / key_blocks / row_blocks;
+                 BiasBlock<T>(job, scratch[static_cast<std::size_t>(thread)])
+                     .run(head / heads, head % heads, row_block, key_block);
+               });
 }
 
 }  // namespace heed::kernels::HWY_NAMESPACE

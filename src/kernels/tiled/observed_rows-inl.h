@@ -7,7 +7,7 @@
 #define HEED_TILED_OBSERVED_ROWS_INL_H_
 #endif
 
-#include "heed/base/threads.h"
+#include "base/parallel.h"
 #include "kernels/tiled/backward_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -66,9 +66,10 @@ template <typename T>
 void prepare_observed_rows(BackwardJob<T>& job) {
   const AttentionProblem& problem = job.problem;
   const std::int64_t heads = problem.batch * problem.heads;
+  const int threads = threads_here();
   std::vector<BackwardScratch<T>> scratch;
-  for (int t = thread_count(); t > 0; --t) scratch.emplace_back(problem, false);
-  parallel_for(heads * job.row_blocks, [&](std::int64_t task, int thread) {
+  for (int t = threads; t > 0; --t) scratch.emplace_back(problem, false);
+  parallel_for(heads * job.row_blocks, threads, [&](std::int64_t task, int thread) {
     const std::int64_t head = task / job.row_blocks;
     const std::int64_t row = task % job.row_blocks * kRows;
     const std::int64_t b = head / problem.heads;

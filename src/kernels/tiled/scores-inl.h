@@ -201,13 +201,18 @@ void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T
       hn::Set(tag, rule.slope != nullptr ? static_cast<T>(rule.slope[at.head]) : T{0});
   const auto base =
       hn::Set(tag, rule.normaliser == Normaliser::kSoftmax ? static_cast<T>(kLog2E) : T{1});
-  // |p_i - p_j| of row i and key j at distances[i - j + kKeys - 1].
+  // |p_i - p_j| of row i and key j is distances[n] + rests[n] for n = i - j + kKeys - 1: T alone is
+  // not exact beyond 2^24 (f32).
   T distances[kRows + kKeys];
+  T rests[kRows + kKeys];
   const Sequence& sequence = problem.sequences[at.batch];
   const std::int64_t least =
       sequence.q_offset + at.row - sequence.key_offset - at.key - (kKeys - 1);
-  for (std::int64_t n = 0; n < kRows + kKeys; ++n)
-    distances[n] = static_cast<T>(std::abs(least + n));
+  for (std::int64_t n = 0; n < kRows + kKeys; ++n) {
+    const std::int64_t distance = std::abs(least + n);
+    distances[n] = static_cast<T>(distance);
+    rests[n] = static_cast<T>(distance - static_cast<std::int64_t>(distances[n]));
+  }
   for (std::int64_t j = 0; j < at.keys; ++j)
     for (std::int64_t i = 0; i < kRows; i += lanes) {
       auto z = hn::Mul(hn::Load(tag, scores + j * kRows + i), scale);
@@ -222,8 +227,11 @@ void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T
       }
       if (parts.before_bias != nullptr) hn::Store(z, tag, parts.before_bias + j * kRows + i);
       if (bias != nullptr) z = hn::Add(z, hn::Load(tag, bias + j * kRows + i));
-      if (rule.slope != nullptr)
-        z = hn::NegMulAdd(slope, hn::LoadU(tag, distances + i - j + kKeys - 1), z);
+      if (rule.slope != nullptr) {
+        const std::int64_t n = i - j + kKeys - 1;
+        z = hn::NegMulAdd(slope, hn::LoadU(tag, rests + n), z);
+        z = hn::NegMulAdd(slope, hn::LoadU(tag, distances + n), z);
+      }
       hn::Store(hn::Mul(z, base), tag, scores + j * kRows + i);
     }
 }

@@ -19,6 +19,7 @@
 #include "heed/tensor/f16.h"
 #include "kernels/attention.h"
 #include "kernels/load_keys-inl.h"
+#include "kernels/mask_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
@@ -139,8 +140,7 @@ void hide(const std::uint64_t* visible, std::int64_t keys, T hidden, T* HWY_REST
     const std::uint64_t word = visible[j];
     if (word == ~std::uint64_t{0}) continue;
     for (std::int64_t i = 0; i < kRows; i += static_cast<std::int64_t>(hn::Lanes(tag))) {
-      const std::uint64_t bits = word >> i;
-      const auto seen = hn::LoadMaskBits(tag, reinterpret_cast<const std::uint8_t*>(&bits));
+      const auto seen = mask_lanes(tag, word, i);
       hn::Store(hn::IfThenElse(seen, hn::Load(tag, tile + i), instead), tag, tile + i);
     }
   }

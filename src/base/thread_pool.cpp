@@ -1,0 +1,185 @@
+#include "base/thread_pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace heed {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kSpin = 50us;
+
+struct Here {
+  int place = 0;
+  const std::atomic<bool>* failed = nullptr;  // of the loop that this thread is inside
+};
+thread_local Here here;
+
+void pause() {
+#if defined(__SSE__)
+  _mm_pause();
+#endif
+}
+
+/// Looks for `done()` for kSpin.
+template <typename Done>
+bool spin_until(const Done& done) {
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (done()) return true;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return done();
+}
+
+/// Signals of the process are for the host's threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+void Loop::run(int thread) {
+  const std::atomic<bool>* const outer = std::exchange(here.failed, &failed_);
+  for (std::int64_t index = next_++; index < count_; index = next_++) {
+    try {
+      task_(index, thread);
+    } catch (...) {
+      const std::scoped_lock lock(error_guard_);
+      if (!error_) error_ = std::current_exception();
+      next_ = count_;  // the others stop at their next index,
+      failed_ = true;  // or where they wait for this one
+    }
+  }
+  here.failed = outer;
+}
+
+int ThreadPool::place() { return here.place; }
+bool ThreadPool::is_inside() { return here.failed != nullptr; }
+bool ThreadPool::has_failed() {
+  return here.failed != nullptr && here.failed->load(std::memory_order_relaxed);
+}
+
+ThreadPool& ThreadPool::instance() {
+  static ThreadPool* pool = nullptr;  // never destroyed: its threads outlive everything else
+  static const bool is_made = [] {
+    pool = new ThreadPool;
+    pthread_atfork(nullptr, nullptr, [] { pool = new ThreadPool; });
+    return true;
+  }();
+  static_cast<void>(is_made);
+  return *pool;
+}
+
+void ThreadPool::run(Loop& loop, int threads) {
+  bool wakes = false;
+  {
+    const std::scoped_lock lock(guard_);
+    most_busy_ = threads - 1;
+    grow(loop.threads_ - 1);
+    open_.push_back(&loop);
+    begun_.fetch_add(1, std::memory_order_release);
+    wakes = sleeping_ > 0;
+  }
+  if (wakes) wake_.notify_one();
+  loop.run(0);
+  {
+    const std::scoped_lock lock(guard_);
+    std::erase(open_, &loop);
+  }
+  wait_for_helpers(loop);
+}
+
+// The caller alone computes as well, where the system gives no more threads.
+void ThreadPool::grow(int workers) {
+  const SignalsBlocked blocked;
+  try {
+    for (; workers_ < workers; ++workers_)
+      std::thread([this, place = workers_ + 1] { work(place); }).detach();
+  } catch (const std::system_error&) {
+  }
+}
+
+void ThreadPool::work(int place) {
+  here.place = place;
+  Lock lock(guard_);
+  for (;;) {
+    const Seat seat = wait_for_seat(lock);
+    lock.unlock();
+    {
+      const FloatModeScope mode(seat.loop->float_mode_);
+      seat.loop->run(seat.thread);
+    }
+    lock.lock();
+    leave(*seat.loop);
+  }
+}
+
+ThreadPool::Seat ThreadPool::wait_for_seat(Lock& lock) {
+  for (;;) {
+    if (const Seat seat = find_seat(); seat.loop != nullptr) return seat;
+    const std::uint32_t seen = begun_.load(std::memory_order_relaxed);
+    const auto has_news = [&] { return begun_.load(std::memory_order_acquire) != seen; };
+    lock.unlock();
+    spin_until(has_news);
+    lock.lock();
+    if (has_news()) continue;
+    ++sleeping_;
+    wake_.wait(lock);
+    --sleeping_;
+  }
+}
+
+// In the loop that has the fewest helpers.
+ThreadPool::Seat ThreadPool::find_seat() {
+  if (busy_ >= most_busy_) return {};
+  Loop* found = nullptr;
+  for (Loop* const loop : open_)
+    if (loop->wants_helpers() && (found == nullptr || loop->joined_ < found->joined_)) found = loop;
+  if (found == nullptr) return {};
+  ++busy_;
+  ++found->joined_;
+  found->inside_.fetch_add(1, std::memory_order_relaxed);
+  if (sleeping_ > 0 && found->wants_helpers()) {
+    wake_.notify_one();
+    wake_.notify_one();
+  }
+  return {found, found->joined_};
+}
+
+void ThreadPool::leave(Loop& loop) {
+  --busy_;
+  const bool caller_sleeps = loop.caller_sleeps_;
+  const bool was_last = loop.inside_.fetch_sub(1, std::memory_order_release) == 1;
+  if (was_last && caller_sleeps) done_.notify_all();  // the loop may be gone already
+}
+
+void ThreadPool::wait_for_helpers(Loop& loop) {
+  const auto is_over = [&] { return loop.inside_.load(std::memory_order_acquire) == 0; };
+  if (spin_until(is_over)) return;
+  Lock lock(guard_);
+  loop.caller_sleeps_ = true;
+  done_.wait(lock, is_over);
+}
+
+}  // namespace heed

@@ -1,0 +1,113 @@
+// The threads that all parallel loops of a process share.
+//
+// Each loop is run by the thread that called it, and by as many of the pool's threads as are free:
+// the caller never waits for a thread that has not begun. A loop that is over before anybody else
+// is awake has cost one wake-up. Each thread that joins wakes two more, so that the caller of a
+// wide loop wakes one alone. Threads look for the next loop for 50 us and then sleep, and so does a
+// caller whose loop has only begun tasks left.
+//
+// Measured against libgomp (12.2) and oneTBB (2021.8) with two threads on two CPUs (AMD EPYC) that
+// compilers filled, ten processes beside: microseconds of a loop, median and mean, and of CPU time.
+//                                           pool             oneTBB        libgomp, 3,000 spins
+//   2 tasks of 10 us, one loop after another  13 / 98, 24      20 / 74, 21     226 / 731, 206
+//   2 tasks of 10 us, 20 us between           21 / 98, 50      20 / 77, 42     199 / 819, 225
+//   2 tasks of 10 us, 500 us of sleep between 24 / 27, 109     25 / 27, 169    180 / 160, 220
+//   16 tasks of 100 us, 200 us between        3,756 / 5,675    1,652 / 5,581   7,720 / 6,994
+//   8 tasks of 1 ms, 5 ms of sleep between    28,000           29,000          29,000
+// libgomp as it comes, without a bound on its spinning: 43 ms for the third line. Spinning for 20
+// us: 35 us for the third line; for 100 us: the same as 50, and 160 us of CPU time. oneTBB is as
+// quick, but is lost in a child of fork, numbers its threads for all loops together, and would be
+// one more package.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "base/float_mode.h"
+
+namespace heed {
+
+/// Thrown by a task that waits for one that has failed; the caller gets the error of that one.
+struct LoopStopped {};
+
+/// One parallel loop; lives on the stack of its caller.
+class Loop {
+ public:
+  using Task = std::function<void(std::int64_t index, int thread)>;
+
+  /// At most `threads` >= 2 threads run it, the caller's in it.
+  Loop(std::int64_t count, int threads, const Task& task)
+      : count_(count), threads_(threads), task_(task) {}
+
+  /// Takes indices until there are none.
+  void run(int thread);
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  friend class ThreadPool;
+  bool wants_helpers() const {
+    return joined_ + 1 < threads_ && next_.load(std::memory_order_relaxed) < count_;
+  }
+
+  const std::int64_t count_;
+  const int threads_;
+  const Task& task_;
+  const FloatMode float_mode_ = float_mode();
+  std::exception_ptr error_;  // the first one
+  std::mutex error_guard_;
+  int joined_ = 0;              // threads of the pool that came; by the pool's guard
+  bool caller_sleeps_ = false;  // by the pool's guard
+  std::atomic<int> inside_{0};  // threads of the pool that are in it
+  alignas(64) std::atomic<std::int64_t> next_{0};
+  std::atomic<bool> failed_{false};
+};
+
+class ThreadPool {
+ public:
+  /// A child process gets a new one: fork copies no threads.
+  static ThreadPool& instance();
+
+  /// Runs the loop to its end. At most `threads` - 1 threads of the pool work at a time, for all
+  /// callers together.
+  void run(Loop& loop, int threads);
+
+  /// The place of this thread: 0 for every thread of the host, from 1 on for those of the pool.
+  static int place();
+  /// Whether this thread is inside a loop.
+  static bool is_inside();
+  /// Whether a task of the loop that this thread is inside has thrown.
+  static bool has_failed();
+
+ private:
+  struct Seat {
+    Loop* loop = nullptr;
+    int thread = 0;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  void grow(int workers);
+  void work(int place);
+  Seat wait_for_seat(Lock& lock);
+  Seat find_seat();
+  void leave(Loop& loop);
+  void wait_for_helpers(Loop& loop);
+
+  std::mutex guard_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::vector<Loop*> open_;
+  int workers_ = 0;
+  int sleeping_ = 0;
+  int busy_ = 0;
+  int most_busy_ = 0;
+  alignas(64) std::atomic<std::uint32_t> begun_{0};  // loops: what idle threads look at
+};
+
+}  // namespace heed

@@ -1,0 +1,26 @@
+// Problems that one thread has solved before another one is awake.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/serial.h"
+#include "kernels/attention.h"
+
+namespace heed::kernels {
+
+/// About 10 us of the SIMD kernels; to wake a thread takes its caller 5 us, and 20 to 50 us pass
+/// until it computes.
+inline constexpr std::int64_t kShortMultiplications = std::int64_t{1} << 19;
+
+/// Keeps the loops of a short problem on the calling thread.
+inline std::optional<SerialScope> alone_if_short(const AttentionProblem& problem) {
+  const std::int64_t pairs = problem.query_length * problem.key_length;
+  const std::int64_t multiplications =
+      pairs * problem.batch * problem.heads * (problem.head_dim + problem.value_dim);
+  if (multiplications >= kShortMultiplications) return std::nullopt;
+  return std::optional<SerialScope>(std::in_place);
+}
+
+}  // namespace heed::kernels

@@ -1,0 +1,240 @@
+// Functions of the caller's inside the operator: masks and observers that throw, that call
+// operators, and the arithmetic that they find.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <limits>
+#include <stdexcept>
+
+#include "base/float_mode.h"
+#include "heed/base/threads.h"
+#include "heed/masks/band.h"
+#include "heed/masks/custom.h"
+#include "heed/ops/attention.h"
+#include "heed/ops/observe.h"
+#include "heed/ops/observers/received.h"
+#include "ops/matmul.h"
+#include "support/every_kernel.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+namespace {
+
+using test::random_tensor;
+using test::same_bits;
+
+class CallersFunctions : public testing::Test {
+ protected:
+  void TearDown() override { set_thread_count(0); }
+};
+
+// A causal mask that throws once, at its n-th call.
+struct Throwing {
+  std::atomic<std::int64_t> calls{0};
+  std::int64_t at = std::numeric_limits<std::int64_t>::max();
+
+  void count() {
+    if (++calls == at) throw std::domain_error("the mask's own");
+  }
+  Mask mask() {
+    return custom({.visible =
+                       [this](const MaskPlace&, std::int64_t row, std::int64_t key) {
+                         if (key % 16 == 0) count();
+                         return key <= row;
+                       },
+                   .tile =
+                       [this](const MaskPlace&, const MaskTile& tile) {
+                         count();
+                         return tile.key_begin >= tile.row_end   ? TileClass::kEmpty
+                                : tile.key_end <= tile.row_begin ? TileClass::kFull
+                                                                 : TileClass::kPartial;
+                       }});
+  }
+};
+
+// Throws early, in the middle and at the last call.
+template <typename Pass>
+void expect_its_exception(Throwing& mask, const Pass& pass) {
+  mask.at = std::numeric_limits<std::int64_t>::max();
+  mask.calls = 0;
+  pass();
+  const std::int64_t all = mask.calls;
+  for (const std::int64_t at : {std::int64_t{1}, all / 7, all / 3, all / 2, all * 9 / 10, all}) {
+    mask.at = std::max<std::int64_t>(at, 1);
+    mask.calls = 0;
+    EXPECT_THROW(pass(), std::domain_error) << "call " << at << " of " << all;
+  }
+  mask.at = std::numeric_limits<std::int64_t>::max();
+}
+
+TEST_F(CallersFunctions, WhatAMaskThrowsOnceComesOutOfEveryPassAndKernel) {
+  const Tensor q = random_tensor({1, 2, 200, 8}, 1);
+  const Tensor k = random_tensor({1, 1, 200, 8}, 2);
+  const Tensor bias = random_tensor({200, 200}, 3);
+  for (const bool has_bias : {false, true})
+    for (const int threads : {1, 2, 5}) {
+      set_thread_count(threads);
+      Throwing mask;
+      AttentionArgs args = {.q = q, .keys = {k, k}, .mask = mask.mask()};
+      if (has_bias) args.scores.bias = bias;
+      const AttentionGradRequest request = {.dbias = has_bias};
+      test::for_every_kernel(args, [&](const AttentionArgs& each) {
+        SCOPED_TRACE(threads);
+        const Attended y = attention(each);
+        expect_its_exception(mask, [&] { attention(each); });
+        AttentionArgs backward = each;
+        if (has_bias && each.kernel.starts_with("cpu-"))
+          backward.kernel = "";  // they know no dbias
+        expect_its_exception(mask, [&] { attention_backward(backward, y, y.out, request); });
+        expect_its_exception(mask, [&] {
+          ReceivedObserver received;
+          Observer* const observers[] = {&received};
+          observe(each, y, observers);
+        });
+      });
+    }
+}
+
+TEST_F(CallersFunctions, WhatAMaskThrowsInALongBackwardPassComesOut) {
+  const Tensor x = random_tensor({1, 1, 2048, 64}, 1);
+  std::atomic<int> calls{-1};
+  const Mask mask = custom({.visible = [&](const MaskPlace&, std::int64_t, std::int64_t) {
+    if (calls >= 0 && ++calls == 1000) throw std::domain_error("the mask's own");
+    return true;
+  }});
+  const AttentionArgs args = {.q = x, .keys = {x, x}, .mask = mask};
+  const Attended y = attention(args);
+  set_thread_count(2);
+  for (int round = 0; round < 10; ++round) {
+    calls = 0;
+    EXPECT_THROW(attention_backward(args, y, y.out), std::domain_error);
+  }
+}
+
+// Throws in one of its functions, for the rows from 64 on.
+struct Broken : ReceivedObserver {
+  using ReceivedObserver::needs;
+  enum class Where : std::uint8_t { kNeeds, kRows, kTile, kMerge, kFinish } where = Where::kTile;
+
+  void check(Where here, std::int64_t row) const {
+    if (here == where && row >= 64) throw std::domain_error("the observer's own");
+  }
+  bool needs(const ObservedRows& rows) const override {
+    check(Where::kNeeds, rows.row_begin);
+    return ReceivedObserver::needs(rows);
+  }
+  std::unique_ptr<State> rows(const ObservedRows& rows) const override {
+    check(Where::kRows, rows.row_begin);
+    return ReceivedObserver::rows(rows);
+  }
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
+    check(Where::kTile, rows.row_begin);
+    ReceivedObserver::tile(state, rows, tile);
+  }
+  void merge(State& state, const ObservedRows& rows) override {
+    check(Where::kMerge, rows.row_begin);
+    ReceivedObserver::merge(state, rows);
+  }
+  void finish() override { check(Where::kFinish, 64); }
+};
+
+TEST_F(CallersFunctions, WhatAnObserverThrowsComesOut) {
+  const Tensor x = random_tensor({2, 2, 400, 8}, 1);
+  const AttentionArgs args = {.q = x, .keys = {x, x}};
+  const Attended y = attention(args);
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    for (const auto where : {Broken::Where::kNeeds, Broken::Where::kRows, Broken::Where::kTile,
+                             Broken::Where::kMerge, Broken::Where::kFinish}) {
+      Broken broken;
+      broken.where = where;
+      Observer* const observers[] = {&broken};
+      EXPECT_THROW(observe(args, y, observers), std::domain_error) << static_cast<int>(where);
+    }
+  }
+}
+
+TEST_F(CallersFunctions, AMaskMayCallOperators) {
+  const Tensor x = random_tensor({1, 2, 100, 16}, 1);
+  const Tensor longer = random_tensor({1, 3, 300, 40}, 2);  // its scratch is larger
+  const AttentionArgs inner = {.q = longer, .keys = {longer, longer}, .mask = causal()};
+  const Attended inner_y = attention(inner);
+  const Mask calling =
+      custom({.visible = [&](const MaskPlace&, std::int64_t row, std::int64_t key) {
+        if (row % 37 == 0 && key % 41 == 0) {
+          const Attended y = attention(inner);
+          EXPECT_TRUE(same_bits(y.out, inner_y.out));
+          attention_backward(inner, y, y.out);
+        }
+        return key <= row;
+      }});
+  for (const int threads : {1, 3}) {
+    set_thread_count(threads);
+    const AttentionArgs plain = {.q = x, .keys = {x, x}, .mask = causal()};
+    test::for_every_kernel(plain, [&](const AttentionArgs& each) {
+      const Attended y = attention(each);
+      const AttentionGrads grads = attention_backward(each, y, y.out);
+      AttentionArgs args = each;
+      args.mask = calling;
+      const Attended found = attention(args);
+      EXPECT_TRUE(same_bits(found.out, y.out));
+      EXPECT_TRUE(same_bits(found.lse, y.lse));
+      const AttentionGrads found_grads = attention_backward(args, found, found.out);
+      EXPECT_TRUE(same_bits(found_grads.dq, grads.dq));
+      EXPECT_TRUE(same_bits(found_grads.dk, grads.dk));
+      EXPECT_TRUE(same_bits(found_grads.dv, grads.dv));
+    });
+  }
+}
+
+TEST_F(CallersFunctions, RunInTheCallersFloatMode) {
+  const Tensor x = random_tensor({1, 2, 200, 8}, 1);
+  for (const FloatMode flushing : {FloatMode{0}, kFlushToZero}) {
+    const FloatModeScope mode((float_mode() & ~kFlushToZero) | flushing);
+    const Mask looking = custom({.visible = [=](const MaskPlace&, std::int64_t, std::int64_t) {
+      EXPECT_EQ(float_mode() & kFlushToZero, flushing);
+      return true;
+    }});
+    for (const int threads : {1, 2}) {
+      set_thread_count(threads);
+      const AttentionArgs args = {.q = x, .keys = {x, x}, .mask = looking};
+      test::for_every_kernel(args, [&](const AttentionArgs& each) {
+        const Attended y = attention(each);
+        attention_backward(each, y, y.out);
+        EXPECT_EQ(float_mode() & kFlushToZero, flushing);
+      });
+    }
+  }
+}
+
+TEST_F(CallersFunctions, WhatTheyThrowLeavesTheCallersFloatMode) {
+  const Tensor x = random_tensor({1, 1, 100, 8}, 1);
+  Throwing mask;
+  mask.at = 3;
+  const FloatMode before = float_mode() & kFlushToZero;
+  EXPECT_THROW(attention({.q = x, .keys = {x, x}, .mask = mask.mask()}), std::domain_error);
+  EXPECT_EQ(float_mode() & kFlushToZero, before);
+}
+
+// oneDNN's, where it was built with OpenMP; a host such as PyTorch computes with the same.
+TEST(HostsOpenMp, IsAsItWas) {
+  const auto get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (get == nullptr || set == nullptr) GTEST_SKIP() << "no OpenMP in this process";
+  const int before = get();
+  set(3);
+  const Tensor a = random_tensor({300, 100}, 1);
+  const Tensor b = random_tensor({100, 200}, 2);
+  for (const int threads : {1, 2, 4}) {
+    set_thread_count(threads);
+    matmul({.a = a, .b = b});
+    EXPECT_EQ(get(), 3) << threads;
+  }
+  set_thread_count(0);
+  EXPECT_EQ(get(), 3);
+  set(before);
+}
+
+}  // namespace
+}  // namespace heed
