@@ -6,6 +6,7 @@
 #include "heed/base/version.h"
 #include "heed/generate/generate.h"
 #include "heed/generate/sampling.h"
+#include "heed/inspect/arrays.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/look.h"

@@ -12,6 +12,7 @@
 
 #include "base/parallel.h"
 #include "base/serial.h"
+#include "base/stop.h"
 #include "base/thread_pool.h"
 #include "heed/base/error.h"
 
@@ -22,6 +23,7 @@ constexpr int kMostThreads = 4096;  // as --threads takes
 
 std::atomic<int> chosen_count{0};
 thread_local bool serial = false;
+thread_local const std::atomic<bool>* stop_flag = nullptr;
 
 // CPUs that this process may run on.
 int cpu_count() {
@@ -49,6 +51,9 @@ int default_count() {
 
 }  // namespace
 
+StopScope::StopScope(const std::atomic<bool>& stop) : before_(std::exchange(stop_flag, &stop)) {}
+StopScope::~StopScope() { stop_flag = before_; }
+
 int threads_here() { return serial || ThreadPool::is_inside() ? 1 : thread_count(); }
 
 SerialScope::SerialScope() : before_(std::exchange(serial, true)) {}
@@ -61,13 +66,10 @@ int thread_count() {
 
 void set_thread_count(int count) { chosen_count.store(count, std::memory_order_relaxed); }
 
-void parallel_for(std::int64_t count,
-                  const std::function<void(std::int64_t index, int thread)>& task) {
-  parallel_for(count, threads_here(), task);
-}
+namespace {
 
-void parallel_for(std::int64_t count, int threads,
-                  const std::function<void(std::int64_t index, int thread)>& task) {
+void run(std::int64_t count, int threads,
+         const std::function<void(std::int64_t index, int thread)>& task) {
   const int used = static_cast<int>(std::min<std::int64_t>(threads, count));
   if (used <= 1 || threads_here() == 1) {
     for (std::int64_t index = 0; index < count; ++index) task(index, 0);
@@ -76,6 +78,23 @@ void parallel_for(std::int64_t count, int threads,
   Loop loop(count, used, task);
   ThreadPool::instance().run(loop, threads);
   loop.rethrow();
+}
+
+}  // namespace
+
+void parallel_for(std::int64_t count,
+                  const std::function<void(std::int64_t index, int thread)>& task) {
+  parallel_for(count, threads_here(), task);
+}
+
+void parallel_for(std::int64_t count, int threads,
+                  const std::function<void(std::int64_t index, int thread)>& task) {
+  if (const std::atomic<bool>* const stop = stop_flag)
+    return run(count, threads, [&](std::int64_t index, int thread) {
+      if (*stop) fail({.code = ErrorCode::kInterrupted, .found = "the work was stopped"});
+      task(index, thread);
+    });
+  run(count, threads, task);
 }
 
 }  // namespace heed

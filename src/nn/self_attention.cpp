@@ -32,7 +32,7 @@ AttentionArgs SelfAttention::problem(const View& qkv, const Run& run) const {
       .extents = run.extents,
       .mask = shape_.mask,
       .scores = {.scale = {shape_.scale}}};
-  if (run.tap != nullptr) args.mask = args.mask & run.tap->mask("self", shape_.layer);
+  if (run.tap != nullptr) args.mask = args.mask & run.tap->mask(Stack::kSelf, shape_.layer);
   return args;
 }
 

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "inspect/answers/json_text.h"
-#include "inspect/session/api_error.h"
 
 namespace heed::server {
 
@@ -26,7 +25,7 @@ std::span<const Route> api_routes() {
       {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals},
       {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
       // The same without a version and a stack, for the page until it asks as above.
-      {"GET", "/api/model", get_model},
+      {"GET", "/api/model", get_models},
       {"POST", "/api/sessions", post_session},
       {"POST", "/api/picture", post_picture},
       {"GET", "/api/sessions/{id}", get_session},
@@ -86,7 +85,7 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
 
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer) {
-  const std::string view = parameters.text("view", "");
+  const std::string view = answer.named ? parameters.text("view", "") : "";
   if (view.size() > 64)
     refuse(400, "bad_request", "view: found {} bytes, expected at most 64", view.size());
   const SessionPointer session = answer.session;
@@ -114,31 +113,42 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
 }
 
 SessionPointer find_session(Api& api, const Parameters& parameters) {
-  SessionPointer session = api.sessions.find(parameters.path("id"));
-  const std::string stack = parameters.path("stack", "self");
-  if (stack != "self")
-    refuse(404, "not_found", "stack {} does not exist, the session has self", json_string(stack));
-  return session;
+  return api.sessions.find(parameters.path("id"));
 }
 
-int check_layer(const LiveSession& session, std::int64_t layer) {
-  if (layer < 0 || layer >= session.info().layers)
-    refuse(404, "not_found", "layer {} does not exist, the model has layers 0 to {}", layer,
-           session.info().layers - 1);
+const StackShape& find_stack(const LiveSession& session, const Parameters& parameters) {
+  const StackShape& first = session.shapes().front();
+  const std::string name = parameters.path("stack", stack_name(first.stack));
+  const std::optional<Stack> stack = stack_of(name);
+  if (!stack)
+    refuse(404, "not_found",
+           "stack: found {}, expected the name of a stack, as in "
+           "attentions of the session",
+           json_string(name.substr(0, 40)));
+  return heed::find_stack("session", session.session().model, session.shapes(), *stack);
+}
+
+int layer_in_view(LiveSession& session, const StackShape& stack, std::int64_t layer) {
+  check_layer("session", session.session().model, stack, layer);
+  session.in_view = session.index_of(stack.stack, static_cast<int>(layer));
   return static_cast<int>(layer);
 }
 
-std::int64_t check_head(const LiveSession& session, std::int64_t head) {
-  if (head < 0 || head >= session.info().heads)
-    refuse(404, "not_found", "head {} does not exist, the model has heads 0 to {}", head,
-           session.info().heads - 1);
-  return head;
+void require_ready(const LiveSession& session) {
+  const LiveSession::Progress progress = session.progress();
+  if (progress.failed) std::rethrow_exception(progress.failed);
+  if (!progress.ready)
+    refuse(409, "not_ready", "the pass of session {} has not ended: wait for the event next",
+           session.id);
 }
 
-std::int64_t check_token(const LiveSession& session, const char* name, std::int64_t token) {
-  if (token < 0 || token >= session.length())
-    refuse(404, "not_found", "{} {} does not exist, the text has tokens 0 to {}", name, token,
-           session.length() - 1);
+std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count) {
+  if (token < 0 || token >= count)
+    fail({.code = ErrorCode::kNotFound,
+          .op = "session",
+          .argument = name,
+          .found = token,
+          .expected = fmt::format("0 to {}, a token of the text", count - 1)});
   return token;
 }
 

@@ -8,10 +8,8 @@
 #include <span>
 #include <string>
 
-#include "inspect/map/recent_cache.h"
-#include "inspect/map/sweeper.h"
-#include "inspect/map/swept_head.h"
-#include "inspect/map/tiles.h"
+#include "inspect/map/maps.h"
+#include "serve/api_error.h"
 #include "serve/route.h"
 #include "serve/session_store.h"
 
@@ -19,24 +17,20 @@ namespace heed::server {
 
 /// Everything that requests share.
 struct Api {
-  Api(const LoadedModel& loaded, const ServerOptions& given)
+  /// `loaded` null: nothing but the session of the options is shown.
+  Api(const LoadedModel* loaded, const ServerOptions& given)
       : model(loaded),
         options(given),
-        tiles(given.limits.tile_bytes),
-        swept(given.limits.coarse_bytes),
-        overviews(given.limits.overview_bytes),
-        sessions(loaded, given.limits, overviews, [this] { give_way(); }) {}
+        maps({given.limits.tile_bytes, given.limits.coarse_bytes, given.limits.overview_bytes}),
+        sessions(loaded, given, maps.overviews, [this] { give_way(); }) {}
 
-  const LoadedModel& model;
+  const LoadedModel* model;
   const ServerOptions& options;
   std::atomic<bool> stopping = false;
   std::atomic<int> streams = 0;        // event streams that are open
   std::atomic<bool> pictured = false;  // the ordered picture has been handed over
   std::atomic<int> urgent = 0;         // long answers that are being computed: the background waits
-  RecentCache<std::string> tiles;
-  RecentCache<SweptHead> swept;
-  Overviews overviews;
-  Sweeper sweeper;
+  Maps maps;
   SessionStore sessions;
 
  private:
@@ -57,14 +51,6 @@ std::span<const Route> api_routes();
 /// Sends the body with the type that browsers neither guess at nor httplib compresses.
 void send_json(httplib::Response& response, int status, const std::string& json);
 
-/// The content of a tile, from what is kept where it can be.
-std::string tile_content(Api& api, const SessionPointer& session, const TileRequest& tile,
-                         Cancel& cancel);
-
-/// From one sweep over the head, or from what is kept of the last ones.
-std::shared_ptr<const SweptHead> swept_head(Api& api, const SessionPointer& session, int layer,
-                                            std::int64_t head, Cancel& cancel);
-
 /// An answer that takes time: headers now, the body when `compute` has made it, and nothing more
 /// once the client is gone or a newer request of the same `view` is there. `length` 0: not known.
 struct LongAnswer {
@@ -73,13 +59,13 @@ struct LongAnswer {
   std::size_t length = 0;
   std::function<std::string(Cancel& cancel)> compute;
   bool urgent = true;  // the statistics give way; not where the answer waits for them
+  bool named = true;   // `view` names what it replaces; in an export it is an address
 };
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
 
-// session_answers.cpp, weight_answers.cpp, tile_answers.cpp, events.cpp, export_answers.cpp
+// session_answers.cpp, weight_answers.cpp, events.cpp, export_answers.cpp
 void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_model(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void delete_session(Api& api, const Parameters& parameters, httplib::Response& response);
@@ -96,10 +82,13 @@ void get_cell(Api& api, const Parameters& parameters, httplib::Response& respons
 void get_export(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response);
 
-/// The session of the path, and numbers of the path or query checked against it (not_found).
+/// The session of the path, and the path's stack in it (not_found).
 SessionPointer find_session(Api& api, const Parameters& parameters);
-int check_layer(const LiveSession& session, std::int64_t layer);
-std::int64_t check_head(const LiveSession& session, std::int64_t head);
-std::int64_t check_token(const LiveSession& session, const char* name, std::int64_t token);
+const StackShape& find_stack(const LiveSession& session, const Parameters& parameters);
+/// The layer of the path or query, checked; its statistics come first from now on.
+int layer_in_view(LiveSession& session, const StackShape& stack, std::int64_t layer);
+/// Throws not_ready while the pass runs, and what it died of.
+void require_ready(const LiveSession& session);
+std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count);
 
 }  // namespace heed::server

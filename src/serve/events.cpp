@@ -1,6 +1,6 @@
 // The stream of events of a session: tokens at once, then what the background thread finds.
-#include "inspect/answers/session_json.h"
-#include "inspect/session/api_error.h"
+#include "inspect/answers/answer_writer.h"
+#include "inspect/answers/questions.h"
 #include "serve/api.h"
 
 namespace heed::server {
@@ -46,23 +46,30 @@ class Stream {
 
   std::string news(const LiveSession::Progress& progress) {
     std::string text;
-    if (version_ < 0 && tokens_) text += event("tokens", session_json(api_.model.name, *session_));
+    if (version_ < 0 && tokens_) text += event("tokens", to_json(answer_session(*session_)));
     if (session_->dropped)
       return text + failure({404, "unknown_session", "the session was dropped"});
-    if (progress.failed) return text + failure(*progress.failed);
-    if (progress.ready && !told_next_)
-      text += event("next", next_json(*session_, session_->length() - 1, kFirstWords));
+    if (progress.failed) return text + failure(api_error(progress.failed));
+    if (progress.ready && !told_next_) text += next_words();
     told_next_ = progress.ready;
-    for (; told_layers_ < progress.order.size(); ++told_layers_) {
-      const int index = progress.order[told_layers_];
-      const LayerHeads& heads = progress.layers[static_cast<std::size_t>(index)];
-      text += event("heads",
-                    fmt::format(R"({},"done":{},"of":{}}})", layer_json(*session_, heads, index),
-                                told_layers_ + 1, progress.layers.size()));
-    }
+    for (; told_layers_ < progress.order.size(); ++told_layers_)
+      text += layer(session_->place_of(progress.order[told_layers_]));
     if (!progress.chosen) return text;
     ended_ = true;
-    return text + event("chosen", chosen_json(*progress.chosen)) + event("done", "{}");
+    return text + event("chosen", to_json(answer_chosen(*progress.chosen))) + event("done", "{}");
+  }
+
+  std::string next_words() const {
+    const Stack stack = session_->shapes().front().stack;
+    const std::int64_t last = std::ssize(session_->session().tokens) - 1;
+    return event("next", to_json(answer_next(*session_, stack, last, kFirstWords)));
+  }
+
+  std::string layer(const Place& place) const {
+    LayerHeadsAnswer answer = answer_layer(*session_, place.stack, place.layer);
+    answer.done = static_cast<std::int64_t>(told_layers_) + 1;
+    answer.of = static_cast<std::int64_t>(session_->layer_count());
+    return event("heads", to_json(answer));
   }
 
   std::string failure(const ApiError& error) {
@@ -85,8 +92,8 @@ class Stream {
 void get_events(Api& api, const Parameters& parameters, httplib::Response& response) {
   const SessionPointer session = find_session(api, parameters);
   if (parameters.request().has_param("layer"))
-    session->layer_in_view =
-        check_layer(*session, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
+    layer_in_view(*session, session->shapes().front(),
+                  parameters.number("layer", 0, INT64_MIN, INT64_MAX));
   const bool tokens = parameters.number("tokens", 1, 0, 1) == 1;
   if (++api.streams > api.options.limits.streams) {
     --api.streams;

@@ -1,23 +1,19 @@
 // What leaves the page: the page itself as a file, and the picture that the command line has
 // ordered.
 #include "heed/base/error.h"
-#include "inspect/session/api_error.h"
+#include "inspect/saved/saved_page.h"
 #include "serve/api.h"
-#include "serve/saved_page.h"
+#include "serve/page_sources.h"
 
 namespace heed::server {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(100);  // between looks at whether to stop
 
-ViewAddress view_of(const Parameters& parameters, const Api& api, const LiveSession& session) {
-  try {
-    const ViewAddress view = parse_view(parameters.text("address", ""));
-    check_view(view, api.model.name, session.info(), session.length());
-    return view;
-  } catch (const Error& error) {
-    refuse(400, "bad_request", "{}", error.what());
-  }
+ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
+  const ViewAddress view = parse_view(parameters.text("view", parameters.text("address", "")));
+  check_view(view, session.session().model, session.shapes(), std::ssize(session.session().tokens));
+  return view;
 }
 
 // A file holds the scores of all heads.
@@ -34,18 +30,19 @@ void wait_for_scores(const LiveSession& session, Cancel& cancel) {
 void get_export(Api& api, const Parameters& parameters, httplib::Response& response) {
   const SessionPointer session = find_session(api, parameters);
   parameters.choice("format", {"html"});
-  const ViewAddress view = view_of(parameters, api, *session);
-  session->layer(view.layer);  // throws not_ready
+  const ViewAddress view = view_of(parameters, *session);
+  require_ready(*session);
   response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
   send_long(api, parameters, response,
             {.session = session,
              .type = "text/html; charset=utf-8",
              .compute =
-                 [&api, session, view](Cancel& cancel) {
+                 [session, view](Cancel& cancel) {
                    wait_for_scores(*session, cancel);
-                   return saved_page(api.model, *session, view);
+                   return saved_page(page_sources(), *session, view);
                  },
-             .urgent = false});
+             .urgent = false,
+             .named = false});
 }
 
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "inspect/session/api_error.h"
+#include "serve/api_error.h"
 
 namespace heed::server {
 

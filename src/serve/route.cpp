@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "inspect/answers/json_text.h"
-#include "inspect/session/api_error.h"
+#include "serve/api_error.h"
 
 namespace heed::server {
 namespace {

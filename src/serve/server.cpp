@@ -14,8 +14,8 @@
 #include <string_view>
 #include <thread>
 
-#include "inspect/session/api_error.h"
 #include "serve/api.h"
+#include "serve/api_error.h"
 #include "serve/gate.h"
 #include "serve/inflate.h"
 #include "serve/page_files.h"
@@ -77,7 +77,7 @@ using server::ApiError;
 
 class Server::Impl {
  public:
-  Impl(const LoadedModel& model, const ServerOptions& options)
+  Impl(const LoadedModel* model, const ServerOptions& options)
       : options_(options), api_(model, options_) {
     configure();
     bind();
@@ -274,7 +274,8 @@ class Server::Impl {
 };
 
 Server::Server(const LoadedModel& model, const ServerOptions& options)
-    : impl_(std::make_unique<Impl>(model, options)) {}
+    : impl_(std::make_unique<Impl>(&model, options)) {}
+Server::Server(const ServerOptions& options) : impl_(std::make_unique<Impl>(nullptr, options)) {}
 Server::~Server() = default;
 
 int Server::port() const { return impl_->port(); }

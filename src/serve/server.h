@@ -11,6 +11,8 @@
 
 namespace heed {
 
+class LiveSession;
+
 /// What a client may ask for at most.
 struct ServerLimits {
   std::int64_t body_bytes = std::int64_t{4} << 20;
@@ -38,6 +40,8 @@ struct ServerOptions {
   std::string token = {};
   std::optional<std::string> text = {};  // what the page begins with
   std::optional<PictureOrder> picture = {};
+  /// A session that is shown first; its text is what the page begins with.
+  std::shared_ptr<LiveSession> session = {};
   ServerLimits limits = {};
 };
 
@@ -47,6 +51,8 @@ class Server {
   /// The model must outlive the server. Throws kInvalidArgument when the port is in use or the host
   /// is none of this machine.
   Server(const LoadedModel& model, const ServerOptions& options);
+  /// Shows the session of the options and no other: there is no model to run.
+  explicit Server(const ServerOptions& options);
   ~Server();
 
   int port() const;

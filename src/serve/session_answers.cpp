@@ -1,74 +1,115 @@
 // What is asked of a session as a whole: its tokens, statistics, next words.
-#include <nlohmann/json.hpp>
-
-#include "inspect/answers/json_text.h"
-#include "inspect/answers/session_json.h"
-#include "inspect/session/shorten.h"
-#include "serve/about_json.h"
+#include "base/json.h"
+#include "heed/base/version.h"
+#include "inspect/answers/answer_writer.h"
+#include "inspect/answers/questions.h"
 #include "serve/api.h"
 
 namespace heed::server {
 namespace {
 
-struct Posted {
-  std::string text;
-  std::int64_t layer = 0;
-  Keep keep = Keep::kAll;
-};
-
-Keep keep_of(const nlohmann::json& body) {
-  const auto keep = body.find("keep");
-  if (keep == body.end()) return Keep::kAll;
-  if (*keep == "first") return Keep::kFirst;
-  if (*keep == "last") return Keep::kLast;
-  refuse(400, "bad_request", "body: \"keep\" is neither \"first\" nor \"last\"");
+Keep keep_of(const Json& body) {
+  if (!body.has("keep")) return Keep::kAll;
+  const std::string* keep = body["keep"].as_text();
+  if (keep != nullptr && *keep == "first") return Keep::kFirst;
+  if (keep != nullptr && *keep == "last") return Keep::kLast;
+  fail({.op = "body",
+        .argument = "keep",
+        .found = body["keep"].brief(),
+        .expected = "\"first\" or \"last\""});
 }
 
-Posted posted(const std::string& body) {
-  const nlohmann::json json = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded())
-    refuse(400, "bad_request", "body: not JSON in UTF-8, expected {{\"text\": \"...\"}}");
-  const auto text = json.find("text");
-  if (!json.is_object() || text == json.end() || !text->is_string())
-    refuse(400, "bad_request", "body: expected an object whose \"text\" is a string");
-  Posted found{.text = text->get<std::string>(), .keep = keep_of(json)};
-  const auto layer = json.find("layer");
-  if (layer == json.end()) return found;
-  if (!layer->is_number_integer()) refuse(400, "bad_request", "body: \"layer\" is no whole number");
-  found.layer = layer->get<std::int64_t>();
-  return found;
+std::vector<TokenId> ids_of(const Json& body) {
+  std::vector<TokenId> ids;
+  for (const Json& item : body["ids"].items()) {
+    const std::optional<std::int64_t> id = item.as_integer();
+    if (!id || *id < INT32_MIN || *id > INT32_MAX)
+      fail({.op = "body", .argument = "ids", .found = item.brief(), .expected = "token ids"});
+    ids.push_back(static_cast<TokenId>(*id));
+  }
+  if (ids.empty())
+    fail({.op = "body",
+          .argument = "ids",
+          .found = body["ids"].brief(),
+          .expected = "a list of token ids"});
+  return ids;
+}
+
+// Inputs of families that are still to come.
+void check_inputs(const Json& body) {
+  for (const char* later : {"pair", "source", "target", "edits"})
+    if (body.has(later))
+      fail({.code = ErrorCode::kUnsupported,
+            .op = "body",
+            .argument = later,
+            .found = "given",
+            .expected = "\"text\" or \"ids\": models of this version read one text"});
+}
+
+PostedInput posted(const std::string& text) {
+  const JsonText json = JsonText::parse(text, {.name = "body"});
+  const Json& body = json.root();
+  if (!body.is_object())
+    fail({.op = "body", .found = body.brief(), .expected = "an object as {\"text\": \"...\"}"});
+  check_inputs(body);
+  PostedInput input{.keep = keep_of(body)};
+  if (body.has("ids")) {
+    input.ids = ids_of(body);
+  } else if (const std::string* given = body["text"].as_text()) {
+    input.text = *given;
+  } else {
+    fail({.op = "body", .argument = "text", .found = body["text"].brief(), .expected = "a string"});
+  }
+  if (body.has("layer")) {
+    const std::optional<std::int64_t> layer = body["layer"].as_integer();
+    if (!layer)
+      fail({.op = "body",
+            .argument = "layer",
+            .found = body["layer"].brief(),
+            .expected = "a whole number"});
+    input.layer = *layer;
+  }
+  if (const std::string* replaced = body["replaces"].as_text()) input.replaces = *replaced;
+  return input;
+}
+
+LimitsAnswer limits_of(const ServerLimits& limits, std::int64_t positions) {
+  return {.text_bytes = limits.text_bytes,
+          .body_bytes = limits.body_bytes,
+          .tokens = positions,
+          .sessions = limits.sessions,
+          .session_bytes = limits.session_bytes,
+          .streams = limits.streams};
+}
+
+std::vector<StackShape> shapes_of(const Api& api) {
+  return api.model != nullptr ? stacks_of(api.model->model->info()) : api.options.session->shapes();
 }
 
 }  // namespace
 
-void get_models(Api& api, const Parameters& parameters, httplib::Response& response) {
-  get_model(api, parameters, response);
-}
-
-void get_model(Api& api, const Parameters&, httplib::Response& response) {
-  const std::string text = api.options.text ? json_string(*api.options.text) : "null";
-  const std::optional<PictureOrder>& order = api.options.picture;
-  const std::string picture =
-      order ? fmt::format(R"(,"picture":{{"format":"{}","width":{}}})", order->format, order->width)
-            : "";
-  send_json(response, 200, about_json(api.model, api.options.limits, text, picture));
+void get_models(Api& api, const Parameters&, httplib::Response& response) {
+  const SessionPointer& shown = api.options.session;
+  const ModelAnswer model =
+      api.model != nullptr ? answer_model(*api.model) : answer_model(shown->session());
+  ModelsAnswer answer{.version = std::string(version()),
+                      .models = {model},
+                      .text = {shown ? shown->text : api.options.text},
+                      .limits = limits_of(api.options.limits, model.info.positions),
+                      .scores = answer_scores(shapes_of(api))};
+  if (const std::optional<PictureOrder>& order = api.options.picture)
+    answer.picture = PictureAnswer{order->format, order->width};
+  send_json(response, 200, to_json(answer));
 }
 
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const Posted wanted = posted(parameters.request().body);
-  const ModelInfo& info = api.model.model->info();
-  if (wanted.layer < 0 || wanted.layer >= info.layers)
-    refuse(404, "not_found", "layer {} does not exist, the model has layers 0 to {}", wanted.layer,
-           info.layers - 1);
-  const bool may_be_cut = std::ssize(wanted.text) <= api.options.limits.text_bytes &&
-                          find_invalid_utf8(wanted.text) < 0;  // else it is refused as it is
-  const std::string text = may_be_cut ? shorten(api.model, wanted.text, wanted.keep) : wanted.text;
-  const auto [session, fresh] = api.sessions.post(text, static_cast<int>(wanted.layer));
-  send_json(response, fresh ? 201 : 200, session_json(api.model.name, *session));
+  const PostedInput input = posted(parameters.request().body);
+  const auto [session, fresh] = api.sessions.post(input);
+  send_json(response, fresh ? 201 : 200, to_json(answer_session(*session)));
 }
 
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  send_json(response, 200, session_json(api.model.name, *find_session(api, parameters)));
+  send_json(response, 200, to_json(answer_session(*find_session(api, parameters))));
 }
 
 void delete_session(Api& api, const Parameters& parameters, httplib::Response& response) {
@@ -78,26 +119,22 @@ void delete_session(Api& api, const Parameters& parameters, httplib::Response& r
 
 void get_heads(Api& api, const Parameters& parameters, httplib::Response& response) {
   const SessionPointer session = find_session(api, parameters);
-  const LiveSession::Progress progress = session->progress();
-  const bool all = !parameters.request().has_param("layer");
-  const std::int64_t only = parameters.number("layer", 0, INT64_MIN, INT64_MAX);
-  if (!all) session->layer_in_view = check_layer(*session, only);
-  const auto layer = [&](int index) {
-    return layer_json(*session, progress.layers[static_cast<std::size_t>(index)], index) + "}";
-  };
-  std::vector<int> there = progress.order;
-  if (!all) std::erase_if(there, [&](int index) { return index != only; });
-  send_json(response, 200,
-            fmt::format(R"({{"stack":"self","done":{},"of":{},"layers":{}}})",
-                        progress.order.size(), progress.layers.size(), json_list(there, layer)));
+  const StackShape& stack = find_stack(*session, parameters);
+  std::optional<int> only;
+  if (parameters.request().has_param("layer"))
+    only = layer_in_view(*session, stack, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
+  send_json(response, 200, to_json(answer_heads(*session, stack.stack, only)));
 }
 
 void get_next(Api& api, const Parameters& parameters, httplib::Response& response) {
   const SessionPointer session = find_session(api, parameters);
-  const std::int64_t position =
-      parameters.number("position", session->length() - 1, INT64_MIN, INT64_MAX);
+  const StackShape& stack = find_stack(*session, parameters);
+  require_ready(*session);
+  const std::int64_t length = std::ssize(session->session().tokens);
+  const std::int64_t position = parameters.number("position", length - 1, INT64_MIN, INT64_MAX);
   const std::int64_t top = parameters.number("top", 6, 1, 16);
-  send_json(response, 200, next_json(*session, check_token(*session, "position", position), top));
+  check_token("position", position, length);
+  send_json(response, 200, to_json(answer_next(*session, stack.stack, position, top)));
 }
 
 }  // namespace heed::server

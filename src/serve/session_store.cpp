@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "heed/base/error.h"
+#include "serve/api_error.h"
+
 namespace heed::server {
 namespace {
 
@@ -14,27 +17,27 @@ std::string new_id() {
   return fmt::format("{:016x}", number);
 }
 
-// What the session will hold: Q, K, V and both halves of lse, and its statistics.
-std::int64_t bytes_of(const ModelInfo& info, std::int64_t length) {
-  const std::int64_t vectors = (info.heads + 2 * info.kv_heads) * info.head_dim;
-  const std::int64_t numbers = 4 * info.heads;  // lse, lse_low, received, keys in use
-  return 4 * info.layers * length * (vectors + numbers);
-}
-
-Session cut(const LoadedModel& model, const std::string& text, const ServerLimits& limits) {
+void check_text(const std::string& text, const ServerLimits& limits) {
   if (std::ssize(text) > limits.text_bytes)
     refuse(413, "too_large", "session: the text has {} bytes, expected at most {}", text.size(),
            limits.text_bytes);
   const std::int64_t invalid = find_invalid_utf8(text);
   if (invalid >= 0)
     refuse(400, "bad_request", "session: byte {} of the text is not UTF-8", invalid);
-  Session session = cut_session(model, text);
-  const std::int64_t length = std::ssize(session.tokens);
-  if (length > session.info.positions)
-    refuse(413, "too_large",
-           "session: the text has {} tokens but {} has {} positions: expected at most {}", length,
-           model.name, session.info.positions, session.info.positions);
-  const std::int64_t bytes = bytes_of(session.info, length);
+}
+
+Session tokenized(const LoadedModel& model, const PostedInput& input, const ServerLimits& limits) {
+  Session session =
+      input.ids.empty() ? tokenize_session(model, input.text) : tokenize_session(model, input.ids);
+  try {
+    check_length(session);
+  } catch (...) {
+    ApiError error = api_error(std::current_exception());
+    error.status = 413;
+    error.code = "too_large";
+    throw Refused(std::move(error));
+  }
+  const std::int64_t bytes = session_bytes(session.info, std::ssize(session.tokens));
   if (bytes > limits.session_bytes)
     refuse(413, "too_large", "session: it needs {} bytes, all sessions may have {}", bytes,
            limits.session_bytes);
@@ -43,13 +46,15 @@ Session cut(const LoadedModel& model, const std::string& text, const ServerLimit
 
 }  // namespace
 
-SessionStore::SessionStore(const LoadedModel& model, const ServerLimits& limits,
+SessionStore::SessionStore(const LoadedModel* model, const ServerOptions& options,
                            Overviews& overviews, std::function<void()> give_way)
     : model_(model),
-      limits_(limits),
+      limits_(options.limits),
       overviews_(overviews),
       give_way_(std::move(give_way)),
-      thread_([this] { work(); }) {}
+      thread_([this] { work(); }) {
+  if (options.session) keep({.session = options.session});
+}
 
 SessionStore::~SessionStore() {
   {
@@ -61,32 +66,64 @@ SessionStore::~SessionStore() {
   thread_.join();
 }
 
-SessionStore::Posted SessionStore::post(const std::string& text, int layer) {
+SessionPointer SessionStore::kept_session(const PostedInput& input) {
   const auto same = [&](const Kept& kept) {
-    const bool failed = kept.session->progress().failed.has_value();
-    return kept.session->text == text && !failed;
+    const LiveSession& session = *kept.session;
+    return session.text == input.text && kept.ids == input.ids && !session.progress().failed;
   };
-  {
-    const std::scoped_lock lock(guard_);
-    const auto found = std::ranges::find_if(kept_, same);
-    if (found != kept_.end()) {
-      kept_.splice(kept_.begin(), kept_, found);
-      found->session->layer_in_view = layer;
-      return {found->session, false};
-    }
+  const std::scoped_lock lock(guard_);
+  const auto found = std::ranges::find_if(kept_, same);
+  if (found == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, found);
+  return found->session;
+}
+
+SessionStore::Posted SessionStore::post(const PostedInput& posted) {
+  PostedInput input = posted;
+  if (model_ != nullptr) {
+    check_text(input.text, limits_);
+    check_layer("session", model_->name, stacks_of(model_->model->info()).front(), input.layer);
+    if (input.ids.empty()) input.text = shorten(*model_, input.text, input.keep);
   }
-  Session session = cut(model_, text, limits_);
-  const std::int64_t bytes = bytes_of(session.info, std::ssize(session.tokens));
-  const auto live = std::make_shared<LiveSession>(new_id(), text, std::move(session));
-  live->layer_in_view = layer;
+  if (!input.replaces.empty()) drop_running(input.replaces);
+  if (const SessionPointer kept = kept_session(input)) {
+    kept->in_view = static_cast<std::size_t>(input.layer);
+    return {kept, false};
+  }
+  if (model_ == nullptr)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "session",
+          .argument = "text",
+          .found = "another one",
+          .expected = "the one that is shown: there is no model to run"});
+  Session session = tokenized(*model_, input, limits_);
+  const std::int64_t bytes = session_bytes(session.info, std::ssize(session.tokens));
+  const auto live =
+      std::make_shared<LiveSession>(new_id(), input.text, std::move(session), *model_);
+  live->in_view = static_cast<std::size_t>(input.layer);
+  keep({live, bytes, input.ids});
+  return {live, true};
+}
+
+void SessionStore::keep(Kept kept) {
   {
     const std::scoped_lock lock(guard_);
-    make_room(bytes);
-    kept_.push_front({live, bytes});
-    work_left_.push_front(live);
+    make_room(kept.bytes);
+    work_left_.push_front(kept.session);
+    kept_.push_front(std::move(kept));
   }
   wake_.notify_all();
-  return {live, true};
+}
+
+// A text that another one has replaced: nobody waits for its pass any more.
+void SessionStore::drop_running(const std::string& id) {
+  const std::scoped_lock lock(guard_);
+  const auto found =
+      std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.session->id == id; });
+  if (found == kept_.end() || found->session->pass_ended()) return;
+  found->session->dropped = true;
+  work_left_.remove(found->session);
+  kept_.erase(found);
 }
 
 void SessionStore::make_room(std::int64_t bytes) {
@@ -142,7 +179,7 @@ void SessionStore::work() {
       continue;
     }
     lock.unlock();
-    const bool more = session->work(model_, stopped, overviews_);
+    const bool more = session->work(stopped, overviews_);
     lock.lock();
     if (!more) work_left_.remove(session);
   }

@@ -8,19 +8,29 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
-#include "inspect/session/live_session.h"
+#include "inspect/answers/live_session.h"
+#include "inspect/session/shorten.h"
 #include "serve/server.h"
 
 namespace heed::server {
 
-using SessionPointer = std::shared_ptr<LiveSession>;
+/// What a client asks to be opened: a text, or ids in its place.
+struct PostedInput {
+  std::string text = {};
+  std::vector<TokenId> ids = {};
+  std::int64_t layer = 0;  // in view
+  Keep keep = Keep::kAll;
+  std::string replaces = {};  // a session that the client shows no more
+};
 
 /// Bounded by number and bytes; the session not used for longest goes first.
 class SessionStore {
  public:
-  /// `give_way` is called between blocks of the work, and may wait a little for what is urgent.
-  SessionStore(const LoadedModel& model, const ServerLimits& limits, Overviews& overviews,
+  /// Without a model there is the session of the options alone. `give_way` is called between blocks
+  /// of the work, and may wait a little for what is urgent.
+  SessionStore(const LoadedModel* model, const ServerOptions& options, Overviews& overviews,
                std::function<void()> give_way);
   ~SessionStore();  // stops the work
 
@@ -28,8 +38,8 @@ class SessionStore {
     SessionPointer session;
     bool fresh = false;
   };
-  /// The session of this text: the one that exists, or a new one whose pass begins.
-  Posted post(const std::string& text, int layer);
+  /// The session of this input: the one that exists, or a new one whose pass begins.
+  Posted post(const PostedInput& input);
   /// Throws unknown_session.
   SessionPointer find(const std::string& id);
   void drop(const std::string& id);
@@ -38,12 +48,16 @@ class SessionStore {
   struct Kept {
     SessionPointer session;
     std::int64_t bytes = 0;
+    std::vector<TokenId> ids = {};  // of a session that was opened from ids
   };
+  SessionPointer kept_session(const PostedInput& input);
+  void drop_running(const std::string& id);
+  void keep(Kept kept);
   void make_room(std::int64_t bytes);
   void work();
   SessionPointer next_work();
 
-  const LoadedModel& model_;
+  const LoadedModel* model_;
   const ServerLimits limits_;
   Overviews& overviews_;
   const std::function<void()> give_way_;

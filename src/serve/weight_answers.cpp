@@ -1,6 +1,6 @@
 // What is asked of the weights: tiles, rows, columns, arcs, margins, cells.
-#include "inspect/rows/rows.h"
-#include "inspect/session/api_error.h"
+#include "inspect/answers/answer_writer.h"
+#include "inspect/answers/questions.h"
 #include "serve/api.h"
 
 namespace heed::server {
@@ -12,46 +12,48 @@ constexpr std::size_t kMostHeads = 16;
 constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
 constexpr const char* kImmutable = "private, max-age=31536000, immutable";
 
-struct Place {
+struct HeadRequest {
   SessionPointer session;
-  int layer = 0;
-  std::int64_t head = 0;
+  Place place;
+  MatrixSize size;
+
+  // Keeps the session alive.
+  std::shared_ptr<const LayerAttention> layer() const { return {session, &session->layer(place)}; }
 };
 
 // Also moves the layer to the front of the statistics: it is in view.
-Place place(Api& api, const Parameters& parameters) {
-  Place place{.session = find_session(api, parameters), .layer = 0, .head = 0};
-  place.layer = check_layer(*place.session, parameters.path_number("layer"));
-  place.head = check_head(*place.session, parameters.path_number("head"));
-  place.session->layer(place.layer);  // throws not_ready
-  place.session->layer_in_view = place.layer;
-  return place;
+HeadRequest head_request(Api& api, const Parameters& parameters) {
+  HeadRequest request{.session = find_session(api, parameters), .place = {}, .size = {}};
+  const StackShape& stack = find_stack(*request.session, parameters);
+  const std::int64_t layer = parameters.path_number("layer");
+  const std::int64_t head = parameters.path_number("head");
+  check_layer("session", request.session->session().model, stack, layer);
+  check_head("session", request.session->session().model, stack, head);
+  require_ready(*request.session);
+  request.place = {stack.stack, layer_in_view(*request.session, stack, layer),
+                   static_cast<int>(head)};
+  request.size = request.session->size(stack.stack);
+  return request;
 }
 
-bool is_v1(const Parameters& parameters) {
-  return parameters.request().path.starts_with("/api/v1/");
-}
-
-ArcRule arc_rule(const Parameters& parameters) {
+LargestRule arc_rule(const Parameters& parameters) {
   return {.top_p = parameters.fraction("top_p", 0.9),
           .at_most = parameters.number("at_most", 8, 1, 64)};
 }
 
-LineRequest line_request(const Place& place, const Parameters& parameters, const char* name) {
-  LineRequest line;
-  line.layer = place.layer;
-  line.head = place.head;
-  line.begin = check_token(*place.session, name, parameters.path_number(name));
-  line.end = parameters.number("end", line.begin + 1, line.begin + 1, place.session->length());
+LineRequest line_request(const HeadRequest& at, const Parameters& parameters, const char* name,
+                         std::int64_t count) {
+  LineRequest line{.place = at.place};
+  line.begin = check_token(name, parameters.path_number(name), count);
+  line.end = parameters.number("end", line.begin + 1, line.begin + 1, count);
   line.rule = arc_rule(parameters);
   return line;
 }
 
-TileRequest tile_request(const Place& place, const Parameters& parameters) {
+TileRequest tile_request(const HeadRequest& at, const Parameters& parameters) {
   TileRequest tile;
-  tile.session = place.session->id;
-  tile.layer = place.layer;
-  tile.head = place.head;
+  tile.session = at.session->id;
+  tile.place = at.place;
   const std::int64_t z = parameters.path_number("z");
   tile.z = z >= 0 && z < 64 ? static_cast<int>(z) : 64;  // no text has so many
   tile.y = parameters.path_number("y");
@@ -73,27 +75,53 @@ LongAnswer long_answer(const SessionPointer& session,
   return answer;
 }
 
+EdgesRequest edges_request(LiveSession& session, const Parameters& parameters) {
+  const StackShape& stack = find_stack(session, parameters);
+  EdgesRequest edges{.stack = stack.stack};
+  const bool in_path = !parameters.path("layer", "").empty();
+  const std::int64_t layer = in_path ? parameters.path_number("layer")
+                                     : parameters.number("layer", 0, INT64_MIN, INT64_MAX);
+  check_layer("session", session.session().model, stack, layer);
+  for (const std::int64_t head : parameters.numbers("heads", kMostHeads)) {
+    check_head("session", session.session().model, stack, head);
+    edges.heads.push_back(static_cast<int>(head));
+  }
+  require_ready(session);
+  edges.layer = layer_in_view(session, stack, layer);
+  const std::int64_t rows = session.size(stack.stack).queries;
+  edges.begin = parameters.number("begin", 0, 0, rows - 1);
+  edges.end =
+      parameters.number("end", std::min(rows, edges.begin + kMostRows), edges.begin + 1, rows);
+  edges.rule = arc_rule(parameters);
+  return edges;
+}
+
+void check_count(const EdgesRequest& edges) {
+  const std::int64_t rows = edges.end - edges.begin;
+  if (rows > kMostRows)
+    refuse(400, "bad_request", "end: found {} rows, expected at most {}", rows, kMostRows);
+  const std::int64_t arcs = rows * std::ssize(edges.heads) * edges.rule.at_most;
+  if (arcs > kMostArcs)
+    refuse(400, "bad_request",
+           "edges: found {} arcs (rows x heads x at_most), expected at most {} at once", arcs,
+           kMostArcs);
+}
+
 }  // namespace
 
 void get_tile(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const Place at = place(api, parameters);
+  const HeadRequest at = head_request(api, parameters);
   const TileRequest tile = tile_request(at, parameters);
-  const CellsRequest cells = tile_cells(tile, at.session->length());
-  const std::string name = tile.name();
-  const std::string etag = "\"" + name + "\"";
+  const CellsRequest cells = tile_cells(tile, at.size);
+  const std::string etag = "\"" + tile.name() + "\"";
   response.set_header("ETag", etag);
   response.set_header("Cache-Control", kImmutable);
   if (parameters.request().get_header_value("If-None-Match") == etag) {
     response.status = 304;
     return;
   }
-  const auto compute = [&api, at, tile, name](Cancel& cancel) {
-    std::shared_ptr<const std::string> kept = api.tiles.find(name);
-    if (!kept) {
-      kept = std::make_shared<const std::string>(tile_content(api, at.session, tile, cancel));
-      api.tiles.keep(name, kept, std::ssize(*kept));
-    }
-    return *kept;
+  const auto compute = [&api, at, tile](Cancel& cancel) {
+    return api.maps.tile(at.layer(), at.session->head_name(at.place), tile, cancel);
   };
   const std::int64_t count = cells.height() * cells.width() * (tile.bytes ? 1 : 4);
   send_long(api, parameters, response,
@@ -101,88 +129,70 @@ void get_tile(Api& api, const Parameters& parameters, httplib::Response& respons
 }
 
 void get_row(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const Place at = place(api, parameters);
-  const LineRequest line = line_request(at, parameters, "query");
+  const HeadRequest at = head_request(api, parameters);
+  const LineRequest line = line_request(at, parameters, "query", at.size.queries);
   send_long(api, parameters, response, long_answer(at.session, [at, line](Cancel& cancel) {
-              return row_json(*at.session, line, cancel);
+              return to_json(answer_row(*at.session, line, cancel));
             }));
 }
 
 void get_rows(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const Place at = place(api, parameters);
-  const std::int64_t length = at.session->length();
+  const HeadRequest at = head_request(api, parameters);
   const std::int64_t begin =
-      check_token(*at.session, "begin", parameters.number("begin", 0, INT64_MIN, INT64_MAX));
-  const std::int64_t end = parameters.number("end", begin + 1, begin + 1, length);
-  if ((end - begin) * length > kMostWeights)
+      check_token("begin", parameters.number("begin", 0, INT64_MIN, INT64_MAX), at.size.queries);
+  const std::int64_t end = parameters.number("end", begin + 1, begin + 1, at.size.queries);
+  const std::int64_t weights = (end - begin) * at.size.keys;
+  if (weights > kMostWeights)
     refuse(400, "bad_request", "end: found {} rows of {} weights, expected at most {} weights",
-           end - begin, length, kMostWeights);
+           end - begin, at.size.keys, kMostWeights);
   const CellsRequest cells = {
-      .head = at.head, .row_begin = begin, .row_end = end, .key_begin = 0, .key_end = length};
+      .head = at.place.head, .row_begin = begin, .row_end = end, .key_end = at.size.keys};
   const auto compute = [at, cells](Cancel& cancel) {
-    return encode_cells(matrix_cells(at.session->layer(at.layer), cells, cancel), /*bytes=*/false);
+    return encode_cells(matrix_cells(*at.layer(), cells, cancel), /*bytes=*/false);
   };
-  send_long(api, parameters, response,
-            {at.session, "application/octet-stream",
-             static_cast<std::size_t>(4 * (end - begin) * length), compute});
+  send_long(
+      api, parameters, response,
+      {at.session, "application/octet-stream", static_cast<std::size_t>(4 * weights), compute});
 }
 
 void get_column(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const Place at = place(api, parameters);
-  LineRequest line = line_request(at, parameters, "key");
-  line.rule.top_p = 1;  // a column has no whole of which arcs could be a part
+  const HeadRequest at = head_request(api, parameters);
+  LineRequest line = line_request(at, parameters, "key", at.size.keys);
+  line.rule.top_p.reset();  // a column has no whole of which arcs could be a part
   send_long(api, parameters, response, long_answer(at.session, [at, line](Cancel& cancel) {
-              return column_json(*at.session, line, cancel);
+              return to_json(answer_column(*at.session, line, cancel));
             }));
 }
 
 void get_edges(Api& api, const Parameters& parameters, httplib::Response& response) {
   const SessionPointer session = find_session(api, parameters);
-  EdgesRequest edges;
-  edges.layer = check_layer(*session, is_v1(parameters)
-                                          ? parameters.path_number("layer")
-                                          : parameters.number("layer", 0, INT64_MIN, INT64_MAX));
-  edges.heads = parameters.numbers("heads", kMostHeads);
-  for (const std::int64_t head : edges.heads) check_head(*session, head);
-  session->layer(edges.layer);
-  session->layer_in_view = edges.layer;
-  const std::int64_t length = session->length();
-  edges.begin = parameters.number("begin", 0, 0, length - 1);
-  edges.end =
-      parameters.number("end", std::min(length, edges.begin + kMostRows), edges.begin + 1, length);
-  if (edges.end - edges.begin > kMostRows)
-    refuse(400, "bad_request", "end: found {} rows, expected at most {}", edges.end - edges.begin,
-           kMostRows);
-  edges.rule = arc_rule(parameters);
-  const std::int64_t arcs =
-      (edges.end - edges.begin) * std::ssize(edges.heads) * edges.rule.at_most;
-  if (arcs > kMostArcs)
-    refuse(400, "bad_request",
-           "edges: found {} arcs (rows x heads x at_most), expected at most {} at once", arcs,
-           kMostArcs);
+  const EdgesRequest edges = edges_request(*session, parameters);
+  check_count(edges);
   send_long(api, parameters, response, long_answer(session, [session, edges](Cancel& cancel) {
-              return edges_json(*session, edges, cancel);
+              return to_json(answer_edges(*session, edges, cancel));
             }));
 }
 
 void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const Place at = place(api, parameters);
+  const HeadRequest at = head_request(api, parameters);
   const auto compute = [&api, at](Cancel& cancel) {
-    const auto heads = at.session->progress().layers.at(static_cast<std::size_t>(at.layer));
-    if (heads)
-      return marginals_json(at.layer, at.head,
-                            heads->at(static_cast<std::size_t>(at.head)).margins);
-    const auto swept = swept_head(api, at.session, at.layer, at.head, cancel);
-    return marginals_json(at.layer, at.head, swept->margins);
+    const LayerHeads heads = at.session->heads(at.place.stack, at.place.layer);
+    if (heads) {
+      const Margins& margins = heads->at(static_cast<std::size_t>(at.place.head)).margins;
+      return to_json(answer_marginals(at.place, margins));
+    }
+    const auto swept =
+        api.maps.swept(at.layer(), at.session->head_name(at.place), at.place.head, cancel);
+    return to_json(answer_marginals(at.place, swept->margins));
   };
   send_long(api, parameters, response, long_answer(at.session, compute));
 }
 
 void get_cell(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const Place at = place(api, parameters);
-  const std::int64_t query = check_token(*at.session, "query", parameters.path_number("query"));
-  const std::int64_t key = check_token(*at.session, "key", parameters.path_number("key"));
-  send_json(response, 200, cell_json(*at.session, at.layer, at.head, query, key));
+  const HeadRequest at = head_request(api, parameters);
+  const std::int64_t query = check_token("query", parameters.path_number("query"), at.size.queries);
+  const std::int64_t key = check_token("key", parameters.path_number("key"), at.size.keys);
+  send_json(response, 200, to_json(answer_cell(*at.session, at.place, query, key)));
 }
 
 }  // namespace heed::server

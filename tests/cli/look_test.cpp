@@ -121,14 +121,14 @@ TEST(LookCommand, ComputesInF32Only) {
 
 TEST(LookCommand, ALayerThatDoesNotExistIsRefusedBeforeTheTextIsRead) {
   const Answer answer = look({"", "--layer", "2"});
-  EXPECT_EQ(answer.error, "heed look: --layer 2 does not exist, tiny has layers 0 to 1\n");
+  EXPECT_EQ(answer.error, "heed look: --layer is 2, expected 0 to 1 (tiny has 2 layers)\n");
 }
 
 TEST(LookCommand, TextNamesTheChoiceAndTheParts) {
   const Answer answer = look({kText});
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::StartsWith("tiny  GPT-2, 2 layers x 4 heads"));
-  EXPECT_THAT(answer.out, testing::HasSubstr("heed chose this head: the largest mean"));
+  EXPECT_THAT(answer.out, testing::HasSubstr("heed chose this head: looks hardest past"));
   EXPECT_THAT(answer.out, testing::HasSubstr("\nHeads  largest score of each"));
   EXPECT_THAT(answer.out, testing::HasSubstr("\nNext word  after \".\""));
   EXPECT_THAT(answer.out, testing::Not(testing::HasSubstr("\x1b")));
@@ -172,19 +172,17 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.out, "");
   };
   refused({}, "expected one of TEXT, --file and --ids, found none");
-  refused({kText, "--layer", "2"}, "--layer 2 does not exist, tiny has layers 0 to 1");
-  refused({kText, "--head", "-1"}, "--head -1 does not exist, tiny has heads 0 to 3");
+  refused({kText, "--layer", "2"}, "--layer is 2, expected 0 to 1 (tiny has 2 layers)");
+  refused({kText, "--head", "-1"}, "--head is -1, expected 0 to 3 (tiny has 4 heads)");
   refused({kText, "--head", "4", "--format", "npy"},
-          "--head 4 does not exist, tiny has heads 0 to 3");
+          "--head is 4, expected 0 to 3 (tiny has 4 heads)");
   refused({"", "--layer", "0"},
           "session: the text is empty and tiny has no first token to start from: expected at least "
           "one character");
-  refused({"--ids", "1,2,9999"},
-          "--ids: token id 9999 is outside of tiny's vocabulary, expected 0 to 269");
+  refused({"--ids", "1,2,9999"}, "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   std::string ids = "0";
   for (int i = 0; i < 40; ++i) ids += ",1";
-  refused({"--ids", ids},
-          "session: the text has 41 tokens but tiny has 40 positions: expected at most 40");
+  refused({"--ids", ids}, "session: input is 41 tokens, expected at most 40 (tiny's positions)");
 }
 
 std::string long_text() {
@@ -198,8 +196,8 @@ TEST(LookCommand, SaysHowATextThatIsTooLongCanBeRead) {
     const Answer answer = look({long_text(), "--format", format, "-o", in_scratch("long")});
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error,
-              "heed look: the text has 90 tokens but tiny has 40 positions: expected at most 40, "
-              "or --keep first or --keep last, which read the first or last 40 of them\n");
+              "heed look: session: input is 90 tokens, expected at most 40 (tiny's positions); "
+              "--keep first or --keep last reads a part of it\n");
   }
 }
 

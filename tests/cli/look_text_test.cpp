@@ -14,13 +14,20 @@ struct Row {
   double rest;
 };
 
+HeadScores one_score(int layer, int head, std::string_view name, double value) {
+  HeadScores scores{.place = {.layer = layer, .head = head}, .values = {}};
+  for (const ScoreInfo& info : score_infos())
+    scores.values.push_back(info.name == name ? value : 0);
+  return scores;
+}
+
 void give_heads(Look& look) {
   for (int layer = 0; layer < 5; ++layer)
     for (int head = 0; head < 8; ++head)
-      look.heads.push_back({.layer = layer, .head = head, .previous = .36});
-  look.heads[3] = {.layer = 0, .head = 3, .first = .52};
-  look.heads[12] = {.layer = 1, .head = 4, .self = .15};
-  look.heads[22] = {.layer = 2, .head = 6, .first = .26};
+      look.heads.push_back(one_score(layer, head, "previous", .36));
+  look.heads[3] = one_score(0, 3, "sink", .52);
+  look.heads[12] = one_score(1, 4, "current", .15);
+  look.heads[22] = one_score(2, 6, "sink", .26);
 }
 
 Look picture() {
@@ -63,9 +70,9 @@ Who attends to whom  layer 2, head 6; the three largest, then the rest
 
 Heads  largest score of each, mean over rows; - where none reaches 0.2; [ ] chosen
  layer   H0         H1         H2         H3         H4         H5         H6         H7
-     0   prev  .36  prev  .36  prev  .36  first .52  prev  .36  prev  .36  prev  .36  prev  .36
+     0   prev  .36  prev  .36  prev  .36  sink  .52  prev  .36  prev  .36  prev  .36  prev  .36
      1   prev  .36  prev  .36  prev  .36  prev  .36  -     .15  prev  .36  prev  .36  prev  .36
-     2   prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36 [first .26] prev  .36
+     2   prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36 [sink  .26] prev  .36
      3   prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36
      4   prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36
 
@@ -85,7 +92,7 @@ TEST(LookText, WithoutUtf8BarsAreEqualSignsAndHyphens) {
 
 TEST(LookText, ColourMarksWeightsBarsAndTheChosenHead) {
   const std::string text = look_text({.bold = true, .colour = true}, picture(), {});
-  EXPECT_THAT(text, testing::HasSubstr("\x1b[7mfirst .26\x1b[0m"));
+  EXPECT_THAT(text, testing::HasSubstr("\x1b[7msink  .26\x1b[0m"));
   EXPECT_THAT(text, testing::HasSubstr("\x1b[1mLily\x1b[0m"));
   EXPECT_THAT(text, testing::HasSubstr("\x1b[94m━╸\x1b[0m"));
   EXPECT_THAT(text, testing::HasSubstr("\x1b[90m+14 % in 1\x1b[0m"));
@@ -95,7 +102,7 @@ TEST(LookText, NoColourOnATerminalKeepsBoldOnly) {
   const std::string text = look_text({.bold = true}, picture(), {});
   EXPECT_THAT(text, testing::HasSubstr("\x1b[1mWho attends to whom\x1b[0m"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("\x1b[9")));
-  EXPECT_THAT(text, testing::HasSubstr("[first .26]"));
+  EXPECT_THAT(text, testing::HasSubstr("[sink  .26]"));
 }
 
 TEST(LookText, NoLineIsWiderThanTheTerminal) {
@@ -134,10 +141,10 @@ TEST(LookText, NarrowColumnsUseLettersAndALegend) {
   look.info.heads = 12;
   look.heads.resize(12);
   const std::string text = heads_text({}, look);
-  EXPECT_THAT(text, testing::HasSubstr("Heads  p previous  s self  f first; - where none"));
+  EXPECT_THAT(text, testing::HasSubstr("Heads  p previous  c current  s sink; - where none"));
   EXPECT_THAT(text, testing::HasSubstr(
                         " layer  H0     H1     H2     H3     H4     H5     H6     H7     H8"));
-  EXPECT_THAT(text, testing::HasSubstr("     0  p .36  p .36  p .36  f .52"));
+  EXPECT_THAT(text, testing::HasSubstr("     0  p .36  p .36  p .36  s .52"));
 }
 
 TEST(LookText, AModelWithoutWordsSaysSo) {

@@ -59,15 +59,15 @@ TEST(BuiltIn, ThePronounFindsItsNoun) {
 }
 
 TEST(BuiltIn, HeadsOfTheFirstLayerLookAtTheTokenBefore) {
-  const std::vector<HeadScores> scores = score_heads(king().layers[0], 0);
-  EXPECT_NEAR(scores[0].previous, 0.53, 0.01);
-  EXPECT_NEAR(scores[1].previous, 0.61, 0.01);
+  const std::vector<HeadScores> scores = score_heads(king().at({.layer = 0}), 0);
+  EXPECT_NEAR(scores[0].of("previous"), 0.53, 0.01);
+  EXPECT_NEAR(scores[1].of("previous"), 0.61, 0.01);
 }
 
 TEST(BuiltIn, HeadsOfTheSecondLayerLookAtTheFirstToken) {
-  const std::vector<HeadScores> scores = score_heads(king().layers[1], 1);
+  const std::vector<HeadScores> scores = score_heads(king().at({.layer = 1}), 1);
   for (const std::size_t head : {2U, 3U, 4U, 5U})
-    EXPECT_NEAR(scores[head].first, 0.535, 0.05) << head;
+    EXPECT_NEAR(scores[head].of("sink"), 0.535, 0.05) << head;
 }
 
 TEST(BuiltIn, OnRandomTokensOnlyTheTokenBeforeIsFound) {

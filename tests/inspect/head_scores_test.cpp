@@ -23,13 +23,13 @@ TEST(HeadScores, NameThePatternsOfPureHeads) {
       });
   const std::vector<HeadScores> scores = score_heads(layer, 5);
   ASSERT_EQ(scores.size(), 3);
-  EXPECT_NEAR(scores[0].previous, 1, 1e-6);
-  EXPECT_NEAR(scores[1].self, 1, 1e-6);
-  EXPECT_NEAR(scores[2].first, 1, 1e-6);
-  EXPECT_NEAR(scores[0].self, 0, 1e-6);
-  EXPECT_NEAR(scores[2].entropy, 0, 1e-6);
-  EXPECT_EQ(scores[2].layer, 5);
-  EXPECT_EQ(scores[2].head, 2);
+  EXPECT_NEAR(scores[0].of("previous"), 1, 1e-6);
+  EXPECT_NEAR(scores[1].of("current"), 1, 1e-6);
+  EXPECT_NEAR(scores[2].of("sink"), 1, 1e-6);
+  EXPECT_NEAR(scores[0].of("current"), 0, 1e-6);
+  EXPECT_NEAR(scores[2].of("entropy"), 0, 1e-6);
+  EXPECT_EQ(scores[2].place.layer, 5);
+  EXPECT_EQ(scores[2].place.head, 2);
 }
 
 TEST(HeadScores, OfUniformRowsAreMeansOfOneOverTheLength) {
@@ -37,18 +37,18 @@ TEST(HeadScores, OfUniformRowsAreMeansOfOneOverTheLength) {
       test::layer_of(1, 4, [](std::int64_t, std::int64_t, std::int64_t) { return 0.0F; });
   const HeadScores scores = score_heads(layer, 0)[0];
   const double later_rows = (1.0 / 2 + 1.0 / 3 + 1.0 / 4) / 3;
-  EXPECT_NEAR(scores.previous, later_rows, 1e-6);
-  EXPECT_NEAR(scores.self, later_rows, 1e-6);
-  EXPECT_NEAR(scores.first, later_rows, 1e-6);
-  EXPECT_NEAR(scores.entropy, (std::log(2) + std::log(3) + std::log(4)) / 4, 1e-6);
-  EXPECT_NEAR(scores.elsewhere, 1.0 / 4, 1e-6);  // only row 3 has such a key: key 1
+  EXPECT_NEAR(scores.of("previous"), later_rows, 1e-6);
+  EXPECT_NEAR(scores.of("current"), later_rows, 1e-6);
+  EXPECT_NEAR(scores.of("sink"), later_rows, 1e-6);
+  EXPECT_NEAR(scores.of("entropy"), (std::log(2) + std::log(3) + std::log(4)) / 4, 1e-6);
+  EXPECT_NEAR(scores.of("elsewhere"), 1.0 / 4, 1e-6);  // only row 3 has such a key: key 1
 }
 
 TEST(HeadScores, NextCountsWhereNothingIsCausal) {
   const LayerAttention layer = test::layer_of(
       1, kLength, [](std::int64_t, std::int64_t i, std::int64_t j) { return peak(j == i + 1); },
       Mask());
-  EXPECT_NEAR(score_heads(layer, 0)[0].next, 1, 1e-6);
+  EXPECT_NEAR(score_heads(layer, 0)[0].of("next"), 1, 1e-6);
 }
 
 TEST(HeadScores, ElsewhereLeavesOutFirstOwnAndPrevious) {
@@ -57,17 +57,21 @@ TEST(HeadScores, ElsewhereLeavesOutFirstOwnAndPrevious) {
         return peak(head == 0 ? j == i - 2 && j > 0 : j == i - 1);
       });
   const std::vector<HeadScores> scores = score_heads(layer, 0);
-  EXPECT_NEAR(scores[0].elsewhere, 1, 1e-6);  // rows from 3 on
-  EXPECT_NEAR(scores[1].elsewhere, 0, 1e-6);
+  EXPECT_NEAR(scores[0].of("elsewhere"), 1, 1e-6);  // rows from 3 on
+  EXPECT_NEAR(scores[1].of("elsewhere"), 0, 1e-6);
 }
 
 double wave(std::int64_t i, std::int64_t j) {
   return 4 * std::sin(3 * static_cast<double>(i) + 7 * static_cast<double>(j));
 }
 
+struct Plain {
+  double previous = 0, next = 0, entropy = 0, elsewhere = 0;
+};
+
 // From the plain softmax of `wave`, in double.
-HeadScores plain_scores(std::int64_t length, bool is_causal) {
-  HeadScores mean;
+Plain plain_scores(std::int64_t length, bool is_causal) {
+  Plain mean;
   const auto rows = static_cast<double>(length);
   for (std::int64_t i = 0; i < length; ++i) {
     const std::int64_t end = is_causal ? i + 1 : length;
@@ -94,11 +98,28 @@ TEST(HeadScores, OfLongRowsAreThoseOfThePlainSoftmax) {
         [](std::int64_t, std::int64_t i, std::int64_t j) { return static_cast<float>(wave(i, j)); },
         is_causal ? causal() : Mask());
     const HeadScores scores = score_heads(layer, 0)[0];
-    const HeadScores expected = plain_scores(kLong, is_causal);
-    EXPECT_NEAR(scores.previous, expected.previous, 1e-5);
-    EXPECT_NEAR(scores.next, expected.next, 1e-5);
-    EXPECT_NEAR(scores.entropy, expected.entropy, 1e-5);
-    EXPECT_NEAR(scores.elsewhere, expected.elsewhere, 1e-5);
+    const Plain expected = plain_scores(kLong, is_causal);
+    EXPECT_NEAR(scores.of("previous"), expected.previous, 1e-5);
+    EXPECT_NEAR(scores.of("next"), expected.next, 1e-5);
+    EXPECT_NEAR(scores.of("entropy"), expected.entropy, 1e-5);
+    EXPECT_NEAR(scores.of("elsewhere"), expected.elsewhere, 1e-5);
+  }
+}
+
+TEST(HeadScores, DistanceIsTheMeanNumberOfTokensBack) {
+  const LayerAttention layer =
+      test::layer_of(1, kLength, [](std::int64_t, std::int64_t i, std::int64_t j) {
+        return peak(j == std::max<std::int64_t>(i - 3, 0));
+      });
+  EXPECT_NEAR(score_heads(layer, 0)[0].of("distance"), (0 + 1 + 2 + 3.0 * (kLength - 3)) / kLength,
+              1e-5);
+}
+
+TEST(ScoreInfos, HaveShortNamesAndOneLineEach) {
+  for (const ScoreInfo& info : score_infos()) {
+    EXPECT_LE(info.short_name.size(), 7) << info.name;
+    EXPECT_FALSE(info.about.empty()) << info.name;
+    EXPECT_EQ(info.about.find('\n'), std::string_view::npos) << info.name;
   }
 }
 

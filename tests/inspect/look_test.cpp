@@ -65,6 +65,25 @@ TEST(LookCell, IsTheExponentialOfScoreLessLse) {
   EXPECT_EQ(cell.rank, larger + 1);
 }
 
+TEST(LookRows, WithEveryKeyThoseOfWeightZeroAreListedToo) {
+  const LayerAttention layer = test::layer_of(
+      1, 4, [](std::int64_t, std::int64_t, std::int64_t j) { return j == 0 ? 200.0F : 0.0F; });
+  const std::int64_t queries[] = {3};
+  EXPECT_EQ(look_rows(layer, 0, queries, -1)[0].attends.size(), 4);
+}
+
+TEST(LookColumn, IsWhatTheQueriesGiveToOneKey) {
+  const LayerAttention layer = test::layer_of(2, 90, wave);
+  const LookColumn column = look_column(layer, 1, 3, 2);
+  double sum = 0;
+  for (std::int64_t query = 3; query < 90; ++query) sum += look_cell(layer, 1, query, 3).weight;
+  EXPECT_NEAR(column.sum, sum, 1e-4);
+  EXPECT_EQ(column.from.size(), 2);
+  EXPECT_EQ(column.rest_count, 85);
+  EXPECT_GE(column.from[0].weight, column.from[1].weight);
+  EXPECT_NEAR(column.from[0].weight, look_cell(layer, 1, column.from[0].query, 3).weight, 1e-6);
+}
+
 TEST(LookCell, BehindTheQueryIsHidden) {
   EXPECT_FALSE(look_cell(test::layer_of(1, 9, wave), 0, 3, 4).visible);
 }
@@ -94,10 +113,7 @@ TEST(ChooseHead, TakesTheLargestElsewhere) {
   const ChosenHead chosen = choose_head(session, score_heads(session), {}, {});
   EXPECT_EQ(chosen.head, 1);
   EXPECT_TRUE(chosen.automatic);
-  EXPECT_EQ(
-      chosen.reason,
-      "the largest mean, over rows, of the largest weight on a key that is not the first, the "
-      "own or the previous token");
+  EXPECT_EQ(chosen.reason, "looks hardest past the first, previous and own token");
 }
 
 TEST(ChooseHead, SaysSoWhereNoRowHasAnotherKey) {
@@ -106,9 +122,7 @@ TEST(ChooseHead, SaysSoWhereNoRowHasAnotherKey) {
   const Session session = test::session_of(std::move(layers));
   const ChosenHead chosen = choose_head(session, score_heads(session), {}, {});
   EXPECT_EQ(chosen.head, 0);
-  EXPECT_EQ(chosen.reason,
-            "the first one, because nothing tells the heads apart: all weight is on the first, the "
-            "own or the previous token");
+  EXPECT_EQ(chosen.reason, "the first one: no head looks past the first, previous and own token");
 }
 
 TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
@@ -119,10 +133,10 @@ TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
 TEST(ChooseHead, NamesTheRangeOfLayersAndHeads) {
   const Session session = two_heads();
   const std::vector<HeadScores> scores = score_heads(session);
-  EXPECT_HEED_ERROR(choose_head(session, scores, 1, {}), ErrorCode::kInvalidArgument,
-                    "look: layer 1 does not exist, by hand has layers 0 to 0");
-  EXPECT_HEED_ERROR(choose_head(session, scores, 0, -1), ErrorCode::kInvalidArgument,
-                    "look: head -1 does not exist, by hand has heads 0 to 1");
+  EXPECT_HEED_ERROR(choose_head(session, scores, 1, {}), ErrorCode::kNotFound,
+                    "look: layer is 1, expected 0 to 0 (by hand has 1 layers)");
+  EXPECT_HEED_ERROR(choose_head(session, scores, 0, -1), ErrorCode::kNotFound,
+                    "look: head is -1, expected 0 to 1 (by hand has 2 heads)");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ inline Session session_of(std::vector<LayerAttention> layers) {
   session.info.heads = layers.at(0).q.dim(1);
   for (std::int64_t i = 0; i < layers.at(0).q.dim(2); ++i)
     session.tokens.push_back({.id = 0, .bytes = " t" + std::to_string(i)});
-  session.layers = std::move(layers);
+  session.stacks.push_back({.shape = stacks_of(session.info).front(), .layers = std::move(layers)});
   return session;
 }
 

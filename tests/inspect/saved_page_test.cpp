@@ -1,5 +1,5 @@
 // The page as one file: what it holds, and that a text cannot break out of it.
-#include "serve/saved_page.h"
+#include "inspect/saved/saved_page.h"
 
 #include <gtest/gtest.h>
 
@@ -9,24 +9,26 @@
 #include "inspect/saved/base64.h"
 #include "inspect/saved/held_heads.h"
 #include "serve/page_files.h"
+#include "serve/page_sources.h"
 #include "serve/served.h"
 
-namespace heed::server {
+namespace heed {
 namespace {
 
 using nlohmann::json;
 using test::shared_model;
 
 std::unique_ptr<LiveSession> scored(const std::string& text) {
-  auto session = std::make_unique<LiveSession>("saved", text, cut_session(shared_model(), text));
+  auto session = std::make_unique<LiveSession>(
+      "saved", text, tokenize_session(shared_model(), text), shared_model());
   Overviews none_kept(0);
-  while (session->work(shared_model(), [] { return false; }, none_kept)) {
+  while (session->work([] { return false; }, none_kept)) {
   }
   return session;
 }
 
 std::string file_of(const std::string& text, const char* view, std::int64_t bytes = kSavedBytes) {
-  return saved_page(shared_model(), *scored(text), parse_view(view), bytes);
+  return saved_page(server::page_sources(), *scored(text), parse_view(view), bytes);
 }
 
 // What stands between the tags that begin with `begin` and end with `end`.
@@ -50,7 +52,7 @@ std::size_t count(const std::string& page, std::string_view what) {
 class SavedPage : public testing::Test {
  protected:
   void SetUp() override {
-    if (page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+    if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   }
 };
 
@@ -79,32 +81,34 @@ TEST_F(SavedPage, MarkupInATextDoesNotEndTheScript) {
 TEST_F(SavedPage, HoldsEveryHeadWhereTheyFit) {
   const json data = data_of(file_of("the cat sat", "look/L1.H2/i=1"));
   EXPECT_EQ(data["view"], "look/L1.H2/i=1");
-  EXPECT_EQ(data["about"]["model"]["held"].dump(), "[[0,1,2,3],[0,1,2,3]]");
+  EXPECT_EQ(data["about"]["models"][0]["held"].dump(), "[[0,1,2,3],[0,1,2,3]]");
   EXPECT_EQ(data["held"].size(), 2);
   EXPECT_EQ(data["scores"].size(), 2);
-  EXPECT_EQ(data["next"].size(), data["session"]["length"]);
+  EXPECT_EQ(data["next"].size(), data["session"]["tokens"].size());
 }
 
 TEST_F(SavedPage, HoldsTheHeadsInViewWhereNoMoreFits) {
   const json data = data_of(file_of("the cat sat", "look/L1.H2+H0", 1));
-  EXPECT_EQ(data["about"]["model"]["held"].dump(), "[[],[0,2]]");
+  EXPECT_EQ(data["about"]["models"][0]["held"].dump(), "[[],[0,2]]");
   EXPECT_EQ(data["held"].size(), 1);
   EXPECT_EQ(data["held"][0]["heads"].size(), 2);
 }
 
 TEST(HeldHeads, TheLayerIsHeldWhereItFitsAlone) {
-  const ModelInfo& info = shared_model().model->info();
+  const Session session = tokenize_session(shared_model(), std::string(100, 'z'));
+  const ModelInfo& info = session.info;
   const ViewAddress view = parse_view("look/L1.H2");
   const std::int64_t layer = 100 * (4 * (4 * info.head_dim + 16) + 4 * 4 * info.head_dim);
   const std::vector<int> all = {0, 1, 2, 3};
-  EXPECT_EQ(choose_held(info, 100, view, layer), (std::vector<std::vector<int>>{{}, all}));
-  EXPECT_EQ(choose_held(info, 100, view, 2 * layer), (std::vector<std::vector<int>>{all, all}));
-  EXPECT_EQ(choose_held(info, 100, view, layer - 1), (std::vector<std::vector<int>>{{}, {2}}));
+  EXPECT_EQ(choose_held(session, view, layer), (std::vector<std::vector<int>>{{}, all}));
+  EXPECT_EQ(choose_held(session, view, 2 * layer), (std::vector<std::vector<int>>{all, all}));
+  EXPECT_EQ(choose_held(session, view, layer - 1), (std::vector<std::vector<int>>{{}, {2}}));
 }
 
 LayerAttention masked(const Mask& mask, std::int64_t length) {
   LayerAttention layer;
   layer.q = Tensor::zeros({1, 1, length, 4}, DType::kF32);
+  layer.k = Tensor::zeros({1, 1, length, 4}, DType::kF32);
   layer.mask = mask;
   return layer;
 }
@@ -127,8 +131,8 @@ TEST_F(SavedPage, TheServerGivesTheSameFile) {
   const test::Served served;
   const json session = served.open("the cat sat", true);
   httplib::Client client = served.client();
-  const std::string path = "/api/sessions/" + session.value("session", "") + "/export";
-  const auto answer = client.Get(path + "?format=html&address=look/L1.H2/i%3D1");
+  const std::string path = "/api/v1/sessions/" + session.value("session", "") + "/export";
+  const auto answer = client.Get(path + "?format=html&view=look/L1.H2/i%3D1");
   ASSERT_TRUE(answer);
   json data = data_of(answer->body);
   data["session"]["session"] = "saved";
@@ -141,11 +145,11 @@ TEST_F(SavedPage, TheServerGivesTheSameFile) {
 TEST(Export, RefusesAViewThatDoesNotFit) {
   const test::Served served;
   const std::string path =
-      "/api/sessions/" + served.open("the cat").value("session", "") + "/export";
+      "/api/v1/sessions/" + served.open("the cat").value("session", "") + "/export";
   httplib::Client client = served.client();
-  test::expect_error(client.Get(path + "?format=html&address=look/L7.H0"), 400, "bad_request");
-  test::expect_error(client.Get(path + "?format=html&address=grid/L0.H0"), 400, "bad_request");
-  test::expect_error(client.Get(path + "?format=pdf&address=look/L0.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=html&view=look/L7.H0"), 404, "not_found");
+  test::expect_error(client.Get(path + "?format=html&view=grid/L0.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=pdf&view=look/L0.H0"), 400, "bad_request");
 }
 
 TEST(Export, APictureIsTakenOnceWhereItWasOrdered) {
@@ -156,21 +160,21 @@ TEST(Export, APictureIsTakenOnceWhereItWasOrdered) {
                                  }};
   const test::Served served(options);
   httplib::Client client = served.client();
-  EXPECT_EQ(client.Post("/api/picture", "<svg/>", "application/octet-stream")->status, 204);
+  EXPECT_EQ(client.Post("/api/v1/picture", "<svg/>", "application/octet-stream")->status, 204);
   EXPECT_EQ(taken, "<svg/>");
-  test::expect_error(client.Post("/api/picture", "<svg/>", "application/octet-stream"), 404,
+  test::expect_error(client.Post("/api/v1/picture", "<svg/>", "application/octet-stream"), 404,
                      "not_found");
 }
 
 TEST(Export, NobodyElseTakesAPicture) {
   const test::Served served;
   httplib::Client client = served.client();
-  test::expect_error(client.Post("/api/picture", "x", "application/octet-stream"), 404,
+  test::expect_error(client.Post("/api/v1/picture", "x", "application/octet-stream"), 404,
                      "not_found");
   httplib::Client stranger = served.client(false);
-  test::expect_error(stranger.Post("/api/picture", "x", "application/octet-stream"), 401,
+  test::expect_error(stranger.Post("/api/v1/picture", "x", "application/octet-stream"), 401,
                      "unauthorized");
 }
 
 }  // namespace
-}  // namespace heed::server
+}  // namespace heed

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "inspect/tiny_model.h"
+#include "support/expect_error.h"
+
 namespace heed {
 namespace {
 
@@ -21,6 +24,34 @@ TEST(PartsOfCharacters, AreMoreThanHalfOfTheTokens) {
 TEST(PartsOfCharacters, AreNoWholeCharacters) {
   EXPECT_FALSE(mostly_parts({"\xe7\x8c\xab", " \xe7\x8c\xab", "\t"}));
   EXPECT_FALSE(mostly_parts({}));
+}
+
+// A pass of a large model must end soon after nobody wants it any more.
+TEST(Session, AsksSeveralTimesALayerWhetherToStop) {
+  const LoadedModel model = test::tiny(3);
+  int asked = 0;
+  open_session(model, std::vector<TokenId>{1, 2, 3}, {.stop = [&] { return ++asked < 0; }});
+  EXPECT_GE(asked, 3 * 6);
+  int left = asked / 2;
+  EXPECT_HEED_ERROR(
+      open_session(model, std::vector<TokenId>{1, 2, 3}, {.stop = [&] { return --left == 0; }}),
+      ErrorCode::kInterrupted, "session: stopped");
+}
+
+TEST(Session, RefusesIdsBeforeItComputes) {
+  EXPECT_HEED_ERROR(tokenize_session(test::tiny(1), std::vector<TokenId>{1, 300}),
+                    ErrorCode::kInvalidArgument,
+                    "session: ids is 300, expected 0 to 255 (tiny's vocabulary)");
+}
+
+TEST(Session, ShowsAnIdWithoutATokenizerAsSuch) {
+  EXPECT_EQ(tokenize_session(test::tiny(1), std::vector<TokenId>{7}).tokens[0].bytes, "#7");
+}
+
+TEST(Session, SaysHowManyTokensAreTooMany) {
+  const Session session = tokenize_session(test::tiny(1), std::vector<TokenId>(17, 1));
+  EXPECT_HEED_ERROR(check_length(session, "cut it"), ErrorCode::kInvalidArgument,
+                    "session: input is 17 tokens, expected at most 16 (tiny's positions); cut it");
 }
 
 }  // namespace

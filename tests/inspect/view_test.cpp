@@ -3,82 +3,99 @@
 
 #include <gtest/gtest.h>
 
-#include "inspect/heads/statistics.h"
+#include <nlohmann/json.hpp>
+
+#include "heed/base/error.h"
+#include "heed/inspect/head_scores.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
+#include "support/places.h"
 
 namespace heed {
 namespace {
 
-constexpr ErrorCode kBad = ErrorCode::kInvalidArgument;
+using nlohmann::json;
 
-TEST(View, ReadsLayerHeadsAndTokens) {
-  const ViewAddress view = parse_view("#look/L2.H4+H1/i=17/j=3");
-  EXPECT_EQ(view.layer, 2);
-  EXPECT_EQ(view.heads, (std::vector<int>{4, 1}));
-  EXPECT_EQ(view.query, 17);
-  EXPECT_EQ(view.key, 3);
+json place_json(const ViewPlace& place) {
+  json as = {{"layer", place.layer}, {"head", place.head}};
+  if (place.stack) as["stack"] = std::string(stack_name(*place.stack));
+  return as;
 }
 
-TEST(View, IsWrittenAsItWasRead) {
-  for (const char* address :
-       {"look/L0.H0", "look/L2.H4+H1/i=17/j=3", "look/L1.H3/range=2-9/to=1/units=word/scale=rank",
-        "look/L1.H3/i=4/scores=sink+entropy"})
-    EXPECT_EQ(format_view(parse_view(address)), address);
+json parsed_json(const ViewAddress& view) {
+  json as = {{"view", view.view}, {"places", json::array()}};
+  for (const ViewPlace& place : view.places) as["places"].push_back(place_json(place));
+  if (view.query) as["i"] = *view.query;
+  if (view.key) as["j"] = *view.key;
+  if (view.range) as["range"] = {view.range->first, view.range->second};
+  if (view.to) as["to"] = true;
+  if (view.units != "token") as["units"] = view.units;
+  if (view.scale != "log") as["scale"] = view.scale;
+  if (view.scores != ViewAddress().scores) as["scores"] = view.scores;
+  return as;
 }
 
-TEST(View, TellsWhatIsWrong) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"grid/L0.H0", "view: \"grid\" does not exist, expected look as in look/L2.H4/i=17/j=3"},
-      {"look", "view: it names no head, expected look/L2.H4/i=17/j=3"},
-      {"look/H4", "view: found \"H4\" as layer and head, expected L2.H4 as in look/L2.H4/i=17/j=3"},
-      {"look/L2.H4+3", "view: found \"L2.H4+3\" as layer and head, expected L2.H4 or L2.H4+H1"},
-      {"look/L2.Hx", "view: found \"x\" in \"L2.Hx\", expected a number from 0"},
-      {"look/L2.H4/i=-1", "view: found \"-1\" in \"i=-1\", expected a number from 0"},
-      {"look/L2.H4/j=3", "view: j= needs i= beside it: whose weight on token 3?"},
-      {"look/L2.H4/range=9-2",
-       "view: found \"range=9-2\", expected the first token before the last"},
-      {"look/L2.H4/scale=pink", "view: found \"scale=pink\", expected scale=linear|sqrt|log|rank"},
-      {"look/L2.H4/units=sentences",
-       "view: found \"units=sentences\", expected units=token|word|sentence"},
-      {"look/L2.H4/to=5", "view: found \"to=5\", expected to=0|1"},
-      {"look/L2.H4/units=", "view: found \"units=\", expected units=token|word|sentence"},
-      {"look/L2.H4/scores=sink",
-       "view: found \"scores=sink\", expected two names as in previous+distance"},
-      {"look/L2.H4/what=ever",
-       "view: found \"what=ever\", expected i=, j=, range=, to=, units=, scale= or scores="}};
-  for (const auto& [address, message] : cases)
-    EXPECT_HEED_ERROR(parse_view(address), kBad, message);
+json vectors() {
+  return json::parse(read_file(std::string(HEED_SOURCE_DIR) + "/tests/vectors/addresses.json"));
 }
+
+TEST(View, ReadsAndWritesTheSharedVectors) {
+  for (const json& vector : vectors()) {
+    if (!vector.contains("parsed")) continue;
+    const auto address = vector["address"].get<std::string>();
+    const ViewAddress view = parse_view(address);
+    EXPECT_EQ(parsed_json(view), vector["parsed"]) << address;
+    EXPECT_EQ(format_view(view), vector.value("written", address)) << address;
+  }
+}
+
+TEST(View, SaysOfTheSharedVectorsWhatIsWrong) {
+  for (const json& vector : vectors()) {
+    if (!vector.contains("error")) continue;
+    const auto address = vector["address"].get<std::string>();
+    try {
+      parse_view(address);
+      ADD_FAILURE() << address << " was read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.found(), vector["error"]["found"]) << address;
+      EXPECT_EQ(error.expected(), vector["error"]["expected"]) << address;
+    }
+  }
+}
+
+TEST(View, IsReadBehindItsSign) { EXPECT_EQ(parse_view("#look/L2.H4").places[0].layer, 2); }
 
 TEST(View, MustFitTheModelAndTheText) {
-  ModelInfo info;
-  info.layers = 2;
-  info.heads = 4;
   const auto check = [&](const char* address) {
-    check_view(parse_view(address), "tiny", info, 10);
+    check_view(parse_view(address), "tiny", {{.layers = 2, .heads = 4, .causal = true}}, 10);
   };
+  constexpr ErrorCode kNone = ErrorCode::kNotFound;
   check("look/L1.H3/i=9/j=9");
-  EXPECT_HEED_ERROR(check("look/L2.H0"), kBad,
-                    "view: layer 2 does not exist, tiny has layers 0 to 1");
-  EXPECT_HEED_ERROR(check("look/L1.H0+H4"), kBad,
-                    "view: head 4 does not exist, tiny has heads 0 to 3");
-  EXPECT_HEED_ERROR(check("look/L1.H0/i=10"), kBad,
-                    "view: i 10 is beyond the text, which has tokens 0 to 9");
-  EXPECT_HEED_ERROR(check("look/L1.H0/range=3-12"), kBad,
-                    "view: range 12 is beyond the text, which has tokens 0 to 9");
+  check("look/self.L1.H3+L0.H2");
+  EXPECT_HEED_ERROR(check("look/L2.H0"), kNone,
+                    "view: layer is 2, expected 0 to 1 (tiny has 2 layers)");
+  EXPECT_HEED_ERROR(check("look/L1.H0+H4"), kNone,
+                    "view: head is 4, expected 0 to 3 (tiny has 4 heads)");
+  EXPECT_HEED_ERROR(check("look/cross.L1.H0"), kNone,
+                    "view: stack is cross, expected self (tiny has no other)");
+  EXPECT_HEED_ERROR(check("look/L1.H0/i=10"), kNone,
+                    "view: i is 10, expected 0 to 9, a token of the text");
+  EXPECT_HEED_ERROR(check("look/L1.H0/range=3-12"), kNone,
+                    "view: range is 12, expected 0 to 9, a token of the text");
 }
 
 TEST(View, MayNameTheScoresThatTheModelHas) {
   for (const bool causal : {true, false}) {
-    ModelInfo info;
-    info.layers = info.heads = 1;
-    info.causal = causal;
-    for (const server::ScoreName& score : server::score_names(causal))
-      check_view(parse_view(fmt::format("look/L0.H0/scores={}+sink", score.name)), "tiny", info, 1);
-    const std::string known = "previous|current|sink|distance|entropy|elsewhere";
-    EXPECT_HEED_ERROR(check_view(parse_view("look/L0.H0/scores=sink+nose"), "tiny", info, 1), kBad,
-                      fmt::format("view: \"nose\" in \"scores=sink+nose\" is no score, expected {}",
-                                  causal ? known : known + "|next"));
+    const std::vector<StackShape> stacks = {{.layers = 1, .heads = 1, .causal = causal}};
+    for (const ScoreInfo& info : score_infos()) {
+      const ViewAddress view = parse_view(fmt::format("look/L0.H0/scores={}+sink", info.name));
+      if (causal && info.looks_ahead) {
+        EXPECT_THROW(check_view(view, "tiny", stacks, 1), Error);
+      } else {
+        check_view(view, "tiny", stacks, 1);
+      }
+    }
+    EXPECT_THROW(check_view(parse_view("look/L0.H0/scores=sink+nose"), "tiny", stacks, 1), Error);
   }
 }
 

@@ -117,7 +117,7 @@ class Watcher : public Tap {
     lse_shape = attended.lse.shape();
     mask_text = args.mask.describe();
   }
-  Mask mask(std::string_view /*stack*/, int /*layer*/) override { return extra; }
+  Mask mask(Stack /*stack*/, int /*layer*/) override { return extra; }
 
   std::vector<TapKind> kinds;
   std::vector<int> layers;

@@ -1,7 +1,5 @@
 // Several threads of the caller in the operator at once.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -14,7 +12,6 @@
 #include "heed/ops/merge.h"
 #include "heed/ops/observe.h"
 #include "heed/ops/observers/received.h"
-#include "ops/matmul.h"
 #include "support/allocated.h"
 #include "support/random_tensor.h"
 
@@ -87,44 +84,6 @@ TEST(Callers, MayComputeWhileAnotherThreadSetsTheThreadCount) {
   }
   stop = true;
   setter.join();
-  set_thread_count(0);
-}
-
-// As Python's multiprocessing forks: with other threads in the middle of operators.
-TEST(Callers, MayForkWhileOthersCompute) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer starts no threads after fork";
-#endif
-  set_thread_count(2);
-  const Tensor x = random_tensor({1, 4, 200, 32}, 1);
-  const AttentionArgs args = {.q = x, .keys = {x, x}, .mask = causal()};
-  const Answers expected = answers_of(args);
-  const ConstView rows = x.view().select(0, 0).select(0, 0);
-  const Tensor product = matmul({.a = rows, .b = rows.permute({1, 0})});
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> others;
-  for (int n = 0; n < 2; ++n)
-    others.emplace_back([&, n] {
-      for (std::int64_t size = 100 + n; !stop; size += 2) {  // each makes a new primitive
-        answers_of(args);
-        const Tensor a = Tensor::zeros({size, 64});
-        matmul({.a = a, .b = a.view().permute({1, 0})});
-      }
-    });
-  for (int round = 0; round < 20; ++round) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(60);  // a child that hangs
-      const bool same = same_bits(answers_of(args).grads.dk, expected.grads.dk) &&
-                        same_bits(matmul({.a = rows, .b = rows.permute({1, 0})}), product);
-      _exit(same ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0) << "child " << round;
-  }
-  stop = true;
-  for (std::thread& other : others) other.join();
   set_thread_count(0);
 }
 

@@ -32,10 +32,10 @@ std::string request(const Served& served, const std::string& path) {
 }
 
 std::string session_path(const Served& served, const std::string& text) {
-  return "/api/sessions/" + served.open(text)["session"].get<std::string>();
+  return "/api/v1/sessions/" + served.open(text)["session"].get<std::string>();
 }
 
-constexpr const char* kLongAnswer = "/edges?layer=0&heads=0,1,2,3&end=512&at_most=8";
+constexpr const char* kLongAnswer = "/self/0/edges?heads=0,1,2,3&end=512&at_most=8";
 
 TEST(Server, Answers200ConnectionsAtOnce) {
   const Served served;
@@ -46,7 +46,7 @@ TEST(Server, Answers200ConnectionsAtOnce) {
       httplib::Client client = served.client();
       client.set_keep_alive(false);
       client.set_read_timeout(60);
-      const auto answer = client.Get("/api/model");
+      const auto answer = client.Get("/api/v1/models");
       if (answer && answer->status == 200) ++right;
     });
   for (std::thread& client : clients) client.join();
@@ -60,7 +60,7 @@ TEST(Server, GoesOnBehind200ConnectionsThatSayNothingOrHalfOfARequest) {
   for (int i = 0; i < 20; ++i) silent[static_cast<std::size_t>(i)].send("GET /api/mod");
   httplib::Client client = served.client();
   client.set_read_timeout(60);
-  const auto answer = client.Get("/api/model");
+  const auto answer = client.Get("/api/v1/models");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 200);
 }
@@ -72,7 +72,7 @@ TEST(Server, GoesOnWhenClientsLeaveInTheMiddle) {
     httplib::Client client = served.client();
     client.Get(path + kLongAnswer, [](const char*, std::size_t) { return false; });
   }
-  EXPECT_EQ(served.client().Get("/api/model")->status, 200);
+  EXPECT_EQ(served.client().Get("/api/v1/models")->status, 200);
 }
 
 // The one worker is free again long before the answer would have been there.
@@ -89,7 +89,7 @@ TEST(Server, TheWorkForAClientThatIsGoneStops) {
     }
     begin = Clock::now();
     httplib::Client next = served.client();
-    ASSERT_EQ(next.Get("/api/model", {{"Connection", "close"}})->status, 200);
+    ASSERT_EQ(next.Get("/api/v1/models", {{"Connection", "close"}})->status, 200);
     least = std::min(least, seconds_since(begin));
   }
   EXPECT_LT(least, whole / 2);
@@ -107,7 +107,7 @@ TEST(Server, ANewerRequestOfTheSameViewEndsTheOlder) {
       over = true;
     });
     while (!over) {
-      const auto row = served.client().Get(path + "/row/0/0/9?view=arcs");
+      const auto row = served.client().Get(path + "/self/0/0/row/9?view=arcs");
       if (row) {  // else the long one came in between and ended this one
         EXPECT_EQ(row->status, 200);
       }
@@ -122,7 +122,7 @@ TEST(Server, ANewerRequestOfTheSameViewDoesNotDisturbItself) {
   httplib::Client client = served.client();
   const std::string path = session_path(served, text_of(90));
   for (int i = 0; i < 20; ++i)
-    EXPECT_EQ(client.Get(path + fmt::format("/row/0/0/{}?view=hover", i))->status, 200);
+    EXPECT_EQ(client.Get(path + fmt::format("/self/0/0/row/{}?view=hover", i))->status, 200);
 }
 
 TEST(ServerEvents, The17thStreamIsRefusedUntilAnotherEnds) {
@@ -168,7 +168,7 @@ TEST(ServerWeights, MoreArcsThanOneAnswerMayHoldAreRefused) {
   const Served served;
   httplib::Client client = served.client();
   const std::string path = session_path(served, text_of(590));
-  const auto answer = client.Get(path + "/edges?layer=0&heads=0,1,2,3&end=512&at_most=64");
+  const auto answer = client.Get(path + "/self/0/edges?heads=0,1,2,3&end=512&at_most=64");
   expect_error(answer, 400, "bad_request");
   EXPECT_EQ(json::parse(answer->body)["error"]["message"],
             "edges: found 131072 arcs (rows x heads x at_most), expected at most 65536 at once");

@@ -70,11 +70,11 @@ class Served {
   /// Posts the text and waits for the pass and, if asked, for the statistics.
   nlohmann::json open(const std::string& text, bool statistics = false) const {
     httplib::Client client = this->client();
-    const auto posted =
-        client.Post("/api/sessions", nlohmann::json({{"text", text}}).dump(), "application/json");
+    const auto posted = client.Post("/api/v1/sessions", nlohmann::json({{"text", text}}).dump(),
+                                    "application/json");
     EXPECT_TRUE(posted);
     nlohmann::json session = nlohmann::json::parse(posted->body);
-    const std::string path = "/api/sessions/" + session.value("session", "none");
+    const std::string path = "/api/v1/sessions/" + session.value("session", "none");
     for (int tries = 0; tries < 20000; ++tries) {
       const auto answer = client.Get(path);
       if (!answer) break;

@@ -14,7 +14,7 @@ using test::kServedText;
 using test::Served;
 
 httplib::Result post(httplib::Client& client, const std::string& body) {
-  return client.Post("/api/sessions", body, "application/json");
+  return client.Post("/api/v1/sessions", body, "application/json");
 }
 
 httplib::Result post_text(httplib::Client& client, const std::string& text) {
@@ -30,8 +30,8 @@ TEST(ServerSession, TokensComeWithTheAnswerAndSpellTheText) {
   std::string text;
   for (const json& token : session["tokens"]) text += token["text"].get<std::string>();
   EXPECT_EQ(text, kServedText);
-  EXPECT_EQ(session["length"], session["tokens"].size());
-  EXPECT_EQ(session["zooms"], 1);
+  EXPECT_EQ(session["attentions"][0]["queries"], session["tokens"].size());
+  EXPECT_EQ(session["attentions"][0]["zooms"], 1);
 }
 
 TEST(ServerSession, TheSameTextIsTheSameSession) {
@@ -54,8 +54,8 @@ TEST(ServerSession, ATextThatIsTooLongIsCutToItsFirstOrLastTokens) {
     const json session = json::parse(answer->body);
     const auto kept = session["text"].get<std::string>();
     EXPECT_TRUE(std::string_view(keep) == "first" ? text.starts_with(kept) : text.ends_with(kept));
-    EXPECT_LE(session["length"], 600);
-    EXPECT_GE(session["length"], 599);  // a character that does not fit whole is left out
+    EXPECT_LE(session["tokens"].size(), 600);
+    EXPECT_GE(session["tokens"].size(), 599);  // a character that does not fit whole is left out
   }
 }
 
@@ -115,8 +115,9 @@ TEST(ServerSession, ATextOrBodyOverItsCapIsRefusedAndTheServerGoesOn) {
 TEST(ServerSession, ALargeFormIsToldToBeJson) {
   const Served served;
   httplib::Client client = served.client();
-  const auto answer = client.Post("/api/sessions", R"({"text":")" + std::string(9000, 'a') + "\"}",
-                                  "application/x-www-form-urlencoded");
+  const auto answer =
+      client.Post("/api/v1/sessions", R"({"text":")" + std::string(9000, 'a') + "\"}",
+                  "application/x-www-form-urlencoded");
   expect_error(answer, 413, "too_large");
   EXPECT_THAT(answer->body, testing::HasSubstr("send the body as application/json"));
 }
@@ -132,10 +133,10 @@ TEST(ServerSession, TheOneNotUsedForLongestIsDroppedWhenThereAreTooMany) {
   httplib::Client client = served.client();
   const std::string first = served.open("a cat")["session"];
   const std::string second = served.open("a mat")["session"];
-  EXPECT_EQ(client.Get("/api/sessions/" + first)->status, 200);
+  EXPECT_EQ(client.Get("/api/v1/sessions/" + first)->status, 200);
   served.open("the sat");
-  EXPECT_EQ(client.Get("/api/sessions/" + first)->status, 200);
-  expect_error(client.Get("/api/sessions/" + second), 404, "unknown_session");
+  EXPECT_EQ(client.Get("/api/v1/sessions/" + first)->status, 200);
+  expect_error(client.Get("/api/v1/sessions/" + second), 404, "unknown_session");
 }
 
 TEST(ServerSession, TheBytesOfAllSessionsAreBounded) {
@@ -145,11 +146,11 @@ TEST(ServerSession, TheBytesOfAllSessionsAreBounded) {
   httplib::Client client = served.client();
   const std::string first = served.open(std::string(20, 'z'))["session"];
   served.open(std::string(20, 'y'));
-  expect_error(client.Get("/api/sessions/" + first), 404, "unknown_session");
+  expect_error(client.Get("/api/v1/sessions/" + first), 404, "unknown_session");
   expect_error(post_text(client, std::string(31, 'x')), 413, "too_large");
 }
 
-TEST(ServerSession, TheVersionedPathsAnswerByStackLayerAndHead) {
+TEST(ServerSession, AnswersBeginWithTheirStack) {
   const Served served;
   httplib::Client client = served.client();
   const json session = served.open(kServedText, /*statistics=*/true);
@@ -168,25 +169,78 @@ TEST(ServerSession, TheVersionedPathsAnswerByStackLayerAndHead) {
     EXPECT_EQ(json::parse(answer->body)["stack"], "self") << rest;
   }
   EXPECT_EQ(json::parse(client.Get(path + "/self/heads?layer=1")->body)["layers"][0]["layer"], 1);
-  EXPECT_EQ(client.Get(path + "/self/1/2/tile/0/0/0")->body,
-            client.Get("/api/sessions/" + id + "/tile/1/2/0/0/0")->body);
   expect_error(client.Get(path + "/cross/1/2/row/3"), 404, "not_found");
+}
+
+TEST(ServerSession, IdsAreASessionOfTheirOwn) {
+  const Served served;
+  httplib::Client client = served.client();
+  const auto answer = post(client, R"({"ids": [3, 1, 2]})");
+  ASSERT_EQ(answer->status, 201) << answer->body;
+  const json session = json::parse(answer->body);
+  ASSERT_EQ(session["tokens"].size(), 3);
+  EXPECT_EQ(session["tokens"][0]["id"], 3);
+  EXPECT_EQ(json::parse(post(client, R"({"ids": [3, 1, 2]})")->body)["session"],
+            session["session"]);
+  EXPECT_NE(json::parse(post(client, R"({"ids": [3, 1]})")->body)["session"], session["session"]);
+  for (const char* body : {R"({"ids": []})", R"({"ids": [99999]})", R"({"ids": [0.5]})"})
+    expect_error(post(client, body), 400, "bad_request");
+}
+
+TEST(ServerSession, ATextThatAnotherReplacesStopsItsPass) {
+  const Served served(test::served_options(), test::long_model());
+  httplib::Client client = served.client();
+  const json old = json::parse(post_text(client, test::text_of(4000))->body);
+  const auto answer =
+      post(client, json({{"text", "the cat"}, {"replaces", old["session"]}}).dump());
+  ASSERT_EQ(answer->status, 201);
+  expect_error(client.Get("/api/v1/sessions/" + old["session"].get<std::string>()), 404,
+               "unknown_session");
+  const json fresh = served.open("the cat");
+  EXPECT_EQ(fresh["session"], json::parse(answer->body)["session"]);
+  // One whose pass has ended stays: nothing is won by dropping it.
+  post(client, json({{"text", "the mat"}, {"replaces", fresh["session"]}}).dump());
+  EXPECT_EQ(client.Get("/api/v1/sessions/" + fresh["session"].get<std::string>())->status, 200);
+}
+
+TEST(ServerSession, InputsOfOtherFamiliesAreRefusedByName) {
+  const Served served;
+  httplib::Client client = served.client();
+  for (const char* name : {"pair", "source", "target", "edits"}) {
+    const auto answer = post(client, json({{"text", "the cat"}, {name, "x"}}).dump());
+    expect_error(answer, 400, "bad_request");
+    EXPECT_EQ(json::parse(answer->body)["error"]["argument"], name);
+  }
+}
+
+TEST(ServerSession, AnErrorIsDataBesideItsMessage) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string id = served.open("the cat")["session"];
+  const json error =
+      json::parse(client.Get("/api/v1/sessions/" + id + "/self/9/0/marginals")->body)["error"];
+  EXPECT_EQ(error["argument"], "layer");
+  EXPECT_EQ(error["found"], "9");
+  EXPECT_EQ(error["expected"], "0 to 1 (tiny has 2 layers)");
+  EXPECT_EQ(error["message"], "session: layer is 9, expected 0 to 1 (tiny has 2 layers)");
 }
 
 TEST(ServerSession, DeletedIsGone) {
   const Served served;
   httplib::Client client = served.client();
-  const std::string path = "/api/sessions/" + served.open("the cat")["session"].get<std::string>();
+  const std::string path =
+      "/api/v1/sessions/" + served.open("the cat")["session"].get<std::string>();
   EXPECT_EQ(client.Delete(path)->status, 204);
   expect_error(client.Get(path), 404, "unknown_session");
-  expect_error(client.Get(path + "/tile/0/0/0/0/0"), 404, "unknown_session");
+  expect_error(client.Get(path + "/self/0/0/tile/0/0/0"), 404, "unknown_session");
 }
 
 TEST(ServerSession, NextWordsOfEveryPositionAddUpToOne) {
   const Served served;
   httplib::Client client = served.client();
   const json session = served.open(kServedText);
-  const std::string path = "/api/sessions/" + session["session"].get<std::string>() + "/next";
+  const std::string path =
+      "/api/v1/sessions/" + session["session"].get<std::string>() + "/self/next";
   for (const char* query : {"", "?position=0", "?position=3&top=1", "?top=16"}) {
     const json next = json::parse(client.Get(path + query)->body);
     double sum = next["rest"]["probability"];
@@ -202,7 +256,7 @@ TEST(ServerEvents, TellEverythingInOrderAndEnd) {
   httplib::Client client = served.client();
   const json session = served.open(kServedText);
   const auto answer =
-      client.Get("/api/sessions/" + session["session"].get<std::string>() + "/events?layer=1");
+      client.Get("/api/v1/sessions/" + session["session"].get<std::string>() + "/events?layer=1");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->get_header_value("Content-Type"), "text/event-stream");
   std::string names;
@@ -224,7 +278,7 @@ TEST(Server, GoesOnWhenTheModelsFolderVanishes) {
   const auto answer = post_text(client, "the cat");
   ASSERT_EQ(answer->status, 201);
   const std::string path =
-      "/api/sessions/" + json::parse(answer->body)["session"].get<std::string>();
+      "/api/v1/sessions/" + json::parse(answer->body)["session"].get<std::string>();
   EXPECT_NE(client.Get(path + "/events")->body.find("event: done"), std::string::npos);
 }
 
@@ -232,21 +286,21 @@ TEST(ServerSession, WhatIsUnknownIsUnknownOnEveryPath) {
   const Served served;
   httplib::Client client = served.client();
   for (const char* rest :
-       {"", "/events", "/heads", "/next", "/edges?layer=0&heads=0", "/tile/0/0/0/0/0", "/row/0/0/0",
-        "/column/0/0/0", "/marginals/0/0", "/cell/0/0/0/0"})
-    expect_error(client.Get(std::string("/api/sessions/5e1c0a9b77d2f0e4") + rest), 404,
+       {"", "/events", "/self/heads", "/self/next", "/self/0/edges?heads=0", "/self/0/0/tile/0/0/0",
+        "/self/0/0/row/0", "/self/0/0/column/0", "/self/0/0/marginals", "/self/0/0/cell/0/0"})
+    expect_error(client.Get(std::string("/api/v1/sessions/5e1c0a9b77d2f0e4") + rest), 404,
                  "unknown_session");
-  expect_error(client.Delete("/api/sessions/<script>"), 404, "unknown_session");
+  expect_error(client.Delete("/api/v1/sessions/<script>"), 404, "unknown_session");
 }
 
 TEST(ServerSession, ARefusedBodyIsNotTakenForTheNextRequest) {
   const Served served;
   httplib::Client client = served.client(false);  // one connection for all
-  const std::string body = "GET /api/model HTTP/1.1\r\n\r\n";
+  const std::string body = "GET /api/v1/models HTTP/1.1\r\n\r\n";
   for (int i = 0; i < 3; ++i) {
     expect_error(post(client, body), 401, "unauthorized");
     expect_error(client.Put("/api/nothing", body, "text/plain"), 401, "unauthorized");
-    expect_error(client.Get("/api/model"), 401, "unauthorized");  // not 400
+    expect_error(client.Get("/api/v1/models"), 401, "unauthorized");  // not 400
   }
 }
 

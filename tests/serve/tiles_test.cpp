@@ -29,15 +29,15 @@ struct Case {
 };
 
 // Where a tile stands: its cells are of `block` x `block` entries.
-struct Place {
+struct TilePlace {
   int z;
   std::int64_t y;
   std::int64_t x;
   std::int64_t block;
 };
 
-std::vector<Place> every_tile(std::int64_t length, int zooms) {
-  std::vector<Place> places;
+std::vector<TilePlace> every_tile(std::int64_t length, int zooms) {
+  std::vector<TilePlace> places;
   for (int z = 0; z < zooms; ++z) {
     const std::int64_t block = std::int64_t{1} << (zooms - 1 - z);
     const std::int64_t tiles = (length + 256 * block - 1) / (256 * block);
@@ -49,7 +49,7 @@ std::vector<Place> every_tile(std::int64_t length, int zooms) {
 
 // Calls `use(index in the tile, the plain cell)` for all of its cells.
 template <typename Use>
-void visit_cells(const Matrix& matrix, const Place& place, const Case& wanted, Use use) {
+void visit_cells(const Matrix& matrix, const TilePlace& place, const Case& wanted, Use use) {
   const auto cells = (std::ssize(matrix) + place.block - 1) / place.block;
   const std::int64_t height = std::min<std::int64_t>(256, cells - 256 * place.y);
   const std::int64_t width = std::min<std::int64_t>(256, cells - 256 * place.x);
@@ -59,8 +59,8 @@ void visit_cells(const Matrix& matrix, const Place& place, const Case& wanted, U
                          place.block, wanted.max(), wanted.scores()));
 }
 
-double worst_difference(const std::vector<float>& values, const Matrix& matrix, const Place& place,
-                        const Case& wanted) {
+double worst_difference(const std::vector<float>& values, const Matrix& matrix,
+                        const TilePlace& place, const Case& wanted) {
   double worst = 0;
   std::size_t count = 0;
   visit_cells(matrix, place, wanted, [&](std::size_t at, double cell) {
@@ -73,15 +73,16 @@ double worst_difference(const std::vector<float>& values, const Matrix& matrix, 
   return count == values.size() ? worst : std::numeric_limits<double>::infinity();
 }
 
-std::string path_of(const json& session, const Place& place, const Case& wanted, const char* as) {
-  return fmt::format("/api/sessions/{}/tile/1/2/{}/{}/{}?q={}&pool={}&as={}",
+std::string path_of(const json& session, const TilePlace& place, const Case& wanted,
+                    const char* as) {
+  return fmt::format("/api/v1/sessions/{}/self/1/2/tile/{}/{}/{}?q={}&pool={}&as={}",
                      session["session"].get<std::string>(), place.z, place.y, place.x, wanted.q,
                      wanted.pool, as);
 }
 
 Matrix plain_matrix(const LoadedModel& model, const Case& wanted) {
   const Session session = open_session(model, text_of(wanted.tokens));
-  Matrix scores = test::plain_scores(session.layers[1], 2);
+  Matrix scores = test::plain_scores(session.at({.layer = 1}), 2);
   return wanted.scores() ? scores : test::plain_softmax(scores);
 }
 
@@ -97,7 +98,8 @@ TEST_P(ServerTiles, EqualThePlainSoftmaxAtEveryZoom) {
   httplib::Client client = served.client();
   const json session = served.open(text_of(wanted.tokens));
   const Matrix matrix = plain_matrix(model_for(wanted), wanted);
-  for (const Place& place : every_tile(session["length"], session["zooms"])) {
+  for (const TilePlace& place :
+       every_tile(session["attentions"][0]["queries"], session["attentions"][0]["zooms"])) {
     const auto answer = client.Get(path_of(session, place, wanted, "f32"));
     ASSERT_TRUE(answer && answer->status == 200);
     EXPECT_LT(worst_difference(floats(answer->body), matrix, place, wanted), 1e-5)
@@ -130,7 +132,8 @@ TEST_P(ServerBytes, AreRightToHalfAStepAtEveryZoom) {
   for (const Case& wanted : {Case{1301, "weight", "max"}, Case{1301, "weight", "mean"}}) {
     const json session = served.open(text_of(wanted.tokens), /*statistics=*/GetParam());
     const Matrix matrix = plain_matrix(test::long_model(), wanted);
-    for (const Place& place : every_tile(session["length"], session["zooms"])) {
+    for (const TilePlace& place :
+         every_tile(session["attentions"][0]["queries"], session["attentions"][0]["zooms"])) {
       const std::string bytes = client.Get(path_of(session, place, wanted, "u8"))->body;
       double worst = 0;
       visit_cells(matrix, place, wanted, [&](std::size_t at, double cell) {
@@ -148,9 +151,9 @@ TEST(ServerRows, SumToOneAtEveryLength) {
   httplib::Client client = served.client();
   for (const std::int64_t length : {1, 2, 63, 64, 65, 1301}) {
     const std::string path =
-        "/api/sessions/" + served.open(text_of(length))["session"].get<std::string>();
+        "/api/v1/sessions/" + served.open(text_of(length))["session"].get<std::string>();
     for (const std::int64_t query : {std::int64_t{0}, length / 2, length - 1}) {
-      const json row = json::parse(client.Get(path + fmt::format("/row/3/1/{}", query))->body);
+      const json row = json::parse(client.Get(path + fmt::format("/self/3/1/row/{}", query))->body);
       EXPECT_NEAR(row["sum"].get<double>(), 1, 1e-5) << length << " " << query;
     }
   }

@@ -21,9 +21,9 @@ using test::text_of;
 TEST(ServerTile, BytesAreRightToHalfAStep) {
   const Served served;
   httplib::Client client = served.client();
-  const std::string path = "/api/sessions/" +
+  const std::string path = "/api/v1/sessions/" +
                            served.open(text_of(300))["session"].get<std::string>() +
-                           "/tile/0/1/0/0/0";
+                           "/self/0/1/tile/0/0/0";
   const std::vector<float> exact = floats(client.Get(path + "?as=f32")->body);
   const std::string bytes = client.Get(path)->body;
   ASSERT_EQ(bytes.size(), exact.size());
@@ -42,8 +42,9 @@ TEST(ServerTile, BytesAreRightToHalfAStep) {
 TEST(ServerTile, IsImmutableAndKnownByItsTag) {
   const Served served;
   httplib::Client client = served.client();
-  const std::string path =
-      "/api/sessions/" + served.open("the cat")["session"].get<std::string>() + "/tile/0/0/0/0/0";
+  const std::string path = "/api/v1/sessions/" +
+                           served.open("the cat")["session"].get<std::string>() +
+                           "/self/0/0/tile/0/0/0";
   const auto first = client.Get(path);
   EXPECT_EQ(first->get_header_value("Cache-Control"), "private, max-age=31536000, immutable");
   const auto again = client.Get(path, {{"If-None-Match", first->get_header_value("ETag")}});
@@ -54,18 +55,21 @@ TEST(ServerTile, IsImmutableAndKnownByItsTag) {
 TEST(ServerWeights, WhatDoesNotExistIsNotFound) {
   const Served served;
   httplib::Client client = served.client();
-  const std::string path = "/api/sessions/" + served.open("the cat")["session"].get<std::string>();
-  for (const char* rest :
-       {"/tile/2/0/0/0/0", "/tile/0/4/0/0/0", "/tile/0/0/1/0/0", "/tile/0/0/0/1/0",
-        "/tile/0/0/0/0/-1", "/tile/-1/0/0/0/0", "/tile/0/0/9999999999999/0/0", "/row/0/0/99",
-        "/column/0/0/99", "/cell/0/0/0/99", "/cell/0/0/-1/0", "/edges?layer=5&heads=0",
-        "/edges?layer=0&heads=7", "/marginals/0/4", "/heads?layer=7", "/rows/0/0?begin=99"})
+  const std::string path =
+      "/api/v1/sessions/" + served.open("the cat")["session"].get<std::string>();
+  for (const char* rest : {"/self/2/0/tile/0/0/0", "/self/0/4/tile/0/0/0", "/self/0/0/tile/1/0/0",
+                           "/self/0/0/tile/0/1/0", "/self/0/0/tile/0/0/-1", "/self/-1/0/tile/0/0/0",
+                           "/self/0/0/tile/9999999999999/0/0", "/self/0/0/row/99",
+                           "/self/0/0/column/99", "/self/0/0/cell/0/99", "/self/0/0/cell/-1/0",
+                           "/self/5/edges?heads=0", "/self/0/edges?heads=7", "/self/0/4/marginals",
+                           "/self/heads?layer=7", "/self/0/0/rows?begin=99"})
     expect_error(client.Get(path + rest), 404, "not_found");
-  for (const char* rest : {"/tile/a/0/0/0/0", "/tile/0/0/0/0/0?q=sum", "/tile/0/0/0/0/0?as=f64",
-                           "/tile/0/0/0/0/0?q=score", "/row/0/0/0?top_p=2", "/row/0/0/0?at_most=0",
-                           "/edges?layer=0", "/edges?layer=0&heads=", "/edges?layer=0&heads=1,x",
-                           "/row/0/0/0?top_p=nan", "/tile/99999999999999999999/0/0/0/0",
-                           "/edges?heads=0&begin=3&end=2", "/rows/0/0?begin=1&end=99"})
+  for (const char* rest :
+       {"/self/a/0/tile/0/0/0", "/self/0/0/tile/0/0/0?q=sum", "/self/0/0/tile/0/0/0?as=f64",
+        "/self/0/0/tile/0/0/0?q=score", "/self/0/0/row/0?top_p=2", "/self/0/0/row/0?at_most=0",
+        "/self/0/edges", "/self/0/edges?heads=", "/self/0/edges?heads=1,x",
+        "/self/0/0/row/0?top_p=nan", "/self/99999999999999999999/0/tile/0/0/0",
+        "/self/0/edges?heads=0&begin=3&end=2", "/self/0/0/rows?begin=1&end=99"})
     expect_error(client.Get(path + rest), 400, "bad_request");
 }
 
@@ -74,10 +78,10 @@ TEST(ServerWeights, ARowHoldsItsWeightsItsArcsAndTheRest) {
   httplib::Client client = served.client();
   const json opened = served.open(text_of(90));
   const Session session = open_session(test::shared_model(), text_of(90));
-  const Matrix matrix = plain_softmax(plain_scores(session.layers[0], 3));
+  const Matrix matrix = plain_softmax(plain_scores(session.at({.layer = 0}), 3));
   const json row = json::parse(client
-                                   .Get("/api/sessions/" + opened["session"].get<std::string>() +
-                                        "/row/0/3/80?top_p=0.3&at_most=5")
+                                   .Get("/api/v1/sessions/" + opened["session"].get<std::string>() +
+                                        "/self/0/3/row/80?top_p=0.3&at_most=5")
                                    ->body);
   ASSERT_EQ(row["weights"].size(), 90);
   for (int j = 0; j <= 80; ++j) EXPECT_NEAR(row["weights"][j].get<double>(), matrix[80][j], 1e-5);
@@ -94,11 +98,11 @@ TEST(ServerWeights, ASpanIsTheMeanOfItsRowsAndAColumnTheSumOverItsKeys) {
   const Served served;
   httplib::Client client = served.client();
   const std::string path =
-      "/api/sessions/" + served.open(text_of(90))["session"].get<std::string>();
+      "/api/v1/sessions/" + served.open(text_of(90))["session"].get<std::string>();
   const Session session = open_session(test::shared_model(), text_of(90));
-  const Matrix matrix = plain_softmax(plain_scores(session.layers[0], 0));
-  const json span = json::parse(client.Get(path + "/row/0/0/60?end=70")->body);
-  const json column = json::parse(client.Get(path + "/column/0/0/5?end=7")->body);
+  const Matrix matrix = plain_softmax(plain_scores(session.at({.layer = 0}), 0));
+  const json span = json::parse(client.Get(path + "/self/0/0/row/60?end=70")->body);
+  const json column = json::parse(client.Get(path + "/self/0/0/column/5?end=7")->body);
   double mean = 0;
   for (int i = 60; i < 70; ++i) mean += matrix[i][7] / 10;
   EXPECT_NEAR(span["weights"][7].get<double>(), mean, 1e-5);
@@ -110,13 +114,13 @@ TEST(ServerWeights, EdgesOfAWindowAreThoseOfItsRows) {
   const Served served;
   httplib::Client client = served.client();
   const std::string path =
-      "/api/sessions/" + served.open(text_of(90))["session"].get<std::string>();
+      "/api/v1/sessions/" + served.open(text_of(90))["session"].get<std::string>();
   const json edges =
-      json::parse(client.Get(path + "/edges?layer=1&heads=2,0&begin=50&end=53")->body);
+      json::parse(client.Get(path + "/self/1/edges?heads=2,0&begin=50&end=53")->body);
   ASSERT_EQ(edges["heads"].size(), 2);
   EXPECT_EQ(edges["heads"][0]["head"], 2);
   ASSERT_EQ(edges["heads"][1]["rows"].size(), 3);
-  const json row = json::parse(client.Get(path + "/row/1/0/51")->body);
+  const json row = json::parse(client.Get(path + "/self/1/0/row/51")->body);
   EXPECT_EQ(edges["heads"][1]["rows"][1]["edges"], row["edges"]);
   EXPECT_EQ(edges["heads"][1]["rows"][1]["query"], 51);
 }
@@ -125,11 +129,11 @@ TEST(ServerWeights, MarginsAndStatisticsAgreeWithTheMatrix) {
   const Served served;
   httplib::Client client = served.client();
   const std::string path =
-      "/api/sessions/" +
+      "/api/v1/sessions/" +
       served.open(text_of(90), /*statistics=*/true)["session"].get<std::string>();
   const Session session = open_session(test::shared_model(), text_of(90));
-  const Matrix matrix = plain_softmax(plain_scores(session.layers[1], 3));
-  const json margins = json::parse(client.Get(path + "/marginals/1/3")->body);
+  const Matrix matrix = plain_softmax(plain_scores(session.at({.layer = 1}), 3));
+  const json margins = json::parse(client.Get(path + "/self/1/3/marginals")->body);
   double received = 0, entropy = 0, previous = 0;
   for (int i = 4; i < 90; ++i) received += matrix[i][4];
   for (int j = 0; j <= 30; ++j) entropy -= matrix[30][j] * std::log(matrix[30][j]);
@@ -137,7 +141,7 @@ TEST(ServerWeights, MarginsAndStatisticsAgreeWithTheMatrix) {
   EXPECT_NEAR(margins["received"][4].get<double>(), received, 1e-4);
   EXPECT_NEAR(margins["keys_in_use"][30].get<double>(), std::exp(entropy), 1e-3);
   EXPECT_LT(margins["row_sum_error"].get<double>(), 1e-5);
-  const json heads = json::parse(client.Get(path + "/heads?layer=1")->body);
+  const json heads = json::parse(client.Get(path + "/self/heads?layer=1")->body);
   const json head = heads["layers"][0]["heads"][3];
   EXPECT_NEAR(head["previous"].get<double>(), previous, 1e-5);
   ASSERT_EQ(head["profile"].size(), 20);
@@ -148,27 +152,27 @@ TEST(ServerWeights, ACellIsExactAndAMaskedOneSaysSo) {
   const Served served;
   httplib::Client client = served.client();
   const std::string path =
-      "/api/sessions/" + served.open(text_of(90))["session"].get<std::string>();
-  const json cell = json::parse(client.Get(path + "/cell/1/1/40/7")->body);
+      "/api/v1/sessions/" + served.open(text_of(90))["session"].get<std::string>();
+  const json cell = json::parse(client.Get(path + "/self/1/1/cell/40/7")->body);
   EXPECT_NEAR(cell["weight"].get<double>(),
               std::exp(cell["score"].get<double>() - cell["lse"].get<double>()), 1e-6);
   EXPECT_EQ(cell["of"], 41);
   EXPECT_EQ(cell["others"].size(), 2);
-  EXPECT_EQ(json::parse(client.Get(path + "/cell/1/1/7/40")->body)["visible"], false);
+  EXPECT_EQ(json::parse(client.Get(path + "/self/1/1/cell/7/40")->body)["visible"], false);
 }
 
 TEST(ServerWeights, RowsAreTheRowsAsNumbers) {
   const Served served;
   const json session = served.open(text_of(70));
-  const std::string path = "/api/sessions/" + session["session"].get<std::string>();
+  const std::string path = "/api/v1/sessions/" + session["session"].get<std::string>();
   httplib::Client client = served.client();
-  const auto length = session["length"].get<std::size_t>();
-  const auto rows = client.Get(path + "/rows/1/2?begin=3&end=6");
+  const auto length = session["tokens"].size();
+  const auto rows = client.Get(path + "/self/1/2/rows?begin=3&end=6");
   ASSERT_TRUE(rows);
   ASSERT_EQ(rows->body.size(), 3 * length * sizeof(float));
   const std::vector<float> weights = floats(rows->body);
   for (std::size_t query = 3; query < 6; ++query) {
-    const json row = json::parse(client.Get(path + fmt::format("/row/1/2/{}", query))->body);
+    const json row = json::parse(client.Get(path + fmt::format("/self/1/2/row/{}", query))->body);
     for (std::size_t key = 0; key < length; ++key) {
       const float weight = weights[(query - 3) * length + key];
       EXPECT_EQ(std::isnan(weight), row["weights"][key].is_null()) << query << " " << key;

@@ -28,6 +28,20 @@ struct LookRow {
   double rest_weight = 0;
 };
 
+struct LookQuery {
+  std::int64_t query = 0;
+  float weight = 0;
+};
+
+/// The largest weights on one key, ties to the lower query, and what is left over.
+struct LookColumn {
+  std::int64_t key = 0;
+  double sum = 0;  // received from all queries
+  std::vector<LookQuery> from = {};
+  std::int64_t rest_count = 0;  // queries that see the key and are not listed
+  double rest_weight = 0;
+};
+
 /// One weight with what it comes from: weight = e^(score - lse).
 struct LookCell {
   std::int64_t query = 0;
@@ -55,21 +69,19 @@ struct NextWords {
 
 /// Which head is shown and why.
 struct ChosenHead {
+  Stack stack = Stack::kSelf;
   int layer = 0;
   int head = 0;
   bool automatic = false;
   std::string reason = {};  // in words
-  double score = 0;         // HeadScores::elsewhere
+  double score = 0;         // its `elsewhere`
 };
 
-/// The head with the largest `elsewhere` among those that `layer` and `head` leave free (ties to
-/// the lower layer, then head). Naming one that does not exist is an error that tells the range.
+/// The head of the first stack with the largest `elsewhere` among those that `layer` and `head`
+/// leave free (ties to the lower layer, then head). Naming one that does not exist is an error that
+/// tells the range.
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<int> layer, std::optional<int> head);
-
-/// Throws unless the session's model has this layer (or head).
-void check_layer(std::string_view model, const ModelInfo& info, int layer);
-void check_head(std::string_view model, const ModelInfo& info, int head);
 
 /// What to look at.
 struct LookRequest {
@@ -78,6 +90,7 @@ struct LookRequest {
   std::int64_t top = 3;                      // keys a row; below 0: every visible key
   std::vector<std::int64_t> queries = {};    // sorted; empty: every row
   std::vector<std::int64_t> cell_keys = {};  // each (query, key) of queries x cell_keys in detail
+  std::vector<std::int64_t> columns = {};    // keys: who attends to them
   std::int64_t next = 6;                     // next words
   std::function<void()> layer_scored = {};   // called after each layer's heads
 };
@@ -87,12 +100,16 @@ struct Look {
   std::string model;
   bool built_in = false;
   ModelInfo info;
-  std::vector<SessionToken> tokens;
+  std::vector<SessionToken> tokens;      // of the queries
+  std::vector<SessionToken> key_tokens;  // where the keys are other tokens; else empty
   ChosenHead chosen;
   std::vector<LookRow> rows;
+  std::vector<LookColumn> columns;
   std::vector<LookCell> cells;
   std::vector<HeadScores> heads;
   NextWords next;
+
+  const std::vector<SessionToken>& keys() const { return key_tokens.empty() ? tokens : key_tokens; }
 };
 
 Look look(const Session& session, const LookRequest& request);
@@ -102,13 +119,16 @@ Look look(const Session& session, const LookRequest& request);
 std::vector<LookRow> look_rows(const LayerAttention& layer, int head,
                                std::span<const std::int64_t> queries, std::int64_t top);
 
+/// The `top` largest weights on a key (top < 0: of every query that sees it).
+LookColumn look_column(const LayerAttention& layer, int head, std::int64_t key, std::int64_t top);
+
 LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, std::int64_t key);
 
 /// The `top` largest probabilities after the last token; empty when the model has no word output.
 NextWords next_words(const Session& session, std::int64_t top);
 
 /// Calls `use(head, query, weights)` for each row of the layer in the order (head, query); masked
-/// keys are 0. Memory: blocks of rows.
+/// keys are 0. Memory: some hundred rows.
 using UseRow =
     std::function<void(std::int64_t head, std::int64_t query, std::span<const float> weights)>;
 void visit_rows(const LayerAttention& layer, std::optional<int> head, const UseRow& use);

@@ -1,6 +1,9 @@
-// A session: one text through one model, kept so that every attention weight can be asked for.
+// A session: one input through one model, or arrays (inspect/arrays.h), kept so that every
+// attention weight can be asked for.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -13,35 +16,71 @@
 
 namespace heed {
 
-/// One token of the text. A special token that the tokenizer added, and each token of a session
-/// opened from ids, has begin = end.
+/// One token of the input. A special token that the tokenizer added, and each token of a session
+/// opened from ids or arrays, has begin = end.
 struct SessionToken {
   TokenId id = 0;
-  std::string bytes;  // what it decodes to; a special token's name; the id where no tokenizer is
+  std::string bytes;  // what it decodes to; a special token's name; `#5` where no tokenizer is
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
+/// The extents of an attention matrix, which need not be equal.
+struct MatrixSize {
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+
+  std::int64_t longer() const { return std::max(queries, keys); }
+};
+
 /// What one layer's attention leaves behind: enough to recompute each weight, linear in the text.
+/// Its mask says what may be seen, which can differ from layer to layer.
 struct LayerAttention {
-  Tensor q;        // [1, H, T, D] as scored
-  Tensor k;        // [1, G, T, D]
-  Tensor v;        // [1, G, T, Dv]
-  Tensor lse;      // [1, H, T]
-  Tensor lse_low;  // [1, H, T]
+  Tensor q;        // [1, H, Tq, D] as scored
+  Tensor k;        // [1, G, Tk, D]
+  Tensor v;        // [1, G, Tk, Dv]
+  Tensor lse;      // [1, H, Tq]
+  Tensor lse_low;  // [1, H, Tq]
   Extents extents;
   Mask mask;
   Scores scores;
 
+  std::int64_t queries() const { return q.dim(2); }
+  std::int64_t keys() const { return k.dim(2); }
+  MatrixSize size() const { return {queries(), keys()}; }
   /// The arguments of the attention that ran; views on the tensors above.
   AttentionArgs args() const;
   AttendedConstView attended() const;
 };
 
+/// One head's attention.
+struct Place {
+  Stack stack = Stack::kSelf;
+  int layer = 0;
+  int head = 0;
+  bool operator==(const Place&) const = default;
+};
+
+/// The layers of one name, as `{stack, layers, heads}`.
+struct StackShape {
+  Stack stack = Stack::kSelf;
+  int layers = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  bool causal = false;  // no query sees a later key
+};
+
+struct SessionStack {
+  StackShape shape;
+  std::vector<LayerAttention> layers;  // empty until the pass has run
+};
+
 struct SessionOptions {
   bool all_logits = false;          // keep the logits of every position, not of the last one alone
   bool hidden = false;              // keep the last layer's normed activations
-  std::function<bool()> stop = {};  // asked at each layer; true ends the pass with kInterrupted
+  std::function<bool()> stop = {};  // asked at each step of a layer; true: ends with kInterrupted
+  const std::atomic<bool>* stopped = nullptr;  // the same, looked at inside of products, too
+  std::function<void()> layer_done = {};       // called after each layer's attention
 };
 
 /// Everything that was kept. Never the weights: memory is Q + K + V + lse of each layer.
@@ -49,12 +88,32 @@ struct Session {
   std::string model;  // its name
   bool built_in = false;
   ModelInfo info;
-  std::vector<SessionToken> tokens;
-  std::vector<LayerAttention> layers;
+  std::vector<SessionToken> tokens;      // of the queries
+  std::vector<SessionToken> key_tokens;  // of the keys, where these are other tokens; else empty
+  std::vector<SessionStack> stacks;
   Tensor logits;                         // [T or 1, V]; not given when the model has none
   Tensor hidden;                         // [T, C]; when asked for
   const Tokenizer* tokenizer = nullptr;  // the model's; it must outlive the session
+
+  /// Throws kNotFound, with what there is, for a stack, layer or head that does not exist.
+  const SessionStack& at(Stack stack) const;
+  const LayerAttention& at(const Place& place) const;
+  std::vector<StackShape> shapes() const;
+  /// Tokens of the rows and columns of a stack's matrices.
+  std::span<const SessionToken> queries(Stack stack) const;
+  std::span<const SessionToken> keys(Stack stack) const;
 };
+
+/// The attentions that a model's passes have.
+std::vector<StackShape> stacks_of(const ModelInfo& info);
+
+/// Throw kNotFound, with what `model` has, for what does not exist; `op` begins the message.
+const StackShape& find_stack(std::string_view op, std::string_view model,
+                             std::span<const StackShape> shapes, Stack stack);
+void check_layer(std::string_view op, std::string_view model, const StackShape& shape,
+                 std::int64_t layer);
+void check_head(std::string_view op, std::string_view model, const StackShape& shape,
+                std::int64_t head);
 
 /// Tokenizes (special tokens as the post-processor says) and runs the model once. An empty text
 /// starts from the model's first token. Errors (kInvalidArgument): no tokenizer, invalid UTF-8, an
@@ -62,13 +121,19 @@ struct Session {
 Session open_session(const LoadedModel& model, std::string_view text,
                      const SessionOptions& options = {});
 
-/// The two halves of it, for those who show the tokens while the model runs.
-Session cut_session(const LoadedModel& model, std::string_view text);
-void run_session(Session& session, const LoadedModel& model, const SessionOptions& options = {});
-
 /// The same from token ids.
 Session open_session(const LoadedModel& model, std::span<const TokenId> ids,
                      const SessionOptions& options = {});
+
+/// The two halves of it, for those who show the tokens while the model runs. Ids outside of the
+/// vocabulary are refused by the first.
+Session tokenize_session(const LoadedModel& model, std::string_view text);
+Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids);
+void run_session(Session& session, const LoadedModel& model, const SessionOptions& options = {});
+
+/// Throws kInvalidArgument where the session has more tokens than its model has positions; `hint`
+/// says what else to do.
+void check_length(const Session& session, std::string_view hint = {});
 
 /// Whether more than half of the tokens are parts of characters: single bytes of a text that the
 /// model's vocabulary hardly knows.

@@ -1,5 +1,5 @@
 // The address of a view, which the page shows behind # and the command line takes as --view:
-// look/L2.H4+H1/i=17/j=3/range=2-9/to=1/units=word/scale=sqrt
+// look/L2.H4+H1/i=17/j=3/range=2-9/to=1/units=word/scale=sqrt, look/cross.L2.H4
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,43 @@
 #include <utility>
 #include <vector>
 
-#include "heed/models/model.h"
+#include "heed/inspect/session.h"
 
 namespace heed {
 
+/// A head as an address names it: without a stack it is one of the session's first.
+struct ViewPlace {
+  std::optional<Stack> stack = {};
+  int layer = 0;
+  int head = 0;
+  bool operator==(const ViewPlace&) const = default;
+};
+
 struct ViewAddress {
   std::string view = "look";
-  int layer = 0;
-  std::vector<int> heads = {0};  // the first is shaded in the text and drawn as the matrix
+  std::vector<ViewPlace> places = {{}};  // the first is shaded in the text and drawn as the matrix
   std::optional<std::int64_t> query = {};
   std::optional<std::int64_t> key = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> range = {};  // both ends included
-  std::vector<std::string> settings = {};  // to=1, units=word, scale=sqrt: how it is drawn
+  bool to = false;              // who attends to the query, in place of what it attends to
+  std::string units = "token";  // token, word, sentence
+  std::string scale = "log";    // linear, sqrt, log, rank
+  std::vector<std::string> scores = {"previous", "distance"};  // the two that chips show
 };
 
-/// Errors (kInvalidArgument) name the part that is wrong and what was expected.
+/// Reads it with or without its #. Errors (kInvalidArgument) have the part that is wrong as
+/// `found`, and what it may be as `expected`.
 ViewAddress parse_view(std::string_view address);
 
-/// Throws unless the model has the layer, the heads and the scores, and a text of `tokens` the
-/// positions.
-void check_view(const ViewAddress& view, std::string_view model, const ModelInfo& info,
-                std::int64_t tokens);
-
+/// The shortest address that reads as the same.
 std::string format_view(const ViewAddress& view);
+
+/// Throws unless `model`, with these stacks, has the places and the scores, and a text of `tokens`
+/// the positions.
+void check_view(const ViewAddress& view, std::string_view model,
+                const std::vector<StackShape>& stacks, std::int64_t tokens);
+
+/// The place of a session of these stacks.
+Place place_of(const ViewPlace& place, const std::vector<StackShape>& stacks);
 
 }  // namespace heed

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "heed/masks/mask.h"
@@ -22,10 +23,17 @@ enum class TapKind : std::uint8_t {
   kLogits,     // [B, T, V]
 };
 
-/// Which activation: `stack` is "self" for decoders-only and encoders-only models, else "encoder",
-/// "decoder", "cross".
+/// The attentions of a model by name: a decoder or an encoder alone has `self`, the others belong
+/// to models that have both.
+enum class Stack : std::uint8_t { kSelf, kEncoder, kDecoder, kCross };
+
+/// "self", "encoder", "decoder", "cross".
+std::string_view stack_name(Stack stack);
+std::optional<Stack> stack_of(std::string_view name);
+
+/// Which activation.
 struct TapName {
-  std::string_view stack = "self";
+  Stack stack = Stack::kSelf;
   int layer = -1;  // -1 where the kind belongs to no layer
   TapKind kind = TapKind::kResidual;
 };
@@ -41,7 +49,7 @@ class Tap {
   virtual void attended(const TapName& name, const AttentionArgs& args,
                         const AttendedConstView& attended);
   /// A mask to add, by head; the default adds none.
-  virtual Mask mask(std::string_view stack, int layer);
+  virtual Mask mask(Stack stack, int layer);
 };
 
 }  // namespace heed

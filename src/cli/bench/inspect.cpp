@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu_name.h"
-#include "bench/server_bench.h"
+#include "bench/serve_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"

@@ -10,7 +10,9 @@
 #include "cli/look/input.h"
 #include "cli/terminal/interrupt.h"
 #include "heed/base/error.h"
-#include "serve/saved_page.h"
+#include "inspect/answers/live_session.h"
+#include "inspect/saved/saved_page.h"
+#include "serve/page_sources.h"
 #include "serve/server.h"
 
 namespace heed::cli {
@@ -20,31 +22,29 @@ constexpr auto kPatience = std::chrono::milliseconds(50);
 constexpr auto kMostWait = std::chrono::seconds(300);  // a long text takes its time to be read
 constexpr std::int64_t kPictureBytes = std::int64_t{256} << 20;
 
-std::vector<HeadScores> scores_of(const server::LiveSession& session) {
-  std::vector<HeadScores> scores;
-  for (const server::LayerHeads& layer : session.progress().layers)
-    for (const server::HeadStatistics& head : *layer) scores.push_back(head.scores);
-  return scores;
+// The text's session, tokenized once and run once, whichever way it is shown. Its heads are scored
+// where the file holds their scores, or the view asks for the one that heed chooses.
+std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileOptions& options) {
+  Session session = cut_text(model, options.text);
+  if (!options.view.view.empty()) view_of(options.view, session, {});  // errors before the work
+  const bool chosen = !options.view.view.empty() || (options.view.layer && options.view.head);
+  auto live = std::make_shared<LiveSession>("saved", options.text, std::move(session), model);
+  Overviews none_kept(0);  // the file makes those of the heads that it holds
+  while (!(chosen && options.format != "html" && live->pass_ended()) &&
+         live->work(interrupted, none_kept)) {
+  }
+  check_interrupted();
+  if (const std::exception_ptr failed = live->progress().failed) std::rethrow_exception(failed);
+  return live;
 }
 
-// The same session as the server would open, with nobody to talk to.
+ViewAddress view_of(const LookFileOptions& options, const LiveSession& live) {
+  return view_of(options.view, live.session(), [&] { return live.scores(); });
+}
+
 std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
-  const Session cut = cut_text(model, options.text);
-  server::LiveSession session("saved", options.text, cut_session(model, options.text));
-  server::Overviews none_kept(0);  // the file makes those of the heads that it holds
-  const auto run = [&] {
-    while (session.work(model, interrupted, none_kept)) {
-    }
-    check_interrupted();
-    const server::LiveSession::Progress progress = session.progress();
-    if (progress.failed)
-      fail(progress.failed->status < 500 ? ErrorCode::kInvalidArgument : ErrorCode::kFailed, "{}",
-           progress.failed->message);
-  };
-  if (!options.view.view.empty()) view_of(options.view, cut, {});  // errors before the work
-  run();
-  return server::saved_page(model, session,
-                            view_of(options.view, cut, [&] { return scores_of(session); }));
+  const std::shared_ptr<LiveSession> live = open_live(model, options);
+  return saved_page(server::page_sources(), *live, view_of(options, *live));
 }
 
 std::string random_token() {
@@ -78,11 +78,11 @@ std::string wait_for(std::future<Taken>& picture, Browser& browser) {
 
 std::string picture_file(const LoadedModel& model, const LookFileOptions& options) {
   const std::string program = find_browser(options.format);
-  const ViewAddress view = view_of(options.view, cut_text(model, options.text),
-                                   [&] { return score_heads(open_session(model, options.text)); });
+  const std::shared_ptr<LiveSession> live = open_live(model, options);
+  const ViewAddress view = view_of(options, *live);
   const auto taken = std::make_shared<std::promise<Taken>>();
   std::future<Taken> picture = taken->get_future();
-  ServerOptions serve = {.token = random_token(), .text = options.text};
+  ServerOptions serve = {.token = random_token(), .session = live};
   serve.limits.body_bytes = kPictureBytes;
   serve.picture = PictureOrder{.format = options.format,
                                .width = options.width,

@@ -1,5 +1,5 @@
 // The heads of `heed look`: what each does on the text.
-#include <array>
+#include <fmt/format.h>
 
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
@@ -9,15 +9,19 @@ namespace heed::cli {
 std::string heads_text(const Terminal& terminal, const Look& look) {
   HeadsTable table{.title = "Heads",
                    .explanation = "largest score of each, mean over rows",
-                   .legend = {"p previous", "s self", "n next", "f first"},
+                   .legend = {},
                    .heads = static_cast<int>(look.info.heads)};
-  if (look.info.causal) table.legend.erase(table.legend.begin() + 2);
+  const auto shown = [&](const ScoreInfo& info) {
+    return info.is_share && !(info.looks_ahead && look.info.causal);
+  };
+  for (const ScoreInfo& info : score_infos())
+    if (shown(info)) table.legend.push_back(fmt::format("{} {}", info.name[0], info.name));
   for (const HeadScores& head : look.heads) {
-    const std::array<NamedScore, 4> scores = {{{"prev", 'p', head.previous},
-                                               {"self", 's', head.self},
-                                               {"next", 'n', head.next},
-                                               {"first", 'f', head.first}}};
-    const bool chosen = head.layer == look.chosen.layer && head.head == look.chosen.head;
+    std::vector<NamedScore> scores;
+    for (std::size_t i = 0; i < score_infos().size(); ++i)
+      if (const ScoreInfo& info = score_infos()[i]; shown(info))
+        scores.push_back({info.short_name.data(), info.name[0], head.values[i]});
+    const bool chosen = head.place == Place{look.chosen.stack, look.chosen.layer, look.chosen.head};
     table.entries.push_back(head_entry(scores, chosen));
   }
   return heads_table(terminal, table);

@@ -22,20 +22,15 @@ void add_look_input(CLI::App& app, LookInput& input) {
 }
 
 std::string text_of(const LookInput& input, const LoadedModel& model) {
-  using server::Keep;
   const Keep part = input.keep.empty()      ? Keep::kAll
                     : input.keep == "first" ? Keep::kFirst
                                             : Keep::kLast;
-  return server::shorten(model, given_text(input.text, input.file), part);
+  return shorten(model, given_text(input.text, input.file), part);
 }
 
 Session cut_text(const LoadedModel& model, const std::string& text) {
-  Session cut = cut_session(model, text);
-  const std::int64_t most = cut.info.positions;
-  require(std::ssize(cut.tokens) <= most,
-          "the text has {} tokens but {} has {} positions: expected at most {}, or --keep first or "
-          "--keep last, which read the first or last {} of them",
-          cut.tokens.size(), model.name, most, most, most);
+  Session cut = tokenize_session(model, text);
+  check_length(cut, "--keep first or --keep last reads a part of it");
   return cut;
 }
 

@@ -109,10 +109,7 @@ void check(const CLI::App& app, const Options& options) {
 Session open(const Options& options, const LoadedModel& model, ProgressLine& progress) {
   const SessionOptions keep = {.all_logits = options.what == "logits",
                                .hidden = options.what == "hidden",
-                               .stop = [&progress] {
-                                 progress.advance();
-                                 return false;
-                               }};
+                               .layer_done = [&progress] { progress.advance(); }};
   progress.begin("the model: layers", model.model->info().layers);
   if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
   Session session = cut_text(model, text_of(options.input, model));
@@ -134,16 +131,17 @@ void write_npy_output(const Options& options, const Session& session) {
 // The first head of the view, its rows and its cell: what a terminal can show of it.
 LookRequest request_of_view(const Options& options, const Session& session) {
   const ViewAddress view = parse_view(options.view);
-  check_view(view, session.model, session.info, std::ssize(session.tokens));
+  check_view(view, session.model, session.shapes(), std::ssize(session.tokens));
   require(
-      std::ranges::find(view.settings, "to=1") == view.settings.end(),
+      !view.to,
       "--view: \"to=1\" is shown by --format svg, png and html, found {}: expected one of them, "
       "or an address without it",
       options.format);
   const bool one_cell = view.key && !view.range;
   require(!one_cell || options.top.empty() || options.format == "json",
           "--view: j= names the key: expected it without --top");
-  LookRequest request{.layer = view.layer, .head = view.heads.front()};
+  const Place place = place_of(view.places.front(), session.shapes());
+  LookRequest request{.layer = place.layer, .head = place.head};
   request.top = top_of(options);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
@@ -199,8 +197,9 @@ void write_answer(const Options& options, const Look& answer, std::int64_t top,
 int run(const CLI::App& app, const Options& options) {
   check(app, options);
   const LoadedModel model = load_model(find_model(options.model));
-  if (options.layer) check_layer(model.name, model.model->info(), *options.layer);
-  if (options.head) check_head(model.name, model.model->info(), *options.head);
+  const StackShape stack = stacks_of(model.model->info()).front();
+  if (options.layer) check_layer("look", model.name, stack, *options.layer);
+  if (options.head) check_head("look", model.name, stack, *options.head);
   if (options.is_page()) return write_page_file(options, model);
   ProgressLine progress;
   const Session session = open(options, model, progress);

@@ -23,18 +23,16 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
   ViewAddress view;
   if (!options.view.empty()) {
     view = parse_view(options.view);
-    check_view(view, cut.model, cut.info, length);
+    check_view(view, cut.model, cut.shapes(), length);
     return view;
   }
   view.query = options.who.empty() ? length - 1 : find_word(cut.tokens, options.who).back();
   if (!options.to.empty()) view.key = key_of(cut, options.to, *view.query);
   if (options.layer && options.head) {
-    view.layer = *options.layer;
-    view.heads = {*options.head};
+    view.places = {{.layer = *options.layer, .head = *options.head}};
   } else {
     const ChosenHead chosen = choose_head(cut, scores(), options.layer, options.head);
-    view.layer = chosen.layer;
-    view.heads = {chosen.head};
+    view.places = {{.layer = chosen.layer, .head = chosen.head}};
   }
   return view;
 }

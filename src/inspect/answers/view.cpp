@@ -1,25 +1,23 @@
+// One table reads and writes addresses; tests/vectors/addresses.json holds it in both languages.
 #include "heed/inspect/view.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 #include "heed/base/error.h"
+#include "heed/inspect/head_scores.h"
 
 namespace heed {
 namespace {
 
 constexpr std::size_t kMostHeads = 16;
-constexpr const char* kExample = "look/L2.H4/i=17/j=3";
-
-struct Setting {
-  std::string_view name;
-  std::string_view values;  // with a bar between
-};
-constexpr std::array<Setting, 3> kSettings = {
-    {{"to", "0|1"}, {"units", "token|word|sentence"}, {"scale", "linear|sqrt|log|rank"}}};
-// What server::score_names says; models that are not causal have `next`, too.
-constexpr std::string_view kScores = "previous|current|sink|distance|entropy|elsewhere";
+constexpr std::size_t kNumberDigits = 9;
+constexpr std::size_t kPlaceDigits = 4;
+constexpr const char* kPlaces = "a head as in L2.H4, L2.H4+H1 or cross.L2.H4";
+constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
+constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 
 std::string_view take_part(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));
@@ -27,102 +25,183 @@ std::string_view take_part(std::string_view& text, char end) {
   return part;
 }
 
-std::int64_t number_of(std::string_view part, std::string_view text) {
-  std::int64_t number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  require(error == std::errc() && end == text.data() + text.size() && number >= 0,
-          "view: found \"{}\" in \"{}\", expected a number from 0", text, part);
+std::optional<std::int64_t> number_of(std::string_view text, std::size_t digits) {
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  if (text.empty() || text.size() > digits || !std::ranges::all_of(text, is_digit)) return {};
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
-int small_number(std::string_view part, std::string_view text) {
-  return static_cast<int>(std::min<std::int64_t>(number_of(part, text), INT32_MAX));
+bool read_number(std::optional<std::int64_t>& number, std::string_view text) {
+  number = number_of(text, kNumberDigits);
+  return number.has_value();
 }
 
-// "L2.H4+H1"
-void read_heads(ViewAddress& view, std::string_view part) {
-  std::string_view left = part;
-  const std::string_view layer = take_part(left, '.');
-  require(layer.starts_with('L') && !left.empty(),
-          "view: found \"{}\" as layer and head, expected L2.H4 as in {}", part, kExample);
-  view.layer = small_number(part, layer.substr(1));
-  view.heads.clear();
-  while (!left.empty()) {
-    const std::string_view head = take_part(left, '+');
-    require(head.starts_with('H'),
-            "view: found \"{}\" as layer and head, expected L2.H4 or L2.H4+H1", part);
-    const int number = small_number(part, head.substr(1));
-    if (std::ranges::find(view.heads, number) == view.heads.end()) view.heads.push_back(number);
+bool read_range(ViewAddress& view, std::string_view text) {
+  const std::string_view first = text.substr(0, text.find('-'));
+  if (first.size() == text.size()) return false;
+  const auto begin = number_of(first, kNumberDigits);
+  const auto end = number_of(text.substr(first.size() + 1), kNumberDigits);
+  if (!begin || !end || *begin > *end) return false;
+  view.range = {*begin, *end};
+  return true;
+}
+
+bool read_choice(std::string& choice, std::span<const std::string_view> names,
+                 std::string_view text) {
+  choice = text;
+  return std::ranges::find(names, text) != names.end();
+}
+
+bool is_score_name(std::string_view name) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
+  return !name.empty() && name.size() <= 32 &&
+         name.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
+bool read_scores(ViewAddress& view, std::string_view text) {
+  const std::string_view first = text.substr(0, text.find('+'));
+  if (first.size() == text.size()) return false;
+  const std::string_view second = text.substr(first.size() + 1);
+  view.scores = {std::string(first), std::string(second)};
+  return is_score_name(first) && is_score_name(second);
+}
+
+template <typename Value>
+std::string number_text(const std::optional<Value>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+// A part behind the heads: how it is read, and written (empty: it is left out).
+struct Part {
+  std::string_view name;
+  const char* expected;
+  bool (*read)(ViewAddress& view, std::string_view value);
+  std::string (*write)(const ViewAddress& view);
+};
+
+const std::array<Part, 7> kParts = {{
+    {"i", "a number from 0",
+     [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
+     [](const ViewAddress& view) { return number_text(view.query); }},
+    {"j", "a number from 0",
+     [](ViewAddress& view, std::string_view value) { return read_number(view.key, value); },
+     [](const ViewAddress& view) { return number_text(view.key); }},
+    {"range", "the first token and the last, as in 2-9", read_range,
+     [](const ViewAddress& view) {
+       return view.range ? fmt::format("{}-{}", view.range->first, view.range->second) : "";
+     }},
+    {"to", "0 or 1",
+     [](ViewAddress& view, std::string_view value) {
+       view.to = value == "1";
+       return value == "0" || value == "1";
+     },
+     [](const ViewAddress& view) { return std::string(view.to ? "1" : ""); }},
+    {"units", "token, word or sentence",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.units, kUnits, value);
+     },
+     [](const ViewAddress& view) { return view.units == "token" ? "" : view.units; }},
+    {"scale", "linear, sqrt, log or rank",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.scale, kScales, value);
+     },
+     [](const ViewAddress& view) { return view.scale == "log" ? "" : view.scale; }},
+    {"scores", "two names, as in previous+distance", read_scores,
+     [](const ViewAddress& view) {
+       return view.scores == ViewAddress().scores ? ""
+                                                  : fmt::format("{}", fmt::join(view.scores, "+"));
+     }},
+}};
+
+[[noreturn]] void refuse(std::string_view found, const char* expected) {
+  fail({.op = "view",
+        .argument = found.empty() ? "address" : "",
+        .found = found,
+        .expected = expected});
+}
+
+// "cross.L2.H4", or "H4": what it does not say is as of the place before it.
+std::optional<ViewPlace> read_place(std::string_view part, const ViewPlace* before) {
+  ViewPlace place = before != nullptr ? *before : ViewPlace();
+  const std::size_t head_at = part.rfind('.') + 1;  // 0 without a dot
+  const std::string_view head = part.substr(head_at);
+  const auto number =
+      head.starts_with('H') ? number_of(head.substr(1), kPlaceDigits) : std::nullopt;
+  if (!number || (head_at == 0 && before == nullptr)) return {};
+  place.head = static_cast<int>(*number);
+  if (head_at == 0) return place;
+  std::string_view rest = part.substr(0, head_at - 1);  // "cross.L2"
+  if (const std::size_t dot = rest.find('.'); dot != std::string_view::npos) {
+    place.stack = stack_of(rest.substr(0, dot));
+    if (!place.stack) return {};
+    rest.remove_prefix(dot + 1);
   }
-  require(view.heads.size() <= kMostHeads, "view: found {} heads, expected at most {}",
-          view.heads.size(), kMostHeads);
+  const auto layer = rest.starts_with('L') ? number_of(rest.substr(1), kPlaceDigits) : std::nullopt;
+  if (!layer) return {};
+  place.layer = static_cast<int>(*layer);
+  return place;
 }
 
-bool is_one_of(std::string_view values, std::string_view value) {
-  while (!values.empty())
-    if (take_part(values, '|') == value) return true;
-  return false;
-}
-
-// "previous+distance": the two scores that chips show.
-bool are_scores(std::string_view value) {
-  const auto is_name = [](std::string_view name) {
-    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
-    return !name.empty() && name.find_first_not_of(kLetters) == std::string_view::npos;
-  };
-  const std::string_view first = take_part(value, '+');
-  return is_name(first) && is_name(value);
-}
-
-bool is_setting(std::string_view part, std::string_view name, std::string_view value) {
-  if (name == "scores") {
-    require(are_scores(value), "view: found \"{}\", expected two names as in previous+distance",
-            part);
-    return true;
+// "L2.H4+H1+cross.L0.H3"
+void read_places(ViewAddress& view, const std::string_view text) {
+  view.places.clear();
+  ViewPlace before;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::string_view part = text.substr(at, text.find('+', at) - at);
+    const auto place = read_place(part, at == 0 ? nullptr : &before);
+    if (!place) refuse(text, kPlaces);
+    before = *place;
+    if (std::ranges::find(view.places, before) == view.places.end()) view.places.push_back(before);
+    at += part.size() + 1;
   }
-  for (const Setting& setting : kSettings) {
-    if (setting.name != name) continue;
-    require(is_one_of(setting.values, value), "view: found \"{}\", expected {}={}", part, name,
-            setting.values);
-    return true;
-  }
-  return false;
+  if (view.places.size() > kMostHeads)
+    refuse(fmt::format("{} heads", view.places.size()), "at most 16");
 }
 
-void read_part(ViewAddress& view, std::string_view part) {
-  std::string_view value = part;
-  const std::string_view name = take_part(value, '=');
-  if (name == "i") {
-    view.query = number_of(part, value);
-  } else if (name == "j") {
-    view.key = number_of(part, value);
-  } else if (name == "range") {
-    const std::string_view first = take_part(value, '-');
-    view.range = {number_of(part, first), number_of(part, value)};
-    require(view.range->first <= view.range->second,
-            "view: found \"{}\", expected the first token before the last", part);
-  } else {
-    require(is_setting(part, name, value),
-            "view: found \"{}\", expected i=, j=, range=, to=, units=, scale= or scores=", part);
-    view.settings.emplace_back(part);
-  }
+void read_part(ViewAddress& view, const std::string_view part) {
+  const std::string_view name = part.substr(0, part.find('='));
+  const auto known = std::ranges::find(kParts, name, &Part::name);
+  if (known == kParts.end()) refuse(part, "i=, j=, range=, to=, units=, scale= or scores=");
+  const std::string_view value = part.substr(std::min(part.size(), name.size() + 1));
+  if (!known->read(view, value)) refuse(part, known->expected);
 }
 
-// "scores=previous+distance"
-void check_scores(std::string_view part, bool causal) {
-  std::string_view names = part;
-  take_part(names, '=');
-  while (!names.empty()) {
-    const std::string_view name = take_part(names, '+');
-    require(is_one_of(kScores, name) || (name == "next" && !causal),
-            "view: \"{}\" in \"{}\" is no score, expected {}{}", name, part, kScores,
-            causal ? "" : "|next");
+std::string format_places(const std::vector<ViewPlace>& places) {
+  std::string text;
+  const ViewPlace* before = nullptr;
+  for (const ViewPlace& place : places) {
+    const bool of_stack = before != nullptr && before->stack == place.stack;
+    if (before != nullptr) text += '+';
+    if (place.stack && !of_stack) text.append(stack_name(*place.stack)).append(1, '.');
+    if (!of_stack || before->layer != place.layer) text += fmt::format("L{}.", place.layer);
+    text += fmt::format("H{}", place.head);
+    before = &place;
   }
+  return text;
 }
 
 void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
-  require(token < tokens, "view: {} {} is beyond the text, which has tokens 0 to {}", name, token,
-          tokens - 1);
+  if (token >= tokens)
+    fail({.code = ErrorCode::kNotFound,
+          .op = "view",
+          .argument = name,
+          .found = token,
+          .expected = fmt::format("0 to {}, a token of the text", tokens - 1)});
+}
+
+void check_score(const std::string& name, const std::vector<StackShape>& stacks) {
+  const bool causal = std::ranges::all_of(stacks, &StackShape::causal);
+  std::vector<std::string_view> names;
+  for (const ScoreInfo& info : score_infos())
+    if (!causal || !info.looks_ahead) names.push_back(info.name);
+  if (std::ranges::find(names, name) == names.end())
+    fail({.code = ErrorCode::kNotFound,
+          .op = "view",
+          .argument = "scores",
+          .found = name,
+          .expected = fmt::format("two of {}", fmt::join(names, ", "))});
 }
 
 }  // namespace
@@ -131,39 +210,37 @@ ViewAddress parse_view(std::string_view address) {
   if (address.starts_with('#')) address.remove_prefix(1);
   ViewAddress view;
   view.view = take_part(address, '/');
-  require(view.view == "look", "view: \"{}\" does not exist, expected look as in {}", view.view,
-          kExample);
-  require(!address.empty(), "view: it names no head, expected {}", kExample);
-  read_heads(view, take_part(address, '/'));
+  if (view.view != "look") refuse(view.view, "look");
+  if (address.empty()) refuse("", kPlaces);
+  read_places(view, take_part(address, '/'));
   while (!address.empty()) read_part(view, take_part(address, '/'));
-  require(!view.key || view.query, "view: j= needs i= beside it: whose weight on token {}?",
-          view.key.value_or(0));
+  if (view.key && !view.query) refuse(fmt::format("j={}", *view.key), "i= beside it");
   return view;
 }
 
-void check_view(const ViewAddress& view, std::string_view model, const ModelInfo& info,
-                std::int64_t tokens) {
-  require(view.layer < info.layers, "view: layer {} does not exist, {} has layers 0 to {}",
-          view.layer, model, info.layers - 1);
-  for (const int head : view.heads)
-    require(head < info.heads, "view: head {} does not exist, {} has heads 0 to {}", head, model,
-            info.heads - 1);
-  for (const std::string& setting : view.settings)
-    if (setting.starts_with("scores=")) check_scores(setting, info.causal);
+std::string format_view(const ViewAddress& view) {
+  std::string address = view.view + "/" + format_places(view.places);
+  for (const Part& part : kParts)
+    if (const std::string value = part.write(view); !value.empty())
+      address.append(1, '/').append(part.name).append(1, '=').append(value);
+  return address;
+}
+
+Place place_of(const ViewPlace& place, const std::vector<StackShape>& stacks) {
+  return {place.stack.value_or(stacks.at(0).stack), place.layer, place.head};
+}
+
+void check_view(const ViewAddress& view, std::string_view model,
+                const std::vector<StackShape>& stacks, std::int64_t tokens) {
+  for (const ViewPlace& place : view.places) {
+    const StackShape& stack = find_stack("view", model, stacks, place_of(place, stacks).stack);
+    check_layer("view", model, stack, place.layer);
+    check_head("view", model, stack, place.head);
+  }
+  for (const std::string& name : view.scores) check_score(name, stacks);
   if (view.query) check_token("i", *view.query, tokens);
   if (view.key) check_token("j", *view.key, tokens);
   if (view.range) check_token("range", view.range->second, tokens);
-}
-
-std::string format_view(const ViewAddress& view) {
-  std::string address = fmt::format("{}/L{}.", view.view, view.layer);
-  for (std::size_t at = 0; at < view.heads.size(); ++at)
-    address += fmt::format("{}H{}", at == 0 ? "" : "+", view.heads[at]);
-  if (view.query) address += fmt::format("/i={}", *view.query);
-  if (view.key) address += fmt::format("/j={}", *view.key);
-  if (view.range) address += fmt::format("/range={}-{}", view.range->first, view.range->second);
-  for (const std::string& setting : view.settings) address += "/" + setting;
-  return address;
 }
 
 }  // namespace heed

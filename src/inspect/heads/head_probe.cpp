@@ -123,9 +123,10 @@ void add_share(ProbedHead& mean, const ProbedHead& one, double share) {
 void add_sequence(Probe& probe, const Session& session) {
   const double share = 1.0 / probe.sequences;
   std::size_t at = 0;
-  for (std::size_t layer = 0; layer < session.layers.size(); ++layer)
+  const std::vector<LayerAttention>& layers = session.stacks.at(0).layers;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer)
     for (const ProbedHead& head :
-         probe_layer(session.layers[layer], static_cast<int>(layer), probe.period)) {
+         probe_layer(layers[layer], static_cast<int>(layer), probe.period)) {
       if (at == probe.heads.size()) probe.heads.push_back({.layer = head.layer, .head = head.head});
       add_share(probe.heads[at++], head, share);
     }

@@ -4,9 +4,10 @@
 #include <limits>
 
 #include "base/serial.h"
+#include "inspect/session/visible_keys.h"
 #include "kernels/pool_lanes.h"
 
-namespace heed::server {
+namespace heed {
 namespace {
 
 constexpr int kLaneBits = 6;  // of 64 rows
@@ -36,53 +37,33 @@ void join(GatheredCells& cells, std::size_t to, float largest, double sum, std::
   cells.visible[to] += visible;
 }
 
-// Cells of one entry each, which need no pools: written where they belong.
-class EntriesObserver final : public Observer {
- public:
-  explicit EntriesObserver(const CellsRequest& request)
-      : request_(request), region_{request.head,    request.head + 1,  request.row_begin,
-                                   request.row_end, request.key_begin, request.key_end} {
-    cells.height = request.height();
-    cells.width = request.width();
-    cells.values.assign(static_cast<std::size_t>(request.entries()),
-                        std::numeric_limits<float>::quiet_NaN());
-    to_ = cells.values.data();
-  }
-
-  std::string_view name() const override { return "entries"; }
-  void begin(const ObservedShape& shape) override { region_.resolved(shape); }
-  bool needs(const ObservedRows& rows) const override { return region_.meets(rows); }
-  bool needs(const ObservedRows&, std::int64_t begin, std::int64_t end) const override {
-    return region_.meets(begin, end);
-  }
-  TileParts parts() const override { return parts_of(request_.value); }
-  std::unique_ptr<State> rows(const ObservedRows&) const override {
-    return std::make_unique<State>();
-  }
-  void tile(State&, const ObservedRows& rows, const ObservedTile& tile) const override {
-    const float* from = values_of(tile, request_.value);
-    const std::int64_t begin = std::max(tile.key_begin, region_.key_begin);
-    const std::int64_t end = std::min(tile.key_end, region_.key_end);
-    const std::int64_t last = std::min(rows.row_end, region_.row_end);
-    for (std::int64_t row = std::max(rows.row_begin, region_.row_begin); row < last; ++row) {
-      const std::int64_t lane = row - rows.row_begin;
-      float* const line = to_ + (row - region_.row_begin) * cells.width;
-      for (std::int64_t key = begin; key < end; ++key) {
-        const std::int64_t at = key - tile.key_begin;
-        if ((tile.visible[at] >> lane & 1) != 0)
-          line[key - region_.key_begin] = from[at * kMaskRows + lane];
-      }
+void hide_masked(const LayerAttention& layer, const CellsRequest& request, Cells& cells) {
+  std::vector<std::uint64_t> by_key(static_cast<std::size_t>(cells.width));
+  for (std::int64_t first = request.row_begin; first < request.row_end; first += kMaskRows) {
+    const std::int64_t last = std::min(first + kMaskRows, request.row_end);
+    visible_bits(layer, static_cast<int>(request.head),
+                 {first, last, request.key_begin, request.key_end}, by_key.data());
+    for (std::int64_t row = first; row < last; ++row) {
+      float* const line = cells.values.data() + (row - request.row_begin) * cells.width;
+      for (std::size_t key = 0; key < by_key.size(); ++key)
+        if ((by_key[key] >> (row - first) & 1) == 0)
+          line[key] = std::numeric_limits<float>::quiet_NaN();
     }
   }
-  void merge(State&, const ObservedRows&) override {}
+}
 
-  Cells cells;
-
- private:
-  CellsRequest request_;
-  Region region_;
-  float* to_;  // each block of rows has its own part
-};
+// Cells of one entry each are the region's values; what the mask hides becomes NaN.
+Cells entries_of(const LayerAttention& layer, const CellsRequest& request, Observer& stop) {
+  RegionObserver region({request.head, request.head + 1, request.row_begin, request.row_end,
+                         request.key_begin, request.key_end},
+                        request.value);
+  Observer* const observers[] = {&stop, &region};
+  observe(layer.args(), layer.attended(), observers);
+  const float* values = region.values.data<float>();
+  Cells cells{request.height(), request.width(), {values, values + request.entries()}};
+  hide_masked(layer, request, cells);
+  return cells;
+}
 
 }  // namespace
 
@@ -180,13 +161,10 @@ GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& re
 Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Cancel& cancel) {
   const SerialScope serial;
   if (request.shift == 0) {
-    EntriesObserver entries(request);
     SweepStop stop([&] { cancel.check(); });
-    Observer* const observers[] = {&stop, &entries};
-    observe(layer.args(), layer.attended(), observers);
-    return std::move(entries.cells);
+    return entries_of(layer, request, stop);
   }
   return pooled_cells(gathered_cells(layer, request, [&] { cancel.check(); }), request);
 }
 
-}  // namespace heed::server
+}  // namespace heed

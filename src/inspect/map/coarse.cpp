@@ -5,18 +5,19 @@
 
 #include "inspect/map/tiles.h"
 
-namespace heed::server {
+namespace heed {
 namespace {
 
 constexpr int kFinestCoarse = 3;           // 256 cells of 8 entries: a tile over 2,048 x 2,048
 constexpr std::int64_t kMostCells = 1024;  // a side
 
-// Appends the rows of [C, C] cells, each to its last visible cell, as `value` makes them.
+// Appends the rows of cells, each to its last visible cell, as `value` makes them.
 template <typename Value, typename Make>
-void store(JaggedRows<Value>& rows, const GatheredCells& gathered, std::int64_t side, Make value) {
-  for (std::int64_t y = 0; y < side; ++y) {
-    const auto first = static_cast<std::size_t>(y * side);
-    auto count = static_cast<std::size_t>(side);
+void store(JaggedRows<Value>& rows, const GatheredCells& gathered, const CellsRequest& request,
+           Make value) {
+  for (std::int64_t y = 0; y < request.height(); ++y) {
+    const auto first = static_cast<std::size_t>(y * request.width());
+    auto count = static_cast<std::size_t>(request.width());
     while (count > 0 && gathered.visible[first + count - 1] == 0) --count;
     for (std::size_t x = 0; x < count; ++x) rows.values.push_back(value(first + x));
     rows.begin.push_back(rows.values.size());
@@ -42,24 +43,24 @@ void visit(const JaggedRows<Value>& rows, int shift, const CellsRequest& request
 
 }  // namespace
 
-int coarse_shift(std::int64_t length) {
+int coarse_shift(const MatrixSize& size) {
   int shift = kFinestCoarse;
-  while ((kMostCells << shift) < length) ++shift;
+  while ((kMostCells << shift) < size.longer()) ++shift;
   return shift;
 }
 
-bool has_coarse(std::int64_t length) { return zoom_levels(length) > coarse_shift(length); }
+bool has_coarse(const MatrixSize& size) { return zoom_levels(size) > coarse_shift(size); }
 
-CellsRequest coarse_request(std::int64_t head, std::int64_t length) {
-  return {.head = head, .row_end = length, .key_end = length, .shift = coarse_shift(length)};
+CellsRequest coarse_request(std::int64_t head, const MatrixSize& size) {
+  return {.head = head, .row_end = size.queries, .key_end = size.keys, .shift = coarse_shift(size)};
 }
 
 CoarseHead::CoarseHead(const GatheredCells& gathered, const CellsRequest& request)
     : shift(request.shift) {
-  store(largest, gathered, request.width(), [&](std::size_t at) {
+  store(largest, gathered, request, [&](std::size_t at) {
     return gathered.visible[at] == 0 ? std::nanf("") : gathered.largest[at];
   });
-  store(sum, gathered, request.width(),
+  store(sum, gathered, request,
         [&](std::size_t at) { return static_cast<float>(gathered.sum[at]); });
 }
 
@@ -78,7 +79,7 @@ Cells CoarseHead::cells(const CellsRequest& request) const {
 
 Overview::Overview(const GatheredCells& gathered, const CellsRequest& request)
     : shift(request.shift) {
-  store(largest, gathered, request.width(), [&](std::size_t at) {
+  store(largest, gathered, request, [&](std::size_t at) {
     return gathered.visible[at] == 0 ? std::uint8_t{0} : weight_byte(gathered.largest[at]);
   });
 }
@@ -98,4 +99,4 @@ void OverviewObserver::merge(State& state, const ObservedRows& rows) {
   cells_.gathered.resize(request_.height() * request_.width());
 }
 
-}  // namespace heed::server
+}  // namespace heed

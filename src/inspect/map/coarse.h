@@ -9,7 +9,7 @@
 
 #include "inspect/map/cells.h"
 
-namespace heed::server {
+namespace heed {
 
 /// Rows of cells, each up to its last one that is visible: half of a causal matrix.
 template <typename Value>
@@ -27,13 +27,13 @@ struct JaggedRows {
 };
 
 /// Cells of 2^shift x 2^shift entries are coarse from here on: at most 1,024 a side. Tiles of finer
-/// cells cover no more than 1,024 x 1,024 entries, while the text has at most 8,192 tokens.
-int coarse_shift(std::int64_t length);
+/// cells cover no more than 1,024 x 1,024 entries, while the longer side has at most 8,192.
+int coarse_shift(const MatrixSize& size);
 /// Whether some zoom level is coarse.
-bool has_coarse(std::int64_t length);
+bool has_coarse(const MatrixSize& size);
 
 /// The whole matrix of a head in cells of 2^coarse_shift.
-CellsRequest coarse_request(std::int64_t head, std::int64_t length);
+CellsRequest coarse_request(std::int64_t head, const MatrixSize& size);
 
 /// Exact: every pool, as numbers.
 struct CoarseHead {
@@ -62,8 +62,8 @@ struct Overview {
 class OverviewObserver final : public Observer {
  public:
   using Done = std::function<void(std::int64_t head, Overview overview)>;
-  OverviewObserver(std::int64_t length, Done done)
-      : request_(coarse_request(0, length)), cells_(request_), done_(std::move(done)) {}
+  OverviewObserver(const MatrixSize& size, Done done)
+      : request_(coarse_request(0, size)), cells_(request_), done_(std::move(done)) {}
 
   std::string_view name() const override { return "overview"; }
   void begin(const ObservedShape& shape) override { cells_.begin(shape); }
@@ -80,4 +80,4 @@ class OverviewObserver final : public Observer {
   Done done_;
 };
 
-}  // namespace heed::server
+}  // namespace heed

@@ -6,60 +6,52 @@
 
 #include "kernels/observe.h"
 
-namespace heed::server {
+namespace heed {
 namespace {
 
 struct BlockSums final : Observer::State {
-  explicit BlockSums(std::int64_t keys) : received(static_cast<std::size_t>(keys)) {}
   std::array<double, kMaskRows> sum = {};
-  std::array<double, kMaskRows> entropy = {};
-  std::vector<double> received;  // by these rows
 };
+
+std::span<const float> of_head(const Tensor& tensor, std::int64_t head) {  // [1, H, n]
+  const std::int64_t count = tensor.dim(2);
+  return {tensor.data<float>() + head * count, static_cast<std::size_t>(count)};
+}
 
 }  // namespace
 
-void MarginsObserver::begin(const ObservedShape& shape) {
-  heads_.resize(static_cast<std::size_t>(shape.heads));
-  for (std::size_t head = 0; head < heads_.size(); ++head) {
-    if (head_ && static_cast<std::int64_t>(head) != *head_) continue;
-    heads_[head].received.assign(static_cast<std::size_t>(shape.key_length), 0);
-    heads_[head].entropy.assign(static_cast<std::size_t>(shape.query_length), 0);
-  }
+void RowSumError::begin(const ObservedShape& shape) {
+  largest.assign(static_cast<std::size_t>(shape.heads), 0);
 }
 
-std::unique_ptr<Observer::State> MarginsObserver::rows(const ObservedRows& rows) const {
-  return std::make_unique<BlockSums>(rows.key_length);
+std::unique_ptr<Observer::State> RowSumError::rows(const ObservedRows&) const {
+  return std::make_unique<BlockSums>();
 }
 
-void MarginsObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
-  auto& block = static_cast<BlockSums&>(state);
-  const std::int64_t keys = tile.key_end - tile.key_begin;
-  kernels::sum_rows(tile.weights, keys, block.received.data() + tile.key_begin);
-  kernels::add_keys(tile.weights, keys, block.sum.data());
-  kernels::add_entropies(tile.weights, tile.log_weights, keys, block.entropy.data());
+void RowSumError::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
+  kernels::add_keys(tile.weights, tile.key_end - tile.key_begin,
+                    static_cast<BlockSums&>(state).sum.data());
 }
 
-void MarginsObserver::merge(State& state, const ObservedRows& rows) {
-  const auto& block = static_cast<const BlockSums&>(state);
-  Head& head = heads_[static_cast<std::size_t>(rows.head)];
-  for (std::size_t key = 0; key < block.received.size(); ++key)
-    head.received[key] += block.received[key];
-  for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
-    const auto lane = static_cast<std::size_t>(row - rows.row_begin);
-    head.entropy[static_cast<std::size_t>(row)] = std::max(block.entropy[lane], 0.0);
-    head.row_sum_error = std::max(head.row_sum_error, std::abs(block.sum[lane] - 1));
-  }
+void RowSumError::merge(State& state, const ObservedRows& rows) {
+  const auto& sum = static_cast<const BlockSums&>(state).sum;
+  double& of_head = largest[static_cast<std::size_t>(rows.head)];
+  for (std::int64_t row = 0; row < rows.row_end - rows.row_begin; ++row)
+    of_head = std::max(of_head, std::abs(sum[static_cast<std::size_t>(row)] - 1));
 }
 
-Margins MarginsObserver::margins(std::int64_t index) const {
-  const Head& head = heads_[static_cast<std::size_t>(index)];
-  Margins margins{.received = {}, .keys_in_use = {}, .row_sum_error = head.row_sum_error};
-  margins.received.reserve(head.received.size());
-  margins.keys_in_use.reserve(head.entropy.size());
-  for (const double sum : head.received) margins.received.push_back(static_cast<float>(sum));
-  for (const double entropy : head.entropy)
-    margins.keys_in_use.push_back(static_cast<float>(std::exp(entropy)));
+void MarginsSweep::add_to(std::vector<Observer*>& observers) {
+  for (OfHead& part : parts_) observers.push_back(&part);
+}
+
+Margins MarginsSweep::margins(std::int64_t head) const {
+  const std::span<const float> received = of_head(received_.received, head);
+  Margins margins{.received = {received.begin(), received.end()},
+                  .keys_in_use = {},
+                  .row_sum_error = error_.largest[static_cast<std::size_t>(head)]};
+  for (const float entropy : of_head(entropy_.entropy, head))
+    margins.keys_in_use.push_back(std::exp(entropy));
   return margins;
 }
 
-}  // namespace heed::server
+}  // namespace heed

@@ -5,39 +5,72 @@
 #include <optional>
 #include <vector>
 
-#include "heed/ops/observe.h"
+#include "heed/ops/observers/entropy.h"
+#include "heed/ops/observers/received.h"
 
-namespace heed::server {
+namespace heed {
 
 struct Margins {
-  std::vector<float> received;     // [T]: sum over queries
-  std::vector<float> keys_in_use;  // [T]: e^entropy of each row
+  std::vector<float> received;     // [Tk]: sum over queries
+  std::vector<float> keys_in_use;  // [Tq]: e^entropy of each row
   double row_sum_error = 0;        // largest |sum - 1|
 };
 
-/// Of one head, or of all.
-class MarginsObserver final : public Observer {
+/// Shows an observer one head alone, or all of them.
+class OfHead final : public Observer {
  public:
-  explicit MarginsObserver(std::optional<std::int64_t> head = {}) : head_(head) {}
+  OfHead(Observer& observer, std::optional<std::int64_t> head) : observer_(observer), head_(head) {}
 
-  std::string_view name() const override { return "margins"; }
+  std::string_view name() const override { return observer_.name(); }
+  void begin(const ObservedShape& shape) override { observer_.begin(shape); }
+  bool needs(const ObservedRows& rows) const override {
+    return (!head_ || rows.head == *head_) && observer_.needs(rows);
+  }
+  TileParts parts() const override { return observer_.parts(); }
+  std::unique_ptr<State> rows(const ObservedRows& rows) const override {
+    return observer_.rows(rows);
+  }
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
+    observer_.tile(state, rows, tile);
+  }
+  void merge(State& state, const ObservedRows& rows) override { observer_.merge(state, rows); }
+  void finish() override { observer_.finish(); }
+
+ private:
+  Observer& observer_;
+  std::optional<std::int64_t> head_;
+};
+
+/// The largest |sum - 1| of a head's rows. The observer `mass` has the sums of a class of keys:
+/// with one class of all keys it took 2.0 ms of a sweep of 10.1 (T = 2,048, two heads, one core).
+class RowSumError final : public Observer {
+ public:
+  std::string_view name() const override { return "row_sum_error"; }
   void begin(const ObservedShape& shape) override;
-  bool needs(const ObservedRows& rows) const override { return !head_ || rows.head == *head_; }
-  TileParts parts() const override { return {.log_weights = true}; }
+  TileParts parts() const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& rows) const override;
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
 
+  std::vector<double> largest;  // [H]
+};
+
+/// The margins of one head, or of all, in a sweep of whoever calls `observe`.
+class MarginsSweep {
+ public:
+  explicit MarginsSweep(std::optional<std::int64_t> head = {})
+      : parts_{OfHead(received_, head), OfHead(entropy_, head), OfHead(error_, head)} {}
+  MarginsSweep(const MarginsSweep&) = delete;
+  MarginsSweep& operator=(const MarginsSweep&) = delete;
+
+  void add_to(std::vector<Observer*>& observers);
   Margins margins(std::int64_t head) const;
 
  private:
-  struct Head {
-    std::vector<double> received;
-    std::vector<double> entropy;
-    double row_sum_error = 0;
-  };
-  std::optional<std::int64_t> head_;
-  std::vector<Head> heads_;
+  ReceivedObserver received_;
+  EntropyObserver entropy_;
+  RowSumError error_;
+  OfHead parts_[3];
 };
 
-}  // namespace heed::server
+}  // namespace heed

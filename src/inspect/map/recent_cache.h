@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace heed::server {
+namespace heed {
 
 template <typename Value>
 class RecentCache {
@@ -50,4 +50,4 @@ class RecentCache {
   std::unordered_map<std::string, typename std::list<Entry>::iterator> places_;
 };
 
-}  // namespace heed::server
+}  // namespace heed

@@ -4,7 +4,7 @@
 
 #include "heed/base/error.h"
 
-namespace heed::server {
+namespace heed {
 
 Sweeper::Sweeper() : thread_([this] { work(); }) {}
 
@@ -60,4 +60,4 @@ void Sweeper::work() {
   }
 }
 
-}  // namespace heed::server
+}  // namespace heed

@@ -11,7 +11,7 @@
 
 #include "inspect/session/cancel.h"
 
-namespace heed::server {
+namespace heed {
 
 /// Requests run on one core each, and would each bring a team of threads along where they used
 /// more; this thread's team is the only one beside that of the background.
@@ -46,4 +46,4 @@ class Sweeper {
   std::thread thread_;
 };
 
-}  // namespace heed::server
+}  // namespace heed

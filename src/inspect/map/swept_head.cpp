@@ -4,7 +4,7 @@
 
 #include "inspect/session/cancel.h"
 
-namespace heed::server {
+namespace heed {
 
 std::int64_t SweptHead::bytes() const {
   const auto numbers = margins.received.size() + margins.keys_in_use.size();
@@ -13,17 +13,18 @@ std::int64_t SweptHead::bytes() const {
 
 SweptHead sweep_head(const LayerAttention& layer, std::int64_t head,
                      const std::function<void()>& check) {
-  const std::int64_t length = layer.k.dim(2);
-  const CellsRequest request = coarse_request(head, length);
+  const MatrixSize size = layer.size();
+  const CellsRequest request = coarse_request(head, size);
   SweepStop stop(check);
-  MarginsObserver margins(head);
+  MarginsSweep margins(head);
   std::optional<CellsObserver> cells;
-  std::vector<Observer*> observers = {&stop, &margins};
-  if (has_coarse(length)) observers.push_back(&cells.emplace(request));
+  std::vector<Observer*> observers = {&stop};
+  margins.add_to(observers);
+  if (has_coarse(size)) observers.push_back(&cells.emplace(request));
   observe(layer.args(), layer.attended(), observers);
   SweptHead swept{.margins = margins.margins(head), .coarse = {}};
   if (cells) swept.coarse.emplace(cells->gathered, request);
   return swept;
 }
 
-}  // namespace heed::server
+}  // namespace heed

@@ -8,7 +8,7 @@
 #include "inspect/map/coarse.h"
 #include "inspect/map/margins.h"
 
-namespace heed::server {
+namespace heed {
 
 struct SweptHead {
   Margins margins;
@@ -21,4 +21,4 @@ struct SweptHead {
 SweptHead sweep_head(const LayerAttention& layer, std::int64_t head,
                      const std::function<void()>& check);
 
-}  // namespace heed::server
+}  // namespace heed

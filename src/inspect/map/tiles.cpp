@@ -5,9 +5,9 @@
 #include <bit>
 #include <cmath>
 
-#include "inspect/session/api_error.h"
+#include "heed/base/error.h"
 
-namespace heed::server {
+namespace heed {
 namespace {
 
 constexpr int kPartBits = 6;  // 64 parts an octave: less than a step, of which there are 10.5
@@ -34,34 +34,35 @@ struct Codes {
 
 }  // namespace
 
-int zoom_levels(std::int64_t length) {
+int zoom_levels(const MatrixSize& size) {
   int levels = 1;
-  while ((kTile << (levels - 1)) < length) ++levels;
+  while ((kTile << (levels - 1)) < size.longer()) ++levels;
   return levels;
 }
 
 std::string TileRequest::name() const {
-  return fmt::format("{}-{}-{}-{}-{}-{}-{}{}{}", session, layer, head, z, y, x,
-                     value == ObservedValue::kScores ? 's' : 'w', pool == Pool::kMax ? 'x' : 'm',
-                     bytes ? 'b' : 'f');
+  return fmt::format("{}-{}-{}-{}-{}-{}-{}-{}{}{}", session, stack_name(place.stack), place.layer,
+                     place.head, z, y, x, value == ObservedValue::kScores ? 's' : 'w',
+                     pool == Pool::kMax ? 'x' : 'm', bytes ? 'b' : 'f');
 }
 
-CellsRequest tile_cells(const TileRequest& tile, std::int64_t length) {
-  const int levels = zoom_levels(length);
+CellsRequest tile_cells(const TileRequest& tile, const MatrixSize& size) {
+  const int levels = zoom_levels(size);
   if (tile.z < 0 || tile.z >= levels)
-    refuse(404, "not_found", "tile: zoom {} does not exist, this text has 0 to {}", tile.z,
-           levels - 1);
+    fail(ErrorCode::kNotFound, "tile: zoom {} does not exist, this matrix has 0 to {}", tile.z,
+         levels - 1);
   const int shift = levels - 1 - tile.z;
   const std::int64_t extent = kTile << shift;
-  const std::int64_t tiles = (length + extent - 1) / extent;
-  if (tile.y < 0 || tile.x < 0 || tile.y >= tiles || tile.x >= tiles)
-    refuse(404, "not_found", "tile: {}/{} does not exist at zoom {}, which has {} x {} tiles",
-           tile.y, tile.x, tile.z, tiles, tiles);
-  return {.head = tile.head,
+  const std::int64_t rows = (size.queries + extent - 1) / extent;
+  const std::int64_t columns = (size.keys + extent - 1) / extent;
+  if (tile.y < 0 || tile.x < 0 || tile.y >= rows || tile.x >= columns)
+    fail(ErrorCode::kNotFound, "tile: {}/{} does not exist at zoom {}, which has {} x {} tiles",
+         tile.y, tile.x, tile.z, rows, columns);
+  return {.head = tile.place.head,
           .row_begin = tile.y * extent,
-          .row_end = std::min((tile.y + 1) * extent, length),
+          .row_end = std::min((tile.y + 1) * extent, size.queries),
           .key_begin = tile.x * extent,
-          .key_end = std::min((tile.x + 1) * extent, length),
+          .key_end = std::min((tile.x + 1) * extent, size.keys),
           .shift = shift,
           .pool = tile.pool,
           .value = tile.value};
@@ -90,4 +91,4 @@ std::string encode_cells(const Cells& cells, bool bytes) {
   return encoded;
 }
 
-}  // namespace heed::server
+}  // namespace heed

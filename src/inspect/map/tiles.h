@@ -6,18 +6,16 @@
 
 #include "inspect/map/cells.h"
 
-namespace heed::server {
+namespace heed {
 
 inline constexpr std::int64_t kTile = 256;
 
-/// Zoom levels of a matrix of `length` rows: at the last one a cell is an entry, at 0 one tile
-/// holds all.
-int zoom_levels(std::int64_t length);
+/// Zoom levels of a matrix: at the last one a cell is an entry, at 0 one tile holds all.
+int zoom_levels(const MatrixSize& size);
 
 struct TileRequest {
   std::string session;
-  int layer = 0;
-  std::int64_t head = 0;
+  Place place;
   int z = 0;
   std::int64_t y = 0;
   std::int64_t x = 0;
@@ -29,8 +27,8 @@ struct TileRequest {
   std::string name() const;
 };
 
-/// The rows and keys of a tile; throws not_found when there is no such tile.
-CellsRequest tile_cells(const TileRequest& tile, std::int64_t length);
+/// The rows and keys of a tile; throws kNotFound when there is no such tile.
+CellsRequest tile_cells(const TileRequest& tile, const MatrixSize& size);
 
 /// 0 masked, 1 below 2^-24, else 2 + round(253 (1 + log2(p) / 24)).
 std::uint8_t weight_byte(float weight);
@@ -38,4 +36,4 @@ std::uint8_t weight_byte(float weight);
 /// u8 or little-endian f32.
 std::string encode_cells(const Cells& cells, bool bytes);
 
-}  // namespace heed::server
+}  // namespace heed

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace heed::server {
+namespace heed {
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits =
@@ -22,4 +22,4 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-}  // namespace heed::server
+}  // namespace heed

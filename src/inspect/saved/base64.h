@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-namespace heed::server {
+namespace heed {
 
 std::string base64(std::string_view bytes);
 
-}  // namespace heed::server
+}  // namespace heed

@@ -1,18 +1,16 @@
 #include "inspect/saved/held_heads.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <memory>
 #include <numeric>
 
 #include "heed/base/error.h"
-#include "inspect/answers/json_text.h"
 #include "inspect/map/tiles.h"
 #include "inspect/saved/base64.h"
+#include "inspect/session/visible_keys.h"
 
-namespace heed::server {
+namespace heed {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
@@ -62,53 +60,55 @@ std::string packed_lse(const LayerAttention& layer, int head) {
 }
 
 // The whole matrix in one tile, which a page would take seconds to pool from a long text.
-std::string overview(const LiveSession& session, int layer, int head) {
-  Cancel never(std::make_shared<std::atomic<bool>>(false), [] { return false; });
-  const CellsRequest cells =
-      tile_cells({.session = session.id, .layer = layer, .head = head}, session.length());
-  return base64(encode_cells(matrix_cells(session.layer(layer), cells, never), /*bytes=*/true));
+std::string overview(const LiveSession& session, const Place& place) {
+  Cancel never;
+  const LayerAttention& layer = session.layer(place);
+  const CellsRequest cells = tile_cells({.session = session.id, .place = place}, layer.size());
+  return base64(encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true));
 }
 
-std::string head_json(const LiveSession& session, int index, int head) {
-  const LayerAttention& layer = session.layer(index);
-  const LayerHeads scored = session.progress().layers.at(static_cast<std::size_t>(index));
-  const HeadStatistics& statistics = scored->at(static_cast<std::size_t>(head));
-  const ModelInfo& info = session.info();
-  std::string json = fmt::format(
-      R"({{"head":{},"group":{},"scale":{},"q":"{}","lse":"{}","received":"{}",)"
-      R"("keys_in_use":"{}","row_sum_error":{})",
-      head, head / (info.heads / info.kv_heads), json_number(scale_of(layer, head)),
-      packed_head(layer.q, head), packed_lse(layer, head), packed(statistics.margins.received),
-      packed(statistics.margins.keys_in_use), json_number(statistics.margins.row_sum_error));
-  if (session.length() > kTile)
-    json += fmt::format(R"(,"overview":"{}")", overview(session, index, head));
-  return json + "}";
+HeldHeadAnswer hold_head(const LiveSession& session, const Place& place, int sharing) {
+  const LayerAttention& layer = session.layer(place);
+  const LayerHeads scored = session.heads(place.stack, place.layer);
+  const Margins& margins = scored->at(static_cast<std::size_t>(place.head)).margins;
+  HeldHeadAnswer held{.head = place.head,
+                      .group = place.head / sharing,
+                      .scale = scale_of(layer, place.head),
+                      .q = packed_head(layer.q, place.head),
+                      .lse = packed_lse(layer, place.head),
+                      .received = packed(margins.received),
+                      .keys_in_use = packed(margins.keys_in_use),
+                      .row_sum_error = margins.row_sum_error};
+  if (layer.size().longer() > kTile) held.overview = overview(session, place);
+  return held;
 }
 
-std::string layer_json(const LiveSession& session, int index, const std::vector<int>& heads) {
-  const LayerAttention& layer = session.layer(index);
+HeldLayerAnswer hold_layer(const LiveSession& session, const StackShape& stack, int index,
+                           const std::vector<int>& heads) {
+  const LayerAttention& layer = session.layer({stack.stack, index, 0});
   require_plain(layer, index);
   const VisibleKeys visible = visible_keys(layer, heads.front());
-  const ModelInfo& info = session.info();
-  std::vector<std::int64_t> groups;
-  for (const int head : heads) groups.push_back(head / (info.heads / info.kv_heads));
-  groups.erase(std::ranges::unique(groups).begin(), groups.end());
-  const auto key = [&](std::int64_t group) {
-    return fmt::format(R"("{}":"{}")", group, packed_head(layer.k, group));
-  };
-  std::string keys = json_list(groups, key);  // but an object
-  keys.front() = '{';
-  keys.back() = '}';
-  return fmt::format(R"({{"layer":{},"dim":{},"begins":"{}","ends":"{}","keys":{},"heads":{}}})",
-                     index, layer.q.dim(3), packed(visible.begins), packed(visible.ends), keys,
-                     json_list(heads, [&](int head) { return head_json(session, index, head); }));
+  const int sharing = stack.heads / stack.kv_heads;
+  HeldLayerAnswer held{.stack = stack.stack,
+                       .layer = index,
+                       .dim = layer.q.dim(3),
+                       .begins = packed(visible.begins),
+                       .ends = packed(visible.ends)};
+  for (const int head : heads) {
+    const int group = head / sharing;
+    held.keys.emplace(std::to_string(group), packed_head(layer.k, group));
+    held.heads.push_back(hold_head(session, {stack.stack, index, head}, sharing));
+  }
+  return held;
 }
 
 // What `heads` of one layer cost, before base64.
-std::int64_t bytes_of(const ModelInfo& info, std::int64_t length, std::int64_t heads) {
-  const std::int64_t sharing = info.heads / info.kv_heads;
+std::int64_t bytes_of(const StackShape& stack, const ModelInfo& info, const MatrixSize& size,
+                      std::int64_t heads) {
+  const std::int64_t sharing = stack.heads / stack.kv_heads;
   const std::int64_t groups = (heads + sharing - 1) / sharing;
-  return length * (heads * (4 * info.head_dim + 16) + groups * 4 * info.head_dim);
+  return heads * (size.queries * (4 * info.head_dim + 12) + size.keys * 4) +
+         groups * size.keys * 4 * info.head_dim;
 }
 
 // The runs of keys of at most 64 rows, found while the keys pass by: bit i of `word` says whether
@@ -147,60 +147,55 @@ class Runs {
   std::uint64_t ended_ = 0;
 };
 
-// Where a head's first query and first key stand.
-MaskPlace place_of(const LayerAttention& layer, int head) {
-  const Extents& extents = layer.extents;
-  const std::int64_t key_offset = extents.key_offset.empty() ? 0 : extents.key_offset[0];
-  return {.head = head,
-          .q_offset = extents.q_offset.empty() ? key_offset : extents.q_offset[0],
-          .key_offset = key_offset};
-}
-
 }  // namespace
 
-std::vector<std::vector<int>> choose_held(const ModelInfo& info, std::int64_t length,
-                                          const ViewAddress& view, std::int64_t bytes) {
-  std::vector<std::vector<int>> held(static_cast<std::size_t>(info.layers));
-  const std::int64_t layer_bytes = bytes_of(info, length, info.heads);
-  std::vector<int> all(static_cast<std::size_t>(info.heads));
+std::vector<std::vector<int>> choose_held(const Session& session, const ViewAddress& view,
+                                          std::int64_t bytes) {
+  const StackShape& stack = session.stacks.at(0).shape;
+  const MatrixSize size{std::ssize(session.queries(stack.stack)),
+                        std::ssize(session.keys(stack.stack))};
+  std::vector<std::vector<int>> held(static_cast<std::size_t>(stack.layers));
+  const std::int64_t layer_bytes = bytes_of(stack, session.info, size, stack.heads);
+  std::vector<int> all(static_cast<std::size_t>(stack.heads));
   std::iota(all.begin(), all.end(), 0);
-  if (layer_bytes * info.layers <= bytes) {
+  if (layer_bytes * stack.layers <= bytes) {
     std::ranges::fill(held, all);
     return held;
   }
-  std::vector<int> in_view = view.heads;
-  std::ranges::sort(in_view);
-  held[static_cast<std::size_t>(view.layer)] = layer_bytes <= bytes ? all : in_view;
+  for (const ViewPlace& place : view.places) {
+    std::vector<int>& heads = held[static_cast<std::size_t>(place.layer)];
+    if (std::ranges::find(heads, place.head) == heads.end()) heads.push_back(place.head);
+    std::ranges::sort(heads);
+  }
+  if (layer_bytes <= bytes) held[static_cast<std::size_t>(view.places.front().layer)] = all;
   return held;
 }
 
 VisibleKeys visible_keys(const LayerAttention& layer, int head) {
-  const auto length = static_cast<std::int64_t>(layer.q.dim(2));
-  const auto size = static_cast<std::size_t>(length);
+  const auto size = static_cast<std::size_t>(layer.queries());
   VisibleKeys keys{std::vector<std::int32_t>(size, 0),
-                   std::vector<std::int32_t>(size, static_cast<std::int32_t>(length))};
-  const MaskRule* rule = layer.mask.rule();
-  if (rule == nullptr) return keys;
-  const MaskPlace place = place_of(layer, head);
-  std::vector<std::uint64_t> by_key(size);
-  for (std::int64_t first = 0; first < length; first += kMaskRows) {
-    const std::int64_t last = std::min(first + kMaskRows, length);
-    rule->bits(place, {first, last, 0, length}, by_key.data());
+                   std::vector<std::int32_t>(size, static_cast<std::int32_t>(layer.keys()))};
+  std::vector<std::uint64_t> by_key(static_cast<std::size_t>(layer.keys()));
+  for (std::int64_t first = 0; first < layer.queries(); first += kMaskRows) {
+    const std::int64_t last = std::min(first + kMaskRows, layer.queries());
+    visible_bits(layer, head, {first, last, 0, layer.keys()}, by_key.data());
     Runs runs(keys, first);
-    for (std::int64_t key = 0; key < length; ++key)
-      runs.pass(key, by_key[static_cast<std::size_t>(key)]);
+    for (std::size_t key = 0; key < by_key.size(); ++key)
+      runs.pass(static_cast<std::int64_t>(key), by_key[key]);
     runs.finish(last - first);
   }
   return keys;
 }
 
-std::string held_json(const LiveSession& session, const std::vector<std::vector<int>>& held) {
-  std::vector<int> layers;
-  for (int layer = 0; layer < session.info().layers; ++layer)
-    if (!held[static_cast<std::size_t>(layer)].empty()) layers.push_back(layer);
-  return json_list(layers, [&](int layer) {
-    return layer_json(session, layer, held[static_cast<std::size_t>(layer)]);
-  });
+std::vector<HeldLayerAnswer> hold(const LiveSession& session,
+                                  const std::vector<std::vector<int>>& held) {
+  const StackShape& stack = session.shapes().front();
+  std::vector<HeldLayerAnswer> layers;
+  for (int layer = 0; layer < stack.layers; ++layer) {
+    const std::vector<int>& heads = held[static_cast<std::size_t>(layer)];
+    if (!heads.empty()) layers.push_back(hold_layer(session, stack, layer, heads));
+  }
+  return layers;
 }
 
-}  // namespace heed::server
+}  // namespace heed

@@ -1,24 +1,24 @@
-// What a saved page needs of each head: Q, K and lse, from which any weight follows.
+// Which heads a saved page holds, and what it holds of them.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "heed/inspect/view.h"
-#include "inspect/session/live_session.h"
+#include "inspect/answers/live_session.h"
+#include "inspect/saved/snapshot.h"
 
-namespace heed::server {
+namespace heed {
 
-/// The heads of each layer that a file of this view holds: all of the model, or the layer's, or
-/// those in view alone, whichever is the most that stays within `bytes`; the heads in view in any
-/// case.
-std::vector<std::vector<int>> choose_held(const ModelInfo& info, std::int64_t length,
-                                          const ViewAddress& view, std::int64_t bytes);
+/// The heads of each layer of the session's first stack that a file of this view holds: all of
+/// them, or the layer's, or those in view alone, whichever is the most that stays within `bytes`;
+/// the heads in view in any case.
+std::vector<std::vector<int>> choose_held(const Session& session, const ViewAddress& view,
+                                          std::int64_t bytes);
 
-/// `[{"layer":2,...}]`; throws kUnsupported where a weight is more than e^(scale q.k - lse) over a
-/// run of keys.
-std::string held_json(const LiveSession& session, const std::vector<std::vector<int>>& held);
+/// Throws kUnsupported where a weight is more than e^(scale q.k - lse) over a run of keys.
+std::vector<HeldLayerAnswer> hold(const LiveSession& session,
+                                  const std::vector<std::vector<int>>& held);
 
 /// The keys [begin, end) that each query of the layer may see.
 struct VisibleKeys {
@@ -27,4 +27,4 @@ struct VisibleKeys {
 };
 VisibleKeys visible_keys(const LayerAttention& layer, int head);
 
-}  // namespace heed::server
+}  // namespace heed

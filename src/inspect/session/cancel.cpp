@@ -2,7 +2,7 @@
 
 #include "heed/base/error.h"
 
-namespace heed::server {
+namespace heed {
 
 bool Cancel::asked() {
   if (superseded_ && superseded_->load(std::memory_order_relaxed)) return true;
@@ -10,7 +10,7 @@ bool Cancel::asked() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return false;
   next_ = now + kBetween;
-  return gone_();
+  return gone_ && gone_();
 }
 
 void Cancel::check() {
@@ -33,4 +33,4 @@ void Views::leave(const std::string& name, const Flag& flag) {
   if (found != newest_.end() && found->second == flag) newest_.erase(found);
 }
 
-}  // namespace heed::server
+}  // namespace heed

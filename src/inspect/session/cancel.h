@@ -12,7 +12,7 @@
 
 #include "heed/ops/observe.h"
 
-namespace heed::server {
+namespace heed {
 
 using Flag = std::shared_ptr<std::atomic<bool>>;
 
@@ -24,13 +24,16 @@ class Cancel {
   Cancel(Flag superseded, std::function<bool()> gone)
       : superseded_(std::move(superseded)), gone_(std::move(gone)) {}
 
+  /// Nobody stops this one.
+  Cancel() = default;
+
   bool asked();
   /// Throws kInterrupted when it is time to stop.
   void check();
 
  private:
   Flag superseded_;
-  std::function<bool()> gone_;
+  std::function<bool()> gone_ = {};
   std::chrono::steady_clock::time_point next_ = {};
 };
 
@@ -64,4 +67,4 @@ class SweepStop final : public Observer {
   std::function<void()> check_;
 };
 
-}  // namespace heed::server
+}  // namespace heed

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace heed::server {
+namespace heed {
 namespace {
 
 bool is_inside_character(const std::string& text, std::size_t at) {
@@ -27,7 +27,7 @@ std::string shorten(const LoadedModel& model, const std::string& text, Keep keep
   std::string kept = text;
   // What is left may be cut into other tokens, even more of them, so it is looked at again.
   while (keep != Keep::kAll && !kept.empty()) {
-    const Session session = cut_session(model, kept);
+    const Session session = tokenize_session(model, kept);
     const auto limit = static_cast<std::size_t>(session.info.positions);
     const auto& tokens = session.tokens;
     if (tokens.size() <= limit) break;
@@ -44,4 +44,4 @@ std::string shorten(const LoadedModel& model, const std::string& text, Keep keep
   return kept;
 }
 
-}  // namespace heed::server
+}  // namespace heed

@@ -5,7 +5,7 @@
 
 #include "heed/inspect/session.h"
 
-namespace heed::server {
+namespace heed {
 
 enum class Keep { kAll, kFirst, kLast };
 
@@ -13,4 +13,4 @@ enum class Keep { kAll, kFirst, kLast };
 /// more or all is kept. Cuts between characters, and between tokens where these end with one.
 std::string shorten(const LoadedModel& model, const std::string& text, Keep keep);
 
-}  // namespace heed::server
+}  // namespace heed

@@ -1,4 +1,4 @@
-#include "bench/server_bench.h"
+#include "bench/serve_bench.h"
 
 #include <httplib.h>
 
@@ -106,14 +106,14 @@ class Bench {
 
   void open() {
     opened_ = Clock::now();
-    const auto answer =
-        client_.Post("/api/sessions", nlohmann::json({{"text", text_}}).dump(), "application/json");
+    const auto answer = client_.Post("/api/v1/sessions", nlohmann::json({{"text", text_}}).dump(),
+                                     "application/json");
     require(answer && answer->status == 201, "bench: the session was refused");
     const auto session = nlohmann::json::parse(answer->body);
     done_({"tokens", milliseconds_since(opened_), "ms"});
-    path_ = "/api/sessions/" + session["session"].get<std::string>();
-    length_ = session["length"];
-    zooms_ = session["zooms"];
+    path_ = "/api/v1/sessions/" + session["session"].get<std::string>();
+    length_ = session["attentions"][0]["queries"];
+    zooms_ = session["attentions"][0]["zooms"];
   }
 
   // Until the event of this name comes.
@@ -158,27 +158,27 @@ class Bench {
   void switch_heads(const std::string& name) {
     time(name + ": tile, row, margins", kSwitches, 50, [&] {
       const std::string other = head();
-      get(fmt::format("/tile/{}/0/0/0", other));
-      get(fmt::format("/row/{}/{}", other, length_ - 1));
-      get(fmt::format("/marginals/{}", other));
+      get(fmt::format("/self/{}/tile/0/0/0", other));
+      get(fmt::format("/self/{}/row/{}", other, length_ - 1));
+      get(fmt::format("/self/{}/marginals", other));
     });
   }
 
   void lines() {
     time("hover, one cell", kLines, 10, [&] {
       const std::int64_t query = below(length_);
-      get(fmt::format("/cell/{}/{}/{}", head(), query, below(query + 1)));
+      get(fmt::format("/self/{}/cell/{}/{}", head(), query, below(query + 1)));
     });
     time("hover, one row", kLines, 10,
-         [&] { get(fmt::format("/row/{}/{}", head(), below(length_))); });
+         [&] { get(fmt::format("/self/{}/row/{}", head(), below(length_))); });
   }
 
   void tiles(const std::string& name, std::int64_t first_zoom, std::int64_t zooms) {
     time(name, kTiles, 3, [&] {
       const auto z = first_zoom + below(zooms);
-      const std::int64_t extent = server::kTile << (zooms_ - 1 - z);
+      const std::int64_t extent = kTile << (zooms_ - 1 - z);
       const std::int64_t y = below((length_ + extent - 1) / extent);
-      get(fmt::format("/tile/{}/{}/{}/{}", head(), z, y, below(y + 1)));
+      get(fmt::format("/self/{}/tile/{}/{}/{}", head(), z, y, below(y + 1)));
     });
   }
 

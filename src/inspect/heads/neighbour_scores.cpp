@@ -1,9 +1,18 @@
-#include "heed/inspect/head_scores.h"
-
+// What a row gives to its neighbours, to the first token and to the rest, and its entropy: six
+// scores in one observer, since all of them look at the same few keys.
+//
+// Means over the rows i of a head's weights p[i, j], for positions that a row has: a row without a
+// previous token does not count for `previous`, and so on. 0 where no row counts.
+//   previous   p[i, i - 1]   over i >= 1
+//   current    p[i, i]       over i >= 1: the first row has no choice when causal
+//   next       p[i, i + 1]   over i <= T - 2
+//   sink       p[i, 0]       over i >= 1
+//   entropy    -sum_j p ln p over all rows, in nats
+//   elsewhere  the largest p[i, j] past the first, previous and own token, over rows that have one
 #include <algorithm>
 #include <array>
 
-#include "inspect/heads/head_score_observer.h"
+#include "inspect/heads/scores.h"
 #include "kernels/observe.h"
 
 namespace heed {
@@ -44,22 +53,33 @@ struct BlockState final : Observer::State {
   }
 };
 
-double mean(double sum, std::int64_t count) {
+double mean_of(double sum, std::int64_t count) {
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
-}  // namespace
+class NeighbourScores final : public ScoreObserver {
+ public:
+  std::string_view name() const override { return "neighbour_scores"; }
+  void begin(const ObservedShape& shape) override {
+    sums_.assign(static_cast<std::size_t>(shape.heads), {});
+  }
+  TileParts parts() const override { return {.log_weights = true}; }
+  std::unique_ptr<State> rows(const ObservedRows&) const override {
+    return std::make_unique<BlockState>();
+  }
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
+  void merge(State& state, const ObservedRows& rows) override;
+  double score(std::int64_t head, int which) const override;
 
-void HeadScoreObserver::begin(const ObservedShape& shape) {
-  sums_.assign(static_cast<std::size_t>(shape.heads), {});
-}
+ private:
+  struct Sums {
+    double previous = 0, self = 0, next = 0, first = 0, entropy = 0, elsewhere = 0;
+    std::int64_t rows = 0, rows_elsewhere = 0;
+  };
+  std::vector<Sums> sums_;  // [H]
+};
 
-std::unique_ptr<Observer::State> HeadScoreObserver::rows(const ObservedRows&) const {
-  return std::make_unique<BlockState>();
-}
-
-void HeadScoreObserver::tile(State& state, const ObservedRows& rows,
-                             const ObservedTile& tile) const {
+void NeighbourScores::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
   auto& block = static_cast<BlockState&>(state);
   kernels::add_entropies(tile.weights, tile.log_weights, tile.key_end - tile.key_begin,
                          block.entropy.data());
@@ -72,7 +92,7 @@ void HeadScoreObserver::tile(State& state, const ObservedRows& rows,
   block.add_far(tile, far, tile.key_end);
 }
 
-void HeadScoreObserver::merge(State& state, const ObservedRows& rows) {
+void NeighbourScores::merge(State& state, const ObservedRows& rows) {
   const auto& block = static_cast<const BlockState&>(state);
   Sums& sum = sums_[static_cast<std::size_t>(rows.head)];
   for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
@@ -91,35 +111,18 @@ void HeadScoreObserver::merge(State& state, const ObservedRows& rows) {
   }
 }
 
-std::vector<HeadScores> HeadScoreObserver::scores(int layer) const {
-  std::vector<HeadScores> scores;
-  for (const Sums& sum : sums_) {
-    const std::int64_t later = sum.rows - 1;
-    scores.push_back({.layer = layer,
-                      .head = static_cast<int>(scores.size()),
-                      .previous = mean(sum.previous, later),
-                      .self = mean(sum.self, later),
-                      .next = mean(sum.next, later),
-                      .first = mean(sum.first, later),
-                      .entropy = mean(sum.entropy, sum.rows),
-                      .elsewhere = mean(sum.elsewhere, sum.rows_elsewhere)});
-  }
-  return scores;
+double NeighbourScores::score(std::int64_t head, int which) const {
+  const Sums& sum = sums_[static_cast<std::size_t>(head)];
+  const std::int64_t later = sum.rows - 1;
+  const std::array<double, 6> means = {
+      mean_of(sum.previous, later),   mean_of(sum.self, later),
+      mean_of(sum.next, later),       mean_of(sum.first, later),
+      mean_of(sum.entropy, sum.rows), mean_of(sum.elsewhere, sum.rows_elsewhere)};
+  return means.at(static_cast<std::size_t>(which));
 }
 
-std::vector<HeadScores> score_heads(const LayerAttention& layer, int index) {
-  HeadScoreObserver observer;
-  Observer* const observers[] = {&observer};
-  observe(layer.args(), layer.attended(), observers);
-  return observer.scores(index);
-}
+}  // namespace
 
-std::vector<HeadScores> score_heads(const Session& session) {
-  std::vector<HeadScores> scores;
-  for (std::size_t layer = 0; layer < session.layers.size(); ++layer)
-    std::ranges::copy(score_heads(session.layers[layer], static_cast<int>(layer)),
-                      std::back_inserter(scores));
-  return scores;
-}
+std::unique_ptr<ScoreObserver> neighbour_scores() { return std::make_unique<NeighbourScores>(); }
 
 }  // namespace heed

@@ -11,8 +11,9 @@ namespace heed::server {
 /// `code` is for programs, `message` one line for people (docs/api.md lists them).
 struct ApiError {
   int status = 500;
-  std::string code;
-  std::string message;
+  std::string code = {};
+  std::string message = {};
+  std::string argument = {}, found = {}, expected = {}, hint = {};  // empty where there is none
 };
 
 /// Thrown by handlers; the one place that catches turns it into an answer.
@@ -32,7 +33,7 @@ template <typename... Args>
 /// The exception that is being handled, as the API says it.
 ApiError api_error(std::exception_ptr exception);
 
-/// `{"error":{"code":...,"message":...}}`
+/// `{"error":{"code":...,"message":...}}`, and argument, found, expected, hint where there are.
 std::string error_json(const ApiError& error);
 
 }  // namespace heed::server

@@ -1,0 +1,63 @@
+#include "inspect/answers/answer_writer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+namespace heed {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes that are handed over at once
+
+template <typename Number>
+void append(std::string& json, Number number) {
+  if (std::isfinite(number)) {
+    fmt::format_to(std::back_inserter(json), "{}", number);
+  } else {
+    json += "null";
+  }
+}
+
+}  // namespace
+
+void AnswerWriter::number(std::int64_t number) {
+  fmt::format_to(std::back_inserter(json_), "{}", number);
+}
+void AnswerWriter::number(float number) { append(json_, number); }
+void AnswerWriter::number(double number) { append(json_, number); }
+
+// The whole's fields and the items of its lists have lines of their own; deeper, all is on one.
+bool AnswerWriter::on_lines() const {
+  return layout_ == JsonLayout::kLines &&
+         (open_.size() == 1 || (open_.size() == 2 && open_.back() == '['));
+}
+
+void AnswerWriter::open(char bracket) {
+  json_ += bracket;
+  open_ += bracket;
+  first_ = true;
+}
+
+void AnswerWriter::close(char bracket) {
+  const bool lines = on_lines() && !first_;
+  open_.pop_back();
+  if (lines) json_.append(1, '\n').append(2 * open_.size(), ' ');
+  json_ += bracket;
+  first_ = false;
+}
+
+void AnswerWriter::next() {
+  if (!first_) json_ += ',';
+  if (on_lines()) {
+    json_.append(1, '\n').append(2 * open_.size(), ' ');
+  } else if (!first_ && layout_ == JsonLayout::kLines) {
+    json_ += ' ';
+  }
+  first_ = false;
+  if (!sink_ || json_.size() < kPiece) return;
+  sink_(json_);
+  json_.clear();
+}
+
+}  // namespace heed

@@ -1,0 +1,53 @@
+// One weight, and the margins of a matrix.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/look.h"
+#include "inspect/answers/rows.h"
+
+namespace heed {
+
+struct CellAnswer {
+  static constexpr const char* kName = "Cell";
+  Place place = {};
+  LookCell cell = {};
+  template <typename Value>
+  std::optional<Value> seen(Value value) const {
+    return cell.visible ? std::optional<Value>(value) : std::nullopt;
+  }
+  template <typename Fields>
+  void describe(Fields& field) const {
+    describe_place(field, place);
+    field("query", cell.query);
+    field("key", cell.key);
+    field("visible", cell.visible);
+    field("weight", static_cast<float>(cell.weight));
+    field("score", seen(static_cast<float>(cell.score)));
+    field("lse", seen(static_cast<float>(cell.lse)));
+    field("rank", seen(cell.rank));
+    field("of", seen(cell.of));
+    std::vector<KeyAnswer> others;
+    for (const LookKey& other : cell.others) others.push_back({other.key, other.weight});
+    field("others", seen(std::move(others)));
+  }
+};
+
+struct MarginalsAnswer {
+  static constexpr const char* kName = "Marginals";
+  Place place = {};
+  std::vector<float> received = {}, keys_in_use = {};
+  double row_sum_error = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    describe_place(field, place);
+    field("received", received);
+    field("keys_in_use", keys_in_use);
+    field("row_sum_error", row_sum_error);
+  }
+};
+
+}  // namespace heed

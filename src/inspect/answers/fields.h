@@ -1,0 +1,49 @@
+// How an answer describes itself. Each question's answer is a struct of this room whose
+// `describe(field)` calls `field(name, value)` for each of its fields; a visitor makes JSON
+// (answer_writer.h) or the page's types (type_writer.h) of it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace heed {
+
+/// A value that is written as null where there is none; a plain std::optional leaves the field out.
+template <typename Value>
+struct Nullable {
+  std::optional<Value> value = {};
+};
+
+/// Numbers of which some do not exist: NaN is written as null.
+struct Masked {
+  std::vector<float> values = {};
+};
+
+/// A struct with `describe` and a name for its type.
+template <typename Answer>
+concept Described = requires { Answer::kName; };
+
+template <typename>
+struct IsOptional : std::false_type {};
+template <typename Value>
+struct IsOptional<std::optional<Value>> : std::true_type {};
+
+template <typename>
+struct IsList : std::false_type {};
+template <typename Value>
+struct IsList<std::vector<Value>> : std::true_type {};
+
+template <typename>
+struct IsNullable : std::false_type {};
+template <typename Value>
+struct IsNullable<Nullable<Value>> : std::true_type {};
+
+template <typename>
+struct IsMap : std::false_type {};
+template <typename Value>
+struct IsMap<std::map<std::string, Value>> : std::true_type {};
+
+}  // namespace heed

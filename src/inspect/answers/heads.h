@@ -1,0 +1,124 @@
+// What heads do, and the next words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/look.h"
+#include "inspect/answers/json_text.h"
+#include "inspect/answers/place.h"
+
+namespace heed {
+
+/// A score of a head, by name; those that look ahead are left out where nobody can.
+template <typename Fields>
+void describe_scores(Fields& field, const std::vector<double>& values, bool causal) {
+  for (std::size_t i = 0; i < score_infos().size(); ++i) {
+    const ScoreInfo& info = score_infos()[i];
+    const double value = i < values.size() ? values[i] : 0;
+    if (info.looks_ahead) {
+      field(info.name, causal ? std::nullopt : std::optional<double>(value));
+    } else {
+      field(info.name, value);
+    }
+  }
+}
+
+struct HeadAnswer {
+  static constexpr const char* kName = "Head";
+  int head = 0;
+  std::vector<double> scores = {};
+  bool causal = false;
+  std::vector<float> profile = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("head", head);
+    describe_scores(field, scores, causal);
+    field("profile", profile);
+  }
+};
+
+struct LayerHeadsAnswer {
+  static constexpr const char* kName = "LayerHeads";
+  Stack stack = Stack::kSelf;
+  int layer = 0;
+  std::vector<HeadAnswer> heads = {};
+  std::optional<std::int64_t> done = {}, of = {};  // in a stream: layers that are there, of all
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(stack)));
+    field("layer", layer);
+    field("heads", heads);
+    field("done", done);
+    field("of", of);
+  }
+};
+
+struct HeadsAnswer {
+  static constexpr const char* kName = "Heads";
+  Stack stack = Stack::kSelf;
+  std::int64_t done = 0, of = 0;
+  std::vector<LayerHeadsAnswer> layers = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(stack)));
+    field("done", done);
+    field("of", of);
+    field("layers", layers);
+  }
+};
+
+struct ChosenAnswer {
+  static constexpr const char* kName = "Chosen";
+  ChosenHead chosen = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    describe_place(field, {chosen.stack, chosen.layer, chosen.head});
+    field("score", chosen.score);
+    field("reason", chosen.reason);
+  }
+};
+
+struct WordAnswer {
+  static constexpr const char* kName = "Word";
+  TokenId id = 0;
+  std::string word = {};
+  float probability = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("id", id);
+    field("text", token_text(word));
+    field("bytes", token_hex(word));
+    field("probability", probability);
+  }
+};
+
+struct RestWordsAnswer {
+  static constexpr const char* kName = "RestWords";
+  std::int64_t count = 0;
+  float probability = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("count", count);
+    field("probability", probability);
+  }
+};
+
+struct NextAnswer {
+  static constexpr const char* kName = "Next";
+  Stack stack = Stack::kSelf;
+  std::int64_t position = 0;
+  std::vector<WordAnswer> words = {};
+  RestWordsAnswer rest = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(stack)));
+    field("position", position);
+    field("words", words);
+    field("rest", rest);
+  }
+};
+
+}  // namespace heed

@@ -1,0 +1,211 @@
+#include "inspect/answers/live_session.h"
+
+#include <malloc.h>
+
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/tensor/memory.h"
+
+namespace heed {
+namespace {
+
+constexpr std::int64_t kNextWords = 16;
+constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB while the pass runs
+
+// The pass and the sweeps free large pieces, which tensors and glibc would keep for the next ones.
+void return_memory() {
+  free_kept_blocks();
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+// The words after each position whose logits there are.
+std::vector<NextWords> words_after(Session& session) {
+  std::vector<NextWords> words;
+  if (!session.logits.given()) return words;
+  Tensor logits = std::move(session.logits);
+  for (std::int64_t row = 0; row < logits.dim(0); ++row) {
+    session.logits = Tensor::copy_of(logits.view().slice(0, row, row + 1));
+    words.push_back(next_words(session, kNextWords));
+  }
+  session.logits = {};
+  return words;
+}
+
+}  // namespace
+
+std::int64_t session_bytes(const ModelInfo& info, std::int64_t length) {
+  const std::int64_t vectors = (info.heads + 2 * info.kv_heads) * info.head_dim;
+  const std::int64_t numbers = 4 * info.heads;  // lse, lse_low, received, effective keys
+  return 4 * info.layers * length * (vectors + numbers);
+}
+
+LiveSession::LiveSession(std::string name, std::string content, Session session,
+                         const LoadedModel& model)
+    : LiveSession(std::move(name), std::move(content), std::move(session), &model) {}
+
+LiveSession::LiveSession(std::string name, std::string content, Session session)
+    : LiveSession(std::move(name), std::move(content), std::move(session), nullptr) {
+  keep_next();
+}
+
+LiveSession::LiveSession(std::string name, std::string content, Session session,
+                         const LoadedModel* model)
+    : id(std::move(name)),
+      text(std::move(content)),
+      session_(std::move(session)),
+      model_(model),
+      shapes_(session_.shapes()) {
+  for (const StackShape& shape : shapes_)
+    for (int layer = 0; layer < shape.layers; ++layer)
+      places_.push_back({.stack = shape.stack, .layer = layer});
+  progress_.layers.resize(places_.size());
+}
+
+template <typename Change>
+void LiveSession::change(Change change) {
+  {
+    const std::scoped_lock lock(guard_);
+    change(progress_);
+    ++progress_.version;
+  }
+  changed_.notify_all();
+}
+
+MatrixSize LiveSession::size(Stack stack) const {
+  return {std::ssize(session_.queries(stack)), std::ssize(session_.keys(stack))};
+}
+
+std::size_t LiveSession::index_of(Stack stack, int layer) const {
+  const StackShape& shape = find_stack("session", session_.model, shapes_, stack);
+  check_layer("session", session_.model, shape, layer);
+  std::size_t before = 0;
+  for (const StackShape* one = shapes_.data(); one != &shape; ++one)
+    before += static_cast<std::size_t>(one->layers);
+  return before + static_cast<std::size_t>(layer);
+}
+
+LiveSession::Progress LiveSession::progress() const {
+  const std::scoped_lock lock(guard_);
+  return progress_;
+}
+
+LiveSession::Progress LiveSession::wait(std::int64_t seen, std::chrono::milliseconds time) const {
+  std::unique_lock lock(guard_);
+  changed_.wait_for(lock, time, [&] { return progress_.version != seen; });
+  return progress_;
+}
+
+bool LiveSession::pass_ended() const {
+  const std::scoped_lock lock(guard_);
+  return progress_.ready || progress_.failed;
+}
+
+const LayerAttention& LiveSession::layer(const Place& place) const {
+  if (!progress().ready) fail(ErrorCode::kFailed, "session: the pass of {} has not ended", id);
+  return session_.at(place);
+}
+
+LayerHeads LiveSession::heads(Stack stack, int layer) const {
+  return progress().layers.at(index_of(stack, layer));
+}
+
+std::vector<HeadScores> LiveSession::scores() const {
+  std::vector<HeadScores> scores;
+  for (const LayerHeads& layer : progress().layers)
+    for (const HeadStatistics& head : *layer) scores.push_back(head.scores);
+  return scores;
+}
+
+bool LiveSession::keeps_next(std::int64_t position) const {
+  const std::int64_t length = std::ssize(session_.tokens);
+  return position == length - 1 || std::ssize(next_) == length;
+}
+
+const NextWords& LiveSession::next(std::int64_t position) const {
+  static const NextWords kNone;
+  if (next_.empty()) return kNone;
+  if (!keeps_next(position))
+    fail(ErrorCode::kNotFound, "next: only the words after the last position, {}, are kept",
+         session_.tokens.size() - 1);
+  return next_[next_.size() == 1 ? 0 : static_cast<std::size_t>(position)];
+}
+
+std::string LiveSession::head_name(const Place& place) const {
+  return fmt::format("{}-{}-{}-{}", id, stack_name(place.stack), place.layer, place.head);
+}
+
+bool LiveSession::work(const std::function<bool()>& stop, Overviews& overviews) {
+  const auto stopped = [&] { return stop() || dropped.load(std::memory_order_relaxed); };
+  if (stopped()) return false;
+  try {
+    if (!pass_ended()) {
+      run_pass(stopped);
+      return true;
+    }
+    const std::optional<std::size_t> index = next_layer();
+    if (!index) {
+      return_memory();
+      return false;
+    }
+    score_layer(*index, stopped, overviews);
+    return true;
+  } catch (...) {
+    change([&](Progress& progress) {
+      progress.ready = false;
+      progress.failed = std::current_exception();
+    });
+    return false;
+  }
+}
+
+void LiveSession::run_pass(const std::function<bool()>& stop) {
+  const bool all_words = std::ssize(session_.tokens) * session_.info.vocabulary <= kKeptLogits;
+  run_session(session_, *model_, {.all_logits = all_words, .stop = stop, .stopped = &dropped});
+  keep_next();
+}
+
+void LiveSession::keep_next() {
+  next_ = words_after(session_);
+  return_memory();
+  change([](Progress& progress) { progress.ready = true; });
+}
+
+void LiveSession::score_layer(std::size_t index, const std::function<bool()>& stop,
+                              Overviews& overviews) {
+  const Place place = places_[index];
+  const auto check = [&] {
+    if (stop()) fail(ErrorCode::kInterrupted, "statistics: stopped");
+  };
+  const auto keep = [&](std::int64_t head, Overview overview) {
+    const auto kept = std::make_shared<const Overview>(std::move(overview));
+    overviews.keep(head_name({place.stack, place.layer, static_cast<int>(head)}), kept,
+                   kept->bytes());
+  };
+  auto heads = std::make_shared<const std::vector<HeadStatistics>>(
+      layer_statistics(session_.at(place), place.stack, place.layer, check, keep));
+  bool all = false;
+  change([&](Progress& progress) {
+    progress.layers[index] = heads;
+    progress.order.push_back(index);
+    all = progress.order.size() == places_.size();
+  });
+  if (!all) return;
+  const ChosenHead chosen = choose_head(session_, scores(), {}, {});
+  change([&](Progress& progress) { progress.chosen = chosen; });
+}
+
+// The layer in view, else the first that is missing.
+std::optional<std::size_t> LiveSession::next_layer() const {
+  const std::scoped_lock lock(guard_);
+  if (progress_.failed) return {};
+  const std::size_t first = in_view.load(std::memory_order_relaxed);
+  if (first < places_.size() && !progress_.layers[first]) return first;
+  for (std::size_t index = 0; index < places_.size(); ++index)
+    if (!progress_.layers[index]) return index;
+  return {};
+}
+
+}  // namespace heed

@@ -1,0 +1,100 @@
+// A session that grows: tokens first, then Q, K, V and lse when the pass ends, then statistics.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/look.h"
+#include "inspect/heads/statistics.h"
+#include "inspect/map/maps.h"
+#include "inspect/session/cancel.h"
+
+namespace heed {
+
+using LayerHeads = std::shared_ptr<const std::vector<HeadStatistics>>;
+
+/// Written by one thread that works on it, read by many.
+class LiveSession {
+ public:
+  /// A session that `model`, which must outlive it, has yet to run; or one that is whole already:
+  /// it was run, or opened from arrays.
+  LiveSession(std::string id, std::string text, Session session, const LoadedModel& model);
+  LiveSession(std::string id, std::string text, Session session);
+
+  const std::string id;
+  const std::string text;
+  Views views;
+  std::atomic<std::size_t> in_view = 0;  // the layer whose statistics come first
+  std::atomic<bool> dropped = false;     // nobody wants its work any more
+
+  /// Tokens, stacks and model: what is known before the pass.
+  const Session& session() const { return session_; }
+  const std::vector<StackShape>& shapes() const { return shapes_; }
+  MatrixSize size(Stack stack) const;
+  /// Layers of all stacks, one after the other: how many, and which one this is.
+  std::size_t layer_count() const { return places_.size(); }
+  const Place& place_of(std::size_t index) const { return places_.at(index); }
+  std::size_t index_of(Stack stack, int layer) const;
+
+  /// Where the work stands; each step is a new version.
+  struct Progress {
+    std::int64_t version = 0;
+    bool ready = false;
+    std::exception_ptr failed = {};
+    std::vector<LayerHeads> layers = {};  // by index; null where still to come
+    std::vector<std::size_t> order = {};  // the layers that are there, as they came
+    std::optional<ChosenHead> chosen = {};
+  };
+  Progress progress() const;
+  /// Waits for another version than `seen`, at most `time`.
+  Progress wait(std::int64_t seen, std::chrono::milliseconds time) const;
+  bool pass_ended() const;
+
+  /// The place's layer, which keeps the session alive; the pass must have ended.
+  const LayerAttention& layer(const Place& place) const;
+  /// Its heads' statistics; null where they are still to come.
+  LayerHeads heads(Stack stack, int layer) const;
+  /// Every head's scores; all layers must have been scored.
+  std::vector<HeadScores> scores() const;
+  /// Names what is kept of a head elsewhere.
+  std::string head_name(const Place& place) const;
+  /// The words after a position; kNotFound where they were not kept.
+  const NextWords& next(std::int64_t position) const;
+  bool keeps_next(std::int64_t position) const;
+
+  /// The next piece of work: the pass, or one layer's statistics; false when all is done.
+  bool work(const std::function<bool()>& stop, Overviews& overviews);
+
+ private:
+  LiveSession(std::string id, std::string text, Session session, const LoadedModel* model);
+  void run_pass(const std::function<bool()>& stop);
+  void keep_next();
+  void score_layer(std::size_t index, const std::function<bool()>& stop, Overviews& overviews);
+  std::optional<std::size_t> next_layer() const;
+  template <typename Change>
+  void change(Change change);
+
+  Session session_;
+  const LoadedModel* model_;  // null: the session is whole
+  std::vector<StackShape> shapes_;
+  std::vector<Place> places_;    // of the layers, by index
+  std::vector<NextWords> next_;  // of every position, or of the last alone
+  mutable std::mutex guard_;     // of progress_
+  mutable std::condition_variable changed_;
+  Progress progress_;
+};
+
+using SessionPointer = std::shared_ptr<LiveSession>;
+
+/// What a session of a text will hold, in bytes: Q, K, V, both halves of lse, and statistics.
+std::int64_t session_bytes(const ModelInfo& info, std::int64_t length);
+
+}  // namespace heed

@@ -1,0 +1,116 @@
+// What is served: models, their stacks, scores and limits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/head_scores.h"
+#include "inspect/answers/fields.h"
+
+namespace heed {
+
+struct ScoreAnswer {
+  static constexpr const char* kName = "Score";
+  ScoreInfo info = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("name", std::string(info.name));
+    field("short", std::string(info.short_name));
+    field("about", std::string(info.about));
+  }
+};
+
+struct StackAnswer {
+  static constexpr const char* kName = "Stack";
+  StackShape shape = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(shape.stack)));
+    field("layers", shape.layers);
+    field("heads", shape.heads);
+    field("kv_heads", shape.kv_heads);
+    field("causal", shape.causal);
+  }
+};
+
+struct ModelAnswer {
+  static constexpr const char* kName = "Model";
+  std::string name = {};
+  bool built_in = false;
+  ModelInfo info = {};
+  std::vector<StackAnswer> stacks = {};
+  std::optional<std::vector<std::vector<int>>> held = {};  // heads of each layer in a saved page
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("name", name);
+    field("built_in", built_in);
+    field("family", info.family);
+    field("title", info.title);
+    field("layers", info.layers);
+    field("heads", info.heads);
+    field("kv_heads", info.kv_heads);
+    field("width", info.width);
+    field("head_dim", info.head_dim);
+    field("vocabulary", info.vocabulary);
+    field("positions", info.positions);
+    field("causal", info.causal);
+    field("has_words", info.has_logits);
+    field("stacks", stacks);
+    field("held", held);
+  }
+};
+
+struct LimitsAnswer {
+  static constexpr const char* kName = "Limits";
+  std::int64_t text_bytes = 0;
+  std::int64_t body_bytes = 0;
+  std::int64_t tokens = 0;
+  std::int64_t sessions = 0;
+  std::int64_t session_bytes = 0;
+  std::int64_t streams = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("text_bytes", text_bytes);
+    field("body_bytes", body_bytes);
+    field("tokens", tokens);
+    field("sessions", sessions);
+    field("session_bytes", session_bytes);
+    field("streams", streams);
+  }
+};
+
+struct PictureAnswer {
+  static constexpr const char* kName = "Picture";
+  std::string format = {};
+  int width = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("format", format);
+    field("width", width);
+  }
+};
+
+struct ModelsAnswer {
+  static constexpr const char* kName = "Models";
+  std::string version = {};
+  std::vector<ModelAnswer> models = {};  // the first is served
+  Nullable<std::string> text = {};
+  LimitsAnswer limits = {};
+  std::vector<ScoreAnswer> scores = {};
+  std::optional<PictureAnswer> picture = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("heed", version);
+    field("models", models);
+    // As before there were several: the page reads it until it asks /api/v1.
+    field("model", models.empty() ? std::nullopt : std::optional<ModelAnswer>(models.front()));
+    field("text", text);
+    field("limits", limits);
+    field("scores", scores);
+    field("picture", picture);
+  }
+};
+
+}  // namespace heed

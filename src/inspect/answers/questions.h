@@ -1,0 +1,59 @@
+// Questions about a session, each with the struct that answers it.
+#pragma once
+
+#include <exception>
+
+#include "inspect/answers/cells.h"
+#include "inspect/answers/heads.h"
+#include "inspect/answers/live_session.h"
+#include "inspect/answers/models.h"
+#include "inspect/answers/rows.h"
+#include "inspect/answers/session.h"
+#include "inspect/rows/largest.h"
+
+namespace heed {
+
+ModelAnswer answer_model(const LoadedModel& model);
+/// Of a session without a model at hand.
+ModelAnswer answer_model(const Session& session);
+/// Every score; those that look ahead only where some stack can.
+std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes);
+
+std::string one_line(std::string text);
+ErrorAnswer answer_error(std::exception_ptr exception);
+SessionAnswer answer_session(const LiveSession& session);
+ChosenAnswer answer_chosen(const ChosenHead& chosen);
+/// The statistics of a layer that are there.
+LayerHeadsAnswer answer_layer(const LiveSession& session, Stack stack, int layer);
+/// The layers of a stack that are there, or one of them.
+HeadsAnswer answer_heads(const LiveSession& session, Stack stack, std::optional<int> layer);
+/// The `top` next words after a position.
+NextAnswer answer_next(const LiveSession& session, Stack stack, std::int64_t position,
+                       std::int64_t top);
+
+/// Rows or columns [begin, end) of one head. `rule` says which keys get an arc.
+struct LineRequest {
+  Place place;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  LargestRule rule;
+};
+/// The mean of the rows, the sum of the columns.
+RowAnswer answer_row(const LiveSession& session, const LineRequest& request, Cancel& cancel);
+ColumnAnswer answer_column(const LiveSession& session, const LineRequest& request, Cancel& cancel);
+
+struct EdgesRequest {
+  Stack stack = Stack::kSelf;
+  int layer = 0;
+  std::vector<int> heads;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  LargestRule rule;
+};
+EdgesAnswer answer_edges(const LiveSession& session, const EdgesRequest& request, Cancel& cancel);
+
+MarginalsAnswer answer_marginals(const Place& place, const Margins& margins);
+CellAnswer answer_cell(const LiveSession& session, const Place& place, std::int64_t query,
+                       std::int64_t key);
+
+}  // namespace heed

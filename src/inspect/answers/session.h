@@ -1,0 +1,97 @@
+// A session: its tokens, how far it is, what went wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/session.h"
+#include "inspect/answers/fields.h"
+#include "inspect/answers/json_text.h"
+
+namespace heed {
+
+struct TokenAnswer {
+  static constexpr const char* kName = "Token";
+  std::int64_t index = 0;
+  SessionToken token = {};
+  bool special = false;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("index", index);
+    field("id", token.id);
+    field("text", token_text(token.bytes));
+    field("bytes", token_hex(token.bytes));
+    field("begin", token.begin);
+    field("end", token.end);
+    field("special", special ? std::optional<bool>(true) : std::nullopt);
+  }
+};
+
+struct ErrorAnswer {
+  static constexpr const char* kName = "ApiError";
+  std::string code = {};
+  std::string message = {};
+  std::optional<std::string> argument = {}, found = {}, expected = {}, hint = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("code", code);
+    field("message", message);
+    field("argument", argument);
+    field("found", found);
+    field("expected", expected);
+    field("hint", hint);
+  }
+};
+
+struct AttentionAnswer {
+  static constexpr const char* kName = "Attention";
+  StackShape shape = {};
+  MatrixSize size = {};
+  int zooms = 0;
+  std::int64_t tile = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(shape.stack)));
+    field("layers", shape.layers);
+    field("heads", shape.heads);
+    field("kv_heads", shape.kv_heads);
+    field("causal", shape.causal);
+    field("queries", size.queries);
+    field("keys", size.keys);
+    field("zooms", zooms);
+    field("tile", tile);
+  }
+};
+
+struct SessionAnswer {
+  static constexpr const char* kName = "Session";
+  std::string session = {};
+  std::string model = {};
+  std::string text = {};
+  std::string state = {};  // running, ready or failed
+  std::optional<ErrorAnswer> error = {};
+  std::int64_t heads_done = 0;  // layers whose statistics are there
+  std::vector<TokenAnswer> tokens = {};
+  std::optional<std::vector<TokenAnswer>> key_tokens = {};
+  std::vector<AttentionAnswer> attentions = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("session", session);
+    field("model", model);
+    field("text", text);
+    field("state", state);
+    field("error", error);
+    field("heads_done", heads_done);
+    field("tokens", tokens);
+    field("key_tokens", key_tokens);
+    field("attentions", attentions);
+    // As before there were several: the page reads them until it asks /api/v1.
+    field("length", static_cast<std::int64_t>(tokens.size()));
+    field("zooms", attentions.empty() ? 1 : attentions.front().zooms);
+    field("tile", attentions.empty() ? 256 : attentions.front().tile);
+  }
+};
+
+}  // namespace heed

@@ -1,0 +1,155 @@
+// What is asked of a session as a whole: its tokens, statistics, next words.
+#include <algorithm>
+#include <new>
+
+#include "heed/base/error.h"
+#include "inspect/answers/questions.h"
+#include "inspect/map/tiles.h"
+
+namespace heed {
+namespace {
+
+const char* code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kCorrupt:
+      return "bad_request";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kIo:
+    case ErrorCode::kFailed:
+    case ErrorCode::kInterrupted:
+      break;
+  }
+  return "failed";
+}
+
+std::optional<std::string> given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::string>(text);
+}
+
+std::vector<TokenAnswer> answer_tokens(const Session& session,
+                                       std::span<const SessionToken> tokens) {
+  std::vector<TokenAnswer> answer;
+  for (const SessionToken& token : tokens) {
+    const bool special = session.tokenizer != nullptr && session.tokenizer->is_special(token.id);
+    answer.push_back({std::ssize(answer), token, special});
+  }
+  return answer;
+}
+
+std::vector<StackAnswer> answer_stacks(const std::vector<StackShape>& shapes) {
+  std::vector<StackAnswer> stacks;
+  for (const StackShape& shape : shapes) stacks.push_back({shape});
+  return stacks;
+}
+
+}  // namespace
+
+ModelAnswer answer_model(const LoadedModel& model) {
+  const ModelInfo& info = model.model->info();
+  return {.name = model.name,
+          .built_in = model.built_in,
+          .info = info,
+          .stacks = answer_stacks(stacks_of(info))};
+}
+
+ModelAnswer answer_model(const Session& session) {
+  return {.name = session.model,
+          .built_in = session.built_in,
+          .info = session.info,
+          .stacks = answer_stacks(session.shapes())};
+}
+
+std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes) {
+  const bool causal = std::ranges::all_of(shapes, &StackShape::causal);
+  std::vector<ScoreAnswer> scores;
+  for (const ScoreInfo& info : score_infos())
+    if (!causal || !info.looks_ahead) scores.push_back({info});
+  return scores;
+}
+
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+ErrorAnswer answer_error(std::exception_ptr exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    const bool has_argument = !error.argument().empty();  // else `found` is the whole message
+    return {.code = code_of(error.code()),
+            .message = one_line(error.what()),
+            .argument = given(error.argument()),
+            .found = given(has_argument || !error.expected().empty() ? error.found() : ""),
+            .expected = given(error.expected()),
+            .hint = given(error.hint())};
+  } catch (const std::bad_alloc&) {
+    return {.code = "failed", .message = "out of memory"};
+  } catch (const std::exception& error) {
+    return {.code = "failed", .message = one_line(error.what())};
+  }
+}
+
+SessionAnswer answer_session(const LiveSession& live) {
+  const LiveSession::Progress progress = live.progress();
+  const Session& session = live.session();
+  SessionAnswer answer{.session = live.id,
+                       .model = session.model,
+                       .text = live.text,
+                       .state = progress.failed  ? "failed"
+                                : progress.ready ? "ready"
+                                                 : "running",
+                       .heads_done = std::ssize(progress.order),
+                       .tokens = answer_tokens(session, session.tokens)};
+  if (progress.failed) answer.error = answer_error(progress.failed);
+  if (!session.key_tokens.empty()) answer.key_tokens = answer_tokens(session, session.key_tokens);
+  for (const StackShape& shape : live.shapes()) {
+    const MatrixSize size = live.size(shape.stack);
+    answer.attentions.push_back({shape, size, zoom_levels(size), kTile});
+  }
+  return answer;
+}
+
+ChosenAnswer answer_chosen(const ChosenHead& chosen) { return {chosen}; }
+
+LayerHeadsAnswer answer_layer(const LiveSession& session, Stack stack, int layer) {
+  const bool causal = session.session().at(stack).shape.causal;
+  LayerHeadsAnswer answer{.stack = stack, .layer = layer};
+  const LayerHeads heads = session.heads(stack, layer);
+  for (const HeadStatistics& head : *heads)
+    answer.heads.push_back({head.scores.place.head, head.scores.values, causal, head.profile});
+  return answer;
+}
+
+HeadsAnswer answer_heads(const LiveSession& session, Stack stack, std::optional<int> only) {
+  const StackShape shape = session.session().at(stack).shape;
+  HeadsAnswer answer{.stack = stack, .of = shape.layers};
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    if (!session.heads(stack, layer)) continue;
+    ++answer.done;
+    if (!only || layer == *only) answer.layers.push_back(answer_layer(session, stack, layer));
+  }
+  return answer;
+}
+
+NextAnswer answer_next(const LiveSession& session, Stack stack, std::int64_t position,
+                       std::int64_t top) {
+  const NextWords& words = session.next(position);
+  const std::int64_t count = std::min(top, std::ssize(words.words));
+  double rest = words.rest_probability;
+  NextAnswer answer{.stack = stack, .position = position};
+  for (std::int64_t at = 0; at < std::ssize(words.words); ++at) {
+    const NextWord& word = words.words[static_cast<std::size_t>(at)];
+    if (at < count)
+      answer.words.push_back({word.id, word.bytes, static_cast<float>(word.probability)});
+    else
+      rest += word.probability;
+  }
+  answer.rest = {words.rest_count + std::ssize(words.words) - count, static_cast<float>(rest)};
+  return answer;
+}
+
+}  // namespace heed

@@ -1,0 +1,27 @@
+#include "inspect/answers/type_writer.h"
+
+#include "inspect/answers/cells.h"
+#include "inspect/answers/heads.h"
+#include "inspect/answers/models.h"
+#include "inspect/answers/rows.h"
+#include "inspect/answers/session.h"
+
+namespace heed {
+
+std::string answer_types() {
+  TypeWriter types;
+  types.declare<ModelsAnswer>();
+  types.declare<SessionAnswer>();
+  types.declare<RowAnswer>();
+  types.declare<ColumnAnswer>();
+  types.declare<EdgesAnswer>();
+  types.declare<CellAnswer>();
+  types.declare<MarginalsAnswer>();
+  types.declare<HeadsAnswer>();
+  types.declare<ChosenAnswer>();
+  types.declare<NextAnswer>();
+  return "// The types of /api/v1, written from src/inspect/answers by the test TypeWriter.\n\n" +
+         types.text();
+}
+
+}  // namespace heed

@@ -1,0 +1,75 @@
+// TypeScript's types of the answers, from the same descriptions as their JSON.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "inspect/answers/fields.h"
+
+namespace heed {
+
+class TypeWriter {
+ public:
+  /// Declares the answer's interface, and before it those that it needs.
+  template <Described Answer>
+  void declare() {
+    if (!declared_.insert(Answer::kName).second) return;
+    TypeWriter inner;
+    inner.declared_ = std::move(declared_);
+    Answer{}.describe(inner);
+    declared_ = std::move(inner.declared_);
+    text_ += inner.text_;
+    text_ += std::string("export interface ") + Answer::kName + " {\n" + inner.fields_ + "}\n\n";
+  }
+  const std::string& text() const { return text_; }
+
+  template <typename Value>
+  void operator()(std::string_view name, const Value&) {
+    if constexpr (IsOptional<Value>::value) {
+      add(name, "?: ", type_of<typename Value::value_type>());
+    } else {
+      add(name, ": ", type_of<Value>());
+    }
+  }
+  template <typename Items, typename Make>
+  void list(std::string_view name, const Items&, Make) {
+    using Item = std::invoke_result_t<Make, const typename Items::value_type&>;
+    add(name, ": ", type_of<Item>() + "[]");
+  }
+
+ private:
+  template <typename Value>
+  std::string type_of() {
+    if constexpr (Described<Value>) {
+      declare<Value>();
+      return Value::kName;
+    } else if constexpr (IsList<Value>::value) {
+      return type_of<typename Value::value_type>() + "[]";
+    } else if constexpr (IsMap<Value>::value) {
+      return "Record<string, " + type_of<typename Value::mapped_type>() + ">";
+    } else if constexpr (IsNullable<Value>::value) {
+      return type_of<typename decltype(Value::value)::value_type>() + " | null";
+    } else if constexpr (std::is_same_v<Value, Masked>) {
+      return "(number | null)[]";
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      return "boolean";
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+      return "number";
+    } else {
+      return "string";
+    }
+  }
+  void add(std::string_view name, const char* between, const std::string& type) {
+    fields_.append("  ").append(name).append(between).append(type).append(";\n");
+  }
+
+  std::set<std::string> declared_;
+  std::string text_;
+  std::string fields_;
+};
+
+/// The content of web/src/answers.ts.
+std::string answer_types();
+
+}  // namespace heed

@@ -1,0 +1,48 @@
+// Tiles and margins of heads: from what is kept of the last ones, else computed.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "inspect/map/recent_cache.h"
+#include "inspect/map/sweeper.h"
+#include "inspect/map/swept_head.h"
+#include "inspect/map/tiles.h"
+
+namespace heed {
+
+using Overviews = RecentCache<Overview>;
+
+/// How many bytes may be kept.
+struct MapLimits {
+  std::int64_t tile_bytes = 0;      // finished tiles
+  std::int64_t coarse_bytes = 0;    // coarse levels of heads, as numbers
+  std::int64_t overview_bytes = 0;  // the same as u8
+};
+
+class Maps {
+ public:
+  explicit Maps(const MapLimits& limits)
+      : overviews(limits.overview_bytes), tiles_(limits.tile_bytes), swept_(limits.coarse_bytes) {}
+
+  /// The content of a tile. The layer is kept alive by its owner while a sweep runs.
+  std::string tile(const std::shared_ptr<const LayerAttention>& layer, const std::string& head_name,
+                   const TileRequest& tile, Cancel& cancel);
+  /// What one sweep over the head finds.
+  std::shared_ptr<const SweptHead> swept(const std::shared_ptr<const LayerAttention>& layer,
+                                         const std::string& head_name, int head, Cancel& cancel);
+
+  Overviews overviews;  // of heads, by name; whoever sweeps them all fills it
+
+ private:
+  std::string content(const std::shared_ptr<const LayerAttention>& layer,
+                      const std::string& head_name, const TileRequest& tile, Cancel& cancel);
+  Cells computed(const std::shared_ptr<const LayerAttention>& layer, const CellsRequest& request,
+                 Cancel& cancel);
+
+  RecentCache<std::string> tiles_;
+  RecentCache<SweptHead> swept_;
+  Sweeper sweeper_;
+};
+
+}  // namespace heed

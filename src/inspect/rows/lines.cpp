@@ -1,0 +1,66 @@
+#include "inspect/rows/lines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "heed/ops/observers/rows.h"
+#include "inspect/session/visible_keys.h"
+
+namespace heed {
+namespace {
+
+constexpr std::size_t kAtOnce = 512;  // rows of a sweep: 8 MB of a text of 4,096 tokens
+
+// The weights of the row's masked keys become `hidden`.
+void hide(const LayerAttention& layer, int head, std::int64_t row, float hidden,
+          std::span<float> weights) {
+  std::vector<std::uint64_t> by_key(weights.size());
+  visible_bits(layer, head, {row, row + 1, 0, std::ssize(weights)}, by_key.data());
+  for (std::size_t key = 0; key < weights.size(); ++key)
+    if (by_key[key] == 0) weights[key] = hidden;
+}
+
+void visit_some(const LayerAttention& layer, const LinesRequest& request,
+                std::span<const std::int64_t> rows,
+                const std::function<void(const RowView&)>& use) {
+  std::vector<HeadRow> chosen;
+  for (const std::int64_t row : rows) chosen.push_back({request.head, row});
+  RowsObserver weights(chosen);
+  std::optional<RowsObserver> scores;
+  std::vector<Observer*> observers = {&weights};
+  if (request.scores)
+    observers.push_back(&scores.emplace(std::move(chosen), ObservedValue::kScores));
+  observe(layer.args(), layer.attended(), observers);
+  const auto keys = static_cast<std::size_t>(layer.keys());
+  const std::span<float> all(weights.values.data<float>(), rows.size() * keys);
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const std::span<float> row = all.subspan(at * keys, keys);
+    if (request.hidden != 0) hide(layer, request.head, rows[at], request.hidden, row);
+    const float* of_scores = scores ? scores->values.data<float>() + at * keys : nullptr;
+    use({request.head, rows[at], row, {of_scores, scores ? keys : 0}});
+  }
+}
+
+}  // namespace
+
+void visit_lines(const LayerAttention& layer, LinesRequest request,
+                 const std::function<void(const RowView&)>& use) {
+  if (request.rows.empty()) {
+    request.rows.resize(static_cast<std::size_t>(layer.queries()));
+    std::iota(request.rows.begin(), request.rows.end(), 0);
+  }
+  std::ranges::sort(request.rows);
+  const std::span<const std::int64_t> rows = request.rows;
+  for (std::size_t begin = 0; begin < rows.size(); begin += kAtOnce)
+    visit_some(layer, request, rows.subspan(begin, std::min(kAtOnce, rows.size() - begin)), use);
+}
+
+std::vector<float> hidden_for_masked(std::vector<float> weights) {
+  for (float& weight : weights)
+    if (std::isnan(weight)) weight = kHidden;
+  return weights;
+}
+
+}  // namespace heed

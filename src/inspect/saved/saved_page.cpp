@@ -1,0 +1,87 @@
+#include "inspect/saved/saved_page.h"
+
+#include "heed/base/error.h"
+#include "heed/base/version.h"
+#include "inspect/answers/answer_writer.h"
+#include "inspect/answers/questions.h"
+#include "inspect/saved/held_heads.h"
+
+namespace heed {
+namespace {
+
+constexpr std::int64_t kWords = 6;  // next words a position
+constexpr std::string_view kStyle = "<link rel=\"stylesheet\" href=\"app.css\">";
+constexpr std::string_view kScript = "<script type=\"module\" src=\"app.js\"></script>";
+// Nothing may be loaded from anywhere, whatever a text holds; the page's own script and style stand
+// inside of the file, and blob: is a picture that it has drawn.
+constexpr std::string_view kPolicy =
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+    "'unsafe-inline'; style-src 'unsafe-inline'; img-src blob:\">\n";
+
+void replace(std::string& page, std::string_view from, const std::string& to) {
+  const std::size_t at = page.find(from);
+  if (at == std::string::npos)
+    fail(ErrorCode::kFailed, "html: the page has no {} to put its files in place of", from);
+  page.replace(at, from.size(), to);
+}
+
+ModelsAnswer about(const LiveSession& live, std::vector<std::vector<int>> held) {
+  const Session& session = live.session();
+  ModelsAnswer answer{.version = std::string(version()),
+                      .models = {answer_model(session)},
+                      .text = {live.text},
+                      .limits = {.tokens = session.info.positions},
+                      .scores = answer_scores(live.shapes())};
+  answer.models.front().held = std::move(held);
+  return answer;
+}
+
+SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std::int64_t bytes) {
+  const LiveSession::Progress progress = session.progress();
+  if (!progress.chosen)
+    fail(ErrorCode::kFailed, "html: the heads have not been scored, a file holds their scores");
+  const Stack stack = session.shapes().front().stack;
+  const auto held = choose_held(session.session(), view, bytes);
+  SnapshotAnswer answer{.about = about(session, held),
+                        .session = answer_session(session),
+                        .view = format_view(view),
+                        .chosen = answer_chosen(*progress.chosen),
+                        .scores = answer_heads(session, stack, {}).layers,
+                        .held = hold(session, held)};
+  for (std::int64_t position = 0; position < std::ssize(session.session().tokens); ++position)
+    if (session.keeps_next(position))
+      answer.next.push_back(answer_next(session, stack, position, kWords));
+  return answer;
+}
+
+}  // namespace
+
+std::string script_safe(std::string_view json) {
+  std::string safe;
+  safe.reserve(json.size());
+  for (const char letter : json) {
+    if (letter == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += letter;
+    }
+  }
+  return safe;
+}
+
+std::string saved_page(const PageSources& sources, const LiveSession& session,
+                       const ViewAddress& view, std::int64_t bytes) {
+  std::string page = sources.html;
+  const std::string& script = sources.script;
+  // These would end the element that the script stands in, or hide its end.
+  if (script.find("</script") != std::string::npos || script.find("<!--") != std::string::npos)
+    fail(ErrorCode::kFailed, "html: the page's script cannot stand inside of the page");
+  replace(page, kStyle, std::string(kPolicy) + "<style>" + sources.style + "</style>");
+  const std::string data = script_safe(to_json(snapshot(session, view, bytes)));
+  replace(page, kScript,
+          "<script type=\"application/json\" id=\"heed-snapshot\">" + data +
+              "</script>\n<script type=\"module\">" + script + "</script>");
+  return page;
+}
+
+}  // namespace heed

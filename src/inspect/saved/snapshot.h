@@ -1,0 +1,78 @@
+// What a saved page holds in place of a server: a session's answers, and of each head Q, K and lse,
+// from which any weight follows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "inspect/answers/heads.h"
+#include "inspect/answers/models.h"
+#include "inspect/answers/session.h"
+
+namespace heed {
+
+struct HeldHeadAnswer {
+  static constexpr const char* kName = "HeldHead";
+  int head = 0, group = 0;
+  double scale = 0;
+  std::string q = {}, lse = {}, received = {}, keys_in_use = {};  // base64 of little-endian numbers
+  double row_sum_error = 0;
+  std::optional<std::string> overview = {};  // the whole matrix in one tile, where it is larger
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("head", head);
+    field("group", group);
+    field("scale", scale);
+    field("q", q);
+    field("lse", lse);
+    field("received", received);
+    field("keys_in_use", keys_in_use);
+    field("row_sum_error", row_sum_error);
+    field("overview", overview);
+  }
+};
+
+struct HeldLayerAnswer {
+  static constexpr const char* kName = "HeldLayer";
+  Stack stack = Stack::kSelf;
+  int layer = 0;
+  std::int64_t dim = 0;
+  std::string begins = {}, ends = {};            // the keys that each query may see
+  std::map<std::string, std::string> keys = {};  // K by group
+  std::vector<HeldHeadAnswer> heads = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(stack)));
+    field("layer", layer);
+    field("dim", dim);
+    field("begins", begins);
+    field("ends", ends);
+    field("keys", keys);
+    field("heads", heads);
+  }
+};
+
+struct SnapshotAnswer {
+  static constexpr const char* kName = "Snapshot";
+  ModelsAnswer about = {};
+  SessionAnswer session = {};
+  std::string view = {};
+  ChosenAnswer chosen = {};
+  std::vector<LayerHeadsAnswer> scores = {};
+  std::vector<NextAnswer> next = {};
+  std::vector<HeldLayerAnswer> held = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("about", about);
+    field("session", session);
+    field("view", view);
+    field("chosen", chosen);
+    field("scores", scores);
+    field("next", next);
+    field("held", held);
+  }
+};
+
+}  // namespace heed

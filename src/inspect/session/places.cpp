@@ -1,0 +1,86 @@
+// Stacks, layers and heads by name and number: what exists, and what to say of the rest.
+#include <algorithm>
+
+#include "heed/base/error.h"
+#include "heed/inspect/session.h"
+
+namespace heed {
+namespace {
+
+std::string names(std::span<const StackShape> shapes) {
+  std::vector<std::string_view> all;
+  for (const StackShape& shape : shapes) all.push_back(stack_name(shape.stack));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+void check_number(std::string_view op, std::string_view model, const char* what,
+                  std::int64_t number, std::int64_t count) {
+  if (number >= 0 && number < count) return;
+  fail({.code = ErrorCode::kNotFound,
+        .op = op,
+        .argument = what,
+        .found = number,
+        .expected = fmt::format("0 to {} ({} has {} {}s)", count - 1, model, count, what)});
+}
+
+}  // namespace
+
+const StackShape& find_stack(std::string_view op, std::string_view model,
+                             std::span<const StackShape> shapes, Stack stack) {
+  const auto found = std::ranges::find(shapes, stack, &StackShape::stack);
+  if (found == shapes.end())
+    fail({.code = ErrorCode::kNotFound,
+          .op = op,
+          .argument = "stack",
+          .found = stack_name(stack),
+          .expected = fmt::format("{} ({} has no other)", names(shapes), model)});
+  return *found;
+}
+
+void check_layer(std::string_view op, std::string_view model, const StackShape& shape,
+                 std::int64_t layer) {
+  check_number(op, model, "layer", layer, shape.layers);
+}
+
+void check_head(std::string_view op, std::string_view model, const StackShape& shape,
+                std::int64_t head) {
+  check_number(op, model, "head", head, shape.heads);
+}
+
+std::vector<StackShape> stacks_of(const ModelInfo& info) {
+  return {{.stack = Stack::kSelf,
+           .layers = static_cast<int>(info.layers),
+           .heads = static_cast<int>(info.heads),
+           .kv_heads = static_cast<int>(info.kv_heads),
+           .causal = info.causal}};
+}
+
+std::vector<StackShape> Session::shapes() const {
+  std::vector<StackShape> all;
+  for (const SessionStack& stack : stacks) all.push_back(stack.shape);
+  return all;
+}
+
+const SessionStack& Session::at(Stack stack) const {
+  const std::vector<StackShape> all = shapes();
+  const auto index = &find_stack("session", model, all, stack) - all.data();
+  return stacks[static_cast<std::size_t>(index)];
+}
+
+const LayerAttention& Session::at(const Place& place) const {
+  const SessionStack& stack = at(place.stack);
+  check_layer("session", model, stack.shape, place.layer);
+  check_head("session", model, stack.shape, place.head);
+  return stack.layers.at(static_cast<std::size_t>(place.layer));
+}
+
+// An encoder reads the keys of the cross-attention.
+std::span<const SessionToken> Session::queries(Stack stack) const {
+  return stack == Stack::kEncoder && !key_tokens.empty() ? key_tokens : tokens;
+}
+
+std::span<const SessionToken> Session::keys(Stack stack) const {
+  return stack == Stack::kDecoder || key_tokens.empty() ? tokens : key_tokens;
+}
+
+}  // namespace heed

@@ -1,0 +1,61 @@
+#include "inspect/session/visible_keys.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace heed {
+namespace {
+
+std::int64_t first_or(const std::vector<std::int64_t>& values, std::int64_t otherwise) {
+  return values.empty() ? otherwise : values[0];
+}
+
+// How many queries and keys there are: with padding on the left, key 0 is the first that exists.
+MatrixSize existing(const LayerAttention& layer) {
+  const Extents& extents = layer.extents;
+  const std::int64_t begin = first_or(extents.key_begin, 0);
+  return {first_or(extents.query_length, layer.queries()),
+          first_or(extents.key_length, layer.keys() - begin)};
+}
+
+// Where a head's first query and first key stand, as the operator has it (ops/attention.h).
+MaskPlace place_of(const LayerAttention& layer, int head) {
+  const Extents& extents = layer.extents;
+  const MatrixSize there = existing(layer);
+  const std::int64_t key_offset = first_or(extents.key_offset, 0);
+  const std::int64_t q_offset = first_or(extents.q_offset, there.keys - there.queries + key_offset);
+  return {.head = head, .q_offset = q_offset, .key_offset = key_offset};
+}
+
+std::uint64_t lowest(std::int64_t count) {
+  return count >= 64 ? ~std::uint64_t{0}
+                     : (std::uint64_t{1} << std::max<std::int64_t>(count, 0)) - 1;
+}
+
+}  // namespace
+
+void visible_bits(const LayerAttention& layer, int head, const MaskTile& tile,
+                  std::uint64_t* by_key) {
+  const MatrixSize there = existing(layer);
+  const std::uint64_t rows = lowest(std::min(tile.row_end, there.queries) - tile.row_begin);
+  const MaskRule* rule = layer.mask.rule();
+  std::fill_n(by_key, tile.key_end - tile.key_begin, rows);
+  if (rule != nullptr) rule->bits(place_of(layer, head), tile, by_key);
+  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key)
+    by_key[key - tile.key_begin] &= key < there.keys ? rows : 0;
+}
+
+bool is_causal(const LayerAttention& layer) {
+  const MaskPlace place = place_of(layer, 0);
+  const std::int64_t ahead = place.q_offset - place.key_offset;  // key i + ahead is query i's own
+  std::vector<std::uint64_t> by_key(static_cast<std::size_t>(layer.keys()));
+  for (std::int64_t first = 0; first < layer.queries(); first += kMaskRows) {
+    const std::int64_t last = std::min(first + kMaskRows, layer.queries());
+    visible_bits(layer, 0, {first, last, 0, layer.keys()}, by_key.data());
+    for (std::int64_t key = std::max<std::int64_t>(first + ahead + 1, 0); key < layer.keys(); ++key)
+      if ((by_key[static_cast<std::size_t>(key)] & lowest(key - ahead - first)) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace heed

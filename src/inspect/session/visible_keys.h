@@ -1,0 +1,18 @@
+// Which keys each query of a layer may see.
+#pragma once
+
+#include <cstdint>
+
+#include "heed/inspect/session.h"
+
+namespace heed {
+
+/// Bit i of by_key[j] says whether query tile.row_begin + i sees key tile.key_begin + j; a tile has
+/// at most 64 rows.
+void visible_bits(const LayerAttention& layer, int head, const MaskTile& tile,
+                  std::uint64_t* by_key);
+
+/// Whether no query sees a key that stands behind it.
+bool is_causal(const LayerAttention& layer);
+
+}  // namespace heed

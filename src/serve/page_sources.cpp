@@ -1,0 +1,23 @@
+#include "serve/page_sources.h"
+
+#include "heed/base/error.h"
+#include "serve/inflate.h"
+#include "serve/page_files.h"
+
+namespace heed::server {
+namespace {
+
+std::string page_file(std::string_view path) {
+  for (const PageFile& file : page_files())
+    if (file.path == path) return inflated(file.gzip);
+  fail(ErrorCode::kUnsupported,
+       "html: heed was built without its page (HEED_PAGE=OFF), of which the file would be made");
+}
+
+}  // namespace
+
+PageSources page_sources() {
+  return {.html = page_file("/"), .style = page_file("/app.css"), .script = page_file("/app.js")};
+}
+
+}  // namespace heed::server

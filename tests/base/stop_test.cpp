@@ -1,0 +1,36 @@
+#include "base/stop.h"
+
+#include <gtest/gtest.h>
+
+#include "heed/base/threads.h"
+#include "support/expect_error.h"
+
+namespace heed {
+namespace {
+
+TEST(Stop, EndsAParallelLoopBetweenItsTasks) {
+  std::atomic<bool> stop = false;
+  std::atomic<int> tasks = 0;
+  const StopScope scope(stop);
+  EXPECT_HEED_ERROR(parallel_for(100000,
+                                 [&](std::int64_t, int) {
+                                   ++tasks;
+                                   stop = true;
+                                 }),
+                    ErrorCode::kInterrupted, "the work was stopped");
+  EXPECT_GE(tasks, 1);
+  EXPECT_LT(tasks, 100000);
+}
+
+TEST(Stop, ConcernsItsOwnScopeAlone) {
+  const std::atomic<bool> stop = true;
+  {
+    const StopScope scope(stop);
+  }
+  int tasks = 0;
+  parallel_for(1, [&](std::int64_t, int) { ++tasks; });
+  EXPECT_EQ(tasks, 1);
+}
+
+}  // namespace
+}  // namespace heed

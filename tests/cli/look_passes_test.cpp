@@ -1,0 +1,24 @@
+// A text is tokenized once and run once, whichever way it is shown.
+#include <gtest/gtest.h>
+
+#include "cli/look/file.h"
+#include "cli/tiny_model.h"
+#include "serve/page_files.h"
+#include "support/counting_model.h"
+
+namespace heed::cli {
+namespace {
+
+TEST(LookPasses, APageIsOnePass) {
+  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  for (const char* view : {"", "look/L1.H2/i=3"}) {
+    const test::Counted counted(load_model(test::tiny_model()));
+    look_file(counted.model,
+              {.format = "html", .text = "the cat sat on the mat", .view = {.view = view}});
+    EXPECT_EQ(counted.passes(), 1) << view;
+    EXPECT_EQ(counted.encodings(), 1) << view;
+  }
+}
+
+}  // namespace
+}  // namespace heed::cli

@@ -1,0 +1,100 @@
+// Sessions of arrays that somebody else computed.
+#include <gtest/gtest.h>
+
+#include "heed/inspect/arrays.h"
+#include "heed/inspect/look.h"
+#include "heed/masks/band.h"
+#include "inspect/answers/questions.h"
+#include "inspect/session/visible_keys.h"
+#include "support/expect_error.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+namespace {
+
+using test::random_tensor;
+
+constexpr std::int64_t kQueries = 5, kKeys = 9;
+
+struct Arrays {
+  Tensor q = random_tensor({1, 4, kQueries, 8}, 1);
+  Tensor k = random_tensor({1, 2, kKeys, 8}, 2);
+  Tensor v = random_tensor({1, 2, kKeys, 8}, 3);
+
+  LayerArrays layer() const { return {.args = {.q = q, .keys = {.k = k, .v = v}}}; }
+  SessionArrays cross() const {
+    return {.name = "mine", .stacks = {{Stack::kCross, {layer(), layer()}}}};
+  }
+};
+
+TEST(ArraySession, AnswersForARectangularStackByItsName) {
+  const Arrays arrays;
+  const Session session = open_session(arrays.cross());
+  EXPECT_EQ(session.tokens.size(), kQueries);
+  EXPECT_EQ(session.key_tokens.size(), kKeys);
+  EXPECT_EQ(session.keys(Stack::kCross)[3].bytes, "#3");
+  const LayerAttention& layer = session.at({Stack::kCross, 1, 3});
+  double sum = 0;
+  const std::vector<LookRow> rows = look_rows(layer, 3, {}, -1);
+  for (const LookKey& key : rows.at(4).attends) sum += key.weight;
+  EXPECT_NEAR(sum, 1, 1e-5);
+  EXPECT_HEED_ERROR(session.at({Stack::kSelf, 0, 0}), ErrorCode::kNotFound,
+                    "session: stack is self, expected cross (mine has no other)");
+  EXPECT_HEED_ERROR(session.at({Stack::kCross, 2, 0}), ErrorCode::kNotFound,
+                    "session: layer is 2, expected 0 to 1 (mine has 2 layers)");
+}
+
+TEST(ArraySession, TakesTheLseThatIsGivenAndElseComputesIt) {
+  const Arrays arrays;
+  const Attended attended = attention(arrays.layer().args);
+  SessionArrays given = arrays.cross();
+  given.stacks[0].layers[0].lse = attended.lse;
+  const Session session = open_session(given);
+  for (const int layer : {0, 1}) {
+    const LookCell cell = look_cell(session.at({Stack::kCross, layer, 2}), 2, 4, 7);
+    EXPECT_NEAR(cell.weight, std::exp(cell.score - cell.lse), 1e-6) << layer;
+    EXPECT_NEAR(cell.lse, attended.lse.data<float>()[2 * kQueries + 4], 1e-5) << layer;
+  }
+}
+
+TEST(ArraySession, LooksAtItsFirstStack) {
+  const Session session = open_session(Arrays().cross());
+  const Look shown = look(session, {});
+  EXPECT_EQ(shown.chosen.stack, Stack::kCross);
+  EXPECT_EQ(shown.rows.size(), kQueries);
+  EXPECT_EQ(shown.keys().size(), kKeys);
+  EXPECT_EQ(shown.heads.size(), 8);
+}
+
+TEST(ArraySession, SaysWhichArrayIsWrong) {
+  const Arrays arrays;
+  SessionArrays wrong = arrays.cross();
+  wrong.stacks[0].layers[1].args.keys.v = {};
+  EXPECT_HEED_ERROR(open_session(wrong), ErrorCode::kInvalidArgument,
+                    "session: cross layer 1: v is not an f32 array [1, heads, length, size] of one "
+                    "sequence");
+  wrong = arrays.cross();
+  wrong.tokens = {"a", "b"};
+  EXPECT_HEED_ERROR(open_session(wrong), ErrorCode::kInvalidArgument,
+                    "session: 2 tokens for 5 queries, expected as many");
+  EXPECT_HEED_ERROR(open_session(SessionArrays{}), ErrorCode::kInvalidArgument,
+                    "session: no stacks of arrays, expected at least one");
+}
+
+TEST(VisibleKeys, SayWhetherAQueryLooksAhead) {
+  const auto layer = [](std::int64_t queries, std::int64_t keys, const Mask& mask) {
+    LayerAttention made;
+    made.q = Tensor::zeros({1, 1, queries, 4});
+    made.k = Tensor::zeros({1, 1, keys, 4});
+    made.mask = mask;
+    return made;
+  };
+  EXPECT_TRUE(is_causal(layer(130, 130, causal())));
+  EXPECT_TRUE(is_causal(layer(130, 130, band({.left = 3, .right = 0}))));
+  EXPECT_TRUE(is_causal(layer(3, 130, causal())));  // the queries are the last of the keys
+  EXPECT_FALSE(is_causal(layer(130, 130, band({.left = 3, .right = 1}))));
+  EXPECT_FALSE(is_causal(layer(130, 130, {})));
+}
+
+}  // namespace
+}  // namespace heed

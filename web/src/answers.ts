@@ -1,0 +1,246 @@
+// The types of /api/v1, written from src/inspect/answers by the test TypeWriter.
+
+export interface Stack {
+  stack: string;
+  layers: number;
+  heads: number;
+  kv_heads: number;
+  causal: boolean;
+}
+
+export interface Model {
+  name: string;
+  built_in: boolean;
+  family: string;
+  title: string;
+  layers: number;
+  heads: number;
+  kv_heads: number;
+  width: number;
+  head_dim: number;
+  vocabulary: number;
+  positions: number;
+  causal: boolean;
+  has_words: boolean;
+  stacks: Stack[];
+  held?: number[][];
+}
+
+export interface Limits {
+  text_bytes: number;
+  body_bytes: number;
+  tokens: number;
+  sessions: number;
+  session_bytes: number;
+  streams: number;
+}
+
+export interface Score {
+  name: string;
+  short: string;
+  about: string;
+}
+
+export interface Picture {
+  format: string;
+  width: number;
+}
+
+export interface Models {
+  heed: string;
+  models: Model[];
+  model?: Model;
+  text: string | null;
+  limits: Limits;
+  scores: Score[];
+  picture?: Picture;
+}
+
+export interface ApiError {
+  code: string;
+  message: string;
+  argument?: string;
+  found?: string;
+  expected?: string;
+  hint?: string;
+}
+
+export interface Token {
+  index: number;
+  id: number;
+  text: string;
+  bytes?: string;
+  begin: number;
+  end: number;
+  special?: boolean;
+}
+
+export interface Attention {
+  stack: string;
+  layers: number;
+  heads: number;
+  kv_heads: number;
+  causal: boolean;
+  queries: number;
+  keys: number;
+  zooms: number;
+  tile: number;
+}
+
+export interface Session {
+  session: string;
+  model: string;
+  text: string;
+  state: string;
+  error?: ApiError;
+  heads_done: number;
+  tokens: Token[];
+  key_tokens?: Token[];
+  attentions: Attention[];
+  length: number;
+  zooms: number;
+  tile: number;
+}
+
+export interface KeyWeight {
+  key: number;
+  weight: number;
+}
+
+export interface Rest {
+  count: number;
+  weight: number;
+}
+
+export interface Row {
+  stack: string;
+  layer: number;
+  head: number;
+  query: number;
+  end: number;
+  entropy: number;
+  sum: number;
+  largest: number;
+  weights: (number | null)[];
+  edges: KeyWeight[];
+  rest: Rest;
+}
+
+export interface QueryWeight {
+  query: number;
+  weight: number;
+}
+
+export interface Column {
+  stack: string;
+  layer: number;
+  head: number;
+  key: number;
+  end: number;
+  sum: number;
+  largest: number;
+  weights: (number | null)[];
+  edges: QueryWeight[];
+  rest: Rest;
+}
+
+export interface EdgeRow {
+  query: number;
+  entropy: number;
+  edges: KeyWeight[];
+  rest: Rest;
+}
+
+export interface HeadEdges {
+  head: number;
+  rows: EdgeRow[];
+}
+
+export interface Edges {
+  stack: string;
+  layer: number;
+  top_p: number;
+  at_most: number;
+  begin: number;
+  end: number;
+  heads: HeadEdges[];
+}
+
+export interface Cell {
+  stack: string;
+  layer: number;
+  head: number;
+  query: number;
+  key: number;
+  visible: boolean;
+  weight: number;
+  score?: number;
+  lse?: number;
+  rank?: number;
+  of?: number;
+  others?: KeyWeight[];
+}
+
+export interface Marginals {
+  stack: string;
+  layer: number;
+  head: number;
+  received: number[];
+  keys_in_use: number[];
+  row_sum_error: number;
+}
+
+export interface Head {
+  head: number;
+  previous: number;
+  current: number;
+  next?: number;
+  sink: number;
+  distance: number;
+  entropy: number;
+  elsewhere: number;
+  profile: number[];
+}
+
+export interface LayerHeads {
+  stack: string;
+  layer: number;
+  heads: Head[];
+  done?: number;
+  of?: number;
+}
+
+export interface Heads {
+  stack: string;
+  done: number;
+  of: number;
+  layers: LayerHeads[];
+}
+
+export interface Chosen {
+  stack: string;
+  layer: number;
+  head: number;
+  score: number;
+  reason: string;
+}
+
+export interface Word {
+  id: number;
+  text: string;
+  bytes?: string;
+  probability: number;
+}
+
+export interface RestWords {
+  count: number;
+  probability: number;
+}
+
+export interface Next {
+  stack: string;
+  position: number;
+  words: Word[];
+  rest: RestWords;
+}
+
