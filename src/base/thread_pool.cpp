@@ -112,6 +112,7 @@ void ThreadPool::run(Loop& loop, int threads) {
 
 // The caller alone computes as well, where the system gives no more threads.
 void ThreadPool::grow(int workers) {
+  if (workers_ >= workers) return;
   const SignalsBlocked blocked;
   try {
     for (; workers_ < workers; ++workers_)
