@@ -35,4 +35,11 @@ Error::Error(ErrorCode code, const std::string& message)
 
 void fail(ErrorParts parts) { throw Error(std::move(parts)); }
 
+void fail(Phrase op, Phrase argument, Phrase found, Phrase expected) {
+  fail({.op = std::move(op),
+        .argument = std::move(argument),
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
 }  // namespace heed

@@ -1,5 +1,7 @@
 #include "heed/generate/generate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,27 +14,25 @@ namespace heed {
 namespace {
 
 void check_prompt(const ModelInfo& info, std::span<const TokenId> prompt) {
-  require(!prompt.empty(), "generate: a prompt has no token, expected at least one");
+  if (prompt.empty()) fail("generate", "prompt", "empty", "at least one token");
   const auto length = static_cast<std::int64_t>(prompt.size());
-  require(length <= info.positions,
-          "generate: the prompt has {} tokens, expected at most {} (the model's positions)", length,
-          info.positions);
+  if (length > info.positions)
+    fail("generate", "prompt", fmt::format("{} tokens long", length),
+         fmt::format("at most {} (the model's positions)", info.positions));
   for (const TokenId id : prompt)
-    require(id >= 0 && id < info.vocabulary,
-            "generate: token id {} is outside of the vocabulary, expected 0 to {}", id,
-            info.vocabulary - 1);
+    if (id < 0 || id >= info.vocabulary)
+      fail("generate", "token", id, fmt::format("0 to {} (the vocabulary)", info.vocabulary - 1));
 }
 
 void check(const ModelInfo& info, const GenerateArgs& args) {
-  require(info.causal && info.has_logits,
-          "generate: {} does not predict next tokens, expected a decoder", info.title);
-  require(args.most_tokens >= 1, "generate: most_tokens is {}, expected at least 1",
-          args.most_tokens);
+  if (!info.causal || !info.has_logits)
+    fail("generate", "model", info.title, "a decoder, which predicts next tokens");
+  if (args.most_tokens < 1) fail("generate", "most_tokens", args.most_tokens, "at least 1");
   check(args.sampling);
-  require(args.stop.empty() || args.tokenizer != nullptr,
-          "generate: a stop string without a tokenizer, expected both");
-  require(std::ranges::find(args.stop, "") == args.stop.end(),
-          "generate: a stop string is empty, expected at least one character");
+  if (!args.stop.empty() && args.tokenizer == nullptr)
+    fail("generate", "tokenizer", {}, "one, as stop is given");
+  if (std::ranges::find(args.stop, "") != args.stop.end())
+    fail("generate", "stop", "empty", "at least one character");
   for (const auto& prompt : args.prompts) check_prompt(info, prompt);
 }
 
@@ -209,9 +209,9 @@ std::vector<TokenId> prompt_of(const Model& model, const Tokenizer& tokenizer,
                                std::string_view text) {
   std::vector<TokenId> ids = tokenizer.encode(text, /*add_special=*/true).ids;
   if (!ids.empty()) return ids;
-  require(model.info().first_token >= 0,
-          "generate: the prompt is empty and the model has no first token to start from: expected "
-          "at least one character");
+  if (model.info().first_token < 0)
+    fail("generate", "prompt", "empty",
+         "at least one character (the model has no first token to start from)");
   return {static_cast<TokenId>(model.info().first_token)};
 }
 

@@ -1,5 +1,7 @@
 #include "heed/generate/sampling.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -38,12 +40,19 @@ double checked_largest(const std::vector<Choice>& logits) {
   double largest = -std::numeric_limits<double>::infinity();
   for (const auto& [id, logit] : logits) {
     if (std::isnan(logit) || logit == HUGE_VAL)
-      fail(ErrorCode::kFailed, "generate: the logit of token {} is {}, expected a number", id,
-           logit);
+      fail({.code = ErrorCode::kFailed,
+            .op = "generate",
+            .argument = fmt::format("logits[{}]", id),
+            .found = logit,
+            .expected = "a number"});
     largest = std::max(largest, logit);
   }
   if (std::isinf(largest))
-    fail(ErrorCode::kFailed, "generate: no token has a logit above -inf, expected at least one");
+    fail({.code = ErrorCode::kFailed,
+          .op = "generate",
+          .argument = "logits",
+          .found = "-inf for every token",
+          .expected = "a number for at least one"});
   return largest;
 }
 
@@ -69,14 +78,13 @@ void keep_mass(std::vector<Choice>& all, double mass) {
 }  // namespace
 
 void check(const Sampling& s) {
-  require(std::isfinite(s.temperature) && s.temperature >= 0,
-          "generate: temperature is {}, expected 0 (greedy) or more", s.temperature);
-  require(s.top_k >= 0, "generate: top_k is {}, expected at least 1, or 0 for all", s.top_k);
-  require(s.top_p > 0 && s.top_p <= 1, "generate: top_p is {}, expected above 0 and at most 1",
-          s.top_p);
-  require(s.min_p >= 0 && s.min_p <= 1, "generate: min_p is {}, expected 0 to 1", s.min_p);
-  require(std::isfinite(s.repetition_penalty) && s.repetition_penalty > 0,
-          "generate: repetition_penalty is {}, expected above 0", s.repetition_penalty);
+  if (!(std::isfinite(s.temperature) && s.temperature >= 0))
+    fail("generate", "temperature", s.temperature, "0 (greedy) or more");
+  if (s.top_k < 0) fail("generate", "top_k", s.top_k, "at least 1, or 0 for all");
+  if (!(s.top_p > 0 && s.top_p <= 1)) fail("generate", "top_p", s.top_p, "above 0 and at most 1");
+  if (!(s.min_p >= 0 && s.min_p <= 1)) fail("generate", "min_p", s.min_p, "0 to 1");
+  if (!(std::isfinite(s.repetition_penalty) && s.repetition_penalty > 0))
+    fail("generate", "repetition_penalty", s.repetition_penalty, "above 0");
 }
 
 std::vector<Choice> choices(std::span<const float> logits, const Sampling& sampling,

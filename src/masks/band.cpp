@@ -78,9 +78,7 @@ class BandRule : public MaskRule {
 constexpr std::int64_t kWidest = std::int64_t{1} << 60;
 
 void check_side(const char* name, std::int64_t side) {
-  require(side >= kOpen && side <= kWidest,
-          "band: {} is {}: a number of keys from 0 to 2^60, or -1 for open, is expected", name,
-          side);
+  if (side < kOpen || side > kWidest) fail("band", name, side, "0 to 2^60 keys, or -1 for open");
 }
 
 }  // namespace

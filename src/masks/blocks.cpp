@@ -11,7 +11,9 @@ namespace {
 class BlocksRule : public MaskRule {
  public:
   BlocksRule(const ConstView& layout, const BlockSize& size)
-      : layout_(table(layout, "blocks", "[B, H, blocks of queries, blocks of keys]")),
+      : layout_(table(layout, {.mask = "blocks",
+                               .argument = "layout",
+                               .legend = "[B, H, blocks of queries, blocks of keys]"})),
         size_(size) {}
 
   bool visible(const MaskPlace& place, std::int64_t row, std::int64_t key) const override {
@@ -41,8 +43,8 @@ class BlocksRule : public MaskRule {
 }  // namespace
 
 Mask blocks(const ConstView& layout, const BlockSize& size) {
-  require(size.rows >= 1 && size.keys >= 1,
-          "blocks: the block is {} x {}: at least 1 x 1 is expected", size.rows, size.keys);
+  if (size.rows < 1 || size.keys < 1)
+    fail("blocks", "size", fmt::format("{} x {}", size.rows, size.keys), "at least 1 x 1");
   return Mask(std::make_shared<BlocksRule>(layout, size));
 }
 

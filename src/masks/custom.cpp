@@ -25,7 +25,7 @@ class CustomRule : public MaskRule {
 }  // namespace
 
 Mask custom(MaskFunctions functions) {
-  require(static_cast<bool>(functions.visible), "custom: no function visible is given");
+  if (!static_cast<bool>(functions.visible)) fail("custom", "visible", {}, "a function");
   return Mask(std::make_shared<CustomRule>(std::move(functions)));
 }
 

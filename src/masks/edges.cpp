@@ -44,12 +44,12 @@ class EdgesRule : public MaskRule {
 
   void check(const MaskTarget& target) const override {
     const std::int64_t rows = std::ssize(starts_) - 1;
-    require(rows == target.query_length,
-            "edges: row_starts has {} entries but there are {} queries: {} are expected", rows + 1,
-            target.query_length, target.query_length + 1);
-    require(last_ < target.key_length,
-            "edges: a column is {} but there are {} keys: 0 to {} is expected", last_,
-            target.key_length, target.key_length - 1);
+    if (rows != target.query_length)
+      fail("edges", "row_starts", fmt::format("a list of {}", rows + 1),
+           fmt::format("{} entries (the queries and one)", target.query_length + 1));
+    if (last_ >= target.key_length)
+      fail("edges", "columns", fmt::format("up to {}", last_),
+           fmt::format("0 to {} (the last key)", target.key_length - 1));
   }
 
   std::string describe() const override { return fmt::format("edges({})", columns_.size()); }
@@ -70,15 +70,15 @@ class EdgesRule : public MaskRule {
 };
 
 void check_starts(const std::vector<std::int64_t>& starts, std::size_t columns) {
-  require(!starts.empty() && starts.front() == 0, "edges: row_starts begins with {}: 0 is expected",
-          starts.empty() ? "nothing" : fmt::format("{}", starts.front()));
+  if (starts.empty() || starts.front() != 0)
+    fail("edges", "row_starts[0]", starts.empty() ? Phrase() : Phrase(starts.front()), "0");
   for (std::size_t row = 0; row + 1 < starts.size(); ++row)
-    require(starts[row] <= starts[row + 1],
-            "edges: row_starts falls from {} to {} after row {}: rising offsets are expected",
-            starts[row], starts[row + 1], row);
-  require(starts.back() == static_cast<std::int64_t>(columns),
-          "edges: row_starts ends with {} but there are {} columns: as many are expected",
-          starts.back(), columns);
+    if (starts[row] > starts[row + 1])
+      fail("edges", fmt::format("row_starts[{}]", row + 1), starts[row + 1],
+           fmt::format("at least {}, the entry before", starts[row]));
+  if (starts.back() != static_cast<std::int64_t>(columns))
+    fail("edges", fmt::format("row_starts[{}]", starts.size() - 1), starts.back(),
+         fmt::format("{}, the number of columns", columns));
 }
 
 void check_columns(const std::vector<std::int64_t>& starts,
@@ -87,18 +87,18 @@ void check_columns(const std::vector<std::int64_t>& starts,
     std::int64_t before = -1;
     for (auto at = static_cast<std::size_t>(starts[row]);
          at < static_cast<std::size_t>(starts[row + 1]); before = columns[at++])
-      require(columns[at] > before,
-              "edges: row {} has column {} after {}: strictly rising columns from 0 are expected",
-              row, columns[at], before);
+      if (columns[at] <= before)
+        fail("edges", fmt::format("columns[{}]", at), columns[at],
+             fmt::format("above {} (row {} rises from 0)", before, row));
   }
 }
 
 }  // namespace
 
 Mask edges(const ConstView& row_starts, const ConstView& columns) {
-  require(row_starts.rank() == 1 && columns.rank() == 1,
-          "edges: row_starts is {} and columns is {}: two lists are expected",
-          to_string(row_starts.shape()), to_string(columns.shape()));
+  if (row_starts.rank() != 1 || columns.rank() != 1)
+    fail("edges", row_starts.rank() != 1 ? "row_starts.shape" : "columns.shape",
+         to_string(row_starts.rank() != 1 ? row_starts.shape() : columns.shape()), "[entries]");
   std::vector<std::int64_t> starts = integers("edges", "row_starts", row_starts);
   std::vector<std::int64_t> keys = integers("edges", "columns", columns);
   check_starts(starts, keys.size());

@@ -7,10 +7,11 @@ namespace heed {
 
 std::vector<std::int64_t> integers(std::string_view mask, std::string_view what,
                                    const ConstView& view) {
-  require(view.given(), "{}: no {} are given", mask, what);
-  require(view.dtype() == DType::kI64 || view.dtype() == DType::kI32,
-          "{}: {} are {}: i64 or i32 is expected", mask, what, name(view.dtype()));
-  require(view.raw() != nullptr || view.element_count() == 0, "{}: {} have no memory", mask, what);
+  if (!view.given()) fail(mask, what, {}, "i64 or i32");
+  if (view.dtype() != DType::kI64 && view.dtype() != DType::kI32)
+    fail(mask, what, name(view.dtype()), "i64 or i32");
+  if (view.raw() == nullptr && view.element_count() != 0)
+    fail(mask, what, "a view without memory", {});
   const Tensor copy = Tensor::copy_of(view);
   std::vector<std::int64_t> values(static_cast<std::size_t>(copy.element_count()));
   for (std::size_t i = 0; i < values.size(); ++i)

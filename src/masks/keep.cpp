@@ -10,8 +10,8 @@ namespace {
 
 class TableRule : public MaskRule {
  public:
-  TableRule(const ConstView& keep, std::string_view mask, std::string_view legend)
-      : keep_(keep), strides_{0, 0, 0, 0}, mask_(mask), legend_(legend) {
+  TableRule(const ConstView& keep, const TableNames& names)
+      : keep_(keep), strides_{0, 0, 0, 0}, names_(names) {
     const int missing = 4 - keep.rank();
     for (int axis = missing; axis < 4; ++axis)
       if (keep.dim(axis - missing) != 1) strides_[axis] = keep.stride(axis - missing);
@@ -39,13 +39,14 @@ class TableRule : public MaskRule {
     const int missing = 4 - keep_.rank();
     for (int axis = missing; axis < 4; ++axis) {
       const std::int64_t found = keep_.dim(axis - missing);
-      require(found == 1 || found == wanted[axis], "{}: shape {} cannot be broadcast to {} {}",
-              mask_, to_string(keep_.shape()), to_string(wanted), legend_);
+      if (found != 1 && found != wanted[axis])
+        fail(names_.mask, fmt::format("{}.shape", names_.argument), to_string(keep_.shape()),
+             fmt::format("one that broadcasts to {} = {}", names_.legend, to_string(wanted)));
     }
   }
 
   std::string describe() const override {
-    return fmt::format("{}{}", mask_, to_string(keep_.shape()));
+    return fmt::format("{}{}", names_.mask, to_string(keep_.shape()));
   }
 
  private:
@@ -56,24 +57,29 @@ class TableRule : public MaskRule {
 
   ConstView keep_;
   Shape strides_;  // of four dimensions
-  std::string_view mask_;
-  std::string_view legend_;
+  TableNames names_;
 };
 
 }  // namespace
 
-std::shared_ptr<const MaskRule> table(const ConstView& view, std::string_view mask,
-                                      std::string_view legend) {
-  require(view.given(), "{}: no tensor is given", mask);
-  require(view.dtype() == DType::kBool || view.dtype() == DType::kU8,
-          "{}: elements are {}: bool or u8 is expected (additive values are a bias)", mask,
-          name(view.dtype()));
-  require(view.rank() <= 4, "{}: shape is {}: at most {} is expected", mask,
-          to_string(view.shape()), legend);
-  require(view.raw() != nullptr || view.element_count() == 0, "{}: the tensor has no memory", mask);
-  return std::make_shared<TableRule>(view, mask, legend);
+std::shared_ptr<const MaskRule> table(const ConstView& view, const TableNames& names) {
+  if (!view.given()) fail(names.mask, names.argument, {}, "a tensor of bool or u8");
+  if (view.dtype() != DType::kBool && view.dtype() != DType::kU8)
+    fail({.op = names.mask,
+          .argument = names.argument,
+          .found = name(view.dtype()),
+          .expected = "bool or u8",
+          .hint = "additive values are a bias"});
+  if (view.rank() > 4)
+    fail(names.mask, fmt::format("{}.shape", names.argument), to_string(view.shape()),
+         fmt::format("at most {}", names.legend));
+  if (view.raw() == nullptr && view.element_count() != 0)
+    fail(names.mask, names.argument, "a view without memory", {});
+  return std::make_shared<TableRule>(view, names);
 }
 
-Mask keep(const ConstView& keep) { return Mask(table(keep, "keep", "[B, H, Tq, Tk]")); }
+Mask keep(const ConstView& keep) {
+  return Mask(table(keep, {.mask = "keep", .argument = "keep", .legend = "[B, H, Tq, Tk]"}));
+}
 
 }  // namespace heed

@@ -21,9 +21,9 @@ class PrefixRule : public MaskRule {
   }
 
   void check(const MaskTarget& target) const override {
-    require(lengths_.size() == 1 || static_cast<std::int64_t>(lengths_.size()) == target.batch,
-            "prefix: {} lengths are given but the batch is {}: one, or one a batch is expected",
-            lengths_.size(), target.batch);
+    if (lengths_.size() != 1 && static_cast<std::int64_t>(lengths_.size()) != target.batch)
+      fail("prefix", "lengths", fmt::format("a list of {}", lengths_.size()),
+           fmt::format("one entry, or {} (one a batch)", target.batch));
   }
 
   std::string describe() const override {
@@ -43,11 +43,10 @@ class PrefixRule : public MaskRule {
 }  // namespace
 
 Mask prefix(std::vector<std::int64_t> lengths) {
-  require(!lengths.empty(), "prefix: no lengths are given");
+  if (lengths.empty()) fail("prefix", "lengths", {}, "one entry, or one a batch");
   constexpr std::int64_t kLongest = std::int64_t{1} << 60;  // as positions, so that sums fit
   for (const std::int64_t length : lengths)
-    require(length >= 0 && length <= kLongest,
-            "prefix: a length is {}: a number of keys from 0 to 2^60 is expected", length);
+    if (length < 0 || length > kLongest) fail("prefix", "lengths", length, "0 to 2^60 keys");
   return Mask(std::make_shared<PrefixRule>(std::move(lengths)));
 }
 

@@ -1,5 +1,7 @@
 #include "heed/masks/segments.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -14,8 +16,8 @@ namespace {
 // Ids [T] or [B, T].
 struct Ids {
   Ids(std::string_view what, const ConstView& view) : values(integers("segments", what, view)) {
-    require(view.rank() == 1 || view.rank() == 2, "segments: {} are {}: [T] or [B, T] is expected",
-            what, to_string(view.shape()));
+    if (view.rank() != 1 && view.rank() != 2)
+      fail("segments", fmt::format("{}.shape", what), to_string(view.shape()), "[T] or [B, T]");
     length = view.dim(-1);
     batches = view.rank() == 1 ? 1 : view.dim(0);
   }
@@ -35,9 +37,9 @@ struct Ids {
   }
 
   void check(std::string_view what, std::int64_t batch, std::int64_t wanted) const {
-    require(length == wanted && (batches == 1 || batches == batch),
-            "segments: {} are [{}, {}]: [{}, {}] or one row for all is expected", what, batches,
-            length, batch, wanted);
+    if (length != wanted || (batches != 1 && batches != batch))
+      fail("segments", fmt::format("{}.shape", what), fmt::format("[{}, {}]", batches, length),
+           fmt::format("[{}, {}], or one row for all", batch, wanted));
   }
 };
 
@@ -58,8 +60,8 @@ class SegmentsRule : public MaskRule {
   }
 
   void check(const MaskTarget& target) const override {
-    queries_.check("query ids", target.batch, target.query_length);
-    keys_.check("key ids", target.batch, target.key_length);
+    queries_.check("query_ids", target.batch, target.query_length);
+    keys_.check("key_ids", target.batch, target.key_length);
   }
 
   std::string describe() const override { return "segments"; }
@@ -72,8 +74,8 @@ class SegmentsRule : public MaskRule {
 }  // namespace
 
 Mask segments(const ConstView& query_ids, const ConstView& key_ids) {
-  Ids queries("query ids", query_ids);
-  Ids keys("key ids", key_ids);
+  Ids queries("query_ids", query_ids);
+  Ids keys("key_ids", key_ids);
   return Mask(std::make_shared<SegmentsRule>(std::move(queries), std::move(keys)));
 }
 

@@ -9,8 +9,13 @@
 
 namespace heed {
 
-/// `mask` and `legend` ("[B, H, Tq, Tk]") stand in messages and must outlive the rule.
-std::shared_ptr<const MaskRule> table(const ConstView& view, std::string_view mask,
-                                      std::string_view legend);
+/// What messages say of a table; the texts must outlive the rule.
+struct TableNames {
+  std::string_view mask;      // "keep"
+  std::string_view argument;  // of the mask
+  std::string_view legend;    // "[B, H, Tq, Tk]"
+};
+
+std::shared_ptr<const MaskRule> table(const ConstView& view, const TableNames& names);
 
 }  // namespace heed

@@ -1,5 +1,7 @@
 #include "heed/nn/kv_cache.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -8,20 +10,23 @@
 
 #include "heed/base/error.h"
 #include "heed/ops/quantise.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
+constexpr std::string_view kOp = "kv cache";
+
 void check_source(std::string_view name, const ConstView& source, const View& slots,
                   const KvCacheShape& shape, std::span<const std::int64_t> counts) {
-  require(source.rank() == 4 && source.dim(0) == shape.batch && source.dim(1) == slots.dim(1) &&
-              source.dim(3) == slots.dim(3) && is_floating(source.dtype()),
-          "kv cache: {} is {} {}, expected [{}, {}, T, {}] of f64, f32, f16 or bf16", name,
-          heed::name(source.dtype()), to_string(source.shape()), shape.batch, slots.dim(1),
-          slots.dim(3));
+  if (source.rank() != 4 || source.dim(0) != shape.batch || source.dim(1) != slots.dim(1) ||
+      source.dim(3) != slots.dim(3) || !is_floating(source.dtype()))
+    fail(kOp, name, to_string(source),
+         fmt::format("[{}, {}, T, {}] of f64, f32, f16 or bf16", shape.batch, slots.dim(1),
+                     slots.dim(3)));
   for (const std::int64_t count : counts)
-    require(count <= source.dim(2), "kv cache: {}.shape[2] is {}, expected at least {}", name,
-            source.dim(2), count);
+    if (count > source.dim(2))
+      fail(kOp, fmt::format("{}.shape[2]", name), source.dim(2), fmt::format("at least {}", count));
 }
 
 // Of head g of block `block`, in bytes.
@@ -47,25 +52,26 @@ void check(const KvCacheShape& shape, const KvCacheOptions& options) {
       {"layers", shape.layers},     {"batch", shape.batch},       {"kv_heads", shape.kv_heads},
       {"capacity", shape.capacity}, {"head_dim", shape.head_dim}, {"value_dim", shape.value_dim}};
   for (const auto& [name, extent] : extents)
-    require(extent >= 0, "kv cache: {} is {}, expected 0 or more", name, extent);
-  require(is_floating(options.dtype) || options.dtype == DType::kI8,
-          "kv cache: the type is {}, expected f64, f32, f16, bf16 or i8", name(options.dtype));
-  require(options.form != KvForm::kRing || (options.left >= 0 && options.left < shape.capacity),
-          "kv cache: a ring of {} slots is to keep {} keys, expected 0 to {} and room for one more",
-          shape.capacity, options.left, std::max<std::int64_t>(shape.capacity - 1, 0));
-  require(options.form == KvForm::kRing || options.left == 0,
-          "kv cache: left is {} but the form is no ring, expected 0", options.left);
-  require(options.form == KvForm::kPaged || options.pages == 0,
-          "kv cache: pages is {} but the form is not paged, expected 0", options.pages);
-  require(options.form != KvForm::kPaged || (options.page_size > 0 && options.pages >= 0),
-          "kv cache: there are {} pages of {} tokens, expected pages of at least 1", options.pages,
-          options.page_size);
+    if (extent < 0) fail(kOp, name, extent, "0 or more");
+  if (!is_floating(options.dtype) && options.dtype != DType::kI8)
+    fail(kOp, "dtype", name(options.dtype), "f64, f32, f16, bf16 or i8");
+  if (options.form == KvForm::kRing && (options.left < 0 || options.left >= shape.capacity))
+    fail(kOp, "left", options.left,
+         fmt::format("0 to {}, so that a ring of {} slots has room for one more",
+                     std::max<std::int64_t>(shape.capacity - 1, 0), shape.capacity));
+  if (options.form != KvForm::kRing && options.left != 0)
+    fail(kOp, "left", options.left, "0 (the form is no ring)");
+  if (options.form != KvForm::kPaged && options.pages != 0)
+    fail(kOp, "pages", options.pages, "0 (the form is not paged)");
+  if (options.form == KvForm::kPaged && (options.page_size <= 0 || options.pages < 0))
+    fail(kOp, options.page_size <= 0 ? "page_size" : "pages",
+         options.page_size <= 0 ? options.page_size : options.pages,
+         options.page_size <= 0 ? "at least 1" : "0 or more");
 }
 
 RopeArgs turned_by(const RopeArgs& rope, const ConstView& k,
                    std::span<const std::int64_t> lengths) {
-  require(rope.offset.empty(),
-          "kv cache: rope.offset is given, expected none: rows go on where they are");
+  if (!rope.offset.empty()) fail(kOp, "rope.offset", "given", "none (rows go on where they are)");
   RopeArgs args = rope;
   args.x = k;
   const bool of_tokens = rope.cosines.given() && rope.cosines.rank() == 3;
@@ -89,8 +95,8 @@ KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
 }
 
 std::size_t KvCache::index_of(int layer) const {
-  require(layer >= 0 && layer < shape_.layers, "kv cache: layer is {}, expected one below {}",
-          layer, shape_.layers);
+  if (layer < 0 || layer >= shape_.layers)
+    fail(kOp, "layer", layer, fmt::format("0 to {}", shape_.layers - 1));
   return static_cast<std::size_t>(layer);
 }
 
@@ -104,28 +110,32 @@ KvCache::Slots KvCache::slots_of(std::int64_t width) const {
 }
 
 void KvCache::require_room(std::span<const std::int64_t> counts) const {
-  require(counts.size() == lengths_.size(),
-          "kv cache: {} rows are given but the cache has {}: they must agree", counts.size(),
-          lengths_.size());
+  if (counts.size() != lengths_.size())
+    fail(kOp, "counts", fmt::format("a list of {}", counts.size()),
+         fmt::format("{} entries (one a row)", lengths_.size()));
   std::int64_t missing = 0;
   for (std::size_t b = 0; b < counts.size(); ++b) {
     if (options_.form == KvForm::kRing) {
-      require(counts[b] >= 0 && counts[b] <= shape_.capacity - options_.left,
-              "kv cache: row {} is given {} tokens, expected at most {}: a ring of {} slots keeps "
-              "the last {}",
-              b, counts[b], shape_.capacity - options_.left, shape_.capacity, options_.left);
+      if (counts[b] < 0 || counts[b] > shape_.capacity - options_.left)
+        fail(kOp, fmt::format("counts[{}]", b), counts[b],
+             fmt::format("0 to {} (a ring of {} slots keeps the last {})",
+                         shape_.capacity - options_.left, shape_.capacity, options_.left));
       continue;
     }
-    require(counts[b] >= 0 && counts[b] <= shape_.capacity - lengths_[b],
-            "kv cache: row {} holds {} tokens and {} more are given, expected at most {} in all", b,
-            lengths_[b], counts[b], shape_.capacity);
+    if (counts[b] < 0 || counts[b] > shape_.capacity - lengths_[b])
+      fail(kOp, fmt::format("counts[{}]", b), counts[b],
+           fmt::format("0 to {} (the row holds {} of {} tokens)", shape_.capacity - lengths_[b],
+                       lengths_[b], shape_.capacity));
     if (options_.form == KvForm::kPaged)
       missing += pool_.missing(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
   }
-  require(missing <= pool_.free_pages(),
-          "kv cache: {} more pages are needed but {} of {} are free: rows that ended give theirs "
-          "back",
-          missing, pool_.free_pages(), options_.pages);
+  if (missing > pool_.free_pages())
+    fail({.op = kOp,
+          .argument = "counts",
+          .found = fmt::format("for {} more pages", missing),
+          .expected =
+              fmt::format("at most {} (the free ones of {})", pool_.free_pages(), options_.pages),
+          .hint = "rows that ended give theirs back"});
 }
 
 KvCache::Place KvCache::place(std::int64_t row, std::int64_t token) const {
@@ -181,10 +191,10 @@ void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> 
 void KvCache::require_appended(std::span<const std::int64_t> counts) const {
   for (std::size_t layer = 0; layer < layers_.size(); ++layer)
     for (std::size_t b = 0; b < counts.size(); ++b)
-      require(counts[b] <= layers_[layer].appended[b],
-              "kv cache: row {} advances by {} tokens but layer {} has appended {}, expected as "
-              "many in every layer",
-              b, counts[b], layer, layers_[layer].appended[b]);
+      if (counts[b] > layers_[layer].appended[b])
+        fail(kOp, fmt::format("counts[{}]", b), counts[b],
+             fmt::format("at most {}, what layer {} has appended", layers_[layer].appended[b],
+                         layer));
 }
 
 void KvCache::advance(std::span<const std::int64_t> counts) {
@@ -246,9 +256,9 @@ void KvCache::move(std::int64_t from, std::int64_t to) {
 void KvCache::keep(std::span<const std::int64_t> rows) {
   std::int64_t previous = -1;
   for (const std::int64_t row : rows) {
-    require(row > previous && row < shape_.batch,
-            "kv cache: row {} is kept after row {}, expected rising rows below {}", row, previous,
-            shape_.batch);
+    if (row <= previous || row >= shape_.batch)
+      fail(kOp, "rows", fmt::format("{} after {}", row, previous),
+           fmt::format("rising rows below {}", shape_.batch));
     previous = row;
   }
   for (std::int64_t row = 0; row < shape_.batch; ++row)
@@ -261,8 +271,8 @@ void KvCache::keep(std::span<const std::int64_t> rows) {
 }
 
 void KvCache::clear(std::int64_t row) {
-  require(row >= 0 && row < shape_.batch, "kv cache: row {} ends, expected 0 to {}", row,
-          shape_.batch - 1);
+  if (row < 0 || row >= shape_.batch)
+    fail(kOp, "row", row, fmt::format("0 to {}", shape_.batch - 1));
   lengths_[static_cast<std::size_t>(row)] = 0;
   for (Layer& layer : layers_) layer.appended[static_cast<std::size_t>(row)] = 0;
   if (options_.form == KvForm::kPaged) pool_.give_back(row);

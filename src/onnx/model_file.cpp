@@ -1,4 +1,6 @@
 // ModelProto: the field numbers are those of onnx.proto.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "io/file.h"
@@ -81,7 +83,10 @@ Model read_model(const std::filesystem::path& path) {
     has_graph = true;
   }
   if (!has_graph)
-    fail(ErrorCode::kCorrupt, "{}: no graph in this file: not an ONNX model", source.path);
+    fail({.code = ErrorCode::kCorrupt,
+          .file = source.path,
+          .found = "no graph in this file",
+          .expected = "an ONNX model"});
   return model;
 }
 

@@ -1,9 +1,12 @@
 #include "onnx/node_tests.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "base/reworded.h"
 #include "heed/base/error.h"
 #include "onnx/operators.h"
 
@@ -129,7 +132,7 @@ void run_data_set(const Model& model, const Operator& op, const fs::path& data_s
     expected.push_back(read_tensor(tensor_path(data_set, "output", k)));
   std::vector<Tensor> found;
   try {
-    found = op.run(call);
+    found = reworded([&] { return op.run(call); }, [&](ErrorParts& parts) { parts.op = op.name; });
   } catch (const Error& error) {  // a legal test that heed refuses has failed
     if (error.code() == ErrorCode::kUnsupported) throw;
     result.outcome = Outcome::kFailed;
@@ -154,13 +157,17 @@ double NodeTestResult::largest_error() const {
 }
 
 std::vector<fs::path> node_test_folders(const fs::path& dir) {
-  if (!fs::is_directory(dir)) fail(ErrorCode::kNotFound, "{}: no such folder", dir.string());
+  if (!fs::is_directory(dir))
+    fail({.code = ErrorCode::kNotFound, .file = dir.string(), .found = "no such folder"});
   if (fs::exists(dir / "model.onnx")) return {dir};
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(dir))
     if (entry.is_directory()) folders.push_back(entry.path());
   if (folders.empty())
-    fail(ErrorCode::kNotFound, "{}: neither a model.onnx nor a folder is in it", dir.string());
+    fail({.code = ErrorCode::kNotFound,
+          .file = dir.string(),
+          .found = "empty",
+          .expected = "a model.onnx or folders in it"});
   std::ranges::sort(folders);
   return folders;
 }
@@ -180,7 +187,10 @@ NodeTestResult run_node_test(const fs::path& folder) {
   const Operator* op = nullptr;
   if (std::string reason = refusal(model, op); !reason.empty()) return skip(std::move(reason));
   if (!fs::exists(folder / "test_data_set_0"))
-    fail(ErrorCode::kNotFound, "{}: no test_data_set_0 in it", folder.string());
+    fail({.code = ErrorCode::kNotFound,
+          .file = folder.string(),
+          .argument = "test_data_set_0",
+          .found = "missing"});
   try {
     for (int n = 0; result.outcome == Outcome::kPassed; ++n) {
       const fs::path data_set = folder / fmt::format("test_data_set_{}", n);

@@ -1,5 +1,7 @@
 #include "onnx/operators.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 
 namespace heed::onnx {
@@ -44,7 +46,7 @@ ConstView NodeCall::input(std::size_t place) const {
 
 ConstView NodeCall::required(std::size_t place, std::string_view name) const {
   const ConstView view = input(place);
-  if (!view.given()) fail(ErrorCode::kUnsupported, "the input {} is absent", name);
+  if (!view.given()) fail({.code = ErrorCode::kUnsupported, .op = node.op_type, .argument = name});
   return view;
 }
 
@@ -69,7 +71,8 @@ std::string NodeCall::text(const std::string& attribute, const std::string& othe
 
 int axis_of(const NodeCall& call, std::int64_t otherwise, int rank) {
   const std::int64_t axis = call.integer("axis", otherwise);
-  require(-rank <= axis && axis < rank, "axis {} does not exist in rank {}", axis, rank);
+  if (-rank > axis || axis >= rank)
+    fail(call.node.op_type, "axis", axis, fmt::format("one of rank {}", rank));
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

@@ -1,4 +1,6 @@
 // TensorProto: shape, type, and data that lie either raw or in the list of their type.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include "io/file.h"
 #include "io/protobuf.h"
 #include "onnx/files.h"
+#include "tensor/view_text.h"
 
 namespace heed::onnx {
 namespace {
@@ -39,8 +42,11 @@ DType dtype_of(std::int64_t number, const std::string& path) {
   const auto* const type = std::ranges::find(kElementTypes, number, &ElementType::number);
   if (type != std::end(kElementTypes)) return type->dtype;
   const bool named = number >= 0 && number < static_cast<std::int64_t>(kTypeNames.size());
-  fail(ErrorCode::kUnsupported, "{}: elements are {}, which heed does not have", path,
-       named ? kTypeNames[static_cast<std::size_t>(number)] : fmt::format("of type {}", number));
+  fail({.code = ErrorCode::kUnsupported,
+        .file = path,
+        .argument = "data_type",
+        .found = named ? Phrase(kTypeNames[static_cast<std::size_t>(number)]) : Phrase(number),
+        .expected = "a type that heed has"});
 }
 
 // float_data and double_data: fixed width, packed or alone.
@@ -84,10 +90,18 @@ TensorMessage read_message(const ProtobufSource& source) {
 
 Shape shape_of(const TensorMessage& message, const std::string& path) {
   if (message.dims.size() > kMaxRank)
-    fail(ErrorCode::kUnsupported, "{}: {} dimensions, at most {} are served", path,
-         message.dims.size(), kMaxRank);
+    fail({.code = ErrorCode::kUnsupported,
+          .file = path,
+          .argument = "dims",
+          .found = fmt::format("{} dimensions", message.dims.size()),
+          .expected = fmt::format("at most {}", kMaxRank)});
   for (const std::int64_t dim : message.dims)
-    if (dim < 0) fail(ErrorCode::kCorrupt, "{}: an extent is {}", path, dim);
+    if (dim < 0)
+      fail({.code = ErrorCode::kCorrupt,
+            .file = path,
+            .argument = "dims",
+            .found = dim,
+            .expected = "0 or more"});
   return Shape(message.dims);
 }
 
@@ -107,13 +121,19 @@ Tensor read_tensor(const std::filesystem::path& path) {
   const ProtobufSource source = {.bytes = file.bytes(), .path = path.string()};
   const TensorMessage message = read_message(source);
   if (message.external)
-    fail(ErrorCode::kUnsupported, "{}: the data lie in another file", source.path);
+    fail({.code = ErrorCode::kUnsupported,
+          .file = source.path,
+          .found = "the data lie in another file",
+          .expected = "them in this one"});
   const DType dtype = dtype_of(message.data_type, source.path);
   const Shape shape = shape_of(message, source.path);
   const std::span<const std::byte> data = message.raw.value_or(message.listed);
   if (wanted_bytes(shape, dtype) != static_cast<std::int64_t>(data.size()))
-    fail(ErrorCode::kCorrupt, "{}: {} bytes of data do not fill {} {}", source.path, data.size(),
-         name(dtype), to_string(shape));
+    fail({.code = ErrorCode::kCorrupt,
+          .file = source.path,
+          .argument = "raw_data",
+          .found = fmt::format("{} bytes", data.size()),
+          .expected = fmt::format("those of {}", to_string(dtype, shape))});
   Tensor tensor = Tensor::empty(shape, dtype);
   if (!data.empty()) std::memcpy(tensor.view().raw(), data.data(), data.size());
   return tensor;

@@ -1,17 +1,19 @@
 #include "ops/activation.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "kernels/activation.h"
 #include "kernels/reference/activation.h"
 #include "ops/computable.h"
 #include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check(const ConstView& x) {
-  require(is_floating(x.dtype()), "activate: x is {}, expected f64, f32, f16 or bf16",
-          name(x.dtype()));
+  if (!is_floating(x.dtype())) fail("activate", "x", name(x.dtype()), "f64, f32, f16 or bf16");
 }
 
 }  // namespace
@@ -36,9 +38,9 @@ Tensor activate(const ConstView& x, Activation kind) {
 Tensor activate_backward(const ConstView& x, Activation kind, const View& dy) {
   check(x);
   const DType computing = computing_type(x.dtype());
-  require(dy.shape() == x.shape() && dy.dtype() == computing && dy.is_contiguous(),
-          "activate: dy is {} {}, expected {} {}, row-major", name(dy.dtype()), dy.shape(),
-          name(computing), x.shape());
+  if (dy.shape() != x.shape() || dy.dtype() != computing || !dy.is_contiguous())
+    fail("activate", "dy", to_string(dy),
+         fmt::format("{}, row-major", to_string(computing, x.shape())));
   const Computable from(x);
   Tensor y = Tensor::empty(x.shape(), computing);
   const std::int64_t count = x.element_count();

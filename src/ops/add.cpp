@@ -1,5 +1,7 @@
 #include "ops/add.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "kernels/add.h"
 #include "kernels/reference/add.h"
@@ -8,20 +10,22 @@
 namespace heed {
 namespace {
 
-void check(const View& to, const ConstView& x) {
-  require(x.dtype() == DType::kF32 || x.dtype() == DType::kF64, "add: x is {}, expected f32 or f64",
-          name(x.dtype()));
-  require(to.dtype() == x.dtype(), "add: the sum is {} but x is {}: types must agree",
-          name(to.dtype()), name(x.dtype()));
-  require(to.is_contiguous() && x.is_contiguous(), "add: strided views, expected row-major");
+void check(std::string_view name_of_it, const View& to, const ConstView& x) {
+  if (x.dtype() != DType::kF32 && x.dtype() != DType::kF64)
+    fail("add", "x", name(x.dtype()), "f32 or f64");
+  if (to.dtype() != x.dtype())
+    fail("add", name_of_it, name(to.dtype()), fmt::format("{} (x's type)", name(x.dtype())));
+  if (!to.is_contiguous() || !x.is_contiguous())
+    fail("add", to.is_contiguous() ? "x.strides" : fmt::format("{}.strides", name_of_it),
+         to_string(to.is_contiguous() ? x.strides() : to.strides()), "row-major memory");
 }
 
 }  // namespace
 
 void add_to(const View& y, const ConstView& x) {
-  check(y, x);
-  require(y.shape() == x.shape(), "add: y is {} but x is {}: shapes must agree", y.shape(),
-          x.shape());
+  check("y", y, x);
+  if (y.shape() != x.shape())
+    fail("add", "y.shape", to_string(y.shape()), fmt::format("{} (x's)", x.shape()));
   if (x.dtype() == DType::kF64)
     return kernels::reference::add_to(y.data<double>(), x.data<double>(), x.element_count());
   kernels::cpu::add_to(y.data<float>(), x.data<float>(), x.element_count());
@@ -33,9 +37,9 @@ Tensor add(Tensor y, const ConstView& x) {
 }
 
 void add_column_sums(const View& sums, const ConstView& x) {
-  check(sums, x);
-  require(x.rank() >= 1 && sums.shape() == Shape{x.dim(-1)},
-          "add: sums are {} but x is {}, expected one sum a column", sums.shape(), x.shape());
+  check("sums", sums, x);
+  if (x.rank() < 1 || sums.shape() != Shape{x.dim(-1)})
+    fail("add", "sums.shape", to_string(sums.shape()), "one sum for each column of x");
   const std::int64_t columns = x.dim(-1);
   if (columns == 0) return;
   const std::int64_t rows = x.element_count() / columns;

@@ -1,5 +1,7 @@
 #include "heed/ops/attention.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "heed/base/error.h"
@@ -20,8 +22,9 @@ void run(const AttentionArgs& args, const CheckedAttention& checked, const Atten
 
 void check_lse_memory(const AttentionArgs& args, const Operand& lse) {
   if (!lse.view.given()) return;
-  require(has_lse(args), "attention: {} is given but the normaliser is {}: it has none", lse.name,
-          name(args.scores.normaliser));
+  if (!has_lse(args))
+    fail(kOp, lse.name, "given",
+         fmt::format("none (the normaliser is {})", name(args.scores.normaliser)));
   require_shape(kOp, lse, lse_shape(args), lse_legend(args));
   require_type(kOp, lse, lse_type(args), args.q.dtype());
   require_row_major(kOp, lse);

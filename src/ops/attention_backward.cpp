@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <string_view>
 #include <vector>
 
@@ -29,9 +31,10 @@ std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstV
     require_memory(kOp, low);
     given.push_back(low);
   }
-  require(has_lse(args) || !dlse.given(),
-          "attention_backward: dlse is given but the normaliser is {}: it has no log-sum-exp",
-          name(args.scores.normaliser));
+  if (!has_lse(args) && dlse.given())
+    fail(kOp, "dlse", "given",
+         fmt::format("none (the normaliser is {} and has no log-sum-exp)",
+                     name(args.scores.normaliser)));
   if (!has_lse(args)) return given;
   given.push_back({"attended.lse", lse.high});
   given.push_back({"attended.lse_low", lse.low});

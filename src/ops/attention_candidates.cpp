@@ -64,21 +64,28 @@ const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
                                  const AttentionProblem& problem, std::uint32_t features,
                                  const std::string& wanted, std::vector<Plan::Refusal>& refusals) {
   if (!wanted.empty() && !is_known(wanted))
-    fail(ErrorCode::kNotFound, "attention: kernel '{}' is unknown: one of {} is expected", wanted,
-         known_names());
+    fail({.code = ErrorCode::kNotFound,
+          .op = "attention",
+          .argument = "kernel",
+          .found = fmt::format("'{}'", wanted),
+          .expected = fmt::format("one of {}", known_names())});
   const char* variable = std::getenv("HEED_FORCE");
   const std::string forced = variable != nullptr ? variable : "";
   if (wanted.empty() && !forced.empty() && !is_known(forced))
-    fail(ErrorCode::kNotFound,
-         "attention: HEED_FORCE names kernel '{}', which is unknown: one of {} is expected", forced,
-         known_names());
+    fail({.code = ErrorCode::kNotFound,
+          .op = "attention",
+          .argument = "HEED_FORCE",
+          .found = fmt::format("'{}'", forced),
+          .expected = fmt::format("one of {}", known_names())});
   const std::string name = !wanted.empty() ? wanted : forced;
   // A kernel of the other pass: not for us.
   const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
   if (named != candidates.end()) {
     if (const std::string reason = refusal(*named, problem, features); !reason.empty())
-      fail(ErrorCode::kUnsupported, "attention: kernel '{}'{} refuses this problem: {}", name,
-           wanted.empty() ? " (from HEED_FORCE)" : "", reason);
+      fail({.code = ErrorCode::kUnsupported,
+            .op = "attention",
+            .argument = wanted.empty() ? "HEED_FORCE" : "kernel",
+            .found = fmt::format("'{}', which refuses this problem: {}", name, reason)});
     return *named;
   }
   for (const Candidate<Results>& candidate : candidates) {

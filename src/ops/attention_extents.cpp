@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -14,10 +16,10 @@ struct ExtentList {
   std::string_view owner = "extents";
 
   void check_count(std::int64_t batch) const {
-    require(values.size() <= 1 || std::ssize(values) == batch,
-            "attention: {}.{} has {} entries but the batch is {}: none, one or one a batch is "
-            "expected",
-            owner, name, values.size(), batch);
+    if (values.size() > 1 && std::ssize(values) != batch)
+      fail("attention", fmt::format("{}.{}", owner, name),
+           fmt::format("a list of {}", values.size()),
+           fmt::format("none, one or {} entries (the batch)", batch));
   }
 
   std::int64_t at(std::int64_t b, std::int64_t otherwise) const {
@@ -27,17 +29,18 @@ struct ExtentList {
 
   std::int64_t length_at(std::int64_t b, std::int64_t room) const {
     const std::int64_t value = at(b, room);
-    require(value >= 0 && value <= room, "attention: {}.{}[{}] is {}: 0 to {} is expected", owner,
-            name, b, value, room);
+    if (value < 0 || value > room)
+      fail("attention", fmt::format("{}.{}[{}]", owner, name, b), value,
+           fmt::format("0 to {}", room));
     return value;
   }
 
   std::int64_t position_at(std::int64_t b, std::int64_t otherwise) const {
     constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // sums of two cannot overflow
     const std::int64_t value = at(b, otherwise);
-    require(value >= -kFarthest && value <= kFarthest,
-            "attention: extents.{}[{}] is {}: a position within 2^60 of 0 is expected", name, b,
-            value);
+    if (value < -kFarthest || value > kFarthest)
+      fail("attention", fmt::format("extents.{}[{}]", name, b), value,
+           "a position within 2^60 of 0");
     return value;
   }
 };
@@ -48,21 +51,19 @@ void check_starts(std::string_view name, const std::vector<std::int64_t>& starts
   for (std::size_t n = 0; n < starts.size(); ++n) {
     const std::int64_t least = n == 0 ? 0 : starts[n - 1];
     const std::int64_t most = n == 0 ? 0 : rows;
-    require(starts[n] >= least && starts[n] <= most,
-            "attention: extents.{}[{}] is {}: {} to {} is expected", name, n, starts[n], least,
-            most);
+    if (starts[n] < least || starts[n] > most)
+      fail("attention", fmt::format("extents.{}[{}]", name, n), starts[n],
+           fmt::format("{} to {}", least, most));
   }
-  require(starts.back() == rows,
-          "attention: extents.{} ends with {} but there are {} rows: the end of the last sequence "
-          "is expected",
-          name, starts.back(), rows);
+  if (starts.back() != rows)
+    fail("attention", fmt::format("extents.{}[{}]", name, starts.size() - 1), starts.back(),
+         fmt::format("{}, the end of the last sequence", rows));
 }
 
 void check_no_lengths(std::string_view starts, const ExtentList& list) {
-  require(list.values.empty(),
-          "attention: extents.{} and extents.{} both say where sequences lie: one of them is "
-          "expected",
-          list.name, starts);
+  if (!list.values.empty())
+    fail("attention", fmt::format("extents.{}", list.name),
+         fmt::format("given beside extents.{}", starts), "one of them");
 }
 
 // Where the sequences of a batch lie in q and k, and how long they are.

@@ -1,5 +1,7 @@
 #include "ops/attention_gradients.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <vector>
 
@@ -49,17 +51,17 @@ void check_key_gradients(std::string_view op, const AttentionArgs& args,
   for (const auto& [wanted, into, like] : gradients_of(args, request)) {
     if (!wanted || like.name == "q") continue;
     const std::string_view why = gradient_refusal(args.keys, like.view);
-    require(
-        why.empty(),
-        "{}: d{} is asked for but {} {}: only contiguous and packed keys and values of floating "
-        "types have gradients",
-        op, like.name, like.name, why);
+    if (!why.empty())
+      fail(op, fmt::format("d{}", like.name), "asked for",
+           fmt::format("none ({} {}; only contiguous and packed keys and values of "
+                       "floating types have gradients)",
+                       like.name, why));
   }
 }
 
 void check_asked(std::string_view op, bool asked, std::string_view gradient, const Operand& of) {
-  require(!asked || of.view.given(), "{}: {} is asked for but {} is not given", op, gradient,
-          of.name);
+  if (asked && !of.view.given())
+    fail(op, gradient, "asked for", fmt::format("none ({} is not given)", of.name));
 }
 
 // One gradient: where it goes, and the tensor that owns it if the caller gave no memory.

@@ -1,22 +1,25 @@
 // The forms that keys may have: contiguous, packed, paged or in a ring, and the scales of i8.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "heed/base/error.h"
 #include "heed/ops/quantise.h"
 #include "ops/attention_problem.h"
+#include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check_one_form(const AttentionArgs& args) {
   const Keys& keys = args.keys;
-  require(!is_paged(keys) || !is_ring(keys),
-          "attention: keys.page_table and keys.ring_begin both say where keys lie: one of them is "
-          "expected");
+  if (is_paged(keys) && is_ring(keys))
+    fail("attention", "keys.page_table", "given beside keys.ring_begin", "one of them");
   const auto alone = [](bool given, std::string_view form, std::string_view other) {
-    require(!given,
-            "attention: keys.{} and extents.{} both say where keys lie: one of them is expected",
-            form, other);
+    if (given)
+      fail("attention", fmt::format("keys.{}", form), fmt::format("given beside extents.{}", other),
+           "one of them");
   };
   alone(is_paged(keys) && !args.extents.key_starts.empty(), "page_table", "key_starts");
   alone(is_ring(keys) && !args.extents.key_starts.empty(), "ring_begin", "key_starts");
@@ -27,32 +30,26 @@ void check_one_form(const AttentionArgs& args) {
 void check_page_table(const AttentionArgs& args) {
   const ConstView& table = args.keys.page_table;
   if (!table.given()) return;
-  require(table.rank() == 2 && (table.dtype() == DType::kI32 || table.dtype() == DType::kI64),
-          "attention: keys.page_table is {} of {}: i32 or i64 of [B, pages a row] is expected",
-          to_string(table.shape()), name(table.dtype()));
+  if (table.rank() != 2 || (table.dtype() != DType::kI32 && table.dtype() != DType::kI64))
+    fail("attention", "keys.page_table", to_string(table), "i32 or i64 [B, pages a row]");
   require_memory("attention", {"keys.page_table", table});
-  require(table.dim(0) == 0 || !args.extents.key_length.empty(),
-          "attention: extents.key_length is not given but keys.page_table is: how many keys each "
-          "row has is expected");
+  if (table.dim(0) != 0 && args.extents.key_length.empty())
+    fail("attention", "extents.key_length", {}, "the keys of each row (keys.page_table is given)");
 }
 
 void check_scales_of(const KeyInput& input) {
   const auto& [values, scales] = input;
   const bool integers = values.view.dtype() == DType::kI8;
-  require(integers || !scales.view.given(),
-          "attention: {} is given but {} is {}: scales belong to i8", scales.name, values.name,
-          name(values.view.dtype()));
+  if (!integers && scales.view.given())
+    fail("attention", scales.name, "given",
+         fmt::format("none ({} is {}; scales belong to i8)", values.name,
+                     name(values.view.dtype())));
   if (!integers) return;
-  require(scales.view.given(),
-          "attention: {} is i8 but {} is not given: an f32 scale for each {} elements of a row is "
-          "expected",
-          values.name, scales.name, kElementsPerScale);
   const Shape wanted = scales_shape(values.view.shape());
-  require(scales.view.shape() == wanted && scales.view.dtype() == DType::kF32,
-          "attention: {} is {} of {} but {} is {}: {} of f32 is expected, a scale for each {} "
-          "elements of a row",
-          scales.name, to_string(scales.view.shape()), name(scales.view.dtype()), values.name,
-          to_string(values.view.shape()), to_string(wanted), kElementsPerScale);
+  if (scales.view.shape() != wanted || scales.view.dtype() != DType::kF32)
+    fail("attention", scales.name, to_string(scales.view),
+         fmt::format("f32 {} ({} is i8: one for each {} elements of a row)", wanted, values.name,
+                     kElementsPerScale));
 }
 
 std::int64_t entry(const ConstView& table, std::int64_t b, std::int64_t n) {
@@ -73,9 +70,9 @@ std::vector<std::int64_t> resolved_pages(const Keys& keys,
     const std::int64_t last = (sequence.key_begin + sequence.key_length - 1) / size;
     for (std::int64_t n = sequence.key_begin / size; n <= last; ++n) {
       const std::int64_t page = entry(table, b, n);
-      require(page >= 0 && page < keys.k.dim(0),
-              "attention: keys.page_table[{}, {}] is {} but k has {} pages: 0 to {} is expected", b,
-              n, page, keys.k.dim(0), keys.k.dim(0) - 1);
+      if (page < 0 || page >= keys.k.dim(0))
+        fail("attention", fmt::format("keys.page_table[{}, {}]", b, n), page,
+             fmt::format("0 to {} (k's pages)", keys.k.dim(0) - 1));
       pages[static_cast<std::size_t>(b * table.dim(1) + n)] = page;
     }
   }

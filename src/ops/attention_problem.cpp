@@ -1,7 +1,10 @@
 #include "ops/attention_problem.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/reworded.h"
 #include "heed/base/error.h"
 #include "tensor/shape_text.h"
 
@@ -10,47 +13,48 @@ namespace {
 
 void check_operand(const Operand& operand, bool packed) {
   const auto& [name, view] = operand;
-  require(view.given(), "attention: {} is not given", name);
   const std::string_view last = name == "v" ? "Dv" : "D";
-  if (packed)
-    require(view.rank() == 3,
-            "attention: {}.shape is {}: packed sequences have three dimensions [heads, total, {}]",
-            name, view.shape(), last);
-  require(packed || view.rank() == 4,
-          "attention: {}.shape is {}: four dimensions [batch, heads, T, {}] are "
-          "expected",
-          name, view.shape(), last);
+  if (!view.given())
+    fail("attention", name, {},
+         packed ? fmt::format("[heads, total, {}]", last)
+                : fmt::format("[batch, heads, T, {}]", last));
+  if (packed && view.rank() != 3)
+    fail("attention", fmt::format("{}.shape", name), to_string(view.shape()),
+         fmt::format("[heads, total, {}] of packed sequences", last));
+  if (!packed && view.rank() != 4)
+    fail("attention", fmt::format("{}.shape", name), to_string(view.shape()),
+         fmt::format("[batch, heads, T, {}]", last));
   const bool is_query = name == "q";
-  require(is_floating(view.dtype()) || (!is_query && view.dtype() == DType::kI8),
-          "attention: {} is {}: f64, f32, f16{} is expected", name, heed::name(view.dtype()),
-          is_query ? " or bf16" : ", bf16 or i8");
+  if (!is_floating(view.dtype()) && (is_query || view.dtype() != DType::kI8))
+    fail("attention", name, heed::name(view.dtype()),
+         is_query ? "f64, f32, f16 or bf16" : "f64, f32, f16, bf16 or i8");
 }
 
 // Axes count from the end: a packed operand lacks the first.
-void check_same(const Operand& a, const Operand& b, int axis, std::string_view rule) {
-  require(a.view.dim(axis) == b.view.dim(axis),
-          "attention: {}.shape[{}] is {} but {}.shape[{}] is {}: {}", a.name, a.view.rank() + axis,
-          a.view.dim(axis), b.name, b.view.rank() + axis, b.view.dim(axis), rule);
+void check_same(const Operand& a, const Operand& b, int axis, std::string_view what) {
+  if (a.view.dim(axis) != b.view.dim(axis))
+    fail("attention", fmt::format("{}.shape[{}]", a.name, a.view.rank() + axis), a.view.dim(axis),
+         fmt::format("{} ({}'s {})", b.view.dim(axis), b.name, what));
 }
 
 void check_batch(const Operand& q, const Operand& k, const Operand& v, const AttentionArgs& args) {
-  constexpr std::string_view kRule = "q, k and v must have the same batch";
   const Operand table = {"keys.page_table", args.keys.page_table};
-  const Operand& rows = table.view.given() ? table : k;  // of whose first axis each is a sequence
+  const Operand& rows = table.view.given() ? table : k;  // its first axis indexes sequences
   const bool plain_queries = q.view.rank() == 4;
   const bool plain_keys = rows.view.rank() != 3;
-  if (plain_queries && plain_keys)
-    require(rows.view.dim(0) == q.view.dim(0),
-            "attention: {}.shape[0] is {} but q.shape[0] is {}: {}", rows.name, rows.view.dim(0),
-            q.view.dim(0), kRule);
-  if (k.view.rank() == 4)
-    check_same(v, k, -4, table.view.given() ? "every page of keys needs its values" : kRule);
+  if (plain_queries && plain_keys && rows.view.dim(0) != q.view.dim(0))
+    fail("attention", fmt::format("{}.shape[0]", rows.name), rows.view.dim(0),
+         fmt::format("{} (q's batch)", q.view.dim(0)));
+  if (k.view.rank() == 4) check_same(v, k, -4, table.view.given() ? "pages" : "batch");
   if (plain_queries && plain_keys) return;
   const std::int64_t queries =
       plain_queries ? q.view.dim(0) : std::ssize(args.extents.query_starts) - 1;
   const std::int64_t keys = plain_keys ? rows.view.dim(0) : std::ssize(args.extents.key_starts) - 1;
-  require(queries == keys, "attention: there are {} sequences of queries but {} of keys: {}",
-          queries, keys, kRule);
+  if (queries != keys)
+    fail("attention", plain_keys ? "extents.query_starts" : "extents.key_starts",
+         fmt::format("for {} sequences", plain_keys ? queries : keys),
+         fmt::format("{}, as many as {} has", plain_keys ? keys : queries,
+                     plain_keys ? rows.name : q.name));
 }
 
 void check_operands(const AttentionArgs& args) {
@@ -62,22 +66,22 @@ void check_operands(const AttentionArgs& args) {
   check_operand(k, !args.extents.key_starts.empty());
   check_operand(v, !args.extents.key_starts.empty());
   for (const Operand& operand : {k, v})
-    require(operand.view.dtype() != DType::kF64 || q.view.dtype() == DType::kF64,
-            "attention: {} is f64 but q is {}: keys and values of f64 need queries of f64",
-            operand.name, name(q.view.dtype()));
+    if (operand.view.dtype() == DType::kF64 && q.view.dtype() != DType::kF64)
+      fail("attention", operand.name, "f64",
+           fmt::format("f32, f16, bf16 or i8 (q is {})", name(q.view.dtype())));
   check_scales(args.keys);
   check_batch(q, k, v, args);
-  check_same(v, k, -3, "k and v must have the same heads");
-  check_same(v, k, -2, "every key needs its value");
-  check_same(k, q, -1, "q and k must have the same head size");
-  require(q.view.dim(-1) > 0, "attention: q.shape[{}] is 0: the head size must be at least 1",
-          q.view.rank() - 1);
+  check_same(v, k, -3, "heads");
+  check_same(v, k, -2, "tokens");
+  check_same(k, q, -1, "head size");
+  if (q.view.dim(-1) <= 0)
+    fail("attention", fmt::format("q.shape[{}]", q.view.rank() - 1), 0,
+         "at least 1 (the head size)");
   const std::int64_t heads = q.view.dim(-3);
   const std::int64_t kv_heads = k.view.dim(-3);
-  require(heads == 0 || (kv_heads > 0 && heads % kv_heads == 0),
-          "attention: q.shape[{}] is {} but k.shape[{}] is {}: the query heads must be a multiple "
-          "of the key/value heads",
-          q.view.rank() - 3, heads, k.view.rank() - 3, kv_heads);
+  if (heads != 0 && (kv_heads <= 0 || heads % kv_heads != 0))
+    fail("attention", fmt::format("q.shape[{}]", q.view.rank() - 3), heads,
+         fmt::format("a multiple of {} (k's heads)", kv_heads));
 }
 
 // Of the longest sequence where they are packed.
@@ -95,6 +99,19 @@ Operand strided(const View& view) {
   return {view.raw(),      packed ? 0 : view.stride(-4),
           view.stride(-3), view.stride(-2),
           view.stride(-1), view.dtype()};
+}
+
+// A mask speaks of its own arguments, "segments: key_ids": here that is mask.segments.key_ids.
+void check_mask(const kernels::AttentionProblem& problem) {
+  if (problem.mask == nullptr) return;
+  const MaskTarget target = {problem.batch, problem.heads, problem.query_length,
+                             problem.key_length};
+  reworded([&] { problem.mask->check(target); },
+           [](ErrorParts& parts) {
+             const std::string path = parts.op.text() + "." + parts.argument.text();
+             parts.argument = "mask." + (path.starts_with("keep.keep") ? path.substr(5) : path);
+             parts.op = "attention";
+           });
 }
 
 }  // namespace
@@ -128,8 +145,9 @@ bool has_out_low(const AttentionArgs& args) {
 
 void check_out_low(std::string_view op, const AttentionArgs& args, const Operand& out_low) {
   if (!out_low.view.given()) return;
-  require(has_out_low(args), "{}: {} is given but q is {}: only f16 and bf16 have it", op,
-          out_low.name, name(args.q.dtype()));
+  if (!has_out_low(args))
+    fail(op, out_low.name, "given",
+         fmt::format("none (q is {}; only f16 and bf16 have it)", name(args.q.dtype())));
   require_shape(op, out_low, out_shape(args), out_legend(args));
   require_type(op, out_low, args.q.dtype(), args.q.dtype());
 }
@@ -207,8 +225,7 @@ CheckedAttention::CheckedAttention(const AttentionArgs& args) {
              .packed_keys = packed_keys};
   resolve_key_form(args.keys, *this);
   resolve_scores(args, *this);
-  if (problem.mask != nullptr)
-    problem.mask->check({problem.batch, problem.heads, problem.query_length, problem.key_length});
+  check_mask(problem);
 }
 
 }  // namespace heed

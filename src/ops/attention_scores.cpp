@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,6 +8,7 @@
 #include "heed/base/error.h"
 #include "ops/attention_problem.h"
 #include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
@@ -14,13 +17,12 @@ std::vector<double> resolved_scale(const AttentionArgs& args) {
   const std::vector<double>& given = args.scores.scale;
   const std::int64_t heads = args.q.dim(-3);
   const auto count = static_cast<std::int64_t>(given.size());
-  require(count <= 1 || count == heads,
-          "attention: scores.scale has {} entries but q.shape[{}] is {}: none, one or one a head "
-          "is expected",
-          count, args.q.rank() - 3, heads);
+  if (count > 1 && count != heads)
+    fail("attention", "scores.scale", fmt::format("a list of {}", count),
+         fmt::format("none, one or {} entries (q's heads)", heads));
   for (std::size_t i = 0; i < given.size(); ++i)
-    require(std::isfinite(given[i]),
-            "attention: scores.scale[{}] is {}: a finite number is expected", i, given[i]);
+    if (!std::isfinite(given[i]))
+      fail("attention", fmt::format("scores.scale[{}]", i), given[i], "a finite number");
   if (count == heads && heads > 0) return given;
   const bool dot = args.scores.similarity == Similarity::kDot;
   const double otherwise = dot ? 1 / std::sqrt(static_cast<double>(args.q.dim(-1))) : 1;
@@ -29,26 +31,29 @@ std::vector<double> resolved_scale(const AttentionArgs& args) {
 
 void check_bias(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
   const ConstView& bias = args.scores.bias;
-  require(is_floating(bias.dtype()),
-          "attention: scores.bias is {}: f64, f32, f16 or bf16 is expected (a boolean is a mask: "
-          "keep)",
-          name(bias.dtype()));
+  if (!is_floating(bias.dtype()))
+    fail({.op = "attention",
+          .argument = "scores.bias",
+          .found = name(bias.dtype()),
+          .expected = "f64, f32, f16 or bf16",
+          .hint = "a boolean is a mask: keep"});
   const Shape wanted = {problem.batch, problem.heads, problem.query_length, problem.key_length};
   const int missing = 4 - bias.rank();
   bool fits = missing >= 0;
   for (int axis = std::max(missing, 0); fits && axis < 4; ++axis)
     fits = bias.dim(axis - missing) == 1 || bias.dim(axis - missing) == wanted[axis];
-  require(fits, "attention: scores.bias of shape {} cannot be broadcast to {} [B, H, Tq, Tk]",
-          bias.shape(), wanted);
+  if (!fits)
+    fail("attention", "scores.bias.shape", to_string(bias.shape()),
+         fmt::format("one that broadcasts to [B, H, Tq, Tk] = {}", wanted));
 }
 
 // One number a head; empty when the view is not given.
 std::vector<double> numbers_of_heads(std::string_view what, const ConstView& view,
                                      std::int64_t heads) {
   if (!view.given()) return {};
-  require(view.shape() == Shape{heads} && is_floating(view.dtype()),
-          "attention: {} is {} of {}: a float for each of the {} heads is expected", what,
-          view.shape(), name(view.dtype()), heads);
+  if (view.shape() != Shape{heads} || !is_floating(view.dtype()))
+    fail("attention", what, to_string(view),
+         fmt::format("a float for each of the {} heads", heads));
   require_memory("attention", {what, view});
   const Tensor numbers = Tensor::converted(view, DType::kF64);
   return {numbers.data<double>(), numbers.data<double>() + heads};
@@ -56,15 +61,15 @@ std::vector<double> numbers_of_heads(std::string_view what, const ConstView& vie
 
 void check_slopes(const std::vector<double>& slopes) {
   for (std::size_t h = 0; h < slopes.size(); ++h)
-    require(std::isfinite(slopes[h]),
-            "attention: scores.alibi[{}] is {}: a finite number is expected", h, slopes[h]);
+    if (!std::isfinite(slopes[h]))
+      fail("attention", fmt::format("scores.alibi[{}]", h), slopes[h], "a finite number");
 }
 
 void check_sinks(const std::vector<double>& sinks) {
   for (std::size_t h = 0; h < sinks.size(); ++h)
-    require(sinks[h] < std::numeric_limits<double>::infinity(),
-            "attention: scores.sink[{}] is {}: a finite number, or -inf for none, is expected", h,
-            sinks[h]);
+    if (!(sinks[h] < std::numeric_limits<double>::infinity()))
+      fail("attention", fmt::format("scores.sink[{}]", h), sinks[h],
+           "a finite number, or -inf for none");
 }
 
 constexpr double kMostOfF32 = std::numeric_limits<float>::max();
@@ -73,18 +78,16 @@ constexpr double kMostScale = 0x1p127;  // f32 holds its product with log2(e) to
 
 void check_magnitudes(std::string_view what, const std::vector<double>& numbers, double most) {
   for (std::size_t i = 0; i < numbers.size(); ++i)
-    require(std::abs(numbers[i]) <= most || std::isinf(numbers[i]),
-            "attention: scores.{}[{}] is {}: at most {:.2g} in magnitude is expected for scores of "
-            "f32",
-            what, i, numbers[i], most);
+    if (!(std::abs(numbers[i]) <= most || std::isinf(numbers[i])))
+      fail("attention", fmt::format("scores.{}[{}]", what, i), numbers[i],
+           fmt::format("at most {:.2g} in magnitude for scores of f32", most));
 }
 
 // What is finite in double may be infinite, or none, in the f32 that scores are computed in.
 void check_held_by_f32(const Scores& scores, const CheckedAttention& checked) {
-  require(scores.softcap == 0 || (scores.softcap >= kLeastOfF32 && scores.softcap <= kMostOfF32),
-          "attention: scores.softcap is {}: 0 for none, or {:.2g} to {:.2g}, is expected for "
-          "scores of f32",
-          scores.softcap, kLeastOfF32, kMostOfF32);
+  if (!(scores.softcap == 0 || (scores.softcap >= kLeastOfF32 && scores.softcap <= kMostOfF32)))
+    fail("attention", "scores.softcap", scores.softcap,
+         fmt::format("0 for none, or {:.2g} to {:.2g} for scores of f32", kLeastOfF32, kMostOfF32));
   check_magnitudes("scale", scores.scale, kMostScale);
   check_magnitudes("alibi", checked.slope, kMostOfF32);
   check_magnitudes("sink", checked.sink, kMostOfF32);
@@ -93,8 +96,8 @@ void check_held_by_f32(const Scores& scores, const CheckedAttention& checked) {
 void resolve_dropout(const AttentionArgs& args, kernels::DropoutRule& rule) {
   if (!args.dropout.has_value()) return;
   const Dropout& dropout = *args.dropout;
-  require(dropout.rate >= 0 && dropout.rate < 1,
-          "attention: dropout.rate is {}: a number from 0 to below 1 is expected", dropout.rate);
+  if (!(dropout.rate >= 0 && dropout.rate < 1))
+    fail("attention", "dropout.rate", dropout.rate, "0 to below 1");
   rule = {.threshold = static_cast<std::uint64_t>(std::round(dropout.rate * 0x1p32)),
           .scale = 1 / (1 - dropout.rate),
           .seed = dropout.seed,
@@ -143,18 +146,18 @@ void resolve_scores(const AttentionArgs& args, CheckedAttention& checked) {
   kernels::AttentionProblem& problem = checked.problem;
   checked.scale = resolved_scale(args);
   problem.scale = checked.scale.data();
-  require(scores.softcap >= 0 && std::isfinite(scores.softcap),
-          "attention: scores.softcap is {}: a positive number, or 0 for none, is expected",
-          scores.softcap);
+  if (!(scores.softcap >= 0 && std::isfinite(scores.softcap)))
+    fail("attention", "scores.softcap", scores.softcap, "a positive number, or 0 for none");
   if (scores.bias.given()) check_bias(args, problem);
   checked.slope = numbers_of_heads("scores.alibi", scores.alibi, problem.heads);
   checked.sink = numbers_of_heads("scores.sink", scores.sink, problem.heads);
   check_slopes(checked.slope);
   check_sinks(checked.sink);
   if (lse_type(args) != DType::kF64) check_held_by_f32(scores, checked);
-  require(!scores.sink.given() || has_lse(args),
-          "attention: scores.sink is given but the normaliser is {}: only softmax has a sink",
-          name(scores.normaliser));
+  if (scores.sink.given() && !has_lse(args))
+    fail("attention", "scores.sink", "given",
+         fmt::format("none (the normaliser is {}; only softmax has a sink)",
+                     name(scores.normaliser)));
   problem.score = {.similarity = similarity_of(scores.similarity),
                    .normaliser = normaliser_of(scores.normaliser),
                    .softcap = scores.softcap,

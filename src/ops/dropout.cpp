@@ -25,12 +25,12 @@ kernels::DropoutProblem<T> problem_of(const View& x, const ElementDropout& args)
 }  // namespace
 
 void dropout(const View& x, const ElementDropout& args) {
-  require(args.rate >= 0 && args.rate < 1, "dropout: rate is {}, expected 0 or more and below 1",
-          args.rate);
-  require(args.first >= 0, "dropout: first is {}, expected 0 or more", args.first);
-  require(x.dtype() == DType::kF32 || x.dtype() == DType::kF64,
-          "dropout: x is {}, expected f32 or f64", name(x.dtype()));
-  require(x.is_contiguous(), "dropout: x is strided, expected row-major");
+  if (!(args.rate >= 0 && args.rate < 1))
+    fail("dropout", "rate", args.rate, "0 or more and below 1");
+  if (args.first < 0) fail("dropout", "first", args.first, "0 or more");
+  if (x.dtype() != DType::kF32 && x.dtype() != DType::kF64)
+    fail("dropout", "x", name(x.dtype()), "f32 or f64");
+  if (!x.is_contiguous()) fail("dropout", "x.strides", to_string(x.strides()), "row-major memory");
   if (x.dtype() == DType::kF64) return kernels::reference::dropout(problem_of<double>(x, args));
   kernels::cpu::dropout(problem_of<float>(x, args));
 }

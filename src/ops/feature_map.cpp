@@ -1,5 +1,7 @@
 #include "heed/ops/feature_map.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -7,24 +9,27 @@
 #include "base/philox.h"
 #include "heed/base/error.h"
 #include "ops/computable.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check(const ConstView& x, const FeatureMap& map) {
-  require(x.given() && is_floating(x.dtype()) && x.rank() >= 1,
-          "features: x is {} {}, expected rows of f64, f32, f16 or bf16",
-          x.given() ? name(x.dtype()) : "not given", to_string(x.shape()));
-  require(std::isfinite(map.scale), "features: scale is {}, expected a finite number", map.scale);
+  if (!x.given() || !is_floating(x.dtype()) || x.rank() < 1)
+    fail("features", "x", to_string(x), "rows of f64, f32, f16 or bf16");
+  if (!std::isfinite(map.scale))
+    fail(
+        {.op = "features", .argument = "scale", .found = map.scale, .expected = "a finite number"});
   const bool random = map.kind == FeatureKind::kRandomExponential;
-  require(map.projection.given() == random,
-          "features: the projection is {}, it belongs to the random exponential features alone",
-          random ? "not given" : "given");
+  if (map.projection.given() != random)
+    fail("features", "projection", random ? "" : "given",
+         random ? "[M, D] for random exponential features"
+                : "none (only random exponential features have one)");
   if (!random) return;
-  require(is_floating(map.projection.dtype()) && map.projection.rank() == 2 &&
-              map.projection.dim(1) == x.dim(-1),
-          "features: the projection is {} {}, expected [M, {}] of a floating type",
-          name(map.projection.dtype()), to_string(map.projection.shape()), x.dim(-1));
+  if (!is_floating(map.projection.dtype()) || map.projection.rank() != 2 ||
+      map.projection.dim(1) != x.dim(-1))
+    fail("features", "projection", to_string(map.projection),
+         fmt::format("[M, {}] of a floating type", x.dim(-1)));
 }
 
 Shape features_shape(const ConstView& x, const FeatureMap& map) {
@@ -166,9 +171,8 @@ Tensor map_features(const ConstView& x, const FeatureMap& map) {
 Tensor map_features_backward(const ConstView& x, const FeatureMap& map, const ConstView& dphi) {
   check(x, map);
   const DType dtype = computing_type(x.dtype());
-  require(dphi.shape() == features_shape(x, map) && dphi.dtype() == dtype,
-          "features: dphi is {} {}, expected {} {}", name(dphi.dtype()), to_string(dphi.shape()),
-          name(dtype), to_string(features_shape(x, map)));
+  if (dphi.shape() != features_shape(x, map) || dphi.dtype() != dtype)
+    fail("features", "dphi", to_string(dphi), to_string(dtype, features_shape(x, map)));
   const Computable from(x);
   const Computable cotangent(dphi);
   const Tensor projection = projection_like(map, dtype);
@@ -182,7 +186,9 @@ Tensor map_features_backward(const ConstView& x, const FeatureMap& map, const Co
 
 Tensor random_projection(std::int64_t features, std::int64_t width, std::uint64_t seed,
                          DType dtype) {
-  require(features >= 0 && width >= 1, "random_projection: [{}, {}] is asked for", features, width);
+  if (features < 0 || width < 1)
+    fail("random_projection", features < 0 ? "features" : "width", features < 0 ? features : width,
+         features < 0 ? "0 or more" : "at least 1");
   Random random(seed);
   Tensor rows = Tensor::empty({features, width}, DType::kF64);
   for (std::int64_t i = 0; i < rows.element_count(); ++i) rows.data<double>()[i] = random.normal();

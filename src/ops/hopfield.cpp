@@ -1,42 +1,43 @@
 // The classical network; the modern one is retrieve.cpp.
 #include "heed/ops/hopfield.h"
 
+#include <fmt/format.h>
+
 #include <numeric>
 #include <utility>
 
 #include "base/philox.h"
 #include "heed/base/error.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 Tensor as_double(const char* what, const ConstView& view, int rank) {
-  require(view.given() && is_floating(view.dtype()) && view.rank() == rank,
-          "hopfield: {} is {} {}, expected {} axes of a floating type", what,
-          view.given() ? name(view.dtype()) : "not given", to_string(view.shape()), rank);
+  if (!view.given() || !is_floating(view.dtype()) || view.rank() != rank)
+    fail("hopfield", what, to_string(view), fmt::format("{} axes of a floating type", rank));
   return Tensor::converted(view, DType::kF64);
 }
 
 void check_signs(const char* what, const Tensor& values) {
   for (std::int64_t i = 0; i < values.element_count(); ++i)
-    require(values.data<double>()[i] == 1 || values.data<double>()[i] == -1,
-            "hopfield: element {} of {} is {}, expected +1 or -1", i, what,
-            values.data<double>()[i]);
+    if (values.data<double>()[i] != 1 && values.data<double>()[i] != -1)
+      fail("hopfield", fmt::format("{}[{}]", what, i), values.data<double>()[i], "+1 or -1");
 }
 
 void check_couplings(const Tensor& couplings, std::int64_t units) {
-  require(couplings.shape() == Shape({units, units}),
-          "hopfield: couplings are {}, expected [{}, {}]", to_string(couplings.shape()), units,
-          units);
+  if (couplings.shape() != Shape({units, units}))
+    fail("hopfield", "couplings.shape", to_string(couplings.shape()),
+         fmt::format("[{}, {}]", units, units));
   const auto* w = couplings.data<double>();
   for (std::int64_t i = 0; i < units; ++i) {
-    require(w[i * units + i] == 0, "hopfield: couplings[{}, {}] is {}, expected 0 on the diagonal",
-            i, i, w[i * units + i]);
+    if (w[i * units + i] != 0)
+      fail("hopfield", fmt::format("couplings[{}, {}]", i, i), w[i * units + i],
+           "0 on the diagonal");
     for (std::int64_t j = 0; j < i; ++j)
-      require(
-          w[i * units + j] == w[j * units + i],
-          "hopfield: couplings[{}, {}] is {} but couplings[{}, {}] is {}: they must be symmetric",
-          i, j, w[i * units + j], j, i, w[j * units + i]);
+      if (w[i * units + j] != w[j * units + i])
+        fail("hopfield", fmt::format("couplings[{}, {}]", i, j), w[i * units + j],
+             fmt::format("{} (couplings[{}, {}]: they are symmetric)", w[j * units + i], j, i));
   }
 }
 
@@ -91,8 +92,9 @@ Tensor hebbian_couplings(const ConstView& patterns) {
 std::vector<double> hopfield_energies(const ConstView& couplings, const ConstView& states) {
   const Tensor w = as_double("couplings", couplings, 2);
   const Tensor s = as_double("states", states, states.rank());
-  require(s.rank() >= 1 && w.shape() == Shape({s.dim(-1), s.dim(-1)}),
-          "hopfield: couplings are {} but states {}", to_string(w.shape()), to_string(s.shape()));
+  if (s.rank() < 1 || w.shape() != Shape({s.dim(-1), s.dim(-1)}))
+    fail("hopfield", "couplings.shape", to_string(w.shape()),
+         s.rank() == 0 ? std::string("that of states") : to_string(Shape{s.dim(-1), s.dim(-1)}));
   const std::int64_t units = s.dim(-1);
   std::vector<double> energies;
   for (std::int64_t row = 0; units > 0 && row < s.element_count() / units; ++row)

@@ -1,5 +1,7 @@
 #include "heed/ops/linear_attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +12,7 @@
 #include "heed/base/threads.h"
 #include "kernels/linear_attention.h"
 #include "ops/computable.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
@@ -22,26 +25,29 @@ bool is_delta(UpdateRule rule) {
 }
 
 void check_operand(const char* what, const ConstView& view, DType dtype) {
-  require(view.given() && view.rank() == 4 && is_floating(view.dtype()),
-          "linear_attention: {} is {} {}, expected [batch, heads, T, D] of f64, f32, f16 or bf16",
-          what, view.given() ? name(view.dtype()) : "not given", to_string(view.shape()));
-  require(view.dtype() == dtype, "linear_attention: {} is {} but q is {}: one type is expected",
-          what, name(view.dtype()), name(dtype));
+  if (!view.given() || view.rank() != 4 || !is_floating(view.dtype()))
+    fail("linear_attention", what, to_string(view),
+         "[batch, heads, T, D] of f64, f32, f16 or bf16");
+  if (view.dtype() != dtype)
+    fail("linear_attention", what, name(view.dtype()), fmt::format("{} (q's type)", name(dtype)));
 }
 
 void check_shape(const char* what, const ConstView& view, const Shape& wanted) {
-  require(view.shape() == wanted, "linear_attention: {} is {}, expected {}", what,
-          to_string(view.shape()), to_string(wanted));
+  if (view.shape() != wanted)
+    fail("linear_attention", fmt::format("{}.shape", what), to_string(view.shape()),
+         to_string(wanted));
 }
 
 void check_gates(const LinearAttentionArgs& args) {
   const Shape& k = args.k.shape();
   const bool decays = has_decay(args.rule);
-  require(args.decay.given() == decays, "linear_attention: decay is {}, which the rule {}",
-          decays ? "not given" : "given", decays ? "needs" : "does not have");
+  if (args.decay.given() != decays)
+    fail("linear_attention", "decay", decays ? "" : "given",
+         decays ? "one, as the rule decays" : "none, as the rule does not decay");
   const bool corrects = is_delta(args.rule);
-  require(args.beta.given() == corrects, "linear_attention: beta is {}, which the rule {}",
-          corrects ? "not given" : "given", corrects ? "needs" : "does not have");
+  if (args.beta.given() != corrects)
+    fail("linear_attention", "beta", corrects ? "" : "given",
+         corrects ? "one, as the rule corrects" : "none, as the rule does not correct");
   if (decays) {
     check_operand("decay", args.decay, args.q.dtype());
     const std::int64_t features = args.features.features(k[3]);
@@ -49,13 +55,13 @@ void check_gates(const LinearAttentionArgs& args) {
     check_shape("decay", args.decay, {k[0], k[1], k[2], width});
   }
   if (!corrects) return;
-  require(args.beta.dtype() == args.q.dtype() && args.beta.rank() == 3,
-          "linear_attention: beta is {} {}, expected {} [B, G, T] or [B, 1, T]",
-          name(args.beta.dtype()), to_string(args.beta.shape()), name(args.q.dtype()));
+  if (args.beta.dtype() != args.q.dtype() || args.beta.rank() != 3)
+    fail("linear_attention", "beta", to_string(args.beta),
+         fmt::format("{} [B, G, T] or [B, 1, T]", name(args.q.dtype())));
   check_shape("beta", args.beta, {k[0], args.beta.dim(1) == 1 ? 1 : k[1], k[2]});
-  require(!args.normalised,
-          "linear_attention: normalised is asked for with a delta rule, whose "
-          "weights have no sum");
+  if (args.normalised)
+    fail("linear_attention", "normalised", "true",
+         "false (the weights of a delta rule have no sum)");
 }
 
 void check(const LinearAttentionArgs& args) {
@@ -66,17 +72,17 @@ void check(const LinearAttentionArgs& args) {
   const Shape& k = args.k.shape();
   check_shape("k", args.k, {q[0], k[1], k[2], q[3]});
   check_shape("v", args.v, {q[0], k[1], k[2], args.v.dim(3)});
-  require(q[1] == 0 || (k[1] > 0 && q[1] % k[1] == 0),
-          "linear_attention: q has {} heads but k has {}: a multiple is expected", q[1], k[1]);
-  require(!args.causal || q[2] == k[2],
-          "linear_attention: q has {} tokens but k has {}: causal attention needs as many", q[2],
-          k[2]);
-  require(std::isfinite(args.scale), "linear_attention: scale is {}, expected a finite number",
-          args.scale);
-  require(computing_type(args.q.dtype()) == DType::kF64 ||
-              std::abs(args.scale) <= std::numeric_limits<float>::max(),
-          "linear_attention: scale is {}, expected at most {:.2g} in magnitude for sums of f32",
-          args.scale, std::numeric_limits<float>::max());
+  if (q[1] != 0 && (k[1] <= 0 || q[1] % k[1] != 0))
+    fail("linear_attention", "q.shape[1]", q[1], fmt::format("a multiple of {} (k's heads)", k[1]));
+  if (args.causal && q[2] != k[2])
+    fail("linear_attention", "q.shape[2]", q[2],
+         fmt::format("{} (k's tokens, as attention is causal)", k[2]));
+  if (!std::isfinite(args.scale)) fail("linear_attention", "scale", args.scale, "a finite number");
+  if (computing_type(args.q.dtype()) != DType::kF64 &&
+      std::abs(args.scale) > std::numeric_limits<float>::max())
+    fail("linear_attention", "scale", args.scale,
+         fmt::format("at most {:.2g} in magnitude for sums of f32",
+                     std::numeric_limits<float>::max()));
   check_gates(args);
 }
 
@@ -89,8 +95,8 @@ Shape state_shape(const LinearAttentionArgs& args) {
 Tensor state_of(const char* what, const ConstView& given, const LinearAttentionArgs& args) {
   const DType dtype = computing_type(args.q.dtype());
   if (!given.given()) return Tensor::zeros(state_shape(args), dtype);
-  require(is_floating(given.dtype()), "linear_attention: {} is {}, expected a floating type", what,
-          name(given.dtype()));
+  if (!is_floating(given.dtype()))
+    fail("linear_attention", what, name(given.dtype()), "a floating type");
   check_shape(what, given, state_shape(args));
   return Tensor::converted(given, dtype);
 }
@@ -271,7 +277,11 @@ LinearAttentionGrads linear_attention_backward(const LinearAttentionArgs& args,
                                                const ConstView& dout, const ConstView& dstate) {
   check(args);
   if (args.rule != UpdateRule::kSum)
-    fail(ErrorCode::kUnsupported, "linear_attention: gradients of the sum rule alone are served");
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "linear_attention",
+          .argument = "rule",
+          .found = "not the sum rule",
+          .expected = "the sum rule, which alone has gradients"});
   check_operand("dout", dout, args.q.dtype());
   check_shape("dout", dout, {args.q.dim(0), args.q.dim(1), args.q.dim(2), args.v.dim(3)});
   return args.q.dtype() == DType::kF64 ? backward<double>(args, dout, dstate)

@@ -1,5 +1,7 @@
 #include "ops/loss.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -7,25 +9,25 @@
 #include "kernels/loss.h"
 #include "kernels/reference/loss.h"
 #include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check(const CrossEntropyArgs& args) {
   const auto& [logits, targets, dlogits, gradient_scale] = args;
-  require(logits.dtype() == DType::kF32 || logits.dtype() == DType::kF64,
-          "cross_entropy: logits are {}, expected f32 or f64", name(logits.dtype()));
-  require(logits.rank() >= 1 && logits.dim(-1) >= 1 && logits.is_contiguous(),
-          "cross_entropy: logits are {}, expected row-major rows of at least one element",
-          logits.shape());
+  if (logits.dtype() != DType::kF32 && logits.dtype() != DType::kF64)
+    fail("cross_entropy", "logits", name(logits.dtype()), "f32 or f64");
+  if (logits.rank() < 1 || logits.dim(-1) < 1 || !logits.is_contiguous())
+    fail("cross_entropy", "logits", to_string(logits), "row-major rows of at least one element");
   const Shape rows(std::span(logits.shape().begin(), logits.shape().end() - 1));
-  require(targets.shape() == rows && targets.dtype() == DType::kI32 && targets.is_contiguous(),
-          "cross_entropy: targets are {} {}, expected i32 {}, row-major", name(targets.dtype()),
-          targets.shape(), rows);
-  require(!dlogits.given() || (dlogits.shape() == logits.shape() &&
-                               dlogits.dtype() == logits.dtype() && dlogits.is_contiguous()),
-          "cross_entropy: dlogits are {} {}, expected {} {}, row-major", name(dlogits.dtype()),
-          dlogits.shape(), name(logits.dtype()), logits.shape());
+  if (targets.shape() != rows || targets.dtype() != DType::kI32 || !targets.is_contiguous())
+    fail("cross_entropy", "targets", to_string(targets),
+         fmt::format("{}, row-major", to_string(DType::kI32, rows)));
+  if (dlogits.given() && (dlogits.shape() != logits.shape() || dlogits.dtype() != logits.dtype() ||
+                          !dlogits.is_contiguous()))
+    fail("cross_entropy", "dlogits", to_string(dlogits),
+         fmt::format("{}, row-major", to_string(logits)));
 }
 
 std::int64_t count_targets(const ConstView& targets, std::int64_t vocabulary) {
@@ -33,10 +35,9 @@ std::int64_t count_targets(const ConstView& targets, std::int64_t vocabulary) {
   std::int64_t counted = 0;
   for (std::int64_t i = 0; i < targets.element_count(); ++i) {
     if (target[i] == kIgnoredTarget) continue;
-    require(0 <= target[i] && target[i] < vocabulary,
-            "cross_entropy: target {} at place {} is outside of the vocabulary, expected 0 to {} "
-            "or {}",
-            target[i], i, vocabulary - 1, kIgnoredTarget);
+    if (0 > target[i] || target[i] >= vocabulary)
+      fail("cross_entropy", fmt::format("targets[{}]", i), target[i],
+           fmt::format("0 to {}, or {} to be ignored", vocabulary - 1, kIgnoredTarget));
     ++counted;
   }
   return counted;

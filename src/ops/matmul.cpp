@@ -1,5 +1,7 @@
 #include "ops/matmul.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <type_traits>
 
@@ -7,28 +9,28 @@
 #include "kernels/matmul.h"
 #include "kernels/reference/matmul.h"
 #include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check(const MatmulArgs& args, const View& out) {
   const auto& [a, b, bias, accumulate, in_bulk] = args;
-  require(a.rank() == 2 && b.rank() == 2, "matmul: a is {} and b is {}, expected two matrices",
-          a.shape(), b.shape());
-  require(a.dim(1) == b.dim(0), "matmul: a.shape[1] is {} but b.shape[0] is {}: they must agree",
-          a.dim(1), b.dim(0));
-  require(a.dtype() == DType::kF32 || a.dtype() == DType::kF64,
-          "matmul: a is {}, expected f32 or f64", name(a.dtype()));
-  require(b.dtype() == a.dtype(), "matmul: b is {} but a is {}: types must agree", name(b.dtype()),
-          name(a.dtype()));
-  require(!bias.given() || (bias.shape() == Shape{b.dim(1)} && bias.dtype() == a.dtype()),
-          "matmul: bias is {} {}, expected {} [{}]", name(bias.dtype()), bias.shape(),
-          name(a.dtype()), b.dim(1));
-  require(out.shape() == Shape({a.dim(0), b.dim(1)}) && out.dtype() == a.dtype(),
-          "matmul: out is {} {}, expected {} {}", name(out.dtype()), out.shape(), name(a.dtype()),
-          Shape({a.dim(0), b.dim(1)}));
-  require(out.dim(1) <= 1 || out.stride(1) == 1,
-          "matmul: out has strides {}, expected contiguous rows", out.strides());
+  if (a.rank() != 2 || b.rank() != 2)
+    fail("matmul", a.rank() != 2 ? "a.shape" : "b.shape",
+         to_string(a.rank() != 2 ? a.shape() : b.shape()), "a matrix");
+  if (a.dim(1) != b.dim(0))
+    fail("matmul", "b.shape[0]", b.dim(0), fmt::format("{} (a.shape[1])", a.dim(1)));
+  if (a.dtype() != DType::kF32 && a.dtype() != DType::kF64)
+    fail("matmul", "a", name(a.dtype()), "f32 or f64");
+  if (b.dtype() != a.dtype())
+    fail("matmul", "b", name(b.dtype()), fmt::format("{} (a's type)", name(a.dtype())));
+  if (bias.given() && (bias.shape() != Shape{b.dim(1)} || bias.dtype() != a.dtype()))
+    fail("matmul", "bias", to_string(bias), to_string(a.dtype(), {b.dim(1)}));
+  if (out.shape() != Shape({a.dim(0), b.dim(1)}) || out.dtype() != a.dtype())
+    fail("matmul", "out", to_string(out), to_string(a.dtype(), {a.dim(0), b.dim(1)}));
+  if (out.dim(1) > 1 && out.stride(1) != 1)
+    fail("matmul", "out.strides", to_string(out.strides()), "contiguous rows");
 }
 
 // Strides as oneDNN takes them: one of them 1, the other at least the extent along it.
@@ -78,10 +80,10 @@ void matmul(const MatmulArgs& args, const View& out) {
 }
 
 Tensor matmul(const MatmulArgs& args) {
-  require(!args.accumulate,
-          "matmul: accumulate needs memory to add to, expected the form with out");
-  require(args.a.rank() == 2 && args.b.rank() == 2,
-          "matmul: a is {} and b is {}, expected two matrices", args.a.shape(), args.b.shape());
+  if (args.accumulate) fail("matmul", "accumulate", "true", "false (there is no memory to add to)");
+  if (args.a.rank() != 2 || args.b.rank() != 2)
+    fail("matmul", args.a.rank() != 2 ? "a.shape" : "b.shape",
+         to_string(args.a.rank() != 2 ? args.a.shape() : args.b.shape()), "a matrix");
   Tensor out = Tensor::empty({args.a.dim(0), args.b.dim(1)}, args.a.dtype());
   matmul(args, out);
   return out;

@@ -108,10 +108,11 @@ void check_cotangents(const MergeArgs& args, const AttendedConstView& merged, co
                       const ConstView& dlse) {
   const ConstView& out = args.a.out;
   check_part_out({"dout", dout}, out);
-  require(args.a.lse.given() || !dlse.given(), "merge: dlse is given but the parts have no lse");
+  if (!args.a.lse.given() && dlse.given())
+    fail("merge", "dlse", "given", "none (the parts have no lse)");
   if (!args.a.lse.given()) return;
   check_part_out({"merged.out", merged.out}, out);
-  require(merged.lse.given(), "merge: merged.lse is not given");
+  if (!merged.lse.given()) fail("merge", "merged.lse", {}, "one, as the parts have it");
   for (const Operand& rows : {Operand{"merged.lse", merged.lse},
                               Operand{"merged.lse_low", merged.lse_low}, Operand{"dlse", dlse}})
     check_part_rows(rows, out);

@@ -1,11 +1,15 @@
 #include "heed/ops/message_passing.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/masks/edges.h"
 #include "heed/ops/attention.h"
 #include "ops/add.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
@@ -19,14 +23,20 @@ ConstView as_head(const ConstView& rows) {
 }
 
 AttentionArgs attention_of(const MessagePassingArgs& args) {
-  require(args.x.given() && args.x.rank() == 2, "message_passing: x is {}, expected [N, C]",
-          to_string(args.x.shape()));
-  require(args.scale.size() <= 1, "message_passing: scale has {} entries, expected none or one",
-          args.scale.size());
+  if (!args.x.given() || args.x.rank() != 2)
+    fail("message_passing", "x", to_string(args.x), "[N, C]");
+  if (args.scale.size() > 1)
+    fail("message_passing", "scale", fmt::format("a list of {}", args.scale.size()),
+         "none or one entry");
   const ConstView x = as_head(args.x);
+  const auto graph = [&] { return edges(args.graph.row_starts, args.graph.columns); };
   AttentionArgs attention = {.q = x,
                              .keys = {.k = x, .v = x},
-                             .mask = edges(args.graph.row_starts, args.graph.columns),
+                             .mask = reworded(graph,
+                                              [](ErrorParts& parts) {
+                                                parts.op = "message_passing";
+                                                parts.argument = "graph." + parts.argument.text();
+                                              }),
                              .kernel = args.kernel};
   attention.scores.scale = args.scale;
   return attention;
@@ -40,9 +50,8 @@ Tensor message_passing(const MessagePassingArgs& args) {
 
 Tensor message_passing_backward(const MessagePassingArgs& args, const ConstView& dy) {
   const AttentionArgs problem = attention_of(args);
-  require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
-          "message_passing: dy is {} {}, expected {} {}", name(dy.dtype()), to_string(dy.shape()),
-          name(args.x.dtype()), to_string(args.x.shape()));
+  if (dy.shape() != args.x.shape() || dy.dtype() != args.x.dtype())
+    fail("message_passing", "dy", to_string(dy), to_string(args.x));
   AttentionGrads grads = attention_backward(problem, attention(problem), as_head(dy));
   Tensor dx = add(std::move(grads.dq), add(std::move(grads.dk), grads.dv));
   return std::move(dx).reshaped(args.x.shape());

@@ -1,35 +1,38 @@
 #include "heed/ops/norm.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "kernels/norm.h"
 #include "kernels/reference/norm.h"
 #include "ops/computable.h"
 #include "ops/trailing_axes.h"
 #include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check_like(const ConstView& vector, const char* name_of_it, const Shape& shape, DType dtype) {
-  require(vector.shape() == shape && vector.dtype() == dtype,
-          "layer_norm: {} is {} {}, expected {} {}", name_of_it, name(vector.dtype()),
-          vector.shape(), name(dtype), shape);
+  if (vector.shape() != shape || vector.dtype() != dtype)
+    fail("layer_norm", name_of_it, to_string(vector), to_string(dtype, shape));
 }
 
 void check(const LayerNormArgs& args) {
   const ConstView& x = args.x;
-  require(is_floating(x.dtype()), "layer_norm: x is {}, expected f64, f32, f16 or bf16",
-          name(x.dtype()));
-  require(has_trailing_axes(x.shape(), args.weight.shape()),
-          "layer_norm: weight is {}, expected at least one element and trailing axes of x {}",
-          args.weight.shape(), x.shape());
+  if (!is_floating(x.dtype())) fail("layer_norm", "x", name(x.dtype()), "f64, f32, f16 or bf16");
+  if (!has_trailing_axes(x.shape(), args.weight.shape()))
+    fail("layer_norm", "weight.shape", to_string(args.weight.shape()),
+         fmt::format("trailing axes of x {} with at least one element", x.shape()));
   check_like(args.weight, "weight", args.weight.shape(), x.dtype());
   check_like(args.bias, "bias", args.weight.shape(), x.dtype());
 }
 
 void check_gradient(const View& gradient, const char* name_of_it, const LayerNormArgs& args) {
   check_like(gradient, name_of_it, args.weight.shape(), computing_type(args.x.dtype()));
-  require(gradient.is_contiguous(), "layer_norm: {} is strided, expected row-major", name_of_it);
+  if (!gradient.is_contiguous())
+    fail("layer_norm", fmt::format("{}.strides", name_of_it), to_string(gradient.strides()),
+         "row-major memory");
 }
 
 // The operands as the kernels read them.
@@ -87,9 +90,8 @@ Tensor layer_norm(const LayerNormArgs& args) {
 Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
                            const LayerNormGrads& add_to) {
   check(args);
-  require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
-          "layer_norm: dy is {} {}, expected {} {}", name(dy.dtype()), dy.shape(),
-          name(args.x.dtype()), args.x.shape());
+  if (dy.shape() != args.x.shape() || dy.dtype() != args.x.dtype())
+    fail("layer_norm", "dy", to_string(dy), to_string(args.x));
   check_gradient(add_to.dweight, "dweight", args);
   check_gradient(add_to.dbias, "dbias", args);
   const Operands operands(args);

@@ -1,5 +1,7 @@
 #include "heed/ops/observe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -168,7 +170,7 @@ void observe(const AttentionArgs& args, const AttendedConstView& attended,
   widen_after_reference(args, checked.problem, lse);
   const kernels::AttentionProblem& problem = checked.problem;
   for (std::size_t index = 0; index < observers.size(); ++index)
-    require(observers[index] != nullptr, "observe: observers[{}] is not given", index);
+    if (observers[index] == nullptr) fail("observe", fmt::format("observers[{}]", index), {}, {});
   for (Observer* observer : observers)
     observer->begin({problem.batch, problem.heads, problem.query_length, problem.key_length,
                      args.scores.normaliser});

@@ -46,11 +46,10 @@ AttentionGrads observe_backward(const AttentionArgs& args, const AttendedConstVi
                                 const AttentionGradRequest& request) {
   CheckedAttention checked(args);
   require_inputs(kOp, args);
-  require(!request.dlse.given(),
-          "observe_backward: dlse is given: attention_backward takes the cotangent of lse");
-  require(!cotangents.dentropy.given() || args.scores.normaliser != Normaliser::kNone,
-          "observe_backward: the normaliser is none: weights that are no probabilities have no "
-          "entropy");
+  if (request.dlse.given()) fail(kOp, "dlse", "given", "none (attention_backward takes it)");
+  if (cotangents.dentropy.given() && args.scores.normaliser == Normaliser::kNone)
+    fail(kOp, "dentropy", "given",
+         "none (the normaliser is none, so that weights are no probabilities)");
   GivenLse lse(kOp, args, attended);
   check_gradients(kOp, args, request, check_given(args, checked.problem, lse, cotangents));
   checked.problem.dropout = {};

@@ -1,5 +1,7 @@
 #include "ops/operand.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 
 #include "heed/base/error.h"
@@ -10,39 +12,44 @@ namespace heed {
 
 void require_shape(std::string_view op, const Operand& operand, const Shape& wanted,
                    std::string_view legend) {
-  require(operand.view.given(), "{}: {} is not given", op, operand.name);
-  require(operand.view.shape() == wanted, "{}: {}.shape is {} but {} {} is expected", op,
-          operand.name, operand.view.shape(), wanted, legend);
+  if (!operand.view.given()) fail(op, operand.name, {}, fmt::format("{} = {}", legend, wanted));
+  if (operand.view.shape() != wanted)
+    fail(op, fmt::format("{}.shape", operand.name), to_string(operand.view.shape()),
+         fmt::format("{} = {}", legend, wanted));
 }
 
 void require_type(std::string_view op, const Operand& operand, DType wanted, DType beside) {
-  require(operand.view.dtype() == wanted, "{}: {} is {} but q is {}: {} is expected", op,
-          operand.name, name(operand.view.dtype()), name(beside), name(wanted));
+  if (operand.view.dtype() != wanted)
+    fail(op, operand.name, name(operand.view.dtype()),
+         fmt::format("{} (q is {})", name(wanted), name(beside)));
 }
 
 void require_row_major(std::string_view op, const Operand& operand) {
-  require(operand.view.element_count() == 0 || operand.view.is_contiguous(),
-          "{}: {} has strides {}: row-major memory is expected", op, operand.name,
-          operand.view.strides());
+  if (operand.view.element_count() != 0 && !operand.view.is_contiguous())
+    fail(op, fmt::format("{}.strides", operand.name), to_string(operand.view.strides()),
+         "row-major memory");
 }
 
 void require_memory(std::string_view op, const Operand& operand) {
   const ConstView& view = operand.view;
   if (view.element_count() == 0) return;
-  require(view.raw() != nullptr, "{}: {} has no memory", op, operand.name);
+  if (view.raw() == nullptr) fail(op, operand.name, "a view without memory", {});
   const auto past = reinterpret_cast<std::uintptr_t>(view.raw()) % size_bytes(view.dtype());
-  require(past == 0, "{}: {} lies {} bytes past a multiple of {}: elements of {} are aligned to it",
-          op, operand.name, past, size_bytes(view.dtype()), name(view.dtype()));
+  if (past != 0)
+    fail(op, operand.name,
+         fmt::format("{} bytes past a multiple of {}", past, size_bytes(view.dtype())),
+         fmt::format("elements of {} to be aligned", name(view.dtype())));
 }
 
 void require_apart(std::string_view op, const Operand& output, std::span<const Operand> others) {
-  require(!overlaps_itself(output.view),
-          "{}: {} of shape {} with strides {} overlaps itself: every element needs its own memory",
-          op, output.name, output.view.shape(), output.view.strides());
+  if (overlaps_itself(output.view))
+    fail(
+        op, fmt::format("{}.strides", output.name),
+        fmt::format("{} for {}, which overlaps itself", output.view.strides(), output.view.shape()),
+        "memory of its own for every element");
   for (const Operand& other : others)
-    require(!other.view.given() || !overlap(output.view, other.view),
-            "{}: {} shares memory with {}: an output needs memory of its own", op, output.name,
-            other.name);
+    if (other.view.given() && overlap(output.view, other.view))
+      fail(op, output.name, fmt::format("in the memory of {}", other.name), "memory of its own");
 }
 
 }  // namespace heed

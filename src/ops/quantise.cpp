@@ -1,11 +1,14 @@
 #include "heed/ops/quantise.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/blocks.h"
 #include "heed/base/error.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
@@ -40,9 +43,8 @@ Shape scales_shape(Shape shape) {
 }
 
 Quantised quantise(const ConstView& x) {
-  require(x.given() && x.rank() >= 1 && is_floating(x.dtype()),
-          "quantise: x is {}, expected rows of f64, f32, f16 or bf16",
-          x.given() ? to_string(x.shape()) + " of " + std::string(name(x.dtype())) : "not given");
+  if (!x.given() || x.rank() < 1 || !is_floating(x.dtype()))
+    fail("quantise", "x", to_string(x), "rows of f64, f32, f16 or bf16");
   const Tensor rows = Tensor::converted(x, DType::kF32);
   Quantised made = {.values = Tensor::empty(x.shape(), DType::kI8),
                     .scales = Tensor::empty(scales_shape(x.shape()))};
@@ -58,16 +60,13 @@ Quantised quantise(const ConstView& x) {
 }
 
 Tensor dequantise(const ConstView& values, const ConstView& scales) {
-  require(values.given() && values.rank() >= 1 && values.dtype() == DType::kI8,
-          "dequantise: values are {}, expected rows of i8",
-          values.given() ? to_string(values.shape()) + " of " + std::string(name(values.dtype()))
-                         : "not given");
+  if (!values.given() || values.rank() < 1 || values.dtype() != DType::kI8)
+    fail("dequantise", "values", to_string(values), "rows of i8");
   const Shape wanted = scales_shape(values.shape());
-  require(scales.given() && scales.shape() == wanted && scales.dtype() == DType::kF32,
-          "dequantise: scales are {}, expected {} of f32: one for each {} of values {}",
-          scales.given() ? to_string(scales.shape()) + " of " + std::string(name(scales.dtype()))
-                         : "not given",
-          to_string(wanted), kElementsPerScale, to_string(values.shape()));
+  if (!scales.given() || scales.shape() != wanted || scales.dtype() != DType::kF32)
+    fail("dequantise", "scales", to_string(scales),
+         fmt::format("{}: one for each {} of values {}", to_string(DType::kF32, wanted),
+                     kElementsPerScale, to_string(values.shape())));
   const Tensor integers = Tensor::copy_of(values);
   const Tensor factors = Tensor::copy_of(scales);
   Tensor x = Tensor::empty(values.shape());

@@ -1,26 +1,29 @@
 // The modern Hopfield network: attention iterated with K = V = the patterns.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "heed/base/error.h"
 #include "heed/ops/attention.h"
 #include "heed/ops/hopfield.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check(const RetrieveArgs& args) {
   const ConstView& x = args.patterns;
-  require(x.given() && x.rank() == 2 && x.dim(0) >= 1 && x.dim(1) >= 1,
-          "retrieve: patterns are {}, expected [P, D] with at least one", to_string(x.shape()));
-  require(args.state.given() && args.state.rank() == 2 && args.state.dim(1) == x.dim(1),
-          "retrieve: state is {}, expected [S, {}]", to_string(args.state.shape()), x.dim(1));
-  require(args.state.dtype() == x.dtype(), "retrieve: state is {} but patterns are {}",
-          name(args.state.dtype()), name(x.dtype()));
-  require(std::isfinite(args.beta) && args.beta > 0, "retrieve: beta is {}, expected above 0",
-          args.beta);
-  require(args.steps >= 0, "retrieve: steps is {}, expected 0 or more", args.steps);
-  require(args.tolerance >= 0, "retrieve: tolerance is {}, expected 0 or more", args.tolerance);
+  if (!x.given() || x.rank() != 2 || x.dim(0) < 1 || x.dim(1) < 1)
+    fail("retrieve", "patterns", to_string(x), "[P, D] of at least one element");
+  if (!args.state.given() || args.state.rank() != 2 || args.state.dim(1) != x.dim(1))
+    fail("retrieve", "state", to_string(args.state), fmt::format("[S, {}]", x.dim(1)));
+  if (args.state.dtype() != x.dtype())
+    fail("retrieve", "state", name(args.state.dtype()),
+         fmt::format("{} (patterns' type)", name(x.dtype())));
+  if (!(std::isfinite(args.beta) && args.beta > 0)) fail("retrieve", "beta", args.beta, "above 0");
+  if (args.steps < 0) fail("retrieve", "steps", args.steps, "0 or more");
+  if (!(args.tolerance >= 0)) fail("retrieve", "tolerance", args.tolerance, "0 or more");
 }
 
 // A matrix as one batch of one head.

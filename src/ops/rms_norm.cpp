@@ -1,22 +1,26 @@
 #include "heed/ops/rms_norm.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "kernels/reference/rms_norm.h"
 #include "kernels/rms_norm.h"
 #include "ops/computable.h"
 #include "ops/trailing_axes.h"
 #include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check(const RmsNormArgs& args) {
   const ConstView& x = args.x;
-  require(x.given() && is_floating(x.dtype()), "rms_norm: x is {}, expected f64, f32, f16 or bf16",
-          x.given() ? name(x.dtype()) : "not given");
-  require(args.weight.dtype() == x.dtype() && has_trailing_axes(x.shape(), args.weight.shape()),
-          "rms_norm: weight is {} {}, expected {}, trailing axes of x {}, at least one element",
-          name(args.weight.dtype()), args.weight.shape(), name(x.dtype()), x.shape());
+  if (!x.given() || !is_floating(x.dtype()))
+    fail("rms_norm", "x", to_string(x), "f64, f32, f16 or bf16");
+  if (args.weight.dtype() != x.dtype() || !has_trailing_axes(x.shape(), args.weight.shape()))
+    fail("rms_norm", "weight", to_string(args.weight),
+         fmt::format("{}, trailing axes of x {} with at least one element", name(x.dtype()),
+                     x.shape()));
 }
 
 template <typename T>
@@ -45,14 +49,13 @@ Tensor rms_norm(const RmsNormArgs& args) {
 
 Tensor rms_norm_backward(const RmsNormArgs& args, const ConstView& dy, const View& dweight) {
   check(args);
-  require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
-          "rms_norm: dy is {} {}, expected {} {}", name(dy.dtype()), dy.shape(),
-          name(args.x.dtype()), args.x.shape());
+  if (dy.shape() != args.x.shape() || dy.dtype() != args.x.dtype())
+    fail("rms_norm", "dy", to_string(dy), to_string(args.x));
   const DType computing = computing_type(args.x.dtype());
-  require(dweight.shape() == args.weight.shape() && dweight.dtype() == computing &&
-              dweight.is_contiguous(),
-          "rms_norm: dweight is {} {}, expected {} {}, row-major", name(dweight.dtype()),
-          dweight.shape(), name(computing), args.weight.shape());
+  if (dweight.shape() != args.weight.shape() || dweight.dtype() != computing ||
+      !dweight.is_contiguous())
+    fail("rms_norm", "dweight", to_string(dweight),
+         fmt::format("{}, row-major", to_string(computing, args.weight.shape())));
   const Computable x(args.x);
   const Computable weight(args.weight);
   const Computable cotangent(dy);

@@ -1,11 +1,14 @@
 #include "heed/ops/rope.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "kernels/rope.h"
 #include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
@@ -17,55 +20,58 @@ std::int64_t turning(const RopeArgs& args) {
 void check_positions(const RopeArgs& args) {
   const ConstView& x = args.x;
   const auto batch = static_cast<std::size_t>(x.dim(0));
-  require(args.offset.size() <= 1 || args.offset.size() == batch,
-          "rope: offset has {} entries, expected none, one or one for each of {} batches",
-          args.offset.size(), batch);
+  if (args.offset.size() > 1 && args.offset.size() != batch)
+    fail("rope", "offset", fmt::format("a list of {}", args.offset.size()),
+         fmt::format("none, one or {} entries (the batch)", batch));
   if (!args.positions.given()) return;
-  require(args.offset.empty(), "rope: both offset and positions are given, expected one of them");
+  if (!args.offset.empty()) fail("rope", "positions", "given beside offset", "one of them");
   const ConstView& positions = args.positions;
-  require(positions.dtype() == DType::kI64 || positions.dtype() == DType::kI32,
-          "rope: positions are {}, expected i64 or i32", name(positions.dtype()));
-  require(positions.rank() == 2 && (positions.dim(0) == 1 || positions.dim(0) == x.dim(0)) &&
-              positions.dim(1) == x.dim(2),
-          "rope: positions are {}, expected [{}, {}] or [1, {}]", positions.shape(), x.dim(0),
-          x.dim(2), x.dim(2));
+  if (positions.dtype() != DType::kI64 && positions.dtype() != DType::kI32)
+    fail("rope", "positions", name(positions.dtype()), "i64 or i32");
+  if (positions.rank() != 2 || (positions.dim(0) != 1 && positions.dim(0) != x.dim(0)) ||
+      positions.dim(1) != x.dim(2))
+    fail("rope", "positions.shape", to_string(positions.shape()),
+         fmt::format("[{}, {}] or [1, {}]", x.dim(0), x.dim(2), x.dim(2)));
 }
 
 void check_angles(const RopeArgs& args) {
   const ConstView& cosines = args.cosines;
-  require(cosines.given() == args.sines.given(),
-          "rope: one of cosines and sines is given, expected both or none");
+  if (cosines.given() != args.sines.given())
+    fail("rope", cosines.given() ? "sines" : "cosines", {},
+         cosines.given() ? "one, as cosines are given" : "one, as sines are given");
   if (!cosines.given()) return;
-  require(cosines.dtype() == args.x.dtype() && args.sines.dtype() == args.x.dtype(),
-          "rope: cosines are {} and sines {}, expected {}, the type of x", name(cosines.dtype()),
-          name(args.sines.dtype()), name(args.x.dtype()));
-  require(cosines.shape() == args.sines.shape(), "rope: cosines are {} but sines are {}",
-          cosines.shape(), args.sines.shape());
+  if (cosines.dtype() != args.x.dtype() || args.sines.dtype() != args.x.dtype())
+    fail("rope", cosines.dtype() != args.x.dtype() ? "cosines" : "sines",
+         name(cosines.dtype() != args.x.dtype() ? cosines.dtype() : args.sines.dtype()),
+         fmt::format("{} (x's type)", name(args.x.dtype())));
+  if (cosines.shape() != args.sines.shape())
+    fail("rope", "sines.shape", to_string(args.sines.shape()),
+         fmt::format("{} (cosines')", cosines.shape()));
   const std::int64_t half = turning(args) / 2;
   if (cosines.rank() == 3) {
-    require(cosines.shape() == Shape({args.x.dim(0), args.x.dim(2), half}),
-            "rope: cosines are {}, expected [{}, {}, {}]", cosines.shape(), args.x.dim(0),
-            args.x.dim(2), half);
-    require(!args.positions.given() && args.offset.empty(),
-            "rope: cosines of every token leave no use for positions or offset");
+    if (cosines.shape() != Shape({args.x.dim(0), args.x.dim(2), half}))
+      fail("rope", "cosines.shape", to_string(cosines.shape()),
+           fmt::format("[{}, {}, {}]", args.x.dim(0), args.x.dim(2), half));
+    if (args.positions.given() || !args.offset.empty())
+      fail("rope", args.positions.given() ? "positions" : "offset", "given",
+           "none (cosines are given for every token)");
     return;
   }
-  require(cosines.rank() == 2 && cosines.dim(1) == half,
-          "rope: cosines are {}, expected [positions, {}] or [batch, tokens, {}]", cosines.shape(),
-          half, half);
+  if (cosines.rank() != 2 || cosines.dim(1) != half)
+    fail("rope", "cosines.shape", to_string(cosines.shape()),
+         fmt::format("[positions, {}] or [batch, tokens, {}]", half, half));
 }
 
 void check(const RopeArgs& args) {
-  require(args.x.given() && is_floating(args.x.dtype()),
-          "rope: x is {}, expected f64, f32, f16 or bf16",
-          args.x.given() ? name(args.x.dtype()) : "not given");
-  require(args.x.rank() == 4, "rope: x is {}, expected [B, H, T, D]", args.x.shape());
+  if (!args.x.given() || !is_floating(args.x.dtype()))
+    fail("rope", "x", to_string(args.x), "f64, f32, f16 or bf16");
+  if (args.x.rank() != 4) fail("rope", "x.shape", to_string(args.x.shape()), "[B, H, T, D]");
   const std::int64_t turns = turning(args);
-  require(turns % 2 == 0 && 0 <= turns && turns <= args.x.dim(3),
-          "rope: {} elements turn, expected an even number of at most D = {}", turns,
-          args.x.dim(3));
-  require(std::isfinite(args.base) && args.base > 0, "rope: base is {}, expected a positive number",
-          args.base);
+  if (turns % 2 != 0 || 0 > turns || turns > args.x.dim(3))
+    fail("rope", args.rotary_dim == 0 ? "x.shape[3]" : "rotary_dim", turns,
+         fmt::format("an even number of at most D = {}", args.x.dim(3)));
+  if (!(std::isfinite(args.base) && args.base > 0))
+    fail("rope", "base", args.base, "a positive number");
   check_positions(args);
   check_angles(args);
 }
@@ -109,9 +115,9 @@ void angles_of_base(const std::vector<double>& frequencies, std::int64_t positio
 
 template <typename Angle>
 void angles_of_table(const Tensor& table, std::int64_t position, Angle* to) {
-  require(0 <= position && position < table.dim(0),
-          "rope: position {} is outside of the {} rows of cosines and sines", position,
-          table.dim(0));
+  if (0 > position || position >= table.dim(0))
+    fail("rope", "cosines.shape[0]", table.dim(0),
+         fmt::format("above {}, the position of a token", position));
   const auto* row = table.data<Angle>() + position * table.dim(1);
   std::copy_n(row, table.dim(1), to);
 }
@@ -204,9 +210,8 @@ Tensor rope(const RopeArgs& args) {
 
 Tensor rope_backward(const RopeArgs& args, const ConstView& dy) {
   check(args);
-  require(dy.shape() == args.x.shape() && dy.dtype() == args.x.dtype(),
-          "rope: dy is {} {}, expected {} {}", name(dy.dtype()), dy.shape(), name(args.x.dtype()),
-          args.x.shape());
+  if (dy.shape() != args.x.shape() || dy.dtype() != args.x.dtype())
+    fail("rope", "dy", to_string(dy), to_string(args.x));
   return turned(args, dy, -1);
 }
 

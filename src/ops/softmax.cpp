@@ -1,5 +1,7 @@
 #include "heed/ops/softmax.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "heed/base/error.h"
@@ -7,16 +9,16 @@
 #include "kernels/softmax.h"
 #include "ops/computable.h"
 #include "tensor/shape_text.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
 
 void check(const ConstView& view, const char* what, int axis) {
-  require(view.given() && is_floating(view.dtype()),
-          "softmax: {} is {}, expected f64, f32, f16 or bf16", what,
-          view.given() ? name(view.dtype()) : "not given");
-  require(-view.rank() <= axis && axis < view.rank(), "softmax: axis {} does not exist in {}", axis,
-          view.shape());
+  if (!view.given() || !is_floating(view.dtype()))
+    fail("softmax", what, to_string(view), "f64, f32, f16 or bf16");
+  if (-view.rank() > axis || axis >= view.rank())
+    fail("softmax", "axis", axis, fmt::format("one of {}", view.shape()));
 }
 
 // The view with `axis` last.
@@ -65,9 +67,8 @@ Tensor softmax(const ConstView& x, int axis) {
 
 Tensor softmax_backward(const ConstView& y, const ConstView& dy, int axis) {
   check(y, "y", axis);
-  require(dy.shape() == y.shape() && dy.dtype() == y.dtype(),
-          "softmax: dy is {} {}, expected {} {}", name(dy.dtype()), dy.shape(), name(y.dtype()),
-          y.shape());
+  if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
+    fail("softmax", "dy", to_string(dy), to_string(y));
   return along(axis, y, dy, kernels::cpu::softmax_backward,
                kernels::reference::softmax_backward<double>);
 }

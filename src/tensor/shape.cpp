@@ -1,5 +1,7 @@
 #include "heed/tensor/shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "heed/base/error.h"
@@ -7,8 +9,8 @@
 namespace heed {
 
 Shape::Shape(std::span<const std::int64_t> dims) : rank_(static_cast<int>(dims.size())) {
-  require(dims.size() <= kMaxRank, "shape: rank is {}, at most {} is served", dims.size(),
-          kMaxRank);
+  if (dims.size() > kMaxRank)
+    fail("shape", "rank", dims.size(), fmt::format("at most {}", kMaxRank));
   std::ranges::copy(dims, dims_.begin());
 }
 

@@ -1,11 +1,14 @@
 #include "heed/tensor/tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
 #include "heed/base/error.h"
 #include "tensor/memory.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 namespace {
@@ -17,13 +20,13 @@ std::size_t checked_bytes(const Shape& shape, DType dtype) {
   bool fits = true;
   bool empty = false;
   for (const std::int64_t dim : shape) {
-    require(dim >= 0, "tensor: shape {} has a negative extent", to_string(shape));
+    if (dim < 0) fail("tensor", "shape", to_string(shape), "extents of 0 or more");
     empty = empty || dim == 0;
     fits = fits && !__builtin_mul_overflow(bytes, dim, &bytes);
   }
-  require(empty || (fits && bytes <= std::numeric_limits<std::int64_t>::max() - 64),
-          "tensor: shape {} of {} takes 2^63 bytes or more, expected less", to_string(shape),
-          name(dtype));
+  if (!empty && (!fits || bytes > std::numeric_limits<std::int64_t>::max() - 64))
+    fail("tensor", "shape", to_string(shape),
+         fmt::format("less than 2^63 bytes of {}", name(dtype)));
   return empty ? 0 : static_cast<std::size_t>(bytes);
 }
 
@@ -76,8 +79,10 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   const std::size_t taken = std::max(rounded, kAlignment);
   std::byte* memory = take_block(taken);
   if (memory == nullptr)
-    fail(ErrorCode::kFailed, "tensor: out of memory: {} of {} takes {} bytes", to_string(shape),
-         name(dtype), bytes);
+    fail(
+        {.code = ErrorCode::kFailed,
+         .op = "tensor",
+         .found = fmt::format("out of memory: {} takes {} bytes", to_string(dtype, shape), bytes)});
   tensor.memory_ =
       std::shared_ptr<std::byte>(memory, [taken](std::byte* freed) { give_block(freed, taken); });
   tensor.view_ = View(memory, dtype, shape);
@@ -107,8 +112,9 @@ Tensor Tensor::copy_of(const ConstView& view) {
 Tensor Tensor::converted(const ConstView& view, DType dtype) {
   Tensor source = copy_of(view);
   if (dtype == view.dtype()) return source;
-  require(is_floating(dtype) && is_floating(view.dtype()), "tensor: {} cannot be converted to {}",
-          name(view.dtype()), name(dtype));
+  if (!is_floating(dtype) || !is_floating(view.dtype()))
+    fail("tensor", "dtype", name(dtype),
+         fmt::format("a floating type, as {} is one", name(view.dtype())));
   Tensor result = empty(view.shape(), dtype);
   with_float_type(source.dtype(), [&](auto from) {
     with_float_type(dtype, [&](auto to) {

@@ -1,5 +1,7 @@
 #include "heed/tensor/view.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "tensor/shape_text.h"
 
@@ -8,7 +10,8 @@ namespace {
 
 int absolute_axis(int axis, int rank) {
   const int absolute = axis < 0 ? axis + rank : axis;
-  require(absolute >= 0 && absolute < rank, "view: axis {} does not exist in rank {}", axis, rank);
+  if (absolute < 0 || absolute >= rank)
+    fail("view", "axis", axis, fmt::format("one of rank {}", rank));
   return absolute;
 }
 
@@ -25,10 +28,10 @@ ConstView::ConstView(const void* data, DType dtype, const Shape& shape)
 
 ConstView::ConstView(const void* data, DType dtype, const Shape& shape, const Shape& strides)
     : data_(data), dtype_(dtype), given_(true), shape_(shape), strides_(strides) {
-  require(shape.rank() == strides.rank(), "view: shape {} has {} dimensions but strides {} have {}",
-          shape, shape.rank(), strides, strides.rank());
+  if (shape.rank() != strides.rank())
+    fail("view", "strides", to_string(strides), fmt::format("as many as {} has dimensions", shape));
   for (const std::int64_t dim : shape)
-    require(dim >= 0, "view: shape {} has a negative extent", shape);
+    if (dim < 0) fail("view", "shape", to_string(shape), "extents of 0 or more");
 }
 
 std::int64_t ConstView::dim(int axis) const { return shape_[absolute_axis(axis, rank())]; }
@@ -44,14 +47,15 @@ bool ConstView::is_contiguous() const {
 }
 
 void ConstView::check_type(DType wanted) const {
-  require(dtype_ == wanted, "view: elements are {} but {} was asked for", name(dtype_),
-          name(wanted));
+  if (dtype_ != wanted)
+    fail("view", "dtype", name(dtype_), fmt::format("{}, which was asked for", name(wanted)));
 }
 
 ConstView ConstView::slice(int axis, std::int64_t begin, std::int64_t end) const {
   axis = absolute_axis(axis, rank());
-  require(0 <= begin && begin <= end && end <= shape_[axis],
-          "view: slice [{}, {}) does not fit axis {} of {}", begin, end, axis, shape_);
+  if (0 > begin || begin > end || end > shape_[axis])
+    fail("view", "slice", fmt::format("[{}, {})", begin, end),
+         fmt::format("at most [0, {}) (axis {} of {})", shape_[axis], axis, shape_));
   ConstView part = *this;
   part.data_ = advance(data_, begin * strides_[axis], dtype_);
   part.shape_[axis] = end - begin;
@@ -74,15 +78,16 @@ ConstView ConstView::select(int axis, std::int64_t index) const {
 }
 
 ConstView ConstView::permute(std::initializer_list<int> order) const {
-  require(static_cast<int>(order.size()) == rank(), "view: permutation of {} axes for rank {}",
-          order.size(), rank());
+  if (static_cast<int>(order.size()) != rank())
+    fail("view", "order", fmt::format("[{}]", fmt::join(order, ", ")),
+         fmt::format("{} axes", rank()));
   ConstView result = *this;
   std::uint32_t taken = 0;
   int to = 0;
   for (const int from : order) {
     const int axis = absolute_axis(from, rank());
-    require((taken >> axis & 1U) == 0, "view: axis {} is twice in the permutation [{}]", axis,
-            fmt::join(order, ", "));
+    if ((taken >> axis & 1U) != 0)
+      fail("view", "order", fmt::format("[{}]", fmt::join(order, ", ")), "every axis once");
     taken |= 1U << axis;
     result.shape_[to] = shape_[axis];
     result.strides_[to++] = strides_[axis];
@@ -91,21 +96,23 @@ ConstView ConstView::permute(std::initializer_list<int> order) const {
 }
 
 ConstView ConstView::reshape(const Shape& shape) const {
-  require(is_contiguous(), "view: {} with strides {} is not contiguous and cannot be reshaped",
-          shape_, strides_);
-  require(shape.element_count() == element_count(), "view: {} cannot be reshaped to {}", shape_,
-          shape);
+  if (!is_contiguous())
+    fail("view", "strides", to_string(strides_),
+         fmt::format("those of row-major {} to reshape it", shape_));
+  if (shape.element_count() != element_count())
+    fail("view", "shape", to_string(shape), fmt::format("as many elements as {} has", shape_));
   return {data_, dtype_, shape};
 }
 
 ConstView ConstView::broadcast_to(const Shape& shape) const {
-  require(shape.rank() >= rank(), "view: {} cannot be broadcast to {}", shape_, shape);
+  if (shape.rank() < rank())
+    fail("view", "shape", to_string(shape), fmt::format("one that {} broadcasts to", shape_));
   ConstView result(data_, dtype_, shape);
   const int missing = shape.rank() - rank();
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const bool repeats = axis < missing || (shape_[axis - missing] == 1 && shape[axis] != 1);
-    require(repeats || shape_[axis - missing] == shape[axis], "view: {} cannot be broadcast to {}",
-            shape_, shape);
+    if (!repeats && shape_[axis - missing] != shape[axis])
+      fail("view", "shape", to_string(shape), fmt::format("one that {} broadcasts to", shape_));
     result.strides_[axis] = repeats ? 0 : strides_[axis - missing];
   }
   return result;

@@ -15,6 +15,11 @@ TEST(Error, PartsJoinToOneLine) {
       ErrorCode::kInvalidArgument, "attention: k.shape[3] is 32, expected 64 (q's)");
 }
 
+TEST(Error, TheUsualOneIsWrittenInTheOrderInWhichItIsRead) {
+  EXPECT_HEED_ERROR(fail("attention", "k.shape[3]", 32, "64 (q's)"), ErrorCode::kInvalidArgument,
+                    "attention: k.shape[3] is 32, expected 64 (q's)");
+}
+
 TEST(Error, AFileAndThePlaceInItComeBeforeTheArgument) {
   EXPECT_EQ(
       to_string({.op = "safetensors",

@@ -76,14 +76,12 @@ TEST(Arguments, AFieldOfTheOperatorIsNamedByItsOption) {
   const auto explain = [](const char* option, const char* value, const std::string& message) {
     refused({"explain", "--shape", "1,2,2,4,4,4,4", option, value}, message);
   };
-  explain("--softcap", "-1", "--softcap is -1: a positive number, or 0 for none, is expected");
-  explain("--scale", "nan", "--scale is nan: a finite number is expected");
-  explain("--dropout", "2", "--dropout is 2: a number from 0 to below 1 is expected");
-  explain("--window", "-5,0",
-          "--window: left is -5: a number of keys from 0 to 2^60, or -1 for open, is expected");
-  explain(
-      "--kernel", "abacus",
-      "--kernel 'abacus' is unknown: one of cpu-avx512, cpu-avx2, tiled, reference is expected");
+  explain("--softcap", "-1", "--softcap is -1, expected a positive number, or 0 for none");
+  explain("--scale", "nan", "--scale is nan, expected a finite number");
+  explain("--dropout", "2", "--dropout is 2, expected 0 to below 1");
+  explain("--window", "-5,0", "--window: left is -5, expected 0 to 2^60 keys, or -1 for open");
+  explain("--kernel", "abacus",
+          "--kernel is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
 }
 
 TEST(Arguments, ATextThatIsNoUtf8IsNamedByItsOption) {
@@ -115,20 +113,19 @@ TEST(Arguments, AFileOfTheBackwardPassIsNamedByItsOption) {
                 {"--grad", test::in_scratch(file), "--grad-out", test::in_scratch("gradients")}),
             message);
   };
-  backward("short.npy",
-           "--grad's shape is [1, 2, 5, 4] but [1, 2, 6, 4] [B, H, Tq, Dv] is expected");
-  backward("f64.npy", "--grad is f64 but Q is f32: f32 is expected");
+  backward("short.npy", "--grad's shape is [1, 2, 5, 4], expected [B, H, Tq, Dv] = [1, 2, 6, 4]");
+  backward("f64.npy", "--grad is f64, expected f32 (q is f32)");
 }
 
 TEST(Arguments, AFileOfKeysIsNamedAsItIsGiven) {
   std::vector<std::string> arguments = attend_on_files({"-o", test::in_scratch("O.npy")});
   arguments[3] = test::in_scratch("short.npy");
-  refused(arguments, "V's shape[2] is 5 but K's shape[2] is 6: every key needs its value");
+  refused(arguments, "V's shape[2] is 5, expected 6 (k's tokens)");
   write_npy(test::in_scratch("bytes.npy"), Tensor::zeros({1, 2, 6, 4}, DType::kI8));
   arguments[3] = test::in_scratch("bytes.npy");
   refused(arguments,
-          "V is i8 but --v-scales is not given: an f32 scale for each 32 elements of a row is "
-          "expected");
+          "--v-scales is not given, expected f32 [1, 2, 6, 1] (v is i8: one for each 32 elements "
+          "of a row)");
 }
 
 // Words of the explanation stay as they are.
@@ -136,8 +133,7 @@ TEST(Arguments, OnlyWhatIsWrongIsNamedByItsFile) {
   std::vector<std::string> arguments = attend_on_files({"-o", test::in_scratch("O.npy")});
   write_npy(test::in_scratch("wide.npy"), Tensor::zeros({1, 2, 6, 8}));
   arguments[2] = test::in_scratch("wide.npy");
-  refused(arguments,
-          "K's shape[3] is 8 but Q's shape[3] is 4: q and k must have the same head size");
+  refused(arguments, "K's shape[3] is 8, expected 4 (q's head size)");
 }
 
 TEST(Arguments, AnObserverIsNamedAsItIsGiven) {
@@ -147,19 +143,17 @@ TEST(Arguments, AnObserverIsNamedAsItIsGiven) {
                              test::in_scratch("observed")}),
             message);
   };
-  observe("row=9", "--observe row: head 0 row 9 does not exist: there are 2 heads of 6 rows");
+  observe("row=9", "--observe row: rows is head 0 row 9, expected one of 2 heads and 6 rows");
   observe("value_norm:column=9",
-          "--observe column: head 0 key 9 does not exist: there are 2 heads of 6 keys");
+          "--observe column: columns is head 0 key 9, expected one of 2 heads and 6 keys");
   observe("offset_profile=-99999999:0",
-          "--observe offset_profile: first is -99999999 and last is 0: distances within 16777216 "
-          "of 0 are expected");
+          "--observe offset_profile: first is -99999999, expected a distance within 16777216 of 0");
   observe("entropy",
-          "--observe entropy: the normaliser is none: weights that are no probabilities have no "
-          "entropy",
+          "--observe entropy: scores.normaliser is none, expected one that makes probabilities",
           "none");
   observe("value_norm:entropy",
-          "--observe value_norm: entropy reads the logarithms of weights: weights times norms have "
-          "none");
+          "--observe value_norm: weighted is entropy, expected one of weights (weights times norms "
+          "have no logarithms)");
 }
 
 TEST(Arguments, WhatAFileSaysKeepsItsName) {
@@ -273,9 +267,9 @@ TEST(Arguments, ATextThatNeverEndsIsRefused) {
 
 TEST(Arguments, AForcedKernelThatDoesNotExistIsNamed) {
   setenv("HEED_FORCE", "abacus", 1);
-  refused({"look", "the cat", "--model", test::tiny_model()},
-          "attention: HEED_FORCE names kernel 'abacus', which is unknown: one of cpu-avx512, "
-          "cpu-avx2, tiled, reference is expected");
+  refused(
+      {"look", "the cat", "--model", test::tiny_model()},
+      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
   unsetenv("HEED_FORCE");
 }
 

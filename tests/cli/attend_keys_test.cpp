@@ -100,9 +100,8 @@ TEST_F(AttendKeys, WhatDoesNotFitIsOneLine) {
   const HeldKeys pages = test::paged(contiguous, 4, lengths);
   const Answer answer = run(pages, {"--page-table", list_of("table.npy", {0, 1})});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(
-      answer.error,
-      "heed attend: --page-table is [2] of i64: i32 or i64 of [B, pages a row] is expected\n");
+  EXPECT_EQ(answer.error,
+            "heed attend: --page-table is i64 [2], expected i32 or i64 [B, pages a row]\n");
 }
 
 }  // namespace

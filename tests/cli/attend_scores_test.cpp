@@ -148,7 +148,7 @@ TEST_F(AttendScores, RefusesAGraphThatIsNotSorted) {
   const Tensor columns = integers({2}, {3, 1});
   expect_refused(
       {"-o", "x", "--edges", written("starts.npy", starts) + "," + written("c.npy", columns)},
-      "--edges: row 0 has column 1 after 3: strictly rising columns from 0 are expected");
+      "--edges: columns[1] is 1, expected above 3 (row 0 rises from 0)");
 }
 
 TEST_F(AttendScores, TakesPackedSequences) {
@@ -178,9 +178,8 @@ TEST_F(AttendScores, RefusesWhatDoesNotGoTogether) {
   expect_refused({"-o", "x", "--lse", "y", "--normaliser", "none"},
                  "--lse and --dlse are of the softmax, found --normaliser none");
   expect_refused({"-o", "x", "--softcap", "-1"},
-                 "--softcap is -1: a positive number, or 0 for none, is expected");
-  expect_refused({"-o", "x", "--dropout", "1"},
-                 "--dropout is 1: a number from 0 to below 1 is expected");
+                 "--softcap is -1, expected a positive number, or 0 for none");
+  expect_refused({"-o", "x", "--dropout", "1"}, "--dropout is 1, expected 0 to below 1");
 }
 
 }  // namespace

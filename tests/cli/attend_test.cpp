@@ -195,16 +195,16 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
           "received, received_in_all, offset_profile=FIRST:LAST, expected_distance, sink, row=I, "
           "column=J, heatmap=HEIGHTxWIDTH[:max|mean|sum], head_mean, weights, and value_norm:ONE");
   refused({"--observe", "value_norm:entropy", "--observe-out", "x"},
-          "--observe value_norm: entropy reads the logarithms of weights: weights times norms have "
-          "none");
+          "--observe value_norm: weighted is entropy, expected one of weights (weights times norms "
+          "have no logarithms)");
   refused({"--observe", "topk=0", "--observe-out", "x"},
           "--observe: found \"topk=0\", expected topk=K");
   refused({"--observe", "offset_profile=-9223372036854775808:9223372036854775807", "--observe-out",
            "x"},
-          "--observe offset_profile: first is -9223372036854775808 and last is "
-          "9223372036854775807: distances within 16777216 of 0 are expected");
+          "--observe offset_profile: first is -9223372036854775808, expected a distance within "
+          "16777216 of 0");
   refused({"--observe", "topk=99999999999", "--observe-out", "x"},
-          "--observe topk: k is 99999999999: 1 to 1048576 is expected");
+          "--observe topk: k is 99999999999, expected 1 to 1048576");
   refused({"-o", "-", "--lse", "-"},
           "-o and --lse both go to standard output, expected a file for one of them");
   refused({"--causal", "left", "-o", "x"},

@@ -147,12 +147,12 @@ TEST(GenerateProgram, BadInputIsOneLineAndStatusTwo) {
       {{"abc", "--min-p", "-0.1"}, "--min-p is -0.1, expected 0 to 1"},
       {{"abc", "--repetition-penalty", "0"}, "--repetition-penalty is 0, expected above 0"},
       {{"abc", "-n", "0"}, "-n is 0, expected at least 1"},
-      {{"abc", "--stop", ""}, "a stop string is empty, expected at least one character"},
+      {{"abc", "--stop", ""}, "--stop is empty, expected at least one character"},
       {{"abcabcabcabcabcabcabcabca"},
-       "the prompt has 25 tokens, expected at most 24 (the model's positions)"},
+       "prompt is 25 tokens long, expected at most 24 (the model's positions)"},
       {{""},
-       "the prompt is empty and the model has no first token to start from: expected at least one "
-       "character"},
+       "prompt is empty, expected at least one character (the model has no first token to start "
+       "from)"},
   };
   for (const auto& [arguments, line] : all) {
     const Answer answer = generate(arguments);

@@ -277,8 +277,8 @@ TEST(Generate, AnEmptyPromptStartsFromTheFirstToken) {
   EXPECT_EQ(prompt_of(*tiny(", \"bos_token_id\": 7"), letters(), ""), Ids{7});
   EXPECT_EQ(prompt_of(*tiny(), letters(), "cab"), (Ids{2, 0, 1}));
   EXPECT_HEED_ERROR(prompt_of(*tiny(), letters(), ""), ErrorCode::kInvalidArgument,
-                    "generate: the prompt is empty and the model has no first token to start "
-                    "from: expected at least one character");
+                    "generate: prompt is empty, expected at least one character (the model has no "
+                    "first token to start from)");
 }
 
 TEST(Generate, WhatCannotBeServedIsAnError) {
@@ -286,25 +286,24 @@ TEST(Generate, WhatCannotBeServedIsAnError) {
   const auto expect = [&](const GenerateArgs& args, const char* message) {
     EXPECT_HEED_ERROR(generate(*model, args), ErrorCode::kInvalidArgument, message);
   };
-  expect({.prompts = {{}}}, "generate: a prompt has no token, expected at least one");
+  expect({.prompts = {{}}}, "generate: prompt is empty, expected at least one token");
   expect({.prompts = {Ids(25)}},
-         "generate: the prompt has 25 tokens, expected at most 24 (the model's positions)");
-  expect({.prompts = {{3, 11}}},
-         "generate: token id 11 is outside of the vocabulary, expected 0 to 10");
+         "generate: prompt is 25 tokens long, expected at most 24 (the model's positions)");
+  expect({.prompts = {{3, 11}}}, "generate: token is 11, expected 0 to 10 (the vocabulary)");
   expect({.prompts = {{3}}, .most_tokens = 0}, "generate: most_tokens is 0, expected at least 1");
   expect({.prompts = {{3}}, .sampling = {.top_p = 2}},
          "generate: top_p is 2, expected above 0 and at most 1");
   expect({.prompts = {{3}}, .stop = {"x"}},
-         "generate: a stop string without a tokenizer, expected both");
+         "generate: tokenizer is not given, expected one, as stop is given");
   expect({.prompts = {{3}}, .tokenizer = &letters(), .stop = {""}},
-         "generate: a stop string is empty, expected at least one character");
+         "generate: stop is empty, expected at least one character");
 }
 
 TEST(Generate, LogitsThatAreNoNumbersAreAnError) {
   const auto model = tiny();
   model->parameters()[0]->value.data<float>()[5 * 16] = std::nanf("");  // of token 5
   EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}}), ErrorCode::kFailed,
-                    "generate: the logit of token 5 is nan, expected a number");
+                    "generate: logits[5] is nan, expected a number");
 }
 
 }  // namespace

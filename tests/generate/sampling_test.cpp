@@ -107,11 +107,11 @@ TEST(Sampling, ATokenOfMinusInfinityNeverComes) {
 
 TEST(Sampling, LogitsThatAreNoNumbersAreErrors) {
   EXPECT_HEED_ERROR(choices(std::vector<float>{0, std::nanf("")}, {}), ErrorCode::kFailed,
-                    "generate: the logit of token 1 is nan, expected a number");
+                    "generate: logits[1] is nan, expected a number");
   EXPECT_HEED_ERROR(choices(std::vector<float>{0, kInfinity}, {}), ErrorCode::kFailed,
-                    "generate: the logit of token 1 is inf, expected a number");
+                    "generate: logits[1] is inf, expected a number");
   EXPECT_HEED_ERROR(choices(std::vector<float>{-kInfinity}, {}), ErrorCode::kFailed,
-                    "generate: no token has a logit above -inf, expected at least one");
+                    "generate: logits is -inf for every token, expected a number for at least one");
 }
 
 TEST(Sampling, ANumberFallsOnTheChoiceThatCoversIt) {

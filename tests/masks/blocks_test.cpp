@@ -35,20 +35,19 @@ TEST(Blocks, ATileOfOneBlockIsFullOrEmpty) {
 TEST(Blocks, RefuseALayoutOfAnotherSize) {
   const Tensor layout = diagonal();
   EXPECT_HEED_ERROR(blocks(layout).rule()->check({1, 2, 129, 100}), ErrorCode::kInvalidArgument,
-                    "blocks: shape [2, 2] cannot be broadcast to [1, 2, 3, 2] [B, H, blocks of "
-                    "queries, blocks of keys]");
+                    "blocks: layout.shape is [2, 2], expected one that broadcasts to [B, H, blocks "
+                    "of queries, blocks of keys] = [1, 2, 3, 2]");
 }
 
 TEST(Blocks, RefuseAnEmptyBlock) {
   const Tensor layout = diagonal();
   EXPECT_HEED_ERROR(blocks(layout, {.rows = 0}), ErrorCode::kInvalidArgument,
-                    "blocks: the block is 0 x 64: at least 1 x 1 is expected");
+                    "blocks: size is 0 x 64, expected at least 1 x 1");
 }
 
 TEST(Blocks, RefuseAFloat) {
   EXPECT_HEED_ERROR(blocks(Tensor::zeros({2, 2})), ErrorCode::kInvalidArgument,
-                    "blocks: elements are f32: bool or u8 is expected (additive values are a "
-                    "bias)");
+                    "blocks: layout is f32, expected bool or u8; additive values are a bias");
 }
 
 }  // namespace

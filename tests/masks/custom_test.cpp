@@ -26,7 +26,7 @@ TEST(Custom, WithoutATileFunctionEveryTileIsPartial) {
 
 TEST(Custom, NeedsVisible) {
   EXPECT_HEED_ERROR(custom({}), ErrorCode::kInvalidArgument,
-                    "custom: no function visible is given");
+                    "custom: visible is not given, expected a function");
 }
 
 }  // namespace

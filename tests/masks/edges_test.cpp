@@ -38,37 +38,31 @@ TEST(Edges, KnowTheirFullAndEmptyTiles) {
 }
 
 TEST(Edges, RefuseAGraphThatIsNotSorted) {
-  expect_refused({0, 2}, {3, 1},
-                 "edges: row 0 has column 1 after 3: strictly rising columns from 0 are expected");
-  expect_refused({0, 2}, {3, 3},
-                 "edges: row 0 has column 3 after 3: strictly rising columns from 0 are expected");
-  expect_refused({0, 1}, {-1},
-                 "edges: row 0 has column -1 after -1: strictly rising columns from 0 are "
-                 "expected");
+  expect_refused({0, 2}, {3, 1}, "edges: columns[1] is 1, expected above 3 (row 0 rises from 0)");
+  expect_refused({0, 2}, {3, 3}, "edges: columns[1] is 3, expected above 3 (row 0 rises from 0)");
+  expect_refused({0, 1}, {-1}, "edges: columns[0] is -1, expected above -1 (row 0 rises from 0)");
 }
 
 TEST(Edges, RefuseOffsetsThatDoNotFit) {
   expect_refused({0, 2, 1}, {0},
-                 "edges: row_starts falls from 2 to 1 after row 1: rising offsets are expected");
-  expect_refused({1, 1}, {0}, "edges: row_starts begins with 1: 0 is expected");
-  expect_refused({0, 2}, {0},
-                 "edges: row_starts ends with 2 but there are 1 columns: as many are expected");
+                 "edges: row_starts[2] is 1, expected at least 2, the entry before");
+  expect_refused({1, 1}, {0}, "edges: row_starts[0] is 1, expected 0");
+  expect_refused({0, 2}, {0}, "edges: row_starts[1] is 2, expected 1, the number of columns");
 }
 
 TEST(Edges, RefuseFloats) {
   EXPECT_HEED_ERROR(edges(Tensor::zeros({3}), Tensor::zeros({0}, DType::kI32)),
-                    ErrorCode::kInvalidArgument,
-                    "edges: row_starts are f32: i64 or i32 is expected");
+                    ErrorCode::kInvalidArgument, "edges: row_starts is f32, expected i64 or i32");
 }
 
 TEST(Edges, RefuseAProblemOfAnotherSize) {
   const Mask mask = graph({0, 1, 2}, {0, 4});
   EXPECT_HEED_ERROR(mask.rule()->check({.query_length = 3, .key_length = 5}),
                     ErrorCode::kInvalidArgument,
-                    "edges: row_starts has 3 entries but there are 3 queries: 4 are expected");
+                    "edges: row_starts is a list of 3, expected 4 entries (the queries and one)");
   EXPECT_HEED_ERROR(mask.rule()->check({.query_length = 2, .key_length = 4}),
                     ErrorCode::kInvalidArgument,
-                    "edges: a column is 4 but there are 4 keys: 0 to 3 is expected");
+                    "edges: columns is up to 4, expected 0 to 3 (the last key)");
 }
 
 }  // namespace

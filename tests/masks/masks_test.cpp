@@ -169,32 +169,31 @@ TEST(Masks, DescribeThemselves) {
 
 TEST(Band, RefusesASideBelowMinusOne) {
   EXPECT_HEED_ERROR(band({.left = -2}), ErrorCode::kInvalidArgument,
-                    "band: left is -2: a number of keys from 0 to 2^60, or -1 for open, is "
-                    "expected");
+                    "band: left is -2, expected 0 to 2^60 keys, or -1 for open");
 }
 
 TEST(Keep, RefusesAFloat) {
   const Tensor values = Tensor::zeros({4, 4});
   EXPECT_HEED_ERROR(keep(values), ErrorCode::kInvalidArgument,
-                    "keep: elements are f32: bool or u8 is expected (additive values are a bias)");
+                    "keep: keep is f32, expected bool or u8; additive values are a bias");
 }
 
 TEST(Keep, RefusesATensorWithoutMemory) {
   EXPECT_HEED_ERROR(keep(ConstView(nullptr, DType::kBool, {4, 4})), ErrorCode::kInvalidArgument,
-                    "keep: the tensor has no memory");
+                    "keep: keep is a view without memory");
 }
 
 TEST(Keep, RefusesAShapeThatDoesNotBroadcast) {
   const Tensor kept = blocks_kept({2, 90, 100}, 0);
   EXPECT_HEED_ERROR(keep(kept).rule()->check(kTarget), ErrorCode::kInvalidArgument,
-                    "keep: shape [2, 90, 100] cannot be broadcast to [2, 3, 90, 100] "
-                    "[B, H, Tq, Tk]");
+                    "keep: keep.shape is [2, 90, 100], expected one that broadcasts to [B, H, Tq, "
+                    "Tk] = [2, 3, 90, 100]");
 }
 
 TEST(Keep, RefusesRankFive) {
   const Tensor kept = blocks_kept({1, 1, 1, 2, 2}, 0);
   EXPECT_HEED_ERROR(keep(kept), ErrorCode::kInvalidArgument,
-                    "keep: shape is [1, 1, 1, 2, 2]: at most [B, H, Tq, Tk] is expected");
+                    "keep: keep.shape is [1, 1, 1, 2, 2], expected at most [B, H, Tq, Tk]");
 }
 
 }  // namespace

@@ -24,17 +24,17 @@ TEST(Prefix, StandsByPositionsSoThatAShardGivesThePartOfTheWhole) {
 
 TEST(Prefix, RefusesANegativeLength) {
   EXPECT_HEED_ERROR(prefix({4, -1}), ErrorCode::kInvalidArgument,
-                    "prefix: a length is -1: a number of keys from 0 to 2^60 is expected");
+                    "prefix: lengths is -1, expected 0 to 2^60 keys");
 }
 
 TEST(Prefix, RefusesNoLengths) {
-  EXPECT_HEED_ERROR(prefix({}), ErrorCode::kInvalidArgument, "prefix: no lengths are given");
+  EXPECT_HEED_ERROR(prefix({}), ErrorCode::kInvalidArgument,
+                    "prefix: lengths is not given, expected one entry, or one a batch");
 }
 
 TEST(Prefix, RefusesAnotherCountThanTheBatch) {
   EXPECT_HEED_ERROR(prefix({1, 2}).rule()->check({.batch = 3}), ErrorCode::kInvalidArgument,
-                    "prefix: 2 lengths are given but the batch is 3: one, or one a batch is "
-                    "expected");
+                    "prefix: lengths is a list of 2, expected one entry, or 3 (one a batch)");
 }
 
 }  // namespace

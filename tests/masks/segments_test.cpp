@@ -31,24 +31,24 @@ TEST(Segments, KnowTheirFullAndEmptyTiles) {
 
 TEST(Segments, RefuseFloats) {
   EXPECT_HEED_ERROR(segments(Tensor::zeros({4})), ErrorCode::kInvalidArgument,
-                    "segments: query ids are f32: i64 or i32 is expected");
+                    "segments: query_ids is f32, expected i64 or i32");
 }
 
 TEST(Segments, RefuseIdsWithoutMemory) {
   EXPECT_HEED_ERROR(segments(ConstView(nullptr, DType::kI32, {4})), ErrorCode::kInvalidArgument,
-                    "segments: query ids have no memory");
+                    "segments: query_ids is a view without memory");
 }
 
 TEST(Segments, RefuseRankThree) {
   EXPECT_HEED_ERROR(segments(Tensor::zeros({1, 1, 4}, DType::kI32)), ErrorCode::kInvalidArgument,
-                    "segments: query ids are [1, 1, 4]: [T] or [B, T] is expected");
+                    "segments: query_ids.shape is [1, 1, 4], expected [T] or [B, T]");
 }
 
 TEST(Segments, RefuseAnotherLength) {
   EXPECT_HEED_ERROR(
       segments(ids({1, 1, 2})).rule()->check({.batch = 2, .query_length = 3, .key_length = 4}),
       ErrorCode::kInvalidArgument,
-      "segments: key ids are [1, 3]: [2, 4] or one row for all is expected");
+      "segments: key_ids.shape is [1, 3], expected [2, 4], or one row for all");
 }
 
 }  // namespace

@@ -107,9 +107,9 @@ TEST(Gpt2Cache, AFailedPassLeavesTheCacheAsItWas) {
   Tensor unknown = Tensor::zeros({1, 1}, DType::kI32);
   unknown.data<std::int32_t>()[0] = 11;
   EXPECT_THROW(model->forward({.ids = unknown}, run), Error);
-  EXPECT_HEED_ERROR(
-      model->forward({.ids = Tensor::zeros({1, 3}, DType::kI32)}, run), ErrorCode::kInvalidArgument,
-      "kv cache: row 0 holds 4 tokens and 3 more are given, expected at most 6 in all");
+  EXPECT_HEED_ERROR(model->forward({.ids = Tensor::zeros({1, 3}, DType::kI32)}, run),
+                    ErrorCode::kInvalidArgument,
+                    "kv cache: counts[0] is 3, expected 0 to 2 (the row holds 4 of 6 tokens)");
   EXPECT_EQ(cache.lengths()[0], 4);
 }
 
@@ -145,9 +145,9 @@ TEST(Gpt2Cache, WhatACacheDoesNotServeIsAnError) {
   EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
                     "run: extents.query_length is 3, expected 0 to 2, the tokens given");
   run.extents = {.query_length = {1, 1}};
-  EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
-                    "run: extents.query_length has 2 entries but the batch is 1: none, one or one "
-                    "a batch is expected");
+  EXPECT_HEED_ERROR(
+      model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
+      "run: extents.query_length is a list of 2, expected none, one or 1 entries (the batch)");
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ TEST(Gpt2, AnIdOutsideOfTheVocabularyIsAnError) {
   Tensor ids = Tensor::zeros({1, 3}, DType::kI32);
   ids.data<std::int32_t>()[2] = 11;
   EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
-                    "embedding: id 11 at place 2 is outside of the vocabulary, expected 0 to 10");
+                    "embedding: ids[2] is 11, expected 0 to 10");
 }
 
 TEST(Gpt2, AnEmptyBatchGivesNoLogits) {

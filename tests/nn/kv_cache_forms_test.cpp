@@ -215,9 +215,9 @@ TEST(KvRing, ALargerAppendIsAnErrorBeforeAnythingIsWritten) {
   Small small({.form = KvForm::kRing, .left = 5});
   small.append({3, 3});
   const Tensor before = small.bytes();
-  EXPECT_HEED_ERROR(small.append({1, 4}), ErrorCode::kInvalidArgument,
-                    "kv cache: row 1 is given 4 tokens, expected at most 3: a ring of 8 slots "
-                    "keeps the last 5");
+  EXPECT_HEED_ERROR(
+      small.append({1, 4}), ErrorCode::kInvalidArgument,
+      "kv cache: counts[1] is 4, expected 0 to 3 (a ring of 8 slots keeps the last 5)");
   EXPECT_TRUE(same_bits(small.bytes(), before));
 }
 
@@ -228,8 +228,8 @@ TEST(KvPages, AreTakenAsRowsGrowAndGivenBackWhenTheyEnd) {
   small.append({1, 1});  // the last slots of their pages
   const Tensor before = small.bytes();
   EXPECT_HEED_ERROR(small.append({1, 2}), ErrorCode::kInvalidArgument,
-                    "kv cache: 2 more pages are needed but 0 of 5 are free: rows that ended give "
-                    "theirs back");
+                    "kv cache: counts is for 2 more pages, expected at most 0 (the free ones of "
+                    "5); rows that ended give theirs back");
   EXPECT_TRUE(same_bits(small.bytes(), before));
   small.cache.clear(1);
   EXPECT_EQ(small.cache.free_pages(), 3);
@@ -242,24 +242,23 @@ TEST(KvPages, OneRowMayNotOutgrowItsCapacity) {
   Small small({.form = KvForm::kPaged, .page_size = 3});
   small.append({8, 2});
   EXPECT_HEED_ERROR(small.append({1, 1}), ErrorCode::kInvalidArgument,
-                    "kv cache: row 0 holds 8 tokens and 1 more are given, expected at most 8 in "
-                    "all");
+                    "kv cache: counts[0] is 1, expected 0 to 0 (the row holds 8 of 8 tokens)");
 }
 
 TEST(KvCacheOptions, SayWhatTheyExpect) {
   EXPECT_HEED_ERROR(Small({.dtype = DType::kI32}), ErrorCode::kInvalidArgument,
-                    "kv cache: the type is i32, expected f64, f32, f16, bf16 or i8");
-  EXPECT_HEED_ERROR(Small({.form = KvForm::kRing, .left = 8}), ErrorCode::kInvalidArgument,
-                    "kv cache: a ring of 8 slots is to keep 8 keys, expected 0 to 7 and room for "
-                    "one more");
+                    "kv cache: dtype is i32, expected f64, f32, f16, bf16 or i8");
+  EXPECT_HEED_ERROR(
+      Small({.form = KvForm::kRing, .left = 8}), ErrorCode::kInvalidArgument,
+      "kv cache: left is 8, expected 0 to 7, so that a ring of 8 slots has room for one more");
   EXPECT_HEED_ERROR(Small({.form = KvForm::kPaged, .page_size = 0}), ErrorCode::kInvalidArgument,
-                    "kv cache: there are 0 pages of 0 tokens, expected pages of at least 1");
+                    "kv cache: page_size is 0, expected at least 1");
   Small small({});
   const Tensor x = random_tensor({2, 1, 1, 4}, 1);
   EXPECT_HEED_ERROR(
       small.cache.append(0, {.k = x, .v = x}, Counts({1, 1}), RopeArgs{.offset = {3}}),
       ErrorCode::kInvalidArgument,
-      "kv cache: rope.offset is given, expected none: rows go on where they are");
+      "kv cache: rope.offset is given, expected none (rows go on where they are)");
 }
 
 TEST(KvCache, TakesAnyFloatingTypeAndStrides) {

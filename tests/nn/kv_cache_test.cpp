@@ -57,9 +57,8 @@ TEST(KvCache, OutOfCapacityIsAnErrorBeforeAnythingIsWritten) {
   cache.advance(Counts{4, 4, 4});
   const Tensor before = Tensor::copy_of(held(cache.keys(0).k, 0, 0, 4));
   const Fresh more = fresh(2, 7);
-  EXPECT_HEED_ERROR(
-      cache.append(0, by_head(more), Counts({1, 2, 1})), ErrorCode::kInvalidArgument,
-      "kv cache: row 1 holds 4 tokens and 2 more are given, expected at most 5 in all");
+  EXPECT_HEED_ERROR(cache.append(0, by_head(more), Counts({1, 2, 1})), ErrorCode::kInvalidArgument,
+                    "kv cache: counts[1] is 2, expected 0 to 1 (the row holds 4 of 5 tokens)");
   EXPECT_TRUE(test::same_bits(held(cache.keys(0).k, 0, 0, 4), before));
   EXPECT_EQ(cache.lengths()[0], 4);
   cache.append(0, by_head(more), Counts{1, 1, 1});  // the last slot
@@ -77,21 +76,17 @@ TEST(KvCache, APassThatDoesNotAdvanceMayBeRepeated) {
 TEST(KvCache, AdvancesByWhatEveryLayerHasAppended) {
   KvCache cache(kShape);
   EXPECT_HEED_ERROR(cache.advance(Counts({0, 4, 0})), ErrorCode::kInvalidArgument,
-                    "kv cache: row 1 advances by 4 tokens but layer 0 has appended 0, expected as "
-                    "many in every layer");
+                    "kv cache: counts[1] is 4, expected at most 0, what layer 0 has appended");
   cache.append(0, by_head(fresh(2, 1)), Counts{2, 1, 0});
   EXPECT_HEED_ERROR(cache.advance(Counts({2, 1, 0})), ErrorCode::kInvalidArgument,
-                    "kv cache: row 0 advances by 2 tokens but layer 1 has appended 0, expected as "
-                    "many in every layer");
+                    "kv cache: counts[0] is 2, expected at most 0, what layer 1 has appended");
   cache.append(1, by_head(fresh(2, 1)), Counts{2, 1, 0});
   EXPECT_HEED_ERROR(cache.advance(Counts({2, 1, 1})), ErrorCode::kInvalidArgument,
-                    "kv cache: row 2 advances by 1 tokens but layer 0 has appended 0, expected as "
-                    "many in every layer");
+                    "kv cache: counts[2] is 1, expected at most 0, what layer 0 has appended");
   EXPECT_EQ(cache.lengths()[0], 0);
   cache.advance(Counts{1, 1, 0});  // of a guess of two tokens one is taken
   EXPECT_HEED_ERROR(cache.advance(Counts({1, 0, 0})), ErrorCode::kInvalidArgument,
-                    "kv cache: row 0 advances by 1 tokens but layer 0 has appended 0, expected as "
-                    "many in every layer");
+                    "kv cache: counts[0] is 1, expected at most 0, what layer 0 has appended");
   EXPECT_EQ(Counts(cache.lengths().begin(), cache.lengths().end()), (Counts{1, 1, 0}));
 }
 
@@ -101,33 +96,31 @@ TEST(KvCache, AppendedTokensOfRowsThatMovedOrEndedAreForgotten) {
     cache.append(layer, by_head(fresh(1, 1)), Counts{1, 1, 1});
   cache.clear(2);
   EXPECT_HEED_ERROR(cache.advance(Counts({1, 1, 1})), ErrorCode::kInvalidArgument,
-                    "kv cache: row 2 advances by 1 tokens but layer 0 has appended 0, expected as "
-                    "many in every layer");
+                    "kv cache: counts[2] is 1, expected at most 0, what layer 0 has appended");
   cache.keep(Counts{1, 2});
   EXPECT_HEED_ERROR(cache.advance(Counts({1, 0})), ErrorCode::kInvalidArgument,
-                    "kv cache: row 0 advances by 1 tokens but layer 0 has appended 0, expected as "
-                    "many in every layer");
+                    "kv cache: counts[0] is 1, expected at most 0, what layer 0 has appended");
 }
 
 TEST(KvCache, ALayerThatItHasNotIsAnError) {
   KvCache cache(kShape);
   const Fresh one = fresh(1, 1);
   EXPECT_HEED_ERROR(cache.append(2, by_head(one), Counts({1, 1, 1})), ErrorCode::kInvalidArgument,
-                    "kv cache: layer is 2, expected one below 2");
+                    "kv cache: layer is 2, expected 0 to 1");
   EXPECT_HEED_ERROR(cache.append(-1, by_head(one), Counts({1, 1, 1})), ErrorCode::kInvalidArgument,
-                    "kv cache: layer is -1, expected one below 2");
+                    "kv cache: layer is -1, expected 0 to 1");
   EXPECT_HEED_ERROR(cache.keys(7), ErrorCode::kInvalidArgument,
-                    "kv cache: layer is 7, expected one below 2");
+                    "kv cache: layer is 7, expected 0 to 1");
 }
 
 TEST(KvCache, AnOptionThatItsFormHasNotIsAnError) {
   EXPECT_HEED_ERROR(KvCache(kShape, {.left = 8}), ErrorCode::kInvalidArgument,
-                    "kv cache: left is 8 but the form is no ring, expected 0");
+                    "kv cache: left is 8, expected 0 (the form is no ring)");
   EXPECT_HEED_ERROR(KvCache(kShape, {.form = KvForm::kPaged, .left = 1}),
                     ErrorCode::kInvalidArgument,
-                    "kv cache: left is 1 but the form is no ring, expected 0");
+                    "kv cache: left is 1, expected 0 (the form is no ring)");
   EXPECT_HEED_ERROR(KvCache(kShape, {.pages = 3}), ErrorCode::kInvalidArgument,
-                    "kv cache: pages is 3 but the form is not paged, expected 0");
+                    "kv cache: pages is 3, expected 0 (the form is not paged)");
 }
 
 TEST(KvCache, ANegativeExtentIsAnError) {
@@ -159,9 +152,9 @@ TEST(KvCache, WhatDoesNotFitItsShapeIsAnError) {
   EXPECT_HEED_ERROR(cache.append(0, by_head(fresh(1, 1)), Counts({2, 1, 1})),
                     ErrorCode::kInvalidArgument, "kv cache: k.shape[2] is 1, expected at least 2");
   EXPECT_HEED_ERROR(cache.advance(Counts({1, 1})), ErrorCode::kInvalidArgument,
-                    "kv cache: 2 rows are given but the cache has 3: they must agree");
+                    "kv cache: counts is a list of 2, expected 3 entries (one a row)");
   EXPECT_HEED_ERROR(cache.keep(Counts({1, 1})), ErrorCode::kInvalidArgument,
-                    "kv cache: row 1 is kept after row 1, expected rising rows below 3");
+                    "kv cache: rows is 1 after 1, expected rising rows below 3");
 }
 
 }  // namespace

@@ -182,9 +182,9 @@ TEST(Gradients, ClearKeepsTheMemory) {
 
 TEST(Saved, AnEmptyStackSaysWhatIsMissing) {
   Saved saved;
-  EXPECT_HEED_ERROR(saved.take(), ErrorCode::kInvalidArgument,
-                    "backward: nothing is saved; expected the forward pass of the same run to have "
-                    "kept its activations (run.saved)");
+  EXPECT_HEED_ERROR(
+      saved.take(), ErrorCode::kInvalidArgument,
+      "backward: run.saved is empty, expected what the forward pass of the same run kept");
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST_F(NodeTestRun, WhatIsNotKnownIsSkippedWithItsReason) {
 TEST_F(NodeTestRun, AnUnknownElementTypeIsSkipped) {
   const std::string path = (data_ / "input_0.pb").string();
   write_file(path, ProtobufWriter().varint(1, 1).varint(2, 12).bytes(9, "abcd").text());
-  expect_skipped(path + ": elements are uint32, which heed does not have");
+  expect_skipped(path + ": data_type is uint32, expected a type that heed has");
 }
 
 TEST_F(NodeTestRun, AnAttributeIsTaken) {
@@ -151,7 +151,7 @@ TEST_F(NodeTestRun, AnAttributeIsTaken) {
 TEST_F(NodeTestRun, AnIllegalValueFailsTheTest) {
   const auto axis = ProtobufWriter().bytes(1, "axis").varint(3, 2);
   write_file(folder_ / "model.onnx", model({.attributes = ProtobufWriter().message(5, axis)}));
-  expect_failed("axis 2 does not exist in rank 2");
+  expect_failed("Softmax: axis is 2, expected one of rank 2");
 }
 
 TEST_F(NodeTestRun, ABrokenFileIsAnErrorThatNamesIt) {
@@ -161,12 +161,12 @@ TEST_F(NodeTestRun, ABrokenFileIsAnErrorThatNamesIt) {
                     model_path + ": byte 10: 29 bytes are expected, the message has 10 left");
   write_file(model_path, std::string());
   EXPECT_HEED_ERROR(run_node_test(folder_), ErrorCode::kCorrupt,
-                    model_path + ": no graph in this file: not an ONNX model");
+                    model_path + ": no graph in this file, expected an ONNX model");
   write_file(model_path, model({}));
   const std::string input = (data_ / "input_0.pb").string();
   write_file(input, tensor({1, 3}, {0, 0}));
   EXPECT_HEED_ERROR(run_node_test(folder_), ErrorCode::kCorrupt,
-                    input + ": 8 bytes of data do not fill f32 [1, 3]");
+                    input + ": raw_data is 8 bytes, expected those of f32 [1, 3]");
 }
 
 TEST_F(NodeTestRun, EveryTruncationIsACleanError) {
@@ -221,9 +221,10 @@ TEST(TensorFile, ExtentsThatDoNotFitAreAnError) {
       path,
       ProtobufWriter().varint(1, std::uint64_t{1} << 62).varint(1, 4).varint(2, kFloat).text());
   EXPECT_HEED_ERROR(read_tensor(path), ErrorCode::kCorrupt,
-                    path + ": 0 bytes of data do not fill f32 [4611686018427387904, 4]");
+                    path + ": raw_data is 0 bytes, expected those of f32 [4611686018427387904, 4]");
   write_file(path, ProtobufWriter().varint(1, static_cast<std::uint64_t>(-1)).varint(2, 1).text());
-  EXPECT_HEED_ERROR(read_tensor(path), ErrorCode::kCorrupt, path + ": an extent is -1");
+  EXPECT_HEED_ERROR(read_tensor(path), ErrorCode::kCorrupt,
+                    path + ": dims is -1, expected 0 or more");
 }
 
 // The published tests that lie beside the checkout: each passes, and says so by name.

@@ -46,7 +46,7 @@ TEST(Add, ColumnSumsDoNotDependOnThreads) {
 TEST(Add, SaysWhatDoesNotFit) {
   Tensor y = Tensor::zeros({2, 3});
   EXPECT_HEED_ERROR(add_to(y, Tensor::zeros({3, 2})), ErrorCode::kInvalidArgument,
-                    "add: y is [2, 3] but x is [3, 2]: shapes must agree");
+                    "add: y.shape is [2, 3], expected [3, 2] (x's)");
 }
 
 }  // namespace heed

@@ -28,125 +28,121 @@ class AttentionErrors : public testing::Test {
 
 TEST_F(AttentionErrors, Absent) {
   args.keys.v = {};
-  expect("attention: v is not given");
+  expect("attention: v is not given, expected [batch, heads, T, Dv]");
 }
 
 TEST_F(AttentionErrors, Rank) {
   args.q = q.view().select(0, 0);
-  expect("attention: q.shape is [4, 3, 8]: four dimensions [batch, heads, T, D] are expected");
+  expect("attention: q.shape is [4, 3, 8], expected [batch, heads, T, D]");
 }
 
 TEST_F(AttentionErrors, Type) {
   const Tensor ids = Tensor::zeros({2, 4, 3, 8}, DType::kI32);
   args.q = ids;
-  expect("attention: q is i32: f64, f32, f16 or bf16 is expected");
+  expect("attention: q is i32, expected f64, f32, f16 or bf16");
 }
 
 TEST_F(AttentionErrors, MixedTypes) {
   const Tensor k64 = Tensor::zeros({2, 2, 5, 8}, DType::kF64);
   args.keys.k = k64;
-  expect("attention: k is f64 but q is f32: keys and values of f64 need queries of f64");
+  expect("attention: k is f64, expected f32, f16, bf16 or i8 (q is f32)");
 }
 
 TEST_F(AttentionErrors, Batch) {
   args.keys.k = k.view().slice(0, 0, 1);
-  expect("attention: k.shape[0] is 1 but q.shape[0] is 2: q, k and v must have the same batch");
+  expect("attention: k.shape[0] is 1, expected 2 (q's batch)");
 }
 
 TEST_F(AttentionErrors, ValueHeads) {
   args.keys.v = v.view().slice(1, 0, 1);
-  expect("attention: v.shape[1] is 1 but k.shape[1] is 2: k and v must have the same heads");
+  expect("attention: v.shape[1] is 1, expected 2 (k's heads)");
 }
 
 TEST_F(AttentionErrors, ValueCount) {
   args.keys.v = v.view().slice(2, 0, 4);
-  expect("attention: v.shape[2] is 4 but k.shape[2] is 5: every key needs its value");
+  expect("attention: v.shape[2] is 4, expected 5 (k's tokens)");
 }
 
 TEST_F(AttentionErrors, HeadSize) {
   args.keys.k = k.view().slice(3, 0, 7);
-  expect("attention: k.shape[3] is 7 but q.shape[3] is 8: q and k must have the same head size");
+  expect("attention: k.shape[3] is 7, expected 8 (q's head size)");
 }
 
 TEST_F(AttentionErrors, HeadSizeZero) {
   args.q = q.view().slice(3, 0, 0);
   args.keys.k = k.view().slice(3, 0, 0);
-  expect("attention: q.shape[3] is 0: the head size must be at least 1");
+  expect("attention: q.shape[3] is 0, expected at least 1 (the head size)");
 }
 
 TEST_F(AttentionErrors, Grouping) {
   args.q = q.view().slice(1, 0, 3);
-  expect(
-      "attention: q.shape[1] is 3 but k.shape[1] is 2: the query heads must be a multiple of "
-      "the key/value heads");
+  expect("attention: q.shape[1] is 3, expected a multiple of 2 (k's heads)");
 }
 
 TEST_F(AttentionErrors, NoKeyHeads) {
   args.keys = {k.view().slice(1, 0, 0), v.view().slice(1, 0, 0)};
-  expect(
-      "attention: q.shape[1] is 4 but k.shape[1] is 0: the query heads must be a multiple of "
-      "the key/value heads");
+  expect("attention: q.shape[1] is 4, expected a multiple of 0 (k's heads)");
 }
 
 TEST_F(AttentionErrors, ScaleCount) {
   args.scores.scale = {1, 2, 3};
-  expect(
-      "attention: scores.scale has 3 entries but q.shape[1] is 4: none, one or one a head is "
-      "expected");
+  expect("attention: scores.scale is a list of 3, expected none, one or 4 entries (q's heads)");
 }
 
 TEST_F(AttentionErrors, ScaleValue) {
   args.scores.scale = {1, 2, std::numeric_limits<double>::quiet_NaN(), 4};
-  expect("attention: scores.scale[2] is nan: a finite number is expected");
+  expect("attention: scores.scale[2] is nan, expected a finite number");
 }
 
 TEST_F(AttentionErrors, ExtentCount) {
   args.extents.query_length = {1, 2, 3};
   expect(
-      "attention: extents.query_length has 3 entries but the batch is 2: none, one or one a "
-      "batch is expected");
+      "attention: extents.query_length is a list of 3, expected none, one or 2 entries (the "
+      "batch)");
 }
 
 TEST_F(AttentionErrors, QueryLengthTooLong) {
   args.extents.query_length = {3, 4};
-  expect("attention: extents.query_length[1] is 4: 0 to 3 is expected");
+  expect("attention: extents.query_length[1] is 4, expected 0 to 3");
 }
 
 TEST_F(AttentionErrors, KeyLengthPastTheEnd) {
   args.extents.key_begin = {0, 2};
   args.extents.key_length = {5, 4};
-  expect("attention: extents.key_length[1] is 4: 0 to 3 is expected");
+  expect("attention: extents.key_length[1] is 4, expected 0 to 3");
 }
 
 TEST_F(AttentionErrors, KeyBeginNegative) {
   args.extents.key_begin = {-1};
-  expect("attention: extents.key_begin[0] is -1: 0 to 5 is expected");
+  expect("attention: extents.key_begin[0] is -1, expected 0 to 5");
 }
 
 TEST_F(AttentionErrors, OffsetOutOfRange) {
   args.extents.q_offset = {std::numeric_limits<std::int64_t>::max()};
   expect(
-      "attention: extents.q_offset[0] is 9223372036854775807: a position within 2^60 of 0 is "
-      "expected");
+      "attention: extents.q_offset[0] is 9223372036854775807, expected a position within 2^60 of "
+      "0");
 }
 
 TEST_F(AttentionErrors, MaskShape) {
   const Tensor kept = Tensor::zeros({3, 4}, DType::kBool);
   args.mask = keep(kept);
-  expect("keep: shape [3, 4] cannot be broadcast to [2, 4, 3, 5] [B, H, Tq, Tk]");
+  expect(
+      "attention: mask.keep.shape is [3, 4], expected one that broadcasts to [B, H, Tq, Tk] = [2, "
+      "4, 3, 5]");
 }
 
 TEST_F(AttentionErrors, UnknownKernel) {
   args.kernel = "abacus";
   EXPECT_THAT([&] { attention(args); }, testing::ThrowsMessage<Error>(testing::StartsWith(
-                                            "attention: kernel 'abacus' is unknown: one of ")));
+                                            "attention: kernel is 'abacus', expected one of ")));
 }
 
 TEST_F(AttentionErrors, UnknownForcedKernel) {
   setenv("HEED_FORCE", "abacus", 1);
-  EXPECT_HEED_ERROR(attention(args), ErrorCode::kNotFound,
-                    "attention: HEED_FORCE names kernel 'abacus', which is unknown: one of "
-                    "cpu-avx512, cpu-avx2, tiled, reference is expected");
+  EXPECT_HEED_ERROR(
+      attention(args), ErrorCode::kNotFound,
+      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
   unsetenv("HEED_FORCE");
 }
 
@@ -169,40 +165,40 @@ class AttentionOutputErrors : public AttentionErrors {
 
 TEST_F(AttentionOutputErrors, ShapeOfOut) {
   expect_into({q, lse, low},
-              "attention: out.shape is [2, 4, 3, 8] but [2, 4, 3, 6] [B, H, Tq, Dv] is expected");
+              "attention: out.shape is [2, 4, 3, 8], expected [B, H, Tq, Dv] = [2, 4, 3, 6]");
 }
 
 TEST_F(AttentionOutputErrors, TypeOfLse) {
   Tensor lse64 = Tensor::zeros({2, 4, 3}, DType::kF64);
-  expect_into({out, lse64, low}, "attention: lse is f64 but q is f32: f32 is expected");
+  expect_into({out, lse64, low}, "attention: lse is f64, expected f32 (q is f32)");
 }
 
 TEST_F(AttentionOutputErrors, LayoutOfLse) {
   Tensor columns = Tensor::zeros({3, 4, 2});
   expect_into({out, columns.view().permute({2, 1, 0}), low},
-              "attention: lse has strides [1, 2, 8]: row-major memory is expected");
+              "attention: lse.strides is [1, 2, 8], expected row-major memory");
 }
 
 TEST_F(AttentionOutputErrors, OutThatOverlapsItself) {
   expect_into({View(out.data<float>(), DType::kF32, {2, 4, 3, 6}, {0, 18, 6, 1}), lse, low},
-              "attention: out of shape [2, 4, 3, 6] with strides [0, 18, 6, 1] overlaps itself: "
-              "every element needs its own memory");
+              "attention: out.strides is [0, 18, 6, 1] for [2, 4, 3, 6], which overlaps itself, "
+              "expected memory of its own for every element");
 }
 
 TEST_F(AttentionOutputErrors, OutInAnInput) {
   expect_into({q.view().slice(3, 0, 6), lse, low},
-              "attention: out shares memory with q: an output needs memory of its own");
+              "attention: out is in the memory of q, expected memory of its own");
 }
 
 TEST_F(AttentionOutputErrors, OneMemoryForBothPartsOfTheLse) {
   expect_into({out, lse, lse},
-              "attention: lse_low shares memory with lse: an output needs memory of its own");
+              "attention: lse_low is in the memory of lse, expected memory of its own");
 }
 
 TEST_F(AttentionOutputErrors, OutLowWithoutSixteenBit) {
   Tensor rest = Tensor::zeros({2, 4, 3, 6});
   expect_into({out, lse, low, rest},
-              "attention: out_low is given but q is f32: only f16 and bf16 have it");
+              "attention: out_low is given, expected none (q is f32; only f16 and bf16 have it)");
 }
 
 class AttentionOutLowErrors : public AttentionErrors {
@@ -224,20 +220,20 @@ class AttentionOutLowErrors : public AttentionErrors {
 
 TEST_F(AttentionOutLowErrors, Shape) {
   Tensor wide = Tensor::zeros({2, 4, 3, 8}, DType::kF16);
-  const char* message = "out_low.shape is [2, 4, 3, 8] but [2, 4, 3, 6] [B, H, Tq, Dv] is expected";
+  const char* message = "out_low.shape is [2, 4, 3, 8], expected [B, H, Tq, Dv] = [2, 4, 3, 6]";
   expect_into(wide, message);
   expect_from(wide, message);
 }
 
 TEST_F(AttentionOutLowErrors, Type) {
   Tensor rest = Tensor::zeros({2, 4, 3, 6}, DType::kBF16);
-  const char* message = "out_low is bf16 but q is f16: f16 is expected";
+  const char* message = "out_low is bf16, expected f16 (q is f16)";
   expect_into(rest, message);
   expect_from(rest, message);
 }
 
 TEST_F(AttentionOutLowErrors, TheMemoryOfOut) {
-  expect_into(out, "out_low shares memory with out: an output needs memory of its own");
+  expect_into(out, "out_low is in the memory of out, expected memory of its own");
 }
 
 class AttentionBackwardErrors : public AttentionErrors {
@@ -247,34 +243,32 @@ class AttentionBackwardErrors : public AttentionErrors {
 };
 
 TEST_F(AttentionBackwardErrors, ShapeOfDout) {
-  EXPECT_REFUSED(attention_backward(args, attended, q),
-                 "attention_backward: dout.shape is [2, 4, 3, 8] but [2, 4, 3, 6] "
-                 "[B, H, Tq, Dv] is expected");
+  EXPECT_REFUSED(
+      attention_backward(args, attended, q),
+      "attention_backward: dout.shape is [2, 4, 3, 8], expected [B, H, Tq, Dv] = [2, 4, 3, 6]");
 }
 
 TEST_F(AttentionBackwardErrors, AbsentLse) {
   EXPECT_REFUSED(
       attention_backward(args, AttendedConstView{attended.out, {}, attended.lse_low}, dout),
-      "attention_backward: attended.lse is not given");
+      "attention_backward: attended.lse is not given, expected [B, H, Tq] = [2, 4, 3]");
 }
 
 TEST_F(AttentionBackwardErrors, ShapeOfDlse) {
   const Tensor dlse = Tensor::zeros({2, 4, 5});
   EXPECT_REFUSED(attention_backward(args, attended, dout, {.dlse = dlse}),
-                 "attention_backward: dlse.shape is [2, 4, 5] but [2, 4, 3] [B, H, Tq] is "
-                 "expected");
+                 "attention_backward: dlse.shape is [2, 4, 5], expected [B, H, Tq] = [2, 4, 3]");
 }
 
 TEST_F(AttentionBackwardErrors, ShapeOfGradientMemory) {
-  EXPECT_REFUSED(attention_backward(args, attended, dout, {.dk_into = q}),
-                 "attention_backward: dk_into.shape is [2, 4, 3, 8] but [2, 2, 5, 8] "
-                 "[B, G, Tk, D] is expected");
+  EXPECT_REFUSED(
+      attention_backward(args, attended, dout, {.dk_into = q}),
+      "attention_backward: dk_into.shape is [2, 4, 3, 8], expected [B, G, Tk, D] = [2, 2, 5, 8]");
 }
 
 TEST_F(AttentionBackwardErrors, GradientMemoryThatIsAnInput) {
   EXPECT_REFUSED(attention_backward(args, attended, dout, {.dk_into = k}),
-                 "attention_backward: dk_into shares memory with k: an output needs memory of its "
-                 "own");
+                 "attention_backward: dk_into is in the memory of k, expected memory of its own");
 }
 
 }  // namespace

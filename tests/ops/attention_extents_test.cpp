@@ -75,8 +75,8 @@ TEST_F(PackedColumns, OfAllSequencesTogetherAreRefused) {
   const Tensor bias = Tensor::zeros({5, 5});
   args.scores.bias = bias;
   EXPECT_HEED_ERROR(attention(args), ErrorCode::kInvalidArgument,
-                    "attention: scores.bias of shape [5, 5] cannot be broadcast to [2, 1, 3, 4] "
-                    "[B, H, Tq, Tk]");
+                    "attention: scores.bias.shape is [5, 5], expected one that broadcasts to [B, "
+                    "H, Tq, Tk] = [2, 1, 3, 4]");
 }
 
 // Three pages of 4 slots a row for 5 and 2 keys.

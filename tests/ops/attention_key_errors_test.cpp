@@ -29,36 +29,34 @@ class KeyErrors : public testing::Test {
 
 TEST_F(KeyErrors, ThePageTableHasRankTwo) {
   args.keys.page_table = table.view().select(0, 0);
-  expect("attention: keys.page_table is [3] of i32: i32 or i64 of [B, pages a row] is expected");
+  expect("attention: keys.page_table is i32 [3], expected i32 or i64 [B, pages a row]");
 }
 
 TEST_F(KeyErrors, ThePageTableIsOfIntegers) {
   const Tensor floats = Tensor::zeros({2, 3});
   args.keys.page_table = floats;
-  expect("attention: keys.page_table is [2, 3] of f32: i32 or i64 of [B, pages a row] is expected");
+  expect("attention: keys.page_table is f32 [2, 3], expected i32 or i64 [B, pages a row]");
 }
 
 TEST_F(KeyErrors, ThePageTableHasARowForEachQuery) {
   args.keys.page_table = table.view().slice(0, 0, 1);
-  expect(
-      "attention: keys.page_table.shape[0] is 1 but q.shape[0] is 2: q, k and v must have the same "
-      "batch");
+  expect("attention: keys.page_table.shape[0] is 1, expected 2 (q's batch)");
 }
 
 TEST_F(KeyErrors, ThePageTableHasARowForEachSequence) {
   args.q = q.view().select(0, 0);
   args.extents.query_starts = {0, 1, 2, 3};
   expect(
-      "attention: there are 3 sequences of queries but 2 of keys: q, k and v must have the same "
-      "batch");
+      "attention: extents.query_starts is for 3 sequences, expected 2, as many as keys.page_table "
+      "has");
 }
 
 // Or the slots behind the last key would be attended to.
 TEST_F(KeyErrors, PagesWithoutLengths) {
   args.extents.key_length = {};
   expect(
-      "attention: extents.key_length is not given but keys.page_table is: how many keys each row "
-      "has is expected");
+      "attention: extents.key_length is not given, expected the keys of each row (keys.page_table "
+      "is given)");
 }
 
 TEST_F(KeyErrors, PagesOfNoRowsNeedNoLengths) {
@@ -69,12 +67,12 @@ TEST_F(KeyErrors, PagesOfNoRowsNeedNoLengths) {
 
 TEST_F(KeyErrors, APageOutside) {
   table.data<std::int32_t>()[4] = 7;
-  expect("attention: keys.page_table[1, 1] is 7 but k has 7 pages: 0 to 6 is expected");
+  expect("attention: keys.page_table[1, 1] is 7, expected 0 to 6 (k's pages)");
 }
 
 TEST_F(KeyErrors, ANegativePage) {
   table.data<std::int32_t>()[2] = -1;
-  expect("attention: keys.page_table[0, 2] is -1 but k has 7 pages: 0 to 6 is expected");
+  expect("attention: keys.page_table[0, 2] is -1, expected 0 to 6 (k's pages)");
 }
 
 TEST_F(KeyErrors, WhatNoKeyLiesInMayBeAnything) {
@@ -87,67 +85,57 @@ TEST_F(KeyErrors, WhatNoKeyLiesInMayBeAnything) {
 
 TEST_F(KeyErrors, ATableThatIsTooShort) {
   args.extents.key_length = {15, 16};
-  expect("attention: extents.key_length[1] is 16: 0 to 15 is expected");
+  expect("attention: extents.key_length[1] is 16, expected 0 to 15");
 }
 
 TEST_F(KeyErrors, PagesOfValuesAsThoseOfKeys) {
   args.keys.v = v.view().slice(0, 0, 6);
-  expect("attention: v.shape[0] is 6 but k.shape[0] is 7: every page of keys needs its values");
+  expect("attention: v.shape[0] is 6, expected 7 (k's pages)");
 }
 
 TEST_F(KeyErrors, PagesAndARing) {
   args.keys.ring_begin = {0};
-  expect(
-      "attention: keys.page_table and keys.ring_begin both say where keys lie: one of them is "
-      "expected");
+  expect("attention: keys.page_table is given beside keys.ring_begin, expected one of them");
 }
 
 TEST_F(KeyErrors, PagesOfPackedKeys) {
   args.extents.key_starts = {0, 5, 10};
-  expect(
-      "attention: keys.page_table and extents.key_starts both say where keys lie: one of them is "
-      "expected");
+  expect("attention: keys.page_table is given beside extents.key_starts, expected one of them");
 }
 
 TEST_F(KeyErrors, ARingOfPackedKeys) {
   unpage();
   args.keys.ring_begin = {0};
   args.extents.key_starts = {0, 5, 10};
-  expect(
-      "attention: keys.ring_begin and extents.key_starts both say where keys lie: one of them is "
-      "expected");
+  expect("attention: keys.ring_begin is given beside extents.key_starts, expected one of them");
 }
 
 TEST_F(KeyErrors, ARingWithItsOwnBegin) {
   unpage();
   args.keys.ring_begin = {0};
   args.extents.key_begin = {1};
-  expect(
-      "attention: keys.ring_begin and extents.key_begin both say where keys lie: one of them is "
-      "expected");
+  expect("attention: keys.ring_begin is given beside extents.key_begin, expected one of them");
 }
 
 TEST_F(KeyErrors, RingsBeginInside) {
   unpage();
   args.keys.ring_begin = {4, 5};
-  expect("attention: keys.ring_begin[1] is 5: 0 to 4 is expected");
+  expect("attention: keys.ring_begin[1] is 5, expected 0 to 4");
   args.keys.ring_begin = {-1};
-  expect("attention: keys.ring_begin[0] is -1: 0 to 4 is expected");
+  expect("attention: keys.ring_begin[0] is -1, expected 0 to 4");
 }
 
 TEST_F(KeyErrors, RingsHaveOneBeginABatch) {
   unpage();
   args.keys.ring_begin = {0, 1, 2};
-  expect(
-      "attention: keys.ring_begin has 3 entries but the batch is 2: none, one or one a batch is "
-      "expected");
+  expect("attention: keys.ring_begin is a list of 3, expected none, one or 2 entries (the batch)");
 }
 
 TEST_F(KeyErrors, ARingHoldsNoMoreThanItsSlots) {
   unpage();
   args.keys.ring_begin = {3};
   args.extents.key_length = {6};
-  expect("attention: extents.key_length[0] is 6: 0 to 5 is expected");
+  expect("attention: extents.key_length[0] is 6, expected 0 to 5");
 }
 
 class Int8Errors : public KeyErrors {
@@ -167,40 +155,40 @@ class Int8Errors : public KeyErrors {
 TEST_F(Int8Errors, WithoutScales) {
   args.keys.v_scales = {};
   expect(
-      "attention: v is i8 but keys.v_scales is not given: an f32 scale for each 32 elements of a "
-      "row is expected");
+      "attention: keys.v_scales is not given, expected f32 [7, 2, 5, 1] (v is i8: one for each 32 "
+      "elements of a row)");
 }
 
 TEST_F(Int8Errors, ScalesOfWhatHasNone) {
   args.keys.k = k;
-  expect("attention: keys.k_scales is given but k is f32: scales belong to i8");
+  expect("attention: keys.k_scales is given, expected none (k is f32; scales belong to i8)");
 }
 
 TEST_F(Int8Errors, ShapeOfTheScales) {
   args.keys.k_scales = v_scales;
   expect(
-      "attention: keys.k_scales is [7, 2, 5, 1] of f32 but k is [7, 2, 5, 40]: [7, 2, 5, 2] of f32 "
-      "is expected, a scale for each 32 elements of a row");
+      "attention: keys.k_scales is f32 [7, 2, 5, 1], expected f32 [7, 2, 5, 2] (k is i8: one for "
+      "each 32 elements of a row)");
 }
 
 TEST_F(Int8Errors, TypeOfTheScales) {
   const Tensor half = Tensor::zeros({7, 2, 5, 2}, DType::kF16);
   args.keys.k_scales = half;
   expect(
-      "attention: keys.k_scales is [7, 2, 5, 2] of f16 but k is [7, 2, 5, 40]: [7, 2, 5, 2] of f32 "
-      "is expected, a scale for each 32 elements of a row");
+      "attention: keys.k_scales is f16 [7, 2, 5, 2], expected f32 [7, 2, 5, 2] (k is i8: one for "
+      "each 32 elements of a row)");
 }
 
 TEST_F(Int8Errors, OtherIntegers) {
   const Tensor integers = Tensor::zeros({7, 2, 5, 40}, DType::kI32);
   args.keys.k = integers;
   args.keys.k_scales = {};
-  expect("attention: k is i32: f64, f32, f16, bf16 or i8 is expected");
+  expect("attention: k is i32, expected f64, f32, f16, bf16 or i8");
 }
 
 TEST_F(Int8Errors, QueriesOfIntegers) {
   args.q = ConstView(k8.data<std::int8_t>(), DType::kI8, {2, 4, 3, 40});
-  expect("attention: q is i8: f64, f32, f16 or bf16 is expected");
+  expect("attention: q is i8, expected f64, f32, f16 or bf16");
 }
 
 class KeyGradientErrors : public KeyErrors {
@@ -214,19 +202,19 @@ class KeyGradientErrors : public KeyErrors {
 
 TEST_F(KeyGradientErrors, OfPages) {
   expect_backward({},
-                  "attention_backward: dk is asked for but k is paged: only contiguous and packed "
-                  "keys and values of floating types have gradients");
+                  "attention_backward: dk is asked for, expected none (k is paged; only contiguous "
+                  "and packed keys and values of floating types have gradients)");
   expect_backward({.dk = false},
-                  "attention_backward: dv is asked for but v is paged: only contiguous and packed "
-                  "keys and values of floating types have gradients");
+                  "attention_backward: dv is asked for, expected none (v is paged; only contiguous "
+                  "and packed keys and values of floating types have gradients)");
 }
 
 TEST_F(KeyGradientErrors, OfARing) {
   unpage();
   args.keys.ring_begin = {2};
   expect_backward({},
-                  "attention_backward: dk is asked for but k lies in a ring: only contiguous and "
-                  "packed keys and values of floating types have gradients");
+                  "attention_backward: dk is asked for, expected none (k lies in a ring; only "
+                  "contiguous and packed keys and values of floating types have gradients)");
 }
 
 TEST_F(KeyGradientErrors, OfInt8AloneWhereOnlyTheKeysAre) {
@@ -236,8 +224,8 @@ TEST_F(KeyGradientErrors, OfInt8AloneWhereOnlyTheKeysAre) {
   args.keys.k = k8;
   args.keys.k_scales = scales;
   expect_backward({},
-                  "attention_backward: dk is asked for but k is i8: only contiguous and packed "
-                  "keys and values of floating types have gradients");
+                  "attention_backward: dk is asked for, expected none (k is i8; only contiguous "
+                  "and packed keys and values of floating types have gradients)");
   const Attended attended = attention(args);
   const AttentionGrads grads = attention_backward(args, attended, attended.out, {.dk = false});
   EXPECT_EQ(grads.dv.shape(), args.keys.v.shape());

@@ -90,7 +90,7 @@ TEST(OptionalLse, AGivenHalfIsChecked) {
   Tensor lse = Tensor::empty({1, 4, 71});
   EXPECT_HEED_ERROR(attention(problem.args, {.out = out, .lse_low = lse}),
                     ErrorCode::kInvalidArgument,
-                    "attention: lse_low.shape is [1, 4, 71] but [1, 4, 70] [B, H, Tq] is expected");
+                    "attention: lse_low.shape is [1, 4, 71], expected [B, H, Tq] = [1, 4, 70]");
 }
 
 }  // namespace

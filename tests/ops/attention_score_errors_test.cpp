@@ -56,37 +56,37 @@ class ScoreErrors : public testing::Test {
 TEST_F(ScoreErrors, OfScores) {
   const Bad all[] = {
       {[](auto& a) { a.scores.softcap = -1; },
-       "attention: scores.softcap is -1: a positive number, or 0 for none, is expected"},
+       "attention: scores.softcap is -1, expected a positive number, or 0 for none"},
       {[](auto& a) { a.scores.softcap = kNan; },
-       "attention: scores.softcap is nan: a positive number, or 0 for none, is expected"},
+       "attention: scores.softcap is nan, expected a positive number, or 0 for none"},
       {[](auto& a) { a.scores.softcap = kInfinity; },
-       "attention: scores.softcap is inf: a positive number, or 0 for none, is expected"},
+       "attention: scores.softcap is inf, expected a positive number, or 0 for none"},
       {[](auto& a) { a.scores.scale = {-kInfinity}; },
-       "attention: scores.scale[0] is -inf: a finite number is expected"},
+       "attention: scores.scale[0] is -inf, expected a finite number"},
       {[this](auto& a) { a.scores.bias = ids; },
-       "attention: scores.bias is i32: f64, f32, f16 or bf16 is expected (a boolean is a mask: "
-       "keep)"},
+       "attention: scores.bias is i32, expected f64, f32, f16 or bf16; a boolean is a mask: keep"},
       {[this](auto& a) { a.scores.bias = kept; },
-       "attention: scores.bias is bool: f64, f32, f16 or bf16 is expected (a boolean is a mask: "
-       "keep)"},
+       "attention: scores.bias is bool, expected f64, f32, f16 or bf16; a boolean is a mask: keep"},
       {[this](auto& a) { a.scores.bias = bias.view().slice(1, 0, 4); },
-       "attention: scores.bias of shape [3, 4] cannot be broadcast to [2, 4, 3, 5] [B, H, Tq, Tk]"},
+       "attention: scores.bias.shape is [3, 4], expected one that broadcasts to [B, H, Tq, Tk] = "
+       "[2, 4, 3, 5]"},
       {[this](auto& a) { a.scores.bias = high_rank; },
-       "attention: scores.bias of shape [1, 2, 4, 3, 5] cannot be broadcast to [2, 4, 3, 5] "
-       "[B, H, Tq, Tk]"},
+       "attention: scores.bias.shape is [1, 2, 4, 3, 5], expected one that broadcasts to [B, H, "
+       "Tq, Tk] = [2, 4, 3, 5]"},
       {[this](auto& a) { a.scores.alibi = five; },
-       "attention: scores.alibi is [5] of f32: a float for each of the 4 heads is expected"},
+       "attention: scores.alibi is f32 [5], expected a float for each of the 4 heads"},
       {[this](auto& a) { a.scores.alibi = slopes; },
-       "attention: scores.alibi[2] is inf: a finite number is expected"},
+       "attention: scores.alibi[2] is inf, expected a finite number"},
       {[this](auto& a) { a.scores.sink = bias; },
-       "attention: scores.sink is [3, 5] of f32: a float for each of the 4 heads is expected"},
+       "attention: scores.sink is f32 [3, 5], expected a float for each of the 4 heads"},
       {[this](auto& a) { a.scores.sink = sinks; },
-       "attention: scores.sink[1] is nan: a finite number, or -inf for none, is expected"},
+       "attention: scores.sink[1] is nan, expected a finite number, or -inf for none"},
       {[this](auto& a) {
          a.scores.sink = four;
          a.scores.normaliser = Normaliser::kSigmoid;
        },
-       "attention: scores.sink is given but the normaliser is sigmoid: only softmax has a sink"},
+       "attention: scores.sink is given, expected none (the normaliser is sigmoid; only softmax "
+       "has a sink)"},
   };
   for (const Bad& bad : all) expect(bad);
 }
@@ -96,9 +96,7 @@ TEST_F(ScoreErrors, OfDropout) {
        {std::pair(1.0, "1"), {-0.5, "-0.5"}, {kNan, "nan"}, {kInfinity, "inf"}}) {
     args.dropout = Dropout{.rate = rate};
     EXPECT_HEED_ERROR(attention(args), ErrorCode::kInvalidArgument,
-                      fmt::format("attention: dropout.rate is {}: a number from 0 to below 1 is "
-                                  "expected",
-                                  text));
+                      fmt::format("attention: dropout.rate is {}, expected 0 to below 1", text));
   }
 }
 
@@ -106,49 +104,45 @@ TEST_F(ScoreErrors, OfPackedSequences) {
   const ConstView one = q.view().select(0, 0);  // [4, 3, 8]
   const Bad all[] = {
       {[](auto& a) { a.extents.query_starts = {0, 3}; },
-       "attention: q.shape is [2, 4, 3, 8]: packed sequences have three dimensions [heads, total, "
-       "D]"},
+       "attention: q.shape is [2, 4, 3, 8], expected [heads, total, D] of packed sequences"},
       {[&](auto& a) {
          a.q = one;
          a.extents.query_starts = {0, 2, 3, 3};
        },
-       "attention: there are 3 sequences of queries but 2 of keys: q, k and v must have the same "
-       "batch"},
+       "attention: extents.query_starts is for 3 sequences, expected 2, as many as k has"},
       {[&](auto& a) {
          a.q = one;
          a.extents.query_starts = {1, 2, 3};
        },
-       "attention: extents.query_starts[0] is 1: 0 to 0 is expected"},
+       "attention: extents.query_starts[0] is 1, expected 0 to 0"},
       {[&](auto& a) {
          a.q = one;
          a.extents.query_starts = {0, 4, 3};
        },
-       "attention: extents.query_starts[1] is 4: 0 to 3 is expected"},
+       "attention: extents.query_starts[1] is 4, expected 0 to 3"},
       {[&](auto& a) {
          a.q = one;
          a.extents.query_starts = {0, 2, 1};
        },
-       "attention: extents.query_starts[2] is 1: 2 to 3 is expected"},
+       "attention: extents.query_starts[2] is 1, expected 2 to 3"},
       {[&](auto& a) {
          a.q = one;
          a.extents.query_starts = {0, 1, 2};
        },
-       "attention: extents.query_starts ends with 2 but there are 3 rows: the end of the last "
-       "sequence is expected"},
+       "attention: extents.query_starts[2] is 2, expected 3, the end of the last sequence"},
       {[&](auto& a) {
          a.q = one;
          a.extents.query_starts = {0, 1, 3};
          a.extents.query_length = {1};
        },
-       "attention: extents.query_length and extents.query_starts both say where sequences lie: one "
-       "of them is expected"},
+       "attention: extents.query_length is given beside extents.query_starts, expected one of "
+       "them"},
       {[&](auto& a) {
          a.keys = {k.view().select(0, 0), v.view().select(0, 0)};
          a.extents.key_starts = {0, 1, 5};
          a.extents.key_begin = {1};
        },
-       "attention: extents.key_begin and extents.key_starts both say where sequences lie: one of "
-       "them is expected"},
+       "attention: extents.key_begin is given beside extents.key_starts, expected one of them"},
   };
   for (const Bad& bad : all) expect(bad);
 }
@@ -157,9 +151,9 @@ TEST_F(ScoreErrors, OfMemory) {
   const char* inside = reinterpret_cast<const char*>(q.data<float>()) + 2;
   const Bad all[] = {
       {[&](auto& a) { a.q = ConstView(inside, DType::kF32, {2, 4, 2, 8}); },
-       "attention: q lies 2 bytes past a multiple of 4: elements of f32 are aligned to it"},
+       "attention: q is 2 bytes past a multiple of 4, expected elements of f32 to be aligned"},
       {[&](auto& a) { a.q = ConstView(nullptr, DType::kF32, {2, 4, 3, 8}); },
-       "attention: q has no memory"},
+       "attention: q is a view without memory"},
   };
   for (const Bad& bad : all) expect(bad);
 }
@@ -172,7 +166,7 @@ TEST_F(ScoreErrors, OfOutputsThatAreMisaligned) {
   EXPECT_HEED_ERROR(
       attention(args, {View(inside, DType::kF32, {2, 4, 3, 6}), lse, low}),
       ErrorCode::kInvalidArgument,
-      "attention: out lies 1 bytes past a multiple of 4: elements of f32 are aligned to it");
+      "attention: out is 1 bytes past a multiple of 4, expected elements of f32 to be aligned");
 }
 
 TEST_F(ScoreErrors, OfAnOutputThatIsTheBias) {
@@ -180,9 +174,8 @@ TEST_F(ScoreErrors, OfAnOutputThatIsTheBias) {
   Tensor lse = Tensor::zeros({2, 4, 3});
   Tensor low = Tensor::zeros({2, 4, 3});
   args.scores.bias = large.view().slice(3, 0, 5);
-  EXPECT_HEED_ERROR(
-      attention(args, {large, lse, low}), ErrorCode::kInvalidArgument,
-      "attention: out shares memory with scores.bias: an output needs memory of its own");
+  EXPECT_HEED_ERROR(attention(args, {large, lse, low}), ErrorCode::kInvalidArgument,
+                    "attention: out is in the memory of scores.bias, expected memory of its own");
 }
 
 TEST_F(ScoreErrors, OfALseThatThereIsNot) {
@@ -190,11 +183,12 @@ TEST_F(ScoreErrors, OfALseThatThereIsNot) {
   Tensor lse = Tensor::zeros({2, 4, 3});
   args.scores.normaliser = Normaliser::kNone;
   EXPECT_HEED_ERROR(attention(args, {out, lse, {}}), ErrorCode::kInvalidArgument,
-                    "attention: lse is given but the normaliser is none: it has none");
+                    "attention: lse is given, expected none (the normaliser is none)");
   const Tensor dout = Tensor::zeros({2, 4, 3, 6});
-  EXPECT_HEED_ERROR(
-      attention_backward(args, attention(args), dout, {.dlse = lse}), ErrorCode::kInvalidArgument,
-      "attention_backward: dlse is given but the normaliser is none: it has no log-sum-exp");
+  EXPECT_HEED_ERROR(attention_backward(args, attention(args), dout, {.dlse = lse}),
+                    ErrorCode::kInvalidArgument,
+                    "attention_backward: dlse is given, expected none (the normaliser is none and "
+                    "has no log-sum-exp)");
 }
 
 TEST_F(ScoreErrors, OfGradientsOfWhatIsNotThere) {
@@ -204,21 +198,23 @@ TEST_F(ScoreErrors, OfGradientsOfWhatIsNotThere) {
     EXPECT_HEED_ERROR(attention_backward(args, attended, dout, request),
                       ErrorCode::kInvalidArgument, message);
   };
-  expect_refused({.dbias = true},
-                 "attention_backward: dbias is asked for but scores.bias is not given");
-  expect_refused({.dsink = true},
-                 "attention_backward: dsink is asked for but scores.sink is not given");
-  expect_refused({.dslope = true},
-                 "attention_backward: dslope is asked for but scores.alibi is not given");
+  expect_refused(
+      {.dbias = true},
+      "attention_backward: dbias is asked for, expected none (scores.bias is not given)");
+  expect_refused(
+      {.dsink = true},
+      "attention_backward: dsink is asked for, expected none (scores.sink is not given)");
+  expect_refused(
+      {.dslope = true},
+      "attention_backward: dslope is asked for, expected none (scores.alibi is not given)");
 }
 
 TEST_F(ScoreErrors, OfTheEntropyOfWeightsThatAreNoProbabilities) {
   args.scores.normaliser = Normaliser::kNone;
   EntropyObserver entropy;
   Observer* const observers[] = {&entropy};
-  EXPECT_HEED_ERROR(
-      observe(args, attention(args), observers), ErrorCode::kInvalidArgument,
-      "entropy: the normaliser is none: weights that are no probabilities have no entropy");
+  EXPECT_HEED_ERROR(observe(args, attention(args), observers), ErrorCode::kInvalidArgument,
+                    "entropy: scores.normaliser is none, expected one that makes probabilities");
 }
 
 }  // namespace

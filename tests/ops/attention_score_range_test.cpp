@@ -59,23 +59,23 @@ TEST(ScoreRange, WhatF32CannotHoldIsRefused) {
   const Tensor sinks = doubles({-std::numeric_limits<double>::infinity(), -1e300});
   const Bad all[] = {
       {[](auto& s) { s.softcap = 1e39; },
-       "attention: scores.softcap is 1e+39: 0 for none, or 1.2e-38 to 3.4e+38, is expected for "
-       "scores of f32"},
+       "attention: scores.softcap is 1e+39, expected 0 for none, or 1.2e-38 to 3.4e+38 for scores "
+       "of f32"},
       {[](auto& s) { s.softcap = 1e-46; },
-       "attention: scores.softcap is 1e-46: 0 for none, or 1.2e-38 to 3.4e+38, is expected for "
-       "scores of f32"},
+       "attention: scores.softcap is 1e-46, expected 0 for none, or 1.2e-38 to 3.4e+38 for scores "
+       "of f32"},
       {[](auto& s) { s.scale = {1e300}; },
-       "attention: scores.scale[0] is 1e+300: at most 1.7e+38 in magnitude is expected for scores "
-       "of f32"},
+       "attention: scores.scale[0] is 1e+300, expected at most 1.7e+38 in magnitude for scores of "
+       "f32"},
       {[](auto& s) { s.scale = {1, -3e38}; },  // f32 holds it, but not times log2(e)
-       "attention: scores.scale[1] is -3e+38: at most 1.7e+38 in magnitude is expected for scores "
-       "of f32"},
+       "attention: scores.scale[1] is -3e+38, expected at most 1.7e+38 in magnitude for scores of "
+       "f32"},
       {[&](auto& s) { s.alibi = slopes; },
-       "attention: scores.alibi[1] is -1e+39: at most 3.4e+38 in magnitude is expected for scores "
-       "of f32"},
+       "attention: scores.alibi[1] is -1e+39, expected at most 3.4e+38 in magnitude for scores of "
+       "f32"},
       {[&](auto& s) { s.sink = sinks; },
-       "attention: scores.sink[1] is -1e+300: at most 3.4e+38 in magnitude is expected for scores "
-       "of f32"},
+       "attention: scores.sink[1] is -1e+300, expected at most 3.4e+38 in magnitude for scores of "
+       "f32"},
   };
   for (const Similarity similarity : {Similarity::kDot, Similarity::kCosine, Similarity::kGaussian})
     for (const DType dtype : {DType::kF32, DType::kF16})

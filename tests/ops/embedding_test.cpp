@@ -67,10 +67,10 @@ TEST(Embedding, AnIdOutsideOfTheVocabularyIsNamed) {
   Tensor ids = Tensor::zeros({2, 2}, DType::kI32);
   ids.data<std::int32_t>()[3] = 4;
   EXPECT_HEED_ERROR(embedding(table, ids), ErrorCode::kInvalidArgument,
-                    "embedding: id 4 at place 3 is outside of the vocabulary, expected 0 to 3");
+                    "embedding: ids[3] is 4, expected 0 to 3");
   ids.data<std::int32_t>()[3] = -1;
   EXPECT_HEED_ERROR(embedding(table, ids), ErrorCode::kInvalidArgument,
-                    "embedding: id -1 at place 3 is outside of the vocabulary, expected 0 to 3");
+                    "embedding: ids[3] is -1, expected 0 to 3");
 }
 
 }  // namespace heed

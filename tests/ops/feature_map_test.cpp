@@ -76,11 +76,11 @@ TEST(FeatureMap, SaysWhatDoesNotFit) {
   const Tensor projection = Tensor::zeros({5, 4});
   EXPECT_HEED_ERROR(
       map_features(x, {.kind = FeatureKind::kRandomExponential}), ErrorCode::kInvalidArgument,
-      "features: the projection is not given, it belongs to the random exponential features alone");
+      "features: projection is not given, expected [M, D] for random exponential features");
   EXPECT_HEED_ERROR(
       map_features(x, {.kind = FeatureKind::kRandomExponential, .projection = projection}),
       ErrorCode::kInvalidArgument,
-      "features: the projection is f32 [5, 4], expected [M, 3] of a floating type");
+      "features: projection is f32 [5, 4], expected [M, 3] of a floating type");
 }
 
 }  // namespace

@@ -81,13 +81,13 @@ TEST(Hopfield, SaysWhatDoesNotFit) {
   couplings.data<double>()[1] = 1;
   EXPECT_HEED_ERROR(
       hopfield_recall(couplings, state), ErrorCode::kInvalidArgument,
-      "hopfield: couplings[1, 0] is 0 but couplings[0, 1] is 1: they must be symmetric");
+      "hopfield: couplings[1, 0] is 0, expected 1 (couplings[0, 1]: they are symmetric)");
   couplings.data<double>()[1] = 0;
   couplings.data<double>()[3] = 2;
   EXPECT_HEED_ERROR(hopfield_recall(couplings, state), ErrorCode::kInvalidArgument,
                     "hopfield: couplings[1, 1] is 2, expected 0 on the diagonal");
   EXPECT_HEED_ERROR(hebbian_couplings(Tensor::zeros({1, 2})), ErrorCode::kInvalidArgument,
-                    "hopfield: element 0 of patterns is 0, expected +1 or -1");
+                    "hopfield: patterns[0] is 0, expected +1 or -1");
 }
 
 TEST(Retrieve, OneStepIsAttention) {
@@ -196,7 +196,7 @@ TEST(Retrieve, SaysWhatDoesNotFit) {
   const Tensor narrow = random_tensor({2, 3}, 16);
   const Tensor state = random_tensor({2, 4}, 17);
   EXPECT_HEED_ERROR(retrieve({.patterns = patterns, .state = narrow}), ErrorCode::kInvalidArgument,
-                    "retrieve: state is [2, 3], expected [S, 4]");
+                    "retrieve: state is f32 [2, 3], expected [S, 4]");
   EXPECT_HEED_ERROR(retrieve({.patterns = patterns, .state = state, .beta = 0}),
                     ErrorCode::kInvalidArgument, "retrieve: beta is 0, expected above 0");
 }

@@ -273,26 +273,29 @@ TEST(LinearAttention, SaysWhatDoesNotFit) {
   const Tensor beta = Tensor::zeros({1, 2, 3});
   const Wrong table[] = {
       {{.q = x, .k = longer, .v = longer},
-       "linear_attention: q has 3 tokens but k has 5: causal attention needs as many"},
+       "linear_attention: q.shape[2] is 3, expected 5 (k's tokens, as attention is causal)"},
       {{.q = x, .k = three, .v = three},
-       "linear_attention: q has 2 heads but k has 3: a multiple is expected"},
-      {{.q = x, .k = x, .v = longer}, "linear_attention: v is [1, 2, 5, 4], expected [1, 2, 3, 4]"},
+       "linear_attention: q.shape[1] is 2, expected a multiple of 3 (k's heads)"},
+      {{.q = x, .k = x, .v = longer},
+       "linear_attention: v.shape is [1, 2, 5, 4], expected [1, 2, 3, 4]"},
       {{.q = x, .k = x, .v = x, .rule = UpdateRule::kGated},
-       "linear_attention: decay is not given, which the rule needs"},
+       "linear_attention: decay is not given, expected one, as the rule decays"},
       {{.q = x, .k = x, .v = x, .beta = beta},
-       "linear_attention: beta is given, which the rule does not have"},
+       "linear_attention: beta is given, expected none, as the rule does not correct"},
       {{.q = x, .k = x, .v = x, .scale = 1e300},
        "linear_attention: scale is 1e+300, expected at most 3.4e+38 in magnitude for sums of f32"},
       {{.q = x, .k = x, .v = x, .state = longer},
-       "linear_attention: state is [1, 2, 5, 4], expected [1, 2, 4, 4]"},
+       "linear_attention: state.shape is [1, 2, 5, 4], expected [1, 2, 4, 4]"},
       {{.q = x, .k = x, .v = x, .beta = beta, .rule = UpdateRule::kDelta, .normalised = true},
-       "linear_attention: normalised is asked for with a delta rule, whose weights have no sum"}};
+       "linear_attention: normalised is true, expected false (the weights of a delta rule have no "
+       "sum)"}};
   for (const Wrong& wrong : table)
     EXPECT_HEED_ERROR(linear_attention(wrong.args), ErrorCode::kInvalidArgument, wrong.message);
   EXPECT_HEED_ERROR(linear_attention_backward(
                         {.q = x, .k = x, .v = x, .beta = beta, .rule = UpdateRule::kDelta}, x),
                     ErrorCode::kUnsupported,
-                    "linear_attention: gradients of the sum rule alone are served");
+                    "linear_attention: rule is not the sum rule, expected the sum rule, which "
+                    "alone has gradients");
 }
 
 }  // namespace

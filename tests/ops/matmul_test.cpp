@@ -259,9 +259,9 @@ TEST(Matmul, SaysWhatDoesNotFit) {
   const Tensor a = Tensor::zeros({2, 3});
   const Tensor b = Tensor::zeros({4, 5});
   EXPECT_HEED_ERROR(matmul({.a = a, .b = b}), ErrorCode::kInvalidArgument,
-                    "matmul: a.shape[1] is 3 but b.shape[0] is 4: they must agree");
+                    "matmul: b.shape[0] is 4, expected 3 (a.shape[1])");
   EXPECT_HEED_ERROR(matmul({.a = b, .b = Tensor::zeros({5, 1}, DType::kF64)}),
-                    ErrorCode::kInvalidArgument, "matmul: b is f64 but a is f32: types must agree");
+                    ErrorCode::kInvalidArgument, "matmul: b is f64, expected f32 (a's type)");
 }
 
 }  // namespace heed

@@ -75,11 +75,11 @@ TEST(MessagePassing, SaysWhatDoesNotFit) {
   MessagePassingArgs args = square.args();
   args.x = square.x.view().reshape({2, 2, 3});
   EXPECT_HEED_ERROR(message_passing(args), ErrorCode::kInvalidArgument,
-                    "message_passing: x is [2, 2, 3], expected [N, C]");
+                    "message_passing: x is f64 [2, 2, 3], expected [N, C]");
   args = square.args();
   args.scale = {1, 2};
   EXPECT_HEED_ERROR(message_passing(args), ErrorCode::kInvalidArgument,
-                    "message_passing: scale has 2 entries, expected none or one");
+                    "message_passing: scale is a list of 2, expected none or one entry");
 }
 
 }  // namespace

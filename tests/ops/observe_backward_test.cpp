@@ -139,18 +139,18 @@ TEST(ObserveBackward, SaysWhatDoesNotFit) {
   const Attended attended = attention(plain.args);
   const auto code = ErrorCode::kInvalidArgument;
   const Tensor wrong = Tensor::zeros({1, 2, 149});
-  EXPECT_HEED_ERROR(observe_backward(plain.args, attended, {.dentropy = wrong}), code,
-                    "observe_backward: dentropy.shape is [1, 2, 149] but [1, 2, 150] [B, H, Tq] is "
-                    "expected");
   EXPECT_HEED_ERROR(
-      observe_backward(plain.args, attended, {}, {.dlse = attended.lse}), code,
-      "observe_backward: dlse is given: attention_backward takes the cotangent of lse");
-  EXPECT_HEED_ERROR(observe_backward(plain.args, attended, {}, {.dsink = true}), code,
-                    "observe_backward: dsink is asked for but scores.sink is not given");
+      observe_backward(plain.args, attended, {.dentropy = wrong}), code,
+      "observe_backward: dentropy.shape is [1, 2, 149], expected [B, H, Tq] = [1, 2, 150]");
+  EXPECT_HEED_ERROR(observe_backward(plain.args, attended, {}, {.dlse = attended.lse}), code,
+                    "observe_backward: dlse is given, expected none (attention_backward takes it)");
+  EXPECT_HEED_ERROR(
+      observe_backward(plain.args, attended, {}, {.dsink = true}), code,
+      "observe_backward: dsink is asked for, expected none (scores.sink is not given)");
   plain.args.scores.normaliser = Normaliser::kNone;
   EXPECT_HEED_ERROR(observe_backward(plain.args, attention(plain.args), {plain.dentropy, {}}), code,
-                    "observe_backward: the normaliser is none: weights that are no probabilities "
-                    "have no entropy");
+                    "observe_backward: dentropy is given, expected none (the normaliser is none, "
+                    "so that weights are no probabilities)");
 }
 
 }  // namespace

@@ -99,14 +99,14 @@ TEST(Quantise, SaysWhatItExpects) {
   EXPECT_HEED_ERROR(quantise({}), ErrorCode::kInvalidArgument,
                     "quantise: x is not given, expected rows of f64, f32, f16 or bf16");
   EXPECT_HEED_ERROR(quantise(Tensor::zeros({2, 3}, DType::kI8)), ErrorCode::kInvalidArgument,
-                    "quantise: x is [2, 3] of i8, expected rows of f64, f32, f16 or bf16");
+                    "quantise: x is i8 [2, 3], expected rows of f64, f32, f16 or bf16");
   EXPECT_HEED_ERROR(dequantise(Tensor::zeros({2, 3}), Tensor::zeros({2, 1})),
                     ErrorCode::kInvalidArgument,
-                    "dequantise: values are [2, 3] of f32, expected rows of i8");
-  EXPECT_HEED_ERROR(dequantise(Tensor::zeros({2, 33}, DType::kI8), Tensor::zeros({2, 1})),
-                    ErrorCode::kInvalidArgument,
-                    "dequantise: scales are [2, 1] of f32, expected [2, 2] of f32: one for each 32 "
-                    "of values [2, 33]");
+                    "dequantise: values is f32 [2, 3], expected rows of i8");
+  EXPECT_HEED_ERROR(
+      dequantise(Tensor::zeros({2, 33}, DType::kI8), Tensor::zeros({2, 1})),
+      ErrorCode::kInvalidArgument,
+      "dequantise: scales is f32 [2, 1], expected f32 [2, 2]: one for each 32 of values [2, 33]");
 }
 
 }  // namespace

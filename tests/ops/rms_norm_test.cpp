@@ -116,9 +116,9 @@ TEST(RmsNorm, BitsDoNotDependOnThreads) {
 TEST(RmsNorm, SaysWhatDoesNotFit) {
   const Tensor x = Tensor::zeros({2, 8});
   const Tensor weight = Tensor::zeros({7});
-  EXPECT_HEED_ERROR(
-      rms_norm({.x = x, .weight = weight}), ErrorCode::kInvalidArgument,
-      "rms_norm: weight is f32 [7], expected f32, trailing axes of x [2, 8], at least one element");
+  EXPECT_HEED_ERROR(rms_norm({.x = x, .weight = weight}), ErrorCode::kInvalidArgument,
+                    "rms_norm: weight is f32 [7], expected f32, trailing axes of x [2, 8] with at "
+                    "least one element");
   const Tensor whole = Tensor::zeros({8});
   Tensor dweight = Tensor::zeros({8}, DType::kF64);
   EXPECT_HEED_ERROR(rms_norm_backward({.x = x, .weight = whole}, x, dweight),

@@ -146,24 +146,23 @@ TEST(Rope, SaysWhatDoesNotFit) {
   const Tensor short_positions = Tensor::zeros({2, 2}, DType::kI64);
   const Tensor of_two = Tensor::zeros({4, 2});
   const Wrong table_of_errors[] = {
-      {{.x = flat}, "rope: x is [3, 6], expected [B, H, T, D]"},
+      {{.x = flat}, "rope: x.shape is [3, 6], expected [B, H, T, D]"},
       {{.x = x, .rotary_dim = 5},
-       "rope: 5 elements turn, expected an even number of at most D = 6"},
+       "rope: rotary_dim is 5, expected an even number of at most D = 6"},
       {{.x = x, .rotary_dim = 8},
-       "rope: 8 elements turn, expected an even number of at most D = 6"},
+       "rope: rotary_dim is 8, expected an even number of at most D = 6"},
       {{.x = x, .base = 0}, "rope: base is 0, expected a positive number"},
       {{.x = x, .offset = {1, 2, 3}},
-       "rope: offset has 3 entries, expected none, one or one for each of 2 batches"},
+       "rope: offset is a list of 3, expected none, one or 2 entries (the batch)"},
       {{.x = x, .offset = {1}, .positions = positions},
-       "rope: both offset and positions are given, expected one of them"},
+       "rope: positions is given beside offset, expected one of them"},
       {{.x = x, .positions = short_positions},
-       "rope: positions are [2, 2], expected [2, 3] or [1, 3]"},
-      {{.x = x, .cosines = table},
-       "rope: one of cosines and sines is given, expected both or none"},
+       "rope: positions.shape is [2, 2], expected [2, 3] or [1, 3]"},
+      {{.x = x, .cosines = table}, "rope: sines is not given, expected one, as cosines are given"},
       {{.x = x, .cosines = of_two, .sines = of_two},
-       "rope: cosines are [4, 2], expected [positions, 3] or [batch, tokens, 3]"},
+       "rope: cosines.shape is [4, 2], expected [positions, 3] or [batch, tokens, 3]"},
       {{.x = x, .positions = positions, .cosines = table, .sines = table},
-       "rope: position 4 is outside of the 4 rows of cosines and sines"}};
+       "rope: cosines.shape[0] is 4, expected above 4, the position of a token"}};
   for (const Wrong& wrong : table_of_errors)
     EXPECT_HEED_ERROR(rope(wrong.args), ErrorCode::kInvalidArgument, wrong.message);
 }

@@ -36,27 +36,28 @@ TEST(View, BroadcastsByStrideZero) {
 TEST(View, SaysWhatDoesNotFit) {
   const Tensor tensor = counting({2, 3});
   EXPECT_HEED_ERROR(tensor.view().slice(1, 2, 5), ErrorCode::kInvalidArgument,
-                    "view: slice [2, 5) does not fit axis 1 of [2, 3]");
+                    "view: slice is [2, 5), expected at most [0, 3) (axis 1 of [2, 3])");
   EXPECT_HEED_ERROR(tensor.view().data<double>(), ErrorCode::kInvalidArgument,
-                    "view: elements are f32 but f64 was asked for");
+                    "view: dtype is f32, expected f64, which was asked for");
 }
 
 TEST(View, APermutationHasEveryAxisOnce) {
   const Tensor x = counting({2, 3, 4});
   EXPECT_HEED_ERROR(x.view().permute({0, 1, 1}), ErrorCode::kInvalidArgument,
-                    "view: axis 1 is twice in the permutation [0, 1, 1]");
+                    "view: order is [0, 1, 1], expected every axis once");
   EXPECT_HEED_ERROR(x.view().permute({2, -1, 0}), ErrorCode::kInvalidArgument,
-                    "view: axis 2 is twice in the permutation [2, -1, 0]");
+                    "view: order is [2, -1, 0], expected every axis once");
 }
 
 TEST(View, ANegativeExtentIsRefused) {
   const Tensor x = counting({2, 3});
   EXPECT_HEED_ERROR(ConstView(x.view().raw(), DType::kF32, {2, -1, 3}), ErrorCode::kInvalidArgument,
-                    "view: shape [2, -1, 3] has a negative extent");
+                    "view: shape is [2, -1, 3], expected extents of 0 or more");
   EXPECT_HEED_ERROR(ConstView(x.view().raw(), DType::kF32, {-2, 3}, {3, 1}),
-                    ErrorCode::kInvalidArgument, "view: shape [-2, 3] has a negative extent");
+                    ErrorCode::kInvalidArgument,
+                    "view: shape is [-2, 3], expected extents of 0 or more");
   EXPECT_HEED_ERROR(x.view().reshape({-2, -3}), ErrorCode::kInvalidArgument,
-                    "view: shape [-2, -3] has a negative extent");
+                    "view: shape is [-2, -3], expected extents of 0 or more");
 }
 
 TEST(Tensor, AMovedTensorIsNoTensor) {

@@ -252,8 +252,8 @@ TEST_F(Train, AResumedRunHasEachSampleOnce) {
 TEST_F(Train, ASamplePromptThatTheModelCannotReadIsAnErrorAtTheStart) {
   config_.sample_every = 2;
   EXPECT_HEED_ERROR(run("a"), ErrorCode::kInvalidArgument,
-                    "train: sample_prompt: generate: the prompt is empty and the model has no "
-                    "first token to start from: expected at least one character");
+                    "train: sample_prompt: generate: prompt is empty, expected at least one "
+                    "character (the model has no first token to start from)");
   config_.sample_prompt = "after 1 comes 2.\n";
   EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
                     "train: sample_prompt has 17 tokens, expected at most 16 (block)");

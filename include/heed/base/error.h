@@ -82,8 +82,11 @@ class Error : public std::runtime_error {
   std::shared_ptr<const ErrorParts> parts_;  // shared, so that a copy of an exception cannot throw
 };
 
-/// Throws. A check is `if (wrong) fail({.op = "add", ...})`: no text is made unless it fails.
+/// Throws. A check is `if (wrong) fail(...)`, so that no text is made while arguments are right.
 [[noreturn]] void fail(ErrorParts parts);
+
+/// Throws kInvalidArgument: the parts in the order in which they are read.
+[[noreturn]] void fail(Phrase op, Phrase argument, Phrase found, Phrase expected);
 
 template <typename... Args>
 [[noreturn]] void fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {

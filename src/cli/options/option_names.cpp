@@ -43,12 +43,17 @@ std::string words_for(const CLI::App& app, std::string_view argument, bool missi
     const CLI::Option* option = app.get_option_no_throw(name);
     return option != nullptr && (missing || option->count() > 0);
   };
-  argument.remove_prefix(argument.rfind('.') + 1);  // scores.softcap
-  for (const Alias& alias : kAliases)
-    if (alias.argument == argument && has(alias.option)) return alias.words;
-  std::string name = "--" + std::string(argument);
-  std::ranges::replace(name, '_', '-');
-  return has(name) ? name : "";
+  for (;;) {  // scores.softcap is --softcap, mask.edges.columns --edges
+    const std::size_t dot = argument.rfind('.');
+    const std::string_view part = argument.substr(dot + 1);
+    for (const Alias& alias : kAliases)
+      if (alias.argument == part && has(alias.option)) return alias.words;
+    std::string name = "--" + std::string(part);
+    std::ranges::replace(name, '_', '-');
+    if (has(name)) return name;
+    if (dot == std::string_view::npos) return "";
+    argument = argument.substr(0, dot);
+  }
 }
 
 std::size_t name_length(std::string_view text) {

@@ -1,6 +1,8 @@
 // Attention, opsets 23, 24 and 25.
 #include "heed/ops/attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +10,7 @@
 #include "onnx/operators/attention_mask.h"
 #include "onnx/operators/attention_scores.h"
 #include "onnx/operators/heads.h"
+#include "tensor/view_text.h"
 
 namespace heed::onnx {
 namespace {
@@ -15,10 +18,10 @@ namespace {
 // The cache with the new tokens behind it, [B, G, past + T, D].
 Tensor concatenated(const ConstView& past, const ConstView& now) {
   if (!past.given()) return Tensor::copy_of(now);
-  require(past.rank() == 4 && past.dtype() == now.dtype() && past.dim(0) == now.dim(0) &&
-              past.dim(1) == now.dim(1) && past.dim(3) == now.dim(3),
-          "Attention: the past is {} {}, the new tokens are {} {}", name(past.dtype()),
-          to_string(past.shape()), name(now.dtype()), to_string(now.shape()));
+  if (past.rank() != 4 || past.dtype() != now.dtype() || past.dim(0) != now.dim(0) ||
+      past.dim(1) != now.dim(1) || past.dim(3) != now.dim(3))
+    fail("Attention", "past", to_string(past),
+         fmt::format("one that the new tokens, {}, continue", to_string(now)));
   const std::int64_t before = past.dim(2);
   const std::int64_t width = now.dim(3) * static_cast<std::int64_t>(size_bytes(now.dtype()));
   Tensor all =
@@ -49,7 +52,7 @@ double scale_of(const NodeCall& call, const ConstView& q) {
 
 ScoreStage stage_of(const NodeCall& call) {
   const std::int64_t mode = call.integer("qk_matmul_output_mode", 0);
-  require(0 <= mode && mode <= 3, "Attention: qk_matmul_output_mode is {}, expected 0 to 3", mode);
+  if (0 > mode || mode > 3) fail("Attention", "qk_matmul_output_mode", mode, "0 to 3");
   return static_cast<ScoreStage>(mode);
 }
 
@@ -59,8 +62,9 @@ std::vector<Tensor> attention(const NodeCall& call) {
   const ConstView given = call.required(0, "Q");
   const std::int64_t kv_heads = call.integer("kv_num_heads", 0);
   const ConstView past = call.input(4);
-  require(past.given() == call.input(5).given(),
-          "Attention: one of past_key and past_value is given, expected both or none");
+  if (past.given() != call.input(5).given())
+    fail("Attention", past.given() ? "past_value" : "past_key", {},
+         past.given() ? "one, as past_key is given" : "one, as past_value is given");
   const DType computed = computed_type(call, given.dtype());
   std::vector<Tensor> outputs(4);
   outputs[1] = concatenated(past, with_heads(call.required(1, "K"), kv_heads, "K"));

@@ -1,10 +1,13 @@
 #include "onnx/operators/attention_mask.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
 #include "heed/base/error.h"
 #include "heed/masks/keep.h"
+#include "tensor/view_text.h"
 
 namespace heed::onnx {
 namespace {
@@ -34,11 +37,14 @@ void copy_into(const ConstView& from, const View& to) {
 Tensor as_long_as(const ConstView& mask, std::int64_t keys) {
   const bool legal = mask.dtype() == DType::kBool || is_floating(mask.dtype());
   if (!legal)
-    fail(ErrorCode::kUnsupported, "Attention: attn_mask is {}, bool and floating types are served",
-         name(mask.dtype()));
-  require(1 <= mask.rank() && mask.rank() <= 4 && mask.dim(-1) <= keys,
-          "Attention: attn_mask is {}, expected one to four axes, the last at most {}",
-          to_string(mask.shape()), keys);
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "Attention",
+          .argument = "attn_mask",
+          .found = name(mask.dtype()),
+          .expected = "bool or a floating type"});
+  if (1 > mask.rank() || mask.rank() > 4 || mask.dim(-1) > keys)
+    fail("Attention", "attn_mask.shape", to_string(mask.shape()),
+         fmt::format("one to four axes, the last at most {}", keys));
   if (mask.dim(-1) == keys) return Tensor::copy_of(mask);
   Shape shape = mask.shape();
   shape[mask.rank() - 1] = keys;
@@ -49,7 +55,7 @@ Tensor as_long_as(const ConstView& mask, std::int64_t keys) {
 
 std::int64_t window(const NodeCall& call, const char* side) {
   const std::int64_t keys = call.integer(side, -1);
-  require(keys >= -1, "Attention: {} is {}, expected -1 or more", side, keys);
+  if (keys < -1) fail("Attention", side, keys, "-1 or more");
   return keys;
 }
 
@@ -65,9 +71,8 @@ AttentionMask::AttentionMask(const NodeCall& call, std::int64_t queries, std::in
            .right = causal ? 0 : window(call, "right_window_size")};
   extents_.q_offset = {past};
   if (!lengths.given()) return;
-  require(!call.input(4).given() && lengths.dtype() == DType::kI64 && lengths.rank() == 1,
-          "Attention: nonpad_kv_seqlen is {} {}, expected i64 [batch] and no past_key",
-          name(lengths.dtype()), to_string(lengths.shape()));
+  if (call.input(4).given() || lengths.dtype() != DType::kI64 || lengths.rank() != 1)
+    fail("Attention", "nonpad_kv_seqlen", to_string(lengths), "i64 [batch] and no past_key");
   const auto* length = lengths.data<std::int64_t>();
   extents_.q_offset.clear();
   for (std::int64_t batch = 0; batch < lengths.dim(0); ++batch) {

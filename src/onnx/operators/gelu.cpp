@@ -1,4 +1,6 @@
 // Gelu, opset 20.
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "onnx/operators.h"
 #include "ops/activation.h"
@@ -7,8 +9,8 @@ namespace heed::onnx {
 
 std::vector<Tensor> gelu(const NodeCall& call) {
   const std::string approximate = call.text("approximate", "none");
-  require(approximate == "none" || approximate == "tanh",
-          "Gelu: approximate is '{}', expected none or tanh", approximate);
+  if (approximate != "none" && approximate != "tanh")
+    fail("Gelu", "approximate", fmt::format("'{}'", approximate), "none or tanh");
   std::vector<Tensor> outputs;
   outputs.push_back(activate(call.required(0, "X"),
                              approximate == "tanh" ? Activation::kGeluTanh : Activation::kGelu));

@@ -1,15 +1,19 @@
 #include "onnx/operators/heads.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
+#include "tensor/view_text.h"
 
 namespace heed::onnx {
 
 ConstView with_heads(const ConstView& x, std::int64_t heads, std::string_view what) {
-  require(x.rank() == 3 || x.rank() == 4, "{} is {}: three or four axes are expected", what,
-          to_string(x.shape()));
+  if (x.rank() != 3 && x.rank() != 4)
+    fail("onnx", fmt::format("{}.shape", what), to_string(x.shape()), "three or four axes");
   if (x.rank() == 4) return x;
-  require(heads > 0 && x.dim(2) % heads == 0, "{} is {}, which cannot be cut into {} heads", what,
-          to_string(x.shape()), heads);
+  if (heads <= 0 || x.dim(2) % heads != 0)
+    fail("onnx", fmt::format("{}.shape", what), to_string(x.shape()),
+         fmt::format("a last axis that is a multiple of {} (the heads)", heads));
   return x.reshape({x.dim(0), x.dim(1), heads, x.dim(2) / heads}).permute({0, 2, 1, 3});
 }
 

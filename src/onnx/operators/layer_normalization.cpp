@@ -20,9 +20,10 @@ std::vector<Tensor> layer_normalization(const NodeCall& call) {
   const Shape shape = normalised_shape(x, axis);
   const DType stage = stage_type(call, x.dtype());
   const Tensor computed = Tensor::converted(x, stage);
-  const Tensor scale = Tensor::converted(over_axes(call.required(1, "Scale"), shape), stage);
+  const Tensor scale =
+      Tensor::converted(over_axes("Scale", call.required(1, "Scale"), shape), stage);
   const Tensor bias = call.input(2).given()
-                          ? Tensor::converted(over_axes(call.input(2), shape), stage)
+                          ? Tensor::converted(over_axes("B", call.input(2), shape), stage)
                           : Tensor::zeros(shape, stage);
   const LayerNormArgs args = {
       .x = computed, .weight = scale, .bias = bias, .epsilon = call.number("epsilon", 1e-5)};

@@ -1,6 +1,8 @@
 // LinearAttention, opset 27.
 #include "heed/ops/linear_attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -23,9 +25,9 @@ constexpr NamedRule kRules[] = {{"linear", UpdateRule::kSum},
 UpdateRule rule_of(const NodeCall& call) {
   const std::string wanted = call.text("update_rule", "gated_delta");
   const auto* const found = std::ranges::find(kRules, wanted, &NamedRule::name);
-  require(found != std::end(kRules),
-          "LinearAttention: update_rule is '{}', expected linear, gated, delta or gated_delta",
-          wanted);
+  if (found == std::end(kRules))
+    fail("LinearAttention", "update_rule", fmt::format("'{}'", wanted),
+         "linear, gated, delta or gated_delta");
   return found->rule;
 }
 

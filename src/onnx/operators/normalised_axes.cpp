@@ -1,6 +1,9 @@
 #include "onnx/operators/normalised_axes.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
+#include "tensor/view_text.h"
 
 namespace heed::onnx {
 
@@ -9,12 +12,14 @@ Shape normalised_shape(const ConstView& x, int axis) {
       std::span(x.shape().begin(), x.shape().end()).subspan(static_cast<std::size_t>(axis)));
 }
 
-Tensor over_axes(const ConstView& vector, const Shape& shape) {
+Tensor over_axes(std::string_view name, const ConstView& vector, const Shape& shape) {
   ConstView view = vector;
   while (view.rank() > shape.rank() && view.dim(0) == 1) view = view.select(0, 0);
   if (view.rank() > shape.rank())
-    fail(ErrorCode::kUnsupported, "a scale or bias {} that varies beyond the normalised axes {}",
-         to_string(vector.shape()), to_string(shape));
+    fail({.code = ErrorCode::kUnsupported,
+          .argument = name,
+          .found = to_string(vector.shape()),
+          .expected = fmt::format("the normalised axes {} alone", to_string(shape))});
   return Tensor::copy_of(view.broadcast_to(shape));
 }
 
@@ -22,7 +27,11 @@ DType stage_type(const NodeCall& call, DType of_x) {
   const std::int64_t stash = call.integer("stash_type", 1);
   if (stash == 1) return of_x == DType::kF64 ? DType::kF64 : DType::kF32;
   if (stash == 11) return DType::kF64;
-  fail(ErrorCode::kUnsupported, "stash_type {}: float (1) and double (11) are served", stash);
+  fail({.code = ErrorCode::kUnsupported,
+        .op = call.node.op_type,
+        .argument = "stash_type",
+        .found = stash,
+        .expected = "1 (float) or 11 (double)"});
 }
 
 }  // namespace heed::onnx

@@ -10,7 +10,7 @@ namespace heed::onnx {
 Shape normalised_shape(const ConstView& x, int axis);
 
 /// `vector` broadcast to `shape`, row-major. kUnsupported where it varies over axes before those.
-Tensor over_axes(const ConstView& vector, const Shape& shape);
+Tensor over_axes(std::string_view name, const ConstView& vector, const Shape& shape);
 
 /// The precision of the first stage: stash_type, f32 unless it says f64. kUnsupported for others.
 DType stage_type(const NodeCall& call, DType of_x);

@@ -10,7 +10,7 @@ std::vector<Tensor> rms_normalization(const NodeCall& call) {
   const Shape shape = normalised_shape(x, axis_of(call, -1, x.rank()));
   const DType stage = stage_type(call, x.dtype());
   const Tensor computed = Tensor::converted(x, stage);
-  const Tensor weight = Tensor::converted(over_axes(scale, shape), stage);
+  const Tensor weight = Tensor::converted(over_axes("scale", scale, shape), stage);
   std::vector<Tensor> outputs;
   outputs.push_back(Tensor::converted(
       rms_norm({.x = computed, .weight = weight, .epsilon = call.number("epsilon", 1e-5)}),

@@ -1,7 +1,10 @@
 // RotaryEmbedding, opset 23: the angles are always given.
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "heed/ops/rope.h"
 #include "onnx/operators/heads.h"
+#include "tensor/view_text.h"
 
 namespace heed::onnx {
 
@@ -14,9 +17,9 @@ std::vector<Tensor> rotary_embedding(const NodeCall& call) {
       .positions = call.input(3),
       .cosines = call.required(1, "cos_cache"),
       .sines = call.required(2, "sin_cache")};
-  require(args.positions.given() || args.cosines.rank() == 3,
-          "cos_cache is {}: three axes are expected where position_ids are absent",
-          to_string(args.cosines.shape()));
+  if (!args.positions.given() && args.cosines.rank() != 3)
+    fail("RotaryEmbedding", "cos_cache.shape", to_string(args.cosines.shape()),
+         "three axes (position_ids are absent)");
   std::vector<Tensor> outputs;
   outputs.push_back(packed_heads(rope(args), x.rank() == 3));
   return outputs;

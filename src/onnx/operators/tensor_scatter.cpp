@@ -1,8 +1,11 @@
 // TensorScatter, opset 24: rows written into a cache, for any element type.
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "heed/base/error.h"
 #include "onnx/operators.h"
+#include "tensor/view_text.h"
 
 namespace heed::onnx {
 namespace {
@@ -27,19 +30,20 @@ Blocks blocks_of(const ConstView& view, int axis) {
 }
 
 void check(const ConstView& cache, const ConstView& update, const ConstView& indices, int axis) {
-  require(axis > 0, "TensorScatter: axis 0 is the batch, another one is expected");
-  require(update.rank() == cache.rank() && update.dtype() == cache.dtype(),
-          "TensorScatter: update is {} {}, expected as past_cache {} {}", name(update.dtype()),
-          to_string(update.shape()), name(cache.dtype()), to_string(cache.shape()));
+  if (axis <= 0) fail("TensorScatter", "axis", axis, "another one than the batch, 0");
+  if (update.rank() != cache.rank() || update.dtype() != cache.dtype())
+    fail("TensorScatter", "update", to_string(update),
+         fmt::format("the type and the rank of past_cache, {}", to_string(cache)));
   for (int other = 0; other < cache.rank(); ++other)
-    require(other == axis ? update.dim(other) <= cache.dim(other)
-                          : update.dim(other) == cache.dim(other),
-            "TensorScatter: update is {} but past_cache {}", to_string(update.shape()),
-            to_string(cache.shape()));
-  require(!indices.given() ||
-              (indices.dtype() == DType::kI64 && indices.shape() == Shape({cache.dim(0)})),
-          "TensorScatter: write_indices is {} {}, expected i64 [{}]", name(indices.dtype()),
-          to_string(indices.shape()), cache.dim(0));
+    if (other == axis ? update.dim(other) > cache.dim(other)
+                      : update.dim(other) != cache.dim(other))
+      fail("TensorScatter", "update.shape", to_string(update.shape()),
+           fmt::format("at most {} along axis {} and as many elsewhere", to_string(cache.shape()),
+                       axis));
+  if (indices.given() &&
+      (indices.dtype() != DType::kI64 || indices.shape() != Shape({cache.dim(0)})))
+    fail("TensorScatter", "write_indices", to_string(indices),
+         fmt::format("i64 [{}]", cache.dim(0)));
 }
 
 }  // namespace
@@ -50,8 +54,8 @@ std::vector<Tensor> tensor_scatter(const NodeCall& call) {
   const ConstView indices = call.input(2);
   const int axis = axis_of(call, -2, cache.rank());
   const std::string mode = call.text("mode", "linear");
-  require(mode == "linear" || mode == "circular",
-          "TensorScatter: mode is '{}', expected linear or circular", mode);
+  if (mode != "linear" && mode != "circular")
+    fail("TensorScatter", "mode", fmt::format("'{}'", mode), "linear or circular");
   check(cache, update, indices, axis);
   Tensor present = Tensor::copy_of(cache);
   const Blocks to = blocks_of(cache, axis);
@@ -64,8 +68,9 @@ std::vector<Tensor> tensor_scatter(const NodeCall& call) {
         indices.given() ? indices.data<std::int64_t>()[before / from.batch_share] : 0;
     std::int64_t slot = begin + row % from.along;
     if (mode == "circular") slot = (slot % to.along + to.along) % to.along;
-    require(0 <= slot && slot < to.along,
-            "TensorScatter: slot {} is outside of the {} of the cache", slot, to.along);
+    if (0 > slot || slot >= to.along)
+      fail("TensorScatter", "write_indices", fmt::format("for slot {}", slot),
+           fmt::format("0 to {}", to.along - 1));
     std::memcpy(target + (before * to.along + slot) * to.bytes, source + row * from.bytes,
                 static_cast<std::size_t>(from.bytes));
   }

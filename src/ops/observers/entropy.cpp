@@ -9,8 +9,8 @@
 namespace heed {
 
 void EntropyObserver::begin(const ObservedShape& shape) {
-  require(shape.normaliser != Normaliser::kNone,
-          "entropy: the normaliser is none: weights that are no probabilities have no entropy");
+  if (shape.normaliser == Normaliser::kNone)
+    fail("entropy", "scores.normaliser", "none", "one that makes probabilities");
   entropy = row_answer(shape);
 }
 

@@ -56,8 +56,8 @@ void pool_run(Pool pool, const float* weights, std::int64_t keys, const CellRows
 HeatmapObserver::HeatmapObserver(std::int64_t height, std::int64_t width, Pool pool,
                                  const Region& region)
     : asked_height_(height), asked_width_(width), pool_(pool), asked_(region) {
-  require(height >= 1 && width >= 1, "heatmap: {} x {} cells: at least 1 x 1 is expected", height,
-          width);
+  if (height < 1 || width < 1)
+    fail("heatmap", height < 1 ? "height" : "width", height < 1 ? height : width, "at least 1");
 }
 
 bool HeatmapObserver::needs(const ObservedRows& rows) const { return region_.meets(rows); }

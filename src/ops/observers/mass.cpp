@@ -1,5 +1,7 @@
 #include "heed/ops/observers/mass.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "kernels/observe.h"
 
@@ -15,17 +17,17 @@ struct ClassSums : Observer::State {
 
 MassObserver::MassObserver(std::vector<std::int32_t> class_of_key, std::int64_t classes)
     : class_of_key_(std::move(class_of_key)), classes_(classes) {
-  require(classes >= 1, "mass: classes is {}: at least 1 is expected", classes);
+  if (classes < 1) fail("mass", "classes", classes, "at least 1");
   for (std::size_t key = 0; key < class_of_key_.size(); ++key)
-    require(class_of_key_[key] >= -1 && class_of_key_[key] < classes,
-            "mass: class_of_key[{}] is {}: -1 to {} is expected", key, class_of_key_[key],
-            classes - 1);
+    if (class_of_key_[key] < -1 || class_of_key_[key] >= classes)
+      fail("mass", fmt::format("class_of_key[{}]", key), class_of_key_[key],
+           fmt::format("-1 to {}", classes - 1));
 }
 
 void MassObserver::begin(const ObservedShape& shape) {
-  require(static_cast<std::int64_t>(class_of_key_.size()) == shape.key_length,
-          "mass: class_of_key has {} entries but there are {} keys: one entry a key is expected",
-          class_of_key_.size(), shape.key_length);
+  if (static_cast<std::int64_t>(class_of_key_.size()) != shape.key_length)
+    fail("mass", "class_of_key", fmt::format("a list of {}", class_of_key_.size()),
+         fmt::format("{} entries (one a key)", shape.key_length));
   mass = Tensor::zeros({shape.batch, shape.heads, shape.query_length, classes_});
 }
 

@@ -1,5 +1,7 @@
 #include "heed/ops/observers/offset_profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -31,11 +33,10 @@ struct DistanceSums : Observer::State {
 
 OffsetProfileObserver::OffsetProfileObserver(std::int64_t first, std::int64_t last)
     : first_(first) {
-  require(first <= last, "offset_profile: first is {} but last is {}: first <= last is expected",
-          first, last);
-  require(first >= -kFarthest && last <= kFarthest,
-          "offset_profile: first is {} and last is {}: distances within {} of 0 are expected",
-          first, last, kFarthest);
+  if (first > last) fail("offset_profile", "first", first, fmt::format("at most {} (last)", last));
+  if (first < -kFarthest || last > kFarthest)
+    fail("offset_profile", first < -kFarthest ? "first" : "last", first < -kFarthest ? first : last,
+         fmt::format("a distance within {} of 0", kFarthest));
   count_ = last - first + 1;
 }
 

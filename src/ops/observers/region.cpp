@@ -1,5 +1,7 @@
 #include "heed/ops/observers/region.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "heed/base/error.h"
@@ -11,8 +13,9 @@ namespace {
 std::int64_t resolved_end(const char* what, std::int64_t begin, std::int64_t end,
                           std::int64_t count) {
   const std::int64_t resolved = end == -1 ? count : end;
-  require(0 <= begin && begin <= resolved && resolved <= count,
-          "region: {} [{}, {}) do not fit the {} that there are", what, begin, resolved, count);
+  if (0 > begin || begin > resolved || resolved > count)
+    fail("region", what, fmt::format("[{}, {})", begin, resolved),
+         fmt::format("at most [0, {})", count));
   return resolved;
 }
 

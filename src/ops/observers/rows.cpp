@@ -1,5 +1,7 @@
 #include "heed/ops/observers/rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "heed/base/error.h"
@@ -28,9 +30,9 @@ void RowsObserver::begin(const ObservedShape& shape) {
   if (!rows_of_every_head_.empty())
     chosen_ = of_every_head<HeadRow>(rows_of_every_head_, shape.heads);
   for (const HeadRow& one : chosen_)
-    require(one.head >= 0 && one.head < shape.heads && one.row >= 0 && one.row < shape.query_length,
-            "rows: head {} row {} does not exist: there are {} heads of {} rows", one.head, one.row,
-            shape.heads, shape.query_length);
+    if (one.head < 0 || one.head >= shape.heads || one.row < 0 || one.row >= shape.query_length)
+      fail("rows", "rows", fmt::format("head {} row {}", one.head, one.row),
+           fmt::format("one of {} heads and {} rows", shape.heads, shape.query_length));
   values =
       Tensor::empty({shape.batch, static_cast<std::int64_t>(chosen_.size()), shape.key_length});
   std::fill_n(values.data<float>(), values.element_count(), absent(value_));

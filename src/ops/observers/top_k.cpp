@@ -1,5 +1,7 @@
 #include "heed/ops/observers/top_k.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -55,7 +57,7 @@ struct Best : Observer::State {
 
 TopKObserver::TopKObserver(std::int64_t k) : k_(k) {
   constexpr std::int64_t kMost = std::int64_t{1} << 20;  // one block of rows keeps 64 k of them
-  require(k >= 1 && k <= kMost, "top_k: k is {}: 1 to {} is expected", k, kMost);
+  if (k < 1 || k > kMost) fail("top_k", "k", k, fmt::format("1 to {}", kMost));
 }
 
 void TopKObserver::begin(const ObservedShape& shape) {

@@ -20,9 +20,9 @@ TileParts ValueNormObserver::parts() const {
 }
 
 void ValueNormObserver::begin(const ObservedShape& shape) {
-  require(!weighted_.parts().log_weights,
-          "value_norm: {} reads the logarithms of weights: weights times norms have none",
-          weighted_.name());
+  if (weighted_.parts().log_weights)
+    fail("value_norm", "weighted", weighted_.name(),
+         "one of weights (weights times norms have no logarithms)");
   weighted_.begin(shape);
 }
 
