@@ -39,7 +39,7 @@ struct DecodeTiming {
 };
 
 /// Runs the cases one after the other with `kernel` ("": the best). Each step works on another
-/// layer than the one before, of as many as no cache of the processor holds. `done` sees each
+/// layer than the one before; there are enough layers to exceed every cache. `done` sees each
 /// timing as it is ready.
 void time_decode(const std::vector<DecodeBenchCase>& cases, const std::string& kernel,
                  const std::function<void(const DecodeTiming&)>& done);

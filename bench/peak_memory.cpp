@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/tensor/memory.h"
+#include "tensor/memory.h"
 
 namespace heed {
 namespace {

@@ -10,7 +10,7 @@
 #include "bench/repeat.h"
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
-#include "heed/tensor/memory.h"
+#include "tensor/memory.h"
 #include "train/adamw.h"
 #include "train/lm_passes.h"
 

@@ -1,5 +1,6 @@
 #include "heed/base/threads.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -41,9 +42,11 @@ int default_count() {
     if (text.empty()) return cpu_count();
     int wanted = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
-    require(error == std::errc() && end == text.data() + text.size() && wanted >= 1 &&
-                wanted <= kMostThreads,
-            "HEED_THREADS is \"{}\", expected a whole number from 1 to {}", text, kMostThreads);
+    const bool read = error == std::errc() && end == text.data() + text.size();
+    if (!read || wanted < 1 || wanted > kMostThreads)
+      fail({.argument = "HEED_THREADS",
+            .found = fmt::format("\"{}\"", text),
+            .expected = fmt::format("a whole number from 1 to {}", kMostThreads)});
     return wanted;
   }();
   return count;

@@ -60,7 +60,7 @@ class Gpt2 : public Model {
   static Block make_block(const Gpt2Config& config, int layer);
   void check(const Batch& batch, const Run& run) const;
   void check_cache(const Batch& batch, const Run& run) const;
-  // Of each id; padding stays inside the table.
+  // The position of each token; padding is clamped into the table.
   Tensor positions_of(const ConstView& ids, const Run& run) const;
 
   Gpt2Config config_;

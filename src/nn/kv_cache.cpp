@@ -10,6 +10,7 @@
 
 #include "heed/base/error.h"
 #include "heed/ops/quantise.h"
+#include "nn/page_pool.h"
 #include "tensor/view_text.h"
 
 namespace heed {
@@ -82,17 +83,23 @@ RopeArgs turned_by(const RopeArgs& rope, const ConstView& k,
 }  // namespace
 
 KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
-    : shape_(shape), options_(options) {
+    : shape_(shape), options_(options), pool_(std::make_unique<PagePool>()) {
   check(shape, options);
   lengths_.resize(static_cast<std::size_t>(shape.batch));
   if (options_.form == KvForm::kPaged) {
     const std::int64_t a_row = (shape.capacity + options_.page_size - 1) / options_.page_size;
     if (options_.pages == 0) options_.pages = shape.batch * a_row;
-    pool_ = PagePool(shape.batch, a_row, options_.pages, options_.page_size);
+    *pool_ = PagePool(shape.batch, a_row, options_.pages, options_.page_size);
   }
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
     layers_.push_back({slots_of(shape.head_dim), slots_of(shape.value_dim), lengths_});
 }
+
+KvCache::~KvCache() = default;
+KvCache::KvCache(KvCache&& other) noexcept = default;
+KvCache& KvCache::operator=(KvCache&& other) noexcept = default;
+
+std::int64_t KvCache::free_pages() const { return pool_->free_pages(); }
 
 std::size_t KvCache::index_of(int layer) const {
   if (layer < 0 || layer >= shape_.layers)
@@ -127,20 +134,20 @@ void KvCache::require_room(std::span<const std::int64_t> counts) const {
            fmt::format("0 to {} (the row holds {} of {} tokens)", shape_.capacity - lengths_[b],
                        lengths_[b], shape_.capacity));
     if (options_.form == KvForm::kPaged)
-      missing += pool_.missing(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
+      missing += pool_->missing(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
   }
-  if (missing > pool_.free_pages())
+  if (missing > pool_->free_pages())
     fail({.op = kOp,
           .argument = "counts",
           .found = fmt::format("for {} more pages", missing),
           .expected =
-              fmt::format("at most {} (the free ones of {})", pool_.free_pages(), options_.pages),
+              fmt::format("at most {} (the free ones of {})", pool_->free_pages(), options_.pages),
           .hint = "rows that ended give theirs back"});
 }
 
 KvCache::Place KvCache::place(std::int64_t row, std::int64_t token) const {
   if (options_.form == KvForm::kPaged)
-    return {pool_.page_of(row, token), token % options_.page_size};
+    return {pool_->page_of(row, token), token % options_.page_size};
   return {row, options_.form == KvForm::kRing ? token % shape_.capacity : token};
 }
 
@@ -181,7 +188,7 @@ void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> 
   const Tensor turned = rope ? heed::rope(turned_by(*rope, keys.k, lengths_)) : Tensor();
   if (options_.form == KvForm::kPaged)
     for (std::size_t b = 0; b < counts.size(); ++b)
-      pool_.take(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
+      pool_->take(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
   std::ranges::fill(slots.appended, 0);  // until all of it is written
   write(rope ? turned.view() : keys.k, slots.k, counts);
   write(keys.v, slots.v, counts);
@@ -219,7 +226,7 @@ Keys KvCache::keys(int layer) const {
   };
   Keys keys = {.k = held(slots.k.values),
                .v = held(slots.v.values),
-               .page_table = pool_.table(shape_.batch),
+               .page_table = pool_->table(shape_.batch),
                .k_scales = held(slots.k.scales),
                .v_scales = held(slots.v.scales)};
   if (options_.form == KvForm::kRing)
@@ -244,7 +251,7 @@ void KvCache::move(std::int64_t from, std::int64_t to) {
   const std::int64_t length = lengths_[static_cast<std::size_t>(from)];
   lengths_[static_cast<std::size_t>(to)] = length;
   if (options_.form == KvForm::kPaged) {
-    pool_.move(from, to);
+    pool_->move(from, to);
     return;
   }
   for (Layer& layer : layers_)
@@ -275,7 +282,7 @@ void KvCache::clear(std::int64_t row) {
     fail(kOp, "row", row, fmt::format("0 to {}", shape_.batch - 1));
   lengths_[static_cast<std::size_t>(row)] = 0;
   for (Layer& layer : layers_) layer.appended[static_cast<std::size_t>(row)] = 0;
-  if (options_.form == KvForm::kPaged) pool_.give_back(row);
+  if (options_.form == KvForm::kPaged) pool_->give_back(row);
 }
 
 }  // namespace heed

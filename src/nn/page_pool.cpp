@@ -1,4 +1,4 @@
-#include "heed/nn/page_pool.h"
+#include "nn/page_pool.h"
 
 #include <algorithm>
 

@@ -15,9 +15,9 @@ namespace heed {
 /// the other rows nor the number of threads. Where the columns are (`x^T dy`), they may depend on
 /// the number of threads.
 ///
-/// in_bulk: for many rows, with bits of their own, and the same promise. A CPU with AMX then
+/// in_bulk: for many rows. May use AMX: the last bits differ, and are as deterministic. It then
 /// multiplies f32 as sums of three bf16 (kernels/cpu/amx_panel.h): faster from some 64 rows on, and
-/// for sums of numbers alike with less error than FMA has. Parts of numbers, of sums and of the
+/// with less error than FMA where the summands are alike. Parts of numbers, of sums and of the
 /// bias below 2^-126 count as 0. The first such product asks Linux for tile registers; signal
 /// stacks of the process need AT_MINSIGSTKSZ bytes from then on. $HEED_AMX=0 does without.
 struct MatmulArgs {

@@ -19,7 +19,6 @@
 
 #include "base/fork.h"
 #include "base/thread_pool.h"
-#include "heed/tensor/memory.h"
 
 namespace heed {
 namespace {

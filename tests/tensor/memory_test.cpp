@@ -1,4 +1,4 @@
-#include "heed/tensor/memory.h"
+#include "tensor/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Lets a decoder write on.
+// Text generation with a decoder.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace heed {
 enum class Stopped : std::uint8_t {
   kEnd,          // the model wrote its end token
   kStop,         // a stop string came
-  kLength,       // as many tokens as asked for
+  kLength,       // it has most_tokens tokens
   kPositions,    // the model has no position for a further token
-  kInterrupted,  // the listener said so
+  kInterrupted,  // the listener asked for it
 };
 /// "end", "stop", "length", "positions", "interrupted".
 std::string_view name(Stopped stopped);
@@ -31,7 +31,7 @@ struct GenerateArgs {
   const Tokenizer* tokenizer = nullptr;  // null: ids only, no text; it must outlive the call
   std::vector<std::string> stop = {};    // a text ends before the first of these; needs a tokenizer
   KvCacheOptions cache = {};             // type and form in which keys and values are kept
-  bool stop_at_end = true;               // false: the end token is a token like others
+  bool stop_at_end = true;               // false: the end token is treated like any other
 };
 
 struct GeneratedToken {
@@ -53,7 +53,7 @@ class GenerateListener {
   virtual void token(std::size_t /*row*/, const GeneratedToken& /*token*/) {}
   /// A piece of the row's text, valid UTF-8; all pieces together are `Generated::text`.
   virtual void text(std::size_t /*row*/, std::string_view /*piece*/) {}
-  /// Asked before each token; true: the texts end as they are.
+  /// Asked before each token; true ends the texts as they are.
   virtual bool stop() { return false; }
 };
 

@@ -21,7 +21,7 @@ struct Sampling {
   double min_p = 0;  // only those that reach this share of the most probable one's probability
 };
 
-/// Ranges; errors name the member.
+/// Throws where a member is out of range.
 void check(const Sampling& sampling);
 
 /// One token that may come next.

@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// Keys beside the own position that a query may attend to; -1 leaves a side open.
+/// How many keys to each side of its own position a query may attend to; -1: all of them.
 struct Band {
   std::int64_t left = -1;
   std::int64_t right = -1;

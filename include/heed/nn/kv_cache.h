@@ -3,20 +3,22 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "heed/nn/page_pool.h"
 #include "heed/ops/attention.h"
 #include "heed/ops/rope.h"
 #include "heed/tensor/tensor.h"
 
 namespace heed {
 
+class PagePool;
+
 struct KvCacheShape {
   std::int64_t layers = 0;
-  std::int64_t batch = 0;  // rows: texts that go on side by side, each with its own length
+  std::int64_t batch = 0;  // rows: texts that grow side by side, each with its own length
   std::int64_t kv_heads = 0;
   std::int64_t capacity = 0;  // tokens that a row has room for
   std::int64_t head_dim = 0;
@@ -25,7 +27,7 @@ struct KvCacheShape {
 
 enum class KvForm : std::uint8_t {
   kContiguous,  // k [B, G, capacity, D] a layer: a row's tokens one after the other
-  kRing,        // the same memory, whose oldest keys new ones replace: for windows
+  kRing,        // the same, but new keys replace the oldest: for sliding windows
   kPaged,       // pages [pages, G, page_size, D], taken as a row grows
 };
 
@@ -44,14 +46,17 @@ struct KvCacheOptions {
 class KvCache {
  public:
   explicit KvCache(const KvCacheShape& shape, const KvCacheOptions& options = {});
+  ~KvCache();
+  KvCache(KvCache&& other) noexcept;
+  KvCache& operator=(KvCache&& other) noexcept;
 
   const KvCacheShape& shape() const { return shape_; }
   const KvCacheOptions& options() const { return options_; }
   /// Tokens of each row so far: the position of its next one.
   std::span<const std::int64_t> lengths() const { return lengths_; }
-  std::int64_t free_pages() const { return pool_.free_pages(); }
+  std::int64_t free_pages() const;
 
-  /// Out of capacity, or not one count a row, is an error; nothing is written.
+  /// Throws, and writes nothing, unless there is one count a row and room for all.
   void require_room(std::span<const std::int64_t> counts) const;
   /// Writes the first counts[b] rows of keys.k [B, G, T, D] and keys.v [B, G, T, Dv], of any
   /// floating type and strides, behind row b's tokens. With `rope` keys are turned first, in their
@@ -59,16 +64,16 @@ class KvCache {
   /// x and offset are the cache's.
   void append(int layer, const Keys& keys, std::span<const std::int64_t> counts,
               const std::optional<RopeArgs>& rope = {});
-  /// The tokens that every layer has appended are held from now on: the first counts[b] of them, at
-  /// most as many as this pass has appended in each layer.
+  /// Keeps the tokens that this pass has appended: the first counts[b] of row b, at most as many as
+  /// it has appended in each layer.
   void advance(std::span<const std::int64_t> counts);
 
-  /// All slots of a layer, in the cache's form; those that nothing was written to are undefined.
+  /// All slots of a layer, in the cache's form; slots that were never written are undefined.
   Keys keys(int layer) const;
   /// Where the keys of a pass that has appended `counts` lie, and where its queries stand.
   Extents extents(std::span<const std::int64_t> counts) const;
 
-  /// Only these rows (rising) go on, as rows 0, 1, ...; the others are forgotten.
+  /// Keeps only these rows (rising), renumbered 0, 1, ...; the others are forgotten.
   void keep(std::span<const std::int64_t> rows);
   /// Forgets a row's tokens: a new text may begin there.
   void clear(std::int64_t row);
@@ -102,7 +107,7 @@ class KvCache {
   KvCacheOptions options_;
   std::vector<Layer> layers_;
   std::vector<std::int64_t> lengths_;
-  PagePool pool_;
+  std::unique_ptr<PagePool> pool_;  // of pages; without any in the other forms
 };
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// What a model learns, and where the gradients of it gather.
+// The parameters of a model, and where their gradients are summed.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class Gradients {
   Tensor& of(const Parameter& parameter);
   /// Null where nothing was added.
   const Tensor* find(const Parameter& parameter) const;
-  /// All to zero; the memory stays for the next step.
+  /// Sets all to zero and keeps the memory for the next step.
   void clear();
 
  private:

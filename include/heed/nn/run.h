@@ -23,7 +23,7 @@ class Saved {
   std::vector<Tensor> tensors_;
 };
 
-/// Rows of a pass from which `Run::in_bulk` is faster: GPT-2 small, a CPU with AMX.
+/// From how many rows on `Run::in_bulk` is faster (GPT-2 small, a CPU with AMX).
 inline constexpr std::int64_t kBulkRows = 64;
 
 struct Run {
@@ -34,18 +34,18 @@ struct Run {
   Extents extents = {};
   /// Set: dropout is on (training), and every mask is a function of this seed.
   std::optional<std::uint64_t> dropout_seed = {};
-  /// Where this pass's rows begin in the batch that the masks of `dropout_seed` are for.
+  /// Where this pass's rows begin in the batch that `dropout_seed` is for.
   std::int64_t first_row = 0;
   /// Logits for the last token of each row only ([B, 1, V]).
   bool last_position_only = false;
-  /// Linear layers take the product for many rows (ops/matmul.h): in training, or where a long text
-  /// is read.
+  /// Linear layers use the matrix product for many rows (ops/matmul.h): for training and for
+  /// reading long texts.
   bool in_bulk = false;
 
   /// Tokens of each row in a pass over [batch, length]: extents.query_length, checked.
   std::vector<std::int64_t> row_lengths(std::int64_t batch, std::int64_t length) const;
 
-  /// Shows an activation to whoever looks.
+  /// Shows an activation to the tap, if there is one.
   void show(const TapName& name, const View& value) const {
     if (tap != nullptr) tap->at(name, value);
   }

@@ -13,8 +13,8 @@
 
 namespace heed {
 
-/// What exists, and where it stands. Each list has one entry a batch, or one for all, or none (the
-/// default).
+/// Which rows and keys exist, and at which positions. Each list has one entry a batch, one for all,
+/// or none (the default).
 ///
 /// Keys are counted among those that exist, not in slots: with padding on the left key 0 is the one
 /// in slot key_begin, and its column in `keep`, `blocks`, `edges`, `segments`, a bias and observers
@@ -28,8 +28,8 @@ struct Extents {
   std::vector<std::int64_t> q_offset =
       {};  // position of query 0; default key_length - query_length + key_offset
   std::vector<std::int64_t> key_offset = {};  // position of key 0; default 0
-  // Packed sequences lie one after the other: where each begins, and where the last ends: B + 1
-  // offsets from 0, rising. They take the place of lengths.
+  // Packed sequences lie one after the other. B + 1 rising offsets from 0 say where each begins
+  // and where the last ends; they replace the lengths.
   std::vector<std::int64_t> query_starts = {};
   std::vector<std::int64_t> key_starts = {};
 };
@@ -60,8 +60,8 @@ struct AttentionArgs {
 /// f32 would lose the weights at large scores, so it is kept as the unevaluated sum lse + lse_low
 /// (f64 problems: lse alone, lse_low zero). Sigmoid and none have no lse: both tensors are empty.
 /// An out of f16 or bf16 is kept as out + out_low in the same way: where one weight of a row is
-/// near 1, gradients of q and k are small differences, and would drown in what rounding took from
-/// out. out_low is 0 where out is not finite.
+/// near 1, gradients of q and k are small differences, which the rounding error of out would
+/// swamp. out_low is 0 where out is not finite.
 struct Attended {
   Tensor out;      // [B, H, Tq, Dv], or [H, total, Dv]
   Tensor lse;      // [B, H, Tq], or [H, total]
@@ -70,7 +70,7 @@ struct Attended {
 };
 
 /// The same, into memory of the caller: out and out_low may have any strides that do not overlap.
-/// All but out are optional: who needs no gradients and observes nothing does without.
+/// Only `out` is required: gradients and observers need the others.
 struct AttendedView {
   View out;
   View lse = {};
@@ -81,7 +81,7 @@ struct AttendedView {
 Attended attention(const AttentionArgs& args);
 void attention(const AttentionArgs& args, const AttendedView& into);
 
-/// What the backward pass shall give.
+/// Which gradients the backward pass computes.
 struct AttentionGradRequest {
   bool dq = true;
   bool dk = true;

@@ -43,7 +43,7 @@ struct MergeGrads {
 };
 
 /// Gradients for the cotangents of `merged`, what merge(args) gave; a dlse that is not given is 0.
-/// What they give for each part is what attention_backward of that part takes. A part whose lse is
+/// The results of each part are what attention_backward of that part takes. A part whose lse is
 /// -inf gets 0.
 MergeGrads merge_backward(const MergeArgs& args, const AttendedConstView& merged,
                           const ConstView& dout, const ConstView& dlse = {});

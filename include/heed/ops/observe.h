@@ -10,7 +10,7 @@
 
 namespace heed {
 
-/// What a sweep goes over: the shape of the problem and what the observer may ask for.
+/// The problem that a sweep goes over, as observers see it.
 struct ObservedShape {
   std::int64_t batch = 0;
   std::int64_t heads = 0;
@@ -34,7 +34,7 @@ struct ObservedRows {
 
 inline constexpr std::int64_t kObservedKeys = 64;  // of a tile, at most
 
-/// What an observer reads of a tile beside its weights; the sweep computes what somebody reads.
+/// What an observer reads of a tile besides the weights; the sweep computes only what is read.
 struct TileParts {
   bool log_weights = false;
   bool scores = false;

@@ -18,8 +18,8 @@ struct ObservedCotangents {
 ///
 /// Two sweeps over tiles, memory linear in T, every mask and similarity, deterministic. Weights are
 /// those before dropout, so it has no part in this; v has none either, so dv is 0. `request.dlse`
-/// is none of this pass's: an error. A weight of 0 gives nothing, as p ln p does. The entropy of
-/// sigmoid weights has a gradient, that of none is an error, as it is itself.
+/// does not belong here: an error. A weight of 0 gives nothing, as p ln p does. The entropy of
+/// sigmoid weights has a gradient, that of none is an error, as the entropy is.
 /// Reads lse and lse_low of `attended`; in double after `reference`, as `observe` does.
 AttentionGrads observe_backward(const AttentionArgs& args, const AttendedConstView& attended,
                                 const ObservedCotangents& cotangents,

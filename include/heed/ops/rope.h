@@ -31,7 +31,7 @@ struct RopeArgs {
   /// Or every token's position, i64 or i32, [B, T] or [1, T].
   ConstView positions = {};
 
-  /// Angles of one's own, both of x's type: a table [P, R / 2] by position, or [B, T, R / 2] of
+  /// The caller's own angles, both of x's type: a table [P, R / 2] by position, or [B, T, R / 2] of
   /// every token, which then has no positions. Not given: those of `base`.
   ConstView cosines = {};
   ConstView sines = {};
@@ -39,7 +39,8 @@ struct RopeArgs {
 
 Tensor rope(const RopeArgs& args);
 
-/// dx for the cotangent dy [B, H, T, D]: the turn back. `args.x` gives its shape and type only.
+/// dx for the cotangent dy [B, H, T, D]: the inverse rotation. `args.x` gives its shape and type
+/// only.
 Tensor rope_backward(const RopeArgs& args, const ConstView& dy);
 
 }  // namespace heed

@@ -11,7 +11,7 @@ namespace heed {
 /// without a visible key are what `attention` defines. The same bits for any number of threads.
 Tensor softmax(const ConstView& x, int axis = -1);
 
-/// dx = y (dy - sum(y dy)) over `axis`, of what `softmax` gave.
+/// dx = y (dy - sum(y dy)) over `axis`, for y = softmax(x).
 Tensor softmax_backward(const ConstView& y, const ConstView& dy, int axis = -1);
 
 }  // namespace heed

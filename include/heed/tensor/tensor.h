@@ -32,8 +32,8 @@ class Tensor {
 
   Tensor clone() const { return copy_of(view()); }
 
-  /// Another owner of the same memory, which then nobody should write: how a pass keeps an
-  /// activation that flows on without copying it.
+  /// Another owner of the same memory, which nobody should write to from then on. A pass keeps an
+  /// activation this way without a copy.
   Tensor share() const {
     Tensor other;
     other.memory_ = memory_;

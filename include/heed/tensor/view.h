@@ -17,7 +17,7 @@ class ConstView {
   ConstView(const void* data, DType dtype, const Shape& shape);  // row-major
   ConstView(const void* data, DType dtype, const Shape& shape, const Shape& strides);
 
-  /// False for the default view, true for every other, zero extents included.
+  /// False for the default view only: a view with an extent of 0 is given.
   bool given() const { return given_; }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "heed/base/error.h"
-#include "heed/tensor/memory.h"
+#include "tensor/memory.h"
 
 namespace heed {
 namespace {

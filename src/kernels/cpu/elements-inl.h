@@ -75,7 +75,7 @@ inline void copy_tile(const Input& from, std::int64_t count, std::int64_t width,
   }
 }
 
-/// x less what store_lanes made of it; 0 where that is not finite.
+/// The rounding error of `store_lanes`; 0 where it is not finite.
 template <typename T>
 HWY_INLINE hn::Vec<Lanes> rest_of(hn::Vec<Lanes> x) {
   T stored[kLanes];

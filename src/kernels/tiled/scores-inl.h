@@ -103,7 +103,7 @@ struct QueryTile : RowTile<T> {
   Tile<T> transposed;  // [D][64], times scale * log2(e) where scores are plain
 };
 
-// What of a tile may be attended to. A bias of -inf hides as the mask does.
+// Which pairs of a tile are visible. A bias of -inf hides as the mask does.
 template <typename T>
 struct TileMask {
   explicit TileMask(const AttentionProblem& problem)

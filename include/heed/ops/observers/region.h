@@ -26,7 +26,7 @@ struct Region {
   }
 };
 
-/// Which number of a pair. Weights are 0 where masked and past the lengths; scores, after all their
+/// Which value of a pair. Weights are 0 where masked and past the lengths; scores, after all their
 /// stages, are -inf there. Scores of the three earlier stages are defined at masked pairs too; past
 /// the lengths they are -inf.
 enum class ObservedValue : std::uint8_t {
@@ -37,7 +37,7 @@ enum class ObservedValue : std::uint8_t {
   kBeforeMask,     // after bias and ALiBi
 };
 
-/// What of a tile holds that number, and where.
+/// Which array of the tile holds this value, and where.
 TileParts parts_of(ObservedValue value);
 const float* values_of(const ObservedTile& tile, ObservedValue value);
 

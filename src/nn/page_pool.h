@@ -18,12 +18,12 @@ class PagePool {
 
   std::int64_t page_size() const { return page_size_; }
   std::int64_t free_pages() const { return std::ssize(free_); }
-  /// Pages that a row lacks to hold so many tokens.
+  /// How many more pages a row needs to hold so many tokens.
   std::int64_t missing(std::int64_t row, std::int64_t tokens) const;
-  /// Takes them. There must be as many.
+  /// Takes those pages; the pool must have as many.
   void take(std::int64_t row, std::int64_t tokens);
   void give_back(std::int64_t row);
-  /// Row `to`, which holds none, gets the pages of row `from`.
+  /// Moves the pages of row `from` to row `to`, which holds none.
   void move(std::int64_t from, std::int64_t to);
 
   /// The page that holds a token of a row.
