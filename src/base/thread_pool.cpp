@@ -3,18 +3,22 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
+
+#include "base/float_mode.h"
 
 namespace heed {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto kSpin = 50us;
+constexpr auto kSpin = std::chrono::microseconds(50);
 
 struct Here {
   int place = 0;
@@ -45,7 +49,7 @@ bool spin_until(const Done& done) {
 class SignalsBlocked {
  public:
   SignalsBlocked() {
-    sigset_t all;
+    sigset_t all;  // NOLINT(misc-include-cleaner): signal.h has it
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }

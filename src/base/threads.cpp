@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 

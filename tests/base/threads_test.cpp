@@ -1,27 +1,32 @@
 #include "heed/base/threads.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "base/float_mode.h"
 #include "base/parallel.h"
 #include "base/serial.h"
+#include "heed/base/error.h"
 #include "support/expect_error.h"
 
 namespace heed {
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 class Threads : public testing::Test {
  protected:
@@ -40,7 +45,7 @@ void meet() {
 double cpu_seconds() {
   rusage used;
   getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
+  const auto seconds = [](const auto& t) {
     return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
   };
   return seconds(used.ru_utime) + seconds(used.ru_stime);
@@ -121,7 +126,7 @@ TEST_F(Threads, UnderASerialScopeLoopsStayOnTheCaller) {
 
 TEST_F(Threads, CallersShareThoseOfThePool) {
   set_thread_count(3);
-  parallel_for(3, [](std::int64_t, int) { std::this_thread::sleep_for(5ms); });
+  parallel_for(3, [](std::int64_t, int) { std::this_thread::sleep_for(milliseconds(5)); });
   const std::ptrdiff_t before = threads_of_process();
   std::vector<std::thread> callers;
   for (int n = 0; n < 5; ++n)
@@ -138,7 +143,7 @@ TEST_F(Threads, CallersShareThoseOfThePool) {
 
 TEST_F(Threads, NoMoreOfThemWorkThanTheCallersAndTheCountLessOne) {
   set_thread_count(6);
-  parallel_for(6, [](std::int64_t, int) { std::this_thread::sleep_for(1ms); });
+  parallel_for(6, [](std::int64_t, int) { std::this_thread::sleep_for(milliseconds(1)); });
   set_thread_count(2);  // the pool has five by now
   std::atomic<int> inside{0};
   std::atomic<int> most{0};
@@ -149,7 +154,7 @@ TEST_F(Threads, NoMoreOfThemWorkThanTheCallersAndTheCountLessOne) {
         const int now = ++inside;
         for (int before = most; now > before && !most.compare_exchange_weak(before, now);) {
         }
-        std::this_thread::sleep_for(1ms);
+        std::this_thread::sleep_for(milliseconds(1));
         --inside;
       });
     });
@@ -160,9 +165,9 @@ TEST_F(Threads, NoMoreOfThemWorkThanTheCallersAndTheCountLessOne) {
 TEST_F(Threads, SleepWhenThereIsNothingToDo) {
   set_thread_count(4);
   parallel_for(100, [](std::int64_t, int) {});
-  std::this_thread::sleep_for(20ms);
+  std::this_thread::sleep_for(milliseconds(20));
   const double before = cpu_seconds();
-  std::this_thread::sleep_for(300ms);
+  std::this_thread::sleep_for(milliseconds(300));
   EXPECT_LT(cpu_seconds() - before, 0.003);
 }
 
@@ -185,7 +190,7 @@ TEST_F(Threads, LeaveSignalsToTheHost) {
   parallel_for(2, [&](std::int64_t, int) {
     ++here;
     while (here < 2) std::this_thread::yield();
-    sigset_t blocked;
+    sigset_t blocked;  // NOLINT(misc-include-cleaner): signal.h has it
     pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
     EXPECT_EQ(sigismember(&blocked, SIGINT) == 1, std::this_thread::get_id() != caller);
   });

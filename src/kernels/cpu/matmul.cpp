@@ -25,6 +25,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -67,19 +69,24 @@ Key key_of(const MatmulProblem<float>& p) {
 class OneThread {
  public:
   OneThread() {
-    if (set_ != nullptr && get_ != nullptr && (before_ = get_()) != 1) set_(1);
+    const auto& [get, set] = open_mp();
+    if (get != nullptr && set != nullptr && (before_ = get()) != 1) set(1);
   }
   ~OneThread() {
-    if (before_ > 1) set_(before_);
+    if (before_ > 1) open_mp().set(before_);
   }
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;
 
  private:
-  using Get = int (*)();
-  using Set = void (*)(int);
-  static inline const Get get_ = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-  static inline const Set set_ = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  struct OpenMp {
+    int (*get)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+    void (*set)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  };
+  static const OpenMp& open_mp() {
+    static const OpenMp functions;
+    return functions;
+  }
   int before_ = 1;
 };
 
