@@ -148,6 +148,20 @@ void run_data_set(const Model& model, const Operator& op, const fs::path& data_s
   }
 }
 
+void run_data_sets(const Model& model, const Operator& op, const fs::path& folder,
+                   NodeTestResult& result) {
+  if (!fs::exists(folder / "test_data_set_0"))
+    fail({.code = ErrorCode::kNotFound,
+          .file = folder.string(),
+          .argument = "test_data_set_0",
+          .found = "missing"});
+  for (int n = 0; result.outcome == Outcome::kPassed; ++n) {
+    const fs::path data_set = folder / fmt::format("test_data_set_{}", n);
+    if (!fs::exists(data_set)) break;
+    run_data_set(model, op, data_set, result);
+  }
+}
+
 }  // namespace
 
 double NodeTestResult::largest_error() const {
@@ -186,17 +200,8 @@ NodeTestResult run_node_test(const fs::path& folder) {
   if (model.opsets.contains("")) result.opset = model.opsets.at("");
   const Operator* op = nullptr;
   if (std::string reason = refusal(model, op); !reason.empty()) return skip(std::move(reason));
-  if (!fs::exists(folder / "test_data_set_0"))
-    fail({.code = ErrorCode::kNotFound,
-          .file = folder.string(),
-          .argument = "test_data_set_0",
-          .found = "missing"});
   try {
-    for (int n = 0; result.outcome == Outcome::kPassed; ++n) {
-      const fs::path data_set = folder / fmt::format("test_data_set_{}", n);
-      if (!fs::exists(data_set)) break;
-      run_data_set(model, *op, data_set, result);
-    }
+    run_data_sets(model, *op, folder, result);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     return skip(error.what());

@@ -59,24 +59,23 @@ std::string known_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+void check_known(const char* argument, const std::string& name) {
+  if (is_known(name)) return;
+  fail({.code = ErrorCode::kNotFound,
+        .op = "attention",
+        .argument = argument,
+        .found = fmt::format("'{}'", name),
+        .expected = fmt::format("one of {}", known_names())});
+}
+
 template <typename Results>
 const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
                                  const AttentionProblem& problem, std::uint32_t features,
                                  const std::string& wanted, std::vector<Plan::Refusal>& refusals) {
-  if (!wanted.empty() && !is_known(wanted))
-    fail({.code = ErrorCode::kNotFound,
-          .op = "attention",
-          .argument = "kernel",
-          .found = fmt::format("'{}'", wanted),
-          .expected = fmt::format("one of {}", known_names())});
+  if (!wanted.empty()) check_known("kernel", wanted);
   const char* variable = std::getenv("HEED_FORCE");
   const std::string forced = variable != nullptr ? variable : "";
-  if (wanted.empty() && !forced.empty() && !is_known(forced))
-    fail({.code = ErrorCode::kNotFound,
-          .op = "attention",
-          .argument = "HEED_FORCE",
-          .found = fmt::format("'{}'", forced),
-          .expected = fmt::format("one of {}", known_names())});
+  if (wanted.empty() && !forced.empty()) check_known("HEED_FORCE", forced);
   const std::string name = !wanted.empty() ? wanted : forced;
   // A kernel of the other pass: not for us.
   const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
