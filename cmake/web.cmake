@@ -9,7 +9,7 @@ if(HEED_PAGE)
   find_program(HEED_NPM npm REQUIRED)
   set(dist ${web}/dist)
   set(dist_files ${dist}/index.html ${dist}/app.js ${dist}/app.css)
-  file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${web}/src/*.ts)
+  file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${web}/src/*.ts ${web}/src/*.css)
   add_custom_command(OUTPUT ${web}/node_modules/.package-lock.json
     COMMAND ${HEED_NPM} ci --no-audit --no-fund --silent
     DEPENDS ${web}/package.json ${web}/package-lock.json

@@ -1,9 +1,9 @@
 // What of a selection a session has, and what is said of the rest.
 import {isSamePlace, list} from './address';
-import type {Place, Selection, Stack} from './selection';
+import type {Place, Selection} from './selection';
 import {kNothing} from './selection';
 
-export interface Attention { stack: Stack; layers: number; heads: number }
+export interface Attention { stack: string; layers: number; heads: number }
 
 /** What a session has, of all that an address may name. */
 export interface Size { attentions: Attention[]; tokens: number; scores: string[] }
@@ -15,7 +15,7 @@ function attentionOf({attentions}: Size, place: Place): Attention {
 /** The place, in a layer that there is. */
 function fitPlace(place: Place, size: Size): Place {
   const {stack, layers} = attentionOf(size, place);
-  return {...place.stack === stack && {stack}, layer: Math.min(place.layer, layers - 1), head: place.head};
+  return {...place.stack !== undefined && place.stack === stack && {stack: place.stack}, layer: Math.min(place.layer, layers - 1), head: place.head};
 }
 
 function fitPlaces(places: Place[], size: Size): Place[] {

@@ -1,12 +1,13 @@
 // For the command line: draws the one view that it has ordered and hands it over.
+import type {Picture} from '../answers';
 import type {Page} from '../panel';
-import type {PictureOrder} from '../transport/api';
+import {kApi} from '../transport/api';
 import type {Requests} from '../transport/requests';
 import {picture} from './save';
 import {settled} from './settled';
 
 async function hand(requests: Requests, body: BodyInit, failed: boolean): Promise<void> {
-  await requests.request(`/api/picture${failed ? '?failed=1' : ''}`, {
+  await requests.request(`${kApi}/picture${failed ? '?failed=1' : ''}`, {
     method: 'POST', headers: {'Content-Type': 'application/octet-stream'}, body,
   });
 }
@@ -16,12 +17,12 @@ export function deliverFailure(requests: Requests, message: string): Promise<voi
   return hand(requests, message, true);
 }
 
-export async function deliver(order: PictureOrder, page: Page): Promise<void> {
+export async function deliver(order: Picture, page: Page): Promise<void> {
   try {
     await settled(page);
     if (page.api.error) throw page.api.error;
     if (innerWidth !== order.width) throw new Error(`the browser's window has ${innerWidth} pixels, expected ${order.width}`);
-    await hand(page.api.requests, await picture(order.format, page), false);
+    await hand(page.api.requests, await picture(order.format === 'png' ? 'png' : 'svg', page), false);
   } catch (error) {
     await deliverFailure(page.api.requests, error instanceof Error ? error.message : String(error));
   }

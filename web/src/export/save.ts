@@ -2,7 +2,7 @@
 import {format as addressOf} from '../address';
 import {graphemes} from '../graphemes';
 import type {Page} from '../panel';
-import {ApiError} from '../transport/api';
+import {ApiError, kApi} from '../transport/api';
 import {settled} from './settled';
 import type {Picture} from './svg';
 import {drawPage} from './svg';
@@ -48,7 +48,7 @@ export async function picture(format: 'svg' | 'png', page: Page): Promise<Blob> 
 
 async function file({store, api}: Page): Promise<Blob> {
   const address = encodeURIComponent(addressOf(store.now));
-  const answer = await api.requests.request(`/api/sessions/${api.info.session}/export?format=html&address=${address}`);
+  const answer = await api.requests.request(`${kApi}/sessions/${api.info.session}/export?format=html&view=${address}`);
   if (answer.ok) return answer.blob();
   const {error} = await answer.json() as {error: {code: string; message: string}};
   throw new ApiError(error.code, error.message);

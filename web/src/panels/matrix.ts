@@ -23,8 +23,10 @@ const kLead = 6;             // and this of the matrix's own column
 const kLeadAlone = 26;       // where nothing stands left of it
 const kToMatrix = 6;         // from what stands at the rows
 const kToUse = 5;            // from the matrix to its margin
-const kUseName = 58;         // the margin's name
+const kUseName = 80;         // the margin's name
 const kLeastCorner = 440;    // px a side, for the read-out to stand in the masked corner
+const kReadOut = [104, 62] as const;  // px of the read-out under the matrix, on two lines or one
+const kOneLine = 640;        // px a side, for one line
 const kBelow = 32;            // the foot line and the space over it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
@@ -102,7 +104,7 @@ class MatrixPanel implements Panel {
     this.plot.append(element, this.labels.columns, this.readOut.element);
     this.frame.append(
       html('div', {class: 'received-line'}, this.received, html('span', {class: 'quiet'}, 'weight received')),
-      html('div', {class: 'use-name quiet'}, 'keys in use'), this.labels.rows, this.plot, this.use);
+      html('div', {class: 'use-name quiet'}, html('div', {}, 'effective keys,'), html('div', {}, 'e^entropy')), this.labels.rows, this.plot, this.use);
     this.container.append(
       html('div', {class: 'heading'}, html('h2', {}, 'Matrix'), this.about, this.scales.element),
       this.frame, this.readOut.spoken);
@@ -218,15 +220,27 @@ class MatrixPanel implements Panel {
     const {side} = this.sight;
     if (!api.hasWeights || side <= 0) return;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
-    this.canvas.draw(primary(now), sight, now.scale, {
+    this.makeRoom(sight, side);
+    this.canvas.draw(primary(now), sight, this.sight.height, now.scale, {
       pinned: cell(now.query, now.key), hovered: cell(hover.query, hover.key),
       rows: focus(this.page), isColumns: this.page.store.to, box: this.box,
     });
     if (!stage.isNarrow) this.drawMargins(sight, side);
-    this.labels.draw(sight, side, query, key);
+    this.labels.draw(sight, this.sight, query, key);
     this.frame.style.setProperty('--band', `${MatrixLabels.height(sight.size)}px`);
     const corner = api.model.causal && this.sight.isFitted && hasFreeCorner(api.length, side, stage.isNarrow);
     this.frame.classList.toggle('covered', !corner);
+  }
+
+  /** While the matrix is zoomed its lower end gives way to the read-out, which would leave the first look else. */
+  private makeRoom(sight: Sight, side: number): void {
+    const isZoomed = !this.sight.isFitted && !this.page.stage.isNarrow;
+    const room = kReadOut[side < kOneLine ? 0 : 1];
+    const labels = MatrixLabels.height(sight.size) - MatrixLabels.height(side / this.page.api.length);
+    this.sight.makeRoom(isZoomed ? room + labels : 0);
+    this.frame.classList.toggle('zoomed', isZoomed);
+    this.frame.style.setProperty('--room', `${room}px`);
+    this.frame.style.setProperty('--height', `${this.sight.height}px`);
   }
 
   /** Each where it has changed: a margin costs as much as the matrix. */
@@ -234,13 +248,14 @@ class MatrixPanel implements Panel {
     const {stage, store: {query, key}} = this.page;
     const {left, top, size} = sight;
     const {marginals} = this;
-    const look = `${side} ${size} ${stage.pixelRatio}`;
+    const height = this.sight.height;
+    const look = `${side} ${height} ${size} ${stage.pixelRatio}`;
     const isNew = this.drawnMargins !== marginals;
     this.drawnMargins = marginals;
     const received = `${look} ${left} ${key}`;
     const use = `${look} ${top} ${query}`;
     if (isNew || received !== this.drawnReceived) drawReceived(stage, this.received, marginals, sight, side, key);
-    if (isNew || use !== this.drawnUse) drawUse(stage, this.use, marginals, sight, side, query);
+    if (isNew || use !== this.drawnUse) drawUse(stage, this.use, marginals, sight, height, query);
     this.drawnReceived = received;
     this.drawnUse = use;
   }

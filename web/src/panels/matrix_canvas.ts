@@ -36,16 +36,18 @@ export class MatrixCanvas {
 
   resize(side: number): void {
     this.side = side;
-    this.element.style.width = this.element.style.height = `${side}px`;
+    this.element.style.width = `${side}px`;
   }
 
-  draw(place: Place, sight: Sight, scale: Scale, marks: Marks): void {
+  draw(place: Place, sight: Sight, height: number, scale: Scale, marks: Marks): void {
     const context = this.element.getContext('2d')!;
     const ratio = this.stage.pixelRatio;
-    const pixels = Math.round(this.side * ratio);
-    if (this.element.width !== pixels) this.element.width = this.element.height = pixels;
+    const [width, rows] = [this.side, height].map((size) => Math.round(size * ratio)) as [number, number];
+    if (this.element.width !== width) this.element.width = width;
+    if (this.element.height !== rows) this.element.height = rows;
+    this.element.style.height = `${height}px`;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, this.side, this.side);
+    context.clearRect(0, 0, this.side, height);
     context.imageSmoothingEnabled = false;
     this.drawTiles(context, place, sight);
     if (sight.size >= kNumbersFrom) this.drawNumbers(context, place, sight, scale);
@@ -61,7 +63,7 @@ export class MatrixCanvas {
     this.visitTiles(place, sight, (at, block) => {
       const picture = this.tiles.picture(at);
       if (!picture) return;
-      const span = block * this.api.info.tile * sight.size;
+      const span = block * this.api.attention.tile * sight.size;
       const cell = block * sight.size;
       context.drawImage(picture, sight.left + at.x * span, sight.top + at.y * span,
         picture.width * cell, picture.height * cell);
@@ -74,7 +76,7 @@ export class MatrixCanvas {
     const wanted = this.tiles.levelFor(sight.size * this.stage.pixelRatio);
     for (let z = 0; z <= wanted.z; ++z) {  // coarser ones stand in until the fine ones are there
       const {block, tiles} = this.tiles.level(z);
-      const span = block * this.api.info.tile * sight.size;
+      const span = block * this.api.attention.tile * sight.size;
       const first = (offset: number) => Math.max(0, Math.floor(-offset / span));
       const last = (offset: number) => Math.min(tiles - 1, Math.floor((this.side - offset) / span));
       if (z !== 0 && z !== wanted.z) continue;
@@ -110,7 +112,7 @@ export class MatrixCanvas {
   }
 
   private weight(place: Place, row: number, column: number): number | null {
-    const {tile, zooms} = this.api.info;
+    const {tile, zooms} = this.api.attention;
     const head = nameOf(place);
     if (head !== this.exactOf || this.exact.size > 64) {
       this.exact.clear();

@@ -10,7 +10,7 @@ const kFrom = 14;        // pixels a cell, for a token to stand at it
 const kMostWidth = 72;   // of a token at its row
 const kMostLength = 54;  // of a token at its column, along the slope
 const kLead = 40;        // what slopes to the left of the first column
-const kAfter = 12;       // half of the last column's number
+const kAfter = 12;       // half of the last column's number; a longer one is shown beyond
 const kSlope = -60;
 
 const kMeasure = document.createElement('canvas').getContext('2d')!;
@@ -41,15 +41,15 @@ export class MatrixLabels {
   /** The room under the matrix. */
   static height(cell: number): number { return hasTokens(cell) ? 52 : 16; }
 
-  draw({left, top, size}: Sight, side: number, query: number | null, key: number | null): void {
-    const state = `${left} ${top} ${size} ${side} ${query} ${key}`;
+  draw({left, top, size}: Sight, {side, height: seen}: {side: number; height: number}, query: number | null, key: number | null): void {
+    const state = `${left} ${top} ${size} ${side} ${seen} ${query} ${key}`;
     if (state === this.drawn) return;
     this.drawn = state;
     const height = MatrixLabels.height(size);
     for (const [name, value] of [['width', side + kLead + kAfter], ['height', height]] as const) {
       this.columns.setAttribute(name, String(value));
     }
-    this.rows.replaceChildren(...this.labels(top, size, side).map((label) => {
+    this.rows.replaceChildren(...this.labels(top, size, seen).map((label) => {
       const own = label.index === query ? 'row-token own' : 'row-token';
       const mark = html('span', {class: hasTokens(size) ? own : null}, label.text);
       mark.style.top = `${label.at}px`;

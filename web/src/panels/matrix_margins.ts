@@ -1,4 +1,4 @@
-// The margins of the matrix: weight received by each key, keys in use by each query.
+// The margins of the matrix: weight received by each key, effective keys of each query.
 import type {Stage} from '../stage';
 import type {Marginals} from '../transport/api';
 import type {Sight} from './matrix_sight';
@@ -61,15 +61,15 @@ export function drawReceived(
 }
 
 export function drawUse(
-  stage: Stage, canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, query: number | null
+  stage: Stage, canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, height: number, query: number | null
 ): void {
-  const context = prepare(stage, canvas, kUseWidth, side);
+  const context = prepare(stage, canvas, kUseWidth, height);
   if (!marginals) return;
   const largest = largestOf(marginals.keys_in_use, 1);
   const draw = (at: number, width: number, value: number) =>
     context.fillRect(0, at, Math.max(1, kUseWidth * value / largest), width);
   context.fillStyle = stage.colour('--second');
-  bars(marginals.keys_in_use, sight.top, sight.size, side, draw);
+  bars(marginals.keys_in_use, sight.top, sight.size, height, draw);
   if (query === null) return;
   context.fillStyle = stage.colour('--accent-line');
   draw(sight.top + query * sight.size, Math.max(2, sight.size), marginals.keys_in_use[query]!);

@@ -16,6 +16,7 @@ export class MatrixSight {
   private readonly behaviour = zoom<HTMLCanvasElement, unknown>();
   private transform: ZoomTransform = zoomIdentity;
   side = 0;
+  private below = 0;
 
   constructor(
     private readonly element: HTMLCanvasElement, private readonly length: number,
@@ -26,6 +27,7 @@ export class MatrixSight {
         && !(event.type === 'touchstart' && this.isFitted))
       .on('zoom', (event: D3ZoomEvent<HTMLCanvasElement, unknown>) => {
         this.transform = event.transform;
+        if (this.isFitted && (this.transform.x !== 0 || this.transform.y !== 0)) this.fit();
         changed();
       });
     select(element).call(this.behaviour).on('dblclick.zoom', null);
@@ -34,10 +36,15 @@ export class MatrixSight {
   resize(side: number): void {
     this.side = side;
     const most = Math.max(1, kLargestCell / this.fitted);
-    const all: [[number, number], [number, number]] = [[0, 0], [side, side]];
-    this.behaviour.scaleExtent([1, most]).extent(all).translateExtent(all);
+    const seen = (): [[number, number], [number, number]] => [[0, 0], [side, this.height]];
+    this.behaviour.scaleExtent([1, most]).extent(seen).translateExtent([[0, 0], [side, side]]);
     this.fit();
   }
+
+  /** What can be seen of the side: while it is zoomed, `below` of it makes room for what stands under it. */
+  get height(): number { return this.isFitted ? this.side : this.side - this.below; }
+
+  makeRoom(below: number): void { this.below = below; }
 
   /** Pixels a cell when the whole matrix is in sight. */
   private get fitted(): number { return this.side / this.length; }
@@ -64,7 +71,7 @@ export class MatrixSight {
     const {left, top, size} = this.now;
     const x = left + (key + 0.5) * size;
     const y = top + (query + 0.5) * size;
-    if (x >= 0 && y >= 0 && x <= this.side && y <= this.side) return;
+    if (x >= 0 && y >= 0 && x <= this.side && y <= this.height) return;
     select(this.element).call(this.behaviour.translateTo, (key + 0.5) * this.fitted, (query + 0.5) * this.fitted);
   }
 

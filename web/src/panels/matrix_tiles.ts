@@ -24,14 +24,14 @@ export class Tiles {
   }
 
   level(z: number): Level {
-    const block = 2 ** (this.api.info.zooms - 1 - z);
+    const block = 2 ** (this.api.attention.zooms - 1 - z);
     const cells = Math.ceil(this.api.length / block);
-    return {z, block, cells, tiles: Math.ceil(cells / this.api.info.tile)};
+    return {z, block, cells, tiles: Math.ceil(cells / this.api.attention.tile)};
   }
 
   /** The coarsest level whose cells are at least a pixel, so that none is fetched in vain. */
   levelFor(pixelsPerEntry: number): Level {
-    const {zooms} = this.api.info;
+    const {zooms} = this.api.attention;
     for (let z = 0; z < zooms; ++z) {
       const level = this.level(z);
       if (level.block * pixelsPerEntry <= 2) return level;
@@ -53,7 +53,7 @@ export class Tiles {
   }
 
   size(place: TilePlace): {width: number; height: number} {
-    const {tile} = this.api.info;
+    const {tile} = this.api.attention;
     const {cells} = this.level(place.z);
     return {width: Math.min(tile, cells - tile * place.x), height: Math.min(tile, cells - tile * place.y)};
   }

@@ -50,7 +50,7 @@ export const footPanel = ((container, page): Foot => {
   container.append(address, reason, check, saving.element, keys);
   const update = () => {
     say(address, store.isFresh ? '' : `#${format(store.now)}`);
-    say(reason, store.reason && `chosen as it ${store.reason}`);
+    say(reason, store.reason && `heed chose the head: ${store.reason}`);
     const found = valueOf(margins.show(api.hasWeights ? api.marginals(primary(store.now)) : null));
     say(check, found ? `every row sums to 1 within ${bound(found.row_sum_error)}` : '');
   };

@@ -59,7 +59,7 @@ export function makeHeader(
     if (!info) return;
     const {start, isWhole} = beginningOf(info);
     beginning.textContent = `\u201c${start}${isWhole ? '' : '\u2026'}\u201d`;
-    tokens.textContent = count(info.length, 'token');
+    tokens.textContent = count(info.tokens.length, 'token');
     onTitle(`${start} \u2013 heed`);
   };
   return {element, show, press};

@@ -55,6 +55,8 @@ export class PageShell implements Mounted {
   private wanted = '';  // the text that is opened, or was last
   private retry: ReturnType<typeof setTimeout> | undefined;
   private readonly stopKeys: () => void;
+  private readonly stop = new AbortController();
+  private isPointed = false;  // the focus came by the pointer
 
   constructor(root: HTMLElement, private readonly options: MountOptions) {
     this.address = options.address ?? '';
@@ -67,6 +69,8 @@ export class PageShell implements Mounted {
     this.seen = this.store.now;
     root.append(this.main);
     this.store.listen(() => this.moveOn());
+    root.addEventListener('pointerdown', () => { this.isPointed = true; }, {signal: this.stop.signal});
+    root.addEventListener('keydown', ({key}) => { this.isPointed &&= key === 'Escape'; }, {capture: true, signal: this.stop.signal});
     const alt = altOf((held) => this.store.turn(held));
     this.stopKeys = listenToKeys(root, (event) => {
       alt(event);
@@ -81,6 +85,7 @@ export class PageShell implements Mounted {
     ++this.opening;
     clearTimeout(this.retry);
     this.stopKeys();
+    this.stop.abort();
     this.session?.destroy();
     this.api?.stop();
     this.stage.destroy();
@@ -100,8 +105,15 @@ export class PageShell implements Mounted {
 
   private press(event: KeyboardEvent): void {
     if (isTyped(event) || !this.header) return;
+    if (event.key === 'Escape' && this.isPointed) this.leave();
     if (this.header.press(event.key)) return;
     if (this.session?.press(event.key)) event.preventDefault();
+  }
+
+  /** What was clicked would now be framed as if a key had led there. */
+  private leave(): void {
+    const focused = document.activeElement;
+    if (focused instanceof HTMLElement && focused !== this.stage.root && !focused.closest('dialog')) focused.blur();
   }
 
   private async connect(): Promise<void> {
@@ -197,18 +209,20 @@ export class PageShell implements Mounted {
   private lose(api: SessionApi, error: ApiError): void {
     if (api !== this.api) return;
     if (error.code === 'unknown_session') void this.run(api.info.text);
-    else this.fail(error, api.info.text);
+    else this.fail(error, api.info.text, true);
   }
 
-  private fail(error: ApiError, text: string): void {
+  private fail(error: ApiError, text: string, isOfView = false): void {
     if (this.about?.picture) void deliverFailure(this.requests, error.message);
     const remedies = {
       edit: () => this.edit(text),
       keep: (part: Keep) => void this.run(text, part),
       again: () => void this.connect(),
+      restart: (this.about && this.options.transport.restart?.(this.about.model.name)) ?? 'heed serve',
+      isOfView,
     };
     const shown = failure(error, this.about, remedies);
-    if (this.session && error.code !== 'unreachable') shown.append(html('p', {class: 'quiet'}, 'before the change'));
+    if (this.session && !isOfView && error.code !== 'unreachable') shown.append(html('p', {class: 'quiet'}, 'before the change'));
     this.isPassing = error.code !== 'unreachable';
     if (this.about) this.notice.replaceChildren(shown);
     else this.main.replaceChildren(shown);

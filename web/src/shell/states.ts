@@ -58,16 +58,18 @@ export function nothingYet(
 }
 
 export interface Remedies {
+  restart: string;  // the command that starts heed again
   edit: () => void;
   keep: (part: Keep) => void;
   again: () => void;
+  isOfView: boolean;  // the text is there, what was asked of it is not
 }
 
-function unreachable({again}: Remedies): HTMLElement[] {
+function unreachable({again, restart}: Remedies): HTMLElement[] {
   return [
     html('h2', {}, 'heed has stopped'),
     html('p', {}, 'The page cannot reach it. This view is kept in the address; it comes back when heed runs again:'),
-    html('p', {}, html('code', {}, 'heed serve')),
+    html('p', {}, html('code', {}, restart)),
     html('p', {class: 'quiet'}, 'trying again by itself; ', button({class: 'link'}, again, 'try now')),
   ];
 }
@@ -100,6 +102,7 @@ export function opening(text: string): HTMLElement {
 export function failure(error: ApiError, about: About | null, remedies: Remedies): HTMLElement {
   const lines = error.code === 'unreachable' ? unreachable(remedies)
     : error.code === 'too_large' ? tooLong(error, about, remedies)
+    : remedies.isOfView && error.code !== 'unauthorized' ? [html('h2', {}, 'This could not be shown'), html('p', {}, error.message)]
     : [html('h2', {}, error.code === 'unauthorized' ? 'This page has no token' : 'The text was not run'),
        html('p', {}, error.message),
        html('p', {}, error.code === 'unauthorized' ? 'Open the address that heed serve prints.'

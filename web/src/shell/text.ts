@@ -13,7 +13,9 @@ import {listenToText} from './text_input';
 import type {Mark} from './text_numbers';
 import {TextView} from './text_view';
 
-const kNameRoom = 40;
+const kWhat = 112;       // px of the longest thing that a shade may stand for
+const kGaps = 56;        // px between what stands in the line of switches
+const kLeastNames = 134;  // px for both directions, by name
 
 /** Weights by token: in units, a unit's tokens share the sum over keys or the mean over queries. */
 function byUnit(weights: (number | null)[], units: Units | null, to: boolean): (number | null)[] {
@@ -90,11 +92,12 @@ class TextPanel implements Panel {
   private place(): void {
     if (this.view.layOut()) this.bringIntoSight();
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
-    const widest = [...this.switches.children]
-      .reduce((sum, child) => sum + child.getBoundingClientRect().width + 32, 0)
-      + (this.page.store.now.unit === 'sentence' ? kNameRoom : 0);  // the next one's name may be longer
-    const isNarrow = this.page.stage.isNarrow;
-    this.container.classList.toggle('beside', !this.isBytes && !isNarrow && !this.view.overflows && free > widest);
+    // Whatever is named: a name that finds no room is cut, as nothing may move when another is.
+    const names = Math.floor(free - kWhat - kGaps - this.unit.element.getBoundingClientRect().width);
+    const isBeside = !this.isBytes && !this.page.stage.isNarrow && !this.view.overflows && names >= kLeastNames;
+    this.container.classList.toggle('beside', isBeside);
+    this.container.classList.toggle('scrolls', this.view.overflows);
+    this.direction.element.style.maxWidth = isBeside ? `${names}px` : '';
   }
 
   private markOf(index: number): Mark {
@@ -118,6 +121,7 @@ class TextPanel implements Panel {
     const {unit} = this.page.store.now;
     const [from, towards] = this.direction.element.querySelectorAll('button');
     const name = at === null ? 'a token' : spanName(this.page.api.info, at);
+    from!.title = towards!.title = name;
     say(from!, `from ${name}`);
     say(towards!, at && at.end - at.first > 4 ? 'to it' : `to ${name}`);
     say(this.what, unit === 'token' ? 'shaded by weight' : `shaded by ${unit}`);

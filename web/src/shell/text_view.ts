@@ -61,7 +61,10 @@ export class TextView {
 
   get lastWidth(): number { return this.lines.at(-1)?.width ?? 0; }
 
-  get overflows(): boolean { return this.scroller.scrollHeight > this.scroller.clientHeight + 1; }
+  /** By its lines alone: a number under the last one must not move anything. */
+  get overflows(): boolean {
+    return this.lines.length * this.lineHeight > Number.parseFloat(getComputedStyle(this.scroller).maxHeight);
+  }
 
   element(index: number): HTMLElement | undefined { return this.elements.get(index); }
 
@@ -156,18 +159,19 @@ export class TextView {
     for (let line = Math.max(0, this.seen.first - kMarked); line <= last; ++line) {
       if (!this.drawn.has(line)) continue;
       const {begin, end} = this.lines[line]!;
-      const marks = this.marksOf(begin, end);
+      const marks = this.marksOf(begin, end, line >= this.seen.first);
       for (let index = begin; index < end; ++index) this.markToken(index, marks[index - begin]!, this.elements.get(index)!);
     }
   }
 
-  /** Of one line: of numbers that would touch, the heavier ones stand. */
-  private marksOf(begin: number, end: number): Mark[] {
+  /** Of one line: of numbers that would touch, the heavier ones stand; those of a line above the first in sight would be cut. */
+  private marksOf(begin: number, end: number, hasNumbers: boolean): Mark[] {
     const marks: Mark[] = [];
     const wanted: NumberPlace[] = [];
     let x = 0;
     for (let index = begin; index < end; ++index) {
       const mark = this.markOf(index);
+      if (!hasNumbers) mark.number = '';
       if (this.shown[index]!.gap && index > begin) x += this.ruler.width(' ');
       const width = this.widths[index]!;
       if (mark.number) wanted.push({mark, middle: x + width / 2, width: this.ruler.width(mark.number, kNumberSize)});

@@ -20,7 +20,7 @@ interface Asked {
   signal: AbortSignal | null | undefined;
 }
 
-const number = (query: URLSearchParams, name: string, otherwise: number) => Number(query.get(name) ?? otherwise);
+const numberOf = (query: URLSearchParams, name: string, otherwise: number) => Number(query.get(name) ?? otherwise);
 
 export class SnapshotTransport implements Transport {
   private readonly held: HeldHeads;
@@ -45,7 +45,7 @@ export class SnapshotTransport implements Transport {
     queueMicrotask(() => {
       const {session, scores, next, chosen} = this.snapshot;
       tell('tokens', session);
-      tell('next', next.at(-1) ?? {position: session.length - 1, words: []});
+      tell('next', next.at(-1) ?? {position: this.length - 1, words: []});
       for (const layer of scores) tell('heads', layer);
       tell('chosen', chosen);
       tell('done', {});
@@ -56,16 +56,19 @@ export class SnapshotTransport implements Transport {
     };
   }
 
+  /** /api/v1/sessions/{id}/{stack}/{layer}/{head}/{what}/... */
   private answer(url: URL, init?: RequestInit): object | Promise<object> {
-    const parts = url.pathname.split('/').slice(2);  // after /api
+    const [collection, id, stack, ...parts] = url.pathname.split('/').slice(3);
     const query = url.searchParams;
-    if (parts[0] === 'model') return this.snapshot.about;
-    if (parts.length < 3) return this.snapshot.session;
-    const [, , what = '', ...values] = parts;
-    const [layer = 0, head = 0, ...rest] = values.map(Number);
+    if (collection === 'models') return this.snapshot.about;
+    if (id === undefined || stack === undefined) return this.snapshot.session;
+    const number = parts.findIndex((part) => !/^\d+$/.test(part));  // how many stand before the question
+    const what = parts[number] ?? '';
+    const [layer = 0, head = 0] = parts.slice(0, number).map(Number);
+    const rest = parts.slice(number + 1).map(Number);
     const asked = {place: {layer, head}, rest, query, signal: init?.signal};
     switch (what) {
-      case 'next': return this.next(number(query, 'position', this.snapshot.session.length - 1), number(query, 'top', 6));
+      case 'next': return this.next(numberOf(query, 'position', this.length - 1), numberOf(query, 'top', 6));
       case 'row': return this.line(asked, false);
       case 'column': return this.line(asked, true);
       case 'edges': return this.edges(asked);
@@ -75,12 +78,19 @@ export class SnapshotTransport implements Transport {
     }
   }
 
+  private get length(): number { return this.snapshot.session.tokens.length; }
+
+  /** What every answer about a place begins with. */
+  private named({layer, head}: Place): object {
+    return {stack: this.snapshot.session.attentions[0]!.stack, layer, head};
+  }
+
   private head({layer, head}: Place): HeldHead {
     return this.held.find({layer, head}) ?? notFound(`this file does not hold layer ${layer}, head ${head}`);
   }
 
   private token(name: string, index: number): number {
-    const {length} = this.snapshot.session;
+    const {length} = this;
     if (!(index >= 0 && index < length)) notFound(`${name} ${index} does not exist, the text has tokens 0 to ${length - 1}`);
     return index;
   }
@@ -94,25 +104,24 @@ export class SnapshotTransport implements Transport {
       count: found.rest.count + left.length,
       probability: left.reduce((sum, word) => sum + word.probability, found.rest.probability),
     };
-    return {position, words, rest};
+    return {stack: this.snapshot.session.attentions[0]!.stack, position, words, rest};
   }
 
   private line({place, rest, query}: Asked, to: boolean): object {
     const begin = this.token(to ? 'key' : 'query', rest[0] ?? NaN);
-    const end = Math.min(number(query, 'end', begin + 1), this.snapshot.session.length);
+    const end = Math.min(numberOf(query, 'end', begin + 1), this.length);
     const weights = line(this.head(place), begin, end, to);
-    const topP = to ? 1 : number(query, 'top_p', 0.9);
-    const {edges, ...of} = arcs(weights, topP, number(query, 'at_most', 8));
+    const topP = to ? 1 : numberOf(query, 'top_p', 0.9);
+    const {edges, ...of} = arcs(weights, topP, numberOf(query, 'at_most', 8));
     const named = edges.map(({at, weight}) => to ? {query: at, weight} : {key: at, weight});
     const own = to ? {key: begin} : {query: begin, entropy: entropy(weights)};
-    return {...place, ...own, end, ...of, weights: withNulls(weights), edges: named};
+    return {...this.named(place), ...own, end, ...of, weights: withNulls(weights), edges: named};
   }
 
-  private edges({query}: Asked): object {
-    const layer = number(query, 'layer', 0);
-    const begin = this.token('begin', number(query, 'begin', 0));
-    const end = Math.min(number(query, 'end', this.snapshot.session.length), this.snapshot.session.length);
-    const [topP, most] = [number(query, 'top_p', 0.9), number(query, 'at_most', 8)];
+  private edges({place: {layer}, query}: Asked): object {
+    const begin = this.token('begin', numberOf(query, 'begin', 0));
+    const end = Math.min(numberOf(query, 'end', this.length), this.length);
+    const [topP, most] = [numberOf(query, 'top_p', 0.9), numberOf(query, 'at_most', 8)];
     const heads = (query.get('heads') ?? '').split(',').map((name) => {
       const head = Number(name);
       const held = this.head({layer, head});
@@ -123,13 +132,13 @@ export class SnapshotTransport implements Transport {
       });
       return {head, rows};
     });
-    return {layer, top_p: topP, at_most: most, begin, end, heads};
+    return {stack: this.snapshot.session.attentions[0]!.stack, layer, top_p: topP, at_most: most, begin, end, heads};
   }
 
   private marginals({place}: Asked): object {
     const {received, keysInUse, rowSumError} = this.head(place);
     return {
-      ...place, received: Array.from(received), keys_in_use: Array.from(keysInUse), row_sum_error: rowSumError,
+      ...this.named(place), received: Array.from(received), keys_in_use: Array.from(keysInUse), row_sum_error: rowSumError,
     };
   }
 

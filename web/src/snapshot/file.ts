@@ -1,5 +1,5 @@
 // What a saved page holds: all but the weights of the heads that it was saved with.
-import type {About, LayerScores, Next, SessionInfo} from '../transport/api';
+import type {Chosen, LayerHeads, Models, Next, Session} from '../answers';
 import type {Place} from '../selection';
 
 /** Numbers as little-endian bytes in base64. */
@@ -28,11 +28,11 @@ interface PackedLayer {
 
 /** As it stands in the file. */
 export interface Snapshot {
-  about: About;
-  session: SessionInfo;
+  about: Models;
+  session: Session;
   view: string;
-  chosen: Place & {score: number; reason: string};
-  scores: LayerScores[];
+  chosen: Chosen;
+  scores: LayerHeads[];
   next: Next[];        // of every position, or of the last alone
   held: PackedLayer[];
 }
@@ -74,7 +74,7 @@ export class HeldHeads {
     const packed = of?.heads.find((each) => each.head === head);
     if (!of || !packed) return null;
     const found: HeldHead = {
-      length: this.snapshot.session.length, dim: of.dim, scale: packed.scale,
+      length: this.snapshot.session.tokens.length, dim: of.dim, scale: packed.scale,
       q: new Float32Array(bytes(packed.q)), k: new Float32Array(bytes(of.keys[packed.group]!)),
       lse: new Float64Array(bytes(packed.lse)),
       begins: new Int32Array(bytes(of.begins)), ends: new Int32Array(bytes(of.ends)),

@@ -1,4 +1,8 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
+import type {
+  Attention as AttentionInfo, Chosen, Head, LayerHeads, Marginals, Model as ModelInfo, Models, Next, Score as ScoreName,
+  Session as SessionInfo, Token,
+} from '../answers';
 import type {Edge, EdgeRow, Line} from '../arcs';
 import type {Question} from '../data/slot';
 import type {Size} from '../fit';
@@ -7,68 +11,17 @@ import {Recent} from './recent';
 import type {Requests} from './requests';
 import {kMostBlocks, RowBlocks} from './row_blocks';
 
-export interface ModelInfo {
-  name: string;
-  built_in: boolean;
-  title: string;
-  layers: number;
-  heads: number;
-  kv_heads: number;
-  vocabulary: number;
-  positions: number;
-  causal: boolean;
-  has_words: boolean;
-  held?: number[][];  // in a saved page: the heads of each layer that it holds
-}
+export const kApi = '/api/v1';
 
-/** A score of heads: what it is called in the address, on a chip, and what it measures. */
-export interface ScoreName { name: string; short: string; about: string }
+export type {AttentionInfo, Chosen, Marginals, ModelInfo, Next, ScoreName, SessionInfo, Token};
 
-/** What the command line waits for. */
-export interface PictureOrder { format: 'svg' | 'png'; width: number }
-
-export interface About {
-  model: ModelInfo;
-  text: string | null;
-  limits: {tokens: number; text_bytes: number};
-  scores: ScoreName[];
-  picture?: PictureOrder;
-}
-
-export interface Token {
-  index: number;
-  id: number;
-  text: string;
-  bytes?: string;
-  special?: boolean;
-  begin: number;
-  end: number;
-}
-
-export interface SessionInfo {
-  session: string;
-  model: string;
-  text: string;
-  length: number;
-  state: 'running' | 'ready' | 'failed';
-  error?: {code: string; message: string};
-  tokens: Token[];
-  zooms: number;
-  tile: number;
-  heads_done: number;
-}
+/** What the server says of itself; `model` is the one that it serves. */
+export type About = Omit<Models, 'models' | 'model'> & {model: ModelInfo};
 
 /** One number for each score of the model, by its name. */
-export type HeadScores = {head: number; profile: number[]} & Record<string, number | number[]>;
+export type HeadScores = Head & Record<string, number | number[]>;
 
-export interface LayerScores { layer: number; heads: HeadScores[] }
-export interface Chosen extends Place { score: number; reason: string }
-export interface Next {
-  position: number;
-  words: {id: number; text: string; probability: number}[];
-  rest: {count: number; probability: number};
-}
-export interface Marginals { received: number[]; keys_in_use: number[]; row_sum_error: number }
+export type LayerScores = Omit<LayerHeads, 'heads'> & {heads: HeadScores[]};
 export interface TilePlace extends Place { z: number; y: number; x: number }
 
 /** An error in the server's words; `unreachable` when there is no server. */
@@ -93,22 +46,23 @@ async function json<Answer>(requests: Requests, path: string, init?: RequestInit
   return await (await answer(requests, path, init)).json() as Answer;
 }
 
-export function about(requests: Requests): Promise<About> {
-  return json(requests, '/api/model');
+export async function about(requests: Requests): Promise<About> {
+  const {models, ...rest} = await json<Models>(requests, `${kApi}/models`);
+  return {...rest, model: models[0]!};
 }
 
 /** Which end of a text that is too long is kept. */
 export type Keep = 'first' | 'last';
 
 export function open(requests: Requests, text: string, layer: number, keep?: Keep): Promise<SessionInfo> {
-  return json(requests, '/api/sessions', {
+  return json(requests, `${kApi}/sessions`, {
     method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, layer, keep}),
   });
 }
 
 /** Ends the work on a session that nobody looks at; one that is gone already needs nothing. */
 export function drop(requests: Requests, {session}: SessionInfo): Promise<void> {
-  return answer(requests, `/api/sessions/${session}`, {method: 'DELETE'}).then(() => undefined, () => undefined);
+  return answer(requests, `${kApi}/sessions/${session}`, {method: 'DELETE'}).then(() => undefined, () => undefined);
 }
 
 /** Of rows: what is listed in both directions has a query and a key. */
@@ -139,7 +93,7 @@ export class SessionApi {
 
   constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;
-    this.path = `/api/sessions/${info.session}`;
+    this.path = `${kApi}/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
     const page = Math.random().toString(36).slice(2, 8);
     const recent = <Value>(most: number) => new Recent<Value>(most, requests, page);
@@ -149,17 +103,19 @@ export class SessionApi {
     this.margins = recent(64);
     this.words = recent(500);
     this.tiles = recent(256);
-    this.rows = new RowBlocks(info.length, this.blocks, async (place, begin, end, signal, view) =>
-      (await this.get(withView(`rows/${this.at(place)}?begin=${begin}&end=${end}`, view), signal)).arrayBuffer());
+    this.rows = new RowBlocks(info.tokens.length, this.blocks, async (place, begin, end, signal, view) =>
+      (await this.get(withView(`${this.at(place)}/rows?begin=${begin}&end=${end}`, view), signal)).arrayBuffer());
   }
 
-  get length(): number { return this.info.length; }
+  get length(): number { return this.info.tokens.length; }
+
+  /** The attention that is looked at where an address names no stack. */
+  get attention(): AttentionInfo { return this.info.attentions[0]!; }
 
   /** What an address may name. */
   get size(): Size {
-    const {layers, heads} = this.model;
     const scores = this.about.scores.map(({name}) => name);
-    return {attentions: [{stack: 'self', layers, heads}], tokens: this.length, scores};
+    return {attentions: this.info.attentions, tokens: this.length, scores};
   }
 
   /** Ends what is on its way, for when another session takes the page. */
@@ -167,7 +123,9 @@ export class SessionApi {
     for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles]) kind.stop();
   }
 
-  private at({layer, head}: Place): string { return `${layer}/${head}`; }
+  private stackOf({stack}: Place): string { return stack ?? this.attention.stack; }
+
+  private at(place: Place): string { return `${this.stackOf(place)}/${place.layer}/${place.head}`; }
 
   private async get(name: string, signal: AbortSignal): Promise<Response> {
     try {
@@ -191,7 +149,7 @@ export class SessionApi {
   /** Row `first` (the mean of the rows up to `end`), or column (the sum of the columns). */
   line(place: Place, first: number, end: number, to: boolean): Question<Line> {
     const span = end > first + 1 ? `?end=${end}` : '';
-    const name = `${to ? 'column' : 'row'}/${this.at(place)}/${first}${span}`;
+    const name = `${this.at(place)}/${to ? 'column' : 'row'}/${first}${span}`;
     const far = this.question(this.lines, name, async (signal, view) =>
       asLine(await this.json(withView(name, view), signal), to ? {key: first} : {query: first}));
     if (to || end > first + 1) return far;
@@ -205,7 +163,7 @@ export class SessionApi {
   /** The arcs of rows [begin, end) of a head. */
   edges(place: Place, begin: number, end: number): Question<EdgeRow[]> {
     const {layer, head} = place;
-    const name = `edges?layer=${layer}&heads=${head}&begin=${begin}&end=${end}`;
+    const name = `${this.stackOf(place)}/${layer}/edges?heads=${head}&begin=${begin}&end=${end}`;
     const far = this.question(this.windows, name, async (signal, view) => {
       const {heads: [found]} = await this.json<{heads: {rows: EdgeRow[]}[]}>(withView(name, view), signal);
       return found!.rows.map((row) => ({...row, edges: row.edges.map((edge) => ({...edge, query: row.query}))}));
@@ -214,14 +172,14 @@ export class SessionApi {
   }
 
   marginals(place: Place): Question<Marginals> {
-    const name = `marginals/${this.at(place)}`;
+    const name = `${this.at(place)}/marginals`;
     return this.question(this.margins, name, (signal, view) => this.json(withView(name, view), signal));
   }
 
   /** The words after a position; of a long text after its last token, whatever was asked. */
   next(position: number): Question<Next> {
     const at = (place: number) => {
-      const name = `next?position=${place}&top=5`;
+      const name = `${this.attention.stack}/next?position=${place}&top=5`;
       return this.question(this.words, name, (signal) => this.json<Next>(name, signal));
     };
     const last = at(this.length - 1);
@@ -240,7 +198,7 @@ export class SessionApi {
   }
 
   tile(place: TilePlace, as: 'u8' | 'f32'): Question<ArrayBuffer> {
-    const name = `tile/${this.at(place)}/${place.z}/${place.y}/${place.x}?as=${as}`;
+    const name = `${this.at(place)}/tile/${place.z}/${place.y}/${place.x}?as=${as}`;
     return this.question(this.tiles, name, async (signal, view) =>
       (await this.get(withView(name, view), signal)).arrayBuffer());
   }

@@ -16,6 +16,7 @@ export function serverTransport(memory?: Memory): Transport {
   return {
     request: (path, init) => fetch(path, init),
     events: (path) => new EventSource(path),
+    restart: (model) => `heed serve --model ${model} --port ${location.port}`,
     ...memory && {memory},
   };
 }

@@ -16,4 +16,5 @@ export interface Transport {
   request(path: string, init?: RequestInit): Promise<Response>;
   events(path: string): Events;
   memory?: Memory;
+  restart?(model: string): string;  // the command that starts a stopped server again, where there is one
 }

@@ -268,7 +268,7 @@ test('the margin of the matrix and its name stand together', async () => {
     assert.ok(Math.abs(name.left - bars.left) <= 2, `${width}: ${name.left} over ${bars.left}`);
     assert.ok(bars.top - name.bottom >= 0 && bars.top - name.bottom < 8);
     const column = await page.locator('.matrix-part').evaluate((each) => each.getBoundingClientRect().right);
-    assert.ok(name.right <= column + (width < 1434 ? 1 : 20), `${width}: ${name.right} in ${column}`);
+    assert.ok(name.right <= column + (width < 1434 ? 1 : 30), `${width}: ${name.right} in ${column}`);
     await page.context().close();
   }
 });
@@ -292,4 +292,38 @@ test('the header is cut between characters as readers see them, in the picture t
   assert.match(runs.join(''), /^\u201c.*\u2026$/);
   assert.ok(characters(runs.join('')).length < 42);
   assert.deepEqual(runs.flatMap(characters).filter((each) => !known.has(each)), []);
+});
+
+test('the list of keys is whole in a narrow page, and the count of tokens stands in its line', async () => {
+  const page = await open('#look/L1.H3/i=60', {viewport: {width: 390, height: 844}});
+  const middle = (name) => page.locator(name).evaluate((each) => {
+    const range = document.createRange();
+    range.selectNodeContents(each);
+    const {top, bottom, right} = range.getBoundingClientRect();
+    return {middle: (top + bottom) / 2, right};
+  });
+  const [mark, count, views] = [await middle('.model b'), await middle('.header-text .quiet'), await page.locator('nav').boundingBox()];
+  assert.ok(Math.abs(mark.middle - count.middle) <= 1, `${mark.middle} ${count.middle}`);
+  assert.ok(count.right <= views.x);
+  await page.locator('.header-keys').click();
+  const cut = await page.locator('.keys-list dd, .keys-list dt').evaluateAll((all) => all.filter((each) =>
+    each.scrollWidth > each.clientWidth || each.getBoundingClientRect().right > each.closest('dialog').getBoundingClientRect().right)
+    .map((each) => each.textContent));
+  assert.deepEqual(cut, []);
+});
+
+test('of a text that scrolls no number is cut', async () => {
+  const page = await open('#look/L1.H3');
+  await run(page, 'One day Lily saw a big red ball and wanted to play with it.\n'.repeat(25));
+  await page.waitForSelector('.under');
+  const cut = () => page.locator('.under').evaluateAll((all) => {
+    const {top, bottom} = document.querySelector('.scroller').getBoundingClientRect();
+    return all.map((each) => each.getBoundingClientRect())
+      .filter((box) => box.bottom > top && box.top < bottom && (box.top < top || box.bottom > bottom)).length;
+  });
+  for (const lines of [0, 3, 9, 12, 15]) {
+    await page.locator('.scroller').evaluate((scroller, lines) => { scroller.scrollTop = 35 * lines; }, lines);
+    await quiet(page);
+    assert.equal(await cut(), 0, `${lines} lines down`);
+  }
 });

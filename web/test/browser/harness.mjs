@@ -183,8 +183,8 @@ export const token = (page, index) => page.locator(`.token[data-index="${index}"
 export function row(page, layer, head, query, what = 'row') {
   return page.evaluate(async ([layer, head, query, what]) => {
     const text = sessionStorage.getItem('heed.text');
-    const session = await (await fetch('/api/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})})).json();
-    return (await fetch(`/api/sessions/${session.session}/${what}/${layer}/${head}/${query}`)).json();
+    const session = await (await fetch('/api/v1/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})})).json();
+    return (await fetch(`/api/v1/sessions/${session.session}/self/${layer}/${head}/${what}/${query}`)).json();
   }, [layer, head, query, what]);
 }
 

@@ -93,7 +93,7 @@ test('Shift and a drag zoom to a box, large cells carry their numbers', async ()
   const [request] = await Promise.all([
     page.waitForRequest((each) => each.url().includes('as=f32')), page.mouse.up()]);
   await page.keyboard.up('Shift');
-  assert.match(request.url(), /\/tile\/1\/3\/\d+\/0\/0\?as=f32&/);
+  assert.match(request.url(), /\/1\/3\/tile\/\d+\/0\/0\?as=f32&/);
 });
 
 test('arrows move a cell and the cell is spoken', async () => {
@@ -253,3 +253,70 @@ test('the rows of a span are framed', async () => {
   assert.equal(at.length, 2);
   assert.ok(Math.abs(at[1] - at[0] - 21 * size) <= 2, `${at} ${size}`);
 });
+
+test('the late answer of another head is never drawn', async () => {
+  const page = await open('#look/L1.H0/i=150/j=20');
+  await settled(page);
+  let release;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route(/\/1\/[45]\/row\/150/, async (route) => {
+    if (/\/1\/5\//.test(route.request().url())) await route.fallback();
+    else await held.then(() => route.fallback()).catch(() => undefined);
+  });
+  const ahead = page.waitForRequest(/\/1\/4\/row\/150/);  // the next head's row, before anybody looks at it
+  await page.evaluate(() => { location.hash = '#look/L1.H3/i=150/j=20'; });
+  await ahead;
+  const [fourth, fifth] = await Promise.all([4, 5].map((head) => page.evaluate(async ([head]) => {
+    const text = sessionStorage.getItem('heed.text');
+    const body = JSON.stringify({text});
+    const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body})).json();
+    return (await (await fetch(`/api/v1/sessions/${session}/self/1/${head}/cell/150/20`)).json()).weight;
+  }, [head])));
+  const text = (weight) => weight > 0 && weight < 0.0005 ? '<0.001' : weight.toFixed(3);
+  assert.notEqual(text(fourth), text(fifth));
+  await page.keyboard.press('.');
+  await page.keyboard.press('.');
+  await page.waitForFunction((wanted) => document.querySelector('.large').textContent === wanted, text(fifth));
+  release();
+  await page.waitForTimeout(300);
+  await frames(page);
+  assert.equal(await page.locator('.large').textContent(), text(fifth));
+  assert.equal(await hash(page), '#look/L1.H5/i=150/j=20');
+});
+
+test('read-out and legend stay in the first look while the wheel zooms', async () => {
+  for (const height of [900, 1000]) {
+    const page = await open('#look/L1.H3', {viewport: {width: 1440, height}});
+    await settled(page);
+    const before = await page.locator('.foot').boundingBox();
+    const at = await cell(page, 100, 40);
+    await page.mouse.move(at.x, at.y);
+    for (const turn of [-300, -900]) {
+      await page.mouse.wheel(0, turn);
+      await page.waitForSelector('.matrix-frame.covered');
+      await frames(page);
+      const foot = await page.locator('.foot').boundingBox();
+      assert.ok(Math.abs(foot.y - before.y) < 1, `the foot moved from ${before.y} to ${foot.y}`);
+      for (const name of ['.figure', '.rank', '.legend', '.ticks']) {
+        const box = await page.locator(name).boundingBox();
+        assert.ok(box.y + box.height <= foot.y + 1, `${name} ends at ${box.y + box.height}, the foot begins at ${foot.y}`);
+      }
+    }
+    await page.keyboard.press('0');
+    await page.waitForSelector('.matrix-frame:not(.covered)');
+    await page.context().close();
+  }
+});
+
+for (const view of ['i=60/units=sentence', 'i=60/units=word', 'range=50-60', 'i=60/units=sentence/to=1']) {
+  test(`an edge has one number in list and read-out: ${view}`, async () => {
+    const page = await open(`#look/L1.H3/${view}`);
+    const key = page.locator('.key').nth(1);
+    await key.hover();
+    await page.waitForFunction(() => document.querySelector('.key.hovered'));
+    const value = await key.locator('.value').textContent();
+    await page.waitForFunction((wanted) => document.querySelector('.large').textContent.replace(/^0/, '') === wanted, value);
+    const many = await page.locator('.token.together, .token.pinned').count();
+    assert.match(await page.locator('.rank').textContent(), many > 1 ? /^(mean of \d+ rows|sum of \d+ columns), / : /largest/);
+  });
+}

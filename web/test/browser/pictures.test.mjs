@@ -112,7 +112,7 @@ test('Look, seven heads as small multiples', async (t) => {
 
 test('Nothing yet', async (t) => {
   const page = await blank();
-  await page.route('**/api/model', async (route) => {
+  await page.route('**/api/v1/models', async (route) => {
     const answer = await (await route.fetch()).json();
     await route.fulfill({json: {...answer, text: null}});
   });
@@ -144,7 +144,7 @@ test('Failed', async (t) => {
 
 test('Stopped', async (t) => {
   const page = await open(kView);
-  await page.route('**/api/**', (route) => route.abort());
+  await page.route('**/api/v1/**', (route) => route.abort());
   await page.locator('.query').first().hover();
   await page.waitForSelector('.failed');
   await ready(page);

@@ -64,13 +64,13 @@ await page.goto(server.address);
 await page.waitForSelector('.next-row', {timeout: 120_000});
 const long = await page.evaluate(async ([text, tokens]) => {
   const body = JSON.stringify({text: text.repeat(Math.ceil(tokens / 100)), keep: 'first'});
-  const session = await (await fetch('/api/sessions', {method: 'POST', body})).json();
+  const session = await (await fetch('/api/v1/sessions', {method: 'POST', body})).json();
   sessionStorage.setItem('heed.text', session.text);
-  return {id: session.session, length: session.length};
+  return {id: session.session, length: session.tokens.length};
 }, [text, tokens]);
 console.log(`${long.length} tokens`);
-const {layers} = await page.evaluate(async () => (await (await fetch('/api/model')).json()).model);
-const scored = () => page.evaluate(async (id) => (await (await fetch(`/api/sessions/${id}`)).json()).heads_done, long.id);
+const {layers} = await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).models[0]);
+const scored = () => page.evaluate(async (id) => (await (await fetch(`/api/v1/sessions/${id}`)).json()).heads_done, long.id);
 while (await scored() < layers) await page.waitForTimeout(500);  // else both cores would be busy with the scores
 
 const devtools = await page.context().newCDPSession(page);

@@ -9,7 +9,7 @@ const json = (value, status = 200) => ({status, contentType: 'application/json',
 /** A page that is told of no text. */
 async function empty() {
   const page = await blank();
-  await page.route('**/api/model', async (route) => {
+  await page.route('**/api/v1/models', async (route) => {
     const response = await route.fetch();
     await route.fulfill(json({...await response.json(), text: null}));
   });
@@ -54,8 +54,8 @@ test('a session that was dropped is opened again in the same view', async () => 
   const page = await open('#look/L1.H3/i=60/j=3');
   await page.evaluate(async () => {
     const text = sessionStorage.getItem('heed.text');
-    const {session} = await (await fetch('/api/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
-    await fetch(`/api/sessions/${session}`, {method: 'DELETE'});
+    const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
+    await fetch(`/api/v1/sessions/${session}`, {method: 'DELETE'});
   });
   const [request] = await Promise.all([
     page.waitForRequest((each) => each.method() === 'POST'), page.locator('.query[data-index="64"]').hover()]);
@@ -72,7 +72,7 @@ test('when heed stops the page says so, and comes back by itself', async () => {
   await server.stop();
   await page.locator('.token[data-index="70"]').hover();
   await page.waitForSelector('.failed');
-  assert.match(await page.locator('.failed').textContent(), /^heed has stopped.*heed serve.*try now$/);
+  assert.match(await page.locator('.failed').textContent(), /^heed has stopped.*heed serve --model tiny --port \d+.*try now$/);
   const again = await startServer(server.port);
   await page.waitForFunction(() => !document.querySelector('.failed'));
   await ready(page);
@@ -101,7 +101,7 @@ test('a text that takes long to cut says so, and only then', async () => {
   const page = await open('#look/L1.H3');
   let release;
   const held = new Promise((resolve) => { release = resolve; });
-  await page.route('**/api/sessions', async (route) => {
+  await page.route('**/api/v1/sessions', async (route) => {
     await held;
     await route.continue();
   });
@@ -126,7 +126,7 @@ test('a pass that fails says how, where the result would stand', async () => {
 
 test('a session that was refused tells why', async () => {
   const page = await open('#look/L1.H3');
-  await page.route('**/api/sessions', (route) => route.fulfill(json({error: {code: 'bad_request', message: 'byte 3 of the text is not UTF-8'}}, 400)));
+  await page.route('**/api/v1/sessions', (route) => route.fulfill(json({error: {code: 'bad_request', message: 'byte 3 of the text is not UTF-8'}}, 400)));
   await page.locator('.header-text').click();
   await page.locator('textarea').fill('Tom');
   await page.locator('.field .link').click();
@@ -136,4 +136,78 @@ test('a session that was refused tells why', async () => {
   assert.equal(await page.locator('textarea').inputValue(), 'Tom');
   await page.keyboard.press('Escape');
   assert.equal(await page.locator('textarea').count(), 0);
+});
+
+test('of a head that heed cannot be asked for any more nothing is drawn, and least of all another head', async () => {
+  const server = await startServer();
+  const page = await blank();
+  await page.goto(server.address + '#look/L1.H0/i=60');
+  await ready(page);
+  await page.waitForSelector('.under');
+  await server.stop();
+  await page.locator('.chip[data-head="5"]').click();
+  await page.waitForSelector('.failed');
+  assert.equal(await hash(page), '#look/L1.H5/i=60');
+  await page.waitForFunction(() => !document.querySelector('.under'));
+  const drawn = await page.evaluate(() => ({
+    shaded: [...document.querySelectorAll('.token')].filter((each) => Number(each.style.getPropertyValue('--weight')) > 0).length,
+    numbers: [...document.querySelectorAll('.key .value')].filter((each) => each.textContent).length,
+    arcs: document.querySelectorAll('.arc').length, check: document.querySelector('.check').textContent,
+  }));
+  assert.deepEqual(drawn, {shaded: 0, numbers: 0, arcs: 0, check: ''});
+  assert.match(await page.locator('.failed code').textContent(), new RegExp(`^heed serve --model tiny --port ${server.port}$`));
+  const again = await startServer(server.port);
+  await page.waitForSelector('.under');
+  assert.equal(await hash(page), '#look/L1.H5/i=60');
+  await again.stop();
+});
+
+/** Runs a text without waiting for what it shows. */
+async function replaceText(page, text) {
+  await page.locator('.header-text').click();
+  await page.locator('textarea').fill(text);
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction((wanted) => sessionStorage.getItem('heed.text') === wanted, text);
+}
+
+test('a text that is replaced while its pass runs is dropped, and one whose pass has ended is not', async () => {
+  const page = await open('#look/L1.H3');
+  const dropped = [];
+  page.on('request', (request) => { if (request.method() === 'DELETE') dropped.push(request.url().split('/').at(-1)); });
+  await page.route('**/events?*', () => undefined);  // no news of any pass
+  const posted = page.waitForResponse((response) => response.request().method() === 'POST');
+  await replaceText(page, 'Tom and the old dog and a cat');
+  const {session, state: at} = await (await posted).json();
+  assert.equal(at, 'running');
+  assert.deepEqual(dropped, []);
+  await Promise.all([page.waitForRequest((request) => request.method() === 'DELETE'), replaceText(page, 'Tom and the new dog')]);
+  assert.deepEqual(dropped, [session]);
+});
+
+/** Tells that the pass has ended and that heed has chosen a head. */
+function chosen(layer, head) {
+  const data = JSON.stringify({stack: 'self', layer, head, score: 0.5, reason: `looks hardest, ${layer} ${head}`});
+  return {contentType: 'text/event-stream', body: `event: next\ndata: {}\n\nevent: chosen\ndata: ${data}\n\nevent: done\ndata: {}\n\n`};
+}
+
+test('a new text has its own head, with the reason, unless a head was pinned', async () => {
+  const page = await blank();
+  const heads = [[1, 4], [2, 5], [0, 6]];
+  await page.route('**/events?*', (route) => route.fulfill(chosen(...heads.shift())));
+  await page.goto(state.server.address);
+  const place = async () => /L\d\.H\d/.exec(await hash(page))?.[0];
+  const reason = () => page.locator('.reason').textContent();
+  await page.waitForFunction(() => location.hash.includes('L1.H4'));
+  assert.equal(await reason(), 'heed chose the head: looks hardest, 1 4');
+  await page.locator('.token[data-index="9"]').click();  // a token is no head
+  await replaceText(page, 'Tom and the old dog');
+  await page.waitForFunction(() => location.hash.includes('L2.H5'));
+  assert.equal(await reason(), 'heed chose the head: looks hardest, 2 5');
+  await page.keyboard.press(',');
+  assert.equal(await place(), 'L2.H4');
+  assert.equal(await reason(), '');
+  await replaceText(page, 'Tom and the new dog');
+  await page.waitForSelector('.next-row');
+  assert.equal(await place(), 'L2.H4');
+  assert.equal(await reason(), '');
 });

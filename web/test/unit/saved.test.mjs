@@ -37,12 +37,12 @@ before(async () => {
   });
   const headers = {Authorization: `Bearer ${address.searchParams.get('token')}`};
   get = (name) => fetch(address.origin + name, {headers});
-  const posted = await fetch(`${address.origin}/api/sessions`, {
+  const posted = await fetch(`${address.origin}/api/v1/sessions`, {
     method: 'POST', headers: {...headers, 'Content-Type': 'application/json'}, body: JSON.stringify({text: kText}),
   });
-  path = `/api/sessions/${(await posted.json()).session}`;
-  let file = await get(`${path}/export?format=html&address=look/L1.H3/i%3D20`);
-  while (file.status === 409) file = await get(`${path}/export?format=html&address=look/L1.H3/i%3D20`);
+  path = `/api/v1/sessions/${(await posted.json()).session}`;
+  let file = await get(`${path}/export?format=html&view=look/L1.H3/i%3D20`);
+  while (file.status === 409) file = await get(`${path}/export?format=html&view=look/L1.H3/i%3D20`);
   if (!file.ok) throw new Error(await file.text());
   const data = /<script type="application\/json" id="heed-snapshot">(.*?)<\/script>/s.exec(await file.text());
   saved = new SnapshotTransport(JSON.parse(data[1]));
@@ -67,11 +67,11 @@ function assertClose(found, wanted, where) {
 }
 
 for (const what of [
-  'row/1/3/20', 'row/0/0/0', 'row/2/7/40?end=44', 'row/1/3/30?top_p=0.5&at_most=3', 'column/1/3/5', 'column/0/2/7?end=9',
-  'edges?layer=1&heads=3,5&begin=10&end=34', 'marginals/1/3', 'marginals/2/0', 'next?position=12&top=5', 'next?top=6',
+  '1/3/row/20', '0/0/row/0', '2/7/row/40?end=44', '1/3/row/30?top_p=0.5&at_most=3', '1/3/column/5', '0/2/column/7?end=9',
+  '1/edges?heads=3,5&begin=10&end=34', '1/3/marginals', '2/0/marginals', 'next?position=12&top=5', 'next?top=6',
 ]) {
   test(`${what} is as the server has it`, async () => {
-    const [own, server] = await Promise.all([saved.request(`${path}/${what}`), get(`${path}/${what}`)]);
+    const [own, server] = await Promise.all([saved.request(`${path}/self/${what}`), get(`${path}/self/${what}`)]);
     assert.equal(own.status, 200);
     assertClose(await own.json(), await server.json(), what);
   });
@@ -79,7 +79,7 @@ for (const what of [
 
 test('exact tiles are as the server has them, masked cells too', async () => {
   for (const head of ['0/0', '1/3', '2/7']) {
-    const name = `${path}/tile/${head}/0/0/0?as=f32`;
+    const name = `${path}/self/${head}/tile/0/0/0?as=f32`;
     const [own, server] = await Promise.all([saved.request(name), get(name)]);
     const found = new Float32Array(await own.arrayBuffer());
     const wanted = new Float32Array(await server.arrayBuffer());
@@ -91,7 +91,7 @@ test('exact tiles are as the server has them, masked cells too', async () => {
 });
 
 test('bytes of tiles are as the server has them, to a step', async () => {
-  const name = `${path}/tile/1/3/0/0/0?as=u8`;
+  const name = `${path}/self/1/3/tile/0/0/0?as=u8`;
   const [own, server] = await Promise.all([saved.request(name), get(name)]);
   const found = new Uint8Array(await own.arrayBuffer());
   for (const [at, byte] of new Uint8Array(await server.arrayBuffer()).entries()) {
@@ -101,12 +101,12 @@ test('bytes of tiles are as the server has them, to a step', async () => {
 
 test('what a file does not hold is an error that says so', async () => {
   for (const [name, message] of [
-    ['row/1/99/3', 'this file does not hold layer 1, head 99'],
-    ['row/1/3/9999', /^query 9999 does not exist, the text has tokens 0 to \d+$/],
-    ['tile/1/3/7/0/0?as=u8', 'tile: 7/0/0 does not exist'],
-    ['why/1/3/2/1', 'why: a saved page does not answer it'],
+    ['1/99/row/3', 'this file does not hold layer 1, head 99'],
+    ['1/3/row/9999', /^query 9999 does not exist, the text has tokens 0 to \d+$/],
+    ['1/3/tile/7/0/0?as=u8', 'tile: 7/0/0 does not exist'],
+    ['1/3/why/2/1', 'why: a saved page does not answer it'],
   ]) {
-    const answer = await saved.request(`${path}/${name}`);
+    const answer = await saved.request(`${path}/self/${name}`);
     assert.equal(answer.status, 404, name);
     const {error} = await answer.json();
     if (message instanceof RegExp) assert.match(error.message, message);
