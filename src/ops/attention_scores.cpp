@@ -7,11 +7,11 @@
 
 #include "heed/base/error.h"
 #include "ops/attention_problem.h"
+#include "ops/attention_scale.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 
 namespace heed {
-namespace {
 
 std::vector<double> resolved_scale(const AttentionArgs& args) {
   const std::vector<double>& given = args.scores.scale;
@@ -28,6 +28,8 @@ std::vector<double> resolved_scale(const AttentionArgs& args) {
   const double otherwise = dot ? 1 / std::sqrt(static_cast<double>(args.q.dim(-1))) : 1;
   return std::vector<double>(static_cast<std::size_t>(heads), given.empty() ? otherwise : given[0]);
 }
+
+namespace {
 
 void check_bias(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
   const ConstView& bias = args.scores.bias;

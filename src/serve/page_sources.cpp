@@ -10,8 +10,10 @@ namespace {
 std::string page_file(std::string_view path) {
   for (const PageFile& file : page_files())
     if (file.path == path) return inflated(file.gzip);
-  fail(ErrorCode::kUnsupported,
-       "html: heed was built without its page (HEED_PAGE=OFF), of which the file would be made");
+  fail({.code = ErrorCode::kUnsupported,
+        .op = "html",
+        .found = "heed was built without its page (HEED_PAGE=OFF)",
+        .hint = "the file would be made of it"});
 }
 
 }  // namespace

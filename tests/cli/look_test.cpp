@@ -177,8 +177,7 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
   refused({kText, "--head", "4", "--format", "npy"},
           "--head is 4, expected 0 to 3 (tiny has 4 heads)");
   refused({"", "--layer", "0"},
-          "session: the text is empty and tiny has no first token to start from: expected at least "
-          "one character");
+          "TEXT is empty, expected at least one character; tiny has no first token to start from");
   refused({"--ids", "1,2,9999"}, "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   std::string ids = "0";
   for (int i = 0; i < 40; ++i) ids += ",1";
@@ -275,7 +274,7 @@ TEST(LookCommand, TakesIdsWhereThereIsNoTokenizer) {
   const Answer text = test::heed({"look", "021", "--model", model});
   EXPECT_EQ(text.status, 2);
   EXPECT_EQ(text.error,
-            "heed look: session: gpt-nano-sort has no tokenizer: expected token ids, not a text\n");
+            "heed look: TEXT is given, expected token ids; gpt-nano-sort has no tokenizer\n");
 }
 
 }  // namespace

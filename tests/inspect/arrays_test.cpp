@@ -1,7 +1,8 @@
 // Sessions of arrays that somebody else computed.
+#include "heed/inspect/arrays.h"
+
 #include <gtest/gtest.h>
 
-#include "heed/inspect/arrays.h"
 #include "heed/inspect/look.h"
 #include "heed/masks/band.h"
 #include "inspect/answers/questions.h"
@@ -71,14 +72,14 @@ TEST(ArraySession, SaysWhichArrayIsWrong) {
   SessionArrays wrong = arrays.cross();
   wrong.stacks[0].layers[1].args.keys.v = {};
   EXPECT_HEED_ERROR(open_session(wrong), ErrorCode::kInvalidArgument,
-                    "session: cross layer 1: v is not an f32 array [1, heads, length, size] of one "
-                    "sequence");
+                    "session: cross layer 1: v is not given, expected an f32 array [1, heads, "
+                    "length, size]");
   wrong = arrays.cross();
   wrong.tokens = {"a", "b"};
   EXPECT_HEED_ERROR(open_session(wrong), ErrorCode::kInvalidArgument,
-                    "session: 2 tokens for 5 queries, expected as many");
+                    "session: tokens is a list of 2, expected none, or 5");
   EXPECT_HEED_ERROR(open_session(SessionArrays{}), ErrorCode::kInvalidArgument,
-                    "session: no stacks of arrays, expected at least one");
+                    "session: stacks is empty, expected at least one");
 }
 
 TEST(VisibleKeys, SayWhetherAQueryLooksAhead) {

@@ -104,7 +104,10 @@ bool LiveSession::pass_ended() const {
 }
 
 const LayerAttention& LiveSession::layer(const Place& place) const {
-  if (!progress().ready) fail(ErrorCode::kFailed, "session: the pass of {} has not ended", id);
+  if (!progress().ready)
+    fail({.code = ErrorCode::kFailed,
+          .op = "session",
+          .found = fmt::format("the pass of {} has not ended", id)});
   return session_.at(place);
 }
 
@@ -128,8 +131,12 @@ const NextWords& LiveSession::next(std::int64_t position) const {
   static const NextWords kNone;
   if (next_.empty()) return kNone;
   if (!keeps_next(position))
-    fail(ErrorCode::kNotFound, "next: only the words after the last position, {}, are kept",
-         session_.tokens.size() - 1);
+    fail({.code = ErrorCode::kNotFound,
+          .op = "next",
+          .argument = "position",
+          .found = position,
+          .expected = fmt::format("{}, the last: no other position's words are kept",
+                                  session_.tokens.size() - 1)});
   return next_[next_.size() == 1 ? 0 : static_cast<std::size_t>(position)];
 }
 

@@ -70,13 +70,15 @@ class ProbeObserver final : public Observer {
 
 std::int64_t period_for(const LoadedModel& model, const ProbeOptions& options) {
   const std::int64_t most = model.model->info().positions / 2;
-  require(most >= 2, "probe: the model has {} positions, expected at least 4",
-          model.model->info().positions);
-  require(options.sequences >= 1, "probe: sequences is {}, expected at least 1", options.sequences);
+  if (most < 2)
+    fail({.op = "probe",
+          .found = fmt::format("the model has {} positions", model.model->info().positions),
+          .expected = "at least 4"});
+  if (options.sequences < 1) fail("probe", "sequences", options.sequences, "at least 1");
   if (options.period == 0) return std::min(kUsualPeriod, most);
-  require(options.period >= 2 && options.period <= most,
-          "probe: period is {}, expected 2 to {} (half of the model's positions)", options.period,
-          most);
+  if (options.period < 2 || options.period > most)
+    fail("probe", "period", options.period,
+         fmt::format("2 to {} (half of the model's positions)", most));
   return options.period;
 }
 
@@ -88,8 +90,10 @@ std::vector<TokenId> plain_tokens(const LoadedModel& model) {
                          model.tokenizer->is_special(id);
     if (!special && id != info.first_token && id != info.end_token) tokens.push_back(id);
   }
-  require(!tokens.empty(), "probe: the vocabulary has {} tokens, all of them special",
-          info.vocabulary);
+  if (tokens.empty())
+    fail({.op = "probe",
+          .found =
+              fmt::format("the vocabulary has {} tokens, all of them special", info.vocabulary)});
   return tokens;
 }
 

@@ -33,7 +33,12 @@ std::span<const ScoreInfo> score_infos() { return kInfos; }
 
 double HeadScores::of(std::string_view name) const {
   const auto found = std::ranges::find(kInfos, name, &ScoreInfo::name);
-  if (found == kInfos.end()) fail(ErrorCode::kNotFound, "scores: {} is no score of a head", name);
+  if (found == kInfos.end())
+    fail({.code = ErrorCode::kNotFound,
+          .op = "scores",
+          .argument = "name",
+          .found = name,
+          .expected = "a score of a head"});
   return values.at(static_cast<std::size_t>(found - kInfos.begin()));
 }
 

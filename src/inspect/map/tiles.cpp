@@ -49,15 +49,21 @@ std::string TileRequest::name() const {
 CellsRequest tile_cells(const TileRequest& tile, const MatrixSize& size) {
   const int levels = zoom_levels(size);
   if (tile.z < 0 || tile.z >= levels)
-    fail(ErrorCode::kNotFound, "tile: zoom {} does not exist, this matrix has 0 to {}", tile.z,
-         levels - 1);
+    fail({.code = ErrorCode::kNotFound,
+          .op = "tile",
+          .argument = "z",
+          .found = tile.z,
+          .expected = fmt::format("0 to {}, a zoom of this matrix", levels - 1)});
   const int shift = levels - 1 - tile.z;
   const std::int64_t extent = kTile << shift;
   const std::int64_t rows = (size.queries + extent - 1) / extent;
   const std::int64_t columns = (size.keys + extent - 1) / extent;
   if (tile.y < 0 || tile.x < 0 || tile.y >= rows || tile.x >= columns)
-    fail(ErrorCode::kNotFound, "tile: {}/{} does not exist at zoom {}, which has {} x {} tiles",
-         tile.y, tile.x, tile.z, rows, columns);
+    fail({.code = ErrorCode::kNotFound,
+          .op = "tile",
+          .argument = "y/x",
+          .found = fmt::format("{}/{}", tile.y, tile.x),
+          .expected = fmt::format("one of {} x {} tiles", rows, columns)});
   return {.head = tile.place.head,
           .row_begin = tile.y * extent,
           .row_end = std::min((tile.y + 1) * extent, size.queries),

@@ -59,10 +59,11 @@ std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const 
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
   const bool is_index = error == std::errc() && end == word.data() + word.size() && index >= 0;
   if (is_index && index < static_cast<std::int64_t>(tokens.size())) return {index};
-  fail(ErrorCode::kInvalidArgument,
-       "look: \"{}\" is no word of the text, expected a token, a word that tokens spell, or an "
-       "index from 0 to {}; nearest: {}",
-       word, tokens.size() - 1, near(tokens, word));
+  fail({.op = "look",
+        .found = fmt::format("\"{}\" is no word of the text", word),
+        .expected = fmt::format("a token, a word that tokens spell, or an index from 0 to {}",
+                                tokens.size() - 1),
+        .hint = "nearest: " + near(tokens, word)});
 }
 
 }  // namespace heed

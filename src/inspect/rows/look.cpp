@@ -57,7 +57,8 @@ ChosenHead choose_head(const Session& session, std::span<const HeadScores> score
     if ((layer && place.layer != *layer) || (head && place.head != *head)) continue;
     if (best == nullptr || candidate.of(kChoosing) > best->of(kChoosing)) best = &candidate;
   }
-  require(best != nullptr, "look: {} has no attention heads", session.model);
+  if (best == nullptr)
+    fail({.op = "look", .found = fmt::format("{} has no attention heads", session.model)});
   ChosenHead chosen{.stack = stack.stack,
                     .layer = best->place.layer,
                     .head = best->place.head,

@@ -9,6 +9,7 @@
 #include "inspect/map/tiles.h"
 #include "inspect/saved/base64.h"
 #include "inspect/session/visible_keys.h"
+#include "ops/attention_scale.h"
 
 namespace heed {
 namespace {
@@ -37,16 +38,11 @@ void require_plain(const LayerAttention& layer, int index) {
                      !scores.bias.given() && !scores.alibi.given() && !scores.sink.given() &&
                      scores.normaliser == Normaliser::kSoftmax;
   if (!plain)
-    fail(
-        ErrorCode::kUnsupported,
-        "html: the scores of layer {} are more than scale * q.k, which a file cannot compute again",
-        index);
-}
-
-double scale_of(const LayerAttention& layer, int head) {
-  const std::vector<double>& scale = layer.scores.scale;
-  if (scale.empty()) return 1 / std::sqrt(static_cast<double>(layer.q.dim(3)));
-  return scale[scale.size() == 1 ? 0 : static_cast<std::size_t>(head)];
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "html",
+          .argument = fmt::format("layer {}", index),
+          .found = "scored by more than scale * q.k",
+          .hint = "a file cannot compute such scores again"});
 }
 
 std::string packed_lse(const LayerAttention& layer, int head) {
@@ -71,14 +67,15 @@ HeldHeadAnswer hold_head(const LiveSession& session, const Place& place, int sha
   const LayerAttention& layer = session.layer(place);
   const LayerHeads scored = session.heads(place.stack, place.layer);
   const Margins& margins = scored->at(static_cast<std::size_t>(place.head)).margins;
-  HeldHeadAnswer held{.head = place.head,
-                      .group = place.head / sharing,
-                      .scale = scale_of(layer, place.head),
-                      .q = packed_head(layer.q, place.head),
-                      .lse = packed_lse(layer, place.head),
-                      .received = packed(margins.received),
-                      .keys_in_use = packed(margins.keys_in_use),
-                      .row_sum_error = margins.row_sum_error};
+  HeldHeadAnswer held{
+      .head = place.head,
+      .group = place.head / sharing,
+      .scale = resolved_scale(layer.args()).at(static_cast<std::size_t>(place.head)),
+      .q = packed_head(layer.q, place.head),
+      .lse = packed_lse(layer, place.head),
+      .received = packed(margins.received),
+      .keys_in_use = packed(margins.keys_in_use),
+      .row_sum_error = margins.row_sum_error};
   if (layer.size().longer() > kTile) held.overview = overview(session, place);
   return held;
 }
@@ -119,8 +116,10 @@ class Runs {
 
   void pass(std::int64_t key, std::uint64_t word) {
     if ((word & ended_) != 0)
-      fail(ErrorCode::kUnsupported,
-           "html: a query sees keys with others between, which a file cannot hold");
+      fail({.code = ErrorCode::kUnsupported,
+            .op = "html",
+            .found = "a query sees keys with others between",
+            .hint = "a file holds one run of keys a query"});
     const std::uint64_t ending = begun_ & ~word & ~ended_;
     note(word & ~begun_, keys_.begins, key);
     note(ending, keys_.ends, key);

@@ -21,7 +21,9 @@ constexpr std::string_view kPolicy =
 void replace(std::string& page, std::string_view from, const std::string& to) {
   const std::size_t at = page.find(from);
   if (at == std::string::npos)
-    fail(ErrorCode::kFailed, "html: the page has no {} to put its files in place of", from);
+    fail({.code = ErrorCode::kFailed,
+          .op = "html",
+          .found = fmt::format("the page has no {} to put its files in place of", from)});
   page.replace(at, from.size(), to);
 }
 
@@ -39,7 +41,10 @@ ModelsAnswer about(const LiveSession& live, std::vector<std::vector<int>> held) 
 SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std::int64_t bytes) {
   const LiveSession::Progress progress = session.progress();
   if (!progress.chosen)
-    fail(ErrorCode::kFailed, "html: the heads have not been scored, a file holds their scores");
+    fail({.code = ErrorCode::kFailed,
+          .op = "html",
+          .found = "the heads have not been scored",
+          .hint = "a file holds their scores"});
   const Stack stack = session.shapes().front().stack;
   const auto held = choose_held(session.session(), view, bytes);
   SnapshotAnswer answer{.about = about(session, held),
@@ -75,7 +80,9 @@ std::string saved_page(const PageSources& sources, const LiveSession& session,
   const std::string& script = sources.script;
   // These would end the element that the script stands in, or hide its end.
   if (script.find("</script") != std::string::npos || script.find("<!--") != std::string::npos)
-    fail(ErrorCode::kFailed, "html: the page's script cannot stand inside of the page");
+    fail({.code = ErrorCode::kFailed,
+          .op = "html",
+          .found = "the page's script cannot stand inside of the page"});
   replace(page, kStyle, std::string(kPolicy) + "<style>" + sources.style + "</style>");
   const std::string data = script_safe(to_json(snapshot(session, view, bytes)));
   replace(page, kScript,

@@ -6,25 +6,33 @@
 namespace heed {
 namespace {
 
-struct Where {
-  std::string_view stack;
-  std::size_t layer;
-};
-
-std::string text(const Where& where) {
-  return fmt::format("session: {} layer {}", where.stack, where.layer);
+// "cross layer 1"
+std::string place_of(Stack stack, std::size_t layer) {
+  return fmt::format("{} layer {}", stack_name(stack), layer);
 }
 
-void check_array(const ConstView& array, const char* name, const Where& where) {
-  require(array.given() && array.rank() == 4 && array.dim(0) == 1 && array.dtype() == DType::kF32,
-          "{}: {} is not an f32 array [1, heads, length, size] of one sequence", text(where), name);
+[[noreturn]] void refuse(const std::string& place, const char* array, std::string found,
+                         std::string expected) {
+  fail({.op = "session",
+        .place = place,
+        .argument = array,
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
+void check_array(const ConstView& array, const char* name, const std::string& place) {
+  if (!array.given()) refuse(place, name, "", "an f32 array [1, heads, length, size]");
+  if (array.rank() != 4 || array.dim(0) != 1 || array.dtype() != DType::kF32)
+    refuse(place, name,
+           fmt::format("{} of {}", to_string(array.shape()), heed::name(array.dtype())),
+           "an f32 array [1, heads, length, size]");
 }
 
 // The tensors that `layer` holds as its own.
-LayerAttention copied(const LayerArrays& from, const Where& where) {
-  check_array(from.args.q, "q", where);
-  check_array(from.args.keys.k, "k", where);
-  check_array(from.args.keys.v, "v", where);
+LayerAttention copied(const LayerArrays& from, const std::string& place) {
+  check_array(from.args.q, "q", place);
+  check_array(from.args.keys.k, "k", place);
+  check_array(from.args.keys.v, "v", place);
   LayerAttention layer{.q = Tensor::copy_of(from.args.q),
                        .k = Tensor::copy_of(from.args.keys.k),
                        .v = Tensor::copy_of(from.args.keys.v),
@@ -40,9 +48,10 @@ LayerAttention copied(const LayerArrays& from, const Where& where) {
     return layer;
   }
   const Shape rows = {1, layer.q.dim(1), layer.queries()};
-  require(from.lse.shape() == rows && from.lse.dtype() == DType::kF32,
-          "{}: lse is not an f32 array [1, {}, {}], one number for each row of q", text(where),
-          rows[1], rows[2]);
+  if (from.lse.shape() != rows || from.lse.dtype() != DType::kF32)
+    refuse(place, "lse",
+           fmt::format("{} of {}", to_string(from.lse.shape()), name(from.lse.dtype())),
+           fmt::format("f32 {}, one number a row of q", to_string(rows)));
   layer.lse = Tensor::copy_of(from.lse);
   layer.lse_low =
       from.lse_low.given() ? Tensor::copy_of(from.lse_low) : Tensor::zeros(rows, DType::kF32);
@@ -51,12 +60,15 @@ LayerAttention copied(const LayerArrays& from, const Where& where) {
 
 SessionStack stack_of(const StackArrays& from) {
   SessionStack stack{.shape = {.stack = from.stack, .causal = true}, .layers = {}};
-  const std::string_view name = stack_name(from.stack);
   for (const LayerArrays& arrays : from.layers) {
-    stack.layers.push_back(copied(arrays, {name, stack.layers.size()}));
+    stack.layers.push_back(copied(arrays, place_of(from.stack, stack.layers.size())));
     stack.shape.causal = stack.shape.causal && is_causal(stack.layers.back());
   }
-  require(!stack.layers.empty(), "session: {} has no layers, expected at least one", name);
+  if (stack.layers.empty())
+    fail({.op = "session",
+          .argument = "layers",
+          .found = "empty",
+          .expected = fmt::format("at least one of {}", stack_name(from.stack))});
   stack.shape.layers = static_cast<int>(stack.layers.size());
   stack.shape.heads = static_cast<int>(stack.layers[0].q.dim(1));
   stack.shape.kv_heads = static_cast<int>(stack.layers[0].k.dim(1));
@@ -72,19 +84,28 @@ std::vector<SessionToken> tokens_of(const std::vector<std::string>& names, std::
   return tokens;
 }
 
+void check_names(const char* argument, const std::vector<std::string>& names, std::int64_t count) {
+  if (!names.empty() && std::ssize(names) != count)
+    fail("session", argument, fmt::format("a list of {}", names.size()),
+         fmt::format("none, or {}", count));
+}
+
 void check_layers(const Session& session) {
   for (const SessionStack& stack : session.stacks)
     for (const LayerAttention& layer : stack.layers) {
       const auto index = static_cast<std::size_t>(&layer - stack.layers.data());
-      const Where where{stack_name(stack.shape.stack), index};
+      const std::string place = place_of(stack.shape.stack, index);
       const std::int64_t queries = std::ssize(session.queries(stack.shape.stack));
       const std::int64_t keys = std::ssize(session.keys(stack.shape.stack));
-      require(layer.queries() == queries && layer.keys() == keys,
-              "{}: {} queries and {} keys, expected {} and {}, one a token", text(where),
-              layer.queries(), layer.keys(), queries, keys);
-      require(layer.q.dim(1) == stack.shape.heads && layer.k.dim(1) == stack.shape.kv_heads,
-              "{}: {} heads and {} of k, expected {} and {} as in layer 0", text(where),
-              layer.q.dim(1), layer.k.dim(1), stack.shape.heads, stack.shape.kv_heads);
+      if (layer.queries() != queries)
+        refuse(place, "q", fmt::format("{} queries", layer.queries()),
+               fmt::format("{}, one a token", queries));
+      if (layer.keys() != keys)
+        refuse(place, "k", fmt::format("{} keys", layer.keys()),
+               fmt::format("{}, one a token", keys));
+      if (layer.q.dim(1) != stack.shape.heads || layer.k.dim(1) != stack.shape.kv_heads)
+        refuse(place, "q", fmt::format("{} heads on {} of k", layer.q.dim(1), layer.k.dim(1)),
+               fmt::format("{} on {}, as in layer 0", stack.shape.heads, stack.shape.kv_heads));
     }
 }
 
@@ -112,16 +133,14 @@ ModelInfo info_of(const SessionStack& stack) {
 }  // namespace
 
 Session open_session(const SessionArrays& arrays) {
-  require(!arrays.stacks.empty(), "session: no stacks of arrays, expected at least one");
+  if (arrays.stacks.empty()) fail("session", "stacks", "empty", "at least one");
   Session session;
   session.model = arrays.name;
   for (const StackArrays& stack : arrays.stacks) session.stacks.push_back(stack_of(stack));
   const SessionStack& outer = outer_stack(session);
   const std::int64_t queries = outer.layers[0].queries(), keys = outer.layers[0].keys();
-  require(arrays.tokens.empty() || std::ssize(arrays.tokens) == queries,
-          "session: {} tokens for {} queries, expected as many", arrays.tokens.size(), queries);
-  require(arrays.key_tokens.empty() || std::ssize(arrays.key_tokens) == keys,
-          "session: {} key tokens for {} keys, expected as many", arrays.key_tokens.size(), keys);
+  check_names("tokens", arrays.tokens, queries);
+  check_names("key_tokens", arrays.key_tokens, keys);
   session.tokens = tokens_of(arrays.tokens, queries);
   if (keys != queries || !arrays.key_tokens.empty())
     session.key_tokens = tokens_of(arrays.key_tokens, keys);

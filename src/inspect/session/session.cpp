@@ -116,24 +116,30 @@ bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {
 }
 
 Session tokenize_session(const LoadedModel& model, std::string_view text) {
-  require(model.tokenizer != nullptr,
-          "session: {} has no tokenizer: expected token ids, not a text", model.name);
+  if (model.tokenizer == nullptr)
+    fail({.op = "session",
+          .argument = "text",
+          .found = "given",
+          .expected = "token ids",
+          .hint = model.name + " has no tokenizer"});
   Session session = session_of(model);
   const Encoding encoding = model.tokenizer->encode(text, /*add_special=*/true);
   for (std::size_t i = 0; i < encoding.ids.size(); ++i)
     session.tokens.push_back(token_of(model, encoding.ids[i], encoding.spans[i]));
   if (session.tokens.empty()) {
-    require(session.info.first_token >= 0,
-            "session: the text is empty and {} has no first token to start from: expected at least "
-            "one character",
-            model.name);
+    if (session.info.first_token < 0)
+      fail({.op = "session",
+            .argument = "text",
+            .found = "empty",
+            .expected = "at least one character",
+            .hint = model.name + " has no first token to start from"});
     session.tokens.push_back(token_of(model, static_cast<TokenId>(session.info.first_token), {}));
   }
   return session;
 }
 
 Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids) {
-  require(!ids.empty(), "session: no token ids, expected at least one");
+  if (ids.empty()) fail("session", "ids", "empty", "at least one");
   Session session = session_of(model);
   for (const TokenId id : ids) {
     if (id < 0 || id >= session.info.vocabulary)
