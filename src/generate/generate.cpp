@@ -41,7 +41,7 @@ struct Belief {
   double entropy = 0;
 };
 
-// Of softmax(logits), in double.
+// Probability and entropy of softmax(logits), in double.
 Belief belief_of(std::span<const float> logits) {
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;
@@ -107,7 +107,7 @@ class Generation {
                                     : static_cast<std::int64_t>(most) + args_.most_tokens - 1;
   }
 
-  // What the cache does not hold yet: first the prompts, of any lengths, then a token a row.
+  // The tokens that the cache lacks: first the prompts, of any lengths, then a token a row.
   Tensor feed() {
     Run run;
     run.cache = &cache_;

@@ -10,7 +10,7 @@
 
 namespace heed {
 
-/// What it gives is valid UTF-8: a token that ends inside of a character is held back until the
+/// Its text is always valid UTF-8: a token that ends inside a character is held back until the
 /// character is whole; bytes that cannot become one are U+FFFD. What may yet become a stop string
 /// is held back, too.
 class TextStream {

@@ -1,4 +1,4 @@
-// What the optimizer's kernels get: raw pointers and plain numbers, already checked.
+// The arguments of the optimizer's kernels: raw pointers and plain numbers, already checked.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct AdamWUpdate {
 
 void adamw(const AdamWPiece<float>& piece, const AdamWUpdate<float>& update);
 
-/// In f64 over lanes of a fixed number, so that one machine gives one value.
+/// Sums in f64 over a fixed number of lanes, so that one machine gives one value.
 double sum_of_squares(const float* values, std::int64_t count);
 
 }  // namespace heed::kernels

@@ -1,4 +1,4 @@
-// What the attention kernels get: raw pointers and plain data, already checked.
+// The arguments of the attention kernels: raw pointers and plain data, already checked.
 #pragma once
 
 #include <cstdint>

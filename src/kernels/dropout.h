@@ -1,4 +1,4 @@
-// What the dropout kernels get.
+// The arguments of the dropout kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the embedding kernels get: ids that were checked.
+// The arguments of the embedding kernels; ids are already checked.
 #pragma once
 
 #include <cstdint>

@@ -120,7 +120,7 @@ void query_gradient(const LinearAttentionHead<T>& p, const LinearAttentionGradie
   }
 }
 
-// What one query asks of the state that it read; `scratch` holds F values.
+// One query's share of the gradient of the state that it read; `scratch` holds F values.
 template <typename T>
 void state_gradient(const LinearAttentionHead<T>& p, const LinearAttentionGradient<T>& grads,
                     std::int64_t query, T* scratch) {
@@ -133,7 +133,7 @@ void state_gradient(const LinearAttentionHead<T>& p, const LinearAttentionGradie
 
 }  // namespace linear
 
-/// Of the sum rule, decay and beta null. `state` is the one before the first token and is moved to
+/// For the sum rule: decay and beta are null. `state` is the one before the first token and is moved to
 /// the last; `scratch` holds F values.
 template <typename T>
 void linear_attention_backward(const LinearAttentionHead<T>& p,

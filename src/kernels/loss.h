@@ -1,4 +1,4 @@
-// What the loss kernels get: raw pointers and plain data, already checked.
+// The arguments of the loss kernels: raw pointers and plain data, already checked.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the matrix product kernels get: raw pointers and plain data, already checked.
+// The arguments of the matrix product kernels: raw pointers and plain data, already checked.
 #pragma once
 
 #include <cstdint>

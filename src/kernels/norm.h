@@ -1,4 +1,4 @@
-// What the normalisation kernels get: raw pointers and plain data, already checked.
+// The arguments of the normalisation kernels: raw pointers and plain data, already checked.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What observers do with a tile of weights: [keys][64], one row a lane, as ObservedTile has it.
+// The observers' work on a tile of weights: [keys][64], one row a lane, as ObservedTile has it.
 #pragma once
 
 #include <cstdint>

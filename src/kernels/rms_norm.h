@@ -1,4 +1,4 @@
-// What the kernels of the RMS norm get: raw pointers and plain data, already checked.
+// The arguments of the RMS norm's kernels: raw pointers and plain data, already checked.
 #pragma once
 
 #include <cstdint>

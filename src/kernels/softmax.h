@@ -1,4 +1,4 @@
-// What the softmax kernels get: raw pointers and plain data, already checked.
+// The arguments of the softmax kernels: raw pointers and plain data, already checked.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ struct DropoutLayer {
   std::uint32_t site = 0;  // unique in the model
 
   bool active(const Run& run) const { return run.dropout_seed.has_value() && rate > 0; }
-  /// In the memory of x.
+  /// Works in place, in the memory of x.
   Tensor forward(Tensor x, const Run& run) const;
   /// A copy where dropout is active: dy belongs to the caller and flows on beside the branch.
   Tensor backward(const Tensor& dy, const Run& run) const;

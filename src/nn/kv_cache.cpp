@@ -30,7 +30,7 @@ void check_source(std::string_view name, const ConstView& source, const View& sl
       fail(kOp, fmt::format("{}.shape[2]", name), source.dim(2), fmt::format("at least {}", count));
 }
 
-// Of head g of block `block`, in bytes.
+// The offset of a row of head g in block `block`, in bytes.
 std::int64_t offset(const ConstView& view, std::int64_t block, std::int64_t g, std::int64_t row) {
   return (block * view.stride(0) + g * view.stride(1) + row * view.stride(2)) *
          static_cast<std::int64_t>(size_bytes(view.dtype()));

@@ -97,7 +97,7 @@ void compare_floats(const std::string& name, const Tensor& found, const Tensor& 
                   left.data<double>()[worst], right.data<double>()[worst]);
 }
 
-// Of one output, over all data sets.
+// The largest error of one output, over all data sets.
 double& worst_of(const std::string& name, NodeTestResult& result) {
   for (auto& [output, error] : result.worst)
     if (output == name) return error;

@@ -17,7 +17,7 @@ struct NodeTestResult {
   std::int64_t opset = 0;  // of the model
   Outcome outcome = Outcome::kPassed;
   std::string reason = {};  // why it was skipped, or what differs
-  /// Of each output's elements, in units of what is allowed; infinite where it is not comparable.
+  /// The largest error of each output in units of the tolerance; infinite if not comparable.
   std::vector<std::pair<std::string, double>> worst = {};
 
   double largest_error() const;

@@ -57,7 +57,7 @@ std::string alignment(const Extents& extents) {
   return top_left ? "top-left" : "given";
 }
 
-// What both passes say alike.
+// The part of a plan that both passes share.
 Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
   Plan plan;
   plan.mask = args.mask.describe();
@@ -77,7 +77,7 @@ std::int64_t stored_keys(const AttentionArgs& args, const kernels::AttentionProb
   return keys * problem.kv_heads;
 }
 
-// Of q, k, v, the bias, out and both parts of the lse.
+// The bytes of q, k, v, the bias, out and both parts of the lse.
 double bytes_of(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
   const auto of = [](std::int64_t elements, DType dtype) {
     return static_cast<double>(elements) * static_cast<double>(size_bytes(dtype));

@@ -84,7 +84,7 @@ void check_operands(const AttentionArgs& args) {
          fmt::format("a multiple of {} (k's heads)", kv_heads));
 }
 
-// Of the longest sequence where they are packed.
+// The length of the longest packed sequence.
 std::int64_t longest(const std::vector<kernels::Sequence>& sequences,
                      std::int64_t kernels::Sequence::* length) {
   std::int64_t most = 0;

@@ -85,7 +85,7 @@ void check_magnitudes(std::string_view what, const std::vector<double>& numbers,
            fmt::format("at most {:.2g} in magnitude for scores of f32", most));
 }
 
-// What is finite in double may be infinite, or none, in the f32 that scores are computed in.
+// A number that is finite in double may be infinite, or 0, in the f32 that scores are computed in.
 void check_held_by_f32(const Scores& scores, const CheckedAttention& checked) {
   if (!(scores.softcap == 0 || (scores.softcap >= kLeastOfF32 && scores.softcap <= kMostOfF32)))
     fail("attention", "scores.softcap", scores.softcap,

@@ -1,4 +1,4 @@
-// What row kernels compute in: row-major f32 or f64.
+// Operands as row kernels read them: row-major f32 or f64.
 #pragma once
 
 #include "heed/tensor/tensor.h"
@@ -26,7 +26,7 @@ class Computable {
   ConstView view_;
 };
 
-/// What was computed for an operand of type `dtype`: rounded once where that is a 16-bit type.
+/// Rounds a result to the operand's type `dtype`, once, where that is a 16-bit type.
 inline Tensor rounded(Tensor computed, DType dtype) {
   return computed.dtype() == dtype ? std::move(computed) : Tensor::converted(computed, dtype);
 }

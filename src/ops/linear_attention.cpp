@@ -156,7 +156,7 @@ struct Operands {
             .state = state.data<T>() + place * features * v.dim(3)};
   }
   std::int64_t places() const { return k.dim(0) * groups; }
-  // Where the rows of this place begin in something of `width` a query.
+  // The index of this place's first row among all rows of queries.
   std::int64_t query_rows(std::int64_t place) const {
     return place * (q.dim(1) / groups) * q.dim(2);
   }

@@ -1,4 +1,4 @@
-// What training makes small.
+// The loss that training minimises.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ double dot(const T* a, const T* b, std::int64_t width) {
   return sum;
 }
 
-// What the rows of both parts receive.
+// The gradients of the rows of both parts.
 template <typename T>
 class Backward {
  public:

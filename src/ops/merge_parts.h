@@ -12,7 +12,7 @@ namespace heed {
 inline DType part_lse_type(const ConstView& out) {
   return out.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
 }
-/// Of out without its last axis.
+/// The shape of out without its last axis.
 Shape part_lse_shape(const ConstView& out);
 
 void check_parts(const MergeArgs& args);

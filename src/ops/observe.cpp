@@ -111,7 +111,7 @@ class Sweep {
             .key_offset = sequence.key_offset};
   }
 
-  // What somebody reads of a tile.
+  // The parts of a tile that some observer reads.
   static kernels::WantedOfTile wanted_of(const std::vector<Watching>& watching,
                                          const ObservedRows& rows, std::int64_t begin,
                                          std::int64_t end) {

@@ -30,7 +30,7 @@ struct Run {
   Saved* saved = nullptr;    // null: keep nothing; no backward will follow
   Tap* tap = nullptr;        // null: nobody looks
   KvCache* cache = nullptr;  // null: a pass sees its own tokens only; else it goes on from there
-  /// Of every self-attention in the pass (padding). With a cache, query_length alone may be given.
+  /// The extents of every self-attention (padding). With a cache, query_length alone may be given.
   Extents extents = {};
   /// Set: dropout is on (training), and every mask is a function of this seed.
   std::optional<std::uint64_t> dropout_seed = {};

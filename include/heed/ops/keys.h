@@ -25,7 +25,7 @@ struct Keys {
   ConstView v = {};
   ConstView page_table = {};  // [B, N] i32 or i64; entries past a row's keys may be anything
   std::vector<std::int64_t> ring_begin = {};  // one a batch, or one for all
-  /// Of i8: f32, in k's and v's form with ceil(D / 32) and ceil(Dv / 32) as the last extent
+  /// Scales of i8: f32, in k's and v's form with ceil(D / 32) and ceil(Dv / 32) as the last extent
   /// (ops/quantise.h). An element counts as its integer times its scale, rounded to f32.
   ConstView k_scales = {};
   ConstView v_scales = {};

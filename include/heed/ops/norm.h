@@ -27,7 +27,7 @@ struct LayerNormGrads {
 Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
                            const LayerNormGrads& add_to);
 
-/// What each row was shifted and scaled by, of the leading axes of x; f32 (f64 for f64).
+/// Each row's mean and inverse deviation, over the leading axes of x; f32 (f64 for f64).
 struct LayerNormStatistics {
   Tensor mean;
   Tensor inverse_deviation;  // 1 / sqrt(variance + epsilon)

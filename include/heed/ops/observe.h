@@ -66,7 +66,7 @@ struct ObservedTile {
 /// with the caller's rounding and treatment of denormals.
 class Observer {
  public:
-  /// What one block of rows gathers.
+  /// The intermediate results of one block of rows.
   struct State {
     virtual ~State() = default;
   };
@@ -78,7 +78,7 @@ class Observer {
   virtual bool needs(const ObservedRows& rows) const;
   /// The keys it needs of those rows (default: all); the sweep covers the union over observers.
   virtual bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const;
-  /// What `tile` reads (default: weights and scores).
+  /// The parts that `tile` reads (default: weights and scores).
   virtual TileParts parts() const { return {.scores = true}; }
   virtual std::unique_ptr<State> rows(const ObservedRows& rows) const = 0;
   virtual void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const = 0;

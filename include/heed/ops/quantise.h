@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// Of i8 values of `shape`: ceil(D / 32) in place of D, the last extent.
+/// The shape of the scales of i8 values: `shape` with ceil(D / 32) in place of D, the last extent.
 Shape scales_shape(Shape shape);
 
 struct Quantised {

@@ -1,4 +1,4 @@
-// What the stages of the SIMD attention kernel share: rows, keys and their scratch memory.
+// Data that the stages of the SIMD attention kernel share: rows, keys and their scratch memory.
 #pragma once
 
 #include <array>

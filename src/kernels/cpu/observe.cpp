@@ -1,4 +1,4 @@
-// What observers do with a tile of 64 rows x keys, while it lies in the first level of the cache.
+// The observers' arithmetic on a tile of 64 rows x keys, while it lies in the first-level cache.
 //
 // Four vectors of 16 rows go along the keys side by side: four chains hide the latency of an add,
 // and a tile of 64 x 64 takes 256 to 500 cycles, where its scores take 8,200 (D = 64). Sums of a

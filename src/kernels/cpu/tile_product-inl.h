@@ -32,7 +32,7 @@ constexpr int kPanelVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr int kPanel = kPanelVectors * kLanes;
 constexpr int kStrip = 6;
 
-/// What the product is added to: 0; C; or C times its row's factor.
+/// The product is added to 0, to C, or to C times its row's factor.
 enum class Onto { kZero, kAdd, kScale };
 
 /// How A lies: [row][depth] with any row stride, or [depth][kRows] as the scores do.

@@ -49,14 +49,14 @@ struct Side {
   }
 };
 
-// What is summed over the rows of one (batch, head).
+// Gradients that are summed over the rows of one (batch, head).
 struct HeadSums {
   double sink = 0;
   double slope = 0;
   double scale = 0;
 };
 
-// What the heads of a group add to.
+// Gradients that all heads of a group add to.
 struct Gradients {
   std::vector<double> dk;
   std::vector<double> dv;

@@ -17,7 +17,7 @@ struct WeightCotangents {
   const void* entropy = nullptr;   // [B, H, Tq]
   const void* received = nullptr;  // [B, H, Tk]
 };
-/// Of `backward`, out, dout and dlse are not read, and dv becomes 0.
+/// Does not read out, dout and dlse of `backward`, and sets dv to 0.
 void tiled_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
                             const WeightCotangents& cotangents);
 
@@ -34,7 +34,7 @@ struct WeightRows {
   const void* lse_low = nullptr;
 };
 
-/// What is wanted of a tile. Weights and `visible` are given always.
+/// Which parts of a tile are wanted. Weights and `visible` are given always.
 struct WantedOfTile {
   bool any = false;  // else the tile is left out
   bool log_weights = false;

@@ -25,7 +25,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 
-// What the sweep over key blocks adds to the job.
+// The sweep over key blocks adds these to the job.
 template <typename T>
 struct Sweep {
   const BackwardJob<T>& job;
@@ -44,7 +44,7 @@ struct Sweep {
   std::int64_t heads() const { return job.problem.batch * job.problem.heads; }
 };
 
-// What one thread works in beside the tile.
+// The working memory of one thread besides the tile.
 template <typename T>
 struct SweepScratch {
   explicit SweepScratch(const BackwardJob<T>& job)

@@ -19,7 +19,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 
-// What one thread works in.
+// The working memory of one thread.
 template <typename T>
 struct ForwardScratch {
   explicit ForwardScratch(const AttentionProblem& problem)

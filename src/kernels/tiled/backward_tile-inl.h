@@ -34,7 +34,7 @@ struct BackwardJob {
   std::int64_t group() const { return std::max<std::int64_t>(1, problem.heads / problem.kv_heads); }
 };
 
-// What one thread works in.
+// The working memory of one thread.
 template <typename T>
 struct BackwardScratch {
   explicit BackwardScratch(const BackwardJob<T>& job)
@@ -183,7 +183,7 @@ void differentiate(const BackwardJob<T>& job, const TilePlace& at, BackwardScrat
   if (job.dropout()) hide(scratch.mask.visible, at.keys, T{0}, scratch.dropped.get());
 }
 
-// What a tile adds to the gradients of one head's slope and scale.
+// A tile's share of the gradients of one head's slope and scale.
 struct TileSums {
   double slope = 0;
   double scale = 0;

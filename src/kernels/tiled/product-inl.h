@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 
-// What one element of a product gathers from a factor and another.
+// The term that two factors add to one element of a product.
 struct Multiply {
   template <class V>
   HWY_INLINE V operator()(V a, V b, V sum) const {

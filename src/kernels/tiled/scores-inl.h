@@ -179,7 +179,7 @@ struct TileMask {
   }
 };
 
-// What the backward pass and observers want beside the scores, [keys][64]; null: not wanted.
+// Extra outputs for the backward pass and observers, [keys][64]; null: not wanted.
 template <typename T>
 struct ScoreParts {
   T* similarity = nullptr;

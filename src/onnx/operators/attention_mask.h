@@ -7,7 +7,7 @@
 
 namespace heed::onnx {
 
-/// Who may attend to whom and what is added: owns what `args` then views.
+/// The mask and the additive bias; owns the memory that `args` views.
 class AttentionMask {
  public:
   /// `past` keys stand before those of K, of `total` together.

@@ -11,7 +11,7 @@
 namespace heed::onnx {
 namespace {
 
-// What the stages before the softmax read, in the type that they are computed in.
+// Operands of the stages before the softmax, in the type that they are computed in.
 struct Operands {
   explicit Operands(const AttentionArgs& args)
       : q(args.q),

@@ -55,7 +55,7 @@ void OffsetProfileObserver::tile(State& state, const ObservedRows& rows,
   auto& seen = static_cast<DistanceSums&>(state);
   for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
     const std::int64_t j = key - tile.key_begin;
-    // Of row i: entry + i.
+    // Row i adds to entry + i.
     const std::int64_t entry = rows.q_offset + rows.row_begin - (rows.key_offset + key) - first_;
     const std::int64_t last = std::min(rows.row_end - rows.row_begin, count_ - entry);
     const float* weights = tile.weights + j * kMaskRows;

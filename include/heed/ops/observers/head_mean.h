@@ -1,4 +1,4 @@
-// What the heads of a layer look at together.
+// The mean attention of a layer's heads.
 #pragma once
 
 #include <cstdint>

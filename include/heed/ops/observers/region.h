@@ -18,7 +18,7 @@ struct Region {
   std::int64_t key_begin = 0;
   std::int64_t key_end = -1;
 
-  /// With the ends filled in; throws where it does not fit.
+  /// The same with its ends filled in; throws where it does not fit.
   Region resolved(const ObservedShape& shape) const;
   bool meets(const ObservedRows& rows) const;
   bool meets(std::int64_t begin, std::int64_t end) const {  // keys
