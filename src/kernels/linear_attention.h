@@ -133,7 +133,7 @@ void state_gradient(const LinearAttentionHead<T>& p, const LinearAttentionGradie
 
 }  // namespace linear
 
-/// For the sum rule: decay and beta are null. `state` is the one before the first token and is moved to
+/// For the sum rule (decay and beta null). `state` is the one before the first token, moved to
 /// the last; `scratch` holds F values.
 template <typename T>
 void linear_attention_backward(const LinearAttentionHead<T>& p,
