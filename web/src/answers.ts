@@ -49,7 +49,6 @@ export interface Picture {
 export interface Models {
   heed: string;
   models: Model[];
-  model?: Model;
   text: string | null;
   limits: Limits;
   scores: Score[];
@@ -97,9 +96,6 @@ export interface Session {
   tokens: Token[];
   key_tokens?: Token[];
   attentions: Attention[];
-  length: number;
-  zooms: number;
-  tile: number;
 }
 
 export interface KeyWeight {

@@ -104,8 +104,6 @@ struct ModelsAnswer {
   void describe(Fields& field) const {
     field("heed", version);
     field("models", models);
-    // As before there were several: the page reads it until it asks /api/v1.
-    field("model", models.empty() ? std::nullopt : std::optional<ModelAnswer>(models.front()));
     field("text", text);
     field("limits", limits);
     field("scores", scores);

@@ -87,10 +87,6 @@ struct SessionAnswer {
     field("tokens", tokens);
     field("key_tokens", key_tokens);
     field("attentions", attentions);
-    // As before there were several: the page reads them until it asks /api/v1.
-    field("length", static_cast<std::int64_t>(tokens.size()));
-    field("zooms", attentions.empty() ? 1 : attentions.front().zooms);
-    field("tile", attentions.empty() ? 256 : attentions.front().tile);
   }
 };
 

@@ -16,7 +16,7 @@ export const kApi = '/api/v1';
 export type {AttentionInfo, Chosen, Marginals, ModelInfo, Next, ScoreName, SessionInfo, Token};
 
 /** What the server says of itself; `model` is the one that it serves. */
-export type About = Omit<Models, 'models' | 'model'> & {model: ModelInfo};
+export type About = Omit<Models, 'models'> & {model: ModelInfo};
 
 /** One number for each score of the model, by its name. */
 export type HeadScores = Head & Record<string, number | number[]>;
