@@ -37,6 +37,14 @@ std::optional<std::string> first_text(const Options& options) {
   return text;
 }
 
+void warn_of_cleartext(const std::string& host, int port) {
+  fmt::print(stderr,
+             "heed serve: --host {}: HTTP is not encrypted: whoever sees the network's traffic can "
+             "read the token, the text and every answer; safer: leave --host out, and on the other "
+             "machine: ssh -L {}:127.0.0.1:{} THIS_MACHINE\n",
+             host, port, port);
+}
+
 int run(const Options& options) {
   const InterruptScope scope;
   const std::optional<std::string> text = first_text(options);
@@ -46,6 +54,7 @@ int run(const Options& options) {
                         .port = options.port,
                         .token = server_token(options.new_token),
                         .text = text});
+  if (!server.is_local()) warn_of_cleartext(options.host, server.port());
   print(fmt::format("{}\n", server.address()));
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   server.stop();

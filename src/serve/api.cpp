@@ -1,6 +1,8 @@
 #include "serve/api.h"
 
+#include <exception>
 #include <optional>
+#include <string_view>
 
 #include "inspect/answers/json_text.h"
 
@@ -68,7 +70,14 @@ struct Urgent {
   int one;
 };
 
-// Not given when it was cancelled or failed: the headers are out, closing the connection says it.
+// The headers are out. A JSON answer that fails is an error in the place of the answer, which a
+// client can tell by its one field; of any other the connection closes early.
+std::optional<std::string> failure(const LongAnswer& answer, const std::exception_ptr& why) {
+  if (!std::string_view(answer.type).starts_with("application/json")) return {};
+  return error_json(api_error(why));
+}
+
+// Not given when nobody waits for it any more: then the connection closes.
 std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswer& answer,
                                      const httplib::DataSink& sink) {
   Cancel cancel(flag, [&] { return api.stopping || !sink.is_writable(); });
@@ -76,8 +85,11 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
   try {
     cancel.check();
     return answer.compute(cancel);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInterrupted) return {};
+    return failure(answer, std::current_exception());
   } catch (const std::exception&) {
-    return {};
+    return failure(answer, std::current_exception());
   }
 }
 

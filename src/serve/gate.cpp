@@ -5,8 +5,30 @@
 #include <array>
 #include <string_view>
 
+#include "serve/api_error.h"
+#include "serve/request_head.h"
+#include "serve/server.h"
+
 namespace heed::server {
 namespace {
+
+constexpr int kHttpPort = 80;
+
+// Without a hint of how much of it is right in the time that it takes.
+bool is_same(std::string_view text, std::string_view secret) {
+  if (text.size() != secret.size() || secret.empty()) return false;
+  unsigned char different = 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    different |= static_cast<unsigned char>(text[i] ^ secret[i]);
+  return different == 0;
+}
+
+// What browsers say of who asks; `none` is the user. Other ports of this machine are `same-site`.
+bool is_foreign(const httplib::Headers& headers) {
+  if (!headers.contains("Sec-Fetch-Site")) return false;
+  const std::string site = only_value(headers, "Sec-Fetch-Site");
+  return site != "same-origin" && site != "none";
+}
 
 // The value of one cookie of `Cookie: a=1; b=2`; empty when it is not there.
 std::string_view cookie_of(std::string_view header, std::string_view name) {
@@ -35,45 +57,51 @@ bool is_address(const std::string& name) {
 }  // namespace
 
 Gate::Gate(std::string host, int port, std::string token)
-    : host_(std::move(host)), port_(port), token_(std::move(token)) {}
+    : host_(std::move(host)), port_(port), token_(std::move(token)), session_(random_token()) {}
 
+// A browser leaves out the port of http, which is 80.
 bool Gate::is_own(const std::string& host) const {
   const std::string port = fmt::format(":{}", port_);
-  if (!host.ends_with(port)) return false;
-  const std::string name = host.substr(0, host.size() - port.size());
+  const bool has_port = host.ends_with(port);
+  if (!has_port && port_ != kHttpPort) return false;
+  const std::string name = has_port ? host.substr(0, host.size() - port.size()) : host;
   if (is_loopback_name(name) || name == host_) return true;
   return !is_loopback_name(host_) && is_address(name);
 }
 
-void Gate::check_origin(const httplib::Request& request) const {
-  const std::string host = request.get_header_value("Host");
-  if (request.get_header_value_count("Host") != 1 || !is_own(host))
+void Gate::check_origin(const httplib::Headers& headers) const {
+  const std::string host = only_value(headers, "Host");
+  if (!is_own(host))
     refuse(403, "forbidden", "Host is not this server, expected localhost:{}", port_);
-  const std::size_t origins = request.get_header_value_count("Origin");
-  if (origins > 1 || (origins == 1 && request.get_header_value("Origin") != "http://" + host))
+  if (headers.contains("Origin") && only_value(headers, "Origin") != "http://" + host)
     refuse(403, "forbidden", "Origin is not this server, expected http://localhost:{}", port_);
 }
 
-void Gate::check_token(const httplib::Request& request) const {
+void Gate::check_api(const httplib::Headers& headers) const {
+  if (is_foreign(headers))
+    refuse(403, "forbidden", "Sec-Fetch-Site is not this server, expected same-origin");
   constexpr std::string_view kBearer = "Bearer ";
-  const std::string header = request.get_header_value("Authorization");
+  const std::string header = only_value(headers, "Authorization");
   if (header.starts_with(kBearer) && is_token(header.substr(kBearer.size()))) return;
-  const std::string cookies = request.get_header_value("Cookie");
-  if (is_token(std::string(cookie_of(cookies, fmt::format("heed-{}", port_))))) return;
+  const std::string cookies = only_value(headers, "Cookie");
+  if (is_same(cookie_of(cookies, cookie_name()), session_)) return;
   refuse(401, "unauthorized",
          "the token is missing or wrong: open the address that heed serve printed");
 }
 
-bool Gate::is_token(const std::string& text) const {
-  if (text.size() != token_.size() || token_.empty()) return false;
-  unsigned char different = 0;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    different |= static_cast<unsigned char>(text[i] ^ token_[i]);
-  return different == 0;
+void Gate::check_page(const httplib::Headers& headers, const std::string& path) const {
+  const bool is_link = path == "/" && (!headers.contains("Sec-Fetch-Mode") ||
+                                       only_value(headers, "Sec-Fetch-Mode") == "navigate");
+  if (is_foreign(headers) && !is_link)
+    refuse(403, "forbidden", "Sec-Fetch-Site is not this server, expected same-origin");
 }
 
+bool Gate::is_token(const std::string& text) const { return is_same(text, token_); }
+
+std::string Gate::cookie_name() const { return fmt::format("heed-{}", port_); }
+
 std::string Gate::cookie() const {
-  return fmt::format("heed-{}={}; Path=/; HttpOnly; SameSite=Strict", port_, token_);
+  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", cookie_name(), session_);
 }
 
 // blob: is what the page itself has drawn, on its way from SVG to PNG.

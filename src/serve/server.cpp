@@ -4,47 +4,38 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <thread>
 
 #include "serve/api.h"
 #include "serve/api_error.h"
+#include "serve/front.h"
 #include "serve/gate.h"
 #include "serve/inflate.h"
 #include "serve/page_files.h"
-#include "serve/workers.h"
 
 namespace heed {
 namespace server {
 namespace {
 
-constexpr int kBacklog = 256;         // connections that wait while the workers are busy
-constexpr int kKeepAliveSeconds = 1;  // an idle connection holds a worker
-constexpr int kPatienceSeconds = 5;   // with a client that neither reads nor writes
-constexpr std::size_t kLongestPath = 512;
+constexpr int kBacklog = 256;        // connections that wait while the workers are busy
+constexpr int kPatienceSeconds = 5;  // with a client that does not read
 
 std::string loopback_url(const std::string& host, int port) {
   const bool bare_ipv6 = host.find(':') != std::string::npos && !host.starts_with('[');
   return fmt::format(fmt::runtime(bare_ipv6 ? "http://[{}]:{}" : "http://{}:{}"), host, port);
 }
 
-// Of a socket of IP; -1 for any other descriptor.
-int local_port(int descriptor) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return -1;
-  if (address.ss_family == AF_INET)
-    return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
-  if (address.ss_family == AF_INET6)
-    return ntohs(reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port);
-  return -1;
+bool is_loopback(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+  }
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  return address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
 void send_page_file(const PageFile& file, const httplib::Request& request,
@@ -82,7 +73,7 @@ class Server::Impl {
     configure();
     bind();
     gate_ = std::make_unique<server::Gate>(options_.host, port_, options_.token);
-    workers_ = std::make_unique<server::Workers>(options_.limits.workers);
+    http_.guard(*gate_, options_.limits);
     listen();
   }
 
@@ -92,7 +83,7 @@ class Server::Impl {
     if (!thread_.joinable()) return;
     api_.stopping = true;
     http_.stop();
-    close_connections();
+    http_.close();
     thread_.join();
   }
 
@@ -101,24 +92,16 @@ class Server::Impl {
     return fmt::format("{}/?token={}", server::loopback_url(options_.host, port_), options_.token);
   }
 
- private:
-  // A worker that waits for the rest of a request, or for a client to take its answer, would hold
-  // `stop` until its patience ends. httplib shows nobody its connections: they are the sockets of
-  // this process whose own port is the server's.
-  void close_connections() const {
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
-      const int descriptor = std::atoi(entry.path().filename().c_str());
-      if (server::local_port(descriptor) == port_) ::shutdown(descriptor, SHUT_RDWR);
-    }
+  bool is_local() const {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    return getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+           server::is_loopback(address);
   }
 
+ private:
   void configure() {
-    http_.new_task_queue = [this] { return workers_.release(); };  // httplib deletes it
-    http_.set_payload_max_length(static_cast<std::size_t>(options_.limits.body_bytes));
     http_.set_keep_alive_max_count(100000);
-    http_.set_keep_alive_timeout(server::kKeepAliveSeconds);
-    http_.set_read_timeout(server::kPatienceSeconds);
     http_.set_write_timeout(server::kPatienceSeconds);
     http_.set_tcp_nodelay(true);
     http_.set_default_headers(server::hardening_headers());
@@ -129,17 +112,9 @@ class Server::Impl {
       socket_ = socket;
     });
     http_.set_pre_routing_handler([this](const httplib::Request& request, auto& response) {
-      // Whole answers only: httplib would cut parts out of JSON, errors included.
-      const_cast<httplib::Request&>(request).ranges.clear();
-      if (has_body(request)) return httplib::Server::HandlerResponse::Unhandled;
       handle(request, response);
       return httplib::Server::HandlerResponse::Handled;
     });
-    // A body is read before its request is refused: what is left of it would be taken for the next
-    // request.
-    const auto then = [this](const auto& request, auto& response) { handle(request, response); };
-    constexpr const char* kAnyPath = R"([\s\S]*)";
-    http_.Post(kAnyPath, then).Put(kAnyPath, then).Patch(kAnyPath, then).Delete(kAnyPath, then);
     http_.set_error_handler(explain);
   }
 
@@ -174,16 +149,6 @@ class Server::Impl {
          reason_ != 0 ? std::strerror(reason_) : "the socket was closed");
   }
 
-  // What httplib reads the body of. Without a length there is none (RFC 9112, 6.3), where httplib
-  // would wait for the connection's end. A path too long for any of ours is not worth a regular
-  // expression, which recurses.
-  static bool has_body(const httplib::Request& request) {
-    const bool is_said =
-        request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
-    return is_said && std::ranges::count(kBodied, request.method) > 0 &&
-           request.path.size() <= server::kLongestPath;
-  }
-
   void handle(const httplib::Request& request, httplib::Response& response) {
     try {
       answer(request, response);
@@ -194,9 +159,8 @@ class Server::Impl {
   }
 
   void answer(const httplib::Request& request, httplib::Response& response) {
-    gate_->check_origin(request);
     if (!request.path.starts_with("/api/")) return page(request, response);
-    gate_->check_token(request);
+    gate_->check_api(request.headers);
     const std::string method = request.method == "HEAD" ? "GET" : request.method;
     std::vector<std::string_view> allowed;
     for (const server::Route& route : server::api_routes()) {
@@ -218,6 +182,7 @@ class Server::Impl {
   }
 
   void page(const httplib::Request& request, httplib::Response& response) {
+    gate_->check_page(request.headers, request.path);
     if (request.method != "GET" && request.method != "HEAD") refuse_method(response, kRead);
     if (request.path == "/" && request.has_param("token")) {
       if (!gate_->is_token(request.get_param_value("token")))
@@ -243,20 +208,11 @@ class Server::Impl {
   }
 
   static constexpr const char* kRead = "GET, HEAD";
-  static constexpr std::array<std::string_view, 4> kBodied = {"POST", "PUT", "PATCH", "DELETE"};
-  static constexpr const char* kForm = "application/x-www-form-urlencoded";  // what curl -d sends
 
   // What httplib refuses by itself, before any handler.
-  static void explain(const httplib::Request& request, httplib::Response& response) {
+  static void explain(const httplib::Request&, httplib::Response& response) {
     if (!response.body.empty()) return;
     ApiError error{response.status, "bad_request", "the request is not HTTP as it should be"};
-    if (response.status == 413) {
-      const bool form = request.get_header_value("Content-Type").starts_with(kForm);
-      error = {413, "too_large",
-               form ? "a form may have 8 KiB: send the body as application/json"
-                    : "the body is larger than it may be"};
-    }
-    if (response.status == 414) error = {414, "too_large", "the address is longer than it may be"};
     if (response.status >= 500) error = {response.status, "failed", "the request failed"};
     server::send_json(response, error.status, server::error_json(error));
   }
@@ -264,8 +220,7 @@ class Server::Impl {
   const ServerOptions options_;
   server::Api api_;
   std::unique_ptr<server::Gate> gate_;  // knows the port, so made after `bind`
-  httplib::Server http_;
-  std::unique_ptr<server::Workers> workers_;  // until httplib takes them
+  server::Front http_;
   int socket_ = -1;
   int port_ = -1;
   int reason_ = 0;  // why it takes no more connections
@@ -280,6 +235,7 @@ Server::~Server() = default;
 
 int Server::port() const { return impl_->port(); }
 std::string Server::address() const { return impl_->address(); }
+bool Server::is_local() const { return impl_->is_local(); }
 void Server::stop() { impl_->stop(); }
 
 }  // namespace heed

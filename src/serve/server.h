@@ -1,6 +1,7 @@
 // The server of the inspector's page: sessions, tiles, rows and statistics over HTTP (docs/api.md).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@ struct ServerLimits {
   std::int64_t tile_bytes = std::int64_t{12} << 20;      // finished tiles that are kept
   std::int64_t coarse_bytes = std::int64_t{12} << 20;    // coarse levels of heads, as numbers
   std::int64_t overview_bytes = std::int64_t{24} << 20;  // the same as u8
+  std::chrono::milliseconds request_time{10000};         // for a request to come, head and body
   int workers = 64;
   int streams = 16;  // each holds a worker
 };
@@ -58,6 +60,8 @@ class Server {
   int port() const;
   /// `http://127.0.0.1:8321/?token=...`
   std::string address() const;
+  /// Whether no other machine can reach it.
+  bool is_local() const;
   /// Ends the work and closes every connection.
   void stop();
 
@@ -69,5 +73,8 @@ class Server {
 /// The token that opens the page, kept in $XDG_STATE_HOME/heed/token (else ~/.local/state) for the
 /// user alone; made at the first use, and when `renew` asks for another one.
 std::string server_token(bool renew);
+
+/// 128 random bits as 32 letters.
+std::string random_token();
 
 }  // namespace heed

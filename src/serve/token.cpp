@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -11,7 +12,6 @@
 #include <filesystem>
 
 #include "heed/base/error.h"
-#include "io/atomic_file.h"
 #include "serve/server.h"
 
 namespace heed {
@@ -28,25 +28,28 @@ std::filesystem::path token_file() {
   return std::filesystem::path(home) / ".local" / "state" / "heed" / "token";
 }
 
-std::string random_token() {
-  std::array<unsigned char, kTokenBytes> bytes;
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    fail(ErrorCode::kIo, "token: no random bytes: {}", std::strerror(errno));
-  return fmt::format("{:02x}", fmt::join(bytes, ""));
-}
-
 bool is_token(const std::string& text) {
   return text.size() == 2 * kTokenBytes &&
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Empty where there is none that is the user's alone.
-std::string stored_token(const std::filesystem::path& file) {
+// Whoever else could have written it knows it.
+bool is_own(int file) {
   struct stat found{};
-  if (::stat(file.c_str(), &found) != 0 || (found.st_mode & 0077) != 0) return {};
-  std::string text = read_file(file);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return is_token(text) ? text : std::string();
+  return ::fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == ::geteuid() &&
+         (found.st_mode & 0077) == 0;
+}
+
+// Empty where there is none that is the user's alone.
+std::string stored_token(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return {};
+  std::array<char, 2 * kTokenBytes + 2> text;
+  const ssize_t size = is_own(file) ? ::read(file, text.data(), text.size()) : 0;
+  ::close(file);
+  std::string token(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  while (!token.empty() && token.back() == '\n') token.pop_back();
+  return is_token(token) ? token : std::string();
 }
 
 // Written beside and renamed, so that another server never reads half of it.
@@ -57,7 +60,8 @@ void store_token(const std::filesystem::path& file, const std::string& token) {
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
   const std::filesystem::path fresh = file.string() + fmt::format(".{}", ::getpid());
-  const int handle = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  ::unlink(fresh.c_str());  // of a process that ended in between
+  const int handle = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (handle < 0) refuse(fresh);
   const std::string line = token + "\n";
   const bool written = ::write(handle, line.data(), line.size()) == std::ssize(line);
@@ -66,6 +70,13 @@ void store_token(const std::filesystem::path& file, const std::string& token) {
 }
 
 }  // namespace
+
+std::string random_token() {
+  std::array<unsigned char, kTokenBytes> bytes;
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    fail(ErrorCode::kIo, "token: no random bytes: {}", std::strerror(errno));
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
 
 std::string server_token(bool renew) {
   const std::filesystem::path file = token_file();

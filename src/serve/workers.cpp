@@ -1,6 +1,7 @@
 #include "serve/workers.h"
 
 #include <system_error>
+#include <utility>
 
 #include "heed/base/error.h"
 
@@ -17,13 +18,12 @@ Workers::Workers(int count) {
 
 Workers::~Workers() { shutdown(); }
 
-Workers::Taken Workers::enqueue(std::function<void()> task) {
+void Workers::enqueue(std::function<void()> task) {
   {
     const std::scoped_lock lock(mutex_);
     tasks_.push_back(std::move(task));
   }
   news_.notify_one();
-  return static_cast<Taken>(true);
 }
 
 void Workers::shutdown() {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
@@ -144,6 +146,27 @@ TEST(LookFile, SaysThatTheBrowserEnded) {
             "heed look: the browser /bin/false ended before it had drawn the view: it said "
             "nothing\n");
   EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+// Every user of the machine can read a command line.
+TEST(LookFile, TheBrowserIsGivenItsTokenInAFileOfTheUsersAlone) {
+  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  const std::filesystem::path folder = test::scratch() / "fake-browser";
+  std::filesystem::create_directories(folder);
+  const std::string to = folder.string();
+  std::ofstream(folder / "browser") << "#!/bin/sh\nfor last; do :; done\necho \"$@\" > " << to
+                                    << "/arguments\nstat -c %a \"${last#file://}\" > " << to
+                                    << "/mode\ncp \"${last#file://}\" " << to << "/page\nexit 1\n";
+  std::filesystem::permissions(folder / "browser", std::filesystem::perms::owner_all);
+  const std::string command =
+      "HEED_BROWSER=" + to + "/browser " HEED_BINARY_DIR "/heed look 'the cat' --model '" +
+      tiny_model() + "' --format svg -o " + to + "/out.svg 2>" + to + "/error";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+  EXPECT_THAT(test::content(folder / "arguments"), HasSubstr("--headless"));
+  EXPECT_THAT(test::content(folder / "arguments"), testing::Not(HasSubstr("token")));
+  EXPECT_EQ(test::content(folder / "mode"), "600\n");
+  EXPECT_THAT(test::content(folder / "page"),
+              testing::ContainsRegex("url=http://127.0.0.1:[0-9]+/\\?token=[0-9a-f]+#look/"));
 }
 
 TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {

@@ -1,5 +1,6 @@
 // heed serve as a user starts and ends it.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -21,7 +22,7 @@ using test::scratch;
 // `heed serve` in the background, its address read from its first line.
 class Serving {
  public:
-  explicit Serving(std::vector<std::string> arguments) {
+  explicit Serving(std::vector<std::string> arguments, const std::string& errors = "") {
     int ends[2];
     EXPECT_EQ(::pipe(ends), 0);
     setenv("XDG_STATE_HOME", scratch().c_str(), 1);
@@ -29,6 +30,7 @@ class Serving {
     if (child_ == 0) {
       ::dup2(ends[1], 1);
       ::close(ends[0]);
+      if (!errors.empty()) ::dup2(::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
       arguments.insert(arguments.begin(), {"heed", "serve"});
       std::vector<char*> words;
       for (std::string& argument : arguments) words.push_back(argument.data());
@@ -98,6 +100,18 @@ TEST(ServeProgram, EndsWithinASecondWhateverClientsDo) {
   EXPECT_EQ(serving.end(SIGINT), 130);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
   for (const int client : clients) ::close(client);
+}
+
+TEST(ServeProgram, SaysThatANetworkSeesWhatItSends) {
+  const auto standard_error = [](const std::string& host) {
+    const std::filesystem::path file = scratch() / "serve-stderr";
+    const Serving serving({"--port", "0", "--host", host}, file.string());
+    EXPECT_EQ(serving.end(SIGINT), 130);
+    return test::content(file);
+  };
+  for (const char* host : {"127.0.0.1", "localhost"}) EXPECT_EQ(standard_error(host), "") << host;
+  EXPECT_THAT(standard_error("0.0.0.0"),
+              testing::StartsWith("heed serve: --host 0.0.0.0: HTTP is not encrypted: whoever"));
 }
 
 TEST(ServeProgram, APortInUseIsOneLineAndStatusTwo) {

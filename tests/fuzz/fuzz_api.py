@@ -2,7 +2,7 @@
 """Throws broken requests at `heed serve`, and checks after each batch that it stands.
 
 Random methods, paths, extreme numbers, queries, headers and mutated JSON; halves of requests, clients that leave,
-many at once. Every answer of status 400 and more is one line of JSON with error.code and error.message, a fresh
+many at once, heads and bodies without end. Every answer of status 400 and more is one line of JSON with error.code and error.message, a fresh
 request is answered, and resident memory stays under a bound.
 
     tests/fuzz/fuzz_api.py build/release/heed --seconds 600 --seed 1
@@ -26,11 +26,14 @@ TEXTS = ["the cat sat on the mat.", "<script>alert(1)</script>", "\u202eabc\u206
 NUMBERS = ["0", "1", "2", "3", "5", "-1", "255", "256", "4096", "2147483648", "9223372036854775807",
            "-9223372036854775808", "9223372036854775808", "1e9", "0x10", "NaN", "", "+1", " 1", "%00", "%0a", "1.5"]
 METHODS = ["GET"] * 12 + ["POST", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS", "TRACE", "get", "BREW", ""]
-PATHS = ["/api/model", "/api/sessions", "/api/sessions/{s}", "/api/sessions/{s}/events", "/api/sessions/{s}/heads",
-         "/api/sessions/{s}/next", "/api/sessions/{s}/edges", "/api/sessions/{s}/tile/{n}/{n}/{n}/{n}/{n}",
-         "/api/sessions/{s}/row/{n}/{n}/{n}", "/api/sessions/{s}/column/{n}/{n}/{n}",
-         "/api/sessions/{s}/marginals/{n}/{n}", "/api/sessions/{s}/cell/{n}/{n}/{n}/{n}", "/", "/app.js", "/app.css",
-         "/../../etc/passwd", "/api/", "//", "/%2e%2e/", "/api/sessions//", "*", "http://evil.example/"]
+PATHS = ["/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/sessions/{s}/events", "/api/v1/sessions/{s}/heads",
+         "/api/v1/sessions/{s}/next", "/api/v1/sessions/{s}/edges", "/api/v1/sessions/{s}/tile/{n}/{n}/{n}/{n}/{n}",
+         "/api/v1/sessions/{s}/row/{n}/{n}/{n}", "/api/v1/sessions/{s}/column/{n}/{n}/{n}",
+         "/api/v1/sessions/{s}/marginals/{n}/{n}", "/api/v1/sessions/{s}/cell/{n}/{n}/{n}/{n}", "/", "/app.js", "/app.css",
+         "/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/sessions/{s}/self/heads",
+         "/api/v1/sessions/{s}/self/next", "/api/v1/sessions/{s}/self/{n}/edges",
+         "/api/v1/sessions/{s}/self/{n}/{n}/tile/{n}/{n}/{n}", "/api/v1/sessions/{s}/{n}/{n}/{n}/row/{n}",
+         "/../../etc/passwd", "/api/", "//", "/%2e%2e/", "/api/v1/sessions//", "*", "http://evil.example/"]
 QUERIES = ["q=weight", "q=score", "pool=mean", "pool=max", "as=f32", "as=u8", "as=f64", "top_p={n}", "at_most={n}",
            "end={n}", "begin={n}", "layer={n}", "heads={n}", "heads={n},{n},{n}", "view=a", "view=b", "position={n}",
            "top={n}", "token={n}", "%", "&&", "=", "view=" + "v" * 100, "q=%ff%fe"]
@@ -39,7 +42,10 @@ HEADERS = ["Range: bytes=0-9", "Range: bytes=9-0", "Range: bytes=999999999999999
            "Origin: http://evil.example", "Origin: null", "Host: evil.example", "Connection: close",
            "Transfer-Encoding: chunked", "Content-Length: -1", "Content-Length: 99999999999999999999", "X: " + "y" * 9000,
            "Cookie: " + "a=b; " * 500, "Content-Encoding: gzip", "Content-Type: multipart/form-data; boundary=x",
-           "Authorization: Bearer wrong", "no colon at all", ": empty", "A:\x00b"]
+           "Authorization: Bearer wrong", "no colon at all", ": empty", "A:\x00b", "Sec-Fetch-Site: cross-site",
+           "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: no-cors", "Content-Length: 5, 5", "Content-Length: 0x5", "Host : a",
+           " folded", "Transfer-Encoding: gzip, chunked", "Content-Encoding: identity", "Expect: 200-maybe"]
+CLOSING = {408, 411, 414, 415, 431}  # the rest of such a request is not read, so its connection ends
 
 
 def whole(answer, request):
@@ -157,6 +163,8 @@ class Fuzz:
             self.statuses[status] += 1
         if status == 0:
             self.say(f"no HTTP: {answer[:200]!r}", data)
+        if status in CLOSING and b"\r\nConnection: close" not in head:
+            self.say(f"status {status} leaves the connection open", data)
         if status < 400 or method == "HEAD" or b"\r\nContent-Length: 0" in head:
             if status == 201 and (found := re.search(rb'"session":"(\w+)"', content)):
                 self.sessions = (self.sessions + [found[1].decode()])[-8:]
@@ -195,8 +203,31 @@ class Fuzz:
         for connection in connections:
             connection.close()
 
+    def flood(self, choose, megabytes=64):
+        """Bodies and heads without end: the server closes the connection, and keeps nothing of them."""
+        token = choose.choice(["", f"Authorization: Bearer {self.server.token}\r\n"])
+        host = choose.choice(["evil.example", f"localhost:{self.server.port}"])
+        begin = f"POST /api/v1/sessions HTTP/1.1\r\nHost: {host}\r\n{token}"
+        head, part = choose.choice([
+            (begin + "Transfer-Encoding: chunked\r\n\r\n", b"100000\r\n" + b"a" * 2**20 + b"\r\n"),
+            (begin + f"Content-Length: {2**40}\r\n\r\n", b"a" * 2**20),
+            (begin, b"X: " + b"a" * 2**20 + b"\r\n"),
+            (begin, b"X: " + b"a" * 2**20)])
+        before = self.server.resident_megabytes()
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=30) as connection:
+            try:
+                connection.sendall(head.encode())
+                for _ in range(megabytes):
+                    connection.sendall(part)
+                self.problem = self.problem or f"took {megabytes} MB behind {head!r}"
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+        grown = self.server.resident_megabytes() - before
+        if grown > 48:  # sessions that are computed meanwhile take some too
+            self.problem = self.problem or f"kept {grown:.0f} MB behind {head!r}"
+
     def alive(self):
-        wanted = f"GET /api/model HTTP/1.1\r\nHost: localhost:{self.server.port}\r\n" \
+        wanted = f"GET /api/v1/models HTTP/1.1\r\nHost: localhost:{self.server.port}\r\n" \
                  f"Authorization: Bearer {self.server.token}\r\nConnection: close\r\n\r\n"
         answer = self.server.exchange(wanted.encode(), patience=60.0) or b""
         if self.server.process.poll() is not None:
@@ -225,6 +256,7 @@ def main():
             thread.join()
         if rounds % 10 == 0:
             fuzz.storm(choose)
+        fuzz.flood(choose)
         fuzz.alive()
         rounds += 1
         if server.process.poll() is None:

@@ -1,7 +1,10 @@
 // Work that nobody waits for any more stops.
 #include <atomic>
+#include <functional>
 #include <future>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "heed/base/error.h"
 #include "inspect/map/cells.h"
@@ -9,7 +12,9 @@
 #include "inspect/map/sweeper.h"
 #include "inspect/map/tiles.h"
 #include "inspect/patterns.h"
+#include "serve/api.h"
 #include "serve/route.h"
+#include "serve/served.h"
 #include "support/expect_error.h"
 
 namespace heed::server {
@@ -35,6 +40,40 @@ TEST(Cells, StopBetweenBlocksWhenTheClientIsGone) {
   const CellsRequest all = {.row_end = 300, .key_end = 300};
   EXPECT_HEED_ERROR(matrix_cells(layer, all, gone), ErrorCode::kInterrupted,
                     "the request was cancelled");
+}
+
+// What a client is sent by a long answer whose work ends like this, and whether it ends well.
+std::pair<std::string, bool> sent_by(const std::function<std::string(Cancel&)>& compute) {
+  const ServerOptions options = test::served_options();
+  Api api(&test::shared_model(), options);
+  const httplib::Request request;
+  httplib::Response response;
+  send_long(api, {request, {}}, response,
+            {.session = api.sessions.post({.text = "the cat"}).session, .compute = compute});
+  std::pair<std::string, bool> sent;
+  httplib::DataSink sink;
+  sink.is_writable = [] { return true; };
+  sink.done = [] {};
+  sink.write = [&](const char* data, std::size_t size) {
+    sent.first.append(data, size);
+    return true;
+  };
+  sent.second = response.content_provider_(0, 0, sink);
+  return sent;
+}
+
+TEST(LongAnswer, ThatFailsAfterItsHeadersIsAnErrorInItsPlace) {
+  const auto [text, is_whole] =
+      sent_by([](Cancel&) -> std::string { fail(ErrorCode::kFailed, "no luck"); });
+  EXPECT_EQ(text, R"({"error":{"code":"failed","message":"no luck"}})");
+  EXPECT_TRUE(is_whole);
+}
+
+TEST(LongAnswer, ThatIsCancelledEndsWithoutAWord) {
+  const auto [text, is_whole] =
+      sent_by([](Cancel&) -> std::string { fail(ErrorCode::kInterrupted, "cancelled"); });
+  EXPECT_EQ(text, "");
+  EXPECT_FALSE(is_whole);
 }
 
 TEST(Sweeper, StopsWhatNobodyWaitsForAndGoesOn) {

@@ -1,18 +1,19 @@
 // Who is let in, and what the rest is told.
+#include "serve/gate.h"
+
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <string>
 #include <vector>
 
-#include "io/atomic_file.h"
 #include "serve/api.h"
+#include "serve/api_error.h"
 #include "serve/raw_client.h"
 #include "serve/served.h"
 #include "support/expect_error.h"
@@ -24,6 +25,13 @@ using test::expect_error;
 using test::RawClient;
 using test::Served;
 
+// `heed-8321=...`, as the printed address sets it.
+std::string cookie_of(const Served& served) {
+  const auto answer = served.client(false).Get("/?token=" + test::kToken);
+  const std::string all = answer ? answer->get_header_value("Set-Cookie") : "";
+  return all.substr(0, all.find(';'));
+}
+
 TEST(ServerGate, TheTokenInTheAddressBecomesACookieAndIsNoLongerInTheAddress) {
   const Served served;
   httplib::Client client = served.client(false);
@@ -31,30 +39,82 @@ TEST(ServerGate, TheTokenInTheAddressBecomesACookieAndIsNoLongerInTheAddress) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 303);
   EXPECT_EQ(answer->get_header_value("Location"), "/");
-  EXPECT_EQ(answer->get_header_value("Set-Cookie"),
-            fmt::format("heed-{}={}; Path=/; HttpOnly; SameSite=Strict", served.server.port(),
-                        test::kToken));
+  EXPECT_THAT(
+      answer->get_header_value("Set-Cookie"),
+      testing::MatchesRegex(fmt::format("heed-{}=[0-9a-f]{{32}}; Path=/; HttpOnly; SameSite=Strict",
+                                        served.server.port())));
 }
 
 TEST(ServerGate, TheCookieOpensTheApi) {
   const Served served;
   httplib::Client client = served.client(false);
-  const std::string own = fmt::format("heed-{}={}", served.server.port(), test::kToken);
-  EXPECT_EQ(client.Get("/api/model", {{"Cookie", "a=1; " + own}})->status, 200);
-  EXPECT_EQ(client.Get("/api/model", {{"Cookie", "heed-1=" + test::kToken}})->status, 401);
+  const std::string own = cookie_of(served);
+  EXPECT_EQ(client.Get("/api/v1/models", {{"Cookie", "a=1; " + own}})->status, 200);
+  const std::string other = "heed-1" + own.substr(own.find('='));
+  EXPECT_EQ(client.Get("/api/v1/models", {{"Cookie", other}})->status, 401);
+}
+
+TEST(ServerGate, TheCookieIsASecretOfThisRunAndNotTheToken) {
+  const Served served, later;
+  const std::string own = cookie_of(served);
+  const std::string secret = own.substr(own.find('=') + 1);
+  EXPECT_NE(secret, test::kToken);
+  EXPECT_NE(cookie_of(later).substr(own.find('=') + 1), secret);
+  httplib::Client client = served.client(false);
+  const std::string port = std::to_string(served.server.port());
+  expect_error(client.Get("/api/v1/models", {{"Cookie", "heed-" + port + "=" + test::kToken}}), 401,
+               "unauthorized");
+  expect_error(client.Get("/api/v1/models", {{"Authorization", "Bearer " + secret}}), 401,
+               "unauthorized");
+  expect_error(client.Get("/?token=" + secret), 401, "unauthorized");
+}
+
+TEST(ServerGate, TheApiIsNotForOtherSites) {
+  const Served served;
+  httplib::Client client = served.client();
+  for (const char* site : {"same-origin", "none"})
+    EXPECT_EQ(client.Get("/api/v1/models", {{"Sec-Fetch-Site", site}})->status, 200) << site;
+  for (const char* site : {"cross-site", "same-site", "", "none, none"}) {
+    expect_error(client.Get("/api/v1/models", {{"Sec-Fetch-Site", site}}), 403, "forbidden");
+    expect_error(served.client().Post("/api/v1/sessions", {{"Sec-Fetch-Site", site}},
+                                      R"({"text":"a"})", "application/json"),
+                 403, "forbidden");
+  }
+}
+
+TEST(ServerGate, ALinkToThePageMayStandAnywhere) {
+  const Served served;
+  httplib::Client client = served.client(false);
+  const httplib::Headers link = {{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Mode", "navigate"}};
+  EXPECT_EQ(client.Get("/", link)->status, 200);
+  EXPECT_EQ(client.Get("/?token=" + test::kToken, link)->status, 303);
+  expect_error(client.Get("/app.js", link), 403, "forbidden");
+  expect_error(client.Get("/", {{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Mode", "no-cors"}}),
+               403, "forbidden");
+}
+
+TEST(ServerGate, OnPort80HostAndOriginHaveNoPort) {
+  const server::Gate gate("127.0.0.1", 80, test::kToken);
+  for (const char* host : {"localhost", "127.0.0.1", "[::1]", "localhost:80"})
+    EXPECT_NO_THROW(gate.check_origin({{"Host", host}, {"Origin", std::string("http://") + host}}))
+        << host;
+  for (const char* host : {"evil.example", "localhost:8321", "", ":80"})
+    EXPECT_THROW(gate.check_origin({{"Host", host}}), server::Refused) << host;
+  EXPECT_THROW(server::Gate("127.0.0.1", 8321, test::kToken).check_origin({{"Host", "localhost"}}),
+               server::Refused);
 }
 
 TEST(ServerGate, AMissingOrWrongTokenIsRefusedOnEveryPathOfTheApi) {
   const Served served;
   httplib::Client client = served.client(false);
-  for (const char* path : {"/api/model", "/api/sessions/1", "/api/nothing", "/api/"}) {
+  for (const char* path : {"/api/v1/models", "/api/v1/sessions/1", "/api/nothing", "/api/"}) {
     expect_error(client.Get(path), 401, "unauthorized");
     expect_error(client.Get(path, {{"Authorization", "Bearer " + std::string(32, 'b')}}), 401,
                  "unauthorized");
   }
   expect_error(client.Get("/?token=wrong"), 401, "unauthorized");
   httplib::Client other = served.client(false);
-  expect_error(other.Post("/api/sessions", R"({"text":"a"})", "application/json"), 401,
+  expect_error(other.Post("/api/v1/sessions", R"({"text":"a"})", "application/json"), 401,
                "unauthorized");
 }
 
@@ -65,11 +125,11 @@ TEST(ServerGate, AForeignHostOrOriginIsRefused) {
   for (const std::string& host : {std::string("evil.example:") + port, std::string("evil.example"),
                                   std::string("192.168.1.9:") + port,
                                   "127.0.0.1.evil.example:" + port, std::string("localhost:1")})
-    expect_error(client.Get("/api/model", {{"Host", host}}), 403, "forbidden");
+    expect_error(client.Get("/api/v1/models", {{"Host", host}}), 403, "forbidden");
   for (const char* origin : {"http://evil.example", "null", "https://127.0.0.1"})
-    expect_error(client.Get("/api/model", {{"Origin", origin}}), 403, "forbidden");
+    expect_error(client.Get("/api/v1/models", {{"Origin", origin}}), 403, "forbidden");
   EXPECT_EQ(client
-                .Get("/api/model",
+                .Get("/api/v1/models",
                      {{"Host", "localhost:" + port}, {"Origin", "http://localhost:" + port}})
                 ->status,
             200);
@@ -78,7 +138,7 @@ TEST(ServerGate, AForeignHostOrOriginIsRefused) {
 TEST(ServerGate, EveryAnswerCarriesThePolicyThatKeepsScriptsOut) {
   const Served served;
   httplib::Client client = served.client();
-  for (const char* path : {"/", "/api/model", "/api/nothing"}) {
+  for (const char* path : {"/", "/api/v1/models", "/api/nothing"}) {
     const auto answer = client.Get(path);
     ASSERT_TRUE(answer);
     EXPECT_TRUE(
@@ -94,7 +154,7 @@ TEST(ServerGate, UnknownPathsAndMethodsHaveTheirStatus) {
   expect_error(client.Get("/api/nothing"), 404, "not_found");
   expect_error(client.Get("/etc/passwd"), 404, "not_found");
   expect_error(client.Get("/../../etc/passwd"), 404, "not_found");
-  expect_error(client.Delete("/api/model"), 405, "bad_request");
+  expect_error(client.Delete("/api/v1/models"), 405, "bad_request");
 }
 
 // Status and `Allow` of what the server says to a request without body or length; empty where it
@@ -132,7 +192,7 @@ TEST(ServerGate, AMethodThatAPathDoesNotAnswerIsToldWhichItDoes) {
 
 TEST(ServerGate, ARequestWithoutLengthHasNoBodyAndIsAnsweredAtOnce) {
   const Served served;
-  EXPECT_EQ(answer_to(served, "POST", "/api/sessions"), "400 ");
+  EXPECT_EQ(answer_to(served, "POST", "/api/v1/sessions"), "400 ");
 }
 
 TEST(Server, APortInUseIsOneLine) {
@@ -177,45 +237,6 @@ TEST(Server, ItsAddressHoldsPortAndToken) {
   const Served served;
   EXPECT_EQ(served.server.address(),
             fmt::format("http://127.0.0.1:{}/?token={}", served.server.port(), test::kToken));
-}
-
-class ServerToken : public testing::Test {
- protected:
-  ServerToken() { setenv("XDG_STATE_HOME", scratch_.folder().c_str(), 1); }
-  ~ServerToken() override { unsetenv("XDG_STATE_HOME"); }
-
-  const test::Scratch scratch_;
-  const std::filesystem::path file_ = scratch_ / "heed/token";
-};
-
-TEST_F(ServerToken, IsKeptForTheUserAlone) {
-  const std::string token = server_token(false);
-  EXPECT_EQ(token.size(), 32);
-  EXPECT_EQ(server_token(false), token);
-  EXPECT_EQ(read_file(file_), token + "\n");
-  EXPECT_EQ(std::filesystem::status(file_).permissions(), std::filesystem::perms(0600));
-}
-
-TEST_F(ServerToken, IsAnotherOneOnDemandAndStays) {
-  const std::string token = server_token(false);
-  const std::string renewed = server_token(true);
-  EXPECT_NE(renewed, token);
-  EXPECT_EQ(server_token(false), renewed);
-}
-
-TEST_F(ServerToken, IsAnotherOneWhereItsFileWasDeleted) {
-  const std::string token = server_token(false);
-  std::filesystem::remove(file_);
-  EXPECT_NE(server_token(false), token);
-}
-
-TEST_F(ServerToken, IsAnotherOneWhereOthersMayReadIt) {
-  const std::string token = server_token(false);
-  std::filesystem::permissions(file_, std::filesystem::perms(0644));
-  const std::string fresh = server_token(false);
-  EXPECT_NE(fresh, token);
-  EXPECT_EQ(server_token(false), fresh);
-  EXPECT_EQ(std::filesystem::status(file_).permissions(), std::filesystem::perms(0600));
 }
 
 }  // namespace

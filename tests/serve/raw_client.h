@@ -30,6 +30,24 @@ class RawClient {
     EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
   }
 
+  /// As often as the server takes it in; how many bytes those were.
+  std::size_t send_until_refused(const std::string& text, std::size_t most) const {
+    std::size_t sent = 0;
+    while (sent < most) {
+      const ssize_t size = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
+      if (size < 0) break;
+      sent += static_cast<std::size_t>(size);
+    }
+    return sent;
+  }
+
+  /// What is there already.
+  std::string receive_now() const {
+    std::array<char, 4096> part;
+    const ssize_t size = ::recv(socket_, part.data(), part.size(), MSG_DONTWAIT);
+    return {part.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+  }
+
   /// What comes until the server closes the connection, or says nothing for so long.
   std::string receive(int seconds) const {
     const timeval patience{.tv_sec = seconds, .tv_usec = 0};

@@ -1,6 +1,6 @@
 // A session that is handed to the server as it is: of arrays, or of a model that has run already.
-#include "inspect/answers/live_session.h"
 #include "heed/inspect/arrays.h"
+#include "inspect/answers/live_session.h"
 #include "serve/served.h"
 #include "support/counting_model.h"
 #include "support/random_tensor.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +55,39 @@ fs::path new_folder() {
   return folder;
 }
 
+// Characters that mean something in an address or in HTML.
+std::string percent_encoded(const std::string& path) {
+  std::string url;
+  for (const unsigned char c : path) {
+    const bool plain = std::isalnum(c) != 0 || std::string_view("/-._~").find(
+                                                   static_cast<char>(c)) != std::string_view::npos;
+    url += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+  }
+  return url;
+}
+
+std::string html_escaped(const std::string& text) {
+  std::string html;
+  for (const char c : text)
+    html += c == '&' ? "&amp;" : c == '"' ? "&quot;" : c == '<' ? "&lt;" : std::string(1, c);
+  return html;
+}
+
+// Every user of this machine can read a command line, and the address holds the token: the browser
+// is given a file of this user's that leads to it.
+fs::path start_page(const fs::path& folder, const std::string& address) {
+  fs::path path = folder / "start.html";
+  const std::string html = fmt::format(
+      "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" "
+      "content=\"0; url={}\">\n",
+      html_escaped(address));
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool written = file >= 0 && write(file, html.data(), html.size()) == std::ssize(html);
+  if (file < 0 || close(file) != 0 || !written)
+    fail(ErrorCode::kIo, "{}: {}", path.string(), std::strerror(errno));
+  return path;
+}
+
 std::vector<std::string> arguments(const std::string& program, const fs::path& folder,
                                    const BrowserTask& task) {
   std::vector<std::string> all = {
@@ -76,7 +110,7 @@ std::vector<std::string> arguments(const std::string& program, const fs::path& f
   }
   // Chromium's sandbox refuses root. The page is heed's own, from this machine, and loads nothing.
   if (geteuid() == 0) all.emplace_back("--no-sandbox");
-  all.push_back(task.address);
+  all.push_back("file://" + percent_encoded(start_page(folder, task.address).string()));
   return all;
 }
 

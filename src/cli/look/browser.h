@@ -13,7 +13,7 @@ namespace heed::cli {
 std::string find_browser(const std::string& format);
 
 struct BrowserTask {
-  std::string address;
+  std::string address;  // with its token: it stands in a file, never on the command line
   int width = 1440;
   bool dark = false;
 };

@@ -1,7 +1,6 @@
 #include "cli/look/file.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <future>
 #include <memory>
@@ -45,13 +44,6 @@ ViewAddress view_of(const LookFileOptions& options, const LiveSession& live) {
 std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
   const std::shared_ptr<LiveSession> live = open_live(model, options);
   return saved_page(server::page_sources(), *live, view_of(options, *live));
-}
-
-std::string random_token() {
-  std::array<std::uint64_t, 2> words{};
-  if (getrandom(words.data(), sizeof words, 0) != sizeof words)
-    fail(ErrorCode::kIo, "no random bytes for the token");
-  return fmt::format("{:016x}{:016x}", words[0], words[1]);
 }
 
 struct Taken {

@@ -227,7 +227,9 @@ export class PageShell implements Mounted {
     if (this.about) this.notice.replaceChildren(shown);
     else this.main.replaceChildren(shown);
     clearTimeout(this.retry);
-    if (error.code === 'unreachable') this.retry = setTimeout(() => void this.connect(), kRetryMilliseconds);
+    // Who opens the printed address of a new run in another tab brings this page back too: they share the cookie.
+    const mayPass = error.code === 'unreachable' || error.code === 'unauthorized';
+    if (mayPass) this.retry = setTimeout(() => void this.connect(), kRetryMilliseconds);
     if (!this.session && this.about) this.main.replaceChildren();
   }
 

@@ -64,7 +64,7 @@ test('a session that was dropped is opened again in the same view', async () => 
   assert.equal(await hash(page), '#look/L1.H3/i=60/j=3');
 });
 
-test('when heed stops the page says so, and comes back by itself', async () => {
+test('when heed stops the page says so, and comes back when the address of the new run is opened', async () => {
   const server = await startServer();
   const page = await blank();
   await page.goto(server.address + '#look/L1.H3/i=60');
@@ -74,6 +74,9 @@ test('when heed stops the page says so, and comes back by itself', async () => {
   await page.waitForSelector('.failed');
   assert.match(await page.locator('.failed').textContent(), /^heed has stopped.*heed serve --model tiny --port \d+.*try now$/);
   const again = await startServer(server.port);
+  await page.waitForFunction(() => /^This page has no token/.test(document.querySelector('.failed')?.textContent));
+  const other = await page.context().newPage();
+  await other.goto(again.address);
   await page.waitForFunction(() => !document.querySelector('.failed'));
   await ready(page);
   assert.equal(await hash(page), '#look/L1.H3/i=60');

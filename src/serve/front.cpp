@@ -1,0 +1,123 @@
+#include "serve/front.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <functional>
+#include <utility>
+
+namespace heed::server {
+namespace {
+
+// A new connection goes to the lobby: nothing that needs a worker.
+struct AtOnce : httplib::TaskQueue {
+  // Nothing, or from httplib 0.14 on whether the task was taken in.
+  using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+  Taken enqueue(std::function<void()> task) override {
+    task();
+    return static_cast<Taken>(true);
+  }
+  void shutdown() override {}
+};
+
+}  // namespace
+
+void Front::guard(const Gate& gate, const ServerLimits& limits) {
+  gate_ = &gate;
+  limits_ = limits;
+  workers_ = std::make_unique<Workers>(limits.workers);
+  lobby_ = std::make_unique<Lobby>(
+      [this](const Lobby::Guest& guest) { workers_->enqueue([this, guest] { work(guest); }); });
+  new_task_queue = [] { return std::make_unique<AtOnce>().release(); };  // httplib deletes it
+}
+
+void Front::close() {
+  if (!lobby_) return;
+  lobby_->close();
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const int socket : at_work_) ::shutdown(socket, SHUT_RDWR);
+  }
+  workers_->shutdown();
+}
+
+bool Front::process_and_close_socket(socket_t socket) {
+  lobby_->enter(std::make_shared<Connection>(socket, limits_.request_time));
+  return true;
+}
+
+void Front::work(const Lobby::Guest& guest) {
+  {
+    const std::scoped_lock lock(mutex_);
+    at_work_.insert(guest->descriptor());
+  }
+  const bool again = svr_sock_ != INVALID_SOCKET && serve_one(*guest);
+  {
+    const std::scoped_lock lock(mutex_);
+    at_work_.erase(guest->descriptor());
+  }
+  if (!again) return;
+  guest->expect_request();
+  lobby_->enter(guest);
+}
+
+// Whether another request may follow.
+bool Front::serve_one(Connection& connection) {
+  std::optional<Judged> judged;
+  try {
+    judged = read_request(connection);
+  } catch (...) {
+    refuse_request(connection, api_error(std::current_exception()));
+    return false;
+  }
+  if (!judged) return false;
+  const bool keep = judged->head.keep_alive;
+  connection.set_request_line(judged->head.line);
+  bool is_closed = false;
+  const auto complete = [&](httplib::Request& request) {
+    request.headers = std::move(judged->head.headers);
+    request.headers.erase("Expect");  // has been answered
+    request.body = std::move(judged->body);
+  };
+  return process_request(connection, !keep, is_closed, complete) && keep;
+}
+
+std::optional<Front::Judged> Front::read_request(Connection& connection) const {
+  using Head = Connection::Head;
+  const auto late = [&] {
+    refuse(408, "too_slow", "the request took longer than {} seconds to come",
+           std::chrono::duration<double>(limits_.request_time).count());
+  };
+  const Head state = connection.receive_head();
+  if (state == Head::kPartial) late();
+  if (state == Head::kGone) return {};
+  if (state == Head::kTooLong)
+    refuse(431, "too_large", "the head has more than {} bytes", kMostHeadBytes);
+  Judged judged{.head = parse_head(connection.take_head()), .body = {}};
+  const httplib::Headers& headers = judged.head.headers;
+  gate_->check_origin(headers);
+  if (!announces_body(headers)) return judged;
+  gate_->check_api(headers);
+  const std::size_t length = body_length(headers, static_cast<std::size_t>(limits_.body_bytes));
+  if (only_value(headers, "Expect") == "100-continue")
+    connection.write("HTTP/1.1 100 Continue\r\n\r\n");
+  if (!connection.read_body(length, judged.body)) late();
+  return judged;
+}
+
+// The rest of the request is not read, so the connection ends.
+void Front::refuse_request(Connection& connection, const ApiError& error) const {
+  const std::string json = error_json(error);
+  std::string answer = fmt::format("HTTP/1.1 {} Refused\r\n", error.status);
+  for (const auto& [name, value] : hardening_headers())
+    answer += fmt::format("{}: {}\r\n", name, value);
+  answer += fmt::format(
+      "Cache-Control: no-store\r\nConnection: close\r\nContent-Length: {}\r\n"
+      "Content-Type: application/json; charset=utf-8\r\n\r\n{}",
+      json.size(), json);
+  connection.write(answer);
+  connection.end_after_answer();
+}
+
+}  // namespace heed::server

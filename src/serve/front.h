@@ -1,0 +1,52 @@
+// What stands in front of httplib: a request reaches it when the gate has judged its head and its
+// body, if any, has been read. httplib itself reads bodies before any handler can say no, chunked
+// and compressed ones without a bound, and heads of any size.
+#pragma once
+
+#include <httplib.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "serve/api_error.h"
+#include "serve/connection.h"
+#include "serve/gate.h"
+#include "serve/lobby.h"
+#include "serve/request_head.h"
+#include "serve/server.h"
+#include "serve/workers.h"
+
+namespace heed::server {
+
+class Front : public httplib::Server {
+ public:
+  /// Before it listens. The gate must outlive it. Throws kIo where the system gives no threads.
+  void guard(const Gate& gate, const ServerLimits& limits);
+  /// After `stop`: ends every connection, and returns when nothing works any more.
+  void close();
+
+ private:
+  struct Judged {
+    RequestHead head;
+    std::string body;
+  };
+  // httplib calls it for each new connection; process_request changes in its version 0.19.
+  bool process_and_close_socket(socket_t socket) override;
+  void work(const Lobby::Guest& guest);
+  bool serve_one(Connection& connection);
+  // Nothing when the client is gone. Throws Refused.
+  std::optional<Judged> read_request(Connection& connection) const;
+  void refuse_request(Connection& connection, const ApiError& error) const;
+
+  const Gate* gate_ = nullptr;
+  ServerLimits limits_;
+  std::mutex mutex_;
+  std::set<int> at_work_;  // sockets
+  std::unique_ptr<Workers> workers_;
+  std::unique_ptr<Lobby> lobby_;
+};
+
+}  // namespace heed::server

@@ -1,0 +1,115 @@
+#include "serve/lobby.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "heed/base/error.h"
+
+namespace heed::server {
+
+Lobby::Lobby(std::function<void(const Guest&)> call)
+    : call_(std::move(call)), bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (bell_ < 0) fail(ErrorCode::kIo, "serve: no eventfd: {}", std::strerror(errno));
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error& error) {
+    ::close(bell_);
+    fail(ErrorCode::kIo, "serve: cannot start a thread: {}", error.code().message());
+  }
+}
+
+Lobby::~Lobby() {
+  close();
+  ::close(bell_);
+}
+
+void Lobby::ring() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t size = ::write(bell_, &one, sizeof one);  // full: it rings already
+}
+
+void Lobby::enter(Guest guest) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_closed_) return;
+    new_.push_back(std::move(guest));
+  }
+  ring();
+}
+
+void Lobby::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_closed_ = true;
+  }
+  ring();
+  if (thread_.joinable()) thread_.join();
+  new_.clear();
+  waiting_.clear();
+}
+
+void Lobby::watch() {
+  for (;;) {
+    take_in_new();
+    {
+      const std::scoped_lock lock(mutex_);
+      if (is_closed_) return;
+    }
+    wait_for_news();
+  }
+}
+
+// What came with the request before may hold a whole head already.
+void Lobby::take_in_new() {
+  std::vector<Guest> fresh;
+  {
+    const std::scoped_lock lock(mutex_);
+    fresh.swap(new_);
+  }
+  std::erase_if(fresh, [this](const Guest& guest) { return !stays(guest); });
+  waiting_.insert(waiting_.end(), fresh.begin(), fresh.end());
+}
+
+void Lobby::wait_for_news() {
+  std::vector<pollfd> watched = {{.fd = bell_, .events = POLLIN, .revents = 0}};
+  auto end = Connection::Clock::now() + std::chrono::hours(1);
+  for (const Guest& guest : waiting_) {
+    watched.push_back({.fd = guest->descriptor(), .events = POLLIN, .revents = 0});
+    end = std::min(end, guest->end_of_patience());
+  }
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(end - Connection::Clock::now()).count();
+  ::poll(watched.data(), watched.size(), static_cast<int>(std::max<std::int64_t>(left, 0)));
+  std::uint64_t rings = 0;
+  [[maybe_unused]] const ssize_t size = ::read(bell_, &rings, sizeof rings);
+  const auto now = Connection::Clock::now();
+  std::size_t index = 0;
+  std::erase_if(waiting_, [&](const Guest& guest) {
+    const bool is_quiet = watched[++index].revents == 0 && now < guest->end_of_patience();
+    return !is_quiet && !stays(guest);
+  });
+}
+
+bool Lobby::stays(const Guest& guest) {
+  switch (guest->receive_head()) {
+    case Connection::Head::kGone:
+      return false;
+    case Connection::Head::kPartial:
+      if (Connection::Clock::now() < guest->end_of_patience()) return true;
+      if (guest->has_begun()) call_(guest);  // who is told that it took too long
+      return false;
+    default:
+      call_(guest);
+      return false;
+  }
+}
+
+}  // namespace heed::server

@@ -1,0 +1,46 @@
+// Where connections wait for a request. One thread watches all of them, so that a client that is
+// silent, or drips its head, holds none of the workers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "serve/connection.h"
+
+namespace heed::server {
+
+class Lobby {
+ public:
+  using Guest = std::shared_ptr<Connection>;
+
+  /// `call` takes a connection whose head is whole, too long, or too late; quickly, on the lobby's
+  /// thread. Throws kIo where the system gives no thread.
+  explicit Lobby(std::function<void(const Guest&)> call);
+  ~Lobby();
+  Lobby(const Lobby&) = delete;
+  Lobby& operator=(const Lobby&) = delete;
+
+  void enter(Guest guest);
+  /// Closes all that wait; who enters later is closed at once.
+  void close();
+
+ private:
+  void watch();
+  void wait_for_news();
+  bool stays(const Guest& guest);
+  void take_in_new();
+  void ring() const;
+
+  const std::function<void(const Guest&)> call_;
+  const int bell_;  // wakes the thread
+  std::mutex mutex_;
+  bool is_closed_ = false;
+  std::vector<Guest> new_;
+  std::vector<Guest> waiting_;  // of the thread alone
+  std::thread thread_;
+};
+
+}  // namespace heed::server
