@@ -59,7 +59,7 @@ test('a session that was dropped is opened again in the same view', async () => 
   });
   const [request] = await Promise.all([
     page.waitForRequest((each) => each.method() === 'POST'), page.locator('.query[data-index="64"]').hover()]);
-  assert.match(request.url(), /\/api\/sessions$/);
+  assert.match(request.url(), /\/api\/v1\/sessions$/);
   await ready(page);
   assert.equal(await hash(page), '#look/L1.H3/i=60/j=3');
 });
