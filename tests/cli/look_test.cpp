@@ -109,7 +109,7 @@ TEST(LookCommand, AKernelThatIsAskedForGivesTheSameWeights) {
 TEST(LookCommand, NamesTheKernelsWhereOneIsUnknown) {
   const Answer answer = look({kText, "--kernel", "tild"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_THAT(answer.error, testing::HasSubstr("kernel 'tild' is unknown: one of "));
+  EXPECT_THAT(answer.error, testing::HasSubstr("kernel is 'tild', expected one of "));
 }
 
 TEST(LookCommand, ComputesInF32Only) {
