@@ -122,8 +122,9 @@ TEST(Rooms, OfOneFloorDoNotNeedEachOther) {
   const std::vector<SourceFile> files = test::source_tree(HEED_SOURCE_DIR);
   std::set<std::string> floors;
   for (const SourceFile& file : files) floors.insert(file.floor);
+  floors.erase("inspect");
   for (const std::string& floor : floors)
-    if (floor != "inspect") EXPECT_EQ(cycle_in(rooms_of(files, floor)), "") << "on " << floor;
+    EXPECT_EQ(cycle_in(rooms_of(files, floor)), "") << "on " << floor;
 }
 
 TEST(Rooms, NoHeaderIncludesItself) {
