@@ -26,23 +26,6 @@ std::span<const Route> api_routes() {
       {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/column/{key}", get_column},
       {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals},
       {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
-      // The same without a version and a stack, for the page until it asks as above.
-      {"GET", "/api/model", get_models},
-      {"POST", "/api/sessions", post_session},
-      {"POST", "/api/picture", post_picture},
-      {"GET", "/api/sessions/{id}", get_session},
-      {"DELETE", "/api/sessions/{id}", delete_session},
-      {"GET", "/api/sessions/{id}/events", get_events},
-      {"GET", "/api/sessions/{id}/heads", get_heads},
-      {"GET", "/api/sessions/{id}/next", get_next},
-      {"GET", "/api/sessions/{id}/edges", get_edges},
-      {"GET", "/api/sessions/{id}/export", get_export},
-      {"GET", "/api/sessions/{id}/tile/{layer}/{head}/{z}/{y}/{x}", get_tile},
-      {"GET", "/api/sessions/{id}/row/{layer}/{head}/{query}", get_row},
-      {"GET", "/api/sessions/{id}/rows/{layer}/{head}", get_rows},
-      {"GET", "/api/sessions/{id}/column/{layer}/{head}/{key}", get_column},
-      {"GET", "/api/sessions/{id}/marginals/{layer}/{head}", get_marginals},
-      {"GET", "/api/sessions/{id}/cell/{layer}/{head}/{query}/{key}", get_cell},
   };
   return kRoutes;
 }

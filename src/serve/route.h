@@ -15,7 +15,7 @@ namespace heed::server {
 /// `{name}` of the pattern by its name.
 using PathValues = std::map<std::string, std::string, std::less<>>;
 
-/// "/api/sessions/{id}" against "/api/sessions/5e1c"; not given where they differ.
+/// "/api/v1/sessions/{id}" against "/api/v1/sessions/5e1c"; not given where they differ.
 std::optional<PathValues> match_path(std::string_view pattern, std::string_view path);
 
 /// What a handler reads of a request; every method throws bad_request that names the parameter.

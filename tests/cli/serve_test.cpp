@@ -85,7 +85,7 @@ TEST(ServeProgram, EndsWithinASecondWhateverClientsDo) {
   const Serving serving({"--port", "0", "--text", "the cat"});
   std::vector<int> clients;
   for (const std::string half : {"", "GET /api/mo", "GET / HTTP/1.1\r\nHost: a\r\n",
-                                 "POST /api/sessions HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"}) {
+                                 "POST /api/v1/sessions HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"}) {
     const int client = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

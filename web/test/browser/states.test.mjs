@@ -160,6 +160,7 @@ test('of a head that heed cannot be asked for any more nothing is drawn, and lea
   assert.deepEqual(drawn, {shaded: 0, numbers: 0, arcs: 0, check: ''});
   assert.match(await page.locator('.failed code').textContent(), new RegExp(`^heed serve --model tiny --port ${server.port}$`));
   const again = await startServer(server.port);
+  await (await page.context().newPage()).goto(again.address);  // its cookie is another
   await page.waitForSelector('.under');
   assert.equal(await hash(page), '#look/L1.H5/i=60');
   await again.stop();
