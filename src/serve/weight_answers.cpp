@@ -78,9 +78,7 @@ LongAnswer long_answer(const SessionPointer& session,
 EdgesRequest edges_request(LiveSession& session, const Parameters& parameters) {
   const StackShape& stack = find_stack(session, parameters);
   EdgesRequest edges{.stack = stack.stack};
-  const bool in_path = !parameters.path("layer", "").empty();
-  const std::int64_t layer = in_path ? parameters.path_number("layer")
-                                     : parameters.number("layer", 0, INT64_MIN, INT64_MAX);
+  const std::int64_t layer = parameters.path_number("layer");
   check_layer("session", session.session().model, stack, layer);
   for (const std::int64_t head : parameters.numbers("heads", kMostHeads)) {
     check_head("session", session.session().model, stack, head);
