@@ -66,17 +66,23 @@ int check_onnx(const std::string& dir, bool json) {
   return counts[1] == 0 ? 0 : 1;
 }
 
-Run add(CLI::App& app) {
-  const auto what = std::make_shared<std::string>();
-  const auto dir = std::make_shared<std::string>();
-  const auto json = std::make_shared<bool>(false);
-  app.add_option("WHAT", *what, "what to check: onnx")->required();
-  app.add_option("DIR", *dir, "a folder of node tests, or one of them")->required();
-  app.add_flag("--json", *json, "print every case as JSON");
-  add_threads(app);
-  return [what, dir, json] {
-    require(*what == "onnx", "check: '{}' is unknown: onnx is expected", *what);
-    return check_onnx(*dir, *json);
+Run declare(OptionList& list) {
+  struct Options {
+    std::string what, dir;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  add(list,
+      {{.name = "WHAT", .to = &options->what, .required = true, .help = "what to check: onnx"},
+       {.name = "DIR",
+        .to = &options->dir,
+        .required = true,
+        .help = "a folder of node tests, or one of them"},
+       {.name = "--json", .to = &options->json, .help = "print every case as JSON"},
+       threads_option()});
+  return [options](const Given&) {
+    require(options->what == "onnx", "check: '{}' is unknown: onnx is expected", options->what);
+    return check_onnx(options->dir, options->json);
   };
 }
 
@@ -86,7 +92,7 @@ Command check_command() {
   return {"check", "replays ONNX's published node tests: does heed compute what they say?",
           "  heed check onnx onnx/backend/test/data/node\n"
           "  heed check onnx node/test_attention_4d_causal --json",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

@@ -2,7 +2,6 @@
 #include <cstdlib>
 
 #include "cli/command.h"
-#include "cli/options/arguments.h"
 #include "heed/base/threads.h"
 #include "heed/ops/attention.h"
 
@@ -27,29 +26,35 @@ std::span<const Command> commands() {
   return table;
 }
 
-void add_threads(CLI::App& app) {
-  app.add_option_function<int>(
-         "--threads", [](const int& count) { set_thread_count(count); },
-         "threads to compute with (default: the CPUs that this process may use)")
-      ->transform(number_of(1, 4096))
-      ->type_name("N");
+Option threads_option() {
+  return {.name = "--threads",
+          .to = [](int count) { set_thread_count(count); },
+          .type = "N",
+          .least = 1,
+          .most = 4096,
+          .help = "threads to compute with (default: the CPUs that this process may use)"};
 }
 
-void add_kernel(CLI::App& app) {
-  const auto force = [](const std::string& name) {
-    const ConstView one(nullptr, DType::kF32, Shape{1, 1, 1, 1});
-    plan_attention({.q = one, .keys = {.k = one, .v = one}, .kernel = name});  // throws: unknown
-    setenv("HEED_FORCE", name.c_str(), 1);
-  };
-  app.add_option_function<std::string>("--kernel", force, "run this attention kernel and no other")
-      ->type_name("NAME");
+Option kernel_option() {
+  return {.name = "--kernel",
+          .to =
+              [](const std::string& name) {
+                const ConstView one(nullptr, DType::kF32, Shape{1, 1, 1, 1});
+                // Throws when the name is unknown.
+                plan_attention({.q = one, .keys = {.k = one, .v = one}, .kernel = name});
+                setenv("HEED_FORCE", name.c_str(), 1);
+              },
+          .type = "NAME",
+          .help = "run this attention kernel and no other"};
 }
 
-void add_model(CLI::App& app, std::string& model) {
-  app.add_option("--model", model,
-                 "a model folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub and "
-                 "the installed models (default: the built-in model)")
-      ->type_name("M");
+Option model_option(std::string& model) {
+  return {.name = "--model",
+          .to = &model,
+          .type = "M",
+          .help =
+              "a model folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub and "
+              "the installed models (default: the built-in model)"};
 }
 
 }  // namespace heed::cli

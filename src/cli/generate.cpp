@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "cli/options/arguments.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
@@ -115,54 +114,73 @@ DType type_named(const std::string& name) {
   return std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
 }
 
-void add_sampling(CLI::App& app, Options& options) {
-  Sampling& sampling = options.args.sampling;
-  add_number(
-      app, "--temperature", sampling.temperature,
-      "above 1 more varied, below 1 less; 0 takes the most probable token each time (default 0.8)")
-      ->type_name("X");
-  add_number(app, "--top-k", options.top_k, "only the K most probable tokens")->type_name("K");
-  add_number(app, "--top-p", sampling.top_p,
-             "only the most probable tokens that together reach P of the probability")
-      ->type_name("P");
-  add_number(app, "--min-p", sampling.min_p,
-             "only tokens that have at least P of the most probable one's probability")
-      ->type_name("P");
-  add_number(app, "--repetition-penalty", sampling.repetition_penalty,
-             "above 1 makes tokens that occurred less probable (default 1)")
-      ->type_name("X");
-  add_number(app, "--seed", options.args.seed, "the same seed gives the same text (default 0)")
-      ->type_name("S");
+void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64_t>& top_k) {
+  Sampling& sampling = args.sampling;
+  add(list,
+      {{.name = "--temperature",
+        .to = &sampling.temperature,
+        .type = "X",
+        .help = "above 1 more varied, below 1 less; 0 takes the most probable token each time "
+                "(default 0.8)"},
+       {.name = "--top-k", .to = &top_k, .type = "K", .help = "only the K most probable tokens"},
+       {.name = "--top-p",
+        .to = &sampling.top_p,
+        .type = "P",
+        .help = "only the most probable tokens that together reach P of the probability"},
+       {.name = "--min-p",
+        .to = &sampling.min_p,
+        .type = "P",
+        .help = "only tokens that have at least P of the most probable one's probability"},
+       {.name = "--repetition-penalty",
+        .to = &sampling.repetition_penalty,
+        .type = "X",
+        .help = "above 1 makes tokens that occurred less probable (default 1)"},
+       {.name = "--seed",
+        .to = &args.seed,
+        .type = "S",
+        .help = "the same seed gives the same text (default 0)"}});
 }
 
-Run add(CLI::App& app) {
+void add_answer(OptionList& list, Options& options) {
+  add(list,
+      {{.name = "--stop",
+        .to = &options.args.stop,
+        .type = "TEXT",
+        .list = List::kRepeated,
+        .help = "end before this text; may be given several times"},
+       {.name = "--cache-dtype",
+        .to = [&options](const std::string& name) { options.args.cache.dtype = type_named(name); },
+        .words = {"f32", "f16", "bf16", "i8"},
+        .help = "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales"},
+       {.name = "--json",
+        .to = &options.json,
+        .help = "print prompt, text, tokens with probability and entropy (in nats, of the model's "
+                "distribution before temperature and filters) and why it stopped: end, stop, "
+                "length, positions"}});
+}
+
+Run declare(OptionList& list) {
   const auto options = std::make_shared<Options>();
-  const auto* prompt = app.add_option(
-      "PROMPT", options->prompt,
-      "what the text begins with; \"\" starts from the model's first token, - reads it "
-      "from stdin");
-  app.add_option("--file", options->file, "read the prompt from a file, or from stdin with -")
-      ->type_name("FILE");
-  add_model(app, options->model);
-  add_number(app, "-n", options->args.most_tokens, "tokens to write at most (default 200)")
-      ->type_name("N");
-  add_sampling(app, *options);
-  app.add_option("--stop", options->args.stop, "end before this text; may be given several times")
-      ->allow_extra_args(false)
-      ->type_name("TEXT");
-  app.add_option_function<std::string>(
-         "--cache-dtype",
-         [options](const std::string& name) { options->args.cache.dtype = type_named(name); },
-         "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales")
-      ->check(one_of({"f32", "f16", "bf16", "i8"}))
-      ->type_name("TYPE");
-  app.add_flag("--json", options->json,
-               "print prompt, text, tokens with probability and entropy (in nats, of the model's "
-               "distribution before temperature and filters) and why it stopped: end, stop, "
-               "length, positions");
-  add_threads(app);
-  return [options, prompt] {
-    options->prompt_given = prompt->count() > 0;
+  add(list,
+      {{.name = "PROMPT",
+        .to = &options->prompt,
+        .type = "TEXT",
+        .help = "what the text begins with; \"\" starts from the model's first token, - reads it "
+                "from stdin"},
+       {.name = "--file",
+        .to = &options->file,
+        .type = "FILE",
+        .help = "read the prompt from a file, or from stdin with -"},
+       model_option(options->model),
+       {.name = "-n",
+        .to = &options->args.most_tokens,
+        .type = "N",
+        .help = "tokens to write at most (default 200)"}});
+  add_sampling(list, options->args, options->top_k);
+  add_answer(list, *options);
+  add(list, {threads_option()});
+  return [options](const Given& given) {
+    options->prompt_given = given.has("PROMPT");
     return run(*options);
   };
 }
@@ -174,7 +192,7 @@ Command generate_command() {
           "  heed generate \"Once upon a time\"\n"
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
           "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

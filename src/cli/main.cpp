@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/options/arguments.h"
+#include "cli/options/help.h"
 #include "cli/options/option_names.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
@@ -70,18 +70,20 @@ std::string help() {
 }
 
 int run_command(const Command& command, std::vector<std::string> arguments) {
-  CLI::App app(command.summary, std::string("heed ") + command.name);
-  app.footer(std::string("Examples:\n") + command.example);
-  const Run run = command.add(app);
+  OptionList options;
+  const Run run = command.declare(options);
+  const std::string help_text = help_of(command, options);  // says the defaults
+  Given given(options);
   try {
-    read_arguments(app, std::move(arguments));
-    if (app.get_option_no_throw("--threads") != nullptr) thread_count();  // of $HEED_THREADS
-    return run();
-  } catch (const CLI::CallForHelp&) {
-    print(wrapped_help(app.help()));
-    return kDone;
+    if (!read_arguments(std::string("heed ") + command.name, options, std::move(arguments),
+                        given)) {
+      print(help_text);
+      return kDone;
+    }
+    if (given.knows("--threads")) thread_count();  // of $HEED_THREADS
+    return run(given);
   } catch (const Error& error) {
-    throw Error(error.code(), in_options(app, error.what()));
+    throw Error(error.code(), in_options(given, error.what()));
   }
 }
 

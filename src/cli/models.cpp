@@ -139,13 +139,15 @@ int run(const Options& options) {
   return 0;
 }
 
-Run add(CLI::App& app) {
+Run declare(OptionList& list) {
   const auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name,
-                 "a folder or a name: its shape, and what its heads do on repeated random tokens");
-  app.add_flag("--json", options->json, "print as JSON");
-  add_threads(app);
-  return [options] { return run(*options); };
+  add(list,
+      {{.name = "NAME",
+        .to = &options->name,
+        .help = "a folder or a name: its shape, and what its heads do on repeated random tokens"},
+       {.name = "--json", .to = &options->json, .help = "print as JSON"},
+       threads_option()});
+  return [options](const Given&) { return run(*options); };
 }
 
 }  // namespace
@@ -155,7 +157,7 @@ Command models_command() {
           "  heed models\n"
           "  heed models tales\n"
           "  HEED_MODELS=my-models heed models --json",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "cli/command.h"
-#include "cli/options/arguments.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
@@ -61,26 +60,33 @@ int run(const Options& options) {
   return kInterruptedStatus;
 }
 
-Run add(CLI::App& app) {
+Run declare(OptionList& list) {
   const auto options = std::make_shared<Options>();
-  add_model(app, options->model);
-  const CLI::Option* text =
-      app.add_option("--text", options->text,
-                     "the text that the page begins with; - reads it from stdin")
-          ->type_name("TEXT");
-  app.add_option("--file", options->file, "that text from a file, or from stdin with -")
-      ->type_name("FILE");
-  app.add_option("--port", options->port, "where to listen (default 8321); 0: one that is free")
-      ->transform(number_of(0, 65535))
-      ->type_name("N");
-  app.add_option("--host", options->host,
-                 "the address to listen on (default 127.0.0.1: this machine alone)")
-      ->type_name("HOST");
-  app.add_flag("--new-token", options->new_token,
-               "make a new token: addresses printed before stop working");
-  add_threads(app);
-  return [options, text] {
-    options->text_given = text->count() > 0;
+  add(list, {model_option(options->model),
+             {.name = "--text",
+              .to = &options->text,
+              .type = "TEXT",
+              .help = "the text that the page begins with; - reads it from stdin"},
+             {.name = "--file",
+              .to = &options->file,
+              .type = "FILE",
+              .help = "that text from a file, or from stdin with -"},
+             {.name = "--port",
+              .to = &options->port,
+              .type = "N",
+              .least = 0,
+              .most = 65535,
+              .help = "where to listen (default 8321); 0: one that is free"},
+             {.name = "--host",
+              .to = &options->host,
+              .type = "HOST",
+              .help = "the address to listen on (default 127.0.0.1: this machine alone)"},
+             {.name = "--new-token",
+              .to = &options->new_token,
+              .help = "make a new token: addresses printed before stop working"},
+             threads_option()});
+  return [options](const Given& given) {
+    options->text_given = given.has("--text");
     return run(*options);
   };
 }
@@ -91,7 +97,7 @@ Command serve_command() {
   return {"serve", "the inspector's page: prints its address, and serves until Ctrl-C",
           "  heed serve --text \"The cat sat on the mat because it was tired.\"\n"
           "  heed serve --model models/gpt2 --file story.txt --port 0",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

@@ -91,21 +91,29 @@ int run(const Options& options, bool text_given) {
   return 0;
 }
 
-Run add(CLI::App& app) {
+Run declare(OptionList& list) {
   const auto options = std::make_shared<Options>();
-  auto* text = app.add_option("TEXT", options->text, "the text; - reads it from stdin");
-  app.add_option("--file", options->file, "read the text from a file, or from stdin with -")
-      ->type_name("FILE");
-  app.add_option("--lines", options->lines,
-                 "a file of JSON strings, one a line; prints one JSON object a line")
-      ->type_name("FILE");
-  add_model(app, options->model);
-  app.add_option("--tokenizer", options->tokenizer,
-                 "a tokenizer.json, or a folder that holds one, instead of a model's")
-      ->type_name("FILE");
-  app.add_flag("--special", options->special, "add the special tokens of the post-processor");
-  app.add_flag("--json", options->json, "print ids, texts and byte offsets as JSON");
-  return [options, text] { return run(*options, text->count() > 0); };
+  add(list, {{.name = "TEXT", .to = &options->text, .help = "the text; - reads it from stdin"},
+             {.name = "--file",
+              .to = &options->file,
+              .type = "FILE",
+              .help = "read the text from a file, or from stdin with -"},
+             {.name = "--lines",
+              .to = &options->lines,
+              .type = "FILE",
+              .help = "a file of JSON strings, one a line; prints one JSON object a line"},
+             model_option(options->model),
+             {.name = "--tokenizer",
+              .to = &options->tokenizer,
+              .type = "FILE",
+              .help = "a tokenizer.json, or a folder that holds one, instead of a model's"},
+             {.name = "--special",
+              .to = &options->special,
+              .help = "add the special tokens of the post-processor"},
+             {.name = "--json",
+              .to = &options->json,
+              .help = "print ids, texts and byte offsets as JSON"}});
+  return [options](const Given& given) { return run(*options, given.has("TEXT")); };
 }
 
 }  // namespace
@@ -115,7 +123,7 @@ Command tokenize_command() {
           "  heed tokenize \"The cat sat on the mat.\"\n"
           "  heed tokenize --file story.txt --json\n"
           "  heed tokenize --lines texts.jsonl --tokenizer tokenizer.json",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/options/arguments.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
@@ -26,7 +26,6 @@ struct Arguments {
   std::string output;
   bool resume = false;
   TrainConfig flags;
-  std::vector<std::pair<const TrainKey*, CLI::Option*>> keys;
 };
 
 std::string grouped(double number) {
@@ -85,9 +84,16 @@ class Progress : public TrainListener {
   std::chrono::steady_clock::time_point next_;
 };
 
+// "--learning-rate" of learning_rate.
+std::string option_of(const TrainKey& key) {
+  std::string name = fmt::format("--{}", key.name);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
 // The file, else the run that goes on, else the defaults; flags over it. A run that was killed
 // before it wrote anything starts again when the arguments say how.
-TrainConfig effective_config(const Arguments& arguments) {
+TrainConfig effective_config(const Given& given, const Arguments& arguments) {
   TrainConfig config;
   const bool started =
       std::filesystem::exists(std::filesystem::path(arguments.output) / "run.json");
@@ -96,20 +102,20 @@ TrainConfig effective_config(const Arguments& arguments) {
   } else if (arguments.resume && (started || arguments.flags.data.empty())) {
     config = stored_train_config(arguments.output);
   }
-  for (const auto& [key, option] : arguments.keys)
-    if (option->count() > 0)
-      std::visit([&](auto member) { config.*member = arguments.flags.*member; }, key->member);
+  for (const TrainKey& key : train_keys())
+    if (given.has(option_of(key)))
+      std::visit([&](auto member) { config.*member = arguments.flags.*member; }, key.member);
   return config;
 }
 
-int run(const CLI::App& app, const Arguments& arguments) {
-  const TrainConfig config = effective_config(arguments);
-  require_beside(app, "--vocabulary", config.tokenizer == "byte-bpe", "--tokenizer byte-bpe");
-  require(app.count("--initial-positions") == 0 || config.start_from.empty(),
+int run(const Given& given, const Arguments& arguments) {
+  const TrainConfig config = effective_config(given, arguments);
+  given.require_beside("--vocabulary", config.tokenizer == "byte-bpe", "--tokenizer byte-bpe");
+  require(!given.has("--initial-positions") || config.start_from.empty(),
           "--initial-positions and --start-from both say what the run begins with, expected one of "
           "them");
-  require_beside(app, "--sample-prompt", config.sample_every > 0, "--sample-every");
-  require_beside(app, "--evaluate-batches", config.validation > 0, "--validation above 0");
+  given.require_beside("--sample-prompt", config.sample_every > 0, "--sample-every");
+  given.require_beside("--evaluate-batches", config.validation > 0, "--validation above 0");
   Progress progress(config.evaluate_every);
   const InterruptScope scope;
   try {
@@ -131,40 +137,32 @@ int run(const CLI::App& app, const Arguments& arguments) {
   return 0;
 }
 
-void add_keys(CLI::App& app, Arguments& arguments) {
-  for (const TrainKey& key : train_keys()) {
-    std::string flag = fmt::format("--{}", key.name);
-    std::ranges::replace(flag, '_', '-');
-    CLI::Option* option = std::visit(
-        [&](auto member) -> CLI::Option* {
-          auto& value = arguments.flags.*member;
-          if constexpr (std::is_same_v<decltype(value), bool&>) {
-            return app.add_flag(flag, value, std::string(key.summary));
-          } else if constexpr (std::is_arithmetic_v<std::remove_reference_t<decltype(value)>>) {
-            return add_number(app, flag, value, std::string(key.summary));
-          } else {
-            return app.add_option(flag, value, std::string(key.summary));
-          }
+Run declare(OptionList& list) {
+  const auto arguments = std::make_shared<Arguments>();
+  add(list, {{.name = "CONFIG",
+              .to = &arguments->config,
+              .type = "FILE",
+              .help = "a JSON file with the keys that the options below name (docs/training.md)"},
+             {.name = "-o,--output",
+              .to = &arguments->output,
+              .type = "DIR",
+              .required = true,
+              .help = "the run's folder"},
+             {.name = "--resume",
+              .to = &arguments->resume,
+              .help = "go on from the folder's last checkpoint; CONFIG may be left out"}});
+  for (const TrainKey& key : train_keys())
+    std::visit(
+        [&](auto member) {
+          add(list, {{.name = option_of(key),
+                      .to = &(arguments->flags.*member),
+                      .list = List::kInARow,
+                      .shows_default = true,
+                      .help = std::string(key.summary)}});
         },
         key.member);
-    arguments.keys.emplace_back(&key, option);
-  }
-}
-
-Run add(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
-  app.add_option("CONFIG", arguments->config,
-                 "a JSON file with the keys that the options below name (docs/training.md)")
-      ->type_name("FILE");
-  app.add_option("-o,--output", arguments->output, "the run's folder")
-      ->required()
-      ->type_name("DIR");
-  app.add_flag("--resume", arguments->resume,
-               "go on from the folder's last checkpoint; CONFIG may be left out");
-  add_keys(app, *arguments);
-  add_threads(app);
-  add_kernel(app);
-  return [arguments, &app] { return run(app, *arguments); };
+  add(list, {threads_option(), kernel_option()});
+  return [arguments](const Given& given) { return run(given, *arguments); };
 }
 
 }  // namespace
@@ -175,7 +173,7 @@ Command train_command() {
       "  heed train examples/shakespeare-char.json --data input.txt -o runs/shakespeare\n"
       "  heed train -o runs/shakespeare --resume\n"
       "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels",
-      add};
+      declare};
 }
 
 }  // namespace heed::cli

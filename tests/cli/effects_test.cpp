@@ -34,9 +34,9 @@ TEST(Effects, WhatListsKeysNeedsALists) {
 
 TEST(Effects, APartIsKeptOfATextAlone) {
   const test::Answer answer =
-      test::heed({"look", "--ids", "1,2", "--keep", "last", "--model", test::tiny_model()});
+      test::heed({"look", "--ids", "1,2", "--cut", "last", "--model", test::tiny_model()});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed look: --keep needs TEXT or --file beside it\n");
+  EXPECT_EQ(answer.error, "heed look: --cut needs TEXT or --file beside it\n");
 }
 
 TEST(Effects, ColoursAreOfText) {

@@ -196,12 +196,12 @@ TEST(LookCommand, SaysHowATextThatIsTooLongCanBeRead) {
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error,
               "heed look: session: input is 90 tokens, expected at most 40 (tiny's positions); "
-              "--keep first or --keep last reads a part of it\n");
+              "--cut first or --cut last reads a part of it\n");
   }
 }
 
 std::string text_that_is_kept(const char* part) {
-  const Answer answer = look({long_text(), "--keep", part, "--format", "json"});
+  const Answer answer = look({long_text(), "--cut", part, "--format", "json"});
   EXPECT_EQ(answer.status, 0) << answer.error;
   const json tokens = json::parse(answer.out)["tokens"];
   EXPECT_EQ(tokens.size(), 40);
@@ -218,12 +218,12 @@ TEST(LookCommand, KeepsTheFirstOrLastTokensOfATextThatIsTooLong) {
 }
 
 TEST(LookCommand, KeepsAllOfATextThatTheModelCanRead) {
-  EXPECT_EQ(look({kText, "--keep", "last"}).out, look({kText}).out);
+  EXPECT_EQ(look({kText, "--cut", "last"}).out, look({kText}).out);
 }
 
 TEST(LookCommand, ThePageAsAFileHoldsThePartThatIsKept) {
   const std::string first = text_that_is_kept("first");
-  const Answer page = look({long_text(), "--keep", "first", "--format", "html"});
+  const Answer page = look({long_text(), "--cut", "first", "--format", "html"});
   EXPECT_EQ(page.status, 0) << page.error;
   EXPECT_EQ(page.out, look({first, "--format", "html"}).out);
 }

@@ -166,48 +166,71 @@ int run(const Options& options) {
   return 0;
 }
 
-void add_inputs(CLI::App& app, AttentionOptions& options) {
-  app.add_option("Q", options.q,
-                 "queries [B, H, Tq, D]; [H, T, D] and [T, D] are taken too, and what is written "
-                 "has the rank of Q")
-      ->required()
-      ->type_name("Q.npy");
-  app.add_option("K", options.k, "keys [B, G, Tk, D], H a multiple of G")
-      ->required()
-      ->type_name("K.npy");
-  app.add_option("V", options.v, "values [B, G, Tk, Dv]")->required()->type_name("V.npy");
-  add_attention_options(app, options);
+void add_inputs(OptionList& list, AttentionOptions& options) {
+  add(list, {{.name = "Q",
+              .to = &options.q,
+              .type = "Q.npy",
+              .required = true,
+              .help = "queries [B, H, Tq, D]; [H, T, D] and [T, D] are taken too, and the output "
+                      "has the rank of Q"},
+             {.name = "K",
+              .to = &options.k,
+              .type = "K.npy",
+              .required = true,
+              .help = "keys [B, G, Tk, D], H a multiple of G"},
+             {.name = "V",
+              .to = &options.v,
+              .type = "V.npy",
+              .required = true,
+              .help = "values [B, G, Tk, Dv]"}});
+  add_attention_options(list, options);
 }
 
-void add_outputs(CLI::App& app, Options& options) {
-  app.add_option("-o,--out", options.out, "write the output [B, H, Tq, Dv]; - is stdout")
-      ->type_name("OUT.npy");
-  app.add_option("--lse", options.lse, "write the log-sum-exp [B, H, Tq]; - is stdout")
-      ->type_name("LSE.npy");
-  CLI::Option* grad =
-      app.add_option("--grad", options.grad, "gradient of the output: run the backward pass")
-          ->type_name("DOUT.npy");
-  app.add_option("--dlse", options.dlse, "gradient of the log-sum-exp")->type_name("DLSE.npy");
-  add_grad_of(app, options.attention)->needs(grad);
-  app.add_option("--grad-out", options.grad_out,
-                 "write dq.npy, dk.npy and dv.npy there (of pages, rings and i8 dq alone), and "
-                 "dbias.npy, dsink.npy, dslope.npy, dscale.npy of --bias, --sink, --alibi, --scale")
-      ->type_name("DIR");
-  app.add_option("--observe", options.observe, observers_help())
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("LIST");
-  app.add_option("--observe-out", options.observe_out,
-                 "write one NAME.npy an observer there (topk: topk_keys.npy, topk_weights.npy)")
-      ->type_name("DIR");
+void add_gradients(OptionList& list, Options& options) {
+  Option grad_of = grad_of_option(options.attention);
+  grad_of.needs = "--grad";
+  add(list, {{.name = "--grad",
+              .to = &options.grad,
+              .type = "DOUT.npy",
+              .help = "gradient of the output: run the backward pass"},
+             {.name = "--dlse",
+              .to = &options.dlse,
+              .type = "DLSE.npy",
+              .help = "gradient of the log-sum-exp"},
+             grad_of,
+             {.name = "--grad-out",
+              .to = &options.grad_out,
+              .type = "DIR",
+              .help = "write dq.npy, dk.npy and dv.npy there (of pages, rings and i8 only dq), and "
+                      "dbias.npy, dsink.npy, dslope.npy, dscale.npy of --bias, --sink, --alibi, "
+                      "--scale"}});
 }
 
-Run add(CLI::App& app) {
+void add_outputs(OptionList& list, Options& options) {
+  add(list, {{.name = "-o,--out",
+              .to = &options.out,
+              .type = "OUT.npy",
+              .help = "write the output [B, H, Tq, Dv]; - is stdout"},
+             {.name = "--lse",
+              .to = &options.lse,
+              .type = "LSE.npy",
+              .help = "write the log-sum-exp [B, H, Tq]; - is stdout"}});
+  add_gradients(list, options);
+  add(list,
+      {{.name = "--observe", .to = &options.observe, .type = "LIST", .help = observers_help()},
+       {.name = "--observe-out",
+        .to = &options.observe_out,
+        .type = "DIR",
+        .help = "write one NAME.npy an observer there (topk: topk_keys.npy, "
+                "topk_weights.npy)"}});
+}
+
+Run declare(OptionList& list) {
   const auto options = std::make_shared<Options>();
-  add_inputs(app, options->attention);
-  add_outputs(app, *options);
-  add_threads(app);
-  return [options] { return run(*options); };
+  add_inputs(list, options->attention);
+  add_outputs(list, *options);
+  add(list, {threads_option()});
+  return [options](const Given&) { return run(*options); };
 }
 
 }  // namespace
@@ -218,7 +241,7 @@ Command attend_command() {
           "  heed attend Q.npy K.npy V.npy --causal bottom-right -o OUT.npy\n"
           "  heed attend Q.npy K.npy V.npy --window 128,0 --observe entropy,topk=8 "
           "--observe-out seen",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/options/arguments.h"
 #include "heed/base/error.h"
 #include "heed/io/npy.h"
 
@@ -82,54 +81,55 @@ void read_settings(const AttentionOptions& options, AttentionProblemData& proble
   problem.args.kernel = options.kernel;
 }
 
-void add_mask_options(CLI::App& app, AttentionOptions& options) {
-  app.add_option("--causal", options.causal,
-                 "no key behind the query: bottom-right (the last query sees every key) or "
-                 "top-left (the first query sees the first key)")
-      ->check(one_of({"top-left", "bottom-right"}));
-  add_number(
-      app, "--window", options.window,
-      "keys left and right of the own one that may be seen; -1 is open; the last query's own "
-      "key is the last, unless --causal or --q-offset says otherwise")
-      ->delimiter(',')
-      ->expected(2)
-      ->type_name("L,R");
-  app.add_option("--keep", options.keep,
-                 "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
-                 "each batch's --key-begin")
-      ->type_name("FILE.npy");
-  app.add_option("--segments", options.segments,
-                 "ids of documents, [T] or [B, T]: only the own document is seen; two files, as in "
-                 "Q.npy,K.npy, where queries and keys differ")
-      ->delimiter(',')
-      ->expected(1, 2)
-      ->allow_extra_args(false)
-      ->type_name("FILE.npy");
-  app.add_option("--prefix", options.prefix,
-                 "lengths: the first keys, which everyone sees; the rest by --causal and --window, "
-                 "causally without them")
-      ->type_name("FILE.npy");
-  CLI::Option* blocks =
-      app.add_option("--blocks", options.blocks,
-                     "true where a block of queries may attend to a block of keys; broadcast over "
-                     "batch and heads")
-          ->type_name("FILE.npy");
-  add_number(app, "--block-size", options.block_size,
-             "queries and keys of a block (default: as the layout divides the lengths)")
-      ->delimiter(',')
-      ->expected(2)
-      ->needs(blocks)
-      ->type_name("R,K");
-  app.add_option("--edges", options.edges,
-                 "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
-                 "in STARTS.npy,COLUMNS.npy")
-      ->delimiter(',')
-      ->expected(1, 2)
-      ->allow_extra_args(false)
-      ->type_name("FILE.npy");
+void add_mask_options(OptionList& list, AttentionOptions& options) {
+  add(list,
+      {{.name = "--causal",
+        .to = &options.causal,
+        .words = {"top-left", "bottom-right"},
+        .help = "no key behind the query: bottom-right (the last query sees every key) or "
+                "top-left (the first query sees the first key)"},
+       {.name = "--window",
+        .to = &options.window,
+        .type = "L,R",
+        .count = {2, 2},
+        .help = "keys left and right of the own one that may be seen; -1 is open; the last "
+                "query's own key is the last, unless --causal or --q-offset says otherwise"},
+       {.name = "--keep",
+        .to = &options.keep,
+        .type = "FILE.npy",
+        .help = "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
+                "each batch's --key-begin"},
+       {.name = "--segments",
+        .to = &options.segments,
+        .type = "FILE.npy",
+        .count = {1, 2},
+        .help = "ids of documents, [T] or [B, T]: only the own document is seen; two files, as in "
+                "Q.npy,K.npy, where queries and keys differ"},
+       {.name = "--prefix",
+        .to = &options.prefix,
+        .type = "FILE.npy",
+        .help = "lengths: the first keys, which everyone sees; the rest by --causal and --window, "
+                "causally without them"},
+       {.name = "--blocks",
+        .to = &options.blocks,
+        .type = "FILE.npy",
+        .help = "true where a block of queries may attend to a block of keys; broadcast over "
+                "batch and heads"},
+       {.name = "--block-size",
+        .to = &options.block_size,
+        .type = "R,K",
+        .count = {2, 2},
+        .needs = "--blocks",
+        .help = "queries and keys of a block (default: as the layout divides the lengths)"},
+       {.name = "--edges",
+        .to = &options.edges,
+        .type = "FILE.npy",
+        .count = {1, 2},
+        .help = "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
+                "in STARTS.npy,COLUMNS.npy"}});
 }
 
-void add_extent_options(CLI::App& app, AttentionOptions& options) {
+void add_extent_options(OptionList& list, AttentionOptions& options) {
   struct Named {
     const char* name;
     std::string& path;
@@ -146,51 +146,78 @@ void add_extent_options(CLI::App& app, AttentionOptions& options) {
       {"--packed-k", options.packed_k,
        "K and V are [G, total, D]: where each sequence begins and the last ends"}};
   for (const Named& each : all)
-    app.add_option(each.name, each.path, each.help)->type_name("FILE.npy");
+    add(list, {{.name = each.name, .to = &each.path, .type = "FILE.npy", .help = each.help}});
 }
 
-void add_score_options(CLI::App& app, AttentionOptions& options) {
-  add_number(app, "--scale", options.scale,
-             "of the similarity: one number for all heads, or one a head as in 0.5,0.25 "
-             "(default: 1 / sqrt(D) for dot, else 1)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("X[,X...]");
-  app.add_option("--similarity", options.similarity, "dot (default), cosine, gaussian or absolute")
-      ->check(one_of({"dot", "cosine", "gaussian", "absolute"}));
-  add_number(app, "--softcap", options.softcap, "scores become X tanh(score / X)")->type_name("X");
-  app.add_option("--bias", options.bias,
-                 "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides")
-      ->type_name("FILE.npy");
-  app.add_option("--alibi", options.alibi,
-                 "slopes [H], one a head: scores fall by slope times distance")
-      ->type_name("SLOPES.npy");
-  app.add_option("--sink", options.sink, "logits [H], one a head, of a key without a value")
-      ->type_name("FILE.npy");
-  app.add_option("--normaliser", options.normaliser, "softmax (default), sigmoid or none")
-      ->check(one_of({"softmax", "sigmoid", "none"}));
-  CLI::Option* dropout =
-      add_number(app, "--dropout", options.dropout, "share of weights that become 0")
-          ->type_name("P");
-  add_number(app, "--seed", options.seed, "of the dropout (default: 0)")
-      ->needs(dropout)
-      ->type_name("S");
-  add_number(app, "--dropout-offset", options.dropout_offset, "layer or step (default: 0)")
-      ->needs(dropout)
-      ->type_name("N");
+void add_score_options(OptionList& list, AttentionOptions& options) {
+  add(list, {{.name = "--scale",
+              .to = &options.scale,
+              .type = "X[,X...]",
+              .help = "of the similarity: one number for all heads, or one a head as in 0.5,0.25 "
+                      "(default: 1 / sqrt(D) for dot, else 1)"},
+             {.name = "--similarity",
+              .to = &options.similarity,
+              .words = {"dot", "cosine", "gaussian", "absolute"},
+              .shows_default = true,
+              .help = "how a query and a key are compared"},
+             {.name = "--softcap",
+              .to = &options.softcap,
+              .type = "X",
+              .help = "scores become X tanh(score / X)"},
+             {.name = "--bias",
+              .to = &options.bias,
+              .type = "FILE.npy",
+              .help = "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
+             {.name = "--alibi",
+              .to = &options.alibi,
+              .type = "SLOPES.npy",
+              .help = "slopes [H], one a head: scores fall by slope times distance"},
+             {.name = "--sink",
+              .to = &options.sink,
+              .type = "FILE.npy",
+              .help = "logits [H], one a head, of a key without a value"}});
+}
+
+void add_weight_options(OptionList& list, AttentionOptions& options) {
+  add(list, {{.name = "--normaliser",
+              .to = &options.normaliser,
+              .words = {"softmax", "sigmoid", "none"},
+              .shows_default = true,
+              .help = "how scores become weights"},
+             {.name = "--dropout",
+              .to = &options.dropout,
+              .type = "P",
+              .help = "share of weights that become 0"},
+             {.name = "--seed",
+              .to = &options.seed,
+              .type = "S",
+              .needs = "--dropout",
+              .shows_default = true,
+              .help = "which weights those are"},
+             {.name = "--dropout-offset",
+              .to = &options.dropout_offset,
+              .type = "N",
+              .needs = "--dropout",
+              .shows_default = true,
+              .help = "layer or step: other weights with the same seed"},
+             {.name = "--dtype",
+              .to = &options.dtype,
+              .words = {"f64", "f32", "f16", "bf16"},
+              .help = "compute in this type (default: that of Q); bf16 is written as f32"},
+             {.name = "--kernel",
+              .to = &options.kernel,
+              .type = "NAME",
+              .help = "run this kernel and no other"}});
 }
 
 }  // namespace
 
-void add_attention_options(CLI::App& app, AttentionOptions& options) {
-  add_mask_options(app, options);
-  add_extent_options(app, options);
-  add_key_options(app, options);
-  add_score_options(app, options);
-  app.add_option("--dtype", options.dtype,
-                 "compute in this type (default: that of Q); what is bf16 is written as f32")
-      ->check(one_of({"f64", "f32", "f16", "bf16"}));
-  app.add_option("--kernel", options.kernel, "run this kernel and no other")->type_name("NAME");
+void add_attention_options(OptionList& list, AttentionOptions& options) {
+  add_mask_options(list, options);
+  add_extent_options(list, options);
+  add_key_options(list, options);
+  add_score_options(list, options);
+  add_weight_options(list, options);
 }
 
 std::vector<std::int64_t> read_integers(const std::string& path) {

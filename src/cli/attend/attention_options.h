@@ -1,12 +1,12 @@
 // The arguments of one attention, as `attend` and `explain` take them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/options/option.h"
 #include "heed/ops/attention.h"
 
 namespace heed::cli {
@@ -35,7 +35,7 @@ struct AttentionOptions {
 };
 
 /// Declares everything but the positional Q K V.
-void add_attention_options(CLI::App& app, AttentionOptions& options);
+void add_attention_options(OptionList& list, AttentionOptions& options);
 
 /// A problem with the memory that its views look at.
 struct AttentionProblemData {
@@ -58,7 +58,7 @@ AttentionProblemData shape_problem(const AttentionOptions& options,
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
 
 /// Where keys lie in other forms than one row after the other, and the scales of i8.
-void add_key_options(CLI::App& app, AttentionOptions& options);
+void add_key_options(OptionList& list, AttentionOptions& options);
 
 /// Reads K, V and what says how they lie, into `problem`, whose queries are known.
 void read_keys(const AttentionOptions& options, AttentionProblemData& problem);

@@ -5,7 +5,6 @@
 #include "cli/attend/attention_options.h"
 #include "cli/attend/gradient_options.h"
 #include "cli/command.h"
-#include "cli/options/arguments.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
@@ -47,7 +46,7 @@ std::string form_of(const AttentionArgs& args) {
   const Keys& keys = args.keys;
   if (keys.page_table.given()) return fmt::format("pages of {}", keys.k.dim(2));
   if (!keys.ring_begin.empty()) return fmt::format("a ring of {}", keys.k.dim(2));
-  return args.extents.key_starts.empty() ? "rows" : "packed rows";
+  return args.extents.key_starts.empty() ? "contiguous keys" : "packed keys";
 }
 
 nlohmann::ordered_json inputs_json(const AttentionArgs& args) {
@@ -75,7 +74,7 @@ std::string as_text(const char* title, const Plan& plan) {
   return text;
 }
 
-int run(const CLI::App& app, const Options& options) {
+int run(const Given& arguments, const Options& options) {
   const AttentionOptions& files = options.attention;
   const bool given = !files.v.empty();
   require((given || files.q.empty()) && given == options.shape.empty(),
@@ -85,7 +84,7 @@ int run(const CLI::App& app, const Options& options) {
                                   : "both");
   for (const char* form :
        {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"})
-    require_beside(app, form, given, "Q.npy K.npy V.npy");
+    arguments.require_beside(form, given, "Q.npy K.npy V.npy");
   const AttentionProblemData problem =
       given ? read_problem(files) : shape_problem(files, options.shape);
   const Plan forward = plan_attention(problem.args);
@@ -101,22 +100,23 @@ int run(const CLI::App& app, const Options& options) {
   return 0;
 }
 
-Run add(CLI::App& app) {
+Run declare(OptionList& list) {
   const auto options = std::make_shared<Options>();
-  app.add_option("Q", options->attention.q, "queries [B, H, Tq, D]")->type_name("Q.npy");
-  app.add_option("K", options->attention.k, "keys [B, G, Tk, D]")->type_name("K.npy");
-  app.add_option("V", options->attention.v, "values [B, G, Tk, Dv]")->type_name("V.npy");
-  add_number(
-      app, "--shape", options->shape,
-      "shapes instead of files: batch, query heads, key/value heads, queries, keys, head sizes")
-      ->delimiter(',')
-      ->expected(7)
-      ->type_name("B,H,G,Tq,Tk,D,Dv");
-  add_attention_options(app, options->attention);
-  add_grad_of(app, options->attention);
-  app.add_flag("--json", options->json, "print as JSON");
-  add_threads(app);
-  return [options, &app] { return run(app, *options); };
+  AttentionOptions& files = options->attention;
+  add(list, {{.name = "Q", .to = &files.q, .type = "Q.npy", .help = "queries [B, H, Tq, D]"},
+             {.name = "K", .to = &files.k, .type = "K.npy", .help = "keys [B, G, Tk, D]"},
+             {.name = "V", .to = &files.v, .type = "V.npy", .help = "values [B, G, Tk, Dv]"},
+             {.name = "--shape",
+              .to = &options->shape,
+              .type = "B,H,G,Tq,Tk,D,Dv",
+              .count = {7, 7},
+              .help = "shapes instead of files: batch, query heads, key/value heads, queries, "
+                      "keys, head sizes"}});
+  add_attention_options(list, files);
+  add(list, {grad_of_option(files),
+             {.name = "--json", .to = &options->json, .help = "print as JSON"},
+             threads_option()});
+  return [options](const Given& given) { return run(given, *options); };
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ Command explain_command() {
   return {"explain", "which attention kernel runs, why the others do not, and what it costs",
           "  heed explain --shape 1,32,8,4096,4096,128,128 --causal bottom-right\n"
           "  heed explain Q.npy K.npy V.npy --json",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

@@ -1,8 +1,9 @@
 #include "cli/attend/gradient_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "cli/options/arguments.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -24,15 +25,14 @@ AttentionGradRequest of_all_given(const AttentionOptions& options, const Attenti
 
 }  // namespace
 
-CLI::Option* add_grad_of(CLI::App& app, AttentionOptions& options) {
-  return app
-      .add_option("--grad-of", options.grad_of,
-                  "only these gradients: dq, dk, dv, dbias, dsink, dslope, dscale (default: of all "
-                  "that is given, of --scale too, which the fast kernels have no gradient of)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(one_of({"dq", "dk", "dv", "dbias", "dsink", "dslope", "dscale"}))
-      ->type_name("LIST");
+Option grad_of_option(AttentionOptions& options) {
+  return {.name = "--grad-of",
+          .to = &options.grad_of,
+          .type = "LIST",
+          .words = {"dq", "dk", "dv", "dbias", "dsink", "dslope", "dscale"},
+          .help =
+              "only these gradients: dq, dk, dv, dbias, dsink, dslope, dscale (default: of all "
+              "that is given, of --scale too, which the fast kernels have no gradient of)"};
 }
 
 AttentionGradRequest grad_request(const AttentionOptions& options, const AttentionArgs& args) {

@@ -1,8 +1,6 @@
 // Which gradients the backward pass shall give, as `attend` and `explain` take it.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "cli/attend/attention_options.h"
 #include "heed/ops/attention.h"
 
@@ -24,8 +22,8 @@ inline constexpr NamedGradient kGradients[] = {
     {"dslope", "--alibi", &AttentionGradRequest::dslope, &AttentionGrads::dslope},
     {"dscale", "--scale", &AttentionGradRequest::dscale, &AttentionGrads::dscale}};
 
-/// Declares --grad-of.
-CLI::Option* add_grad_of(CLI::App& app, AttentionOptions& options);
+/// --grad-of.
+Option grad_of_option(AttentionOptions& options);
 
 /// The gradients that --grad-of names; without it, those of everything that was given.
 AttentionGradRequest grad_request(const AttentionOptions& options, const AttentionArgs& args);

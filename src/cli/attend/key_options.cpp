@@ -5,17 +5,18 @@
 
 namespace heed::cli {
 
-void add_key_options(CLI::App& app, AttentionOptions& options) {
-  const auto add = [&app](const char* name, std::string& path, const char* help) {
-    app.add_option(name, path, help)->type_name("FILE.npy");
+void add_key_options(OptionList& list, AttentionOptions& options) {
+  const auto add_file = [&list](const char* name, std::string& path, const char* help) {
+    add(list, {{.name = name, .to = &path, .type = "FILE.npy", .help = help}});
   };
-  add("--page-table", options.page_table,
-      "K and V are pages [pages, G, P, D]: [B, N], which page holds a row's keys n P on; with "
-      "--key-lengths");
-  add("--ring-begin", options.ring_begin, "K and V are rings: the slot of each batch's oldest key");
-  add("--k-scales", options.k_scales,
-      "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]");
-  add("--v-scales", options.v_scales, "V is i8: its scales");
+  add_file("--page-table", options.page_table,
+           "K and V are pages [pages, G, P, D]; the table [B, N] says which page holds the keys "
+           "n P to n P + P - 1 of a batch; with --key-lengths");
+  add_file("--ring-begin", options.ring_begin,
+           "K and V are rings: the slot of each batch's oldest key");
+  add_file("--k-scales", options.k_scales,
+           "K is i8: an f32 scale for each 32 elements, [.., ceil(D / 32)]");
+  add_file("--v-scales", options.v_scales, "V is i8: its scales");
 }
 
 void read_keys(const AttentionOptions& options, AttentionProblemData& problem) {

@@ -1,13 +1,14 @@
 // heed bench: how fast this machine computes, beside what it could do at most.
 #include "cli/bench/bench.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/options/arguments.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -41,55 +42,67 @@ std::string kinds(const std::function<bool(const Kind&)>& holds) {
   return names;
 }
 
-int run(const CLI::App& app, const std::string& what, const BenchOptions& options) {
+int run(const Given& given, const std::string& what, const BenchOptions& options) {
   const auto kind = std::ranges::find(kKinds, what, &Kind::name);
   require(kind != std::end(kKinds), "bench: '{}' is unknown: one of {} is expected", what,
           kinds([](const Kind&) { return true; }));
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string name = option->get_name();
-    const auto takes_it = [&name](const Kind& one) { return takes(one, name); };
+  for (const Given::Entry& option : given.entries()) {
+    const auto takes_it = [&option](const Kind& one) { return takes(one, option.name); };
     const std::string served = kinds(takes_it);
-    require(option->count() == 0 || served.empty() || takes_it(*kind),
-            "{} with {}, expected it with {}", name, what, served);
+    require(!option.given || served.empty() || takes_it(*kind), "{} with {}, expected it with {}",
+            option.name, what, served);
   }
   return kind->run(options);
 }
 
-Run add(CLI::App& app) {
+void add_problem(OptionList& list, BenchOptions& options) {
+  add(list,
+      {{.name = "--case",
+        .to = &options.cases,
+        .type = "NAME",
+        .list = List::kInARow,
+        .help = "only these cases; the first column of the table names them"},
+       {.name = "--kernel",
+        .to = &options.kernel,
+        .type = "NAME",
+        .help = "attention, backward, decode: this kernel instead of the best that serves"},
+       model_option(options.model),
+       {.name = "--config",
+        .to = &options.config,
+        .type = "FILE",
+        .help = "model, inspect: random weights in the shape of this config.json, instead of a "
+                "model; train: the shape of this training configuration"}});
+}
+
+void add_train_shape(OptionList& list, BenchOptions& options) {
+  for (const TrainShapeKey& key : train_shape_keys())
+    add(list, {{.name = std::string("--") + key.name,
+                .to = &(options.shape.*key.value),
+                .least = 1,
+                .help = "train: instead of the configuration's"}});
+  add(list, {{.name = "--vocabulary",
+              .to = &options.shape.vocabulary,
+              .least = 1,
+              .help = "train: of the random tokens, instead of 65 (a byte-bpe's: the "
+                      "configuration's)"}});
+}
+
+Run declare(OptionList& list) {
   const auto what = std::make_shared<std::string>();
   const auto options = std::make_shared<BenchOptions>();
-  app.add_option(
-         "WHAT", *what,
-         "what to time: attention, forward; backward: its backward pass alone; decode: one new "
-         "token on the forms of the key/value cache; matmul: the products of linear layers, as "
-         "training and reading a long text take them; model: reading a prompt and writing token "
-         "by token; "
-         "inspect: the page's server on a text of 4,096 tokens; train: steps of training on "
-         "random tokens")
-      ->required();
-  app.add_option("--case", options->cases,
-                 "only these cases; the first column of the table names them")
-      ->type_name("NAME");
-  app.add_option("--kernel", options->kernel,
-                 "attention, backward, decode: this kernel instead of the best that serves")
-      ->type_name("NAME");
-  add_model(app, options->model);
-  app.add_option("--config", options->config,
-                 "model, inspect: random weights in the shape of this config.json, instead of a "
-                 "model; train: the shape of this training configuration")
-      ->type_name("FILE");
-  for (const TrainShapeKey& key : train_shape_keys())
-    app.add_option(std::string("--") + key.name, options->shape.*key.value,
-                   "train: instead of the configuration's")
-        ->type_name("INT")
-        ->transform(number_of<std::int64_t>(1));
-  app.add_option("--vocabulary", options->shape.vocabulary,
-                 "train: of the random tokens, instead of 65 (a byte-bpe's: the configuration's)")
-      ->type_name("INT")
-      ->transform(number_of<std::int64_t>(1));
-  app.add_flag("--json", options->json, "print as JSON");
-  add_threads(app);
-  return [what, options, &app] { return run(app, *what, *options); };
+  add(list,
+      {{.name = "WHAT",
+        .to = what.get(),
+        .required = true,
+        .help = "what to time: attention, forward; backward: its backward pass alone; decode: one "
+                "new token on the forms of the key/value cache; matmul: the products of linear "
+                "layers, as training and reading a long text take them; model: reading a prompt "
+                "and writing token by token; inspect: the page's server on a text of 4,096 "
+                "tokens; train: steps of training on random tokens"}});
+  add_problem(list, *options);
+  add_train_shape(list, *options);
+  add(list, {{.name = "--json", .to = &options->json, .help = "print as JSON"}, threads_option()});
+  return [what, options](const Given& given) { return run(given, *what, *options); };
 }
 
 }  // namespace
@@ -121,7 +134,7 @@ Command bench_command() {
           "  heed bench model --config config.json --case prefill-512 step-250\n"
           "  heed bench inspect\n"
           "  heed bench train --config examples/shakespeare-char.json",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

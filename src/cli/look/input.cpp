@@ -1,36 +1,39 @@
 #include "cli/look/input.h"
 
-#include "cli/options/arguments.h"
 #include "cli/options/text_input.h"
 #include "heed/base/error.h"
 #include "inspect/session/shorten.h"
 
 namespace heed::cli {
 
-void add_look_input(CLI::App& app, LookInput& input) {
-  app.add_option("TEXT", input.text, "the text to look at; - reads it from stdin");
-  app.add_option("--file", input.file, "read the text from a file, or from stdin with -")
-      ->type_name("FILE");
-  app.add_option("--keep", input.keep,
-                 "of a text of more tokens than the model has positions, only the first or last "
-                 "ones, as many as it has")
-      ->check(one_of({"first", "last"}));
-  add_number(app, "--ids", input.ids, "token ids instead of a text (heed tokenize prints them)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("5,3,9");
+void add_look_input(OptionList& list, LookInput& input) {
+  add(list,
+      {{.name = "TEXT", .to = &input.text, .help = "the text to look at; - reads it from stdin"},
+       {.name = "--file",
+        .to = &input.file,
+        .type = "FILE",
+        .help = "read the text from a file, or from stdin with -"},
+       {.name = "--cut",
+        .to = &input.cut,
+        .words = {"first", "last"},
+        .help = "of a text with more tokens than the model has positions, read only the "
+                "first or the last ones"},
+       {.name = "--ids",
+        .to = &input.ids,
+        .type = "5,3,9",
+        .help = "token ids instead of a text (heed tokenize prints them)"}});
 }
 
 std::string text_of(const LookInput& input, const LoadedModel& model) {
-  const Keep part = input.keep.empty()      ? Keep::kAll
-                    : input.keep == "first" ? Keep::kFirst
-                                            : Keep::kLast;
+  const Keep part = input.cut.empty()      ? Keep::kAll
+                    : input.cut == "first" ? Keep::kFirst
+                                           : Keep::kLast;
   return shorten(model, given_text(input.text, input.file), part);
 }
 
 Session cut_text(const LoadedModel& model, const std::string& text) {
   Session cut = tokenize_session(model, text);
-  check_length(cut, "--keep first or --keep last reads a part of it");
+  check_length(cut, "--cut first or --cut last reads a part of it");
   return cut;
 }
 

@@ -11,7 +11,7 @@
 #include "cli/look/files.h"
 #include "cli/look/input.h"
 #include "cli/look/text.h"
-#include "cli/options/arguments.h"
+#include "cli/options/numbers.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/base/error.h"
@@ -76,29 +76,29 @@ void check_view_options(const Options& options) {
 }
 
 // Options that would change nothing.
-void check_effects(const CLI::App& app, const Options& options) {
+void check_effects(const Given& given, const Options& options) {
   const bool lists = !options.is_page() && !options.is_array();
   for (const char* option : {"--width", "--theme"})
-    require_beside(app, option, options.is_picture(), "--format svg or png");
+    given.require_beside(option, options.is_picture(), "--format svg or png");
   for (const char* option : {"--top", "--rows"})
-    require_beside(app, option, lists, "--format text, json or tsv");
+    given.require_beside(option, lists, "--format text, json or tsv");
   for (const char* option : {"--layer", "--head"})
-    require_beside(app, option, options.what == "weights", "--what weights");
-  require_beside(app, "--keep", options.input.ids.empty(), "TEXT or --file");
-  require_beside(app, "--color", options.format == "text", "--format text");
-  require_beside(app, "--what", options.is_array(), "--format npy");
+    given.require_beside(option, options.what == "weights", "--what weights");
+  given.require_beside("--cut", options.input.ids.empty(), "TEXT or --file");
+  given.require_beside("--color", options.format == "text", "--format text");
+  given.require_beside("--what", options.is_array(), "--format npy");
   require(options.rows.empty() || options.who.empty(),
           "--who names the rows: expected it without --rows");
   require(options.top.empty() || options.to.empty() || options.format == "json",
           "--to names the key: expected it without --top");
 }
 
-void check(const CLI::App& app, const Options& options) {
+void check(const Given& given, const Options& options) {
   const int inputs = (options.text_given ? 1 : 0) + (options.input.file.empty() ? 0 : 1) +
                      (options.input.ids.empty() ? 0 : 1);
   require(inputs == 1, "expected one of TEXT, --file and --ids, found {}",
           inputs == 0 ? "none" : "several");
-  check_effects(app, options);
+  check_effects(given, options);
   check_view_options(options);
   require(options.format != "npy" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
           "--format npy is no text, expected -o FILE.npy or a pipe");
@@ -194,8 +194,8 @@ void write_answer(const Options& options, const Look& answer, std::int64_t top,
   output.finish();
 }
 
-int run(const CLI::App& app, const Options& options) {
-  check(app, options);
+int run(const Given& given, const Options& options) {
+  check(given, options);
   const LoadedModel model = load_model(find_model(options.model));
   const StackShape stack = stacks_of(model.model->info()).front();
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
@@ -218,68 +218,90 @@ int run(const CLI::App& app, const Options& options) {
   return 0;
 }
 
-void add_choice(CLI::App& app, Options& options) {
-  add_number(app, "--layer", options.layer,
-             "this layer, counted from 0 (default: heed chooses and says why)")
-      ->type_name("L");
-  add_number(app, "--head", options.head,
-             "this head, counted from 0 (default: heed chooses and says why)")
-      ->type_name("H");
-  CLI::Option* who =
-      app.add_option("--who", options.who,
-                     "only the rows of this word: a token, a word that tokens spell (the last of "
-                     "them is taken), or an index")
-          ->type_name("WORD");
-  app.add_option("--to", options.to, "with --who: the weight on this word, its rank, score and lse")
-      ->needs(who)
-      ->type_name("WORD");
-  app.add_option(
-         "--view", options.view,
-         "the address of a view, as the page shows it behind #: layer, heads, query i, key j")
-      ->type_name("look/L2.H4/i=17/j=3");
-  app.add_option("--top", options.top,
-                 "how many keys of each row, the largest first (default 3, as tsv all)")
-      ->type_name("N|all");
-  app.add_option("--rows", options.rows,
-                 "how many rows, the last ones (default: 64 as text, else all)")
-      ->type_name("N|all");
+void add_choice(OptionList& list, Options& options) {
+  add(list,
+      {{.name = "--layer",
+        .to = &options.layer,
+        .type = "L",
+        .help = "this layer, counted from 0 (default: heed chooses and says why)"},
+       {.name = "--head",
+        .to = &options.head,
+        .type = "H",
+        .help = "this head, counted from 0 (default: heed chooses and says why)"},
+       {.name = "--who",
+        .to = &options.who,
+        .type = "WORD",
+        .help = "only the rows of this word: a token, a word that tokens spell (the last of them "
+                "is taken), or an index"},
+       {.name = "--to",
+        .to = &options.to,
+        .type = "WORD",
+        .needs = "--who",
+        .help = "the weight on this word, its rank, score and lse"},
+       {.name = "--view",
+        .to = &options.view,
+        .type = "look/L2.H4/i=17/j=3",
+        .help = "the address of a view, as the page shows it behind #: layer, heads, query i, "
+                "key j"},
+       {.name = "--top",
+        .to = &options.top,
+        .type = "N|all",
+        .help = "how many keys of each row, the largest first (default 3, as tsv all)"},
+       {.name = "--rows",
+        .to = &options.rows,
+        .type = "N|all",
+        .help = "how many rows, the last ones (default: 64 as text, else all)"}});
 }
 
-void add_format(CLI::App& app, Options& options) {
-  app.add_option(
-         "--format", options.format,
-         "text (default); json; tsv: one line a weight; npy: all weights, f32 [layers, heads, T, "
-         "T], "
-         "with an extent of 1 where --layer or --head chooses; svg, png: the page's picture, drawn "
-         "by chromium; html: the page as one file")
-      ->check(one_of({"text", "json", "tsv", "npy", "svg", "png", "html"}));
-  app.add_option("--width", options.width, "of svg and png, in pixels (default 1440)")
-      ->transform(number_of<int>(320, 8192))
-      ->type_name("N");
-  app.add_option("--theme", options.theme, "of svg and png: light (default), dark")
-      ->check(one_of({"light", "dark"}));
-  app.add_option("--what", options.what,
-                 "with --format npy: weights (default), logits [T, vocabulary], hidden [T, width]")
-      ->check(one_of({"weights", "logits", "hidden"}));
-  app.add_option("-o,--out", options.out, "write to a file, which appears whole or not at all")
-      ->type_name("FILE");
-  app.add_option("--color", options.colour, "auto (a terminal, NO_COLOR not set), always, never")
-      ->check(one_of({"auto", "always", "never"}));
+void add_format(OptionList& list, Options& options) {
+  add(list,
+      {{.name = "--format",
+        .to = &options.format,
+        .words = {"text", "json", "tsv", "npy", "svg", "png", "html"},
+        .help = "text (default); json; tsv: one line a weight; npy: all weights, f32 [layers, "
+                "heads, T, T], with an extent of 1 where --layer or --head chooses; svg, png: the "
+                "page's picture, drawn by chromium; html: the page as one file"},
+       {.name = "--width",
+        .to = &options.width,
+        .type = "N",
+        .least = 320,
+        .most = 8192,
+        .shows_default = true,
+        .help = "of svg and png, in pixels"},
+       {.name = "--theme",
+        .to = &options.theme,
+        .words = {"light", "dark"},
+        .shows_default = true,
+        .help = "of svg and png"},
+       {.name = "--what",
+        .to = &options.what,
+        .words = {"weights", "logits", "hidden"},
+        .help = "with --format npy: weights (default), logits [T, vocabulary], hidden [T, width]"},
+       {.name = "-o,--out",
+        .to = &options.out,
+        .type = "FILE",
+        .help = "write to a file, which appears whole or not at all"},
+       {.name = "--color",
+        .to = &options.colour,
+        .words = {"auto", "always", "never"},
+        .help = "auto (a terminal, NO_COLOR not set), always, never"}});
 }
 
-Run add(CLI::App& app) {
+Run declare(OptionList& list) {
   const auto options = std::make_shared<Options>();
-  add_look_input(app, options->input);
-  add_model(app, options->model);
-  add_choice(app, *options);
-  add_format(app, *options);
-  add_threads(app);
-  add_kernel(app);
-  app.add_option("--dtype", options->dtype, "compute in this type: f32")->check(one_of({"f32"}));
-  const CLI::Option* text = app.get_option("TEXT");
-  return [options, text, &app] {
-    options->text_given = text->count() > 0;
-    return run(app, *options);
+  add_look_input(list, options->input);
+  add(list, {model_option(options->model)});
+  add_choice(list, *options);
+  add_format(list, *options);
+  add(list, {threads_option(),
+             kernel_option(),
+             {.name = "--dtype",
+              .to = &options->dtype,
+              .words = {"f32"},
+              .help = "compute in this type: f32"}});
+  return [options](const Given& given) {
+    options->text_given = given.has("TEXT");
+    return run(given, *options);
   };
 }
 
@@ -292,7 +314,7 @@ Command look_command() {
           "  heed look --file story.txt --format npy -o weights.npy\n"
           "  heed look --file story.txt --view look/L2.H4/i=17/j=3 --format svg -o view.svg\n"
           "  heed look --file story.txt --format html -o story.html",
-          add};
+          declare};
 }
 
 }  // namespace heed::cli

@@ -1,8 +1,11 @@
+// The one file that includes CLI11: options as data become its options, and its errors heed's.
 #include "cli/options/arguments.h"
 
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <sstream>
-#include <string_view>
+#include <functional>
 #include <utility>
 
 #include "base/edit_distance.h"
@@ -11,57 +14,64 @@
 namespace heed::cli {
 namespace {
 
+bool is_flag(const Option& option) { return std::holds_alternative<bool*>(option.to); }
+
 // The option that CLI11's message names.
-const CLI::Option* named_in(const CLI::App& app, std::string message) {
-  constexpr std::string_view kBefore = "Could not convert: ";
-  if (message.starts_with(kBefore)) message.erase(0, kBefore.size());
+const Option* named_in(const OptionList& options, const std::string& message) {
   const std::string name = message.substr(0, message.find_first_of(": "));
-  for (const CLI::Option* option : app.get_options())
-    if (option->get_name() == name) return option;
-  return nullptr;
+  const auto found = std::ranges::find(options, name, &Option::long_name);
+  return found == options.end() ? nullptr : &*found;
 }
 
 // CLI11's wording where heed has none of its own.
-std::string translated(const CLI::App& app, const CLI::ParseError& error) {
+std::string translated(const OptionList& options, const CLI::ParseError& error) {
   const std::string message = error.what();
-  const CLI::Option* option = named_in(app, message);
+  const Option* option = named_in(options, message);
   if (option == nullptr) return message;
-  const std::string name = option->get_name();
-  const std::string type = option->get_type_name();
+  const std::string name = option->long_name();
+  const std::string type = option->type_name();
   if (error.get_name() == "RequiredError") return fmt::format("{} is missing", name);
   if (error.get_name() == "RequiresError")
-    return fmt::format("{} needs {} beside it", name, message.substr(message.rfind(' ') + 1));
-  if (option->get_expected_max() == 0) return fmt::format("{}: found a value, expected none", name);
+    return fmt::format("{} needs {} beside it", name, option->needs);
+  if (is_flag(*option)) return fmt::format("{}: found a value, expected none", name);
   if (error.get_name() != "ArgumentMismatch") return message;
   const bool more = message.find("At Most") != std::string::npos;
-  if (option->get_expected_max() > 1)
+  if (option->takes_several())
     return fmt::format("{}: found too {} values, expected {}", name, more ? "many" : "few", type);
   return fmt::format("{}: found {}, expected {}", name, more ? "several values" : "no value", type);
 }
 
 // Empty where none is so near that it may be meant: a third of the letters may differ.
-std::string nearest_option(const CLI::App& app, const std::string& found) {
+std::string nearest_option(const OptionList& options, const std::string& found) {
   std::string nearest;
   std::size_t least = found.size() / 3 + 1;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string name = option->get_name();
+  for (const Option& option : options) {
+    const std::string name = option.long_name();
     const std::size_t distance = edit_distance(name, found);
-    if (!name.starts_with("-") || distance >= least) continue;
+    if (option.is_positional() || distance >= least) continue;
     nearest = name;
     least = distance;
   }
   return nearest;
 }
 
+bool is_list_by_commas(const Option& option) {
+  return option.takes_several() && option.list == List::kByCommas;
+}
+
+bool has_fixed_count(const Option& option) {
+  return option.count.least > 1 && option.count.least == option.count.most;
+}
+
 // A value too many may be one of a list that was written with spaces.
-std::string hint_of_lists(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options())
-    if (option->count() > 0 && option->get_delimiter() == ',' && !option->get_allow_extra_args())
-      return fmt::format(" (the values of {} stand together, with commas)", option->get_name());
+std::string hint_of_lists(const OptionList& options, const Given& given) {
+  for (const Option& option : options)
+    if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))
+      return fmt::format(" (the values of {} stand together, with commas)", option.long_name());
   return {};
 }
 
-void refuse_unknown(const CLI::App& app) {
+void refuse_unknown(const CLI::App& app, const OptionList& options, const Given& given) {
   std::vector<std::string> left = app.remaining();
   const bool is_behind_mark = !left.empty() && left.front() == "--";
   std::erase(left, "--");
@@ -73,22 +83,13 @@ void refuse_unknown(const CLI::App& app) {
             "before it",
             first);
     const std::string name = first.substr(0, first.find('='));
-    const std::string nearest = nearest_option(app, name);
+    const std::string nearest = nearest_option(options, name);
     require(!nearest.empty(), "{} is no option, {} --help lists them", name, app.get_name());
     fail(ErrorCode::kInvalidArgument, "{} is no option, the nearest is {}", name, nearest);
   }
   fail(ErrorCode::kInvalidArgument,
-       "found \"{}\" after the last argument, expected nothing there{}", first, hint_of_lists(app));
-}
-
-void refuse_empty(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string type = option->get_type_name();
-    if (type == "TEXT" || option->get_expected_max() == 0) continue;
-    const auto& values = option->results();
-    require(std::ranges::find(values, "") == values.end(), "{}: found \"\", expected {}",
-            option->get_name(), type);
-  }
+       "found \"{}\" after the last argument, expected nothing there{}", first,
+       hint_of_lists(options, given));
 }
 
 bool has_gap(const std::string& list) {
@@ -96,69 +97,89 @@ bool has_gap(const std::string& list) {
 }
 
 // CLI11 drops what is empty between two commas.
-void refuse_gaps(const CLI::App& app, const std::vector<std::string>& arguments) {
+void refuse_gaps(const OptionList& options, const std::vector<std::string>& arguments) {
   for (std::size_t n = 0; n < arguments.size(); ++n) {
     const std::size_t equals = arguments[n].find('=');
     const std::string name = arguments[n].substr(0, equals);
-    const CLI::Option* option = name.starts_with('-') ? app.get_option_no_throw(name) : nullptr;
-    if (option == nullptr || option->get_delimiter() != ',') continue;
+    const auto option = std::ranges::find(options, name, &Option::long_name);
+    if (option == options.end() || option->is_positional() || !is_list_by_commas(*option)) continue;
     const bool joined = equals != std::string::npos;
     if (!joined && n + 1 == arguments.size()) continue;
     const std::string value = joined ? arguments[n].substr(equals + 1) : arguments[n + 1];
-    require(!has_gap(value), "{}: found \"{}\", expected {}", name, value, option->get_type_name());
+    require(!has_gap(value), "{}: found \"{}\", expected {}", name, value, option->type_name());
   }
+}
+
+void refuse_empty(const Option& option, const std::vector<std::string>& values) {
+  const std::string type = option.type_name();
+  require(type == "TEXT" || std::ranges::find(values, "") == values.end(),
+          "{}: found \"\", expected {}", option.long_name(), type);
+}
+
+void declare_list(CLI::Option& declared, const Option& option) {
+  declared.expected(CLI::detail::expected_max_vector_size);
+  if (option.list == List::kByCommas) declared.delimiter(',');
+  if (option.count.most > 0) declared.expected(option.count.least, option.count.most);
+  declared.allow_extra_args(option.list == List::kInARow || has_fixed_count(option));
+}
+
+// An option that takes a value reads it itself; CLI11 finds the values and counts them.
+CLI::Option* declare(CLI::App& app, const Option& option, std::function<void()> mark) {
+  if (const auto* flag = std::get_if<bool*>(&option.to))
+    return app.add_flag(option.name, **flag, option.help);
+  const auto read = [&option, mark = std::move(mark)](const CLI::results_t& values) {
+    mark();
+    read_values(option, values);
+    return true;
+  };
+  CLI::Option* const declared = app.add_option(option.name, read);
+  if (option.takes_several()) declare_list(*declared, option);
+  declared->required(option.required);
+  if (!option.needs.empty()) declared->needs(app.get_option(option.needs));
+  return declared;
 }
 
 }  // namespace
 
-void read_arguments(CLI::App& app, std::vector<std::string> arguments) {
+Given::Given(const OptionList& options) {
+  for (const Option& option : options) entries_.push_back({option.long_name(), false});
+}
+
+bool Given::has(std::string_view name) const {
+  const auto entry = std::ranges::find(entries_, name, &Entry::name);
+  return entry != entries_.end() && entry->given;
+}
+
+bool Given::knows(std::string_view name) const {
+  return std::ranges::find(entries_, name, &Entry::name) != entries_.end();
+}
+
+void Given::require_beside(std::string_view name, bool has_effect, std::string_view needed) const {
+  require(has_effect || !has(name), "{} needs {} beside it", name, needed);
+}
+
+bool read_arguments(const std::string& command, const OptionList& options,
+                    std::vector<std::string> arguments, Given& given) {
+  CLI::App app("", command);
   app.allow_extras();
-  refuse_gaps(app, arguments);
+  std::vector<const CLI::Option*> declared;
+  for (std::size_t n = 0; n < options.size(); ++n)
+    declared.push_back(declare(app, options[n], [&given, n] { given.mark(n); }));
+  refuse_gaps(options, arguments);
   std::ranges::reverse(arguments);  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    throw;
+    return false;
   } catch (const CLI::ParseError& error) {
-    fail(ErrorCode::kInvalidArgument, "{}", translated(app, error));
+    fail(ErrorCode::kInvalidArgument, "{}", translated(options, error));
   }
-  refuse_unknown(app);
-  refuse_empty(app);
-}
-
-void require_beside(const CLI::App& app, const std::string& option, bool has_effect,
-                    std::string_view needed) {
-  require(has_effect || app.get_option(option)->count() == 0, "{} needs {} beside it", option,
-          needed);
-}
-
-std::string wrapped_help(const std::string& help) {
-  constexpr std::size_t kWidth = 100;
-  constexpr std::size_t kIndent = 30;  // CLI11's column of descriptions
-  std::string text;
-  std::istringstream lines(help);
-  for (std::string line; std::getline(lines, line);) {
-    const bool is_option = line.starts_with("  ") && !line.starts_with("  heed ");
-    while (is_option && line.size() > kWidth) {
-      const std::size_t space = line.rfind(' ', kWidth);
-      if (space == std::string::npos || space <= kIndent) break;
-      text += line.substr(0, space) + "\n";
-      line = std::string(kIndent, ' ') + line.substr(space + 1);
-    }
-    text += line + "\n";
-  }
-  return text;
-}
-
-CLI::Validator one_of(std::initializer_list<const char*> words) {
-  const std::vector<std::string> known(words.begin(), words.end());
-  const std::string help = fmt::format("{{{}}}", fmt::join(known, ","));
-  return {[known](const std::string& text) -> std::string {
-            if (std::ranges::find(known, text) != known.end()) return {};
-            return fmt::format("found \"{}\", expected {}{}", text,
-                               known.size() > 1 ? "one of " : "", fmt::join(known, ", "));
-          },
-          help};
+  for (std::size_t n = 0; n < options.size(); ++n)
+    if (declared[n]->count() > 0) given.mark(n);
+  refuse_unknown(app, options, given);
+  for (std::size_t n = 0; n < options.size(); ++n)
+    if (!is_flag(options[n])) refuse_empty(options[n], declared[n]->results());
+  return true;
 }
 
 }  // namespace heed::cli

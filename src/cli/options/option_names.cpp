@@ -38,10 +38,9 @@ constexpr Alias kAliases[] = {
 };
 
 // What stands for the argument; empty where no option gave it, or, of one that is missing, could.
-std::string words_for(const CLI::App& app, std::string_view argument, bool missing) {
+std::string words_for(const Given& given, std::string_view argument, bool missing) {
   const auto has = [&](const std::string& name) {
-    const CLI::Option* option = app.get_option_no_throw(name);
-    return option != nullptr && (missing || option->count() > 0);
+    return missing ? given.knows(name) : given.has(name);
   };
   for (;;) {  // scores.softcap is --softcap, mask.edges.columns --edges
     const std::size_t dot = argument.rfind('.');
@@ -62,7 +61,7 @@ std::size_t name_length(std::string_view text) {
 }
 
 // "top_p is 2", "dout.shape[2] is 5": the name at the place and what follows it.
-bool replace_name(const CLI::App& app, std::string& message, std::size_t at) {
+bool replace_name(const Given& given, std::string& message, std::size_t at) {
   const std::string_view rest = std::string_view(message).substr(at);
   const std::size_t length = name_length(rest);
   std::string_view after = rest.substr(length);
@@ -72,7 +71,7 @@ bool replace_name(const CLI::App& app, std::string& message, std::size_t at) {
   constexpr std::string_view kShape = ".shape";
   const bool of_shape = rest.substr(0, length).ends_with(kShape);
   const std::string_view name = rest.substr(0, length - (of_shape ? kShape.size() : 0));
-  std::string words = words_for(app, name, after.starts_with(" is not given"));
+  std::string words = words_for(given, name, after.starts_with(" is not given"));
   if (words.empty()) return false;
   if (of_shape) words += "'s shape" + index;
   message.replace(at, length + index.size(), words);
@@ -81,16 +80,16 @@ bool replace_name(const CLI::App& app, std::string& message, std::size_t at) {
 
 }  // namespace
 
-std::string in_options(const CLI::App& app, const std::string& message) {
+std::string in_options(const Given& given, const std::string& message) {
   std::string changed = message;
-  if (replace_name(app, changed, 0)) return changed;  // also an operation: "view: ..."
+  if (replace_name(given, changed, 0)) return changed;  // also an operation: "view: ..."
   const std::size_t operation = name_length(message);
   if (message.compare(operation, 2, ": ") == 0) changed.erase(0, operation + 2);
-  if (!replace_name(app, changed, 0)) return message;
+  if (!replace_name(given, changed, 0)) return message;
   for (const std::string_view joint : {" and ", " but "})
     for (std::size_t at = 0; (at = changed.find(joint, at)) < changed.find(": ");) {
       at += joint.size();
-      replace_name(app, changed, at);
+      replace_name(given, changed, at);
     }
   return changed;
 }

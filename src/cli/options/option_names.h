@@ -1,8 +1,9 @@
 // The library names arguments (`top_p is 2`); who wrote `--top-p 2` is told of that option.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+#include "cli/options/arguments.h"
 
 namespace heed::cli {
 
@@ -10,6 +11,6 @@ namespace heed::cli {
 /// name with hyphens, but for the few that option_names.cpp lists (an observer is named as
 /// --observe takes it); what was not given on the command line (a file, a default) keeps the
 /// library's name.
-std::string in_options(const CLI::App& app, const std::string& message);
+std::string in_options(const Given& given, const std::string& message);
 
 }  // namespace heed::cli

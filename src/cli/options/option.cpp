@@ -1,0 +1,175 @@
+#include "cli/options/option.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <concepts>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+#include "cli/options/numbers.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+template <typename Value>
+constexpr bool is_vector =
+    requires(Value value) { value.push_back({}); } && !std::is_same_v<Value, std::string>;
+
+// What one value is: of a pointer, a vector, an optional and a function alike.
+template <typename Value>
+struct One {
+  using Type = Value;
+};
+template <typename Value>
+struct One<Value*> : One<Value> {};
+template <typename Value>
+struct One<std::vector<Value>> : One<Value> {};
+template <typename Value>
+struct One<std::optional<Value>> : One<Value> {};
+template <typename Value>
+struct One<std::function<void(Value)>> : One<std::remove_cvref_t<Value>> {};
+
+template <typename Value>
+using OneOf = typename One<std::remove_cvref_t<Value>>::Type;
+
+[[noreturn]] void refuse(const Option& option, std::string_view found, std::string_view expected) {
+  fail(ErrorCode::kInvalidArgument, "{}: found \"{}\", expected {}", option.long_name(), found,
+       expected);
+}
+
+// `a whole number from 1 to 8`. A limit that is the type's own is told only when it was passed.
+template <std::integral Number>
+std::string whole_number(std::string_view found, Number least, Number most) {
+  using Limits = std::numeric_limits<Number>;
+  const bool is_beyond = is_beyond_the_type<Number>(found);
+  const bool is_negative = found.starts_with('-');
+  const bool says_least = least == 0 || least != Limits::min() || (is_beyond && is_negative);
+  const bool says_most = most != Limits::max() || (is_beyond && !is_negative);
+  std::string expected = "a whole number";
+  if (says_least) expected += fmt::format(" from {}", least);
+  if (says_most) expected += fmt::format("{} {}", says_least ? " to" : " of at most", most);
+  return expected;
+}
+
+template <typename Value>
+Value value_of(const Option& option, const std::string& text) {
+  if constexpr (std::integral<Value>) {
+    const auto least = static_cast<Value>(option.least.value_or(
+        std::is_unsigned_v<Value> ? 0
+                                  : static_cast<std::int64_t>(std::numeric_limits<Value>::min())));
+    const auto most =
+        option.most ? static_cast<Value>(*option.most) : std::numeric_limits<Value>::max();
+    Value number = 0;
+    if (!read_number(text, number) || number < least || number > most)
+      refuse(option, text, whole_number(text, least, most));
+    return number;
+  } else if constexpr (std::floating_point<Value>) {
+    Value number = 0;
+    if (!read_number(text, number)) refuse(option, text, "a number");
+    return number;
+  } else {
+    if (!option.words.empty() && std::ranges::find(option.words, text) == option.words.end())
+      refuse(option, text,
+             fmt::format("{}{}", option.words.size() > 1 ? "one of " : "",
+                         fmt::join(option.words, ", ")));
+    return text;
+  }
+}
+
+// "5 3 9" has three values; a text keeps its blanks.
+template <typename Value>
+std::vector<std::string> pieces_of(const std::vector<std::string>& values) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    return values;
+  } else {
+    std::vector<std::string> pieces;
+    for (const std::string& value : values) {
+      const std::size_t before = pieces.size();
+      std::size_t end = 0;
+      for (std::size_t at = 0; (at = value.find_first_not_of(' ', end)) != std::string::npos;) {
+        end = std::min(value.find(' ', at), value.size());
+        pieces.push_back(value.substr(at, end - at));
+      }
+      if (pieces.size() == before) pieces.push_back(value);
+    }
+    return pieces;
+  }
+}
+
+template <typename Value>
+std::string written(const Value& value) {
+  if constexpr (is_vector<Value>)
+    return fmt::format("{}", fmt::join(value, ","));
+  else
+    return fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::string Option::long_name() const { return name.substr(name.rfind(',') + 1); }
+
+std::string Option::type_name() const {
+  if (!type.empty()) return type;
+  if (!words.empty()) return fmt::format("{}", fmt::join(words, "|"));
+  return std::visit(
+      [](const auto& target) -> std::string {
+        using Value = OneOf<decltype(target)>;
+        if constexpr (std::is_same_v<Value, bool>) return "";
+        if constexpr (std::floating_point<Value>) return "X";
+        return std::integral<Value> ? "N" : "TEXT";
+      },
+      to);
+}
+
+bool Option::takes_several() const {
+  return std::visit(
+      [](const auto& target) {
+        return is_vector<std::remove_pointer_t<std::remove_cvref_t<decltype(target)>>>;
+      },
+      to);
+}
+
+void add(OptionList& list, std::initializer_list<Option> more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+void read_values(const Option& option, const std::vector<std::string>& values) {
+  std::visit(
+      [&](const auto& target) {
+        using Target = std::remove_cvref_t<decltype(target)>;
+        using Value = OneOf<Target>;
+        if constexpr (std::is_same_v<Value, bool>) {
+          *target = true;
+        } else if constexpr (!std::is_pointer_v<Target>) {
+          for (const std::string& text : values) target(value_of<Value>(option, text));
+        } else if constexpr (is_vector<std::remove_pointer_t<Target>>) {
+          target->clear();
+          for (const std::string& text : pieces_of<Value>(values))
+            target->push_back(value_of<Value>(option, text));
+        } else {
+          for (const std::string& text : values) *target = value_of<Value>(option, text);
+        }
+      },
+      option.to);
+}
+
+std::string default_of(const Option& option) {
+  return std::visit(
+      [](const auto& target) -> std::string {
+        using Target = std::remove_cvref_t<decltype(target)>;
+        if constexpr (!std::is_pointer_v<Target>) {
+          return {};
+        } else if constexpr (requires { target->has_value(); }) {
+          return target->has_value() ? written(**target) : std::string();
+        } else {
+          return written(*target);
+        }
+      },
+      option.to);
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,69 @@
+// An option of a command as data: its name, what it takes and where that goes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace heed::cli {
+
+/// Where the values go. A vector takes several; a `bool` takes none and becomes true.
+using Target =
+    std::variant<std::string*, bool*, int*, std::int64_t*, std::uint32_t*, std::uint64_t*, double*,
+                 std::optional<int>*, std::optional<std::int64_t>*, std::optional<double>*,
+                 std::vector<std::string>*, std::vector<std::int32_t>*, std::vector<std::int64_t>*,
+                 std::vector<double>*, std::function<void(int)>,
+                 std::function<void(const std::string&)>>;
+
+/// How the values of a vector are written.
+enum class List {
+  kByCommas,  // --ids 5,3,9; numbers also with blanks
+  kRepeated,  // --stop a --stop b
+  kInARow,    // --case a b
+};
+
+/// How many values a vector takes; `most` 0: any number.
+struct Count {
+  int least = 1;
+  int most = 0;
+};
+
+struct Option {
+  std::string name;       // "--top-k", "-o,--output"; without a hyphen it stands by its place
+  Target to;              // outlives the reading
+  std::string type = {};  // in help and errors; empty: the words, or what the target holds
+  std::vector<std::string> words = {};     // only these
+  std::optional<std::int64_t> least = {};  // of whole numbers; absent: what the type can hold
+  std::optional<std::int64_t> most = {};
+  List list = List::kByCommas;
+  Count count = {};
+  bool required = false;
+  std::string needs = {};      // another option that must be given, too
+  bool shows_default = false;  // the help says what the target holds
+  std::string help = {};
+
+  /// The name in errors: "--output" of "-o,--output".
+  std::string long_name() const;
+  /// The type in help and errors: "FILE", "first|last", "INT".
+  std::string type_name() const;
+  bool is_positional() const { return !name.starts_with('-'); }
+  bool takes_several() const;
+};
+
+using OptionList = std::vector<Option>;
+
+/// Puts these behind the others.
+void add(OptionList& list, std::initializer_list<Option> more);
+
+/// Reads the values that were given for the option into its target. Errors name the option, what
+/// was found and what was expected.
+void read_values(const Option& option, const std::vector<std::string>& values);
+
+/// What the target holds, as the command line takes it; empty where it holds nothing.
+std::string default_of(const Option& option);
+
+}  // namespace heed::cli
