@@ -1,10 +1,10 @@
-// heed check: does heed mean what others published? onnx: ONNX's node tests.
+// heed check: compares heed with published tests. onnx: ONNX's node tests.
 #include <fmt/format.h>
 
 #include <array>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
@@ -23,16 +23,18 @@ const char* word(Outcome outcome) { return kOutcomes.at(static_cast<std::size_t>
 
 using Counts = std::array<int, 3>;
 
-nlohmann::ordered_json as_json(const NodeTestResult& result) {
-  nlohmann::ordered_json json = {{"name", result.name},
-                                 {"status", word(result.outcome)},
-                                 {"operator", result.op},
-                                 {"opset", result.opset}};
+Json as_json(const NodeTestResult& result) {
+  Json json = {{"name", result.name},
+               {"status", word(result.outcome)},
+               {"operator", result.op},
+               {"opset", result.opset}};
   if (result.outcome == Outcome::kPassed)
-    json["error"] = result.largest_error();
+    json.set("error", result.largest_error());
   else
-    json["why"] = result.reason;
-  for (const auto& [output, error] : result.worst) json["worst"][output] = error;
+    json.set("why", result.reason);
+  Json worst = Json::object();
+  for (const auto& [output, error] : result.worst) worst.set(output, error);
+  if (!result.worst.empty()) json.set("worst", std::move(worst));
   return json;
 }
 
@@ -42,22 +44,22 @@ std::string summary(const Counts& counts) {
 
 int check_onnx(const std::string& dir, bool json) {
   Counts counts = {};
-  auto list = nlohmann::ordered_json::array();
+  auto list = Json::array();
   for (const auto& folder : onnx::node_test_folders(dir)) {
     const NodeTestResult result = onnx::run_node_test(folder);
     ++counts.at(static_cast<std::size_t>(result.outcome));
     if (json)
-      list.push_back(as_json(result));
+      list.push(as_json(result));
     else if (result.outcome != Outcome::kPassed)
       print(fmt::format("{:<7}  {}: {}\n", word(result.outcome), displayable(result.name),
                         displayable(result.reason)));
   }
   if (json) {
-    const nlohmann::ordered_json whole = {{"passed", counts[0]},
-                                          {"failed", counts[1]},
-                                          {"skipped", counts[2]},
-                                          {"cases", std::move(list)}};
-    print(whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    const Json whole = {{"passed", counts[0]},
+                        {"failed", counts[1]},
+                        {"skipped", counts[2]},
+                        {"cases", std::move(list)}};
+    print(whole.dump(2) + "\n");
   } else {
     print(summary(counts));
   }
@@ -81,7 +83,7 @@ Run declare(OptionList& list) {
        {.name = "--json", .to = &options->json, .help = "print every case as JSON"},
        threads_option()});
   return [options](const Given&) {
-    require(options->what == "onnx", "check: '{}' is unknown: onnx is expected", options->what);
+    require(options->what == "onnx", "WHAT is '{}', expected onnx", options->what);
     return check_onnx(options->dir, options->json);
   };
 }

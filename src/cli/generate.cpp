@@ -1,12 +1,12 @@
-// heed generate: lets a model write on.
+// heed generate: lets a model continue a text.
 #include "heed/generate/generate.h"
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
@@ -27,7 +27,7 @@ struct Options {
   bool json = false;
 };
 
-// Writes the text while it comes. The prompt waits until nothing can be wrong with it any more.
+// Writes the text as it comes. The prompt is printed once no argument can be wrong any more.
 class Writer final : public GenerateListener {
  public:
   explicit Writer(std::string prompt) : prompt_(std::move(prompt)) {}
@@ -42,7 +42,7 @@ class Writer final : public GenerateListener {
   std::string prompt_;
 };
 
-// Nothing of the JSON is there before its end: how far it is, instead.
+// The JSON is written at the end, so progress is shown until then.
 class QuietWriter final : public GenerateListener {
  public:
   explicit QuietWriter(std::int64_t most_tokens) { progress_.begin("tokens", most_tokens); }
@@ -64,22 +64,24 @@ void check(const Options& options) {
   check(options.args.sampling);
 }
 
-nlohmann::ordered_json as_json(const Tokenizer& tokenizer, const GeneratedToken& token) {
+Json as_json(const Tokenizer& tokenizer, const GeneratedToken& token) {
   const std::string bytes = tokenizer.token_bytes(token.id);
-  nlohmann::ordered_json json = {{"id", token.id},
-                                 {"text", readable(bytes)},
-                                 {"probability", token.probability},
-                                 {"entropy", token.entropy}};
-  if (find_invalid_utf8(bytes) >= 0) json["bytes"] = hexadecimal(bytes);
+  Json json = {{"id", token.id},
+               {"text", readable(bytes)},
+               {"probability", token.probability},
+               {"entropy", token.entropy}};
+  if (find_invalid_utf8(bytes) >= 0) json.set("bytes", hexadecimal(bytes));
   return json;
 }
 
 std::string as_json(const Tokenizer& tokenizer, const std::string& prompt,
                     const Generated& generated) {
-  nlohmann::ordered_json json = {{"prompt", prompt}, {"text", generated.text}};
-  auto& tokens = json["tokens"] = nlohmann::ordered_json::array();
-  for (const GeneratedToken& token : generated.tokens) tokens.push_back(as_json(tokenizer, token));
-  json["stopped"] = name(generated.stopped);
+  Json tokens = Json::array();
+  for (const GeneratedToken& token : generated.tokens) tokens.push(as_json(tokenizer, token));
+  const Json json = {{"prompt", prompt},
+                     {"text", generated.text},
+                     {"tokens", std::move(tokens)},
+                     {"stopped", name(generated.stopped)}};
   return json.dump(2) + "\n";
 }
 

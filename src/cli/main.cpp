@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/notices.h"
 #include "cli/options/help.h"
 #include "cli/options/option_names.h"
 #include "cli/terminal/interrupt.h"
@@ -64,7 +65,8 @@ std::string help() {
   for (const Command& command : commands())
     text += fmt::format("  {:<10} {}\n", command.name, command.summary);
   text +=
-      "\n  --version  prints the version\n\n"
+      "\n  --version  prints the version\n"
+      "  --licences prints the licences of what heed links and bundles\n\n"
       "Exit status: 0 done, 1 the work failed, 2 bad arguments or bad input, 130 after Ctrl-C.\n";
   return text;
 }
@@ -106,6 +108,10 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   if (arguments[0] == "--version") {
     print("heed " HEED_VERSION "\n");
+    return kDone;
+  }
+  if (arguments[0] == "--licences") {
+    print(notices());
     return kDone;
   }
   std::vector<std::string_view> names;

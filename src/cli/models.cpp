@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/look/heads_table.h"
 #include "cli/terminal/output.h"
@@ -15,8 +16,6 @@
 
 namespace heed::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json as_json(const FoundModel& model) {
   return {{"name", model.name},
@@ -28,7 +27,11 @@ Json as_json(const FoundModel& model) {
 
 std::string as_json(const std::vector<FoundModel>& found) {
   auto list = Json::array();
-  for (const FoundModel& model : found) list.push_back(as_json(model));
+  for (const FoundModel& model : found) {
+    Json entry = as_json(model);
+    entry.set("problem", why_not_loaded(model.folder));
+    list.push(std::move(entry));
+  }
   return list.dump(2) + "\n";
 }
 
@@ -42,6 +45,8 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
                       fmt::format("--model {} is the one above; this one is {}", model.name,
                                   model.built_in ? "used without --model" : "named by its folder"),
                       2);
+  if (const std::string problem = why_not_loaded(model.folder); !problem.empty())
+    text += paragraph(terminal, "cannot be used: " + displayable(problem), 2);
   return text + paragraph(terminal, displayable(card_line(model.folder)), 2);
 }
 
@@ -59,25 +64,27 @@ std::string as_text(const std::vector<FoundModel>& found) {
 std::string as_json(const LoadedModel& loaded, const Probe& probe) {
   const ModelInfo& info = loaded.model->info();
   Json json = as_json(FoundModel{loaded.name, loaded.folder, loaded.built_in});
-  json.update({{"family", info.family},
-               {"layers", info.layers},
-               {"heads", info.heads},
-               {"width", info.width},
-               {"vocabulary", info.vocabulary},
-               {"positions", info.positions},
-               {"parameters", parameter_count(*loaded.model)}});
+  json.set("family", info.family);
+  json.set("layers", info.layers);
+  json.set("heads", info.heads);
+  json.set("width", info.width);
+  json.set("vocabulary", info.vocabulary);
+  json.set("positions", info.positions);
+  json.set("parameters", parameter_count(*loaded.model));
   Json heads = Json::array();
   for (const ProbedHead& head : probe.heads)
-    heads.push_back({{"layer", head.layer},
-                     {"head", head.head},
-                     {"previous", head.previous},
-                     {"first", head.first},
-                     {"duplicate", head.duplicate},
-                     {"induction", head.induction}});
-  json["probe"] = {{"period", probe.period}, {"sequences", probe.sequences}, {"heads", heads}};
+    heads.push({{"layer", head.layer},
+                {"head", head.head},
+                {"previous", head.previous},
+                {"first", head.first},
+                {"duplicate", head.duplicate},
+                {"induction", head.induction}});
+  Json& answer = json.set(
+      "probe",
+      {{"period", probe.period}, {"sequences", probe.sequences}, {"heads", std::move(heads)}});
   if (info.has_logits) {
-    json["probe"]["loss_first"] = probe.loss_first;
-    json["probe"]["loss_repeated"] = probe.loss_repeated;
+    answer.set("loss_first", probe.loss_first);
+    answer.set("loss_repeated", probe.loss_repeated);
   }
   return json.dump(2) + "\n";
 }
@@ -115,7 +122,7 @@ std::string as_text(const LoadedModel& loaded, const Probe& probe) {
     text +=
         "\n" + heading(terminal, "Loss on these",
                        fmt::format("{:.2f} nats a token in the first half, {:.2f} in the second; "
-                                   "random tokens cannot be foretold, so the first is high in any "
+                                   "random tokens are unpredictable, so the first is high in any "
                                    "model, but a head that copies what followed the last time "
                                    "(induction) makes the second lower",
                                    probe.loss_first, probe.loss_repeated));

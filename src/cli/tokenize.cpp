@@ -1,8 +1,11 @@
 // heed tokenize: a text as a model's tokens.
+#include <fmt/format.h>
+
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
@@ -38,18 +41,16 @@ std::unique_ptr<Tokenizer> open_tokenizer(const Options& options) {
 }
 
 std::string as_json(const Tokenizer& tokenizer, const Encoding& encoding) {
-  nlohmann::ordered_json answer;
-  answer["ids"] = encoding.ids;
-  auto& tokens = answer["tokens"] = nlohmann::ordered_json::array();
+  Json tokens = Json::array();
   for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
     const std::string bytes = tokenizer.token_bytes(encoding.ids[i]);
-    nlohmann::ordered_json token = {{"text", readable(bytes)},
-                                    {"begin", encoding.spans[i].begin},
-                                    {"end", encoding.spans[i].end}};
-    if (find_invalid_utf8(bytes) >= 0) token["bytes"] = hexadecimal(bytes);
-    tokens.push_back(std::move(token));
+    Json token = {{"text", readable(bytes)},
+                  {"begin", encoding.spans[i].begin},
+                  {"end", encoding.spans[i].end}};
+    if (find_invalid_utf8(bytes) >= 0) token.set("bytes", hexadecimal(bytes));
+    tokens.push(std::move(token));
   }
-  return answer.dump() + "\n";
+  return Json({{"ids", encoding.ids}, {"tokens", std::move(tokens)}}).dump() + "\n";
 }
 
 std::string as_text(const Tokenizer& tokenizer, const Encoding& encoding) {
@@ -61,15 +62,26 @@ std::string as_text(const Tokenizer& tokenizer, const Encoding& encoding) {
   return text;
 }
 
+// The text that a JSON string holds; none for other lines.
+std::optional<std::string> text_of(const std::string& line) {
+  try {
+    const JsonText json = JsonText::parse(line, {});
+    const std::string* text = json.root().as_text();
+    return text == nullptr ? std::nullopt : std::optional(*text);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 // Each line of the file is a JSON string; the answer has one object a line.
 void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
   std::istringstream lines(read_text(options.lines, kMostBytesOfLines));
   std::string line;
   for (std::int64_t number = 1; std::getline(lines, line); ++number) {
-    const auto value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    require(value.is_string(), "{}: line {} is no JSON string, expected one like \"a text\"",
+    const std::optional<std::string> text = text_of(line);
+    require(text.has_value(), "{}: line {} is no JSON string, expected one like \"a text\"",
             options.lines, number);
-    print(as_json(tokenizer, tokenizer.encode(value.get<std::string>(), options.special)));
+    print(as_json(tokenizer, tokenizer.encode(*text, options.special)));
   }
 }
 

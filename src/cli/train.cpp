@@ -169,7 +169,7 @@ Run declare(OptionList& list) {
 
 Command train_command() {
   return {
-      "train", "learns a model from text; may be stopped at any moment, --resume goes on",
+      "train", "trains a model on text; stop it at any moment, --resume goes on",
       "  heed train examples/shakespeare-char.json --data input.txt -o runs/shakespeare\n"
       "  heed train -o runs/shakespeare --resume\n"
       "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels",

@@ -8,7 +8,7 @@ namespace heed {
 namespace {
 
 constexpr Family kFamilies[] = {
-    {"gpt2", make_gpt2, load_gpt2},
+    {"gpt2", check_gpt2, make_gpt2, load_gpt2},
 };
 
 }  // namespace

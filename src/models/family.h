@@ -13,6 +13,8 @@ namespace heed {
 
 struct Family {
   std::string_view model_type;  // as config.json names it
+  /// Throws where the configuration is none that the family reads.
+  void (*check)(const Config& config);
   /// With random weights.
   std::unique_ptr<Model> (*make)(const Config& config, std::uint64_t seed);
   /// With the weights of a file.

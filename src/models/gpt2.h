@@ -18,6 +18,7 @@
 
 namespace heed {
 
+void check_gpt2(const Config& config);
 std::unique_ptr<Model> make_gpt2(const Config& config, std::uint64_t seed);
 std::unique_ptr<Model> load_gpt2(const Config& config, const Weights& weights);
 

@@ -85,6 +85,8 @@ std::string Gpt2Config::to_json() const {
   return json.dump(2) + "\n";
 }
 
+void check_gpt2(const Config& config) { Gpt2Config::read(config); }
+
 std::unique_ptr<Model> make_gpt2(const Config& config, std::uint64_t seed) {
   auto model = std::make_unique<Gpt2>(Gpt2Config::read(config));
   model->initialise(seed);

@@ -50,11 +50,23 @@ LoadedModel load_model(const fs::path& folder) {
   const Family& family = family_of(config);
   LoadedModel loaded;
   loaded.folder = folder;
-  loaded.name = fs::canonical(folder).filename().string();
+  loaded.name = model_name(folder);
   loaded.built_in = is_built_in(folder);
   loaded.model = family.load(config, Weights::open(folder));
   loaded.tokenizer = load_tokenizer(folder);
   return loaded;
+}
+
+std::string why_not_loaded(const fs::path& folder) {
+  try {
+    const fs::path file = folder / "config.json";
+    const Config config = Config::parse(read_file(file), file.string());
+    family_of(config).check(config);
+    Weights::open(folder);
+    return load_tokenizer(folder) ? "" : "it has no tokenizer, so only token ids can be read";
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t seed) {

@@ -138,16 +138,32 @@ std::vector<FoundModel> list_models() {
   return all;
 }
 
+std::string model_name(const fs::path& folder) {
+  const fs::path whole = fs::weakly_canonical(folder);
+  const fs::path parent = whole.parent_path();
+  if (parent.filename() == "snapshots")
+    if (std::string name = hub_name(parent.parent_path().filename().string()); !name.empty())
+      return name;
+  std::error_code ignored;
+  const bool is_of_a_run = whole.filename() == "model" && fs::exists(parent / "run.json", ignored);
+  return (is_of_a_run ? parent : whole).filename().string();
+}
+
 fs::path find_model(std::string_view name) {
   std::error_code ignored;
   if (!name.empty() && fs::is_directory(name, ignored)) return name;
+  std::vector<FoundModel> of_hub;  // ORG/NAME for NAME
   for (const Place& place : places()) {
     for (const FoundModel& model : models_in(place)) {
       // Without a name: the first of those that come with the program.
       if (name.empty() ? model.built_in : model.name == name) return model.folder;
+      if (place.hub && model.name.substr(model.name.find('/') + 1) == name) of_hub.push_back(model);
     }
   }
-  fail_to_find(name);
+  if (of_hub.empty()) fail_to_find(name);
+  require(of_hub.size() == 1, "model: '{}' is both {} and {}, expected one of these names", name,
+          of_hub.front().name, of_hub.back().name);
+  return of_hub.front().folder;
 }
 
 }  // namespace heed

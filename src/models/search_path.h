@@ -2,10 +2,15 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace heed {
 
 /// True for a folder of share/heed/models beside the program.
 bool is_built_in(const std::filesystem::path& folder);
+
+/// What a folder's model is called: `openai-community/gpt2` in the Hugging Face cache, the run's
+/// folder where training wrote `RUN/model`, else the folder's own name.
+std::string model_name(const std::filesystem::path& folder);
 
 }  // namespace heed

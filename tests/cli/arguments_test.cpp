@@ -260,9 +260,9 @@ TEST(Arguments, AFolderIsNoText) {
 
 TEST(Arguments, ATextThatNeverEndsIsRefused) {
   refused({"look", "--file", "/dev/zero", "--model", test::tiny_model()},
-          "/dev/zero: goes on after 64 MiB, expected a text that ends there");
+          "/dev/zero: has more than 64 MiB, expected a text of at most that");
   refused({"generate", "--file", "-", "--model", test::tiny_model()},
-          "standard input: goes on after 64 MiB, expected a text that ends there", "< /dev/zero");
+          "standard input: has more than 64 MiB, expected a text of at most that", "< /dev/zero");
 }
 
 TEST(Arguments, AForcedKernelThatDoesNotExistIsNamed) {

@@ -188,7 +188,7 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
   };
-  refused({}, "nothing is asked for, expected -o, --lse, --grad or --observe");
+  refused({}, "no output is asked for, expected -o, --lse, --grad or --observe");
   refused({"--window", "3,,0", "-o", "o.npy"}, "--window: found \"3,,0\", expected L,R");
   refused({"--observe", "entropi", "--observe-out", "x"},
           "--observe: \"entropi\" is no observer, expected some of entropy, topk=K, row_max, "

@@ -134,8 +134,8 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
     EXPECT_EQ(answer.error, "heed bench: " + line + "\n");
   };
   expect({"bench", "nothing"},
-         "'nothing' is unknown: one of attention, backward, decode, matmul, model, inspect, "
-         "train is expected");
+         "WHAT is 'nothing', expected one of attention, backward, decode, matmul, model, inspect, "
+         "train");
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
          "--case 'step-1000' is unknown: one of prefill-128, prefill-512, step-10, step-250 is "
          "expected");

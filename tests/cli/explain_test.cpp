@@ -144,7 +144,7 @@ TEST_F(ExplainKeys, OfInt8InPages) {
 }
 
 TEST_F(ExplainKeys, OfInt8InRows) {
-  expect_plans(rows(DType::kI8), {{"q", "f32"}, {"k", "i8"}, {"v", "i8"}, {"keys", "rows"}});
+  expect_plans(rows(DType::kI8), {{"q", "f32"}, {"k", "i8"}, {"v", "i8"}, {"keys", "contiguous"}});
 }
 
 TEST_F(ExplainKeys, OfHalvesInARing) {

@@ -17,6 +17,12 @@ TEST(Program, SaysItsVersion) {
   EXPECT_THAT(answer.out, testing::MatchesRegex("heed [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
+TEST(Program, PrintsTheLicencesOfWhatItHolds) {
+  const Answer answer = test::heed({"--licences"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.out, test::content(HEED_SOURCE_DIR "/THIRD_PARTY.md"));
+}
+
 TEST(Program, RefusesACommandThatItDoesNotHave) {
   const Answer answer = test::heed({"lok"});
   EXPECT_EQ(answer.status, 2);

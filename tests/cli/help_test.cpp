@@ -49,7 +49,7 @@ const std::filesystem::path& files() {
 // What needs more than a test has: a browser, a training run, minutes, ONNX's files, another model.
 bool runs_here(const std::string& example) {
   return std::ranges::none_of(
-      std::vector<std::string>{"heed serve", "heed train", "heed check", "--format svg",
+      std::vector<std::string>{"heed serve", "heed train", "heed check", "-o view.svg",
                                "heed bench", "models/"},
       [&](const std::string& part) { return example.find(part) != std::string::npos; });
 }
@@ -83,6 +83,14 @@ TEST(Help, ListsEveryCommandAndHowToBegin) {
   for (const char* command : kCommands)
     EXPECT_THAT(help, testing::HasSubstr(std::string("\n  ") + command + " ")) << command;
   EXPECT_THAT(help, testing::HasSubstr("Begin with:  heed look \"The cat"));
+}
+
+TEST(Help, OfTrainingSaysTheDefaults) {
+  const std::string help = test::heed({"train", "--help"}).out;
+  for (const char* line : {"--layers N                  layers (default: 4)\n",
+                           "--learning-rate X           after the warm-up (default: 0.001)\n",
+                           "(default: characters)\n"})
+    EXPECT_THAT(help, testing::HasSubstr(line));
 }
 
 TEST(Help, HasLinesThatATerminalHolds) {

@@ -258,6 +258,44 @@ TEST(LookCommand, RefusesATruncatedModel) {
   EXPECT_THAT(answer.error, testing::MatchesRegex("heed look: [^\n]+\n"));
 }
 
+TEST(LookCommand, TheEndingOfTheFilesNameChoosesTheFormat) {
+  for (const char* format : {"json", "tsv", "npy", "html"}) {
+    const std::string file = in_scratch("answer.") + format;
+    ASSERT_EQ(look({kText, "-o", file}).status, 0) << format;
+    EXPECT_EQ(test::content(file), look({kText, "--format", format}).out) << format;
+  }
+}
+
+TEST(LookCommand, APictureIsDrawnWhereTheNameSaysSo) {
+  setenv("HEED_BROWSER", "no-such-browser", 1);
+  const Answer answer = look({kText, "-o", in_scratch("answer.png")});
+  unsetenv("HEED_BROWSER");
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_THAT(answer.error, testing::HasSubstr("no-such-browser"));
+  EXPECT_FALSE(std::filesystem::exists(in_scratch("answer.png")));
+}
+
+TEST(LookCommand, AnotherEndingIsText) {
+  for (const char* name : {"answer.txt", "answer.out", "answer"}) {
+    ASSERT_EQ(look({kText, "-o", in_scratch(name)}).status, 0) << name;
+    EXPECT_THAT(test::content(in_scratch(name)), testing::StartsWith("tiny  GPT-2")) << name;
+  }
+}
+
+TEST(LookCommand, AFormatThatIsNotTheFilesIsRefused) {
+  const std::string file = in_scratch("refused.png");
+  const Answer answer = look({kText, "--format", "json", "-o", file});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed look: --format json and -o " + file +
+                              " say two formats, expected them to agree\n");
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST(LookCommand, IdsMayStandApartByBlanks) {
+  for (const char* ids : {"5 3 9", "5, 3, 9", " 5 3,9"})
+    EXPECT_EQ(look({"--ids", ids}).out, look({"--ids", "5,3,9"}).out) << ids;
+}
+
 TEST(LookCommand, AFullDiskLeavesNothing) {
   const Answer answer = look({kText, "--format", "npy", "-o", "/dev/full"});
   EXPECT_EQ(answer.status, 1);

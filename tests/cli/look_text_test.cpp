@@ -166,7 +166,7 @@ TEST(LookText, OneCellShowsRankScoreAndWeight) {
                  .of = 11,
                  .others = {{0, .288F}, {9, .131F}}}};
   EXPECT_EQ(cells_text({}, look, {.who = "She", .to = "Lily"}),
-            "She 10 -> Lily 1     0.403   1st of 11, then <s> 0.288, . 0.131\n"
+            "She 10 -> Lily 1     0.403   largest of 11, then <s> 0.288, . 0.131\n"
             "  score   10.21\n"
             "  weight  e^(10.21 - 11.12)  =  0.403\n");
 }

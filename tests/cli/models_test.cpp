@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
@@ -84,6 +85,87 @@ TEST(ModelsCommand, TellsWhatTheLossOnRandomTokensIsFor) {
   EXPECT_THAT(answer.out,
               testing::ContainsRegex("[0-9.]+ nats a token in the first half, [0-9.]+"));
   EXPECT_THAT(answer.out, testing::HasSubstr("(induction)"));
+}
+
+// The cache of the hub: models--ORG--NAME/snapshots/REVISION, where refs/main names the revision.
+std::filesystem::path cached(const std::filesystem::path& home, const std::string& repository) {
+  const std::filesystem::path folder = home / "hub" / repository;
+  const std::string revision = "607a30d783dfa663caf39e06633721c8d4cfcd7e";
+  std::filesystem::create_directories(folder / "refs");
+  std::ofstream(folder / "refs/main") << revision;
+  std::filesystem::create_directories(folder / "snapshots");
+  std::filesystem::copy(tiny_model(), folder / "snapshots" / revision,
+                        std::filesystem::copy_options::recursive);
+  return folder;
+}
+
+Answer with_cache(const std::filesystem::path& home, const std::vector<std::string>& arguments) {
+  setenv("HF_HOME", home.c_str(), 1);
+  const Answer answer = test::heed(arguments);
+  unsetenv("HF_HOME");
+  return answer;
+}
+
+TEST(ModelsCommand, AModelOfTheHubsCacheIsCalledByItsName) {
+  const std::filesystem::path home = test::scratch() / "hub-home";
+  cached(home, "models--openai-community--gpt2");
+  for (const char* name : {"openai-community/gpt2", "gpt2"}) {
+    const Answer answer =
+        with_cache(home, {"look", "the cat", "--model", name, "--format", "json"});
+    ASSERT_EQ(answer.status, 0) << answer.error;
+    EXPECT_EQ(json::parse(answer.out)["model"], "openai-community/gpt2");
+  }
+  EXPECT_THAT(with_cache(home, {"models"}).out, testing::HasSubstr("openai-community/gpt2 "));
+}
+
+TEST(ModelsCommand, ANameOfTwoOwnersNeedsTheOwner) {
+  const std::filesystem::path home = test::scratch() / "two-owners";
+  cached(home, "models--me--gpt2");
+  cached(home, "models--you--gpt2");
+  EXPECT_EQ(with_cache(home, {"look", "the cat", "--model", "me/gpt2"}).status, 0);
+  const Answer answer = with_cache(home, {"look", "the cat", "--model", "gpt2"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed look: model: 'gpt2' is both me/gpt2 and you/gpt2, expected one of these names\n");
+}
+
+TEST(ModelsCommand, SaysWhatKeepsAFolderFromBeingUsed) {
+  const std::filesystem::path folder = test::scratch() / "unusable";
+  const auto copy = [&](const char* name) {
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy(tiny_model(), folder / name, std::filesystem::copy_options::recursive);
+    return folder / name;
+  };
+  copy("whole");
+  std::ofstream(copy("other") / "config.json") << R"({"model_type": "mamba"})";
+  std::filesystem::remove(copy("wordless") / "tokenizer.json");
+  std::filesystem::resize_file(copy("cut") / "model.safetensors", 2000);
+  setenv("HEED_MODELS", folder.c_str(), 1);
+  const Answer text = test::heed({"models"});
+  const json list = json::parse(test::heed({"models", "--json"}).out);
+  std::map<std::string, std::string> problems;
+  for (const json& model : list) problems[model["name"]] = model["problem"];
+  for (const auto& [name, problem] : problems)
+    if (name != "wordless" && name != "tales") {
+      const Answer look = test::heed({"look", "the cat", "--model", (folder / name).string()});
+      EXPECT_EQ(look.error, problem.empty() ? "" : "heed look: " + problem + "\n");
+    }
+  unsetenv("HEED_MODELS");
+  EXPECT_EQ(problems["whole"], "");
+  EXPECT_THAT(problems["other"], testing::HasSubstr("model_type is 'mamba'"));
+  EXPECT_THAT(problems["cut"], testing::HasSubstr("model.safetensors"));
+  EXPECT_EQ(problems["wordless"], "it has no tokenizer, so only token ids can be read");
+  EXPECT_THAT(text.out, testing::HasSubstr("cannot be used: it has no tokenizer"));
+}
+
+// `heed train` writes RUN/model.
+TEST(ModelsCommand, ATrainedModelIsCalledByItsRun) {
+  const std::filesystem::path run = test::scratch() / "novels";
+  std::filesystem::create_directories(run);
+  std::filesystem::copy(tiny_model(), run / "model", std::filesystem::copy_options::recursive);
+  std::ofstream(run / "run.json") << "{}";
+  const Answer answer = test::heed({"look", "the cat", "--model", (run / "model").string()});
+  EXPECT_THAT(answer.out, testing::StartsWith("novels  GPT-2"));
 }
 
 // The program alone in another folder, as somebody copies it to another machine.

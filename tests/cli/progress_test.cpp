@@ -89,6 +89,13 @@ TEST(Progress, OfAttendTellsTheTime) {
   EXPECT_THAT(shown, testing::HasSubstr("\rattention  2 s"));
 }
 
+TEST(Progress, OfABenchmarkNamesTheCase) {
+  if (std::system("command -v script > /dev/null") != 0) GTEST_SKIP() << "no `script`";
+  const std::string shown =
+      on_a_terminal("bench attention --case plain-n1024-d128 --kernel reference --threads 1");
+  EXPECT_THAT(shown, testing::ContainsRegex("\rtiming plain-n1024-d128  [0-9]+ s"));
+}
+
 TEST(Progress, OfGenerationCountsTokens) {
   if (std::system("command -v script > /dev/null") != 0) GTEST_SKIP() << "no `script`";
   const std::string shown =

@@ -15,7 +15,7 @@ namespace heed {
 
 /// A model folder, loaded: `config.json`, weights and tokenizer in Hugging Face's layout.
 struct LoadedModel {
-  std::string name;  // the folder's name
+  std::string name;  // openai-community/gpt2 in a cache of the hub; else the folder's
   std::filesystem::path folder;
   bool built_in = false;
   std::unique_ptr<Model> model;
@@ -26,8 +26,13 @@ struct LoadedModel {
 /// returned.
 LoadedModel load_model(const std::filesystem::path& folder);
 
+/// Why `load_model` refuses the folder, as far as config.json, the headers of the weights and the
+/// tokenizer tell: its error's text. Empty where nothing speaks against it.
+std::string why_not_loaded(const std::filesystem::path& folder);
+
 /// `name` is a folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, then
-/// share/heed/models beside the program; empty: the built-in default model. kNotFound lists what
+/// share/heed/models beside the program; empty: the built-in default model. In the hub's cache
+/// `gpt2` also finds `openai-community/gpt2`, where no other has that ending. kNotFound lists what
 /// was looked through and what there is, or says that $HEED_MODELS is no folder.
 std::filesystem::path find_model(std::string_view name);
 

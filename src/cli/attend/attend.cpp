@@ -29,7 +29,7 @@ struct Options {
   std::string observe_out;
 };
 
-// Whatever can name a file; what names none is like no other.
+// The files that are read. An option that was not given leaves an empty path, which is no file.
 std::vector<std::string> inputs_of(const Options& options) {
   const AttentionOptions& a = options.attention;
   std::vector<std::string> all = {a.q,          a.k,          a.v,
@@ -45,7 +45,7 @@ std::vector<std::string> inputs_of(const Options& options) {
   return all;
 }
 
-// What is written would take the place of what was read.
+// An output may not overwrite an input.
 void refuse_inputs(const Options& options) {
   for (const std::string* out : {&options.out, &options.lse})
     for (const std::string& in : inputs_of(options)) {
@@ -62,7 +62,8 @@ void check(const Options& options) {
           options.grad.empty() ? "--grad-out" : "--grad");
   require(
       (options.lse.empty() && options.dlse.empty()) || options.attention.normaliser == "softmax",
-      "--lse and --dlse are of the softmax, found --normaliser {}", options.attention.normaliser);
+      "--lse and --dlse belong to the softmax, found --normaliser {}",
+      options.attention.normaliser);
   require(options.dlse.empty() || !options.grad.empty(),
           "--dlse is a part of the backward pass, expected --grad DOUT.npy beside it");
   require(options.observe.empty() == options.observe_out.empty(),
@@ -70,14 +71,14 @@ void check(const Options& options) {
           options.observe.empty() ? "--observe-out" : "--observe");
   require(!options.out.empty() || !options.lse.empty() || !options.grad.empty() ||
               !options.observe.empty(),
-          "nothing is asked for, expected -o, --lse, --grad or --observe");
+          "no output is asked for, expected -o, --lse, --grad or --observe");
   const int piped = (options.out == "-" ? 1 : 0) + (options.lse == "-" ? 1 : 0);
   require(piped < 2, "-o and --lse both go to standard output, expected a file for one of them");
   require(options.out.empty() || options.out != options.lse || piped > 0,
           "-o and --lse both name {}, expected a file for each", options.out);
   refuse_inputs(options);
   require(piped == 0 || isatty(STDOUT_FILENO) == 0,
-          "an array is no text, expected a file or a pipe in place of -");
+          "an array cannot be shown in a terminal, expected a file or a pipe in place of -");
 }
 
 // Ctrl-C waits for the end of a file, so that nothing stays half written. NumPy has no bf16.
@@ -108,7 +109,7 @@ void make_folder(const std::string& folder) {
   if (error) fail(ErrorCode::kIo, "{}: {}", folder, error.message());
 }
 
-// [B, H, T, D] with the rank of Q, K or V; what is of other options has the shape of those.
+// The gradient of Q, K or V has that input's rank; the others keep their shape.
 ConstView like_input(const Tensor& gradient, std::string_view input,
                      const AttentionProblemData& problem) {
   const int rank = input == "Q"   ? problem.rank

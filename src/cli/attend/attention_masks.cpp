@@ -15,7 +15,7 @@
 namespace heed::cli {
 namespace {
 
-// The longest sequence, which masks are as wide as.
+// The longest sequence: masks are as wide.
 std::int64_t length_of(const ConstView& operand, const std::vector<std::int64_t>& starts) {
   if (starts.empty()) return operand.dim(-2);
   std::int64_t longest = 0;
@@ -40,7 +40,7 @@ Mask band_of(const AttentionOptions& options) {
   return mask;
 }
 
-// A prefix is seen by all; the rest by the band, causally where none is given.
+// Everyone sees the prefix; the other keys follow the band, or are causal without one.
 Mask with_prefix(const AttentionOptions& options, const Mask& band) {
   if (options.prefix.empty()) return band;
   const bool given = !options.causal.empty() || !options.window.empty();

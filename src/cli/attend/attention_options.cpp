@@ -25,7 +25,7 @@ Normaliser normaliser_of(const std::string& name) {
   return name == "none" ? Normaliser::kNone : Normaliser::kSoftmax;
 }
 
-// Refuses what pairs, offsets and bytes could not count.
+// Refuses shapes whose pairs or bytes would overflow a count.
 void check_shape(const std::vector<std::int64_t>& shape) {
   constexpr const char* kNames[] = {"B", "H", "G", "Tq", "Tk", "D", "Dv"};
   constexpr double kMost = 0x1p62;
@@ -74,7 +74,7 @@ void read_scores(const AttentionOptions& options, AttentionProblemData& problem)
         Dropout{.rate = *options.dropout, .seed = options.seed, .offset = options.dropout_offset};
 }
 
-// What does not depend on the data of q, k and v, whose shapes are known.
+// Everything that needs only the shapes of q, k and v.
 void read_settings(const AttentionOptions& options, AttentionProblemData& problem) {
   problem.args.mask = read_mask(options, problem);
   read_scores(options, problem);
@@ -86,14 +86,15 @@ void add_mask_options(OptionList& list, AttentionOptions& options) {
       {{.name = "--causal",
         .to = &options.causal,
         .words = {"top-left", "bottom-right"},
-        .help = "no key behind the query: bottom-right (the last query sees every key) or "
+        .help = "a query sees no later key: bottom-right (the last query sees every key) or "
                 "top-left (the first query sees the first key)"},
        {.name = "--window",
         .to = &options.window,
         .type = "L,R",
         .count = {2, 2},
-        .help = "keys left and right of the own one that may be seen; -1 is open; the last "
-                "query's own key is the last, unless --causal or --q-offset says otherwise"},
+        .help =
+            "how many keys to the left and right of its own a query sees; -1: no limit; the "
+            "last query's own key is the last one, unless --causal or --q-offset says otherwise"},
        {.name = "--keep",
         .to = &options.keep,
         .type = "FILE.npy",
@@ -103,13 +104,14 @@ void add_mask_options(OptionList& list, AttentionOptions& options) {
         .to = &options.segments,
         .type = "FILE.npy",
         .count = {1, 2},
-        .help = "ids of documents, [T] or [B, T]: only the own document is seen; two files, as in "
-                "Q.npy,K.npy, where queries and keys differ"},
+        .help = "ids of documents, [T] or [B, T]: a query sees only its own document; two files, "
+                "as in Q.npy,K.npy, where queries and keys differ"},
        {.name = "--prefix",
         .to = &options.prefix,
         .type = "FILE.npy",
-        .help = "lengths: the first keys, which everyone sees; the rest by --causal and --window, "
-                "causally without them"},
+        .help =
+            "how many of the first keys everyone sees; the others follow --causal and --window, "
+            "and are causal without them"},
        {.name = "--blocks",
         .to = &options.blocks,
         .type = "FILE.npy",

@@ -12,7 +12,7 @@
 namespace heed::cli {
 
 struct AttentionOptions {
-  std::string q, k, v;  // .npy files, as all that are named after what they hold
+  std::string q, k, v;  // paths of .npy files, as is every text named after an array
   std::string causal;   // "top-left", "bottom-right" or none
   std::vector<std::int64_t> window;
   std::string keep, prefix, blocks;
@@ -53,8 +53,7 @@ AttentionProblemData read_problem(const AttentionOptions& options);
 AttentionProblemData shape_problem(const AttentionOptions& options,
                                    const std::vector<std::int64_t>& shape);
 
-/// The mask that the options speak of, with the tensors that it looks at in `problem`, whose shapes
-/// are known.
+/// The mask that the options describe. It refers to tensors in `problem`, whose shapes are known.
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
 
 /// Where keys lie in other forms than one row after the other, and the scales of i8.

@@ -1,7 +1,7 @@
 // heed explain: which kernel would run, why the others do not, and what it costs.
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/attend/attention_options.h"
 #include "cli/attend/gradient_options.h"
 #include "cli/command.h"
@@ -17,10 +17,10 @@ struct Options {
   bool json = false;
 };
 
-nlohmann::ordered_json as_json(const Plan& plan) {
-  auto refusals = nlohmann::ordered_json::array();
+Json as_json(const Plan& plan) {
+  auto refusals = Json::array();
   for (const Plan::Refusal& refusal : plan.refusals)
-    refusals.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
+    refusals.push({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
   return {{"kernel", plan.kernel},
           {"refusals", refusals},
           {"mask", plan.mask},
@@ -46,10 +46,10 @@ std::string form_of(const AttentionArgs& args) {
   const Keys& keys = args.keys;
   if (keys.page_table.given()) return fmt::format("pages of {}", keys.k.dim(2));
   if (!keys.ring_begin.empty()) return fmt::format("a ring of {}", keys.k.dim(2));
-  return args.extents.key_starts.empty() ? "contiguous keys" : "packed keys";
+  return args.extents.key_starts.empty() ? "contiguous" : "packed";
 }
 
-nlohmann::ordered_json inputs_json(const AttentionArgs& args) {
+Json inputs_json(const AttentionArgs& args) {
   return {{"q", name(args.q.dtype())},
           {"k", name(args.keys.k.dtype())},
           {"v", name(args.keys.v.dtype())},
@@ -57,14 +57,17 @@ nlohmann::ordered_json inputs_json(const AttentionArgs& args) {
 }
 
 std::string inputs_text(const AttentionArgs& args) {
-  return fmt::format("inputs     q {}, k {}, v {}; keys in {}\n", name(args.q.dtype()),
-                     name(args.keys.k.dtype()), name(args.keys.v.dtype()), form_of(args));
+  const Keys& keys = args.keys;
+  const bool in_a_row = !keys.page_table.given() && keys.ring_begin.empty();
+  return fmt::format("inputs     q {}, k {}, v {}; {}{}{}\n", name(args.q.dtype()),
+                     name(keys.k.dtype()), name(keys.v.dtype()), in_a_row ? "" : "keys in ",
+                     form_of(args), in_a_row ? " keys" : "");
 }
 
 std::string as_text(const char* title, const Plan& plan) {
   std::string text = fmt::format("{:<10} {}\n", title, plan.kernel);
   for (const Plan::Refusal& refusal : plan.refusals)
-    text += fmt::format("  not      {}: {}\n", refusal.kernel, refusal.reason);
+    text += fmt::format("  skipped  {}: {}\n", refusal.kernel, refusal.reason);
   text += fmt::format("  mask     {}, {}\n", plan.mask, plan.alignment);
   text += fmt::format("  pairs    {} query and key pairs may attend\n",
                       amount(static_cast<double>(plan.allowed_pairs)));
@@ -90,9 +93,9 @@ int run(const Given& arguments, const Options& options) {
   const Plan forward = plan_attention(problem.args);
   const Plan backward = plan_attention_backward(problem.args, grad_request(files, problem.args));
   if (options.json) {
-    const nlohmann::ordered_json plans = {{"inputs", inputs_json(problem.args)},
-                                          {"forward", as_json(forward)},
-                                          {"backward", as_json(backward)}};
+    const Json plans = {{"inputs", inputs_json(problem.args)},
+                        {"forward", as_json(forward)},
+                        {"backward", as_json(backward)}};
     print(plans.dump(2) + "\n");
   } else {
     print(inputs_text(problem.args) + as_text("forward", forward) + as_text("backward", backward));

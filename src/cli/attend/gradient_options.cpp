@@ -9,7 +9,7 @@
 namespace heed::cli {
 namespace {
 
-// Pages, rings and i8 have none.
+// Keys in pages, in rings or of i8 have no gradient.
 bool has_gradient(const Keys& keys, const ConstView& operand) {
   return !keys.page_table.given() && keys.ring_begin.empty() && is_floating(operand.dtype());
 }
@@ -43,7 +43,7 @@ AttentionGradRequest grad_request(const AttentionOptions& options, const Attenti
     if (std::ranges::find(options.grad_of, gradient.name) == options.grad_of.end()) continue;
     const bool of_keys = gradient.option[0] != '-';
     require(all.*gradient.asked, "--grad-of: {} is asked for, {}", gradient.name,
-            of_keys ? "which keys in pages, in a ring or of i8 have not"
+            of_keys ? "but keys in pages, in a ring or of i8 have no gradient"
                     : fmt::format("expected {} beside it", gradient.option));
     request.*gradient.asked = true;
   }

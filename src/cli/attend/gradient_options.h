@@ -1,4 +1,4 @@
-// Which gradients the backward pass shall give, as `attend` and `explain` take it.
+// Which gradients the backward pass gives, as `attend` and `explain` take it.
 #pragma once
 
 #include "cli/attend/attention_options.h"
@@ -7,8 +7,8 @@
 namespace heed::cli {
 
 struct NamedGradient {
-  const char* name;    // of the file, too
-  const char* option;  // that gives what it is the gradient of
+  const char* name;    // of the gradient and of its file
+  const char* option;  // whose gradient it is
   bool AttentionGradRequest::* asked;
   Tensor AttentionGrads::* tensor;
 };

@@ -197,8 +197,9 @@ Answers Observations::answers() const {
 }
 
 std::string observers_help() {
-  return fmt::format("ask in one sweep: {}; with {} before it, weights count times |v|", forms(),
-                     kByNorm);
+  return fmt::format(
+      "answer in one sweep: {}; with {} before a name, weights are multiplied by |v|", forms(),
+      kByNorm);
 }
 
 }  // namespace heed::cli

@@ -1,9 +1,8 @@
 // heed bench attention, heed bench backward: the operator alone, case by case.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/cpu_name.h"
+#include "base/json.h"
 #include "bench/attention_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
@@ -12,29 +11,28 @@
 namespace heed::cli {
 namespace {
 
-nlohmann::ordered_json as_json(const AttentionTiming& timing) {
+Json as_json(const AttentionTiming& timing) {
   const AttentionBenchCase& problem = timing.problem;
-  nlohmann::ordered_json json = {
-      {"case", problem.name},
-      {"kernel", timing.kernel},
-      {"dtype", "f32"},
-      {"batch", problem.batch},
-      {"heads", problem.heads},
-      {"kv_heads", problem.kv_heads},
-      {"query_length", problem.length},
-      {"key_length", problem.length},
-      {"head_dim", problem.head_dim},
-      {"value_dim", problem.value_dim > 0 ? problem.value_dim : problem.head_dim},
-      {"mask", problem.mask_name},
-      {"threads", timing.threads},
-      {"seconds", timing.seconds},
-      {"spread", timing.spread},
-      {"gflops", timing.gflops},
-      {"peak_gflops", timing.peak_gflops},
-      {"fraction_of_peak", timing.fraction_of_peak},
-      {"gbytes_per_second", timing.gbytes_per_second},
-      {"read_gbytes_per_second", timing.read_gbytes_per_second}};
-  if (timing.peak_bytes >= 0) json["peak_bytes"] = timing.peak_bytes;
+  Json json = {{"case", problem.name},
+               {"kernel", timing.kernel},
+               {"dtype", "f32"},
+               {"batch", problem.batch},
+               {"heads", problem.heads},
+               {"kv_heads", problem.kv_heads},
+               {"query_length", problem.length},
+               {"key_length", problem.length},
+               {"head_dim", problem.head_dim},
+               {"value_dim", problem.value_dim > 0 ? problem.value_dim : problem.head_dim},
+               {"mask", problem.mask_name},
+               {"threads", timing.threads},
+               {"seconds", timing.seconds},
+               {"spread", timing.spread},
+               {"gflops", timing.gflops},
+               {"peak_gflops", timing.peak_gflops},
+               {"fraction_of_peak", timing.fraction_of_peak},
+               {"gbytes_per_second", timing.gbytes_per_second},
+               {"read_gbytes_per_second", timing.read_gbytes_per_second}};
+  if (timing.peak_bytes >= 0) json.set("peak_bytes", timing.peak_bytes);
   return json;
 }
 
@@ -67,7 +65,7 @@ std::string limits(const AttentionTiming& timing) {
 int bench_pass(const BenchOptions& options, BenchPass pass) {
   const std::vector<AttentionBenchCase> cases = choose_bench_cases(options.cases);
   AttentionTiming last;
-  BenchTable table(options.json, std::ssize(cases), heading());
+  BenchTable table(options.json, names_of(cases), heading());
   time_attention(cases, pass, options.kernel, [&](const AttentionTiming& timing) {
     table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
     last = timing;

@@ -44,7 +44,7 @@ std::string kinds(const std::function<bool(const Kind&)>& holds) {
 
 int run(const Given& given, const std::string& what, const BenchOptions& options) {
   const auto kind = std::ranges::find(kKinds, what, &Kind::name);
-  require(kind != std::end(kKinds), "bench: '{}' is unknown: one of {} is expected", what,
+  require(kind != std::end(kKinds), "WHAT is '{}', expected one of {}", what,
           kinds([](const Kind&) { return true; }));
   for (const Given::Entry& option : given.entries()) {
     const auto takes_it = [&option](const Kind& one) { return takes(one, option.name); };
@@ -65,7 +65,7 @@ void add_problem(OptionList& list, BenchOptions& options) {
        {.name = "--kernel",
         .to = &options.kernel,
         .type = "NAME",
-        .help = "attention, backward, decode: this kernel instead of the best that serves"},
+        .help = "attention, backward, decode: this kernel instead of the fastest that can"},
        model_option(options.model),
        {.name = "--config",
         .to = &options.config,
@@ -83,8 +83,8 @@ void add_train_shape(OptionList& list, BenchOptions& options) {
   add(list, {{.name = "--vocabulary",
               .to = &options.shape.vocabulary,
               .least = 1,
-              .help = "train: of the random tokens, instead of 65 (a byte-bpe's: the "
-                      "configuration's)"}});
+              .help = "train: vocabulary of the random tokens (default: 65, or the "
+                      "configuration's with byte-bpe)"}});
 }
 
 Run declare(OptionList& list) {

@@ -29,8 +29,8 @@ struct TrainShapeKey {
 };
 std::span<const TrainShapeKey> train_shape_keys();
 
-/// Times that spread this far (share of the median that the middle half covers) say more of what
-/// else the machine did than of heed.
+/// Times whose middle half covers this share of the median say more about other work on the machine
+/// than about heed.
 constexpr double kBusySpread = 0.25;
 
 /// Remembers the case whose times spread most.

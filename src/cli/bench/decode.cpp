@@ -1,9 +1,8 @@
 // heed bench decode: attention's part of writing one token, by what the cache is made of.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/cpu_name.h"
+#include "base/json.h"
 #include "bench/decode_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
@@ -17,7 +16,7 @@ const char* name_of(KvForm form) {
   return form == KvForm::kRing ? "ring" : "contiguous";
 }
 
-nlohmann::ordered_json as_json(const DecodeTiming& timing) {
+Json as_json(const DecodeTiming& timing) {
   return {{"case", timing.problem.name},
           {"kernel", timing.kernel},
           {"dtype", name(timing.problem.cache.dtype)},
@@ -59,7 +58,7 @@ std::string as_row(const DecodeTiming& timing) {
 int bench_decode(const BenchOptions& options) {
   const std::vector<DecodeBenchCase> cases = decode_bench_cases(options.cases);
   double read = 0;
-  BenchTable table(options.json, std::ssize(cases), heading());
+  BenchTable table(options.json, names_of(cases), heading());
   time_decode(cases, options.kernel, [&](const DecodeTiming& timing) {
     table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
     read = timing.read_gbytes_per_second;

@@ -1,12 +1,12 @@
 // heed bench inspect: the page's server on a long text.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/cpu_name.h"
+#include "base/json.h"
 #include "bench/serve_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
@@ -20,13 +20,14 @@ constexpr std::int64_t kTokens = 4096;
 // GPT-2 small with more positions, random weights, and the built-in model's tokenizer.
 LoadedModel shaped(const BenchOptions& options) {
   LoadedModel model = load_model(find_model({}));
-  nlohmann::json config = {{"model_type", "gpt2"},
-                           {"n_layer", 12},
-                           {"n_head", 12},
-                           {"n_embd", 768},
-                           {"n_positions", kTokens}};
-  if (!options.config.empty()) config = nlohmann::json::parse(read_file(options.config));
-  config["vocab_size"] = model.tokenizer->vocabulary_size();
+  Json config = {{"model_type", "gpt2"},
+                 {"n_layer", 12},
+                 {"n_head", 12},
+                 {"n_embd", 768},
+                 {"n_positions", kTokens}};
+  if (!options.config.empty())
+    config = JsonText::parse(read_file(options.config), {options.config}).root();
+  config.set("vocab_size", model.tokenizer->vocabulary_size());
   model.model = make_model(config.dump(), 1);
   model.name = "random";
   return model;
@@ -41,11 +42,10 @@ std::string as_row(const ServerFigure& figure) {
   return row + "\n";
 }
 
-nlohmann::ordered_json as_json(const ServerFigure& figure) {
-  nlohmann::ordered_json json = {
-      {"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}};
-  if (figure.limit > 0) json["limit"] = figure.limit;
-  if (figure.processor >= 0) json["processor_ms"] = figure.processor;
+Json as_json(const ServerFigure& figure) {
+  Json json = {{"name", figure.name}, {"value", figure.value}, {"unit", figure.unit}};
+  if (figure.limit > 0) json.set("limit", figure.limit);
+  if (figure.processor >= 0) json.set("processor_ms", figure.processor);
   return json;
 }
 
@@ -63,13 +63,16 @@ int bench_inspect(const BenchOptions& options) {
         fmt::format("{}, threads: {}; {} layers x {} heads x {}, {} tokens\n{:<51}{:>7}  {}  {}\n",
                     cpu_name(), thread_count(), info.layers, info.heads, info.head_dim, tokens, "",
                     "limit", "ratio", "processor"));
-  auto list = nlohmann::ordered_json::array();
+  auto list = Json::array();
+  ProgressLine progress;
+  progress.begin("timing the page's server");
   time_server(model, tokens, [&](const ServerFigure& figure) {
     if (options.json)
-      list.push_back(as_json(figure));
+      list.push(as_json(figure));
     else
-      print(as_row(figure));
+      progress.aside([&] { print(as_row(figure)); });
   });
+  progress.begin("");
   if (options.json) print(list.dump(2) + "\n");
   return 0;
 }

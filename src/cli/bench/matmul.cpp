@@ -1,9 +1,8 @@
 // heed bench matmul: the products of linear layers, as training takes them.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/cpu_name.h"
+#include "base/json.h"
 #include "bench/matmul_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
@@ -12,7 +11,7 @@
 namespace heed::cli {
 namespace {
 
-nlohmann::ordered_json as_json(const MatmulTiming& timing) {
+Json as_json(const MatmulTiming& timing) {
   return {{"case", timing.problem.name},
           {"kernel", timing.kernel},
           {"rows", timing.problem.rows},
@@ -52,7 +51,7 @@ std::string as_row(const MatmulTiming& timing) {
 int bench_matmul(const BenchOptions& options) {
   const std::vector<MatmulBenchCase> cases = matmul_bench_cases(options.cases);
   double peak = 0;
-  BenchTable table(options.json, std::ssize(cases), heading());
+  BenchTable table(options.json, names_of(cases), heading());
   time_matmul(cases, [&](const MatmulTiming& timing) {
     table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
     peak = timing.peak_gflops;

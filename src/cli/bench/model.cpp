@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/cpu_name.h"
+#include "base/json.h"
 #include "bench/model_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
@@ -23,24 +23,24 @@ std::unique_ptr<Model> open(const BenchOptions& options) {
   return make_model(read_file(options.config), 1);
 }
 
-nlohmann::ordered_json as_json(const ModelInfo& info, const ModelTiming& timing) {
+Json as_json(const ModelInfo& info, const ModelTiming& timing) {
   const auto& [name, prefill, tokens] = timing.problem;
-  nlohmann::ordered_json json = {{"case", name},
-                                 {"dtype", "f32"},
-                                 {"batch", 1},
-                                 {"heads", info.heads},
-                                 {"kv_heads", info.kv_heads},
-                                 {"query_length", prefill ? tokens : 1},
-                                 {"key_length", prefill ? tokens : tokens + 1},
-                                 {"head_dim", info.head_dim},
-                                 {"value_dim", info.head_dim},
-                                 {"mask", "causal"},
-                                 {"threads", timing.threads},
-                                 {"seconds", timing.seconds},
-                                 {"spread", timing.spread},
-                                 {"tokens_per_second", timing.tokens_per_second}};
-  if (!prefill) json["gbytes_per_second"] = timing.gbytes_per_second;
-  json["read_gbytes_per_second"] = timing.read_gbytes_per_second;
+  Json json = {{"case", name},
+               {"dtype", "f32"},
+               {"batch", 1},
+               {"heads", info.heads},
+               {"kv_heads", info.kv_heads},
+               {"query_length", prefill ? tokens : 1},
+               {"key_length", prefill ? tokens : tokens + 1},
+               {"head_dim", info.head_dim},
+               {"value_dim", info.head_dim},
+               {"mask", "causal"},
+               {"threads", timing.threads},
+               {"seconds", timing.seconds},
+               {"spread", timing.spread},
+               {"tokens_per_second", timing.tokens_per_second}};
+  if (!prefill) json.set("gbytes_per_second", timing.gbytes_per_second);
+  json.set("read_gbytes_per_second", timing.read_gbytes_per_second);
   return json;
 }
 
@@ -62,7 +62,7 @@ int bench_model(const BenchOptions& options) {
   const std::unique_ptr<Model> model = open(options);
   const std::vector<ModelBenchCase> cases = model_bench_cases(model->info(), options.cases);
   double read = 0;
-  BenchTable table(options.json, std::ssize(cases), heading(*model));
+  BenchTable table(options.json, names_of(cases), heading(*model));
   time_model(*model, cases, [&](const ModelTiming& timing) {
     table.add(timing.problem.name, timing.spread, as_row(timing), as_json(model->info(), timing));
     read = timing.read_gbytes_per_second;

@@ -1,24 +1,34 @@
 #include "cli/bench/table.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cli/terminal/output.h"
 
 namespace heed::cli {
 
-BenchTable::BenchTable(bool as_json, std::int64_t cases, const std::string& heading)
-    : as_json_(as_json) {
+BenchTable::BenchTable(bool as_json, std::vector<std::string> cases, const std::string& heading)
+    : as_json_(as_json), left_(std::move(cases)) {
   if (!as_json_) print(heading);
-  progress_.begin("cases", cases);
+  progress_.begin("", left_.size() > 1 ? std::ssize(left_) : 0);  // of one: only how long it takes
+  std::ranges::reverse(left_);
+  name_next();
 }
 
-void BenchTable::add(const std::string& name, double spread, const std::string& row,
-                     nlohmann::ordered_json json) {
+void BenchTable::name_next() {
+  if (left_.empty()) return;
+  progress_.name("timing " + left_.back());
+  left_.pop_back();
+}
+
+void BenchTable::add(const std::string& name, double spread, const std::string& row, Json json) {
   if (as_json_)
-    list_.push_back(std::move(json));
+    list_.push(std::move(json));
   else
     progress_.aside([&] { print(row); });
   progress_.advance();
+  name_next();
   steadiness_.saw(name, spread);
 }
 

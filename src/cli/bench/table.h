@@ -1,28 +1,39 @@
 // The rows of a benchmark as they come: a table, or a JSON array at the end.
 #pragma once
 
-#include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "base/json.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/progress.h"
 
 namespace heed::cli {
 
+/// The names of benchmark cases of any kind.
+template <typename Cases>
+std::vector<std::string> names_of(const Cases& cases) {
+  std::vector<std::string> names;
+  for (const auto& one : cases) names.emplace_back(one.name);
+  return names;
+}
+
 class BenchTable {
  public:
-  BenchTable(bool as_json, std::int64_t cases, const std::string& heading);
+  /// `cases`: the names of all that will be added, in their order.
+  BenchTable(bool as_json, std::vector<std::string> cases, const std::string& heading);
 
   /// `spread` of the times of the case `name`, as Steadiness has it.
-  void add(const std::string& name, double spread, const std::string& row,
-           nlohmann::ordered_json json);
+  void add(const std::string& name, double spread, const std::string& row, Json json);
   /// `footer` closes the table.
   void finish(const std::string& footer);
 
  private:
+  void name_next();
+
   bool as_json_;
-  nlohmann::ordered_json list_ = nlohmann::ordered_json::array();
+  std::vector<std::string> left_;  // the next one is the last
+  Json list_ = Json::array();
   ProgressLine progress_;
   Steadiness steadiness_;
 };

@@ -1,12 +1,12 @@
 // heed bench train: steps of training, and what they are made of.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/cpu_name.h"
+#include "base/json.h"
 #include "bench/train_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "io/atomic_file.h"
 
 namespace heed::cli {
@@ -30,8 +30,7 @@ std::int64_t vocabulary_of(const BenchOptions& options, const TrainConfig& confi
   return config.tokenizer == "byte-bpe" ? config.vocabulary : kCharacters;
 }
 
-nlohmann::ordered_json as_json(const TrainConfig& config, std::int64_t vocabulary,
-                               const TrainTiming& timing) {
+Json as_json(const TrainConfig& config, std::int64_t vocabulary, const TrainTiming& timing) {
   return {{"case", "train"},
           {"dtype", "f32"},
           {"layers", config.layers},
@@ -90,7 +89,10 @@ std::span<const TrainShapeKey> train_shape_keys() {
 int bench_train(const BenchOptions& options) {
   const TrainConfig config = config_of(options);
   const std::int64_t vocabulary = vocabulary_of(options, config);
+  ProgressLine progress;
+  progress.begin("timing steps of training");
   const TrainTiming timing = time_training(config, vocabulary);
+  progress.begin("");
   print(options.json ? as_json(config, vocabulary, timing).dump(2) + "\n"
                      : as_text(config, vocabulary, timing));
   Steadiness steadiness;

@@ -18,8 +18,14 @@ std::string signed_hundredths(double value) {
   return text == "-0.00" ? "0.00" : text;
 }
 
+// `3rd largest of 8`.
+std::string rank_of(const LookCell& cell) {
+  const std::string place = cell.rank == 1 ? "" : ordinal(cell.rank) + " ";
+  return fmt::format("{}largest of {}", place, cell.of);
+}
+
 std::string neighbours(const TokenNames& names, const LookCell& cell) {
-  std::string text = fmt::format("{} of {}", ordinal(cell.rank), cell.of);
+  std::string text = rank_of(cell);
   for (std::size_t i = 0; i < cell.others.size(); ++i) {
     const LookKey& other = cell.others[i];
     const bool larger = static_cast<std::int64_t>(i) + 1 < cell.rank;
@@ -97,13 +103,10 @@ std::string table(const Terminal& terminal, const TokenNames& names,
   int who = 0;
   int to = 0;
   int rank_cells = 0;
-  const auto rank = [](const LookCell& cell) {
-    return fmt::format("{} of {}", ordinal(cell.rank), cell.of);
-  };
   for (const LookCell& cell : cells) {
     who = std::max(who, cell_width(fmt::format("{} {}", names.word(cell.query), cell.query)));
     to = std::max(to, cell_width(fmt::format("{} {}", names.word(cell.key), cell.key)));
-    rank_cells = std::max(rank_cells, cell_width(rank(cell)));
+    rank_cells = std::max(rank_cells, cell_width(rank_of(cell)));
   }
   const int arrow = kTableColumn + who + 2;
   const int percent_end = arrow + 3 + to + 3 + 5;
@@ -116,7 +119,7 @@ std::string table(const Terminal& terminal, const TokenNames& names,
     line.put(names.word(cell.key), Style::kBold).put(fmt::format(" {}", cell.key));
     line.right(percent_end, percent(cell.weight)).to(percent_end + 1);
     line.put(bar(terminal, cell.weight, bar_cells), Style::kBar);
-    text += line.right(terminal.width, rank(cell), Style::kDim).str();
+    text += line.right(terminal.width, rank_of(cell), Style::kDim).str();
   }
   return text;
 }

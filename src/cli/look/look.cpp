@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include "cli/command.h"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr std::int64_t kDefaultRows = 64;
 constexpr std::int64_t kDefaultTop = 3;
+constexpr const char* kFormats[] = {"text", "json", "tsv", "npy", "svg", "png", "html"};
 
 struct Options {
   LookInput input;
@@ -32,7 +35,7 @@ struct Options {
   std::string top;
   std::string rows;
   std::string what = "weights";
-  std::string format = "text";
+  std::string format;  // empty: as the name of the file says, else text
   std::string colour = "auto";
   std::string out;
   std::string dtype = "f32";
@@ -44,6 +47,24 @@ struct Options {
   bool is_array() const { return format == "npy"; }
   bool is_page() const { return format == "svg" || format == "png" || format == "html"; }
 };
+
+// What the ending of a file's name says: empty where it says nothing.
+std::string format_of_name(const std::string& file) {
+  const std::string ending = std::filesystem::path(file).extension().string();
+  for (const char* format : kFormats)
+    if (ending == std::string(".") + format) return format;
+  return ending == ".txt" ? "text" : "";
+}
+
+// The format that --format and the ending of the file's name agree on.
+std::string chosen_format(const Options& options) {
+  const std::string named = format_of_name(options.out);
+  if (options.format.empty()) return named.empty() ? "text" : named;
+  require(named.empty() || named == options.format,
+          "--format {} and -o {} say two formats, expected them to agree", options.format,
+          options.out);
+  return options.format;
+}
 
 // A count, or -1 for "all".
 std::int64_t count_of(const char* option, const std::string& text) {
@@ -72,7 +93,7 @@ void check_view_options(const Options& options) {
   require(!options.is_page() || options.input.ids.empty(),
           "--format {} shows a text, expected TEXT or --file, not --ids", options.format);
   require(options.format != "png" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
-          "--format png is no text, expected -o FILE.png or a pipe");
+          "--format png cannot be shown in a terminal, expected -o FILE.png or a pipe");
 }
 
 // Options that would change nothing.
@@ -101,7 +122,7 @@ void check(const Given& given, const Options& options) {
   check_effects(given, options);
   check_view_options(options);
   require(options.format != "npy" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
-          "--format npy is no text, expected -o FILE.npy or a pipe");
+          "--format npy cannot be shown in a terminal, expected -o FILE.npy or a pipe");
   require(options.format != "npy" || options.who.empty(),
           "--who chooses rows, --format npy writes all of them: expected one of the two");
 }
@@ -231,8 +252,8 @@ void add_choice(OptionList& list, Options& options) {
        {.name = "--who",
         .to = &options.who,
         .type = "WORD",
-        .help = "only the rows of this word: a token, a word that tokens spell (the last of them "
-                "is taken), or an index"},
+        .help = "only the rows of this word: a token, a word of several tokens (its last one "
+                "counts), or an index"},
        {.name = "--to",
         .to = &options.to,
         .type = "WORD",
@@ -246,21 +267,22 @@ void add_choice(OptionList& list, Options& options) {
        {.name = "--top",
         .to = &options.top,
         .type = "N|all",
-        .help = "how many keys of each row, the largest first (default 3, as tsv all)"},
+        .help = "keys shown of each row, the largest first (default: 3; tsv: all)"},
        {.name = "--rows",
         .to = &options.rows,
         .type = "N|all",
-        .help = "how many rows, the last ones (default: 64 as text, else all)"}});
+        .help = "show the last N rows (default: 64 as text, else all)"}});
 }
 
 void add_format(OptionList& list, Options& options) {
   add(list,
       {{.name = "--format",
         .to = &options.format,
-        .words = {"text", "json", "tsv", "npy", "svg", "png", "html"},
-        .help = "text (default); json; tsv: one line a weight; npy: all weights, f32 [layers, "
+        .words = {std::begin(kFormats), std::end(kFormats)},
+        .help = "text; json; tsv: one line a weight; npy: all weights, f32 [layers, "
                 "heads, T, T], with an extent of 1 where --layer or --head chooses; svg, png: the "
-                "page's picture, drawn by chromium; html: the page as one file"},
+                "page's picture, drawn by chromium; html: the page as one file (default: as the "
+                "name behind -o ends, else text)"},
        {.name = "--width",
         .to = &options.width,
         .type = "N",
@@ -301,6 +323,7 @@ Run declare(OptionList& list) {
               .help = "compute in this type: f32"}});
   return [options](const Given& given) {
     options->text_given = given.has("TEXT");
+    options->format = chosen_format(*options);
     return run(given, *options);
   };
 }
@@ -311,9 +334,9 @@ Command look_command() {
   return {"look", "who attends to whom in a text, what each head does, the next word",
           "  heed look \"The cat sat on the mat because it was tired.\"\n"
           "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
-          "  heed look --file story.txt --format npy -o weights.npy\n"
-          "  heed look --file story.txt --view look/L2.H4/i=17/j=3 --format svg -o view.svg\n"
-          "  heed look --file story.txt --format html -o story.html",
+          "  heed look --file story.txt -o weights.npy\n"
+          "  heed look --file story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"
+          "  heed look --file story.txt -o story.html",
           declare};
 }
 

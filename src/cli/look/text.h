@@ -40,7 +40,7 @@ std::string look_text(const Terminal& terminal, const Look& look, const LookText
 /// The cells of `--who` and `--to`: one in detail, or a table of several.
 std::string cells_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 
-/// The parts, in look_rows_text.cpp and look_heads_text.cpp.
+/// Its parts, in rows_text.cpp and heads_text.cpp.
 std::string rows_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 std::string heads_text(const Terminal& terminal, const Look& look);
 

@@ -12,7 +12,7 @@ std::int64_t key_of(const Session& cut, const std::string& word, std::int64_t qu
   for (auto key = keys.rbegin(); key != keys.rend(); ++key)
     if (*key <= query) return *key;
   fail(ErrorCode::kInvalidArgument,
-       "--to {}: it stands behind token {}, which sees what is before it alone", word, query);
+       "--to {}: it stands behind token {}, which sees only what is before it", word, query);
 }
 
 }  // namespace

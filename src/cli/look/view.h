@@ -19,9 +19,9 @@ struct ViewOptions {
   std::string who, to;
 };
 
-/// The view of these tokens, checked against the model. Without a head in the options the one that
-/// `heed look` chooses; `scores` is asked for then alone, since it needs the pass. Without --who
-/// the last token is pinned; of several tokens that --who or --to names, the last.
+/// The view of these tokens, checked against the model. Where the options leave the head free, it is
+/// the one that `heed look` chooses; only then `scores` is called, since it needs the pass. Without
+/// --who the last token is pinned. Where --who or --to names several tokens, the last one counts.
 ViewAddress view_of(const ViewOptions& options, const Session& cut,
                     const std::function<std::vector<HeadScores>()>& scores);
 

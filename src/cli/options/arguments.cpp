@@ -41,7 +41,7 @@ std::string translated(const OptionList& options, const CLI::ParseError& error) 
   return fmt::format("{}: found {}, expected {}", name, more ? "several values" : "no value", type);
 }
 
-// Empty where none is so near that it may be meant: a third of the letters may differ.
+// The option that was probably meant: at most a third of the letters differ. Empty without one.
 std::string nearest_option(const OptionList& options, const std::string& found) {
   std::string nearest;
   std::size_t least = found.size() / 3 + 1;
@@ -63,7 +63,7 @@ bool has_fixed_count(const Option& option) {
   return option.count.least > 1 && option.count.least == option.count.most;
 }
 
-// A value too many may be one of a list that was written with spaces.
+// The value too many may belong to a list that was written with blanks.
 std::string hint_of_lists(const OptionList& options, const Given& given) {
   for (const Option& option : options)
     if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))

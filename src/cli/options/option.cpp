@@ -140,13 +140,13 @@ void add(OptionList& list, std::initializer_list<Option> more) {
 void read_values(const Option& option, const std::vector<std::string>& values) {
   std::visit(
       [&](const auto& target) {
-        using Target = std::remove_cvref_t<decltype(target)>;
-        using Value = OneOf<Target>;
+        using To = std::remove_cvref_t<decltype(target)>;
+        using Value = OneOf<To>;
         if constexpr (std::is_same_v<Value, bool>) {
           *target = true;
-        } else if constexpr (!std::is_pointer_v<Target>) {
+        } else if constexpr (!std::is_pointer_v<To>) {
           for (const std::string& text : values) target(value_of<Value>(option, text));
-        } else if constexpr (is_vector<std::remove_pointer_t<Target>>) {
+        } else if constexpr (is_vector<std::remove_pointer_t<To>>) {
           target->clear();
           for (const std::string& text : pieces_of<Value>(values))
             target->push_back(value_of<Value>(option, text));
@@ -160,8 +160,8 @@ void read_values(const Option& option, const std::vector<std::string>& values) {
 std::string default_of(const Option& option) {
   return std::visit(
       [](const auto& target) -> std::string {
-        using Target = std::remove_cvref_t<decltype(target)>;
-        if constexpr (!std::is_pointer_v<Target>) {
+        using To = std::remove_cvref_t<decltype(target)>;
+        if constexpr (!std::is_pointer_v<To>) {
           return {};
         } else if constexpr (requires { target->has_value(); }) {
           return target->has_value() ? written(**target) : std::string();

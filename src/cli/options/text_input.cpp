@@ -36,7 +36,7 @@ std::string read_text(const std::string& path, std::size_t most_bytes) {
   std::size_t count = 0;
   while ((count = std::fread(buffer, 1, sizeof buffer, from)) > 0) {
     text.append(buffer, count);
-    require(text.size() <= most_bytes, "{}: goes on after {} MiB, expected a text that ends there",
+    require(text.size() <= most_bytes, "{}: has more than {} MiB, expected a text of at most that",
             name, most_bytes >> 20);
   }
   if (std::ferror(from) != 0) fail(ErrorCode::kIo, "{}: {}", name, std::strerror(errno));

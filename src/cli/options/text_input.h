@@ -7,15 +7,14 @@
 
 namespace heed::cli {
 
-/// More than any model reads at once; a device that never ends is refused there.
+/// More than any model reads at once; reading stops there at devices that never end.
 inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 
-/// The whole of a file, or of stdin for "-"; a folder, a file that cannot be read and one of more
-/// bytes than `most_bytes` are bad input.
+/// The whole of a file, or of stdin for "-". Throws for a folder, for a file that cannot be read,
+/// and for more than `most_bytes`.
 std::string read_text(const std::string& path, std::size_t most_bytes = kMostTextBytes);
 
-/// A text from the command line: `text` as it stands, stdin where it is "-"; where `file` is given,
-/// what that holds.
+/// The content of `file` where one is given; else `text`, or stdin where that is "-".
 std::string given_text(const std::string& text, const std::string& file);
 
 /// A token's bytes where they are valid UTF-8, else with <0xE3> forms: what JSON can hold.

@@ -53,6 +53,11 @@ void ProgressLine::advance() {
   ++done_;
 }
 
+void ProgressLine::name(std::string what) {
+  const std::scoped_lock lock(guard_);
+  what_ = std::move(what);
+}
+
 void ProgressLine::aside(const std::function<void()>& print) {
   const std::scoped_lock lock(guard_);
   erase();

@@ -31,6 +31,8 @@ class ProgressLine {
   /// Other work begins: `total` parts, or 0 where they cannot be counted. Nothing is shown for "".
   void begin(std::string what, std::int64_t total = 0);
   void advance();
+  /// The same work, the next part of it: "timing causal-n4096-d64".
+  void name(std::string what);
   /// Takes the line away while `print` writes to the same terminal.
   void aside(const std::function<void()>& print);
 
