@@ -50,8 +50,10 @@ TEST(Effects, WhatIsOfArraysNeedsOne) {
                "--layer needs --what weights beside it");
 }
 
-TEST(Effects, AWordOfARowNeedsTheRow) {
-  look_refused({"--to", "cat"}, "--to needs --who beside it");
+TEST(Effects, AColumnHasAllItsRows) {
+  look_refused({"--to", "cat", "--rows", "2"}, "--to names the key: expected it without --rows");
+  look_refused({"--to", "cat", "--format", "npy", "-o", test::in_scratch("nothing.npy")},
+               "--to chooses weights, --format npy writes all of them: expected one of the two");
 }
 
 TEST(Effects, WhatNamesRowsOrKeysDoesSoAlone) {

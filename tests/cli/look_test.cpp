@@ -258,6 +258,28 @@ TEST(LookCommand, RefusesATruncatedModel) {
   EXPECT_THAT(answer.error, testing::MatchesRegex("heed look: [^\n]+\n"));
 }
 
+// The column of `cat`: the weights on it, from all that see it.
+TEST(LookCommand, AWordThatIsLookedAtShowsWhoAttendsToIt) {
+  const std::vector<std::string> head = {"--layer", "1", "--head", "2"};
+  const auto with = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), head.begin(), head.end());
+    options.insert(options.begin(), kText);
+    return look(options).out;
+  };
+  const json answer = json::parse(with({"--to", "cat", "--top", "all", "--format", "json"}));
+  ASSERT_GE(answer["columns"].size(), 1);
+  const json& column = answer["columns"][0];
+  const std::string key = std::to_string(column["key"].get<int>());
+  for (const json& from : column["from"]) {
+    const std::string query = std::to_string(from["query"].get<int>());
+    const json cell = json::parse(with({"--who", query, "--to", key, "--format", "json"}));
+    EXPECT_FLOAT_EQ(cell["cells"][0]["weight"].get<float>(), from["weight"].get<float>());
+  }
+  EXPECT_THAT(with({"--to", "cat"}),
+              testing::StartsWith("Who attends to cat " + key +
+                                  "  layer 1, head 2; the three largest queries\n"));
+}
+
 TEST(LookCommand, TheEndingOfTheFilesNameChoosesTheFormat) {
   for (const char* format : {"json", "tsv", "npy", "html"}) {
     const std::string file = in_scratch("answer.") + format;

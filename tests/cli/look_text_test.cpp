@@ -182,10 +182,10 @@ TEST(LookText, AWordThatStandsTwiceShowsEveryPair) {
         {.query = query, .key = key, .visible = true, .weight = weight, .rank = rank, .of = 13});
   EXPECT_EQ(cells_text({}, look, {.who = "flies", .to = "flies"}),
             R"("flies" stands at 2 and 8. All four, layer 0, head 8:
-      flies 2  -> flies 2    10 % ━━━━━╸                                                   3rd of 13
-      flies 2  -> flies 8    14 % ━━━━━━━━                                                 2nd of 13
-      flies 8  -> flies 2     6 % ━━━╸                                                     5th of 13
-      flies 8  -> flies 8     8 % ━━━━╸                                                    3rd of 13
+      flies 2  -> flies 2    10 % ━━━━━                                            3rd largest of 13
+      flies 2  -> flies 8    14 % ━━━━━━╸                                          2nd largest of 13
+      flies 8  -> flies 2     6 % ━━━                                              5th largest of 13
+      flies 8  -> flies 8     8 % ━━━━                                             3rd largest of 13
 )");
 }
 

@@ -53,9 +53,11 @@ void write_tsv(Output& output, const Look& look) {
   };
   output.write("layer\thead\tquery\tquery_token\tkey\tkey_token\tweight\n");
   for (const LookCell& cell : look.cells) write(cell.query, cell.key, cell.weight);
+  for (const LookColumn& column : look.columns)
+    for (const LookQuery& from : column.from) write(from.query, column.key, from.weight);
   for (const LookRow& row : look.rows) {
     check_interrupted();
-    if (!look.cells.empty()) break;  // they are the whole answer
+    if (!look.cells.empty() || !look.columns.empty()) break;  // they are the whole answer
     for (const LookKey& key : row.attends) write(row.query, key.key, key.weight);
   }
   output.finish();

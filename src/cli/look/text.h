@@ -40,7 +40,10 @@ std::string look_text(const Terminal& terminal, const Look& look, const LookText
 /// The cells of `--who` and `--to`: one in detail, or a table of several.
 std::string cells_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 
-/// Its parts, in rows_text.cpp and heads_text.cpp.
+/// The columns of `--to` without `--who`: who attends to the word, the largest weights first.
+std::string columns_text(const Terminal& terminal, const Look& look);
+
+/// The parts of look_text, in rows_text.cpp and heads_text.cpp.
 std::string rows_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 std::string heads_text(const Terminal& terminal, const Look& look);
 

@@ -26,8 +26,10 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
     check_view(view, cut.model, cut.shapes(), length);
     return view;
   }
-  view.query = options.who.empty() ? length - 1 : find_word(cut.tokens, options.who).back();
-  if (!options.to.empty()) view.key = key_of(cut, options.to, *view.query);
+  view.to = options.who.empty() && !options.to.empty();
+  const std::string& pinned = view.to ? options.to : options.who;
+  view.query = pinned.empty() ? length - 1 : find_word(cut.tokens, pinned).back();
+  if (!options.to.empty() && !view.to) view.key = key_of(cut, options.to, *view.query);
   if (options.layer && options.head) {
     view.places = {{.layer = *options.layer, .head = *options.head}};
   } else {

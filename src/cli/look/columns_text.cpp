@@ -1,0 +1,61 @@
+// Who attends to a word: one line a query, the largest weight first.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/look/text.h"
+#include "cli/terminal/cells.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kIndexEnd = 4;   // indices end at this cell
+constexpr int kWhoColumn = 6;  // tokens of queries begin here
+
+std::string explanation(const Look& look, const LookColumn& column) {
+  const std::size_t count = column.from.size();
+  std::string queries = column.rest_count == 0 ? "every query that sees it" : "the largest query";
+  if (column.rest_count > 0 && count > 1)
+    queries = fmt::format("the {} largest queries", number_word(static_cast<std::int64_t>(count)));
+  return fmt::format("layer {}, head {}; {}", look.chosen.layer, look.chosen.head, queries);
+}
+
+std::string column_text(const Terminal& terminal, const Look& look, const TokenNames& names,
+                        const LookColumn& column) {
+  std::string text = heading(
+      terminal,
+      fmt::format(
+          "Who attends to {} {}",
+          TokenNames::shown(terminal, look.keys()[static_cast<std::size_t>(column.key)].bytes),
+          column.key),
+      explanation(look, column));
+  int who = 0;
+  for (const LookQuery& from : column.from) who = std::max(who, cell_width(names.word(from.query)));
+  const int percent_end = kWhoColumn + who + 1 + 5;
+  for (const LookQuery& from : column.from) {
+    Line line(terminal);
+    line.right(kIndexEnd, std::to_string(from.query), Style::kDim).to(kWhoColumn);
+    line.put(names.word(from.query), Style::kBold).right(percent_end, percent(from.weight));
+    line.to(percent_end + 1);
+    line.put(bar(terminal, from.weight, terminal.width - percent_end - 1), Style::kBar);
+    text += line.str();
+  }
+  std::string rest = fmt::format("{:.2f} in all", column.sum);
+  if (column.rest_count > 0)
+    rest = fmt::format("+{:.2f} from {} other{}; ", column.rest_weight, column.rest_count,
+                       column.rest_count == 1 ? "" : "s") +
+           rest;
+  return text + Line(terminal).to(kWhoColumn).put(rest, Style::kDim).str();
+}
+
+}  // namespace
+
+std::string columns_text(const Terminal& terminal, const Look& look) {
+  const TokenNames names(terminal, look.tokens);
+  std::string text;
+  for (const LookColumn& column : look.columns)
+    text += (text.empty() ? "" : "\n") + column_text(terminal, look, names, column);
+  return text;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,178 @@
+#include "cli/look/look_options.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+
+#include "cli/options/numbers.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr std::int64_t kDefaultTop = 3;
+constexpr const char* kFormats[] = {"text", "json", "tsv", "npy", "svg", "png", "html"};
+
+// What the ending of a file's name says: empty where it says nothing.
+std::string format_of_name(const std::string& file) {
+  const std::string ending = std::filesystem::path(file).extension().string();
+  for (const char* format : kFormats)
+    if (ending == std::string(".") + format) return format;
+  return ending == ".txt" ? "text" : "";
+}
+
+void check_view_options(const LookOptions& options) {
+  const bool others = options.layer || options.head || !options.who.empty() || !options.to.empty();
+  require(
+      options.view.empty() || !others,
+      "--view names layer, head and tokens: expected it without --layer, --head, --who and --to");
+  require(options.view.empty() || (options.format != "npy" && options.rows.empty()),
+          "--view names the rows: expected it without {}",
+          options.rows.empty() ? "--format npy" : "--rows");
+  require(!options.is_page() || options.input.ids.empty(),
+          "--format {} shows a text, expected TEXT or --file, not --ids", options.format);
+  require(options.format != "png" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
+          "--format png cannot be shown in a terminal, expected -o FILE.png or a pipe");
+}
+
+// Options that would change nothing.
+void check_effects(const Given& given, const LookOptions& options) {
+  const bool lists = !options.is_page() && !options.is_array();
+  for (const char* option : {"--width", "--theme"})
+    given.require_beside(option, options.is_picture(), "--format svg or png");
+  for (const char* option : {"--top", "--rows"})
+    given.require_beside(option, lists, "--format text, json or tsv");
+  for (const char* option : {"--layer", "--head"})
+    given.require_beside(option, options.what == "weights", "--what weights");
+  given.require_beside("--cut", options.input.ids.empty(), "TEXT or --file");
+  given.require_beside("--color", options.format == "text", "--format text");
+  given.require_beside("--what", options.is_array(), "--format npy");
+  require(options.rows.empty() || options.who.empty(),
+          "--who names the rows: expected it without --rows");
+  require(options.rows.empty() || options.to.empty(),
+          "--to names the key: expected it without --rows");
+  const bool one_weight = !options.who.empty() && !options.to.empty();
+  require(options.top.empty() || !one_weight || options.format == "json",
+          "--to names the key: expected it without --top");
+}
+
+void add_choice(OptionList& list, LookOptions& options) {
+  add(list,
+      {{.name = "--layer",
+        .to = &options.layer,
+        .type = "L",
+        .help = "this layer, counted from 0 (default: heed chooses and says why)"},
+       {.name = "--head",
+        .to = &options.head,
+        .type = "H",
+        .help = "this head, counted from 0 (default: heed chooses and says why)"},
+       {.name = "--who",
+        .to = &options.who,
+        .type = "WORD",
+        .help = "only the rows of this word: a token, a word of several tokens (its last one "
+                "counts), or an index"},
+       {.name = "--to",
+        .to = &options.to,
+        .type = "WORD",
+        .help =
+            "with --who: the weight on this word, its rank, score and lse; without: who attends to "
+            "this word"},
+       {.name = "--view",
+        .to = &options.view,
+        .type = "look/L2.H4/i=17/j=3",
+        .help = "the address of a view, as the page shows it behind #: layer, heads, query i, "
+                "key j"},
+       {.name = "--top",
+        .to = &options.top,
+        .type = "N|all",
+        .help =
+            "keys shown of each row, or queries of --to, the largest first (default: 3; tsv: all)"},
+       {.name = "--rows",
+        .to = &options.rows,
+        .type = "N|all",
+        .help = "show the last N rows (default: 64 as text, else all)"}});
+}
+
+void add_format(OptionList& list, LookOptions& options) {
+  add(list,
+      {{.name = "--format",
+        .to = &options.format,
+        .words = {std::begin(kFormats), std::end(kFormats)},
+        .help = "text; json; tsv: one line a weight; npy: all weights, f32 [layers, "
+                "heads, T, T], with an extent of 1 where --layer or --head chooses; svg, png: the "
+                "page's picture, drawn by chromium; html: the page as one file (default: as the "
+                "name behind -o ends, else text)"},
+       {.name = "--width",
+        .to = &options.width,
+        .type = "N",
+        .least = 320,
+        .most = 8192,
+        .shows_default = true,
+        .help = "of svg and png, in pixels"},
+       {.name = "--theme",
+        .to = &options.theme,
+        .words = {"light", "dark"},
+        .shows_default = true,
+        .help = "of svg and png"},
+       {.name = "--what",
+        .to = &options.what,
+        .words = {"weights", "logits", "hidden"},
+        .help = "with --format npy: weights (default), logits [T, vocabulary], hidden [T, width]"},
+       {.name = "-o,--out",
+        .to = &options.out,
+        .type = "FILE",
+        .help = "write to a file, which appears whole or not at all"},
+       {.name = "--color",
+        .to = &options.colour,
+        .words = {"auto", "always", "never"},
+        .help = "auto (a terminal, NO_COLOR not set), always, never"}});
+}
+
+}  // namespace
+
+void add_look_options(OptionList& list, LookOptions& options) {
+  add_look_input(list, options.input);
+  add_choice(list, options);
+  add_format(list, options);
+}
+
+std::string chosen_format(const LookOptions& options) {
+  const std::string named = format_of_name(options.out);
+  if (options.format.empty()) return named.empty() ? "text" : named;
+  require(named.empty() || named == options.format,
+          "--format {} and -o {} say two formats, expected them to agree", options.format,
+          options.out);
+  return options.format;
+}
+
+void check(const Given& given, const LookOptions& options) {
+  const int inputs = (options.text_given ? 1 : 0) + (options.input.file.empty() ? 0 : 1) +
+                     (options.input.ids.empty() ? 0 : 1);
+  require(inputs == 1, "expected one of TEXT, --file and --ids, found {}",
+          inputs == 0 ? "none" : "several");
+  check_effects(given, options);
+  check_view_options(options);
+  require(options.format != "npy" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
+          "--format npy cannot be shown in a terminal, expected -o FILE.npy or a pipe");
+  require(options.format != "npy" || (options.who.empty() && options.to.empty()),
+          "{} chooses weights, --format npy writes all of them: expected one of the two",
+          options.who.empty() ? "--to" : "--who");
+}
+
+std::int64_t count_of(const char* option, const std::string& text) {
+  if (text == "all") return -1;
+  std::int64_t count = 0;
+  if (!read_number(text, count) || count < 1)
+    fail(ErrorCode::kInvalidArgument, "{}: found \"{}\", expected a number from 1 or all", option,
+         text);
+  return count;
+}
+
+// Text and JSON say how much is left over of a row; TSV has no place for it.
+std::int64_t top_of(const LookOptions& options) {
+  if (!options.top.empty()) return count_of("--top", options.top);
+  return options.format == "tsv" ? -1 : kDefaultTop;
+}
+
+}  // namespace heed::cli

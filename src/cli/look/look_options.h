@@ -1,0 +1,52 @@
+// What `heed look` is asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/look/input.h"
+#include "cli/options/arguments.h"
+
+namespace heed::cli {
+
+struct LookOptions {
+  LookInput input;
+  bool text_given = false;
+  std::string model;
+  std::optional<int> layer, head;
+  std::string who, to;
+  std::string view;
+  std::string top;
+  std::string rows;
+  std::string what = "weights";
+  std::string format;  // empty: as the name of the file says, else text
+  std::string colour = "auto";
+  std::string out;
+  std::string dtype = "f32";
+  int width = 1440;
+  std::string theme = "light";
+
+  bool asks_for_column() const { return who.empty() && !to.empty(); }
+  bool to_stdout() const { return out.empty() || out == "-"; }
+  bool is_picture() const { return format == "svg" || format == "png"; }
+  bool is_array() const { return format == "npy"; }
+  bool is_page() const { return format == "svg" || format == "png" || format == "html"; }
+};
+
+/// Declares everything but the options that all commands on models have.
+void add_look_options(OptionList& list, LookOptions& options);
+
+/// The format that --format and the ending of the file's name agree on, else text.
+std::string chosen_format(const LookOptions& options);
+
+/// Refuses what contradicts itself or would change nothing.
+void check(const Given& given, const LookOptions& options);
+
+/// The count of --top or --rows, or -1 for "all".
+std::int64_t count_of(const char* option, const std::string& text);
+
+/// How many keys of a row are shown, or -1 for all.
+std::int64_t top_of(const LookOptions& options);
+
+}  // namespace heed::cli
