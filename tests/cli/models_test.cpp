@@ -125,8 +125,9 @@ TEST(ModelsCommand, ANameOfTwoOwnersNeedsTheOwner) {
   EXPECT_EQ(with_cache(home, {"look", "the cat", "--model", "me/gpt2"}).status, 0);
   const Answer answer = with_cache(home, {"look", "the cat", "--model", "gpt2"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error,
-            "heed look: model: 'gpt2' is both me/gpt2 and you/gpt2, expected one of these names\n");
+  EXPECT_EQ(
+      answer.error,
+      "heed look: --model: 'gpt2' is both me/gpt2 and you/gpt2, expected one of these names\n");
 }
 
 TEST(ModelsCommand, SaysWhatKeepsAFolderFromBeingUsed) {

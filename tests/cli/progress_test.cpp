@@ -92,8 +92,8 @@ TEST(Progress, OfAttendTellsTheTime) {
 TEST(Progress, OfABenchmarkNamesTheCase) {
   if (std::system("command -v script > /dev/null") != 0) GTEST_SKIP() << "no `script`";
   const std::string shown =
-      on_a_terminal("bench attention --case plain-n1024-d128 --kernel reference --threads 1");
-  EXPECT_THAT(shown, testing::ContainsRegex("\rtiming plain-n1024-d128  [0-9]+ s"));
+      on_a_terminal("bench attention --case plain-n256-d128 --kernel reference --threads 1");
+  EXPECT_THAT(shown, testing::ContainsRegex("\rtiming plain-n256-d128  [0-9]+ s"));
 }
 
 TEST(Progress, OfGenerationCountsTokens) {
