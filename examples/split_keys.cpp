@@ -5,18 +5,17 @@
 
 #include "heed/heed.h"  // IWYU pragma: keep
 
-heed::Tensor random(const heed::Shape& shape, std::uint64_t seed) {
+heed::Tensor some_numbers(const heed::Shape& shape, float first) {
   heed::Tensor made = heed::Tensor::empty(shape);
-  heed::Random numbers(seed);
   for (std::int64_t i = 0; i < made.element_count(); ++i)
-    made.data<float>()[i] = static_cast<float>(numbers.normal());
+    made.data<float>()[i] = std::sin(first + static_cast<float>(i * i % 1000));
   return made;
 }
 
 int main() {
   constexpr std::int64_t kQueries = 20, kKeys = 80, kCut = 37;
-  const heed::Tensor q = random({1, 2, kQueries, 16}, 1);
-  const heed::Tensor k = random({1, 2, kKeys, 16}, 2), v = random({1, 2, kKeys, 16}, 3);
+  const heed::Tensor q = some_numbers({1, 2, kQueries, 16}, 1);
+  const heed::Tensor k = some_numbers({1, 2, kKeys, 16}, 2), v = some_numbers({1, 2, kKeys, 16}, 3);
   const heed::AttentionArgs whole = {.q = q, .keys = {k, v}, .mask = heed::causal()};
 
   const auto part = [&](std::int64_t begin, std::int64_t end) {
