@@ -35,6 +35,12 @@ std::optional<std::int64_t> Json::as_integer() const {
   return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
+std::optional<std::uint64_t> Json::as_unsigned() const {
+  if (const auto* number = std::get_if<std::uint64_t>(&value_)) return *number;
+  const std::int64_t number = as_integer().value_or(-1);
+  return number < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(number));
+}
+
 std::optional<double> Json::as_number() const {
   if (const auto* number = std::get_if<double>(&value_)) return *number;
   if (const auto* number = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*number);

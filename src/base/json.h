@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "heed/base/error.h"
+
 namespace heed {
 
 class Json {
@@ -48,10 +50,11 @@ class Json {
   bool is_object() const { return std::holds_alternative<std::vector<Member>>(value_); }
   bool is_text() const { return std::holds_alternative<std::string>(value_); }
 
-  /// None where the value is of another kind: `as_integer` takes whole numbers that are written as
-  /// such (3, not 3.0) and fit, `as_number` takes every number.
+  /// None where the value is of another kind: `as_integer` and `as_unsigned` take whole numbers
+  /// that are written as such (3, not 3.0) and fit, `as_number` takes every number.
   std::optional<bool> as_flag() const;
   std::optional<std::int64_t> as_integer() const;
+  std::optional<std::uint64_t> as_unsigned() const;
   std::optional<double> as_number() const;
   const std::string* as_text() const { return std::get_if<std::string>(&value_); }
 
@@ -91,24 +94,28 @@ class Json {
   std::size_t end_ = 0;  // the byte after its first token in the text; 0 for values made in memory
 };
 
-/// A text that was parsed, and what messages call it.
+/// A text that was parsed, and what errors call it.
 class JsonText {
  public:
-  /// How messages tell places: line and column, or bytes of the file that the text is a part of.
   struct Origin {
-    std::string name;                      // a path, or what stands for one
+    std::string file;                      // its path, or what stands for one
     std::optional<std::size_t> byte = {};  // where the text begins in a file that is not text
   };
 
-  /// Strict JSON in UTF-8, nested at most 128 levels deep; of equal keys, the last counts.
-  /// kCorrupt names the place, what stands there, and what is wrong with it.
+  /// Strict JSON in UTF-8, nested at most 128 levels deep; of equal keys the last counts. Errors
+  /// are kCorrupt with file and place.
   static JsonText parse(std::string text, Origin origin);
 
   const Json& root() const { return root_; }
   const std::string& text() const { return text_; }
-  const std::string& name() const { return origin_.name; }
-  /// `config.json:3:14`, or `x.safetensors: byte 42`: where a value of this text begins.
+  const std::string& file() const { return origin_.file; }
+  /// Where a value of this text begins: "line 3, column 14", or "byte 42" of a file that is not
+  /// text; empty for other values.
   std::string place(const Json& value) const;
+
+  /// Fails: this value of the text, the member `argument`, is not what is expected.
+  [[noreturn]] void refuse(const Json& value, Phrase argument, Phrase expected,
+                           ErrorCode code = ErrorCode::kCorrupt) const;
 
  private:
   std::string place_of_byte(std::size_t byte) const;

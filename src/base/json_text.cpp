@@ -124,14 +124,15 @@ class JsonReader {
   bool parse_error(std::size_t position, const std::string& /*token*/, const Exception& error) {
     constexpr int kOutOfRange = 406;
     fault_byte = std::min(position, text_.size());
-    if (position > text_.size()) return refuse("it ends too early");
+    if (position > text_.size()) return refuse("not JSON: ends too early");
     if (fault_byte > 0) fault_byte = token_begin(text_, fault_byte);
     const std::string_view token = text_.substr(fault_byte, position - fault_byte);
     if (error.id == kOutOfRange)
-      return refuse(fmt::format("the number {} is beyond all that a double holds", clipped(token)));
+      return refuse(fmt::format("the number {} is beyond all that f64 holds", clipped(token)));
     const auto byte = static_cast<unsigned char>(token.empty() ? '\0' : token.front());
-    return refuse(byte < 0x20 || byte > 0x7E ? fmt::format("unexpected byte 0x{:02x}", byte)
-                                             : fmt::format("unexpected {}", clipped(token)));
+    return refuse(byte < 0x20 || byte > 0x7E
+                      ? fmt::format("not JSON: unexpected byte 0x{:02x}", byte)
+                      : fmt::format("not JSON: unexpected {}", clipped(token)));
   }
 
  private:
@@ -185,25 +186,34 @@ JsonText JsonText::parse(std::string text, Origin origin) {
   result.origin_ = std::move(origin);
   JsonReader reader(result.text_);
   if (!reader.read())
-    fail(ErrorCode::kCorrupt, "{}: not JSON: {}", result.place_of_byte(reader.fault_byte),
-         reader.fault);
+    fail({.code = ErrorCode::kCorrupt,
+          .file = result.origin_.file,
+          .place = result.place_of_byte(reader.fault_byte),
+          .found = reader.fault});
   result.root_ = std::move(reader.root);
   return result;
 }
 
 std::string JsonText::place(const Json& value) const {
-  return value.end_ == 0 ? origin_.name : place_of_byte(token_begin(text_, value.end_));
+  return value.end_ == 0 ? "" : place_of_byte(token_begin(text_, value.end_));
 }
 
 std::string JsonText::place_of_byte(std::size_t byte) const {
-  if (origin_.byte) return fmt::format("{}: byte {}", origin_.name, *origin_.byte + byte);
+  if (origin_.byte) return fmt::format("byte {}", *origin_.byte + byte);
   const std::string_view before = std::string_view(text_).substr(0, byte);
-  const std::size_t last_break = before.rfind('\n');
-  const std::string_view line =
-      last_break == std::string_view::npos ? before : before.substr(last_break + 1);
-  return fmt::format(
-      "{}:{}:{}", origin_.name, std::ranges::count(before, '\n') + 1,
-      line.size() - static_cast<std::size_t>(std::ranges::count_if(line, is_continuation)) + 1);
+  const std::string_view line = before.substr(before.rfind('\n') + 1);  // npos + 1 is 0
+  return fmt::format("line {}, column {}", std::ranges::count(before, '\n') + 1,
+                     std::ssize(line) - std::ranges::count_if(line, is_continuation) + 1);
+}
+
+void JsonText::refuse(const Json& value, Phrase argument, Phrase expected, ErrorCode code) const {
+  const bool given = value.end_ > 0;
+  fail({.code = code,
+        .file = origin_.file,
+        .place = place(value),
+        .argument = std::move(argument),
+        .found = given ? value.brief() : "",
+        .expected = std::move(expected)});
 }
 
 class JsonWriter {

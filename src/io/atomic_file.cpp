@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void fail_writing(const std::filesystem::path& path) {
   const std::string reason = last_system_error();
-  fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), reason);
+  fail({.code = ErrorCode::kIo, .file = path.string(), .found = "cannot be written: " + reason});
 }
 
 // Devices and pipes (`-o /dev/stdout`) are written where they are: a rename would replace them.
@@ -65,9 +65,14 @@ void AtomicFile::give_up() {
   fail_writing(path_);
 }
 
+void AtomicFile::check_open() const {
+  if (descriptor_ < 0)
+    fail({.file = path_.string(), .found = "is written already or was given up"});
+}
+
 void AtomicFile::write(const void* data, std::size_t bytes) {
   constexpr std::size_t kOneCall = std::size_t{1} << 30;  // Linux writes less than 2 GiB at once
-  require(descriptor_ >= 0, "{}: is written already or was given up", path_.string());
+  check_open();
   const auto* from = static_cast<const std::byte*>(data);
   while (bytes > 0) {
     const ssize_t count = ::write(descriptor_, from, std::min(bytes, kOneCall));
@@ -79,7 +84,7 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
 }
 
 void AtomicFile::commit() {
-  require(descriptor_ >= 0, "{}: is written already or was given up", path_.string());
+  check_open();
   const bool in_place = partial_ == path_;
   if (!in_place && ::fsync(descriptor_) != 0) give_up();
   if (!in_place && ::rename(partial_.c_str(), path_.c_str()) != 0) give_up();

@@ -25,6 +25,7 @@ class AtomicFile {
   void commit();
 
  private:
+  void check_open() const;
   void discard();
   [[noreturn]] void give_up();  // discards, then fails with the system's reason
 

@@ -16,12 +16,21 @@ namespace heed {
 
 std::string last_system_error() { return std::generic_category().message(errno); }
 
+namespace {
+
+[[noreturn]] void fail_to(std::string_view what, const std::filesystem::path& path,
+                          ErrorCode code = ErrorCode::kIo) {
+  const std::string reason = last_system_error();
+  fail({.code = code, .file = path.string(), .found = fmt::format("cannot {}: {}", what, reason)});
+}
+
+}  // namespace
+
 InputFile::InputFile(std::filesystem::path path)
     : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (descriptor_ >= 0) return;
   const bool absent = errno == ENOENT || errno == ENOTDIR;
-  fail(absent ? ErrorCode::kNotFound : ErrorCode::kIo, "{}: cannot be opened: {}", path_.string(),
-       last_system_error());
+  fail_to("be opened", path_, absent ? ErrorCode::kNotFound : ErrorCode::kIo);
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
@@ -34,8 +43,7 @@ std::size_t InputFile::read(void* data, std::size_t bytes) {
         ::read(descriptor_, static_cast<std::byte*>(data) + done, std::min(bytes - done, kOneCall));
     if (count == 0) break;
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0)
-      fail(ErrorCode::kIo, "{}: cannot be read: {}", path_.string(), last_system_error());
+    if (count < 0) fail_to("be read", path_);
     done += static_cast<std::size_t>(count);
   }
   return done;
@@ -43,20 +51,21 @@ std::size_t InputFile::read(void* data, std::size_t bytes) {
 
 std::int64_t InputFile::size() const {
   struct stat status = {};
-  if (::fstat(descriptor_, &status) != 0)
-    fail(ErrorCode::kIo, "{}: cannot be read: {}", path_.string(), last_system_error());
+  if (::fstat(descriptor_, &status) != 0) fail_to("be read", path_);
   return S_ISREG(status.st_mode) ? static_cast<std::int64_t>(status.st_size) : -1;
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const InputFile file(path);
   const std::int64_t size = file.size();
-  if (size < 0) fail(ErrorCode::kIo, "{}: cannot be mapped: not a regular file", path.string());
+  if (size < 0)
+    fail({.code = ErrorCode::kIo,
+          .file = path.string(),
+          .found = "cannot be mapped: not a regular file"});
   if (size == 0) return;  // mmap refuses length 0
   void* data =
       ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
-  if (data == MAP_FAILED)
-    fail(ErrorCode::kIo, "{}: cannot be mapped: {}", path.string(), last_system_error());
+  if (data == MAP_FAILED) fail_to("be mapped", path);
   data_ = static_cast<const std::byte*>(data);
   size_ = static_cast<std::size_t>(size);
 }

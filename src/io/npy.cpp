@@ -30,23 +30,35 @@ Opening read_opening(InputFile& file, const std::filesystem::path& path) {
   std::size_t have = file.read(start.data(), 8);
   const std::string_view magic(reinterpret_cast<const char*>(start.data()), 6);
   if (have < 8 || magic != "\x93NUMPY")
-    fail(ErrorCode::kCorrupt, "{}: not an npy file: expected '\\x93NUMPY' at byte 0",
-         path.string());
+    fail({.code = ErrorCode::kCorrupt,
+          .file = path.string(),
+          .place = "byte 0",
+          .found = "not an npy file",
+          .expected = "'\\x93NUMPY'"});
   if (start[6] < 1 || start[6] > 3)
-    fail(ErrorCode::kUnsupported, "{}: npy version {}.{}, expected 1.0, 2.0 or 3.0", path.string(),
-         start[6], start[7]);
+    fail({.code = ErrorCode::kUnsupported,
+          .file = path.string(),
+          .place = "byte 6",
+          .argument = "the npy version",
+          .found = fmt::format("{}.{}", start[6], start[7]),
+          .expected = "1.0, 2.0 or 3.0"});
   const std::size_t length_bytes = start[6] == 1 ? 2 : 4;
   have = file.read(start.data() + 8, length_bytes);
   std::size_t length = 0;
   for (std::size_t i = have; i-- > 0;) length = length << 8 | start[8 + i];
   const auto begin = static_cast<std::int64_t>(8 + length_bytes);
   if (have < length_bytes || length > kMaxHeader)
-    fail(ErrorCode::kCorrupt, "{}: broken npy header length at byte 8", path.string());
+    fail({.code = ErrorCode::kCorrupt,
+          .file = path.string(),
+          .place = "byte 8",
+          .found = "broken npy header length"});
   std::string dictionary(length, '\0');
   have = file.read(dictionary.data(), length);
   if (have < length)
-    fail(ErrorCode::kCorrupt, "{}: the file ends at byte {}, inside its npy header of {} bytes",
-         path.string(), begin + static_cast<std::int64_t>(have), length);
+    fail({.code = ErrorCode::kCorrupt,
+          .file = path.string(),
+          .place = fmt::format("byte {}", begin + static_cast<std::int64_t>(have)),
+          .found = fmt::format("the file ends inside its npy header of {} bytes", length)});
   return {parse_npy_dictionary(dictionary, begin, path), begin + static_cast<std::int64_t>(length)};
 }
 
@@ -59,18 +71,23 @@ std::int64_t data_bytes(const NpyHeader& header, const std::filesystem::path& pa
     overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
   }
   if (overflow)
-    fail(ErrorCode::kCorrupt, "{}: shape {} is larger than any file", path.string(),
-         to_string(header.shape));
+    fail({.code = ErrorCode::kCorrupt,
+          .file = path.string(),
+          .argument = "shape",
+          .found = to_string(header.shape),
+          .expected = "fewer bytes than 2^63"});
   return bytes;
 }
 
 void check_end(const Opening& opening, std::int64_t found, std::int64_t expected,
                const std::filesystem::path& path) {
   if (found == expected) return;
-  fail(ErrorCode::kCorrupt, "{}: the file {} at byte {}, expected the data of {} {} to end at {}",
-       path.string(), found < expected ? "ends" : "goes on",
-       opening.data_begin + std::min(found, expected), name(opening.header.dtype),
-       to_string(opening.header.shape), opening.data_begin + expected);
+  fail({.code = ErrorCode::kCorrupt,
+        .file = path.string(),
+        .place = fmt::format("byte {}", opening.data_begin + std::min(found, expected)),
+        .found = found < expected ? "the file ends here" : "the file goes on",
+        .expected = fmt::format("the data of {} {} to end at byte {}", name(opening.header.dtype),
+                                to_string(opening.header.shape), opening.data_begin + expected)});
 }
 
 void check_booleans(const Tensor& tensor, std::int64_t data_begin,
@@ -78,8 +95,12 @@ void check_booleans(const Tensor& tensor, std::int64_t data_begin,
   const auto* bytes = static_cast<const unsigned char*>(tensor.view().raw());
   for (std::int64_t i = 0; i < tensor.element_count(); ++i) {
     if (bytes[i] > 1)
-      fail(ErrorCode::kCorrupt, "{}: byte {} is {}, expected 0 or 1 in an array of bool",
-           path.string(), data_begin + i, bytes[i]);
+      fail({.code = ErrorCode::kCorrupt,
+            .file = path.string(),
+            .place = fmt::format("byte {}", data_begin + i),
+            .argument = "an element",
+            .found = bytes[i],
+            .expected = "0 or 1 in an array of bool"});
   }
 }
 

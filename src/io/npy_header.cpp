@@ -37,8 +37,22 @@ class Dictionary {
 
  private:
   [[noreturn]] void fail_at(std::string_view expected) const {
-    fail(ErrorCode::kCorrupt, "{}: broken npy header at byte {}: expected {}", path_.string(),
-         offset_ + static_cast<std::int64_t>(position_), expected);
+    fail({.code = ErrorCode::kCorrupt,
+          .file = path_.string(),
+          .place = place(),
+          .found = "broken npy header",
+          .expected = expected});
+  }
+  std::string place() const {
+    return fmt::format("byte {}", offset_ + static_cast<std::int64_t>(position_));
+  }
+  [[noreturn]] void refuse(Phrase argument, Phrase found, Phrase expected) const {
+    fail({.code = ErrorCode::kUnsupported,
+          .file = path_.string(),
+          .place = place(),
+          .argument = std::move(argument),
+          .found = std::move(found),
+          .expected = std::move(expected)});
   }
   char peek() {
     while (position_ < text_.size() &&
@@ -90,14 +104,13 @@ class Dictionary {
       if (!accept(',') && peek() != ')') fail_at("',' or ')'");
     }
     if (extents.size() > kMaxRank)
-      fail(ErrorCode::kUnsupported, "{}: the array has {} dimensions, at most {} are served",
-           path_.string(), extents.size(), kMaxRank);
+      refuse("shape", fmt::format("of {} dimensions", extents.size()),
+             fmt::format("at most {}", kMaxRank));
     return Shape(extents);
   }
   DType type() {
     if (const char next = peek(); next != '\'' && next != '"')
-      fail(ErrorCode::kUnsupported, "{}: the array has a structured type, {}", path_.string(),
-           kServed);
+      refuse("descr", "a structured type", kServed);
     std::string descriptor = quoted();
     const std::string written = descriptor;
     const bool one_byte = descriptor.ends_with('1');
@@ -105,8 +118,7 @@ class Dictionary {
       descriptor[0] = one_byte ? '|' : '<';
     for (const auto& [dtype, name] : kDescriptors)
       if (name == descriptor) return dtype;
-    fail(ErrorCode::kUnsupported, "{}: the array has type '{}', {}", path_.string(), written,
-         kServed);
+    refuse("descr", fmt::format("'{}'", written), kServed);
   }
   void value(const std::string& key) {
     if (key == "descr") {
@@ -124,7 +136,7 @@ class Dictionary {
   }
 
   static constexpr std::string_view kServed =
-      "expected one of <f8 <f4 <f2 <i8 <i4 |i1 |u1 |b1 (little-endian)";
+      "one of <f8 <f4 <f2 <i8 <i4 |i1 |u1 |b1 (little-endian)";
   std::string_view text_;
   std::int64_t offset_;
   const std::filesystem::path& path_;

@@ -33,7 +33,10 @@ void check_wire(const ProtobufField& field, WireType wanted, const ProtobufSourc
 }  // namespace
 
 void ProtobufSource::fail_at(const std::byte* place, std::string_view what) const {
-  fail(ErrorCode::kCorrupt, "{}: byte {}: {}", path, place - bytes.data(), what);
+  fail({.code = ErrorCode::kCorrupt,
+        .file = path,
+        .place = fmt::format("byte {}", place - bytes.data()),
+        .found = what});
 }
 
 std::int64_t ProtobufField::as_int(const ProtobufSource& source) const {

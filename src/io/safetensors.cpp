@@ -1,9 +1,10 @@
 #include "heed/io/safetensors.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
+#include "base/json.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 #include "io/file.h"
@@ -54,8 +55,11 @@ namespace {
   constexpr std::size_t kShown = 8;
   const std::size_t count = names.size();
   names.resize(std::min(count, kShown));
-  fail(ErrorCode::kNotFound, "{}: has no tensor '{}'; it holds {}: {}{}", path.string(), name,
-       count, fmt::join(names, ", "), count > kShown ? ", ..." : "");
+  fail({.code = ErrorCode::kNotFound,
+        .file = path.string(),
+        .found = fmt::format("has no tensor '{}'", name),
+        .hint = fmt::format("it holds {}: {}{}", count, fmt::join(names, ", "),
+                            count > kShown ? ", ..." : "")});
 }
 
 }  // namespace
@@ -67,29 +71,45 @@ ConstView Safetensors::tensor(const std::string& name) const {
   return {impl_->map.bytes().data() + stored.begin, stored.dtype, stored.shape};
 }
 
+namespace {
+
+// The names, types, shapes and places of the tensors, which follow the header in this order.
+std::string header_text(const std::filesystem::path& path,
+                        const std::vector<const NamedView*>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
+  Json notes = {{"format", "pt"}};
+  for (const auto& [key, value] : metadata) notes.set(key, value);
+  Json header = {{"__metadata__", notes}};
+  std::set<std::string_view> names = {"__metadata__"};
+  std::size_t end = 0;
+  for (const NamedView* tensor : tensors) {
+    const auto& [name, view] = *tensor;
+    if (!names.insert(name).second)
+      fail({.file = path.string(),
+            .argument = "tensors",
+            .found = fmt::format("two called '{}'", name),
+            .expected = "names that differ"});
+    const std::size_t begin = end;
+    end += static_cast<std::size_t>(view.element_count()) * size_bytes(view.dtype());
+    header.add(name, {{"dtype", info(view.dtype()).safetensors_name},
+                      {"shape", std::vector(view.shape().begin(), view.shape().end())},
+                      {"data_offsets", Json::array({begin, end})}});
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+}  // namespace
+
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  using Json = nlohmann::ordered_json;
   std::vector<const NamedView*> order;
   for (const NamedView& tensor : tensors) order.push_back(&tensor);
   std::ranges::stable_sort(order, std::greater(), [](const NamedView* tensor) {
     return size_bytes(tensor->view.dtype());
   });
-  Json header = {{"__metadata__", {{"format", "pt"}}}};
-  header["__metadata__"].update(Json(metadata));
-  std::size_t end = 0;
-  for (const NamedView* tensor : order) {
-    const ConstView& view = tensor->view;
-    require(!header.contains(tensor->name), "{}: two tensors are called '{}'", path.string(),
-            tensor->name);
-    const std::size_t begin = end;
-    end += static_cast<std::size_t>(view.element_count()) * size_bytes(view.dtype());
-    header[tensor->name] = {{"dtype", info(view.dtype()).safetensors_name},
-                            {"shape", std::vector(view.shape().begin(), view.shape().end())},
-                            {"data_offsets", {begin, end}}};
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const std::string text = header_text(path, order, metadata);
   const std::uint64_t length = text.size();
   AtomicFile file(path);
   file.write(&length, sizeof length);

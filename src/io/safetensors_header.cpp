@@ -1,30 +1,31 @@
 #include "io/safetensors_header.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "heed/base/error.h"
 
 namespace heed {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // as the format's own library has it
 
 class HeaderParser {
  public:
   HeaderParser(std::span<const std::byte> file, const std::filesystem::path& path)
-      : file_(file), path_(path.string()) {}
+      : file_(file), path_(path.string()), json_(read_json()) {}
 
   SafetensorsHeader parse() {
-    const Json header = read_json();
+    if (!json_.root().is_object()) json_.refuse(json_.root(), "the header", "a JSON object");
     SafetensorsHeader result;
-    for (const auto& [name, entry] : header.items()) {
+    for (const auto& [name, entry] : json_.root().members()) {
       if (name == "__metadata__") {
         result.metadata = metadata(entry);
       } else {
@@ -36,39 +37,39 @@ class HeaderParser {
   }
 
  private:
-  Json read_json() {
+  [[noreturn]] void refuse(std::string place, Phrase argument, Phrase found,
+                           Phrase expected) const {
+    fail({.code = ErrorCode::kCorrupt,
+          .file = path_,
+          .place = std::move(place),
+          .argument = std::move(argument),
+          .found = std::move(found),
+          .expected = std::move(expected)});
+  }
+
+  JsonText read_json() {
     if (file_.size() < kLengthBytes)
-      fail(ErrorCode::kCorrupt,
-           "{}: the file has {} bytes, expected a safetensors header length of 8 bytes first",
-           path_, file_.size());
+      refuse("", "", fmt::format("the file has {} bytes", file_.size()),
+             "a safetensors header's length of 8 bytes first");
     std::uint64_t length = 0;
     std::memcpy(&length, file_.data(), kLengthBytes);
+    if (length > kMostHeaderBytes)
+      refuse("byte 0", "the header's length", length, fmt::format("at most {}", kMostHeaderBytes));
     if (length > file_.size() - kLengthBytes)
-      fail(ErrorCode::kCorrupt,
-           "{}: the header is {} bytes long by bytes 0 to 7, but the file ends at byte {}", path_,
-           length, file_.size());
+      refuse("byte 0", "the header's length", length,
+             fmt::format("at most {}: the file ends at byte {}", file_.size() - kLengthBytes,
+                         file_.size()));
     data_begin_ = static_cast<std::int64_t>(kLengthBytes + length);
     const auto* text = reinterpret_cast<const char*>(file_.data()) + kLengthBytes;
-    try {
-      Json header = Json::parse(text, text + length);
-      if (!header.is_object())
-        fail(ErrorCode::kCorrupt, "{}: the header at byte 8 is not a JSON object", path_);
-      return header;
-    } catch (const Json::parse_error& error) {
-      fail(ErrorCode::kCorrupt, "{}: the header is not JSON at byte {}", path_,
-           kLengthBytes + std::max<std::size_t>(error.byte, 1) - 1);
-    }
+    return JsonText::parse(std::string(text, length), {.file = path_, .byte = kLengthBytes});
   }
 
   std::map<std::string, std::string> metadata(const Json& entry) const {
     std::map<std::string, std::string> result;
-    if (!entry.is_object())
-      fail(ErrorCode::kCorrupt, "{}: '__metadata__' is not an object of strings", path_);
-    for (const auto& [key, value] : entry.items()) {
-      if (!value.is_string())
-        fail(ErrorCode::kCorrupt, "{}: '__metadata__' holds '{}', which is not a string", path_,
-             key);
-      result.emplace(key, value.get<std::string>());
+    if (!entry.is_object()) json_.refuse(entry, "__metadata__", "an object of texts");
+    for (const auto& [key, value] : entry.members()) {
+      if (!value.is_text()) json_.refuse(value, "__metadata__." + key, "a text");
+      result.emplace(key, *value.as_text());
     }
     return result;
   }
@@ -76,57 +77,59 @@ class HeaderParser {
   // A member that is a list of whole numbers of at least 0.
   std::vector<std::int64_t> numbers(const std::string& name, const Json& entry,
                                     const char* member) const {
+    const Json& list = entry[member];
     std::vector<std::int64_t> result;
-    const Json list = entry.is_object() ? entry.value(member, Json()) : Json();
-    bool good = list.is_array();
-    for (const Json& number : list) {
-      good = good && number.is_number_unsigned() && number.get<std::uint64_t>() < kLargest;
-      if (good) result.push_back(number.get<std::int64_t>());
-    }
-    if (!good)
-      fail(ErrorCode::kCorrupt, "{}: tensor '{}' has no '{}' that is a list of whole numbers",
-           path_, name, member);
+    for (const Json& number : list.items())
+      if (const auto value = number.as_integer(); value && *value >= 0 && *value < kLargest)
+        result.push_back(*value);
+    if (!list.is_array() || result.size() != list.items().size())
+      json_.refuse(list, fmt::format("{}.{}", name, member), "a list of whole numbers");
     return result;
   }
 
   DType type(const std::string& name, const Json& entry) const {
-    const Json found = entry.value("dtype", Json());
-    if (!found.is_string())
-      fail(ErrorCode::kCorrupt, "{}: tensor '{}' has no 'dtype'", path_, name);
+    const Json& found = entry["dtype"];
     std::vector<std::string_view> served;
     for (const DTypeInfo& row : kDTypes) {
-      if (row.safetensors_name == found.get_ref<const std::string&>()) return row.dtype;
+      if (found == Json(row.safetensors_name)) return row.dtype;
       served.push_back(row.safetensors_name);
     }
-    fail(ErrorCode::kUnsupported, "{}: tensor '{}' has type {}, expected one of {}", path_, name,
-         found.get_ref<const std::string&>(), fmt::join(served, " "));
+    json_.refuse(found, name + ".dtype", fmt::format("one of {}", fmt::join(served, " ")),
+                 found.is_text() ? ErrorCode::kUnsupported : ErrorCode::kCorrupt);
   }
 
   StoredTensor tensor(const std::string& name, const Json& entry) const {
+    if (!entry.is_object()) json_.refuse(entry, name, "dtype, shape and data_offsets of a tensor");
     const std::vector<std::int64_t> extents = numbers(name, entry, "shape");
     const std::vector<std::int64_t> offsets = numbers(name, entry, "data_offsets");
     const DType dtype = type(name, entry);
     if (extents.size() > kMaxRank)
-      fail(ErrorCode::kUnsupported, "{}: tensor '{}' has {} dimensions, at most {} are served",
-           path_, name, extents.size(), kMaxRank);
-    if (offsets.size() != 2 || offsets[0] > offsets[1])
-      fail(ErrorCode::kCorrupt, "{}: tensor '{}' has 'data_offsets' [{}], expected [begin, end]",
-           path_, name, fmt::join(offsets, ", "));
+      json_.refuse(entry["shape"], name + ".shape", fmt::format("at most {} dimensions", kMaxRank),
+                   ErrorCode::kUnsupported);
+    const auto refuse_offsets = [&](Phrase expected) {
+      json_.refuse(entry["data_offsets"], name + ".data_offsets", std::move(expected));
+    };
+    if (offsets.size() != 2 || offsets[0] > offsets[1]) refuse_offsets("[begin, end]");
     const std::int64_t begin = data_begin_ + offsets[0];
     const std::int64_t end = data_begin_ + offsets[1];
-    if (end > static_cast<std::int64_t>(file_.size()))
-      fail(ErrorCode::kCorrupt,
-           "{}: tensor '{}' lies in bytes {} to {}, but the file ends at byte {}", path_, name,
-           begin, end, file_.size());
-    auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
-    bool fits = true;
-    for (const std::int64_t extent : extents)
-      fits &= !__builtin_mul_overflow(bytes, extent, &bytes);
-    if (!fits || bytes != end - begin)
-      fail(ErrorCode::kCorrupt, "{}: tensor '{}' has {} bytes from byte {} on, but {} [{}] has {}",
-           path_, name, end - begin, begin, info(dtype).safetensors_name, fmt::join(extents, ", "),
-           fits ? fmt::to_string(bytes) : "more than any file");
+    const auto size = static_cast<std::int64_t>(file_.size());
+    if (end > size)
+      refuse_offsets(
+          fmt::format("an end of at most {}: the file ends at byte {}", size - data_begin_, size));
+    const std::string bytes = bytes_of(extents, dtype);
+    if (bytes != fmt::to_string(end - begin))
+      refuse_offsets(fmt::format("{} bytes for {} [{}]", bytes, info(dtype).safetensors_name,
+                                 fmt::join(extents, ", ")));
     return {.dtype = dtype, .shape = Shape(extents), .begin = begin, .end = end};
+  }
+
+  // "more than 2^63" where they do not fit.
+  static std::string bytes_of(const std::vector<std::int64_t>& extents, DType dtype) {
+    auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
+    bool overflow = false;
+    for (const std::int64_t extent : extents)
+      overflow |= __builtin_mul_overflow(bytes, extent, &bytes);
+    return overflow ? "more than 2^63" : fmt::to_string(bytes);
   }
 
   // Every byte after the header belongs to exactly one tensor.
@@ -139,21 +142,22 @@ class HeaderParser {
     std::int64_t reached = data_begin_;
     for (const auto& [tensor, name] : sorted) {
       if (tensor->begin != reached)
-        fail(ErrorCode::kCorrupt,
-             "{}: tensor '{}' begins at byte {}, expected {}: tensors must neither overlap nor "
-             "leave a hole",
-             path_, name, tensor->begin, reached);
+        refuse(fmt::format("byte {}", tensor->begin), fmt::format("the first byte of {}", name),
+               tensor->begin,
+               fmt::format("{}: tensors must neither overlap nor leave a hole", reached));
       reached = tensor->end;
     }
     if (reached != static_cast<std::int64_t>(file_.size()))
-      fail(ErrorCode::kCorrupt, "{}: the tensors end at byte {}, but the file goes on to byte {}",
-           path_, reached, file_.size());
+      refuse(fmt::format("byte {}", reached), "",
+             fmt::format("the tensors end here, but the file goes on to byte {}", file_.size()),
+             "");
   }
 
-  static constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;
+  static constexpr std::int64_t kLargest = std::int64_t{1} << 62;
   std::span<const std::byte> file_;
   std::string path_;
   std::int64_t data_begin_ = 0;
+  JsonText json_;
 };
 
 }  // namespace

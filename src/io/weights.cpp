@@ -1,9 +1,10 @@
 // The weights of a model folder, in one file or in shards.
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
+#include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
 #include "io/atomic_file.h"
@@ -11,27 +12,30 @@
 namespace heed {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kIndex = "model.safetensors.index.json";
 
 // Which file holds a tensor, as the index says.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
+  const JsonText index = JsonText::parse(read_file(path), {.file = path.string()});
+  const Json& map = index.root()["weight_map"];
+  if (map.members().empty())
+    index.refuse(map, "weight_map", "an object of tensors and their files");
   std::map<std::string, std::string> files;
-  const Json index = Json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
-  const Json map = index.is_object() ? index.value("weight_map", Json()) : Json();
-  bool good = map.is_object() && !map.empty();
-  for (const auto& [name, file] : map.items()) {
-    good = good && file.is_string() &&
-           std::filesystem::path(file.get<std::string>()).filename() == file.get<std::string>();
-    if (good) files.emplace(name, file.get<std::string>());
+  for (const auto& [name, value] : map.members()) {
+    const std::string* file = value.as_text();
+    if (file == nullptr || std::filesystem::path(*file).filename() != *file)
+      index.refuse(value, "weight_map." + name, "the name of a file in the same folder");
+    files.emplace(name, *file);
   }
-  if (!good)
-    fail(ErrorCode::kCorrupt,
-         "{}: expected a JSON object with a 'weight_map' from tensor names to names of files in "
-         "the same folder",
-         path.string());
   return files;
+}
+
+[[noreturn]] void fail_in(const std::filesystem::path& path, ErrorCode code, Phrase found,
+                          Phrase expected = {}) {
+  fail({.code = code,
+        .file = path.string(),
+        .found = std::move(found),
+        .expected = std::move(expected)});
 }
 
 }  // namespace
@@ -44,17 +48,16 @@ Weights Weights::open(const std::filesystem::path& folder) {
     return weights;
   }
   if (!std::filesystem::exists(folder / kIndex))
-    fail(ErrorCode::kNotFound, "{}: has neither model.safetensors nor {}", folder.string(), kIndex);
+    fail_in(folder, ErrorCode::kNotFound,
+            fmt::format("has neither model.safetensors nor {}", kIndex));
   const std::map<std::string, std::string> index = read_index(folder / kIndex);
-  for (const auto& [tensor, file] : index) {
-    const bool opened = std::ranges::any_of(
-        weights.files_, [&](const Safetensors& other) { return other.path().filename() == file; });
-    if (!opened) weights.add(Safetensors::open(folder / file));
-  }
+  std::set<std::string> files;
+  for (const auto& [tensor, file] : index)
+    if (files.insert(file).second) weights.add(Safetensors::open(folder / file));
   for (const auto& [tensor, file] : index) {
     if (!weights.contains(tensor) || weights.file_of(tensor).path().filename() != file)
-      fail(ErrorCode::kCorrupt, "{}: says that tensor '{}' is in {}, which does not hold it",
-           (folder / kIndex).string(), tensor, file);
+      fail_in(folder / kIndex, ErrorCode::kCorrupt,
+              fmt::format("says that tensor '{}' is in {}, which does not hold it", tensor, file));
   }
   return weights;
 }
@@ -63,8 +66,9 @@ void Weights::add(Safetensors file) {
   for (const std::string& name : file.names()) {
     const auto [other, is_new] = file_indices_.emplace(name, files_.size());
     if (!is_new)
-      fail(ErrorCode::kCorrupt, "{}: holds tensor '{}', which {} holds too", file.path().string(),
-           name, files_[other->second].path().filename().string());
+      fail_in(file.path(), ErrorCode::kCorrupt,
+              fmt::format("holds tensor '{}', which {} holds too", name,
+                          files_[other->second].path().filename().string()));
   }
   files_.push_back(std::move(file));
 }
@@ -81,8 +85,8 @@ const Safetensors& Weights::file_of(const std::string& name) const {
   const auto found = file_indices_.find(name);
   if (found != file_indices_.end()) return files_[found->second];
   if (files_.size() > 1)
-    fail(ErrorCode::kNotFound, "{}: none of the {} shards holds tensor '{}'", folder_.string(),
-         files_.size(), name);
+    fail_in(folder_, ErrorCode::kNotFound,
+            fmt::format("none of the {} shards holds tensor '{}'", files_.size(), name));
   return files_.front();  // whose own error says what it holds
 }
 
@@ -90,13 +94,16 @@ ConstView Weights::tensor(const std::string& name) const { return file_of(name).
 
 Tensor Weights::load_f32(const std::string& name, const Shape& shape) const {
   const ConstView stored = tensor(name);
-  const std::string file = file_of(name).path().string();
-  if (!(stored.shape() == shape))
-    fail(ErrorCode::kCorrupt, "{}: tensor '{}' has shape {}, expected {}", file, name,
-         to_string(stored.shape()), to_string(shape));
+  const auto refuse = [&](const char* member, Phrase found, Phrase expected) {
+    fail({.code = ErrorCode::kCorrupt,
+          .file = file_of(name).path().string(),
+          .argument = fmt::format("{}.{}", name, member),
+          .found = std::move(found),
+          .expected = std::move(expected)});
+  };
+  if (!(stored.shape() == shape)) refuse("shape", to_string(stored.shape()), to_string(shape));
   if (!is_floating(stored.dtype()))
-    fail(ErrorCode::kCorrupt, "{}: tensor '{}' has type {}, expected f32, f16, bf16 or f64", file,
-         name, heed::name(stored.dtype()));
+    refuse("dtype", heed::name(stored.dtype()), "f32, f16, bf16 or f64");
   return Tensor::converted(stored, DType::kF32);
 }
 

@@ -2,59 +2,67 @@
 
 #include <utility>
 
-#include "heed/base/error.h"
-
 namespace heed {
 
 Config Config::parse(std::string_view text, std::string source) {
   Config config;
-  config.source_ = std::move(source);
-  config.json_ = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!config.json_.is_object())
-    fail(ErrorCode::kCorrupt, "{}: is not a JSON object, expected one with 'model_type'",
-         config.source_);
+  config.json_ = JsonText::parse(std::string(text), {.file = std::move(source)});
+  if (!config.json_.root().is_object())
+    config.json_.refuse(config.json_.root(), "the whole", "a JSON object with 'model_type'");
   return config;
 }
 
-void Config::refuse(const char* key, std::string_view expected) const {
-  fail(ErrorCode::kCorrupt, "{}: '{}' is {}, expected {}", source_, key, json_[key].dump(),
-       expected);
+void Config::refuse(const char* key, Phrase found, Phrase expected, ErrorCode code) const {
+  fail({.code = code,
+        .file = json_.file(),
+        .place = json_.place(json_.root()[key]),
+        .argument = key,
+        .found = std::move(found),
+        .expected = std::move(expected)});
 }
 
-bool Config::has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
+void Config::refuse(const char* key, Phrase expected) const {
+  json_.refuse(json_.root()[key], key, std::move(expected));
+}
+
+const Json* Config::find(const char* key) const {
+  const Json& value = json_.root()[key];
+  return value.is_null() ? nullptr : &value;
+}
 
 std::int64_t Config::extent(const char* key, std::int64_t otherwise) const {
-  if (!has(key)) return otherwise;
-  const auto& value = json_[key];
-  if (!value.is_number_integer() || value < 1 || value > (std::int64_t{1} << 30))
-    refuse(key, "an integer of at least 1");
-  return value;
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  const Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  const std::optional<std::int64_t> number = value->as_integer();
+  if (!number || *number < 1 || *number > kMost) refuse(key, "a whole number of at least 1");
+  return *number;
 }
 
 std::int64_t Config::id(const char* key, std::int64_t otherwise) const {
-  if (!json_.contains(key)) return otherwise;
-  const auto& value = json_[key];
-  if (value.is_null()) return -1;
-  if (!value.is_number_integer() || value < 0) refuse(key, "a token id or null");
-  return value;
+  const Json& value = json_.root()[key];
+  if (value.is_null()) return json_.root().has(key) ? -1 : otherwise;
+  const std::optional<std::int64_t> number = value.as_integer();
+  if (!number || *number < 0) refuse(key, "a token id or null");
+  return *number;
 }
 
 double Config::number(const char* key, double otherwise) const {
-  if (!has(key)) return otherwise;
-  if (!json_[key].is_number()) refuse(key, "a number");
-  return json_[key];
+  const Json* value = find(key);
+  if (value != nullptr && !value->as_number()) refuse(key, "a number");
+  return value == nullptr ? otherwise : *value->as_number();
 }
 
 bool Config::flag(const char* key, bool otherwise) const {
-  if (!has(key)) return otherwise;
-  if (!json_[key].is_boolean()) refuse(key, "true or false");
-  return json_[key];
+  const Json* value = find(key);
+  if (value != nullptr && !value->as_flag()) refuse(key, "true or false");
+  return value == nullptr ? otherwise : *value->as_flag();
 }
 
 std::string Config::text(const char* key, std::string_view otherwise) const {
-  if (!has(key)) return std::string(otherwise);
-  if (!json_[key].is_string()) refuse(key, "a text");
-  return json_[key];
+  const Json* value = find(key);
+  if (value != nullptr && !value->is_text()) refuse(key, "a text");
+  return value == nullptr ? std::string(otherwise) : *value->as_text();
 }
 
 }  // namespace heed

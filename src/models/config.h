@@ -1,10 +1,12 @@
-// Reading the values of a `config.json`, with errors that name the file and the key.
+// Reading the values of a `config.json`, with errors that name the file, the place and the key.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "base/json.h"
+#include "heed/base/error.h"
 
 namespace heed {
 
@@ -13,7 +15,6 @@ class Config {
   /// `source` is what errors begin with: the file's path, or "config".
   static Config parse(std::string_view text, std::string source);
 
-  const std::string& source() const { return source_; }
   /// At least 1.
   std::int64_t extent(const char* key, std::int64_t otherwise) const;
   /// -1 for null.
@@ -22,12 +23,15 @@ class Config {
   bool flag(const char* key, bool otherwise) const;
   std::string text(const char* key, std::string_view otherwise) const;
 
- private:
-  bool has(const char* key) const;  // present and not null
-  [[noreturn]] void refuse(const char* key, std::string_view expected) const;
+  /// Fails: the value of `key`, which may be a default, is not what is expected.
+  [[noreturn]] void refuse(const char* key, Phrase found, Phrase expected,
+                           ErrorCode code = ErrorCode::kCorrupt) const;
 
-  nlohmann::json json_;
-  std::string source_;
+ private:
+  const Json* find(const char* key) const;  // null where it is absent or null
+  [[noreturn]] void refuse(const char* key, Phrase expected) const;
+
+  JsonText json_;
 };
 
 }  // namespace heed

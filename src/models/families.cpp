@@ -20,8 +20,8 @@ const Family& family_of(const Config& config) {
     if (family.model_type == wanted) return family;
     known += (known.empty() ? "" : ", ") + std::string(family.model_type);
   }
-  fail(ErrorCode::kUnsupported, "{}: model_type is '{}', expected one of: {}", config.source(),
-       wanted, known);
+  config.refuse("model_type", fmt::format("'{}'", wanted), "one of: " + known,
+                ErrorCode::kUnsupported);
 }
 
 }  // namespace heed

@@ -16,6 +16,15 @@ namespace {
 
 constexpr auto kConv1D = WeightLayout::kInOut;
 
+[[noreturn]] void refuse(const char* argument, Phrase found, Phrase expected,
+                         ErrorCode code = ErrorCode::kInvalidArgument) {
+  fail({.code = code,
+        .op = "gpt2",
+        .argument = argument,
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
 // [B, T, C] -> [B, 1, C]: the last token of each row.
 Tensor last_position(const Tensor& x, const Run& run) {
   const std::vector<std::int64_t> lengths = run.row_lengths(x.dim(0), x.dim(1));
@@ -111,7 +120,7 @@ Tensor Gpt2::forward(const Batch& batch, Run& run) const {
 
 void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
                     Gradients& gradients) const {
-  require(run.saved != nullptr, "gpt2: backward needs run.saved, as forward filled it");
+  if (run.saved == nullptr) refuse("run.saved", "", "what forward filled");
   Tensor dx = norm_.backward(head_.backward(dlogits, run, gradients), run, gradients);
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
     const Tensor dthought = block->mlp.backward(dx, run, gradients);
@@ -126,41 +135,41 @@ void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
 
 void Gpt2::check(const Batch& batch, const Run& run) const {
   const ConstView& ids = batch.ids;
-  require(ids.rank() == 2 && ids.dtype() == DType::kI32 && ids.is_contiguous(),
-          "gpt2: ids are {} {}, expected i32 [batch, tokens], row-major", name(ids.dtype()),
-          ids.shape());
-  require(ids.dim(1) <= info_.positions,
-          "gpt2: the text has {} tokens, expected at most {} (the model's positions)", ids.dim(1),
-          info_.positions);
+  if (ids.rank() != 2 || ids.dtype() != DType::kI32 || !ids.is_contiguous())
+    refuse("ids", fmt::format("{} {}", name(ids.dtype()), to_string(ids.shape())),
+           "i32 [batch, tokens], row-major");
+  if (ids.dim(1) > info_.positions)
+    refuse("ids", fmt::format("{} tokens long", ids.dim(1)),
+           fmt::format("at most {} (the model's positions)", info_.positions));
   const std::vector<std::int64_t> lengths = run.row_lengths(ids.dim(0), ids.dim(1));
-  require(!run.last_position_only || std::ranges::find(lengths, 0) == lengths.end(),
-          "gpt2: the text has no token, expected at least one for the last position's logits");
-  require(!run.last_position_only || run.saved == nullptr,
-          "gpt2: last_position_only with run.saved, expected one of them: backward needs all "
-          "positions");
+  if (run.last_position_only && std::ranges::find(lengths, 0) != lengths.end())
+    refuse("ids", "without a token", "at least one for the last position's logits");
+  if (run.last_position_only && run.saved != nullptr)
+    refuse("run.last_position_only", "given with run.saved",
+           "one of them: backward needs all positions");
   if (run.dropout_seed && config_.attention_dropout > 0)
-    fail(ErrorCode::kUnsupported,
-         "gpt2: attn_pdrop is {}, expected 0: dropout of attention weights is not served in "
-         "training yet",
-         config_.attention_dropout);
+    refuse("attn_pdrop", config_.attention_dropout,
+           "0: dropout of attention weights is not served in training yet",
+           ErrorCode::kUnsupported);
   if (run.cache != nullptr) check_cache(batch, run);
 }
 
 void Gpt2::check_cache(const Batch& batch, const Run& run) const {
-  require(run.saved == nullptr,
-          "gpt2: a cache with run.saved, expected one of them: backward needs the whole text");
+  if (run.saved != nullptr)
+    refuse("run.cache", "given with run.saved", "one of them: backward needs the whole text");
   const Extents& extents = run.extents;
-  require(extents.key_begin.empty() && extents.key_length.empty() && extents.q_offset.empty() &&
-              extents.key_offset.empty(),
-          "gpt2: extents of keys or offsets with a cache, expected query_length alone: the cache "
-          "knows the others");
+  if (!extents.key_begin.empty() || !extents.key_length.empty() || !extents.q_offset.empty() ||
+      !extents.key_offset.empty())
+    refuse("run.extents", "given for keys or offsets",
+           "query_length alone: the cache knows the others");
   const std::vector<std::int64_t> counts = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
   run.cache->require_room(counts);
   for (std::size_t b = 0; b < counts.size(); ++b)
-    require(run.cache->lengths()[b] + counts[b] <= info_.positions,
-            "gpt2: row {} has {} tokens in the cache and {} more, expected at most {} in all (the "
-            "model's positions)",
-            b, run.cache->lengths()[b], counts[b], info_.positions);
+    if (run.cache->lengths()[b] + counts[b] > info_.positions)
+      refuse("ids",
+             fmt::format("{} tokens long behind {} in the cache, in row {}", counts[b],
+                         run.cache->lengths()[b], b),
+             fmt::format("at most {} in all (the model's positions)", info_.positions));
 }
 
 Tensor Gpt2::positions_of(const ConstView& ids, const Run& run) const {

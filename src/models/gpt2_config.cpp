@@ -1,7 +1,5 @@
 // GPT-2's `config.json` and the names of its tensors.
-#include <nlohmann/json.hpp>
-
-#include "heed/base/error.h"
+#include "base/json.h"
 #include "models/gpt2.h"
 
 namespace heed {
@@ -9,28 +7,22 @@ namespace {
 
 double rate(const Config& config, const char* key) {
   const double value = config.number(key, 0.1);  // transformers' default
-  if (!(value >= 0 && value < 1))
-    fail(ErrorCode::kCorrupt, "{}: '{}' is {}, expected 0 or more and below 1", config.source(),
-         key, value);
+  if (!(value >= 0 && value < 1)) config.refuse(key, value, "0 or more and below 1");
   return value;
 }
 
 void check(const Gpt2Config& read, const Config& config) {
   if (read.width % read.heads != 0)
-    fail(ErrorCode::kCorrupt, "{}: n_embd is {} and n_head is {}, expected a multiple of n_head",
-         config.source(), read.width, read.heads);
+    config.refuse("n_embd", read.width, fmt::format("a multiple of n_head ({})", read.heads));
   if (read.activation != "gelu" && read.activation != "gelu_new" &&
       read.activation != "gelu_pytorch_tanh")
-    fail(ErrorCode::kUnsupported,
-         "{}: activation_function is '{}', expected one of: gelu_new, gelu, gelu_pytorch_tanh",
-         config.source(), read.activation);
+    config.refuse("activation_function", fmt::format("'{}'", read.activation),
+                  "gelu_new, gelu or gelu_pytorch_tanh", ErrorCode::kUnsupported);
   if (!(read.initial_deviation >= 0 && read.initial_deviation <= 1))
-    fail(ErrorCode::kCorrupt, "{}: initializer_range is {}, expected 0 to 1", config.source(),
-         read.initial_deviation);
+    config.refuse("initializer_range", read.initial_deviation, "0 to 1");
   if (config.flag("add_cross_attention", false))
-    fail(ErrorCode::kUnsupported,
-         "{}: add_cross_attention is true, expected false: this family is a decoder alone",
-         config.source());
+    config.refuse("add_cross_attention", "true", "false: this family is a decoder alone",
+                  ErrorCode::kUnsupported);
 }
 
 }  // namespace
@@ -60,28 +52,26 @@ Gpt2Config Gpt2Config::read(const Config& config) {
 }
 
 std::string Gpt2Config::to_json() const {
-  using Json = nlohmann::ordered_json;
-  const auto id = [](std::int64_t token) { return token < 0 ? Json(nullptr) : Json(token); };
-  Json json;
-  json["model_type"] = "gpt2";
-  json["architectures"] = Json::array({"GPT2LMHeadModel"});
-  json["n_layer"] = layers;
-  json["n_head"] = heads;
-  json["n_embd"] = width;
-  json["n_inner"] = inner;
-  json["n_positions"] = positions;
-  json["vocab_size"] = vocabulary;
-  json["activation_function"] = activation;
-  json["layer_norm_epsilon"] = epsilon;
-  json["initializer_range"] = initial_deviation;
-  json["embd_pdrop"] = embedding_dropout;
-  json["resid_pdrop"] = residual_dropout;
-  json["attn_pdrop"] = attention_dropout;
-  json["scale_attn_weights"] = scale_by_head_dim;
-  json["scale_attn_by_inverse_layer_idx"] = scale_by_layer;
-  json["tie_word_embeddings"] = tied;
-  json["bos_token_id"] = id(bos);
-  json["eos_token_id"] = id(eos);
+  const auto id = [](std::int64_t token) { return token < 0 ? Json() : Json(token); };
+  const Json json = {{"model_type", "gpt2"},
+                     {"architectures", Json::array({"GPT2LMHeadModel"})},
+                     {"n_layer", layers},
+                     {"n_head", heads},
+                     {"n_embd", width},
+                     {"n_inner", inner},
+                     {"n_positions", positions},
+                     {"vocab_size", vocabulary},
+                     {"activation_function", activation},
+                     {"layer_norm_epsilon", epsilon},
+                     {"initializer_range", initial_deviation},
+                     {"embd_pdrop", embedding_dropout},
+                     {"resid_pdrop", residual_dropout},
+                     {"attn_pdrop", attention_dropout},
+                     {"scale_attn_weights", scale_by_head_dim},
+                     {"scale_attn_by_inverse_layer_idx", scale_by_layer},
+                     {"tie_word_embeddings", tied},
+                     {"bos_token_id", id(bos)},
+                     {"eos_token_id", id(eos)}};
   return json.dump(2) + "\n";
 }
 
@@ -93,11 +83,30 @@ std::unique_ptr<Model> make_gpt2(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-// The oldest files have no "transformer." before the names.
+namespace {
+
+// A config may promise any number of layers of any width: before memory is taken for them, the file
+// must hold as many and as large ones.
+void check_extents(const Gpt2Config& config, const Weights& weights, const std::string& prefix) {
+  const auto check = [&](const char* name, std::int64_t rows, std::int64_t columns) {
+    if (weights.tensor(prefix + name).element_count() != rows * columns)
+      weights.load_f32(prefix + name, {rows, columns});  // fails: the shapes differ
+  };
+  check("wte.weight", config.vocabulary, config.width);
+  check("wpe.weight", config.positions, config.width);
+  check("h.0.mlp.c_fc.weight", config.width, config.inner);
+  for (std::int64_t layer = 0; layer < config.layers; ++layer)
+    weights.tensor(fmt::format("{}h.{}.ln_1.weight", prefix, layer));
+}
+
+}  // namespace
+
 std::unique_ptr<Model> load_gpt2(const Config& config, const Weights& weights) {
-  constexpr std::string_view kPrefix = "transformer.";
-  auto model = std::make_unique<Gpt2>(Gpt2Config::read(config));
+  constexpr std::string_view kPrefix = "transformer.";  // the oldest files do without
   const bool bare = weights.contains("wte.weight");
+  const Gpt2Config read = Gpt2Config::read(config);
+  check_extents(read, weights, bare ? "" : std::string(kPrefix));
+  auto model = std::make_unique<Gpt2>(read);
   for (Parameter* parameter : model->parameters()) {
     const bool strip = bare && parameter->name.starts_with(kPrefix);
     const std::string stored = strip ? parameter->name.substr(kPrefix.size()) : parameter->name;

@@ -1,8 +1,7 @@
 // Model folders: read and written.
 #include "heed/models/registry.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
 #include "io/atomic_file.h"
@@ -19,9 +18,9 @@ std::string with_dtype(const std::string& config_json, DType dtype) {
   const char* torch_name = dtype == DType::kF16    ? "float16"
                            : dtype == DType::kBF16 ? "bfloat16"
                                                    : "float32";
-  auto json = nlohmann::ordered_json::parse(config_json);
-  json["dtype"] = torch_name;
-  json["torch_dtype"] = torch_name;
+  Json json = JsonText::parse(config_json, {.file = "config"}).root();
+  json.set("dtype", torch_name);
+  json.set("torch_dtype", torch_name);
   return json.dump(2) + "\n";
 }
 
@@ -41,11 +40,13 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
 
 LoadedModel load_model(const fs::path& folder) {
   const fs::path file = folder / "config.json";
-  if (!fs::is_directory(folder)) fail(ErrorCode::kNotFound, "{}: no such folder", folder.string());
+  if (!fs::is_directory(folder))
+    fail({.code = ErrorCode::kNotFound, .file = folder.string(), .found = "no such folder"});
   if (!fs::exists(file))
-    fail(ErrorCode::kNotFound,
-         "{}: has no config.json, expected a model folder in Hugging Face's layout",
-         folder.string());
+    fail({.code = ErrorCode::kNotFound,
+          .file = folder.string(),
+          .found = "has no config.json",
+          .expected = "a model folder in Hugging Face's layout"});
   const Config config = Config::parse(read_file(file), file.string());
   const Family& family = family_of(config);
   LoadedModel loaded;
@@ -76,11 +77,17 @@ std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t se
 
 void save_model(const fs::path& folder, const Model& model, const Tokenizer* tokenizer,
                 DType dtype) {
-  require(is_floating(dtype) && dtype != DType::kF64,
-          "save_model: dtype is {}, expected f32, f16 or bf16", name(dtype));
+  if (!is_floating(dtype) || dtype == DType::kF64)
+    fail({.op = "save_model",
+          .argument = "dtype",
+          .found = name(dtype),
+          .expected = "f32, f16 or bf16"});
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) fail(ErrorCode::kIo, "{}: cannot be created: {}", folder.string(), failed.message());
+  if (failed)
+    fail({.code = ErrorCode::kIo,
+          .file = folder.string(),
+          .found = "cannot be created: " + failed.message()});
   save_weights(folder / "model.safetensors", model, dtype);
   if (tokenizer != nullptr) write_file(folder / "tokenizer.json", tokenizer->to_json());
   // Last: a folder without it is no model yet.

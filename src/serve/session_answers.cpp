@@ -47,7 +47,7 @@ void check_inputs(const Json& body) {
 }
 
 PostedInput posted(const std::string& text) {
-  const JsonText json = JsonText::parse(text, {.name = "body"});
+  const JsonText json = JsonText::parse(text, {.file = "body"});
   const Json& body = json.root();
   if (!body.is_object())
     fail({.op = "body", .found = body.brief(), .expected = "an object as {\"text\": \"...\"}"});

@@ -25,7 +25,8 @@ class ByteBpe final : public VocabularyTokenizer {
       : VocabularyTokenizer(file, bytes_of_piece), options_(options) {
     for (std::size_t byte = 0; byte < 256; ++byte)
       byte_ids_[byte] = vocabulary().find(byte_characters()[byte]);
-    for (const Json& entry : file.model().value("merges", Json::array())) add_merge(file, entry);
+    for (const Json& entry : file.list(file.model()["merges"], "model.merges"))
+      add_merge(file, entry);
   }
 
  private:
@@ -45,24 +46,21 @@ class ByteBpe final : public VocabularyTokenizer {
 void ByteBpe::add_merge(const TokenizerFile& file, const Json& entry) {
   std::string left;
   std::string right;
-  if (entry.is_string()) {
-    const auto& text = entry.get_ref<const std::string&>();
-    const std::size_t space = text.find(' ');
-    left = text.substr(0, space);
-    right = space == std::string::npos ? "" : text.substr(space + 1);
-  } else if (entry.is_array() && entry.size() == 2 && entry[0].is_string() &&
-             entry[1].is_string()) {
-    left = entry[0].get<std::string>();
-    right = entry[1].get<std::string>();
+  if (const std::string* text = entry.as_text()) {
+    const std::size_t space = text->find(' ');
+    left = text->substr(0, space);
+    right = space == std::string::npos ? "" : text->substr(space + 1);
+  } else if (const auto pair = entry.items();
+             pair.size() == 2 && pair[0].is_text() && pair[1].is_text()) {
+    left = *pair[0].as_text();
+    right = *pair[1].as_text();
   }
   const TokenId left_id = vocabulary().find(left);
   const TokenId right_id = vocabulary().find(right);
   const TokenId result = vocabulary().find(left + right);
   if (left_id < 0 || right_id < 0 || result < 0)
-    file.fail_with(ErrorCode::kCorrupt,
-                   "merge {} is {}, expected two pieces that are in the vocabulary, as their "
-                   "joint form is",
-                   rank_, entry.dump());
+    file.refuse(entry, fmt::format("model.merges[{}]", rank_),
+                "two pieces that are in the vocabulary, as their joint form is");
   merges_.add(left_id, right_id, rank_++, result);
 }
 
@@ -115,11 +113,6 @@ void ByteBpe::encode_segment(std::string_view text, std::int64_t offset, Encodin
   }
 }
 
-bool option(const Json& component, const char* name, bool otherwise) {
-  const auto found = component.find(name);
-  return found != component.end() && found->is_boolean() ? found->get<bool>() : otherwise;
-}
-
 }  // namespace
 
 bool is_byte_bpe(const TokenizerFile& file) {
@@ -131,36 +124,40 @@ std::unique_ptr<Tokenizer> read_byte_bpe(const TokenizerFile& file) {
   file.require_type("normalizer", {"null"});
   file.require_type("pre_tokenizer", {"ByteLevel"});
   file.require_type("decoder", {"ByteLevel"});
-  file.require_option("dropout", {0.0});
-  file.require_option("continuing_subword_prefix", {""});
-  file.require_option("end_of_word_suffix", {""});
-  file.require_option("byte_fallback", {false});
-  file.require_option("unk_token", {});
+  file.require_option("dropout", 0);
+  file.require_option("continuing_subword_prefix", "");
+  file.require_option("end_of_word_suffix", "");
+  file.require_option("byte_fallback", false);
+  file.require_option("unk_token", nullptr);
   const Json& pre_tokenizer = file.component("pre_tokenizer");
   return std::make_unique<ByteBpe>(
-      file, Options{.add_prefix_space = option(pre_tokenizer, "add_prefix_space", true),
-                    .cut_words = option(pre_tokenizer, "use_regex", true),
-                    .ignore_merges = option(file.model(), "ignore_merges", false)});
+      file, Options{.add_prefix_space = pre_tokenizer["add_prefix_space"].as_flag().value_or(true),
+                    .cut_words = pre_tokenizer["use_regex"].as_flag().value_or(true),
+                    .ignore_merges = file.model()["ignore_merges"].as_flag().value_or(false)});
 }
 
 std::string byte_bpe_json(const std::vector<std::string>& pieces,
                           const std::vector<std::string>& merges,
                           const std::vector<AddedToken>& added_tokens) {
-  const nlohmann::ordered_json byte_level = {{"type", "ByteLevel"},
-                                             {"add_prefix_space", false},
-                                             {"trim_offsets", false},
-                                             {"use_regex", true}};
-  const nlohmann::ordered_json model = {{"type", "BPE"},
-                                        {"dropout", nullptr},
-                                        {"unk_token", nullptr},
-                                        {"continuing_subword_prefix", nullptr},
-                                        {"end_of_word_suffix", nullptr},
-                                        {"fuse_unk", false},
-                                        {"byte_fallback", false},
-                                        {"ignore_merges", false},
-                                        {"vocab", vocabulary_json(pieces)},
-                                        {"merges", merges}};
-  return write_tokenizer_json(byte_level, byte_level, byte_level, model, added_tokens);
+  const Json byte_level = {{"type", "ByteLevel"},
+                           {"add_prefix_space", false},
+                           {"trim_offsets", false},
+                           {"use_regex", true}};
+  const Json model = {{"type", "BPE"},
+                      {"dropout", nullptr},
+                      {"unk_token", nullptr},
+                      {"continuing_subword_prefix", nullptr},
+                      {"end_of_word_suffix", nullptr},
+                      {"fuse_unk", false},
+                      {"byte_fallback", false},
+                      {"ignore_merges", false},
+                      {"vocab", vocabulary_json(pieces)},
+                      {"merges", merges}};
+  return write_tokenizer_json({.pre_tokenizer = byte_level,
+                               .post_processor = byte_level,
+                               .decoder = byte_level,
+                               .model = model,
+                               .added_tokens = added_tokens});
 }
 
 }  // namespace heed

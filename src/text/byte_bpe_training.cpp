@@ -180,8 +180,12 @@ std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTr
   std::vector<std::string> pieces;
   std::vector<AddedToken> special;
   for (const std::string& content : training.special_tokens) {
-    require(!content.empty() && std::ranges::find(pieces, content) == pieces.end(),
-            "tokenizer: special token '{}' is empty or given twice", content);
+    if (content.empty() || std::ranges::find(pieces, content) != pieces.end())
+      fail({.op = "tokenizer",
+            .argument = "special_tokens",
+            .found = content.empty() ? "a list with an empty one"
+                                     : fmt::format("a list with '{}' twice", content),
+            .expected = "texts that differ"});
     special.push_back(
         {.content = content, .id = static_cast<TokenId>(pieces.size()), .special = true});
     pieces.push_back(content);
@@ -189,10 +193,12 @@ std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTr
   std::vector<std::string> bytes(byte_characters().begin(), byte_characters().end());
   std::ranges::sort(bytes);  // by code point, as UTF-8 sorts
   pieces.insert(pieces.end(), bytes.begin(), bytes.end());
-  require(training.vocabulary_size >= static_cast<std::int64_t>(pieces.size()),
-          "tokenizer: a vocabulary of {} is too small, expected at least {}: {} special tokens and "
-          "256 bytes",
-          training.vocabulary_size, pieces.size(), special.size());
+  if (training.vocabulary_size < static_cast<std::int64_t>(pieces.size()))
+    fail({.op = "tokenizer",
+          .argument = "vocabulary_size",
+          .found = training.vocabulary_size,
+          .expected = fmt::format("at least {}: {} special tokens and 256 bytes", pieces.size(),
+                                  special.size())});
   MergeLearner learner(std::move(pieces));
   for (const auto& [word, count] : count_words(text, AddedTokens(special)))
     learner.add_word(word, count);

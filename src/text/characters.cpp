@@ -23,11 +23,12 @@ class Characters final : public VocabularyTokenizer {
       const Character character = character_at(text, i);
       const TokenId id = find(text.substr(i, character.bytes));
       const std::int64_t begin = offset + static_cast<std::int64_t>(i);
-      require(
-          id >= 0 || outside_ == Outside::kDropped,
-          "tokenizer: '{}' (U+{:04X}) at byte {} is none of the {} characters of the vocabulary",
-          displayable(text.substr(i, character.bytes)), static_cast<std::uint32_t>(character.code),
-          begin, vocabulary_size());
+      if (id < 0 && outside_ == Outside::kError)
+        fail({.op = "tokenizer",
+              .place = fmt::format("byte {}", begin),
+              .found = fmt::format("'{}' (U+{:04X}) is none of the {} characters of the vocabulary",
+                                   displayable(text.substr(i, character.bytes)),
+                                   static_cast<std::uint32_t>(character.code), vocabulary_size())});
       i += character.bytes;
       if (id < 0) continue;
       out.ids.push_back(id);
@@ -39,20 +40,19 @@ class Characters final : public VocabularyTokenizer {
 };
 
 // One piece a character. `WordLevel` refuses what it does not know, as heed does.
-const nlohmann::ordered_json kEachCharacter = {{"type", "Split"},
-                                               {"pattern", {{"Regex", "[\\s\\S]"}}},
-                                               {"behavior", "Isolated"},
-                                               {"invert", false}};
+const Json kEachCharacter = {{"type", "Split"},
+                             {"pattern", {{"Regex", "[\\s\\S]"}}},
+                             {"behavior", "Isolated"},
+                             {"invert", false}};
 
 bool is_bpe_without_merges(const TokenizerFile& file) {
-  const Json merges = file.model().value("merges", Json());
+  const Json& merges = file.model()["merges"];
   return file.type_of("model") == "BPE" && file.type_of("pre_tokenizer") == "null" &&
-         merges.is_array() && merges.empty();
+         merges.is_array() && merges.items().empty();
 }
 
 bool is_word_level_by_character(const TokenizerFile& file) {
-  return file.type_of("model") == "WordLevel" &&
-         file.component("pre_tokenizer") == Json(kEachCharacter);
+  return file.type_of("model") == "WordLevel" && file.component("pre_tokenizer") == kEachCharacter;
 }
 
 }  // namespace
@@ -65,24 +65,24 @@ std::unique_ptr<Tokenizer> read_characters(const TokenizerFile& file) {
   file.require_type("normalizer", {"null"});
   file.require_type("decoder", {"Fuse"});
   if (is_word_level_by_character(file)) {
-    const Json unknown = file.model().value("unk_token", Json());
-    if (unknown.is_string() && file.vocabulary().find(unknown.get<std::string>()) >= 0)
-      file.fail_with(ErrorCode::kUnsupported,
-                     "model has unk_token = {} in its vocabulary, which is not served",
-                     unknown.dump());
+    const Json& unknown = file.model()["unk_token"];
+    if (unknown.is_text() && file.vocabulary().find(*unknown.as_text()) >= 0)
+      file.refuse(unknown, "model.unk_token", "a text that is not in the vocabulary",
+                  ErrorCode::kUnsupported);
     return std::make_unique<Characters>(file, Outside::kError);
   }
-  file.require_option("byte_fallback", {false});
-  file.require_option("ignore_merges", {false});
-  file.require_option("unk_token", {});
-  file.require_option("continuing_subword_prefix", {""});
-  file.require_option("end_of_word_suffix", {""});
+  file.require_option("byte_fallback", false);
+  file.require_option("ignore_merges", false);
+  file.require_option("unk_token", nullptr);
+  file.require_option("continuing_subword_prefix", "");
+  file.require_option("end_of_word_suffix", "");
   return std::make_unique<Characters>(file, Outside::kDropped);
 }
 
 std::unique_ptr<Tokenizer> train_characters(std::string_view text) {
   require_utf8(text);
-  require(!text.empty(), "tokenizer: the text to learn characters from is empty");
+  if (text.empty())
+    fail({.op = "tokenizer", .found = "the text to learn characters from is empty"});
   std::set<char32_t> codes;
   for (std::size_t i = 0; i < text.size();) {
     const Character character = character_at(text, i);
@@ -91,10 +91,12 @@ std::unique_ptr<Tokenizer> train_characters(std::string_view text) {
   }
   std::vector<std::string> pieces;
   for (const char32_t code : codes) pieces.push_back(to_utf8(code));
-  const nlohmann::ordered_json model = {
+  const Json model = {
       {"type", "WordLevel"}, {"vocab", vocabulary_json(pieces)}, {"unk_token", "<unk>"}};
   return read_characters(TokenizerFile(
-      "characters", write_tokenizer_json(kEachCharacter, nullptr, {{"type", "Fuse"}}, model, {})));
+      "characters",
+      write_tokenizer_json(
+          {.pre_tokenizer = kEachCharacter, .decoder = {{"type", "Fuse"}}, .model = model})));
 }
 
 }  // namespace heed

@@ -28,49 +28,65 @@ std::string content_of(const std::filesystem::path& path) {
   std::ostringstream content;
   content << stream.rdbuf();
   if (!stream)
-    fail(ErrorCode::kIo, "{}: cannot be read: {}", path.string(),
-         std::generic_category().message(errno));
+    fail({.code = ErrorCode::kIo,
+          .file = path.string(),
+          .found = "cannot be read: " + std::generic_category().message(errno)});
   return content.str();
 }
 
 std::unique_ptr<Tokenizer> read_any(const TokenizerFile& file) {
   std::vector<std::string_view> names;
-  try {
-    for (const Reader& reader : kReaders) {
-      if (reader.recognises(file)) return reader.read(file);
-      names.push_back(reader.name);
-    }
-  } catch (const Json::exception& error) {  // a member of another type than it should have
-    file.fail_with(ErrorCode::kCorrupt, "not the form of a tokenizer.json: {}", error.what());
+  for (const Reader& reader : kReaders) {
+    if (reader.recognises(file)) return reader.read(file);
+    names.push_back(reader.name);
   }
-  file.fail_with(
-      ErrorCode::kUnsupported,
-      "no reader for model {} with normalizer {}, pre_tokenizer {} and decoder {}; known "
-      "are {}",
-      file.type_of("model"), file.type_of("normalizer"), file.type_of("pre_tokenizer"),
-      file.type_of("decoder"), fmt::join(names, ", "));
+  fail({.code = ErrorCode::kUnsupported,
+        .file = file.name(),
+        .argument = "the kind of tokenizer",
+        .found = fmt::format("model {} with normalizer {}, pre_tokenizer {} and decoder {}",
+                             file.type_of("model"), file.type_of("normalizer"),
+                             file.type_of("pre_tokenizer"), file.type_of("decoder")),
+        .expected = fmt::format("one of: {}", fmt::join(names, ", "))});
+}
+
+// "left right" a line, behind a line with the version.
+std::vector<std::string> read_merges(const std::filesystem::path& path,
+                                     const Vocabulary& vocabulary) {
+  std::vector<std::string> merges;
+  std::istringstream stream(content_of(path));
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty() || line.starts_with("#version")) continue;
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const std::string left = line.substr(0, blank);
+    const std::string right = line.substr(std::min(blank + 1, line.size()));
+    for (const std::string& piece : {left, right, left + right})
+      if (vocabulary.find(piece) < 0)
+        fail({.code = ErrorCode::kCorrupt,
+              .file = path.string(),
+              .place = fmt::format("line {}", number),
+              .argument = "a merge",
+              .found = fmt::format("'{}'", displayable(line)),
+              .expected = "two pieces that are in the vocabulary, as their joint form is"});
+    merges.push_back(line);
+  }
+  return merges;
 }
 
 // GPT-2's older pair of files, as one: {piece: id}, and a merge a line.
-std::unique_ptr<Tokenizer> read_pair(const std::filesystem::path& vocabulary,
-                                     const std::filesystem::path& merges) {
-  const Json entries = Json::parse(content_of(vocabulary), nullptr, /*allow_exceptions=*/false);
-  if (entries.is_discarded()) fail(ErrorCode::kCorrupt, "{}: not JSON", vocabulary.string());
-  const TokenizerFile checked(vocabulary.string(), Json{{"model", {{"vocab", entries}}}}.dump());
-  const std::vector<std::string> pieces = checked.vocabulary().pieces;
-  std::vector<std::string> lines;
-  std::istringstream stream(content_of(merges));
-  for (std::string line; std::getline(stream, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty() && !line.starts_with("#version")) lines.push_back(line);
-  }
+std::unique_ptr<Tokenizer> read_pair(const std::filesystem::path& vocabulary_file,
+                                     const std::filesystem::path& merges_file) {
+  const JsonText json =
+      JsonText::parse(content_of(vocabulary_file), {.file = vocabulary_file.string()});
+  Vocabulary vocabulary;
+  vocabulary.add_all(json, json.root(), "the vocabulary");
+  const std::vector<std::string> merges = read_merges(merges_file, vocabulary);
   std::vector<AddedToken> added;
-  const auto end_of_text = std::ranges::find(pieces, "<|endoftext|>");
-  if (end_of_text != pieces.end())
-    added.push_back({.content = *end_of_text,
-                     .id = static_cast<TokenId>(end_of_text - pieces.begin()),
-                     .special = true});
-  return read_byte_bpe(TokenizerFile(merges.string(), byte_bpe_json(pieces, lines, added)));
+  if (const TokenId end_of_text = vocabulary.find("<|endoftext|>"); end_of_text >= 0)
+    added.push_back({.content = "<|endoftext|>", .id = end_of_text, .special = true});
+  return read_byte_bpe(
+      TokenizerFile(merges_file.string(), byte_bpe_json(vocabulary.pieces, merges, added)));
 }
 
 }  // namespace
@@ -78,7 +94,9 @@ std::unique_ptr<Tokenizer> read_pair(const std::filesystem::path& vocabulary,
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder_or_file) {
   namespace fs = std::filesystem;
   if (!fs::exists(folder_or_file))
-    fail(ErrorCode::kNotFound, "{}: no such file or folder", folder_or_file.string());
+    fail({.code = ErrorCode::kNotFound,
+          .file = folder_or_file.string(),
+          .found = "no such file or folder"});
   fs::path path = folder_or_file;
   if (fs::is_directory(path)) {
     if (fs::exists(path / "vocab.json") && fs::exists(path / "merges.txt") &&

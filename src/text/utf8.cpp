@@ -47,8 +47,12 @@ std::int64_t find_invalid_utf8(std::string_view text) {
 
 void require_utf8(std::string_view text) {
   const std::int64_t invalid = find_invalid_utf8(text);
-  require(invalid < 0, "text: byte {} is 0x{:02X}, which is not valid UTF-8 there", invalid,
-          invalid < 0 ? 0 : static_cast<unsigned char>(text[static_cast<std::size_t>(invalid)]));
+  if (invalid >= 0)
+    fail({.op = "text",
+          .argument = fmt::format("byte {}", invalid),
+          .found =
+              fmt::format("0x{:02X}, which is not valid UTF-8 there",
+                          static_cast<unsigned char>(text[static_cast<std::size_t>(invalid)]))});
 }
 
 namespace {

@@ -19,9 +19,11 @@ VocabularyTokenizer::VocabularyTokenizer(const TokenizerFile& file,
   for (const std::vector<TokenId>* ids : {&frame_.before, &frame_.after})
     for (const TokenId id : *ids)
       if (id < 0 || id >= vocabulary_size())
-        file.fail_with(ErrorCode::kCorrupt,
-                       "post_processor adds id {}, expected one below the {} of the vocabulary", id,
-                       vocabulary_size());
+        fail({.code = ErrorCode::kCorrupt,
+              .file = file.name(),
+              .argument = "an id of post_processor",
+              .found = id,
+              .expected = fmt::format("one below the {} of the vocabulary", vocabulary_size())});
 }
 
 Encoding VocabularyTokenizer::encode(std::string_view text, bool add_special) const {
@@ -51,7 +53,11 @@ Encoding VocabularyTokenizer::encode(std::string_view text, bool add_special) co
 std::size_t VocabularyTokenizer::checked(TokenId id) const {
   const bool known = id >= 0 && id < vocabulary_size() &&
                      !vocabulary_.pieces[static_cast<std::size_t>(id)].empty();
-  require(known, "tokenizer: id {} is not in the vocabulary of {}", id, vocabulary_size());
+  if (!known)
+    fail({.op = "tokenizer",
+          .argument = "id",
+          .found = id,
+          .expected = fmt::format("one of the vocabulary of {}", vocabulary_size())});
   return static_cast<std::size_t>(id);
 }
 

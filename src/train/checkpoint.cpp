@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
 
 namespace heed {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::string_view kSuffix = ".safetensors";
@@ -27,19 +25,11 @@ std::int64_t step_of(const std::string& name) {
   return error == std::errc() && stopped == end ? step : -1;
 }
 
-Json optional_number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-std::optional<double> number_or_none(const Json& value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<double>());
-}
-
 std::string to_json(const TrainState& state) {
   return Json{{"step", state.step},
               {"loss", state.loss},
-              {"validation_loss", optional_number(state.validation_loss)},
-              {"best_loss", optional_number(state.best_loss)},
+              {"validation_loss", state.validation_loss},
+              {"best_loss", state.best_loss},
               {"best_step", state.best_step},
               {"seconds", state.seconds},
               {"data_digest", state.data_digest},
@@ -49,19 +39,37 @@ std::string to_json(const TrainState& state) {
       .dump();
 }
 
-TrainState parse_state(const std::string& text) {
-  const Json json = Json::parse(text);
-  return {.step = json.at("step"),
-          .loss = json.at("loss"),
-          .validation_loss = number_or_none(json.at("validation_loss")),
-          .best_loss = number_or_none(json.at("best_loss")),
-          .best_step = json.at("best_step"),
-          .seconds = json.at("seconds"),
-          .data_digest = json.at("data_digest"),
-          .cpu = json.at("cpu"),
-          .threads = json.at("threads"),
-          .config = json.at("config")};
-}
+// Reads the members of a state one by one; a member of another kind is an error.
+class StateReader {
+ public:
+  StateReader(const std::filesystem::path& path, const std::string& text)
+      : json_(JsonText::parse(text, {.file = fmt::format("{}: {}", path.string(), kStateKey)})) {}
+
+  std::int64_t count(const char* key) const {
+    return *checked(member(key).as_integer(), key, "a whole number");
+  }
+  std::uint64_t digest(const char* key) const {
+    return *checked(member(key).as_unsigned(), key, "a whole number");
+  }
+  double number(const char* key) const {
+    return *checked(member(key).as_number(), key, "a number");
+  }
+  std::optional<double> optional_number(const char* key) const {
+    return member(key).is_null() ? std::nullopt : std::optional(number(key));
+  }
+  std::string text(const char* key) const { return *checked(member(key).as_text(), key, "a text"); }
+
+ private:
+  const Json& member(const char* key) const { return json_.root()[key]; }
+
+  template <typename Value>
+  Value checked(Value value, const char* key, const char* expected) const {
+    if (!value) json_.refuse(member(key), key, expected);
+    return value;
+  }
+
+  JsonText json_;
+};
 
 // The three tensors of each parameter; `visit(name, tensor)`.
 template <typename Visit>
@@ -103,25 +111,37 @@ TrainState read_state(const std::filesystem::path& path) {
   const Safetensors file = Safetensors::open(path);
   const auto found = file.metadata().find(kStateKey);
   if (found == file.metadata().end())
-    fail(ErrorCode::kCorrupt, "{}: no state of a training run, expected a checkpoint",
-         path.string());
-  try {
-    return parse_state(found->second);
-  } catch (const nlohmann::json::exception& error) {
-    fail(ErrorCode::kCorrupt, "{}: the state of the training run cannot be read: {}", path.string(),
-         error.what());
-  }
+    fail({.code = ErrorCode::kCorrupt,
+          .file = path.string(),
+          .found = "no state of a training run",
+          .expected = "a checkpoint"});
+  const StateReader state(path, found->second);
+  return {.step = state.count("step"),
+          .loss = state.number("loss"),
+          .validation_loss = state.optional_number("validation_loss"),
+          .best_loss = state.optional_number("best_loss"),
+          .best_step = state.count("best_step"),
+          .seconds = state.number("seconds"),
+          .data_digest = state.digest("data_digest"),
+          .cpu = state.text("cpu"),
+          .threads = static_cast<int>(state.count("threads")),
+          .config = state.text("config")};
 }
 
 void read_tensors(const std::filesystem::path& path, const Trained& trained) {
   const Safetensors file = Safetensors::open(path);
   for_each_tensor(trained, [&](const std::string& name, Tensor& tensor) {
-    if (!file.contains(name))
-      fail(ErrorCode::kCorrupt, "{}: tensor {} is missing", path.string(), name);
+    const auto refuse = [&](Phrase found) {
+      fail({.code = ErrorCode::kCorrupt,
+            .file = path.string(),
+            .argument = name,
+            .found = std::move(found),
+            .expected = fmt::format("f32 {}", to_string(tensor.shape()))});
+    };
+    if (!file.contains(name)) refuse("");
     const ConstView stored = file.tensor(name);
     if (stored.dtype() != DType::kF32 || !(stored.shape() == tensor.shape()))
-      fail(ErrorCode::kCorrupt, "{}: tensor {} is {} {}, expected f32 {}", path.string(), name,
-           heed::name(stored.dtype()), to_string(stored.shape()), to_string(tensor.shape()));
+      refuse(fmt::format("{} {}", heed::name(stored.dtype()), to_string(stored.shape())));
     std::memcpy(tensor.data<float>(), stored.raw(),
                 static_cast<std::size_t>(tensor.element_count()) * sizeof(float));
   });

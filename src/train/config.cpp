@@ -3,25 +3,26 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <type_traits>
 
 #include "base/edit_distance.h"
+#include "base/json.h"
 #include "heed/base/error.h"
 
 namespace heed {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-const TrainKey& find_key(std::string_view name, std::string_view origin) {
+const TrainKey& find_key(const JsonText& file, const Json::Member& member) {
   const auto keys = train_keys();
-  const auto found = std::ranges::find(keys, name, &TrainKey::name);
+  const auto found = std::ranges::find(keys, member.first, &TrainKey::name);
   if (found != keys.end()) return *found;
   const auto nearest = std::ranges::min_element(
-      keys, {}, [&](const TrainKey& key) { return edit_distance(name, key.name); });
-  fail(ErrorCode::kInvalidArgument, "{}: unknown key \"{}\"; the nearest known one is \"{}\"",
-       origin, name, nearest->name);
+      keys, {}, [&](const TrainKey& key) { return edit_distance(member.first, key.name); });
+  fail({.file = file.file(),
+        .place = file.place(member.second),
+        .found = fmt::format("unknown key \"{}\"", member.first),
+        .hint = fmt::format("the nearest known one is \"{}\"", nearest->name)});
 }
 
 template <typename T>
@@ -35,72 +36,86 @@ constexpr std::string_view kWanted<std::string> = "a text";
 template <>
 constexpr std::string_view kWanted<std::vector<std::string>> = "a list of texts";
 
-template <typename T>
-bool fits(const Json& value) {
-  if constexpr (std::is_same_v<T, bool>) return value.is_boolean();
-  if constexpr (std::is_same_v<T, std::int64_t>) return value.is_number_integer();
-  if constexpr (std::is_same_v<T, double>) return value.is_number();
-  if constexpr (std::is_same_v<T, std::string>) return value.is_string();
-  if constexpr (std::is_same_v<T, std::vector<std::string>>)
-    return value.is_array() &&
-           std::ranges::all_of(value, [](const Json& e) { return e.is_string(); });
+std::optional<std::vector<std::string>> as_texts(const Json& value) {
+  std::vector<std::string> texts;
+  for (const Json& item : value.items())
+    if (item.is_text()) texts.push_back(*item.as_text());
+  if (!value.is_array() || texts.size() != value.items().size()) return std::nullopt;
+  return texts;
 }
 
 template <typename T>
-void read(TrainConfig& config, T TrainConfig::* member, const Json& value, std::string_view name,
-          std::string_view origin) {
-  require(fits<T>(value), "{}: \"{}\" is {}, expected {}", origin, name, value.dump(), kWanted<T>);
-  config.*member = value.get<T>();
+std::optional<T> as(const Json& value) {
+  if constexpr (std::is_same_v<T, bool>) return value.as_flag();
+  if constexpr (std::is_same_v<T, std::int64_t>) return value.as_integer();
+  if constexpr (std::is_same_v<T, double>) return value.as_number();
+  if constexpr (std::is_same_v<T, std::string>)
+    return value.is_text() ? std::optional(*value.as_text()) : std::nullopt;
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return as_texts(value);
 }
 
-void read_key(TrainConfig& config, const TrainKey& key, const Json& value,
-              std::string_view origin) {
+void read_key(TrainConfig& config, const TrainKey& key, const JsonText& file, const Json& value) {
+  const auto refuse = [&](std::string_view wanted) {
+    file.refuse(value, key.name, wanted, ErrorCode::kInvalidArgument);
+  };
   if (key.name == "model") {  // an object in the file, its text in the struct
-    require(value.is_object(), "{}: \"model\" is {}, expected an object", origin, value.dump());
+    if (!value.is_object()) refuse("an object");
     config.model = value.dump();
     return;
   }
-  std::visit([&](auto member) { read(config, member, value, key.name, origin); }, key.member);
-}
-
-Json parse_json(std::string_view text, std::string_view origin) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    fail(ErrorCode::kInvalidArgument, "{}: not JSON: unexpected at byte {}", origin, error.byte);
-  }
+  const auto read = [&]<typename T>(T TrainConfig::* member) {
+    const std::optional<T> found = as<T>(value);
+    if (!found) refuse(kWanted<T>);
+    config.*member = *found;
+  };
+  std::visit(read, key.member);
 }
 
 }  // namespace
 
 TrainConfig parse_train_config(std::string_view text, std::string_view origin) {
-  const Json json = parse_json(text, origin);
-  require(json.is_object(), "{}: {}, expected a JSON object", origin, json.type_name());
+  const JsonText file = JsonText::parse(std::string(text), {.file = std::string(origin)});
+  if (!file.root().is_object()) file.refuse(file.root(), "the whole", "a JSON object");
   TrainConfig config;
-  for (const auto& [name, value] : json.items())
-    read_key(config, find_key(name, origin), value, origin);
+  for (const Json::Member& member : file.root().members())
+    read_key(config, find_key(file, member), file, member.second);
   return config;
 }
 
 std::string to_json(const TrainConfig& config) {
   Json json;
-  for (const TrainKey& key : train_keys()) {
-    const std::string name(key.name);
-    std::visit([&](auto member) { json[name] = config.*member; }, key.member);
-  }
-  json["model"] = Json::parse(config.model);
+  for (const TrainKey& key : train_keys())
+    std::visit([&](auto member) { json.add(std::string(key.name), config.*member); }, key.member);
+  json.set("model", JsonText::parse(config.model, {.file = "train: model"}).root());
   return json.dump(2) + "\n";
 }
 
 namespace {
 
+std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
+
+[[noreturn]] void refuse(std::string_view key, Phrase found, Phrase expected,
+                         ErrorCode code = ErrorCode::kInvalidArgument) {
+  fail({.code = code,
+        .op = "train",
+        .argument = key,
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
 void at_least(std::int64_t value, std::int64_t least, std::string_view key) {
-  require(value >= least, "train: {} is {}, expected at least {}", key, value, least);
+  if (value < least) refuse(key, value, fmt::format("at least {}", least));
 }
 
 void between(double value, double least, double limit, std::string_view key) {
-  require(value >= least && value < limit, "train: {} is {}, expected at least {} and below {}",
-          key, value, least, limit);
+  if (!(value >= least && value < limit))
+    refuse(key, value, fmt::format("at least {} and below {}", least, limit));
+}
+
+void one_of(const std::string& value, std::initializer_list<std::string_view> known,
+            std::string_view key) {
+  if (std::ranges::find(known, value) == known.end())
+    refuse(key, quoted(value), fmt::format("{}", fmt::join(known, " or ")));
 }
 
 void check_counts(const TrainConfig& c) {
@@ -117,8 +132,8 @@ void check_counts(const TrainConfig& c) {
   at_least(c.evaluate_batches, 0, "evaluate_batches");
   at_least(c.checkpoint_every, 1, "checkpoint_every");
   at_least(c.sample_every, 0, "sample_every");
-  require(c.width % c.heads == 0, "train: width is {} and heads is {}: heads must divide width",
-          c.width, c.heads);
+  if (c.width % c.heads != 0)
+    refuse("heads", c.heads, fmt::format("a divisor of width ({})", c.width));
 }
 
 void check_rates(const TrainConfig& c) {
@@ -139,17 +154,14 @@ void check_rates(const TrainConfig& c) {
 
 void check(const TrainConfig& config) {
   if (config.task == "mlm" || config.task == "seq2seq")
-    fail(ErrorCode::kUnsupported, "train: task \"{}\" is not served yet, expected \"lm\"",
-         config.task);
-  require(config.task == "lm", "train: task is \"{}\", expected \"lm\"", config.task);
-  require(!config.data.empty(), "train: no data, expected at least one text file (--data FILE)");
-  require(config.dtype == "f32" || config.dtype == "f16" || config.dtype == "bf16",
-          "train: dtype is \"{}\", expected f32, f16 or bf16", config.dtype);
-  require(config.initial_positions == "random" || config.initial_positions == "sinusoidal",
-          "train: initial_positions is \"{}\", expected random or sinusoidal",
-          config.initial_positions);
-  const Json model = Json::parse(config.model, nullptr, false);
-  require(model.is_object(), "train: model is {}, expected a JSON object", config.model);
+    refuse("task", quoted(config.task), "\"lm\": this task is not served yet",
+           ErrorCode::kUnsupported);
+  if (config.task != "lm") refuse("task", quoted(config.task), "\"lm\"");
+  if (config.data.empty()) refuse("data", "", "at least one text file");
+  one_of(config.dtype, {"f32", "f16", "bf16"}, "dtype");
+  one_of(config.initial_positions, {"random", "sinusoidal"}, "initial_positions");
+  const JsonText model = JsonText::parse(config.model, {.file = "train: model"});
+  if (!model.root().is_object()) refuse("model", config.model, "a JSON object");
   check_counts(config);
   check_rates(config);
 }

@@ -40,12 +40,18 @@ void start_from(const std::filesystem::path& folder, Model& model) {
   const LoadedModel given = load_model(folder);
   const auto from = given.model->parameters();
   const auto into = model.parameters();
-  require(from.size() == into.size(), "train: start_from: {} has {} parameters, expected {}",
-          folder.string(), from.size(), into.size());
+  const auto refuse = [&](std::string found, std::string expected) {
+    fail({.op = "train",
+          .argument = "start_from",
+          .found = fmt::format("{} with {}", folder.string(), found),
+          .expected = std::move(expected)});
+  };
+  if (from.size() != into.size())
+    refuse(fmt::format("{} parameters", from.size()), fmt::to_string(into.size()));
   for (std::size_t i = 0; i < into.size(); ++i) {
-    require(from[i]->name == into[i]->name && from[i]->value.shape() == into[i]->value.shape(),
-            "train: start_from: {} has {} {}, expected {} {}", folder.string(), from[i]->name,
-            to_string(from[i]->value.shape()), into[i]->name, to_string(into[i]->value.shape()));
+    if (from[i]->name != into[i]->name || from[i]->value.shape() != into[i]->value.shape())
+      refuse(fmt::format("{} {}", from[i]->name, to_string(from[i]->value.shape())),
+             fmt::format("{} {}", into[i]->name, to_string(into[i]->value.shape())));
     std::copy_n(from[i]->value.data<float>(), from[i]->value.element_count(),
                 into[i]->value.data<float>());
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "ops/loss.h"
@@ -37,25 +37,24 @@ std::int64_t step_piece_rows(const TrainConfig& config, std::int64_t shares) {
 
 std::string model_config_json(const TrainConfig& config, std::int64_t vocabulary,
                               TokenId separator) {
-  nlohmann::ordered_json json = {
-      {"model_type", "gpt2"},
-      {"architectures", {"GPT2LMHeadModel"}},
-      {"vocab_size", vocabulary},
-      {"n_positions", config.block},
-      {"n_ctx", config.block},
-      {"n_embd", config.width},
-      {"n_layer", config.layers},
-      {"n_head", config.heads},
-      {"activation_function", "gelu_new"},
-      {"layer_norm_epsilon", 1e-5},
-      {"embd_pdrop", config.dropout},
-      {"attn_pdrop", 0.0},
-      {"resid_pdrop", config.dropout},
-      {"bos_token_id", nullptr},
-      {"eos_token_id", nullptr},
-  };
-  if (separator >= 0) json["bos_token_id"] = json["eos_token_id"] = separator;
-  json.update(nlohmann::ordered_json::parse(config.model));
+  const Json end = separator < 0 ? Json() : Json(separator);
+  Json json = {{"model_type", "gpt2"},
+               {"architectures", Json::array({"GPT2LMHeadModel"})},
+               {"vocab_size", vocabulary},
+               {"n_positions", config.block},
+               {"n_ctx", config.block},
+               {"n_embd", config.width},
+               {"n_layer", config.layers},
+               {"n_head", config.heads},
+               {"activation_function", "gelu_new"},
+               {"layer_norm_epsilon", 1e-5},
+               {"embd_pdrop", config.dropout},
+               {"attn_pdrop", 0.0},
+               {"resid_pdrop", config.dropout},
+               {"bos_token_id", end},
+               {"eos_token_id", end}};
+  const JsonText more = JsonText::parse(config.model, {.file = "train: model"});
+  for (const auto& [key, value] : more.root().members()) json.set(key, value);
   return json.dump();
 }
 

@@ -19,7 +19,8 @@ constexpr std::string_view kHeader =
     "step,train_loss,validation_loss,learning_rate,tokens,seconds\n";
 
 [[noreturn]] void fail_writing(const std::filesystem::path& path) {
-  fail(ErrorCode::kIo, "{}: cannot be written: {}", path.string(), std::strerror(errno));
+  const std::string reason = std::strerror(errno);
+  fail({.code = ErrorCode::kIo, .file = path.string(), .found = "cannot be written: " + reason});
 }
 
 // The whole rows of steps up to `step`, header included.

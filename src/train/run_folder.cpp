@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 
@@ -33,31 +33,40 @@ void remove_partial_files(const std::filesystem::path& folder) {
   for (const auto& path : partial) std::filesystem::remove(path);
 }
 
+[[noreturn]] void refuse(const std::filesystem::path& folder, ErrorCode code, Phrase found,
+                         Phrase expected = {}, Phrase hint = {}) {
+  fail({.code = code,
+        .op = "train",
+        .file = folder.string(),
+        .found = std::move(found),
+        .expected = std::move(expected),
+        .hint = std::move(hint)});
+}
+
 int lock_folder(const std::filesystem::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
-    fail(ErrorCode::kIo, "train: {}: cannot be opened: {}", folder.string(), std::strerror(errno));
+    refuse(folder, ErrorCode::kIo, std::string("cannot be opened: ") + std::strerror(errno));
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
   ::close(descriptor);
-  fail(ErrorCode::kInvalidArgument, "train: {}: another run is writing here", folder.string());
+  refuse(folder, ErrorCode::kInvalidArgument, "another run is writing here");
 }
 
 }  // namespace
 
 RunFolder::RunFolder(std::filesystem::path path, bool resume) : path_(std::move(path)) {
-  require(!path_.empty(), "train: no output folder (-o DIR)");
-  require(!std::filesystem::is_regular_file(path_), "train: {}: is a file, expected a folder",
-          path_.string());
-  require(resume || !holds_run(path_),
-          "train: {}: holds a run already; go on with it (--resume) or choose another folder",
-          path_.string());
+  if (path_.empty()) fail({.op = "train", .argument = "output", .expected = "a folder"});
+  if (std::filesystem::is_regular_file(path_))
+    refuse(path_, ErrorCode::kInvalidArgument, "is a file", "a folder");
+  if (!resume && holds_run(path_))
+    refuse(path_, ErrorCode::kInvalidArgument, "holds a run already", "",
+           "go on with it (--resume) or choose another folder");
   std::error_code error;
   for (auto missing = path_; !missing.empty() && !std::filesystem::exists(missing, error);
        missing = missing.parent_path())
     created_.push_back(missing);
   std::filesystem::create_directories(path_, error);
-  if (error)
-    fail(ErrorCode::kIo, "train: {}: cannot be created: {}", path_.string(), error.message());
+  if (error) refuse(path_, ErrorCode::kIo, "cannot be created: " + error.message());
   lock_ = lock_folder(path_);
   remove_partial_files(path_);
   remove_partial_files(model());
@@ -88,20 +97,23 @@ void RunFolder::remove_old_checkpoints() const {
 }
 
 void check_same_run(const TrainConfig& stored, const TrainConfig& wanted) {
-  const auto before = nlohmann::ordered_json::parse(to_json(stored));
-  const auto now = nlohmann::ordered_json::parse(to_json(wanted));
+  const JsonText before = JsonText::parse(to_json(stored), {.file = "run.json"});
+  const JsonText now = JsonText::parse(to_json(wanted), {.file = "run.json"});
   for (const TrainKey& key : train_keys()) {
-    const std::string name(key.name);
-    require(!key.decides_losses || before.at(name) == now.at(name),
-            "train: {} is {} but the run to resume was started with {}", name, now.at(name).dump(),
-            before.at(name).dump());
+    const Json& was = before.root()[key.name];
+    const Json& is = now.root()[key.name];
+    if (key.decides_losses && was != is)
+      fail({.op = "train",
+            .argument = key.name,
+            .found = is.brief(),
+            .expected = was.brief() + " as in the run to resume"});
   }
 }
 
 TrainConfig stored_train_config(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "run.json";
   if (!std::filesystem::exists(path))
-    fail(ErrorCode::kNotFound, "train: {}: holds no run that could be resumed", folder.string());
+    refuse(folder, ErrorCode::kNotFound, "holds no run that could be resumed");
   return parse_train_config(read_file(path), path.string());
 }
 

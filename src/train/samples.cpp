@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "io/atomic_file.h"
@@ -26,14 +27,16 @@ Samples::Samples(std::filesystem::path path, const TrainConfig& config, const Mo
       seed_(static_cast<std::uint64_t>(config.seed)),
       model_(model),
       tokenizer_(tokenizer) {
-  try {
-    ids_ = prompt_of(model, tokenizer, prompt_);
-  } catch (const Error& error) {
-    fail(error.code(), "train: sample_prompt: {}", error.what());
-  }
-  require(std::ssize(ids_) <= model.info().positions,
-          "train: sample_prompt has {} tokens, expected at most {} (block)", ids_.size(),
-          model.info().positions);
+  ids_ = reworded([&] { return prompt_of(model, tokenizer, prompt_); },
+                  [](ErrorParts& parts) {
+                    parts.op = "train";
+                    parts.argument = "sample_prompt";
+                  });
+  if (std::ssize(ids_) > model.info().positions)
+    fail({.op = "train",
+          .argument = "sample_prompt",
+          .found = fmt::format("{} tokens long", ids_.size()),
+          .expected = fmt::format("at most {} (block)", model.info().positions)});
 }
 
 void Samples::forget_after(std::int64_t step) {

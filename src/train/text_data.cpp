@@ -18,7 +18,10 @@ std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder)
     if (entry.is_regular_file() && entry.path().extension() == ".txt")
       files.push_back(entry.path());
   if (files.empty())
-    fail(ErrorCode::kNotFound, "train: {}: a folder without .txt files", folder.string());
+    fail({.code = ErrorCode::kNotFound,
+          .op = "train",
+          .file = folder.string(),
+          .found = "a folder without .txt files"});
   std::ranges::sort(files);
   return files;
 }
@@ -27,7 +30,11 @@ std::string read_text(const std::filesystem::path& path, bool rejoin) {
   std::string text = read_file(path);
   const std::int64_t invalid = find_invalid_utf8(text);
   if (invalid >= 0)
-    fail(ErrorCode::kCorrupt, "train: {}: byte {} is not valid UTF-8", path.string(), invalid);
+    fail({.code = ErrorCode::kCorrupt,
+          .op = "train",
+          .file = path.string(),
+          .place = fmt::format("byte {}", invalid),
+          .found = "not valid UTF-8"});
   return rejoin ? rejoin_lines(text) : text;
 }
 
@@ -49,10 +56,11 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const Halve
   }
   auto tokenizer = load_tokenizer(config.tokenizer);
   if (tokenizer == nullptr)
-    fail(ErrorCode::kNotFound,
-         "train: tokenizer is \"{}\", expected \"characters\", \"byte-bpe\" or a folder that holds "
-         "a tokenizer",
-         config.tokenizer);
+    fail({.code = ErrorCode::kNotFound,
+          .op = "train",
+          .argument = "tokenizer",
+          .found = fmt::format("\"{}\"", config.tokenizer),
+          .expected = "\"characters\", \"byte-bpe\" or a folder that holds a tokenizer"});
   return tokenizer;
 }
 
@@ -81,13 +89,15 @@ std::uint64_t digest_of(std::span<const TokenId> train, std::span<const TokenId>
 
 void check_lengths(const TrainConfig& config, const TextData& data) {
   const auto wanted = static_cast<std::size_t>(config.block) + 1;
-  require(data.train.size() >= wanted,
-          "train: data has {} tokens for training, expected at least block + 1 = {}",
-          data.train.size(), wanted);
-  require(config.validation == 0 || data.validation.size() >= wanted,
-          "train: data has {} tokens for validation, expected at least block + 1 = {}, or "
-          "validation 0",
-          data.validation.size(), wanted);
+  const auto check = [&](std::size_t tokens, std::string_view part, std::string_view or_else) {
+    if (tokens < wanted)
+      fail({.op = "train",
+            .argument = "data",
+            .found = fmt::format("{} tokens for {}", tokens, part),
+            .expected = fmt::format("at least block + 1 = {}{}", wanted, or_else)});
+  };
+  check(data.train.size(), "training", "");
+  if (config.validation > 0) check(data.validation.size(), "validation", ", or validation 0");
 }
 
 }  // namespace
@@ -96,7 +106,10 @@ std::vector<std::filesystem::path> list_text_files(std::span<const std::string> 
   std::vector<std::filesystem::path> files;
   for (const std::filesystem::path path : data) {
     if (!std::filesystem::exists(path))
-      fail(ErrorCode::kNotFound, "train: {}: no such file or folder", path.string());
+      fail({.code = ErrorCode::kNotFound,
+            .op = "train",
+            .file = path.string(),
+            .found = "no such file or folder"});
     if (std::filesystem::is_directory(path)) {
       std::ranges::copy(texts_in(path), std::back_inserter(files));
     } else {

@@ -65,8 +65,10 @@ class Training {
   }
 
   void go_on_from(const RunFolder::Found& found) {
-    require(found.state.data_digest == state_.data_digest,
-            "train: data is not what the run to resume was started with (its tokens differ)");
+    if (found.state.data_digest != state_.data_digest)
+      fail({.op = "train",
+            .argument = "data",
+            .found = "not what the run to resume was started with (its tokens differ)"});
     tell_differences(found.state);
     read_tensors(found.path, {parameters_, optimizer_});
     optimizer_.set_steps(found.state.step);
@@ -197,15 +199,20 @@ class Training {
       tensor = fmt::format("{}{}", bad_value ? "" : "the gradient of ", parameter->name);
       break;
     }
-    fail(ErrorCode::kFailed,
-         "train: {} is {} at step {}: {} is not finite; last good checkpoint: {}", what,
-         std::isnan(value) ? "nan" : "infinite", state_.step + 1, tensor, last_checkpoint());
+    fail({.code = ErrorCode::kFailed,
+          .op = "train",
+          .argument = what,
+          .found = fmt::format("{} at step {}: {} is not finite",
+                               std::isnan(value) ? "nan" : "infinite", state_.step + 1, tensor),
+          .hint = "last good checkpoint: " + last_checkpoint()});
   }
 
   [[noreturn]] void stop(LossCsv& losses) {
     if (saved_step_ != state_.step) save_checkpoint(losses);
-    fail(ErrorCode::kInterrupted, "train: stopped after step {}; {} is kept (--resume goes on)",
-         state_.step, last_checkpoint());
+    fail({.code = ErrorCode::kInterrupted,
+          .op = "train",
+          .found = fmt::format("stopped after step {}", state_.step),
+          .hint = last_checkpoint() + " is kept (--resume goes on)"});
   }
 
   TrainResult finish() {

@@ -41,7 +41,8 @@ TEST(Json, AValueOfAnotherKindIsNone) {
   EXPECT_TRUE(text.items().empty() && text.members().empty() && text["x"].is_null());
   EXPECT_FALSE(Json(3.0).as_integer());
   EXPECT_FALSE(Json(1).as_flag());
-  EXPECT_FALSE(Json(UINT64_MAX).as_integer());
+  EXPECT_FALSE(Json(UINT64_MAX).as_integer() || Json(-1).as_unsigned());
+  EXPECT_EQ(Json(UINT64_MAX).as_unsigned(), UINT64_MAX);
   EXPECT_EQ(Json(UINT64_MAX).dump(), "18446744073709551615");
 }
 
@@ -54,41 +55,41 @@ TEST(Json, TellsWhereAValueBegins) {
   const JsonText text =
       parsed("{\"\u00e9\": [1, -2.5e3],\n  \"b\": \"x\\\\\\\"y\", \"c\": {\"d\": true}}");
   const Json& root = text.root();
-  EXPECT_EQ(text.place(root), "a.json:1:1");
-  EXPECT_EQ(text.place(root["\u00e9"]), "a.json:1:7");
-  EXPECT_EQ(text.place(root["\u00e9"].items()[0]), "a.json:1:8");
-  EXPECT_EQ(text.place(root["\u00e9"].items()[1]), "a.json:1:11");
-  EXPECT_EQ(text.place(root["b"]), "a.json:2:8");
-  EXPECT_EQ(text.place(root["c"]), "a.json:2:23");
-  EXPECT_EQ(text.place(root["c"]["d"]), "a.json:2:29");
-  EXPECT_EQ(text.place(Json(3)), "a.json");  // of no text
+  EXPECT_EQ(text.place(root), "line 1, column 1");
+  EXPECT_EQ(text.place(root["\u00e9"]), "line 1, column 7");
+  EXPECT_EQ(text.place(root["\u00e9"].items()[0]), "line 1, column 8");
+  EXPECT_EQ(text.place(root["\u00e9"].items()[1]), "line 1, column 11");
+  EXPECT_EQ(text.place(root["b"]), "line 2, column 8");
+  EXPECT_EQ(text.place(root["c"]), "line 2, column 23");
+  EXPECT_EQ(text.place(root["c"]["d"]), "line 2, column 29");
+  EXPECT_EQ(text.place(Json(3)), "");  // of no text
 }
 
 TEST(Json, WhatIsNoJsonIsRefusedWithItsPlace) {
-  expect_refused("", "a.json:1:1: not JSON: it ends too early");
-  expect_refused("{\n \"a\": [1,", "a.json:2:10: not JSON: it ends too early");
-  expect_refused("{\n \"a\": 01}", "a.json:2:7: not JSON: unexpected 01");
-  expect_refused("{\"a\" \"bc\"}", "a.json:1:6: not JSON: unexpected \"bc\"");
-  expect_refused("[1] x", "a.json:1:5: not JSON: unexpected x");
-  expect_refused("[1,]", "a.json:1:4: not JSON: unexpected ]");
-  expect_refused("[\"a\xff\"]", "a.json:1:4: not JSON: unexpected byte 0xff");
-  expect_refused("[\"a\nb\"]", "a.json:1:4: not JSON: unexpected byte 0x0a");
+  expect_refused("", "a.json: line 1, column 1: not JSON: ends too early");
+  expect_refused("{\n \"a\": [1,", "a.json: line 2, column 10: not JSON: ends too early");
+  expect_refused("{\n \"a\": 01}", "a.json: line 2, column 7: not JSON: unexpected 01");
+  expect_refused("{\"a\" \"bc\"}", "a.json: line 1, column 6: not JSON: unexpected \"bc\"");
+  expect_refused("[1] x", "a.json: line 1, column 5: not JSON: unexpected x");
+  expect_refused("[1,]", "a.json: line 1, column 4: not JSON: unexpected ]");
+  expect_refused("[\"a\xff\"]", "a.json: line 1, column 4: not JSON: unexpected byte 0xff");
+  expect_refused("[\"a\nb\"]", "a.json: line 1, column 4: not JSON: unexpected byte 0x0a");
 }
 
 TEST(Json, ANumberBeyondDoubleIsRefusedWithItsPlace) {
   expect_refused("{\n  \"n\": 1e400}",
-                 "a.json:2:8: not JSON: the number 1e400 is beyond all that a double holds");
+                 "a.json: line 2, column 8: the number 1e400 is beyond all that f64 holds");
   expect_refused("[-2e999]",
-                 "a.json:1:2: not JSON: the number -2e999 is beyond all that a double holds");
+                 "a.json: line 1, column 2: the number -2e999 is beyond all that f64 holds");
   EXPECT_EQ(parsed("[1e-400]").root().items()[0].as_number(), 0.0);
 }
 
 TEST(Json, DeepNestingIsRefusedWithItsPlace) {
   const std::string deep(128, '[');
   EXPECT_NO_THROW(parsed(deep + std::string(128, ']')));
-  expect_refused(deep + "[", "a.json:1:129: not JSON: nested deeper than 128 levels");
+  expect_refused(deep + "[", "a.json: line 1, column 129: nested deeper than 128 levels");
   expect_refused(std::string(1'000'000, '['),
-                 "a.json:1:129: not JSON: nested deeper than 128 levels");
+                 "a.json: line 1, column 129: nested deeper than 128 levels");
 }
 
 TEST(Json, PartsOfOtherFilesTellBytes) {

@@ -116,7 +116,7 @@ TEST_F(TrainProgram, CtrlCKeepsWhatWasDone) {
 TEST_F(TrainProgram, ABadArgumentIsOneLineAndStatusTwo) {
   EXPECT_EQ(run({"train", "-o", scratch_ / "a", "--task", "mlm", "--data", "x.txt"}), 2);
   EXPECT_EQ(read_file(scratch_ / "stderr"),
-            "heed train: --task \"mlm\" is not served yet, expected \"lm\"\n");
+            "heed train: --task is \"mlm\", expected \"lm\": this task is not served yet\n");
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "a"));
 }
 

@@ -118,48 +118,49 @@ constexpr const char* kThreeFloats = "{'descr': '<f4', 'fortran_order': False, '
 
 TEST_F(Npy, TruncatedDataIsAnError) {
   expect_error(npy(1, kThreeFloats, "1234567"), ErrorCode::kCorrupt,
-               ": the file ends at byte 74, expected the data of f32 [3] to end at 79");
+               ": byte 74: the file ends here, expected the data of f32 [3] to end at byte 79");
 }
 
 TEST_F(Npy, BytesAfterTheArrayAreAnError) {
   expect_error(npy(1, kThreeFloats, "123456789abc+"), ErrorCode::kCorrupt,
-               ": the file goes on at byte 79, expected the data of f32 [3] to end at 79");
+               ": byte 79: the file goes on, expected the data of f32 [3] to end at byte 79");
 }
 
 TEST_F(Npy, BrokenHeadersAreErrors) {
-  expect_error("", ErrorCode::kCorrupt, ": not an npy file: expected '\\x93NUMPY' at byte 0");
+  expect_error("", ErrorCode::kCorrupt, ": byte 0: not an npy file, expected '\\x93NUMPY'");
   expect_error("PK\3\4 something else", ErrorCode::kCorrupt,
-               ": not an npy file: expected '\\x93NUMPY' at byte 0");
+               ": byte 0: not an npy file, expected '\\x93NUMPY'");
   expect_error(npy(4, kThreeFloats, ""), ErrorCode::kUnsupported,
-               ": npy version 4.0, expected 1.0, 2.0 or 3.0");
+               ": byte 6: the npy version is 4.0, expected 1.0, 2.0 or 3.0");
   expect_error(npy(1, kThreeFloats, "").substr(0, 30), ErrorCode::kCorrupt,
-               ": the file ends at byte 30, inside its npy header of 57 bytes");
+               ": byte 30: the file ends inside its npy header of 57 bytes");
   expect_error(npy(1, "{'descr' '<f4'}", ""), ErrorCode::kCorrupt,
-               ": broken npy header at byte 19: expected ':'");
+               ": byte 19: broken npy header, expected ':'");
   expect_error(npy(1, "{'descr': '<f4', 'shape': (3,)}", ""), ErrorCode::kCorrupt,
-               ": broken npy header at byte 41: expected 'descr', 'fortran_order' and 'shape'");
+               ": byte 41: broken npy header, expected 'descr', 'fortran_order' and 'shape'");
   expect_error(npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}", ""),
                ErrorCode::kCorrupt,
-               ": broken npy header at byte 61: expected a number of at least 0");
+               ": byte 61: broken npy header, expected a number of at least 0");
   expect_error(
       npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 8)}", ""),
-      ErrorCode::kCorrupt, ": shape [4611686018427387904, 8] is larger than any file");
+      ErrorCode::kCorrupt, ": shape is [4611686018427387904, 8], expected fewer bytes than 2^63");
 }
 
 TEST_F(Npy, TypesThatAreNotServedAreNamed) {
   expect_error(npy(1, "{'descr': '>f4', 'fortran_order': False, 'shape': ()}", "1234"),
                ErrorCode::kUnsupported,
-               ": the array has type '>f4', expected one of <f8 <f4 <f2 <i8 <i4 |i1 |u1 |b1 "
+               ": byte 25: descr is '>f4', expected one of <f8 <f4 <f2 <i8 <i4 |i1 |u1 |b1 "
                "(little-endian)");
   expect_error(npy(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "1234"),
                ErrorCode::kUnsupported,
-               ": the array has a structured type, expected one of <f8 <f4 <f2 <i8 <i4 |i1 |u1 "
+               ": byte 20: descr is a structured type, expected one of <f8 <f4 <f2 <i8 <i4 |i1 |u1 "
                "|b1 (little-endian)");
 }
 
 TEST_F(Npy, ABoolIsZeroOrOne) {
   expect_error(npy(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", "\1\2"),
-               ErrorCode::kCorrupt, ": byte 66 is 2, expected 0 or 1 in an array of bool");
+               ErrorCode::kCorrupt,
+               ": byte 66: an element is 2, expected 0 or 1 in an array of bool");
 }
 
 TEST_F(Npy, AnAbsentFileIsNamed) {

@@ -66,7 +66,8 @@ TEST_F(SafetensorsFile, AnAbsentTensorIsNamedWithWhatThereIs) {
 TEST_F(SafetensorsFile, TwoTensorsOfOneNameAreRefused) {
   const Tensor tensor = Tensor::zeros({1});
   EXPECT_HEED_ERROR(write_safetensors(path_, std::vector<NamedView>{{"a", tensor}, {"a", tensor}}),
-                    ErrorCode::kInvalidArgument, path_.string() + ": two tensors are called 'a'");
+                    ErrorCode::kInvalidArgument,
+                    path_.string() + ": tensors is two called 'a', expected names that differ");
 }
 
 TEST_F(SafetensorsFile, AFileTruncatedAnywhereIsAnError) {
@@ -80,57 +81,61 @@ TEST_F(SafetensorsFile, AFileTruncatedAnywhereIsAnError) {
 }
 
 TEST_F(SafetensorsFile, TruncationNamesTensorAndByte) {
-  expect_corrupt(R"({"w":{"dtype":"F32","shape":[2,5],"data_offsets":[0,40]}})", 39,
-                 ": tensor 'w' lies in bytes 65 to 105, but the file ends at byte 104");
+  expect_corrupt(
+      R"({"w":{"dtype":"F32","shape":[2,5],"data_offsets":[0,40]}})", 39,
+      ": byte 57: w.data_offsets is [0,40], expected an end of at most 39: the file ends "
+      "at byte 104");
 }
 
 TEST_F(SafetensorsFile, BrokenHeadersAreErrors) {
   expect_error("abc", ErrorCode::kCorrupt,
-               ": the file has 3 bytes, expected a safetensors header length of 8 bytes first");
+               ": the file has 3 bytes, expected a safetensors header's length of 8 bytes first");
   expect_error(safetensors("{}", 0).substr(0, 9), ErrorCode::kCorrupt,
-               ": the header is 2 bytes long by bytes 0 to 7, but the file ends at byte 9");
+               ": byte 0: the header's length is 2, expected at most 1: the file ends at byte 9");
   expect_error("version https://git-lfs.github.com/spec/v1\n", ErrorCode::kCorrupt,
-               ": the header is 2336927755350992246 bytes long by bytes 0 to 7, but the file ends "
-               "at byte 43");
-  expect_corrupt(R"({"w":})", 0, ": the header is not JSON at byte 13");
-  expect_corrupt("[]", 0, ": the header at byte 8 is not a JSON object");
+               ": byte 0: the header's length is 2336927755350992246, expected at most 100000000");
+  expect_corrupt(R"({"w":})", 0, ": byte 13: not JSON: unexpected }");
+  expect_corrupt("[]", 0, ": byte 8: the header is [], expected a JSON object");
   expect_corrupt(R"({"__metadata__":{"a":1}})", 0,
-                 ": '__metadata__' holds 'a', which is not a string");
-  expect_corrupt(R"({"w":3})", 0, ": tensor 'w' has no 'shape' that is a list of whole numbers");
+                 ": byte 29: __metadata__.a is 1, expected a text");
+  expect_corrupt(R"({"w":3})", 0,
+                 ": byte 13: w is 3, expected dtype, shape and data_offsets of a tensor");
   expect_corrupt(R"({"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4,
-                 ": tensor 'w' has no 'shape' that is a list of whole numbers");
-  expect_corrupt(R"({"w":{"shape":[1],"data_offsets":[0,4]}})", 4, ": tensor 'w' has no 'dtype'");
+                 ": byte 36: w.shape is [-1], expected a list of whole numbers");
+  expect_corrupt(R"({"w":{"dtype":"F32","shape":[1e400],"data_offsets":[0,4]}})", 4,
+                 ": byte 37: the number 1e400 is beyond all that f64 holds");
+  expect_corrupt(R"({"w":{"shape":[1],"data_offsets":[0,4]}})", 4,
+                 ": w.dtype is not given, expected one of F64 F32 F16 BF16 I64 I32 I8 U8 BOOL");
 }
 
 TEST_F(SafetensorsFile, OffsetsMustFitTheShape) {
   expect_corrupt(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8,
-                 ": tensor 'w' has 8 bytes from byte 62 on, but F32 [3] has 12");
-  expect_corrupt(
-      R"({"w":{"dtype":"F32","shape":[4611686018427387903,9],"data_offsets":[0,8]}})", 8,
-      ": tensor 'w' has 8 bytes from byte 82 on, but F32 [4611686018427387903, 9] has more than "
-      "any file");
+                 ": byte 55: w.data_offsets is [0,8], expected 12 bytes for F32 [3]");
+  expect_corrupt(R"({"w":{"dtype":"F32","shape":[4611686018427387903,9],"data_offsets":[0,8]}})", 8,
+                 ": byte 75: w.data_offsets is [0,8], expected more than 2^63 bytes for F32 "
+                 "[4611686018427387903, 9]");
   expect_corrupt(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4,
-                 ": tensor 'w' has 'data_offsets' [4, 0], expected [begin, end]");
+                 ": byte 55: w.data_offsets is [4,0], expected [begin, end]");
 }
 
 TEST_F(SafetensorsFile, TensorsCoverTheFileExactly) {
   expect_corrupt(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
                  R"("b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
                  4,
-                 ": tensor 'b' begins at byte 115, expected 116: tensors must neither overlap nor "
-                 "leave a hole");
+                 ": byte 115: the first byte of b is 115, expected 116: tensors must neither "
+                 "overlap nor leave a hole");
   expect_corrupt(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})", 4,
-                 ": tensor 'a' begins at byte 62, expected 61: tensors must neither overlap nor "
-                 "leave a hole");
+                 ": byte 62: the first byte of a is 62, expected 61: tensors must neither overlap "
+                 "nor leave a hole");
   expect_corrupt(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})", 4,
-                 ": the tensors end at byte 64, but the file goes on to byte 65");
+                 ": byte 64: the tensors end here, but the file goes on to byte 65");
 }
 
 TEST_F(SafetensorsFile, ATypeThatIsNotServedIsNamed) {
   expect_error(
       safetensors(R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", 1),
       ErrorCode::kUnsupported,
-      ": tensor 'w' has type F8_E4M3, expected one of F64 F32 F16 BF16 I64 I32 I8 U8 BOOL");
+      ": byte 22: w.dtype is \"F8_E4M3\", expected one of F64 F32 F16 BF16 I64 I32 I8 U8 BOOL");
 }
 
 TEST(Safetensors, EverySharedFileOpens) {

@@ -23,7 +23,7 @@ TEST(Weights, AMismatchNamesFileTensorAndShapes) {
   const Weights weights = Weights::open(scratch.folder());
   EXPECT_HEED_ERROR(weights.load_f32("h.0.attn.c_attn.weight", {3, 2}), ErrorCode::kCorrupt,
                     (scratch / "model.safetensors").string() +
-                        ": tensor 'h.0.attn.c_attn.weight' has shape [2, 3], expected [3, 2]");
+                        ": h.0.attn.c_attn.weight.shape is [2, 3], expected [3, 2]");
 }
 
 TEST(Weights, WholeNumbersAreNotLoadedAsF32) {
@@ -32,7 +32,7 @@ TEST(Weights, WholeNumbersAreNotLoadedAsF32) {
   write_safetensors(scratch / "model.safetensors", std::vector<NamedView>{{"w", tensor}});
   EXPECT_HEED_ERROR(Weights::open(scratch.folder()).load_f32("w", {2}), ErrorCode::kCorrupt,
                     (scratch / "model.safetensors").string() +
-                        ": tensor 'w' has type i64, expected f32, f16, bf16 or f64");
+                        ": w.dtype is i64, expected f32, f16, bf16 or f64");
 }
 
 TEST(Weights, SixteenBitTensorsAreConverted) {
@@ -67,8 +67,12 @@ TEST(Weights, AnIndexThatLiesIsAnError) {
   write_file(index, R"({"weight_map": {"a": "../one.safetensors"}})");
   EXPECT_HEED_ERROR(Weights::open(scratch.folder()), ErrorCode::kCorrupt,
                     index.string() +
-                        ": expected a JSON object with a 'weight_map' from tensor names to names "
-                        "of files in the same folder");
+                        ": line 1, column 22: weight_map.a is \"../one.safetensors\", expected the "
+                        "name of a file in the same folder");
+  write_file(index, "{}");
+  EXPECT_HEED_ERROR(
+      Weights::open(scratch.folder()), ErrorCode::kCorrupt,
+      index.string() + ": weight_map is not given, expected an object of tensors and their files");
 }
 
 TEST(Weights, AFolderWithoutWeightsIsNamed) {

@@ -119,10 +119,10 @@ TEST(Gpt2Cache, ATextPastThePositionsIsAnError) {
   heed::Run run;
   run.cache = &cache;
   model->forward({.ids = Tensor::zeros({1, 4}, DType::kI32)}, run);
-  EXPECT_HEED_ERROR(model->forward({.ids = Tensor::zeros({1, 3}, DType::kI32)}, run),
-                    ErrorCode::kInvalidArgument,
-                    "gpt2: row 0 has 4 tokens in the cache and 3 more, expected at most 6 in all "
-                    "(the model's positions)");
+  EXPECT_HEED_ERROR(
+      model->forward({.ids = Tensor::zeros({1, 3}, DType::kI32)}, run), ErrorCode::kInvalidArgument,
+      "gpt2: ids is 3 tokens long behind 4 in the cache, in row 0, expected at most 6 in "
+      "all (the model's positions)");
 }
 
 TEST(Gpt2Cache, WhatACacheDoesNotServeIsAnError) {
@@ -133,13 +133,14 @@ TEST(Gpt2Cache, WhatACacheDoesNotServeIsAnError) {
   heed::Run run;
   run.cache = &cache;
   run.saved = &saved;
-  EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
-                    "gpt2: a cache with run.saved, expected one of them: backward needs the whole "
-                    "text");
+  EXPECT_HEED_ERROR(
+      model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
+      "gpt2: run.cache is given with run.saved, expected one of them: backward needs the whole "
+      "text");
   run.saved = nullptr;
   run.extents.key_begin = {1};
   EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
-                    "gpt2: extents of keys or offsets with a cache, expected query_length alone: "
+                    "gpt2: run.extents is given for keys or offsets, expected query_length alone: "
                     "the cache knows the others");
   run.extents = {.query_length = {3}};
   EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,

@@ -205,7 +205,7 @@ TEST(Gpt2, ATextLongerThanThePositionsIsAnError) {
   heed::Run run;
   const Tensor ids = Tensor::zeros({1, 7}, DType::kI32);
   EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
-                    "gpt2: the text has 7 tokens, expected at most 6 (the model's positions)");
+                    "gpt2: ids is 7 tokens long, expected at most 6 (the model's positions)");
 }
 
 TEST(Gpt2, AnIdOutsideOfTheVocabularyIsAnError) {

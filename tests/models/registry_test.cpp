@@ -70,22 +70,24 @@ TEST(Registry, AFolderWithoutConfigIsNoModel) {
 
 TEST(Registry, AnUnknownModelTypeIsNamed) {
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "mamba"})", 1), ErrorCode::kUnsupported,
-                    "config: model_type is 'mamba', expected one of: gpt2");
+                    "config: line 1, column 16: model_type is 'mamba', expected one of: gpt2");
   EXPECT_HEED_ERROR(make_model("[1]", 1), ErrorCode::kCorrupt,
-                    "config: is not a JSON object, expected one with 'model_type'");
+                    "config: line 1, column 1: the whole is [1], expected a JSON object with "
+                    "'model_type'");
 }
 
 TEST(Registry, ConfigValuesOfTheWrongKindAreNamed) {
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_embd": "wide"})", 1),
                     ErrorCode::kCorrupt,
-                    "config: 'n_embd' is \"wide\", expected an integer of at least 1");
+                    "config: line 1, column 34: n_embd is \"wide\", expected a whole number of at "
+                    "least 1");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_embd": 10, "n_head": 3})", 1),
                     ErrorCode::kCorrupt,
-                    "config: n_embd is 10 and n_head is 3, expected a multiple of n_head");
+                    "config: line 1, column 34: n_embd is 10, expected a multiple of n_head (3)");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "activation_function": "relu"})", 1),
                     ErrorCode::kUnsupported,
-                    "config: activation_function is 'relu', expected one of: gelu_new, gelu, "
-                    "gelu_pytorch_tanh");
+                    "config: line 1, column 47: activation_function is 'relu', expected gelu_new, "
+                    "gelu or gelu_pytorch_tanh");
 }
 
 TEST(Registry, ATensorOfTheWrongShapeIsNamed) {
@@ -95,7 +97,18 @@ TEST(Registry, ATensorOfTheWrongShapeIsNamed) {
   write_file(saved.folder() / "config.json", config);
   EXPECT_HEED_ERROR(load_model(saved.folder()), ErrorCode::kCorrupt,
                     saved.file("model.safetensors") +
-                        ": tensor 'transformer.wpe.weight' has shape [6, 8], expected [7, 8]");
+                        ": transformer.wpe.weight.shape is [6, 8], expected [7, 8]");
+}
+
+TEST(Registry, AConfigThatPromisesMoreThanTheFileHoldsTakesNoMemory) {
+  for (const char* promise : {R"("n_layer": 1000000000)", R"("n_embd": 1000000000)",
+                              R"("n_positions": 1000000000)", R"("n_inner": 1000000000)"}) {
+    const TinyFolder saved;
+    const std::string config = std::string(kTiny);
+    write_file(saved.folder() / "config.json",
+               config.substr(0, config.rfind('}')) + ", " + promise + "}");
+    EXPECT_THROW(load_model(saved.folder()), Error) << promise;
+  }
 }
 
 TEST(Registry, AMissingTensorIsNamed) {

@@ -72,12 +72,13 @@ TEST(ByteBpeTraining, RunsOfOneCharacterAreCountedRight) {
 }
 
 TEST(ByteBpeTraining, ImpossibleWishesAreRefused) {
-  EXPECT_HEED_ERROR(train_byte_bpe(kText, {.vocabulary_size = 256}), ErrorCode::kInvalidArgument,
-                    "tokenizer: a vocabulary of 256 is too small, expected at least 257: 1 special "
-                    "tokens and 256 bytes");
-  EXPECT_HEED_ERROR(train_byte_bpe(kText, {.special_tokens = {"a", "a"}}),
-                    ErrorCode::kInvalidArgument,
-                    "tokenizer: special token 'a' is empty or given twice");
+  EXPECT_HEED_ERROR(
+      train_byte_bpe(kText, {.vocabulary_size = 256}), ErrorCode::kInvalidArgument,
+      "tokenizer: vocabulary_size is 256, expected at least 257: 1 special tokens and "
+      "256 bytes");
+  EXPECT_HEED_ERROR(
+      train_byte_bpe(kText, {.special_tokens = {"a", "a"}}), ErrorCode::kInvalidArgument,
+      "tokenizer: special_tokens is a list with 'a' twice, expected texts that differ");
   EXPECT_HEED_ERROR(train_byte_bpe("\xFF", {}), ErrorCode::kInvalidArgument,
                     "text: byte 0 is 0xFF, which is not valid UTF-8 there");
 }
@@ -122,9 +123,9 @@ TEST(ByteBpe, InvalidTextIsRefused) {
 TEST(ByteBpe, AnIdOutsideTheVocabularyIsRefused) {
   const std::vector<TokenId> ids = {300};
   EXPECT_HEED_ERROR(small()->decode(ids, false), ErrorCode::kInvalidArgument,
-                    "tokenizer: id 300 is not in the vocabulary of 270");
+                    "tokenizer: id is 300, expected one of the vocabulary of 270");
   EXPECT_HEED_ERROR(small()->token_bytes(-1), ErrorCode::kInvalidArgument,
-                    "tokenizer: id -1 is not in the vocabulary of 270");
+                    "tokenizer: id is -1, expected one of the vocabulary of 270");
 }
 
 TEST(ByteBpe, ItsJsonGivesTheSameTokenizer) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "heed/text/tokenizer.h"
@@ -23,6 +24,15 @@ class LoadTokenizer : public testing::Test {
   }
   void expect_error(const Json& json, ErrorCode code, const std::string& message) {
     EXPECT_HEED_ERROR(load(json), code, path_.string() + ": " + message);
+  }
+  // The value at fault begins behind `before` in the file.
+  void expect_error_behind(const std::string& before, const Json& json, ErrorCode code,
+                           const std::string& message) {
+    const std::string text = json.dump();
+    const std::string line = text.substr(0, text.find(before) + before.size());
+    const auto column =
+        1 + std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });  // characters
+    expect_error(json, code, fmt::format("line 1, column {}: {}", column, message));
   }
   // Byte-level, with merges "l o" and "lo w".
   static Json small() {
@@ -47,23 +57,29 @@ TEST_F(LoadTokenizer, AnAbsentPathIsNamed) {
 TEST_F(LoadTokenizer, BrokenFilesAreErrors) {
   write_file(path_, R"({"model": )");
   EXPECT_HEED_ERROR(load_tokenizer(path_), ErrorCode::kCorrupt,
-                    path_.string() + ": not JSON at byte 10");
+                    path_.string() + ": line 1, column 11: not JSON: ends too early");
   expect_error(Json::array(), ErrorCode::kCorrupt,
-               "expected a tokenizer.json, a JSON object with 'model'");
+               "model is not given, expected that of a tokenizer.json, an object");
   Json json = small();
   json["model"]["merges"].push_back("l z");
-  expect_error(json, ErrorCode::kCorrupt,
-               "merge 2 is \"l z\", expected two pieces that are in the vocabulary, as their joint "
-               "form is");
+  expect_error_behind(
+      "\"lo w\",", json, ErrorCode::kCorrupt,
+      "model.merges[2] is \"l z\", expected two pieces that are in the vocabulary, as "
+      "their joint form is");
   json = small();
   json["model"]["vocab"]["zz"] = -3;
-  expect_error(json, ErrorCode::kCorrupt, "'zz' has no id that is a whole number");
+  expect_error_behind("\"zz\":", json, ErrorCode::kCorrupt,
+                      "the id of \"zz\" is -3, expected a whole number below 16777216");
   json = small();
-  json["model"]["vocab"]["zz"] = 1;
-  expect_error(json, ErrorCode::kCorrupt, "'zz' has id 1, which is '!'; 'zz' has -1");
+  json["model"]["vocab"]["zz"] = 258;
+  expect_error_behind("\"zz\":", json, ErrorCode::kCorrupt,
+                      "the id of \"zz\" is 258, expected another than that of \"low\"");
   json = small();
   json["added_tokens"] = Json::array({3});
-  expect_error(json, ErrorCode::kCorrupt, "added_tokens has an entry without 'content'");
+  expect_error_behind(
+      "\"added_tokens\":[", json, ErrorCode::kCorrupt,
+      "an entry of added_tokens is 3, expected an object with a 'content' that is not "
+      "empty");
 }
 
 TEST_F(LoadTokenizer, AnUnknownKindIsNamedWithWhatIsKnown) {
@@ -71,30 +87,33 @@ TEST_F(LoadTokenizer, AnUnknownKindIsNamedWithWhatIsKnown) {
   json["model"]["type"] = "WordPiece";
   json["normalizer"] = {{"type", "BertNormalizer"}};
   expect_error(json, ErrorCode::kUnsupported,
-               "no reader for model WordPiece with normalizer BertNormalizer, pre_tokenizer "
-               "ByteLevel and decoder ByteLevel; known are byte-level BPE, characters (BPE without "
-               "merges)");
+               "the kind of tokenizer is model WordPiece with normalizer BertNormalizer, "
+               "pre_tokenizer ByteLevel and decoder ByteLevel, expected one of: byte-level BPE, "
+               "characters (BPE without merges)");
 }
 
 TEST_F(LoadTokenizer, WhatIsNotHonouredIsRefused) {
   Json json = small();
   json["normalizer"] = {{"type", "NFC"}};
-  expect_error(json, ErrorCode::kUnsupported, "normalizer is NFC, expected null");
+  expect_error_behind("\"normalizer\":", json, ErrorCode::kUnsupported,
+                      "normalizer is NFC, expected null");
   json = small();
   json["pre_tokenizer"] = {{"type", "Sequence"}};
-  expect_error(json, ErrorCode::kUnsupported, "pre_tokenizer is Sequence, expected ByteLevel");
+  expect_error_behind("\"pre_tokenizer\":", json, ErrorCode::kUnsupported,
+                      "pre_tokenizer is Sequence, expected ByteLevel");
   json = small();
   json["post_processor"] = {{"type", "RobertaProcessing"}};
-  expect_error(json, ErrorCode::kUnsupported,
-               "post_processor is RobertaProcessing, expected null, ByteLevel, TemplateProcessing "
-               "or a Sequence of them");
+  expect_error_behind("\"post_processor\":", json, ErrorCode::kUnsupported,
+                      "post_processor is RobertaProcessing, expected null, ByteLevel, "
+                      "TemplateProcessing or a Sequence of them");
   json = small();
   json["model"]["dropout"] = 0.1;
-  expect_error(json, ErrorCode::kUnsupported, "model has dropout = 0.1, which is not served");
+  expect_error_behind("\"dropout\":", json, ErrorCode::kUnsupported,
+                      "model.dropout is 0.1, expected 0 or null");
   json = small();
   json["added_tokens"][0]["single_word"] = true;
-  expect_error(json, ErrorCode::kUnsupported,
-               "added token '<|endoftext|>' has single_word, which is not served");
+  expect_error_behind("\"single_word\":", json, ErrorCode::kUnsupported,
+                      "single_word of the added token \"<|endoftext|>\" is true, expected false");
 }
 
 TEST_F(LoadTokenizer, MergesMayBePairs) {
@@ -119,7 +138,7 @@ TEST_F(LoadTokenizer, ATemplateFramesTheText) {
   EXPECT_THAT(tokenizer->encode("low", false).ids, ElementsAre(258));
   json["post_processor"]["special_tokens"]["<s>"]["ids"] = {999};
   expect_error(json, ErrorCode::kCorrupt,
-               "post_processor adds id 999, expected one below the 259 of the vocabulary");
+               "an id of post_processor is 999, expected one below the 259 of the vocabulary");
 }
 
 TEST_F(LoadTokenizer, TheLongestAddedTokenWins) {

@@ -75,8 +75,8 @@ TEST(StartFrom, RefusesAnotherShape) {
   const auto model = model_of(8, 2);
   EXPECT_HEED_ERROR(
       start_from(folder, *model), ErrorCode::kInvalidArgument,
-      "train: start_from: " + folder.string() +
-          " has transformer.wte.weight [5, 12], expected transformer.wte.weight [5, 8]");
+      "train: start_from is " + folder.string() +
+          " with transformer.wte.weight [5, 12], expected transformer.wte.weight [5, 8]");
 }
 
 }  // namespace

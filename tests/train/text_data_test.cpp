@@ -75,7 +75,7 @@ TEST(TextData, TooShortForOneCropIsAnError) {
   config.validation = 0;
   config.block = 16;
   EXPECT_HEED_ERROR(load_text_data(config), ErrorCode::kInvalidArgument,
-                    "train: data has 7 tokens for training, expected at least block + 1 = 17");
+                    "train: data is 7 tokens for training, expected at least block + 1 = 17");
 }
 
 TEST(TextData, BytesThatAreNotTextAreAnError) {
@@ -85,7 +85,7 @@ TEST(TextData, BytesThatAreNotTextAreAnError) {
   config.data = {(scratch / "1.txt").string()};
   EXPECT_HEED_ERROR(
       load_text_data(config), ErrorCode::kCorrupt,
-      fmt::format("train: {}: byte 3 is not valid UTF-8", (scratch / "1.txt").string()));
+      fmt::format("train: {}: byte 3: not valid UTF-8", (scratch / "1.txt").string()));
 }
 
 }  // namespace

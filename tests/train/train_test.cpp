@@ -140,7 +140,7 @@ TEST_F(Train, AResumedRunMayNotChangeWhatDecidesTheLosses) {
   run_until(6, "a");
   config_.learning_rate = 0.5;
   EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
-                    "train: learning_rate is 0.5 but the run to resume was started with 0.001");
+                    "train: learning_rate is 0.5, expected 0.001 as in the run to resume");
 }
 
 TEST_F(Train, AResumedRunMayNotChangeItsText) {
@@ -252,11 +252,11 @@ TEST_F(Train, AResumedRunHasEachSampleOnce) {
 TEST_F(Train, ASamplePromptThatTheModelCannotReadIsAnErrorAtTheStart) {
   config_.sample_every = 2;
   EXPECT_HEED_ERROR(run("a"), ErrorCode::kInvalidArgument,
-                    "train: sample_prompt: generate: prompt is empty, expected at least one "
-                    "character (the model has no first token to start from)");
+                    "train: sample_prompt is empty, expected at least one character (the model has "
+                    "no first token to start from)");
   config_.sample_prompt = "after 1 comes 2.\n";
   EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
-                    "train: sample_prompt has 17 tokens, expected at most 16 (block)");
+                    "train: sample_prompt is 17 tokens long, expected at most 16 (block)");
 }
 
 TEST_F(Train, ASecondTrainerInTheSameFolderIsRefused) {

@@ -1,0 +1,160 @@
+// Model folders with a few bytes changed: they load, or one Error names the file, and nothing else
+// happens.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+
+#include "heed/base/error.h"
+#include "heed/models/registry.h"
+#include "io/atomic_file.h"
+#include "support/scratch.h"
+#include "text/byte_bpe.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTiny = R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8,
+  "n_positions": 6, "vocab_size": 259})";
+
+constexpr const char* kFiles[] = {"config.json", "tokenizer.json", "model.safetensors"};
+
+// What a value, a key or anything between them is replaced by.
+const std::string kValues[] = {"1e400",
+                               "-1e400",
+                               "-1",
+                               "0",
+                               "3.5",
+                               "1e2",
+                               "1000000000",
+                               "18446744073709551616",
+                               "null",
+                               "true",
+                               "\"x\"",
+                               "[]",
+                               "{}",
+                               "[[1]]",
+                               "\"\xff\"",
+                               "\"\\ud800\"",
+                               "\"\n\"",
+                               std::string(5000, '['),
+                               R"({"a":1,"a":2})",
+                               "\"a\":1,",
+                               ",",
+                               "}",
+                               "\xef\xbb\xbf",
+                               "nan"};
+
+class Mutations {
+ public:
+  explicit Mutations(std::uint32_t seed) : random_(seed) {}
+
+  std::size_t below(std::size_t limit) { return random_() % limit; }
+
+  /// Of `text`, the part before `end`.
+  void change(std::string& text, std::size_t end) {
+    const std::size_t at = below(end);
+    switch (below(5)) {
+      case 0:
+        text[at] = static_cast<char>(below(256));
+        break;
+      case 1:
+        text.erase(at, 1 + below(8));
+        break;
+      case 2:
+        text.resize(at);
+        break;
+      default:
+        replace_value(text, at);
+    }
+  }
+
+ private:
+  // The next run of letters and digits, which is mostly a number, a word or a part of a key.
+  void replace_value(std::string& text, std::size_t at) {
+    const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+    while (at < text.size() && !is_word(text[at])) ++at;
+    std::size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    text.replace(at, end - at, kValues[below(std::size(kValues))]);
+  }
+
+  std::mt19937 random_;
+};
+
+// The header's own length stays true, so that what is in it is read.
+void change_weights(Mutations& mutations, std::string& file) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), sizeof length);
+  if (mutations.below(8) == 0) return mutations.change(file, sizeof length);
+  std::string header = file.substr(sizeof length, length);
+  if (header.empty()) return;
+  mutations.change(header, header.size());
+  const std::uint64_t changed = header.size();
+  file.replace(sizeof length, length, header);
+  std::memcpy(file.data(), &changed, sizeof changed);
+}
+
+void put(const fs::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+struct Counts {
+  int loaded = 0;
+  int refused = 0;
+};
+
+void load(const fs::path& folder, const std::string& name, Counts& counts) {
+  try {
+    load_model(folder);
+    ++counts.loaded;
+  } catch (const Error& error) {
+    ++counts.refused;
+    EXPECT_NE(error.code(), ErrorCode::kIo) << error.what();
+    EXPECT_NE(error.code(), ErrorCode::kFailed) << error.what();
+    EXPECT_TRUE(error.file().starts_with(folder.string())) << name << ": " << error.what();
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    EXPECT_EQ(std::string(error.what()).find("json.exception"), std::string::npos) << error.what();
+    EXPECT_LT(std::strlen(error.what()), 1000U) << error.what();
+  } catch (const std::exception& other) {
+    ADD_FAILURE() << name << ": not an Error: " << other.what();
+  }
+}
+
+// HEED_MUTATED_FOLDERS=2500 tries more.
+TEST(MutatedFolder, LoadsOrIsAnErrorThatNamesTheFile) {
+  const char* wanted = std::getenv("HEED_MUTATED_FOLDERS");
+  const int rounds = wanted == nullptr ? 400 : std::atoi(wanted);
+  const test::Scratch scratch;
+  const auto tokenizer = train_byte_bpe("low low lower", {.vocabulary_size = 259});
+  save_model(scratch.folder(), *make_model(kTiny, 1), tokenizer.get(), DType::kF32);
+  Counts counts;
+  for (int round = 0; round < rounds; ++round) {
+    Mutations mutations(static_cast<std::uint32_t>(round));
+    const std::string name = kFiles[round % 3];
+    const std::string whole = read_file(scratch / name);
+    std::string changed = whole;
+    for (std::size_t edit = 0, edits = 1 + mutations.below(2); edit < edits && changed.size() > 8;
+         ++edit) {
+      if (name == "model.safetensors")
+        change_weights(mutations, changed);
+      else
+        mutations.change(changed, changed.size());
+    }
+    put(scratch / name, changed);
+    load(scratch.folder(), fmt::format("{}, round {}", name, round), counts);
+    put(scratch / name, whole);
+  }
+  RecordProperty("loaded", counts.loaded);
+  RecordProperty("refused", counts.refused);
+  EXPECT_GT(counts.refused, rounds / 3);
+}
+
+}  // namespace
+}  // namespace heed
