@@ -2,6 +2,7 @@
 // line on stderr and an exit status.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -43,15 +44,9 @@ int exit_status(ErrorCode code) {
   return kWorkFailed;
 }
 
-// Scripts read stderr by lines, and an error is one line: a hint follows on the same.
+// Scripts read stderr by lines, so an error is one line.
 int report(std::string_view command, std::string message, int status) {
-  while (!message.empty() && message.back() == '\n') message.pop_back();
-  const std::string own = fmt::format("{}: ", command);  // said once is enough
-  if (message.starts_with(own)) message.erase(0, own.size());
-  for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos; at += 2)
-    message.replace(at, 1, "; ");
-  if (message.starts_with(fmt::format("{}: ", command)))  // the operation is named as the command
-    message.erase(0, command.size() + 2);
+  std::ranges::replace(message, '\n', ' ');
   fmt::print(stderr, "heed{}{}: {}\n", command.empty() ? "" : " ", command, message);
   return status;
 }
@@ -85,7 +80,7 @@ int run_command(const Command& command, std::vector<std::string> arguments) {
     if (given.knows("--threads")) thread_count();  // of $HEED_THREADS
     return run(given);
   } catch (const Error& error) {
-    throw Error(error.code(), in_options(given, error.what()));
+    throw in_options(given, command.name, error);
   }
 }
 

@@ -1,7 +1,9 @@
 #include "cli/options/option_names.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace heed::cli {
 namespace {
@@ -37,61 +39,48 @@ constexpr Alias kAliases[] = {
     {"value_norm", "--observe", "--observe value_norm"},
 };
 
-// What stands for the argument; empty where no option gave it, or, of one that is missing, could.
-std::string words_for(const Given& given, std::string_view argument, bool missing) {
-  const auto has = [&](const std::string& name) {
-    return missing ? given.knows(name) : given.has(name);
+// The option that gave what the library calls `name`; empty where none did. An option that could
+// give what is missing counts, too.
+std::string words_for(const Given& given, std::string_view name, bool missing) {
+  const auto has = [&](std::string_view option) {
+    return missing ? given.knows(option) : given.has(option);
   };
-  for (;;) {  // scores.softcap is --softcap, mask.edges.columns --edges
-    const std::size_t dot = argument.rfind('.');
-    const std::string_view part = argument.substr(dot + 1);
-    for (const Alias& alias : kAliases)
-      if (alias.argument == part && has(alias.option)) return alias.words;
-    std::string name = "--" + std::string(part);
-    std::ranges::replace(name, '_', '-');
-    if (has(name)) return name;
-    if (dot == std::string_view::npos) return "";
-    argument = argument.substr(0, dot);
+  for (const Alias& alias : kAliases)
+    if (alias.argument == name && has(alias.option)) return alias.words;
+  std::string option = "--" + std::string(name);
+  std::ranges::replace(option, '_', '-');
+  return has(option) ? option : "";
+}
+
+// Of a path like scores.softcap or keys.k.shape[2]: the last field that an option gave, and what
+// stands behind it.
+std::string in_options(const Given& given, std::string_view path, bool missing) {
+  std::string rest;
+  while (!path.empty()) {
+    const std::size_t begin = path.rfind('.') + 1;
+    const std::string_view field = path.substr(begin);
+    const std::string_view name = field.substr(0, field.find('['));
+    if (const std::string words = words_for(given, name, missing); !words.empty())
+      return words + std::string(field.substr(name.size())) + (rest.empty() ? "" : "'s " + rest);
+    rest = std::string(field) + (rest.empty() ? "" : "." + rest);
+    path = path.substr(0, begin == 0 ? 0 : begin - 1);
   }
-}
-
-std::size_t name_length(std::string_view text) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_.";
-  return std::min(text.find_first_not_of(kLetters), text.size());
-}
-
-// "top_p is 2", "dout.shape[2] is 5": the name at the place and what follows it.
-bool replace_name(const Given& given, std::string& message, std::size_t at) {
-  const std::string_view rest = std::string_view(message).substr(at);
-  const std::size_t length = name_length(rest);
-  std::string_view after = rest.substr(length);
-  const std::string index(after.starts_with('[') ? after.substr(0, after.find(']') + 1) : "");
-  after.remove_prefix(index.size());
-  if (length == 0 || !(after.starts_with(' ') || after.starts_with(": "))) return false;
-  constexpr std::string_view kShape = ".shape";
-  const bool of_shape = rest.substr(0, length).ends_with(kShape);
-  const std::string_view name = rest.substr(0, length - (of_shape ? kShape.size() : 0));
-  std::string words = words_for(given, name, after.starts_with(" is not given"));
-  if (words.empty()) return false;
-  if (of_shape) words += "'s shape" + index;
-  message.replace(at, length + index.size(), words);
-  return true;
+  return {};
 }
 
 }  // namespace
 
-std::string in_options(const Given& given, const std::string& message) {
-  std::string changed = message;
-  if (replace_name(given, changed, 0)) return changed;  // also an operation: "view: ..."
-  const std::size_t operation = name_length(message);
-  if (message.compare(operation, 2, ": ") == 0) changed.erase(0, operation + 2);
-  if (!replace_name(given, changed, 0)) return message;
-  for (const std::string_view joint : {" and ", " but "})
-    for (std::size_t at = 0; (at = changed.find(joint, at)) < changed.find(": ");) {
-      at += joint.size();
-      replace_name(given, changed, at);
-    }
-  return changed;
+Error in_options(const Given& given, std::string_view command, const Error& error) {
+  ErrorParts parts = error.parts();
+  std::string argument = in_options(given, error.argument(), error.found().empty());
+  if (!argument.empty()) {
+    parts.argument = std::move(argument);
+    parts.op = {};
+  }
+  if (error.op() == command) parts.op = {};
+  // An observer is an operation of its own: --observe entropy.
+  if (std::string op = words_for(given, error.op(), false); !op.empty()) parts.op = std::move(op);
+  return Error(std::move(parts));
 }
 
 }  // namespace heed::cli

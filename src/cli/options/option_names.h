@@ -1,16 +1,18 @@
-// The library names arguments (`top_p is 2`); who wrote `--top-p 2` is told of that option.
+// The library names arguments, the command line the options that gave them.
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include "cli/options/arguments.h"
+#include "heed/base/error.h"
 
 namespace heed::cli {
 
-/// The message with arguments replaced by the options that gave them. An argument's option has its
-/// name with hyphens, but for the few that option_names.cpp lists (an observer is named as
-/// --observe takes it); what was not given on the command line (a file, a default) keeps the
-/// library's name.
-std::string in_options(const Given& given, const std::string& message);
+/// The error with its argument under the name of the option that gave it: `--top-p is 2` for
+/// `top_p`, `K's shape[2] is 6` for `k.shape[2]`. An option has its argument's name with hyphens,
+/// but for the few that option_names.cpp lists; what was not given on the command line (a member of
+/// a file, a default) keeps the library's name. `command` stands before the error already, so that
+/// an operation of its name is not said again.
+Error in_options(const Given& given, std::string_view command, const Error& error);
 
 }  // namespace heed::cli
