@@ -111,7 +111,7 @@ void get_tile(Api& api, const Parameters& parameters, httplib::Response& respons
   const HeadRequest at = head_request(api, parameters);
   const TileRequest tile = tile_request(at, parameters);
   const CellsRequest cells = tile_cells(tile, at.size);
-  const std::string etag = "\"" + tile.name() + "\"";
+  const std::string etag = fmt::format("\"{}\"", tile.name());
   response.set_header("ETag", etag);
   response.set_header("Cache-Control", kImmutable);
   if (parameters.request().get_header_value("If-None-Match") == etag) {

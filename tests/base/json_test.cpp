@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using Peer = nlohmann::ordered_json;
 
-JsonText parsed(const std::string& text) { return JsonText::parse(text, {.name = "a.json"}); }
+JsonText parsed(const std::string& text) { return JsonText::parse(text, {.file = "a.json"}); }
 
 void expect_refused(const std::string& text, const std::string& message) {
   EXPECT_HEED_ERROR(parsed(text), ErrorCode::kCorrupt, message);
@@ -93,7 +93,7 @@ TEST(Json, DeepNestingIsRefusedWithItsPlace) {
 }
 
 TEST(Json, PartsOfOtherFilesTellBytes) {
-  EXPECT_HEED_ERROR(JsonText::parse("{\"w\":}", {.name = "x.safetensors", .byte = 8}),
+  EXPECT_HEED_ERROR(JsonText::parse("{\"w\":}", {.file = "x.safetensors", .byte = 8}),
                     ErrorCode::kCorrupt, "x.safetensors: byte 13: not JSON: unexpected }");
 }
 

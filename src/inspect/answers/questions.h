@@ -36,7 +36,7 @@ struct LineRequest {
   Place place;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  LargestRule rule;
+  LargestRule rule = {};
 };
 /// The mean of the rows, the sum of the columns.
 RowAnswer answer_row(const LiveSession& session, const LineRequest& request, Cancel& cancel);
@@ -45,10 +45,10 @@ ColumnAnswer answer_column(const LiveSession& session, const LineRequest& reques
 struct EdgesRequest {
   Stack stack = Stack::kSelf;
   int layer = 0;
-  std::vector<int> heads;
+  std::vector<int> heads = {};
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  LargestRule rule;
+  LargestRule rule = {};
 };
 EdgesAnswer answer_edges(const LiveSession& session, const EdgesRequest& request, Cancel& cancel);
 
