@@ -25,8 +25,11 @@ std::vector<Case> choose_cases(const std::vector<Case>& all,
     if (found == all.end()) {
       std::vector<std::string_view> known;
       for (const Case& one : all) known.push_back(one.name);
-      fail(ErrorCode::kNotFound, "case '{}' is unknown: one of {} is expected", name,
-           fmt::join(known, ", "));
+      fail({.code = ErrorCode::kNotFound,
+            .op = "bench",
+            .argument = "case",
+            .found = fmt::format("'{}'", name),
+            .expected = fmt::format("one of {}", fmt::join(known, ", "))});
     }
     chosen.push_back(*found);
   }

@@ -42,8 +42,10 @@ std::vector<Place> places() {
   if (const fs::path models = variable("HEED_MODELS"); !models.empty()) {
     std::error_code ignored;
     if (!fs::is_directory(models, ignored))
-      fail(ErrorCode::kNotFound,
-           "HEED_MODELS is \"{}\", which is no folder, expected one of models", models.string());
+      fail({.code = ErrorCode::kNotFound,
+            .argument = "HEED_MODELS",
+            .found = fmt::format("\"{}\", which is no folder", models.string()),
+            .expected = "one of models"});
     all.push_back({.folder = models});
   }
   all.push_back({.folder = "models"});
@@ -103,14 +105,17 @@ std::vector<FoundModel> models_in(const Place& place) {
   const std::string expected =
       known.empty() ? "(there is none)" : fmt::format("{}", fmt::join(known, ", "));
   if (name.empty())
-    fail(ErrorCode::kNotFound,
-         "model: none came with this program, looked in {}: name a model's folder with --model, or "
-         "a folder of models with $HEED_MODELS{}",
-         fmt::join(searched, " and "),
-         known.empty() ? "" : fmt::format("; found elsewhere: {}", fmt::join(known, ", ")));
-  fail(ErrorCode::kNotFound,
-       "model: '{}' is neither a folder nor a name in {}; expected one of: {}", name,
-       fmt::join(searched, ", "), expected);
+    fail({.code = ErrorCode::kNotFound,
+          .op = "model",
+          .found = fmt::format(
+              "none came with this program, looked in {}{}", fmt::join(searched, " and "),
+              known.empty() ? "" : fmt::format("; found elsewhere: {}", fmt::join(known, ", "))),
+          .hint = "name a model's folder with --model, or a folder of models with $HEED_MODELS"});
+  fail({.code = ErrorCode::kNotFound,
+        .argument = "model",
+        .found =
+            fmt::format("'{}', neither a folder nor a name in {}", name, fmt::join(searched, ", ")),
+        .expected = fmt::format("one of {}", expected)});
 }
 
 }  // namespace
@@ -161,8 +166,11 @@ fs::path find_model(std::string_view name) {
     }
   }
   if (of_hub.empty()) fail_to_find(name);
-  require(of_hub.size() == 1, "model: '{}' is both {} and {}, expected one of these names", name,
-          of_hub.front().name, of_hub.back().name);
+  if (of_hub.size() > 1)
+    fail({.argument = "model",
+          .found = fmt::format("'{}'", name),
+          .expected =
+              fmt::format("{} or {}, which both have this name", of_hub[0].name, of_hub[1].name)});
   return of_hub.front().folder;
 }
 

@@ -22,7 +22,8 @@ std::vector<double> resolved_scale(const AttentionArgs& args) {
          fmt::format("none, one or {} entries (q's heads)", heads));
   for (std::size_t i = 0; i < given.size(); ++i)
     if (!std::isfinite(given[i]))
-      fail("attention", fmt::format("scores.scale[{}]", i), given[i], "a finite number");
+      fail("attention", count == 1 ? "scores.scale" : fmt::format("scores.scale[{}]", i), given[i],
+           "a finite number");
   if (count == heads && heads > 0) return given;
   const bool dot = args.scores.similarity == Similarity::kDot;
   const double otherwise = dot ? 1 / std::sqrt(static_cast<double>(args.q.dim(-1))) : 1;

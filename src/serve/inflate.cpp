@@ -10,7 +10,8 @@ namespace heed::server {
 
 std::string inflated(std::string_view gzip) {
   z_stream stream{};
-  require(inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK, "page: zlib does not start");
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
+    fail({.code = ErrorCode::kFailed, .op = "page", .found = "zlib does not start"});
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
   stream.avail_in = static_cast<uInt>(gzip.size());
   std::string text;
@@ -23,7 +24,8 @@ std::string inflated(std::string_view gzip) {
     text.append(block.data(), block.size() - stream.avail_out);
   }
   inflateEnd(&stream);
-  if (status != Z_STREAM_END) fail(ErrorCode::kCorrupt, "page: the page's files are damaged");
+  if (status != Z_STREAM_END)
+    fail({.code = ErrorCode::kCorrupt, .op = "page", .found = "the page's files are damaged"});
   return text;
 }
 

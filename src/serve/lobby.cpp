@@ -17,12 +17,17 @@ namespace heed::server {
 
 Lobby::Lobby(std::function<void(const Guest&)> call)
     : call_(std::move(call)), bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (bell_ < 0) fail(ErrorCode::kIo, "serve: no eventfd: {}", std::strerror(errno));
+  if (bell_ < 0)
+    fail({.code = ErrorCode::kIo,
+          .op = "serve",
+          .found = fmt::format("no eventfd: {}", std::strerror(errno))});
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error& error) {
     ::close(bell_);
-    fail(ErrorCode::kIo, "serve: cannot start a thread: {}", error.code().message());
+    fail({.code = ErrorCode::kIo,
+          .op = "serve",
+          .found = fmt::format("cannot start a thread: {}", error.code().message())});
   }
 }
 

@@ -126,11 +126,7 @@ class Server::Impl {
     } else if (!http_.bind_to_port(options_.host, port_)) {
       port_ = -1;
     }
-    require(port_ > 0 || errno != EADDRINUSE,
-            "serve: port {} is in use: choose another with --port, 0 takes one that is free",
-            options_.port);
-    require(port_ > 0, "serve: cannot listen on {} port {}: {}", options_.host, options_.port,
-            errno != 0 ? std::strerror(errno) : "no such host");
+    if (port_ <= 0) fail_to_bind(errno);
     ::listen(socket_, server::kBacklog);  // httplib's own is 5
   }
 
@@ -145,8 +141,19 @@ class Server::Impl {
     while (!http_.is_running() && !has_ended_) std::this_thread::yield();
     if (!has_ended_) return;
     thread_.join();
-    fail(ErrorCode::kIo, "serve: cannot take connections on {} port {}: {}", options_.host, port_,
-         reason_ != 0 ? std::strerror(reason_) : "the socket was closed");
+    fail({.code = ErrorCode::kIo,
+          .op = "serve",
+          .found = fmt::format("cannot take connections on {} port {}: {}", options_.host, port_,
+                               reason_ != 0 ? std::strerror(reason_) : "the socket was closed")});
+  }
+
+  [[noreturn]] void fail_to_bind(int reason) const {
+    if (reason == EADDRINUSE)
+      fail("serve", "port", fmt::format("{}, which is in use", options_.port),
+           "another one, or 0 for one that is free");
+    fail({.op = "serve",
+          .found = fmt::format("cannot listen on {} port {}: {}", options_.host, options_.port,
+                               reason != 0 ? std::strerror(reason) : "no such host")});
   }
 
   void handle(const httplib::Request& request, httplib::Response& response) {

@@ -13,7 +13,7 @@ namespace {
 std::string new_id() {
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number)
-    fail(ErrorCode::kIo, "session: no random bytes for its name");
+    fail({.code = ErrorCode::kIo, .op = "session", .found = "no random bytes for its name"});
   return fmt::format("{:016x}", number);
 }
 

@@ -23,8 +23,10 @@ std::filesystem::path token_file() {
   const char* state = std::getenv("XDG_STATE_HOME");
   if (state != nullptr && *state == '/') return std::filesystem::path(state) / "heed" / "token";
   const char* home = std::getenv("HOME");
-  require(home != nullptr && *home != '\0',
-          "token: neither XDG_STATE_HOME nor HOME says where to keep it, expected one of the two");
+  if (home == nullptr || *home == '\0')
+    fail({.op = "token",
+          .found = "neither XDG_STATE_HOME nor HOME says where to keep it",
+          .expected = "one of the two"});
   return std::filesystem::path(home) / ".local" / "state" / "heed" / "token";
 }
 
@@ -55,7 +57,10 @@ std::string stored_token(const std::filesystem::path& path) {
 // Written beside and renamed, so that another server never reads half of it.
 void store_token(const std::filesystem::path& file, const std::string& token) {
   const auto refuse = [&](const std::filesystem::path& what) {
-    fail(ErrorCode::kIo, "token: {}: {}", what.string(), std::strerror(errno));
+    fail({.code = ErrorCode::kIo,
+          .op = "token",
+          .file = what.string(),
+          .found = std::strerror(errno)});
   };
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
@@ -74,7 +79,9 @@ void store_token(const std::filesystem::path& file, const std::string& token) {
 std::string random_token() {
   std::array<unsigned char, kTokenBytes> bytes;
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    fail(ErrorCode::kIo, "token: no random bytes: {}", std::strerror(errno));
+    fail({.code = ErrorCode::kIo,
+          .op = "token",
+          .found = fmt::format("no random bytes: {}", std::strerror(errno))});
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 

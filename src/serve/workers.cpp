@@ -12,7 +12,9 @@ Workers::Workers(int count) {
     while (std::ssize(threads_) < count) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error& error) {
     shutdown();
-    fail(ErrorCode::kIo, "serve: cannot start {} threads: {}", count, error.code().message());
+    fail({.code = ErrorCode::kIo,
+          .op = "serve",
+          .found = fmt::format("cannot start {} threads: {}", count, error.code().message())});
   }
 }
 

@@ -67,7 +67,7 @@ TEST(Arguments, WhatTheLibraryRefusesIsNamedByItsOption) {
   refused({"look", "--ids", "5,9999", "--model", test::tiny_model()},
           "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   refused({"train", "-o", "x", "--data", "y", "--width", "10", "--heads", "3"},
-          "--width is 10 and --heads is 3: heads must divide width");
+          "--heads is 3, expected a divisor of width (10)");
   refused({"train", "-o", "x", "--data", "y", "--layers", "0"},
           "--layers is 0, expected at least 1");
 }
@@ -149,8 +149,7 @@ TEST(Arguments, AnObserverIsNamedAsItIsGiven) {
   observe("offset_profile=-99999999:0",
           "--observe offset_profile: first is -99999999, expected a distance within 16777216 of 0");
   observe("entropy",
-          "--observe entropy: scores.normaliser is none, expected one that makes probabilities",
-          "none");
+          "--observe entropy: --normaliser is none, expected one that makes probabilities", "none");
   observe("value_norm:entropy",
           "--observe value_norm: weighted is entropy, expected one of weights (weights times norms "
           "have no logarithms)");

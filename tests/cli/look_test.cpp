@@ -330,7 +330,7 @@ TEST(LookCommand, TakesIdsWhereThereIsNoTokenizer) {
   const Answer answer =
       test::heed({"look", "--ids", "0,2,1", "--model", model, "--format", "json"});
   ASSERT_EQ(answer.status, 0) << answer.error;
-  EXPECT_EQ(json::parse(answer.out)["tokens"][1]["text"], "2");
+  EXPECT_EQ(json::parse(answer.out)["tokens"][1]["text"], "#2");
   const Answer text = test::heed({"look", "021", "--model", model});
   EXPECT_EQ(text.status, 2);
   EXPECT_EQ(text.error,

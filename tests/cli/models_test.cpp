@@ -127,7 +127,7 @@ TEST(ModelsCommand, ANameOfTwoOwnersNeedsTheOwner) {
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(
       answer.error,
-      "heed look: --model: 'gpt2' is both me/gpt2 and you/gpt2, expected one of these names\n");
+      "heed look: --model is 'gpt2', expected me/gpt2 or you/gpt2, which both have this name\n");
 }
 
 TEST(ModelsCommand, SaysWhatKeepsAFolderFromBeingUsed) {
@@ -183,7 +183,7 @@ TEST(ModelsCommand, AProgramWithoutItsModelsSaysHowToNameOne) {
   EXPECT_EQ(test::content(error),
             "heed look: model: none came with this program, looked in " + root +
                 "/share/heed/models and " + root +
-                "/bin/share/heed/models: name a model's folder with --model, or a folder of models "
+                "/bin/share/heed/models; name a model's folder with --model, or a folder of models "
                 "with $HEED_MODELS\n");
 }
 

@@ -32,7 +32,7 @@ TEST(Progress, StandsOnATerminalAfterTwoSecondsAndGoesAway) {
   if (std::system("command -v script > /dev/null") != 0) GTEST_SKIP() << "no `script`";
   ASSERT_EQ(std::system(("script -qec '" + bench + "' /dev/null > " + out).c_str()), 0);
   const std::string shown = test::content(out);
-  const std::size_t at = shown.find("\rcases ");
+  const std::size_t at = shown.find("\rtiming ");
   ASSERT_NE(at, std::string::npos) << shown;
   EXPECT_NE(shown.find("/7  ", at), std::string::npos) << shown;
   EXPECT_NE(shown.find("\r\x1b[K", at), std::string::npos) << shown;

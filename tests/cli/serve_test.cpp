@@ -118,8 +118,9 @@ TEST(ServeProgram, APortInUseIsOneLineAndStatusTwo) {
   const Serving serving({"--port", "0"});
   const Answer answer = heed({"serve", "--port", serving.port()});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed serve: --port " + serving.port() +
-                              " is in use: choose another with --port, 0 takes one that is free\n");
+  EXPECT_EQ(answer.error,
+            "heed serve: --port is " + serving.port() +
+                ", which is in use, expected another one, or 0 for one that is free\n");
   EXPECT_EQ(serving.end(SIGINT), 130);
 }
 

@@ -190,9 +190,7 @@ TEST(Registry, AnUnknownNameListsWhereItLooked) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kNotFound);
     EXPECT_EQ(std::string(error.what())
-                  .rfind("model: 'no-such-model' is neither a folder nor a "
-                         "name in ",
-                         0),
+                  .rfind("model is 'no-such-model', neither a folder nor a name in ", 0),
               0U);
     EXPECT_NE(std::string(error.what()).find("share/heed/models"), std::string::npos);
   }

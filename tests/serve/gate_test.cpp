@@ -201,8 +201,9 @@ TEST(Server, APortInUseIsOneLine) {
   options.port = served.server.port();
   EXPECT_HEED_ERROR(
       Server(test::shared_model(), options), ErrorCode::kInvalidArgument,
-      fmt::format("serve: port {} is in use: choose another with --port, 0 takes one that is free",
-                  options.port));
+      fmt::format(
+          "serve: port is {}, which is in use, expected another one, or 0 for one that is free",
+          options.port));
 }
 
 // How much more memory this process may map, until the end of the scope.

@@ -16,9 +16,11 @@ namespace {
 
 bool is_flag(const Option& option) { return std::holds_alternative<bool*>(option.to); }
 
-// The option that CLI11's message names.
-const Option* named_in(const OptionList& options, const std::string& message) {
-  const std::string name = message.substr(0, message.find_first_of(": "));
+// The option that CLI11's message names: "--layer: ...", "Could not convert: --json = x".
+const Option* named_in(const OptionList& options, std::string_view message) {
+  constexpr std::string_view kConverting = "Could not convert: ";
+  if (message.starts_with(kConverting)) message.remove_prefix(kConverting.size());
+  const std::string_view name = message.substr(0, message.find_first_of(": "));
   const auto found = std::ranges::find(options, name, &Option::long_name);
   return found == options.end() ? nullptr : &*found;
 }

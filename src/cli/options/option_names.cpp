@@ -72,14 +72,16 @@ std::string in_options(const Given& given, std::string_view path, bool missing) 
 
 Error in_options(const Given& given, std::string_view command, const Error& error) {
   ErrorParts parts = error.parts();
-  std::string argument = in_options(given, error.argument(), error.found().empty());
-  if (!argument.empty()) {
+  // An observer is an operation of its own, --observe row, whose own fields no option gives.
+  std::string op = words_for(given, error.op(), false);
+  const bool is_own_field = !op.empty() && error.argument().find('.') == std::string::npos;
+  if (std::string argument = in_options(given, error.argument(), error.found().empty());
+      !argument.empty() && !is_own_field) {
     parts.argument = std::move(argument);
     parts.op = {};
   }
   if (error.op() == command) parts.op = {};
-  // An observer is an operation of its own: --observe entropy.
-  if (std::string op = words_for(given, error.op(), false); !op.empty()) parts.op = std::move(op);
+  if (!op.empty()) parts.op = std::move(op);
   return Error(std::move(parts));
 }
 

@@ -184,7 +184,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
                               Overviews& overviews) {
   const Place place = places_[index];
   const auto check = [&] {
-    if (stop()) fail(ErrorCode::kInterrupted, "statistics: stopped");
+    if (stop()) fail({.code = ErrorCode::kInterrupted, .op = "statistics", .found = "stopped"});
   };
   const auto keep = [&](std::int64_t head, Overview overview) {
     const auto kept = std::make_shared<const Overview>(std::move(overview));

@@ -29,7 +29,7 @@ void Sweeper::run(Work work, Cancel& cancel) {
     lock.unlock();
     if (cancel.asked()) {
       job->unwanted = true;
-      fail(ErrorCode::kInterrupted, "the request was cancelled");
+      fail({.code = ErrorCode::kInterrupted, .found = "the request was cancelled"});
     }
     lock.lock();
   }
@@ -46,7 +46,8 @@ void Sweeper::work() {
     lock.unlock();
     try {
       const Check check = [&] {
-        if (job->unwanted) fail(ErrorCode::kInterrupted, "the sweep was cancelled");
+        if (job->unwanted)
+          fail({.code = ErrorCode::kInterrupted, .found = "the sweep was cancelled"});
       };
       check();
       job->work(check);

@@ -14,7 +14,7 @@ bool Cancel::asked() {
 }
 
 void Cancel::check() {
-  if (asked()) fail(ErrorCode::kInterrupted, "the request was cancelled");
+  if (asked()) fail({.code = ErrorCode::kInterrupted, .found = "the request was cancelled"});
 }
 
 Flag Views::enter(const std::string& name) {

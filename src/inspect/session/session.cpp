@@ -42,7 +42,8 @@ class Recorder final : public Tap {
 
  private:
   void check_stop() const {
-    if (options_.stop && options_.stop()) fail(ErrorCode::kInterrupted, "session: stopped");
+    if (options_.stop && options_.stop())
+      fail({.code = ErrorCode::kInterrupted, .op = "session", .found = "stopped"});
   }
 
   Session& session_;

@@ -76,7 +76,7 @@ function unreachable({again, restart}: Remedies): HTMLElement[] {
 
 /** Says how many tokens are too many where the server has counted them. */
 function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): HTMLElement[] {
-  const found = Number(/has (\d+) tokens/.exec(error.message)?.[1]);
+  const found = Number(/^(\d+) tokens$/.exec(error.found)?.[1]);
   const limit = about?.limits.tokens ?? 0;
   const editing = button({class: 'link'}, edit, 'edit the text');
   if (!(found > limit)) {

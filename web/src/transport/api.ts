@@ -26,7 +26,7 @@ export interface TilePlace extends Place { z: number; y: number; x: number }
 
 /** An error in the server's words; `unreachable` when there is no server. */
 export class ApiError extends Error {
-  constructor(readonly code: string, message: string) { super(message); }
+  constructor(readonly code: string, message: string, readonly found = '') { super(message); }
 }
 
 async function answer(requests: Requests, path: string, init?: RequestInit): Promise<Response> {
@@ -38,8 +38,8 @@ async function answer(requests: Requests, path: string, init?: RequestInit): Pro
     throw new ApiError('unreachable', 'heed cannot be reached');
   }
   if (response.ok) return response;
-  const body = await response.json().catch(() => null) as {error?: {code: string; message: string}} | null;
-  throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText);
+  const body = await response.json().catch(() => null) as {error?: {code: string; message: string; found?: string}} | null;
+  throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText, body?.error?.found);
 }
 
 async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {

@@ -198,7 +198,7 @@ test('a newer question ends the older', async () => {
   assert.match(request.failure().errorText, /ABORTED/);
   assert.match(request.url(), /view=\w+\.(text|edges-0)\.0$/);  // whoever asked first
   await page.waitForSelector('.token.hovered[data-index="80"]');
-  assert.equal(await page.locator('.failed').count(), 0);
+  assert.deepEqual(await page.locator('.failed').allTextContents(), []);
 });
 
 test('targets are at least 24 px high', async () => {
