@@ -103,8 +103,11 @@ export class SessionApi {
     this.margins = recent(64);
     this.words = recent(500);
     this.tiles = recent(256);
-    this.rows = new RowBlocks(info.tokens.length, this.blocks, async (place, begin, end, signal, view) =>
-      (await this.get(withView(`${this.at(place)}/rows?begin=${begin}&end=${end}`, view), signal)).arrayBuffer());
+    // Asked for ahead of time, so what goes wrong with it is nobody's concern.
+    this.rows = new RowBlocks(info.tokens.length, this.blocks, async (place, begin, end, signal, view) => {
+      const path = withView(`${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, view);
+      return (await answer(this.requests, path, {signal})).arrayBuffer();
+    });
   }
 
   get length(): number { return this.info.tokens.length; }
