@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <unordered_map>
-
-#include "heed/base/error.h"
 
 namespace heed {
 namespace {

@@ -261,7 +261,9 @@ class JsonWriter {
   }
 
   void break_line() {
-    if (indent_ >= 0) text.append(1, '\n').append(static_cast<std::size_t>(indent_ * level_), ' ');
+    if (indent_ >= 0)
+      text.append(1, '\n').append(
+          static_cast<std::size_t>(indent_) * static_cast<std::size_t>(level_), ' ');
   }
 
   int indent_;

@@ -79,8 +79,9 @@ void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
   std::string line;
   for (std::int64_t number = 1; std::getline(lines, line); ++number) {
     const std::optional<std::string> text = text_of(line);
-    require(text.has_value(), "{}: line {} is no JSON string, expected one like \"a text\"",
-            options.lines, number);
+    if (!text)
+      fail(ErrorCode::kInvalidArgument,
+           "{}: line {} is no JSON string, expected one like \"a text\"", options.lines, number);
     print(as_json(tokenizer, tokenizer.encode(*text, options.special)));
   }
 }

@@ -49,14 +49,18 @@ std::int64_t Config::id(const char* key, std::int64_t otherwise) const {
 
 double Config::number(const char* key, double otherwise) const {
   const Json* value = find(key);
-  if (value != nullptr && !value->as_number()) refuse(key, "a number");
-  return value == nullptr ? otherwise : *value->as_number();
+  if (value == nullptr) return otherwise;
+  const std::optional<double> number = value->as_number();
+  if (!number) refuse(key, "a number");
+  return *number;
 }
 
 bool Config::flag(const char* key, bool otherwise) const {
   const Json* value = find(key);
-  if (value != nullptr && !value->as_flag()) refuse(key, "true or false");
-  return value == nullptr ? otherwise : *value->as_flag();
+  if (value == nullptr) return otherwise;
+  const std::optional<bool> flag = value->as_flag();
+  if (!flag) refuse(key, "true or false");
+  return *flag;
 }
 
 std::string Config::text(const char* key, std::string_view otherwise) const {

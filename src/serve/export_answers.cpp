@@ -1,6 +1,5 @@
 // What leaves the page: the page itself as a file, and the picture that the command line has
 // ordered.
-#include "heed/base/error.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/api.h"
 #include "serve/page_sources.h"

@@ -41,32 +41,31 @@ std::string to_json(const TrainState& state) {
 
 // Reads the members of a state one by one; a member of another kind is an error.
 class StateReader {
+  // What an optional holds, or a pointer points to.
+  template <typename Maybe>
+  auto checked(const Maybe& value, const char* key, const char* expected) const {
+    if (!value) json_.refuse(member(key), key, expected);
+    return *value;
+  }
+
  public:
   StateReader(const std::filesystem::path& path, const std::string& text)
       : json_(JsonText::parse(text, {.file = fmt::format("{}: {}", path.string(), kStateKey)})) {}
 
   std::int64_t count(const char* key) const {
-    return *checked(member(key).as_integer(), key, "a whole number");
+    return checked(member(key).as_integer(), key, "a whole number");
   }
   std::uint64_t digest(const char* key) const {
-    return *checked(member(key).as_unsigned(), key, "a whole number");
+    return checked(member(key).as_unsigned(), key, "a whole number");
   }
-  double number(const char* key) const {
-    return *checked(member(key).as_number(), key, "a number");
-  }
+  double number(const char* key) const { return checked(member(key).as_number(), key, "a number"); }
   std::optional<double> optional_number(const char* key) const {
     return member(key).is_null() ? std::nullopt : std::optional(number(key));
   }
-  std::string text(const char* key) const { return *checked(member(key).as_text(), key, "a text"); }
+  std::string text(const char* key) const { return checked(member(key).as_text(), key, "a text"); }
 
  private:
   const Json& member(const char* key) const { return json_.root()[key]; }
-
-  template <typename Value>
-  Value checked(Value value, const char* key, const char* expected) const {
-    if (!value) json_.refuse(member(key), key, expected);
-    return value;
-  }
 
   JsonText json_;
 };

@@ -4,7 +4,6 @@
 
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
-#include "heed/text/tokenizer.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"
 #include "io/npy_header.h"

@@ -1,7 +1,6 @@
 #include "cli/look/input.h"
 
 #include "cli/options/text_input.h"
-#include "heed/base/error.h"
 #include "inspect/session/shorten.h"
 
 namespace heed::cli {

@@ -46,7 +46,8 @@ std::string Maps::content(const std::shared_ptr<const LayerAttention>& layer,
   if (tile.bytes && tile.pool == Pool::kMax)
     if (const auto overview = overviews.find(head_name)) return overview->codes(request);
   const auto head = swept(layer, head_name, tile.place.head, cancel);
-  return head->coarse ? encode_cells(head->coarse->cells(request), tile.bytes) : compute();
+  const std::optional<CoarseHead>& coarse = head->coarse;
+  return coarse ? encode_cells(coarse->cells(request), tile.bytes) : compute();
 }
 
 std::string Maps::tile(const std::shared_ptr<const LayerAttention>& layer,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "heed/base/error.h"
-#include "tensor/view_text.h"
 
 namespace heed::onnx {
 

@@ -4,7 +4,6 @@
 #include "heed/base/error.h"
 #include "heed/ops/rope.h"
 #include "onnx/operators/heads.h"
-#include "tensor/view_text.h"
 
 namespace heed::onnx {
 
