@@ -5,7 +5,6 @@
 
 #include "heed/inspect/look.h"
 #include "heed/masks/band.h"
-#include "inspect/answers/questions.h"
 #include "inspect/session/visible_keys.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

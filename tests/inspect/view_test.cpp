@@ -57,8 +57,8 @@ TEST(View, SaysOfTheSharedVectorsWhatIsWrong) {
       parse_view(address);
       ADD_FAILURE() << address << " was read";
     } catch (const Error& error) {
-      EXPECT_EQ(error.found(), vector["error"]["found"]) << address;
-      EXPECT_EQ(error.expected(), vector["error"]["expected"]) << address;
+      EXPECT_EQ(error.found(), vector["error"]["found"].get<std::string>()) << address;
+      EXPECT_EQ(error.expected(), vector["error"]["expected"].get<std::string>()) << address;
     }
   }
 }
