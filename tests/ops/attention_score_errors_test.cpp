@@ -62,7 +62,7 @@ TEST_F(ScoreErrors, OfScores) {
       {[](auto& a) { a.scores.softcap = kInfinity; },
        "attention: scores.softcap is inf, expected a positive number, or 0 for none"},
       {[](auto& a) { a.scores.scale = {-kInfinity}; },
-       "attention: scores.scale[0] is -inf, expected a finite number"},
+       "attention: scores.scale is -inf, expected a finite number"},
       {[this](auto& a) { a.scores.bias = ids; },
        "attention: scores.bias is i32, expected f64, f32, f16 or bf16; a boolean is a mask: keep"},
       {[this](auto& a) { a.scores.bias = kept; },
