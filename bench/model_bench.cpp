@@ -89,8 +89,10 @@ std::vector<ModelBenchCase> model_bench_cases(const ModelInfo& info,
 
 void time_model(const Model& model, const std::vector<ModelBenchCase>& cases,
                 const std::function<void(const ModelTiming&)>& done) {
-  require(model.info().causal && model.info().has_logits,
-          "bench: {} does not predict next tokens, expected a decoder", model.info().title);
+  if (!model.info().causal || !model.info().has_logits)
+    fail({.op = "bench",
+          .found = model.info().title + " does not predict next tokens",
+          .expected = "a decoder"});
   const double read = read_gbytes_per_second(thread_count());
   for (const ModelBenchCase& problem : cases) {
     ModelTiming timing =

@@ -1,5 +1,6 @@
 #include "bench/serve_bench.h"
 
+#include <fmt/format.h>
 #include <httplib.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "base/philox.h"
@@ -37,6 +39,10 @@ double resident_megabytes() {
   for (std::string word; status >> word;)
     if (double kilobytes = 0; word == "VmRSS:" && status >> kilobytes) return kilobytes / 1024;
   return 0;
+}
+
+[[noreturn]] void fail_of_server(std::string what) {
+  fail({.code = ErrorCode::kFailed, .op = "bench", .found = std::move(what)});
 }
 
 // Words of a small list in random order, cut where `tokens` tokens end.
@@ -100,7 +106,7 @@ class Bench {
  private:
   std::string get(const std::string& path) {
     const auto answer = client_.Get(path_ + path);
-    require(answer && answer->status == 200, "bench: {} was not answered", path);
+    if (!answer || answer->status != 200) fail_of_server(path + " was not answered");
     return answer->body;
   }
 
@@ -108,7 +114,7 @@ class Bench {
     opened_ = Clock::now();
     const auto answer = client_.Post("/api/v1/sessions", nlohmann::json({{"text", text_}}).dump(),
                                      "application/json");
-    require(answer && answer->status == 201, "bench: the session was refused");
+    if (!answer || answer->status != 201) fail_of_server("the session was refused");
     const auto session = nlohmann::json::parse(answer->body);
     done_({"tokens", milliseconds_since(opened_), "ms"});
     path_ = "/api/v1/sessions/" + session["session"].get<std::string>();
@@ -123,7 +129,7 @@ class Bench {
       heard.append(data, size);
       return heard.find("event: " + event + "\n") == std::string::npos;
     });
-    require(heard.find("event: failed\n") == std::string::npos, "bench: the session failed");
+    if (heard.find("event: failed\n") != std::string::npos) fail_of_server("the session failed");
     done_({name, milliseconds_since(opened_) / 1000, "s"});
   }
 
@@ -199,8 +205,9 @@ class Bench {
 
 void time_server(const LoadedModel& model, std::int64_t tokens,
                  const std::function<void(const ServerFigure&)>& done) {
-  require(model.tokenizer != nullptr, "bench: {} has no tokenizer: expected a model with one",
-          model.name);
+  if (!model.tokenizer)
+    fail(
+        {.op = "bench", .found = model.name + " has no tokenizer", .expected = "a model with one"});
   Bench(model, tokens, done).run();
 }
 

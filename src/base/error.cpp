@@ -30,9 +30,6 @@ Error::Error(ErrorParts parts)
     : std::runtime_error(to_string(parts)),
       parts_(std::make_shared<const ErrorParts>(std::move(parts))) {}
 
-Error::Error(ErrorCode code, const std::string& message)
-    : Error(ErrorParts{.code = code, .found = message}) {}
-
 void fail(ErrorParts parts) { throw Error(std::move(parts)); }
 
 void fail(Phrase op, Phrase argument, Phrase found, Phrase expected) {

@@ -1,4 +1,6 @@
 // The one file that knows the JSON library: texts to values and values to texts.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>

@@ -64,7 +64,10 @@ int check_onnx(const std::string& dir, bool json) {
     print(summary(counts));
   }
   if (counts[0] + counts[1] == 0)
-    fail(ErrorCode::kFailed, "{}: no case was run, expected ONNX's node tests", dir);
+    fail({.code = ErrorCode::kFailed,
+          .file = dir,
+          .found = "no case was run",
+          .expected = "ONNX's node tests"});
   return counts[1] == 0 ? 0 : 1;
 }
 
@@ -83,7 +86,8 @@ Run declare(OptionList& list) {
        {.name = "--json", .to = &options->json, .help = "print every case as JSON"},
        threads_option()});
   return [options](const Given&) {
-    require(options->what == "onnx", "WHAT is '{}', expected onnx", options->what);
+    if (options->what != "onnx")
+      fail({.argument = "WHAT", .found = fmt::format("'{}'", options->what), .expected = "onnx"});
     return check_onnx(options->dir, options->json);
   };
 }

@@ -1,6 +1,8 @@
 // heed generate: lets a model continue a text.
 #include "heed/generate/generate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -55,12 +57,13 @@ class QuietWriter final : public GenerateListener {
 };
 
 void check(const Options& options) {
-  require(options.prompt_given == options.file.empty(),
-          "expected either a PROMPT or --file FILE, found {}",
-          options.prompt_given ? "both" : "neither");
-  require(options.args.most_tokens >= 1, "-n is {}, expected at least 1", options.args.most_tokens);
-  require(options.top_k.value_or(1) >= 1, "--top-k is {}, expected at least 1",
-          options.top_k.value_or(1));
+  if (options.prompt_given != options.file.empty())
+    fail({.found = options.prompt_given ? "PROMPT and --file are both given" : "no prompt is given",
+          .expected = "either a PROMPT or --file FILE"});
+  if (options.args.most_tokens < 1)
+    fail({.argument = "-n", .found = options.args.most_tokens, .expected = "at least 1"});
+  if (options.top_k.value_or(1) < 1)
+    fail({.argument = "--top-k", .found = *options.top_k, .expected = "at least 1"});
   check(options.args.sampling);
 }
 
@@ -89,8 +92,8 @@ int run(Options options) {
   check(options);
   const std::string prompt = given_text(options.prompt, options.file);
   const LoadedModel model = load_model(find_model(options.model));
-  require(model.tokenizer != nullptr, "{} has no tokenizer, expected a model that reads text",
-          model.name);
+  if (!model.tokenizer)
+    fail({.found = model.name + " has no tokenizer", .expected = "a model that reads text"});
   options.args.tokenizer = model.tokenizer.get();
   options.args.sampling.top_k = options.top_k.value_or(0);
   options.args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
@@ -108,7 +111,8 @@ int run(Options options) {
                "heed generate: stopped after {} tokens: {} has no position for a further one\n",
                generated.tokens.size(), displayable(model.name));
   if (generated.stopped == Stopped::kInterrupted)
-    fail(ErrorCode::kInterrupted, "interrupted after {} tokens", generated.tokens.size());
+    fail({.code = ErrorCode::kInterrupted,
+          .found = fmt::format("interrupted after {} tokens", generated.tokens.size())});
   return 0;
 }
 

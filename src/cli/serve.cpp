@@ -29,8 +29,8 @@ struct Options {
 
 std::optional<std::string> first_text(const Options& options) {
   if (!options.text_given && options.file.empty()) return {};
-  require(!options.text_given || options.file.empty(),
-          "expected one of --text and --file, found both");
+  if (options.text_given && !options.file.empty())
+    fail({.found = "--text and --file are both given", .expected = "one of them"});
   std::string text = given_text(options.text, options.file);
   require_utf8(text);
   return text;
@@ -48,7 +48,8 @@ int run(const Options& options) {
   const InterruptScope scope;
   const std::optional<std::string> text = first_text(options);
   const LoadedModel model = load_model(find_model(options.model));
-  require(model.tokenizer != nullptr, "{} has no tokenizer: expected a model with one", model.name);
+  if (!model.tokenizer)
+    fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   Server server(model, {.host = options.host,
                         .port = options.port,
                         .token = server_token(options.new_token),

@@ -34,9 +34,10 @@ std::unique_ptr<Tokenizer> open_tokenizer(const Options& options) {
                                          : std::filesystem::path(options.tokenizer);
   std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(from);
   if (!tokenizer)
-    fail(ErrorCode::kNotFound,
-         "{}: no tokenizer.json and no vocab.json with merges.txt, expected one of them",
-         from.string());
+    fail({.code = ErrorCode::kNotFound,
+          .file = from.string(),
+          .found = "no tokenizer.json and no vocab.json with merges.txt",
+          .expected = "one of them"});
   return tokenizer;
 }
 
@@ -80,8 +81,10 @@ void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
   for (std::int64_t number = 1; std::getline(lines, line); ++number) {
     const std::optional<std::string> text = text_of(line);
     if (!text)
-      fail(ErrorCode::kInvalidArgument,
-           "{}: line {} is no JSON string, expected one like \"a text\"", options.lines, number);
+      fail({.file = options.lines,
+            .place = fmt::format("line {}", number),
+            .found = "not a JSON string",
+            .expected = "one like \"a text\""});
     print(as_json(tokenizer, tokenizer.encode(*text, options.special)));
   }
 }
@@ -89,10 +92,11 @@ void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
 int run(const Options& options, bool text_given) {
   const int inputs =
       (text_given ? 1 : 0) + (options.file.empty() ? 0 : 1) + (options.lines.empty() ? 0 : 1);
-  require(inputs == 1, "expected one of TEXT, --file and --lines, found {}",
-          inputs == 0 ? "none" : "several");
-  require(options.model.empty() || options.tokenizer.empty(),
-          "expected --model or --tokenizer, found both");
+  if (inputs != 1)
+    fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
+          .expected = "one of TEXT, --file and --lines"});
+  if (!options.model.empty() && !options.tokenizer.empty())
+    fail({.found = "--model and --tokenizer are both given", .expected = "one of them"});
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(options);
   if (!options.lines.empty()) {
     tokenize_lines(*tokenizer, options);

@@ -111,9 +111,9 @@ TrainConfig effective_config(const Given& given, const Arguments& arguments) {
 int run(const Given& given, const Arguments& arguments) {
   const TrainConfig config = effective_config(given, arguments);
   given.require_beside("--vocabulary", config.tokenizer == "byte-bpe", "--tokenizer byte-bpe");
-  require(!given.has("--initial-positions") || config.start_from.empty(),
-          "--initial-positions and --start-from both say what the run begins with, expected one of "
-          "them");
+  if (given.has("--initial-positions") && !config.start_from.empty())
+    fail({.found = "--initial-positions and --start-from both say what the run begins with",
+          .expected = "one of them"});
   given.require_beside("--sample-prompt", config.sample_every > 0, "--sample-every");
   given.require_beside("--evaluate-batches", config.validation > 0, "--validation above 0");
   Progress progress(config.evaluate_every);

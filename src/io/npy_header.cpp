@@ -1,5 +1,7 @@
 #include "io/npy_header.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>

@@ -1,5 +1,7 @@
 #include "heed/io/safetensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -1,4 +1,6 @@
 // The weights of a model folder, in one file or in shards.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,5 +1,7 @@
 #include "serve/api.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <optional>
 #include <string_view>

@@ -1,6 +1,8 @@
 // What a client did wrong, as one line of JSON with its status.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <string>
 

@@ -1,4 +1,6 @@
 // The stream of events of a session: tokens at once, then what the background thread finds.
+#include <fmt/format.h>
+
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"

@@ -1,6 +1,7 @@
 #include "serve/gate.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <string_view>

@@ -1,5 +1,6 @@
 #include "serve/lobby.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 #include "serve/route.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 

@@ -1,6 +1,7 @@
 // HTTP: who may come in, which handler answers, how it starts and ends.
 #include "serve/server.h"
 
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 

@@ -1,5 +1,6 @@
 #include "serve/session_store.h"
 
+#include <fmt/format.h>
 #include <sys/random.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The random token of the printed address, and the file that keeps it.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,6 @@
 // What is asked of the weights: tiles, rows, columns, arcs, margins, cells.
+#include <fmt/format.h>
+
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"

@@ -1,5 +1,7 @@
 #include "serve/workers.h"
 
+#include <fmt/format.h>
+
 #include <system_error>
 #include <utility>
 

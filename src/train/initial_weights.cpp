@@ -1,5 +1,7 @@
 #include "train/initial_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,7 @@
 #include "train/loss_csv.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>

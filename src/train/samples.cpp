@@ -1,5 +1,7 @@
 #include "train/samples.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <utility>
 

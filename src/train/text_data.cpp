@@ -1,5 +1,7 @@
 #include "train/text_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "heed/base/error.h"

@@ -1,5 +1,7 @@
 #include "heed/train/train.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,4 +1,5 @@
 // Below the command line nothing prints and nothing ends the process: errors are thrown.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

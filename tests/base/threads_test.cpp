@@ -85,9 +85,11 @@ TEST_F(Threads, RunTasksAtTheSameTime) {
 }
 
 TEST_F(Threads, AnErrorOfATaskReachesTheCaller) {
-  EXPECT_HEED_ERROR(
-      parallel_for(50, [](std::int64_t, int) { fail(ErrorCode::kFailed, "task: no"); }),
-      ErrorCode::kFailed, "task: no");
+  EXPECT_HEED_ERROR(parallel_for(50,
+                                 [](std::int64_t, int) {
+                                   fail({.code = ErrorCode::kFailed, .op = "task", .found = "no"});
+                                 }),
+                    ErrorCode::kFailed, "task: no");
 }
 
 TEST_F(Threads, AfterAnErrorTheNextLoopRuns) {

@@ -25,32 +25,30 @@ void refused(const std::vector<std::string>& arguments, const std::string& messa
 TEST(Arguments, AWholeNumberHasDigitsOnly) {
   for (const char* seed : {"-1", "0x10", "1e3", ""})
     refused({"generate", "abc", "--seed", seed},
-            fmt::format("--seed: found \"{}\", expected a whole number from 0", seed));
-  refused({"look", "abc", "--layer", "one"}, "--layer: found \"one\", expected a whole number");
-  refused({"look", "--ids", "1,x"}, "--ids: found \"x\", expected a whole number");
-  refused({"train", "-o", "x", "--steps", "2.5"},
-          "--steps: found \"2.5\", expected a whole number");
+            fmt::format("--seed is \"{}\", expected a whole number from 0", seed));
+  refused({"look", "abc", "--layer", "one"}, "--layer is \"one\", expected a whole number");
+  refused({"look", "--ids", "1,x"}, "--ids is \"x\", expected a whole number");
+  refused({"train", "-o", "x", "--steps", "2.5"}, "--steps is \"2.5\", expected a whole number");
 }
 
 TEST(Arguments, AWholeNumberStaysInItsRange) {
   refused({"look", "abc", "--threads", "0"},
-          "--threads: found \"0\", expected a whole number from 1 to 4096");
+          "--threads is \"0\", expected a whole number from 1 to 4096");
   refused({"serve", "--port", "70000"},
-          "--port: found \"70000\", expected a whole number from 0 to 65535");
-  refused({"bench", "train", "--layers", "0"},
-          "--layers: found \"0\", expected a whole number from 1");
+          "--port is \"70000\", expected a whole number from 0 to 65535");
+  refused({"bench", "train", "--layers", "0"}, "--layers is \"0\", expected a whole number from 1");
 }
 
 TEST(Arguments, ALimitOfTheMachineIsToldToWhoPassesIt) {
   for (const char* seed : {"18446744073709551616", "99999999999999999999"})
     refused({"generate", "abc", "--seed", seed},
-            fmt::format("--seed: found \"{}\", expected a whole number from 0 to "
+            fmt::format("--seed is \"{}\", expected a whole number from 0 to "
                         "18446744073709551615",
                         seed));
   refused({"look", "abc", "--layer", "9999999999"},
-          "--layer: found \"9999999999\", expected a whole number of at most 2147483647");
+          "--layer is \"9999999999\", expected a whole number of at most 2147483647");
   refused({"look", "abc", "--layer", "-9999999999"},
-          "--layer: found \"-9999999999\", expected a whole number from -2147483648");
+          "--layer is \"-9999999999\", expected a whole number from -2147483648");
 }
 
 TEST(Arguments, WhatTheLibraryRefusesIsNamedByItsOption) {
@@ -168,54 +166,53 @@ TEST(Arguments, ALeadingZeroIsNoOctalNumber) {
 
 TEST(Arguments, ANumberIsANumber) {
   refused({"generate", "abc", "--temperature", "warm"},
-          "--temperature: found \"warm\", expected a number");
-  refused({"attend", "q", "k", "v", "--softcap", "1,5"},
-          "--softcap: found \"1,5\", expected a number");
+          "--temperature is \"warm\", expected a number");
+  refused({"attend", "q", "k", "v", "--softcap", "1,5"}, "--softcap is \"1,5\", expected a number");
 }
 
 TEST(Arguments, AWordIsOneOfItsList) {
   refused({"look", "abc", "--format", "pdf"},
-          "--format: found \"pdf\", expected one of text, json, tsv, npy, svg, png, html");
+          "--format is \"pdf\", expected one of text, json, tsv, npy, svg, png, html");
 }
 
 TEST(Arguments, AnEmptyValueIsNotAMissingOne) {
-  refused({"look", "abc", "--model", ""}, "--model: found \"\", expected M");
-  refused({"look", "abc", "--who", ""}, "--who: found \"\", expected WORD");
-  refused({"look", "--file", ""}, "--file: found \"\", expected FILE");
-  refused({"generate", "abc", "--model", ""}, "--model: found \"\", expected M");
-  refused({"train", "", "-o", "x"}, "CONFIG: found \"\", expected FILE");
+  refused({"look", "abc", "--model", ""}, "--model is \"\", expected M");
+  refused({"look", "abc", "--who", ""}, "--who is \"\", expected WORD");
+  refused({"look", "--file", ""}, "--file is \"\", expected FILE");
+  refused({"generate", "abc", "--model", ""}, "--model is \"\", expected M");
+  refused({"train", "", "-o", "x"}, "CONFIG is \"\", expected FILE");
 }
 
 TEST(Arguments, AListHasNoGaps) {
   for (const char* list : {"5,,3", "1,2,", ",1"})
-    refused({"look", "--ids", list}, fmt::format("--ids: found \"{}\", expected 5,3,9", list));
+    refused({"look", "--ids", list}, fmt::format("--ids is \"{}\", expected 5,3,9", list));
 }
 
 TEST(Arguments, TooFewAndTooManyAreNamed) {
-  refused({"look", "abc", "--who"}, "--who: found no value, expected WORD");
+  refused({"look", "abc", "--who"}, "--who is given no value, expected WORD");
   refused({"look", "abc", "--who", "a", "--who", "b"},
-          "--who: found several values, expected WORD");
+          "--who is given several values, expected WORD");
   refused({"attend", "q", "k", "v", "--window", "3"},
-          "--window: found too few values, expected L,R");
+          "--window is given too few values, expected L,R");
   refused({"attend", "q", "k"}, "V is missing");
   refused({"train"}, "--output is missing");
   refused({"generate", "abc", "def"},
-          "found \"def\" after the last argument, expected nothing there");
+          "\"def\" stands after the last argument, expected nothing there");
   refused({"attend", "q", "k", "v", "--scale", "0.1", "0.2"},
-          "found \"0.2\" after the last argument, expected nothing there (the values of --scale "
-          "stand together, with commas)");
-  refused({"explain", "--json=x"}, "--json: found a value, expected none");
+          "\"0.2\" stands after the last argument, expected nothing there; the values of --scale "
+          "stand together, with commas");
+  refused({"explain", "--json=x"}, "--json is given a value, expected none");
 }
 
 TEST(Arguments, AnUnknownOptionIsToldTheNearest) {
   refused({"generate", "abc", "--temprature", "1"},
-          "--temprature is no option, the nearest is --temperature");
-  refused({"look", "abc", "--modle=x"}, "--modle is no option, the nearest is --model");
+          "--temprature is no option; the nearest is --temperature");
+  refused({"look", "abc", "--modle=x"}, "--modle is no option; the nearest is --model");
 }
 
 TEST(Arguments, NothingIsSuggestedThatIsNotNear) {
-  refused({"look", "abc", "--foo"}, "--foo is no option, heed look --help lists them");
-  refused({"look", "abc", "-x"}, "-x is no option, heed look --help lists them");
+  refused({"look", "abc", "--foo"}, "--foo is no option; heed look --help lists them");
+  refused({"look", "abc", "-x"}, "-x is no option; heed look --help lists them");
 }
 
 TEST(Arguments, ATextMayBeginWithAHyphenAfterTwo) {
@@ -224,13 +221,14 @@ TEST(Arguments, ATextMayBeginWithAHyphenAfterTwo) {
 }
 
 TEST(Arguments, AnOptionBehindTwoHyphensIsText) {
-  refused({"generate", "--", "-hi", "-n", "5"},
-          "found \"-n\" after the last argument: what stands behind -- is text, expected options "
-          "before it");
+  refused(
+      {"generate", "--", "-hi", "-n", "5"},
+      "\"-n\" stands after the last argument, expected options before --: what stands behind it "
+      "is text");
   refused({"generate", "--modle", "x", "--", "-hi"},
-          "--modle is no option, the nearest is --model");
+          "--modle is no option; the nearest is --model");
   refused({"generate", "--", "-hi", "5"},
-          "found \"5\" after the last argument, expected nothing there");
+          "\"5\" stands after the last argument, expected nothing there");
 }
 
 TEST(Arguments, AHyphenAloneReadsTheTextFromStdin) {

@@ -176,7 +176,7 @@ TEST_F(AttendScores, ComputesInSixteenBitAndWritesBrainFloatsAsF32) {
 
 TEST_F(AttendScores, RefusesWhatDoesNotGoTogether) {
   expect_refused({"-o", "x", "--lse", "y", "--normaliser", "none"},
-                 "--lse and --dlse belong to the softmax, found --normaliser none");
+                 "--normaliser is none, expected softmax: --lse and --dlse belong to it");
   expect_refused({"-o", "x", "--softcap", "-1"},
                  "--softcap is -1, expected a positive number, or 0 for none");
   expect_refused({"-o", "x", "--dropout", "1"}, "--dropout is 1, expected 0 to below 1");

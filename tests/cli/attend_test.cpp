@@ -110,10 +110,9 @@ TEST_F(AttendCommand, RefusesGradientsOfWhatIsNotGiven) {
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
   };
-  refused("dq,dbias", "--grad-of: dbias is asked for, expected --bias beside it");
-  refused("dscale", "--grad-of: dscale is asked for, expected --scale beside it");
-  refused("dx",
-          "--grad-of: found \"dx\", expected one of dq, dk, dv, dbias, dsink, dslope, dscale");
+  refused("dq,dbias", "--grad-of is dbias, expected --bias beside it");
+  refused("dscale", "--grad-of is dscale, expected --scale beside it");
+  refused("dx", "--grad-of is \"dx\", expected one of dq, dk, dv, dbias, dsink, dslope, dscale");
 }
 
 TEST_F(AttendCommand, WritesObservations) {
@@ -172,14 +171,14 @@ TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
   };
   refused({"-o", "both.npy", "--lse", "both.npy"},
           "-o and --lse both name both.npy, expected a file for each");
-  refused({"-o", files[2]}, "-o names " + files[2] + ", which is read, expected another file");
-  refused({"--lse", files[1]},
-          "--lse names " + files[1] + ", which is read, expected another file");
+  refused({"-o", files[2]}, "-o is " + files[2] + ", which is read, expected another file");
+  refused({"--lse", files[1]}, "--lse is " + files[1] + ", which is read, expected another file");
   const std::string ids = written("ids.npy", wave({2, 6}, 0).view());
   refused({"--segments", ids, "-o", ids},
-          "-o names " + ids + ", which is read, expected another file");
-  refused({"--observe", "topk=2,entropy,topk=3", "--observe-out", "x"},
-          "--observe: topk=2 and topk=3 both answer in topk_keys.npy, expected one of them");
+          "-o is " + ids + ", which is read, expected another file");
+  refused(
+      {"--observe", "topk=2,entropy,topk=3", "--observe-out", "x"},
+      "--observe is topk=2 and topk=3, which both answer in topk_keys.npy, expected one of them");
 }
 
 TEST_F(AttendCommand, RefusesBadInputInOneLine) {
@@ -189,16 +188,17 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
   };
   refused({}, "no output is asked for, expected -o, --lse, --grad or --observe");
-  refused({"--window", "3,,0", "-o", "o.npy"}, "--window: found \"3,,0\", expected L,R");
-  refused({"--observe", "entropi", "--observe-out", "x"},
-          "--observe: \"entropi\" is no observer, expected some of entropy, topk=K, row_max, "
-          "received, received_in_all, offset_profile=FIRST:LAST, expected_distance, sink, row=I, "
-          "column=J, heatmap=HEIGHTxWIDTH[:max|mean|sum], head_mean, weights, and value_norm:ONE");
+  refused({"--window", "3,,0", "-o", "o.npy"}, "--window is \"3,,0\", expected L,R");
+  refused(
+      {"--observe", "entropi", "--observe-out", "x"},
+      "--observe is \"entropi\", which is no observer, expected some of entropy, topk=K, row_max, "
+      "received, received_in_all, offset_profile=FIRST:LAST, expected_distance, sink, row=I, "
+      "column=J, heatmap=HEIGHTxWIDTH[:max|mean|sum], head_mean, weights, and value_norm:ONE");
   refused({"--observe", "value_norm:entropy", "--observe-out", "x"},
           "--observe value_norm: weighted is entropy, expected one of weights (weights times norms "
           "have no logarithms)");
   refused({"--observe", "topk=0", "--observe-out", "x"},
-          "--observe: found \"topk=0\", expected topk=K");
+          "--observe is \"topk=0\", expected topk=K");
   refused({"--observe", "offset_profile=-9223372036854775808:9223372036854775807", "--observe-out",
            "x"},
           "--observe offset_profile: first is -9223372036854775808, expected a distance within "
@@ -208,7 +208,7 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
   refused({"-o", "-", "--lse", "-"},
           "-o and --lse both go to standard output, expected a file for one of them");
   refused({"--causal", "left", "-o", "x"},
-          "--causal: found \"left\", expected one of top-left, bottom-right");
+          "--causal is \"left\", expected one of top-left, bottom-right");
   files[1] = in_scratch("absent.npy");
   refused({"-o", "x"}, in_scratch("absent.npy") + ": cannot be opened: No such file or directory");
 }

@@ -139,7 +139,7 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
          "--case is 'step-1000', expected one of prefill-128, prefill-512, step-10, step-250");
   expect({"bench", "model", "--config", "a", "--model", "b"},
-         "expected --model or --config, found both");
+         "--model and --config are both given, expected one of them");
   expect({"bench", "train", "--heads", "3", "--width", "16"},
          "--heads is 3, expected a divisor of width (16)");
 }

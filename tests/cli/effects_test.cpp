@@ -20,48 +20,52 @@ void look_refused(std::vector<std::string> options, const std::string& message) 
 }
 
 TEST(Effects, WhatIsOfPicturesNeedsOne) {
-  look_refused({"--width", "640"}, "--width needs --format svg or png beside it");
+  look_refused({"--width", "640"},
+               "--width is without effect, expected --format svg or png beside it");
   look_refused({"--theme", "dark", "--format", "html"},
-               "--theme needs --format svg or png beside it");
+               "--theme is without effect, expected --format svg or png beside it");
 }
 
 TEST(Effects, WhatListsKeysNeedsALists) {
   for (const char* format : {"npy", "svg", "html"})
     for (const char* option : {"--top", "--rows"})
       look_refused({option, "3", "--format", format, "-o", test::in_scratch("nothing")},
-                   std::string(option) + " needs --format text, json or tsv beside it");
+                   std::string(option) +
+                       " is without effect, expected --format text, json or tsv beside it");
 }
 
 TEST(Effects, APartIsKeptOfATextAlone) {
   const test::Answer answer =
       test::heed({"look", "--ids", "1,2", "--cut", "last", "--model", test::tiny_model()});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed look: --cut needs TEXT or --file beside it\n");
+  EXPECT_EQ(answer.error,
+            "heed look: --cut is without effect, expected TEXT or --file beside it\n");
 }
 
 TEST(Effects, ColoursAreOfText) {
-  look_refused({"--color", "always", "--format", "json"}, "--color needs --format text beside it");
+  look_refused({"--color", "always", "--format", "json"},
+               "--color is without effect, expected --format text beside it");
 }
 
 TEST(Effects, WhatIsOfArraysNeedsOne) {
   for (const char* what : {"weights", "logits"})
-    look_refused({"--what", what}, "--what needs --format npy beside it");
+    look_refused({"--what", what}, "--what is without effect, expected --format npy beside it");
   look_refused({"--layer", "0", "--format", "npy", "--what", "logits"},
-               "--layer needs --what weights beside it");
+               "--layer is without effect, expected --what weights beside it");
 }
 
 TEST(Effects, AColumnHasAllItsRows) {
-  look_refused({"--to", "cat", "--rows", "2"}, "--to names the key: expected it without --rows");
+  look_refused({"--to", "cat", "--rows", "2"}, "--to names the key, expected it without --rows");
   look_refused({"--to", "cat", "--format", "npy", "-o", test::in_scratch("nothing.npy")},
-               "--to chooses weights, --format npy writes all of them: expected one of the two");
+               "--to chooses weights, --format npy writes all of them, expected one of the two");
 }
 
 TEST(Effects, WhatNamesRowsOrKeysDoesSoAlone) {
-  look_refused({"--who", "cat", "--rows", "2"}, "--who names the rows: expected it without --rows");
+  look_refused({"--who", "cat", "--rows", "2"}, "--who names the rows, expected it without --rows");
   look_refused({"--who", "cat", "--to", "the", "--top", "2"},
-               "--to names the key: expected it without --top");
+               "--to names the key, expected it without --top");
   look_refused({"--view", "look/L0.H0/i=1/j=0", "--top", "2"},
-               "--view: j= names the key: expected it without --top");
+               "j= of --view names the key, expected it without --top");
 }
 
 TEST(Effects, ACellAsTsvIsItsLine) {
@@ -83,22 +87,24 @@ TEST(Effects, ColoursThatAreAskedForGoIntoAFile) {
 
 TEST(Effects, PartsOfAProblemNeedTheWhole) {
   refused({"explain", "--shape", "1,2,2,4,4,4,4", "--block-size", "2,2"},
-          "--block-size needs --blocks beside it");
+          "--block-size is without effect, expected --blocks beside it");
   refused({"explain", "--shape", "1,2,2,4,4,4,4", "--seed", "1"},
-          "--seed needs --dropout beside it");
+          "--seed is without effect, expected --dropout beside it");
   refused({"explain", "--shape", "1,2,2,4,4,4,4", "--dropout-offset", "1"},
-          "--dropout-offset needs --dropout beside it");
+          "--dropout-offset is without effect, expected --dropout beside it");
 }
 
 TEST(Effects, ShapesAloneHaveNoFormsOfFiles) {
   for (const char* option :
        {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"})
     refused({"explain", "--shape", "1,2,2,4,4,4,4", option, "x.npy"},
-            std::string(option) + " needs Q.npy K.npy V.npy beside it");
+            std::string(option) + " is without effect, expected Q.npy K.npy V.npy beside it");
   refused({"explain", "Q.npy", "--shape", "1,2,2,4,4,4,4"},
-          "expected either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv, found both");
+          "files and --shape are given, expected either Q.npy K.npy V.npy or --shape "
+          "B,H,G,Tq,Tk,D,Dv");
   refused({"explain", "Q.npy"},
-          "expected either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv, found a part of them");
+          "only a part of Q.npy K.npy V.npy is given, expected either Q.npy K.npy V.npy or --shape "
+          "B,H,G,Tq,Tk,D,Dv");
 }
 
 TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
@@ -106,10 +112,12 @@ TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
     options.insert(options.begin(), {"train", "--data", "x", "-o", test::in_scratch("no-run")});
     refused(options, message);
   };
-  train({"--vocabulary", "300"}, "--vocabulary needs --tokenizer byte-bpe beside it");
-  train({"--sample-prompt", "The"}, "--sample-prompt needs --sample-every beside it");
+  train({"--vocabulary", "300"},
+        "--vocabulary is without effect, expected --tokenizer byte-bpe beside it");
+  train({"--sample-prompt", "The"},
+        "--sample-prompt is without effect, expected --sample-every beside it");
   train({"--validation", "0", "--evaluate-batches", "3"},
-        "--evaluate-batches needs --validation above 0 beside it");
+        "--evaluate-batches is without effect, expected --validation above 0 beside it");
   train({"--initial-positions", "sinusoidal", "--start-from", "x"},
         "--initial-positions and --start-from both say what the run begins with, expected one of "
         "them");
@@ -117,14 +125,16 @@ TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
 
 TEST(Effects, ABenchmarkTakesItsOwnOptions) {
   refused({"bench", "attention", "--model", "tales"},
-          "--model with attention, expected it with model, inspect");
+          "--model is given with attention, expected it with model, inspect");
   refused({"bench", "decode", "--config", "x"},
-          "--config with decode, expected it with model, inspect, train");
-  refused({"bench", "inspect", "--case", "a"},
-          "--case with inspect, expected it with attention, backward, decode, matmul, model");
+          "--config is given with decode, expected it with model, inspect, train");
+  refused(
+      {"bench", "inspect", "--case", "a"},
+      "--case is given with inspect, expected it with attention, backward, decode, matmul, model");
   refused({"bench", "model", "--kernel", "tiled"},
-          "--kernel with model, expected it with attention, backward, decode");
-  refused({"bench", "attention", "--width", "8"}, "--width with attention, expected it with train");
+          "--kernel is given with model, expected it with attention, backward, decode");
+  refused({"bench", "attention", "--width", "8"},
+          "--width is given with attention, expected it with train");
 }
 
 }  // namespace

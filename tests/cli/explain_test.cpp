@@ -66,14 +66,14 @@ TEST(ExplainCommand, AShapeThatCannotBeCountedIsRefused) {
   };
   refused("1,8,8,-5,16,8,8", "--shape: Tq is -5, expected at least 0");
   refused("1,8,8,4294967296,4294967296,8,8",
-          "--shape: there are 2.95e+20 pairs of query and key, expected below 2^62");
+          "--shape: the number of query and key pairs is 2.95e+20, expected below 2^62");
   refused("1,1,1,9223372036854775807,1,8,8",
-          "--shape: there are 1.84e+19 pairs of query and key, expected below 2^62");
+          "--shape: the number of query and key pairs is 1.84e+19, expected below 2^62");
   refused("1,1,1,1,1,9223372036854775807,8",
-          "--shape: the arrays have 2.95e+20 bytes, expected below 2^62");
-  refused("1,8,8,16,16,8", "--shape: found too few values, expected B,H,G,Tq,Tk,D,Dv");
+          "--shape: the arrays' size in bytes is 2.95e+20, expected below 2^62");
+  refused("1,8,8,16,16,8", "--shape is given too few values, expected B,H,G,Tq,Tk,D,Dv");
   refused("1,8,8,16,16,8,99999999999999999999",
-          "--shape: found \"99999999999999999999\", expected a whole number of at most "
+          "--shape is \"99999999999999999999\", expected a whole number of at most "
           "9223372036854775807");
 }
 
@@ -165,8 +165,8 @@ TEST_F(ExplainKeys, ThatAreNotThereHaveNoForm) {
     const Answer answer =
         test::heed({"explain", "--shape", "1,2,2,4,4,8,8", option, list_of("begin.npy", {0})});
     EXPECT_EQ(answer.status, 2);
-    EXPECT_EQ(answer.error,
-              std::string("heed explain: ") + option + " needs Q.npy K.npy V.npy beside it\n");
+    EXPECT_EQ(answer.error, std::string("heed explain: ") + option +
+                                " is without effect, expected Q.npy K.npy V.npy beside it\n");
   };
   for (const char* option : {"--page-table", "--ring-begin", "--k-scales", "--v-scales"})
     refused(option);

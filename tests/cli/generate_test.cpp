@@ -137,8 +137,9 @@ struct Bad {
 
 TEST(GenerateProgram, BadInputIsOneLineAndStatusTwo) {
   const std::vector<Bad> all = {
-      {{}, "expected either a PROMPT or --file FILE, found neither"},
-      {{"abc", "--file", "x"}, "expected either a PROMPT or --file FILE, found both"},
+      {{}, "no prompt is given, expected either a PROMPT or --file FILE"},
+      {{"abc", "--file", "x"},
+       "PROMPT and --file are both given, expected either a PROMPT or --file FILE"},
       {{"abc", "--temperature", "-1"}, "--temperature is -1, expected 0 (greedy) or more"},
       {{"abc", "--temperature", "nan"}, "--temperature is nan, expected 0 (greedy) or more"},
       {{"abc", "--top-k", "0"}, "--top-k is 0, expected at least 1"},

@@ -81,17 +81,17 @@ TEST(LookView, RefusesWhatDoesNotExist) {
 
 TEST(LookView, SaysItAllAlone) {
   expect_refused({"--view", "look/L0.H0", "--head", "1"},
-                 "--view names layer, head and tokens: expected it without --layer, --head, --who "
+                 "--view names layer, head and tokens, expected it without --layer, --head, --who "
                  "and --to");
   expect_refused({"--view", "look/L0.H0", "--rows", "3"},
-                 "--view names the rows: expected it without --rows");
+                 "--view names the rows, expected it without --rows");
 }
 
 TEST(LookView, WhoAttendsToATokenIsForPictures) {
   for (const char* format : {"text", "json", "tsv"})
     expect_refused({"--view", "look/L0.H0/i=3/to=1", "--format", format},
-                   std::string("--view: \"to=1\" is shown by --format svg, png and html, found ") +
-                       format + ": expected one of them, or an address without it");
+                   std::string("--format is ") + format +
+                       ", expected svg, png or html, which show the \"to=1\" of --view");
   EXPECT_EQ(look({"--view", "look/L0.H0/i=3/to=0/scale=sqrt"}).status, 0);
 }
 
@@ -100,7 +100,7 @@ TEST(LookFile, RefusesAnUnknownFormat) {
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(
       answer.error,
-      "heed look: --format: found \"gif\", expected one of text, json, tsv, npy, svg, png, html\n");
+      "heed look: --format is \"gif\", expected one of text, json, tsv, npy, svg, png, html\n");
 }
 
 TEST(LookFile, RefusesIds) {
@@ -127,7 +127,7 @@ TEST(LookFile, SaysWhatToInstallWhereThereIsNoBrowser) {
                               (test::scratch() / "error").string();
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
   EXPECT_EQ(test::content(test::scratch() / "error"),
-            "heed look: --format svg is drawn by a browser and none was found: install chromium "
+            "heed look: --format svg is drawn by a browser and none was found; install chromium "
             "(apt-get install chromium) or name a Chromium in HEED_BROWSER; --format html works "
             "without\n");
   EXPECT_FALSE(std::filesystem::exists(file));

@@ -116,7 +116,7 @@ TEST(LookCommand, ComputesInF32Only) {
   EXPECT_EQ(look({kText, "--dtype", "f32"}).status, 0);
   const Answer answer = look({kText, "--dtype", "bf16"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed look: --dtype: found \"bf16\", expected f32\n");
+  EXPECT_EQ(answer.error, "heed look: --dtype is \"bf16\", expected f32\n");
 }
 
 TEST(LookCommand, ALayerThatDoesNotExistIsRefusedBeforeTheTextIsRead) {
@@ -171,7 +171,7 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
     EXPECT_EQ(answer.error, "heed look: " + message + "\n");
     EXPECT_EQ(answer.out, "");
   };
-  refused({}, "expected one of TEXT, --file and --ids, found none");
+  refused({}, "no text is given, expected one of TEXT, --file and --ids");
   refused({kText, "--layer", "2"}, "--layer is 2, expected 0 to 1 (tiny has 2 layers)");
   refused({kText, "--head", "-1"}, "--head is -1, expected 0 to 3 (tiny has 4 heads)");
   refused({kText, "--head", "4", "--format", "npy"},

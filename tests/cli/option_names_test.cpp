@@ -50,6 +50,11 @@ TEST(OptionNames, WhatWasNotGivenKeepsTheLibrarysName) {
             "sampling: top_p is 2");
 }
 
+TEST(OptionNames, AMemberOfAFileKeepsItsName) {
+  EXPECT_EQ(printed({.file = "run.json", .argument = "top_p", .found = 2}, {"--top-p"}),
+            "run.json: top_p is 2");
+}
+
 TEST(OptionNames, WhatIsMissingIsNamedByTheOptionThatCouldGiveIt) {
   EXPECT_EQ(printed({.op = "attention", .argument = "v_scales", .expected = "f32"}, {}),
             "--v-scales is not given, expected f32");

@@ -136,7 +136,8 @@ TEST(ServeProgram, BadInputIsOneLineAndStatusTwo) {
   std::ofstream(scratch() / "latin1") << "caf\xe9";
   expect({"serve", "--text", "-"}, "--text: byte 3 is 0xE9, which is not valid UTF-8 there",
          "< " + (scratch() / "latin1").string());
-  expect({"serve", "--text", "a", "--file", "b"}, "expected one of --text and --file, found both");
+  expect({"serve", "--text", "a", "--file", "b"},
+         "--text and --file are both given, expected one of them");
 }
 
 }  // namespace

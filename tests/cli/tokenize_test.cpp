@@ -56,11 +56,11 @@ TEST(TokenizeCommand, TakesOneInputAndOneTokenizer) {
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed tokenize: " + message + "\n");
   };
-  refused({"tokenize"}, "expected one of TEXT, --file and --lines, found none");
+  refused({"tokenize"}, "no text is given, expected one of TEXT, --file and --lines");
   refused({"tokenize", "the", "--file", "x"},
-          "expected one of TEXT, --file and --lines, found several");
+          "several texts are given, expected one of TEXT, --file and --lines");
   refused({"tokenize", "the", "--model", "a", "--tokenizer", "b"},
-          "expected --model or --tokenizer, found both");
+          "--model and --tokenizer are both given, expected one of them");
 }
 
 TEST(TokenizeCommand, NamesTheLineThatIsNoJsonString) {
@@ -69,7 +69,7 @@ TEST(TokenizeCommand, NamesTheLineThatIsNoJsonString) {
       test::heed({"tokenize", "--lines", in_scratch("bad"), "--model", tiny_model()});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error, "heed tokenize: " + in_scratch("bad") +
-                              ": line 2 is no JSON string, expected one like \"a text\"\n");
+                              ": line 2: not a JSON string, expected one like \"a text\"\n");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The address of a view: what it says, and what it may not say.
 #include "heed/inspect/view.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,6 @@
 // Model folders with a few bytes changed: they load, or one Error names the file, and nothing else
 // happens.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -63,15 +63,16 @@ std::pair<std::string, bool> sent_by(const std::function<std::string(Cancel&)>& 
 }
 
 TEST(LongAnswer, ThatFailsAfterItsHeadersIsAnErrorInItsPlace) {
-  const auto [text, is_whole] =
-      sent_by([](Cancel&) -> std::string { fail(ErrorCode::kFailed, "no luck"); });
+  const auto [text, is_whole] = sent_by(
+      [](Cancel&) -> std::string { fail({.code = ErrorCode::kFailed, .found = "no luck"}); });
   EXPECT_EQ(text, R"({"error":{"code":"failed","message":"no luck"}})");
   EXPECT_TRUE(is_whole);
 }
 
 TEST(LongAnswer, ThatIsCancelledEndsWithoutAWord) {
-  const auto [text, is_whole] =
-      sent_by([](Cancel&) -> std::string { fail(ErrorCode::kInterrupted, "cancelled"); });
+  const auto [text, is_whole] = sent_by([](Cancel&) -> std::string {
+    fail({.code = ErrorCode::kInterrupted, .found = "cancelled"});
+  });
   EXPECT_EQ(text, "");
   EXPECT_FALSE(is_whole);
 }
@@ -103,7 +104,9 @@ TEST(Sweeper, HandsOnWhatItsWorkThrew) {
   Sweeper sweeper;
   Cancel patient(nullptr, [] { return false; });
   EXPECT_HEED_ERROR(
-      sweeper.run([](const Sweeper::Check&) { fail(ErrorCode::kFailed, "no luck"); }, patient),
+      sweeper.run(
+          [](const Sweeper::Check&) { fail({.code = ErrorCode::kFailed, .found = "no luck"}); },
+          patient),
       ErrorCode::kFailed, "no luck");
 }
 

@@ -1,6 +1,7 @@
 // Who is let in, and what the rest is told.
 #include "serve/gate.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 #include "train/text_data.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "io/atomic_file.h"

@@ -1,5 +1,6 @@
 #include "heed/train/train.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

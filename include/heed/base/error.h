@@ -1,8 +1,6 @@
 // The one exception of heed: what went wrong, as data and as one line of text.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <concepts>
 #include <memory>
 #include <stdexcept>
@@ -64,7 +62,6 @@ std::string to_string(const ErrorParts& parts);
 class Error : public std::runtime_error {
  public:
   explicit Error(ErrorParts parts);
-  Error(ErrorCode code, const std::string& message);
 
   ErrorCode code() const { return parts_->code; }
   const std::string& op() const { return parts_->op.text(); }
@@ -87,17 +84,5 @@ class Error : public std::runtime_error {
 
 /// Throws kInvalidArgument: the parts in the order in which they are read.
 [[noreturn]] void fail(Phrase op, Phrase argument, Phrase found, Phrase expected);
-
-template <typename... Args>
-[[noreturn]] void fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(code, fmt::format(format, std::forward<Args>(args)...));
-}
-
-/// Checks at the border: throws kInvalidArgument with the formatted message unless `condition`
-/// holds.
-template <typename... Args>
-void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
-  if (!condition) fail(ErrorCode::kInvalidArgument, format, std::forward<Args>(args)...);
-}
 
 }  // namespace heed

@@ -1,4 +1,5 @@
 // heed attend: the operator on arrays in files.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -50,35 +51,48 @@ void refuse_inputs(const Options& options) {
   for (const std::string* out : {&options.out, &options.lse})
     for (const std::string& in : inputs_of(options)) {
       std::error_code is_absent;
-      require(!std::filesystem::equivalent(*out, in, is_absent) || is_absent,
-              "{} names {}, which is read, expected another file",
-              out == &options.out ? "-o" : "--lse", *out);
+      if (std::filesystem::equivalent(*out, in, is_absent) && !is_absent)
+        fail({.argument = out == &options.out ? "-o" : "--lse",
+              .found = *out + ", which is read",
+              .expected = "another file"});
     }
 }
 
-void check(const Options& options) {
-  require(options.grad.empty() == options.grad_out.empty(),
-          "--grad DOUT.npy and --grad-out DIR belong together, found only {}",
-          options.grad.empty() ? "--grad-out" : "--grad");
-  require(
-      (options.lse.empty() && options.dlse.empty()) || options.attention.normaliser == "softmax",
-      "--lse and --dlse belong to the softmax, found --normaliser {}",
-      options.attention.normaliser);
-  require(options.dlse.empty() || !options.grad.empty(),
-          "--dlse is a part of the backward pass, expected --grad DOUT.npy beside it");
-  require(options.observe.empty() == options.observe_out.empty(),
-          "--observe and --observe-out DIR belong together, found only {}",
-          options.observe.empty() ? "--observe-out" : "--observe");
-  require(!options.out.empty() || !options.lse.empty() || !options.grad.empty() ||
-              !options.observe.empty(),
-          "no output is asked for, expected -o, --lse, --grad or --observe");
+// One of two options that work together only.
+void require_both(const char* one, bool has_one, const char* other, bool has_other) {
+  if (has_one && !has_other) fail({.argument = other, .expected = fmt::format("it with {}", one)});
+  if (has_other && !has_one) fail({.argument = one, .expected = fmt::format("it with {}", other)});
+}
+
+void check_outputs(const Options& options) {
+  if (options.out.empty() && options.lse.empty() && options.grad.empty() && options.observe.empty())
+    fail({.found = "no output is asked for", .expected = "-o, --lse, --grad or --observe"});
   const int piped = (options.out == "-" ? 1 : 0) + (options.lse == "-" ? 1 : 0);
-  require(piped < 2, "-o and --lse both go to standard output, expected a file for one of them");
-  require(options.out.empty() || options.out != options.lse || piped > 0,
-          "-o and --lse both name {}, expected a file for each", options.out);
+  if (piped == 2)
+    fail(
+        {.found = "-o and --lse both go to standard output", .expected = "a file for one of them"});
+  if (!options.out.empty() && options.out == options.lse)
+    fail({.found = fmt::format("-o and --lse both name {}", options.out),
+          .expected = "a file for each"});
   refuse_inputs(options);
-  require(piped == 0 || isatty(STDOUT_FILENO) == 0,
-          "an array cannot be shown in a terminal, expected a file or a pipe in place of -");
+  if (piped > 0 && isatty(STDOUT_FILENO) != 0)
+    fail({.found = "an array cannot be shown in a terminal",
+          .expected = "a file or a pipe in place of -"});
+}
+
+void check(const Options& options) {
+  require_both("--grad", !options.grad.empty(), "--grad-out", !options.grad_out.empty());
+  require_both("--observe", !options.observe.empty(), "--observe-out",
+               !options.observe_out.empty());
+  if (!(options.lse.empty() && options.dlse.empty()) && options.attention.normaliser != "softmax")
+    fail({.argument = "--normaliser",
+          .found = options.attention.normaliser,
+          .expected = "softmax: --lse and --dlse belong to it"});
+  if (!options.dlse.empty() && options.grad.empty())
+    fail({.argument = "--dlse",
+          .found = "a part of the backward pass",
+          .expected = "--grad DOUT.npy beside it"});
+  check_outputs(options);
 }
 
 // Ctrl-C waits for the end of a file, so that nothing stays half written. NumPy has no bf16.
@@ -106,7 +120,7 @@ void write_into(const std::string& folder, const char* name, const ConstView& ar
 void make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) fail(ErrorCode::kIo, "{}: {}", folder, error.message());
+  if (error) fail({.code = ErrorCode::kIo, .file = folder, .found = error.message()});
 }
 
 // The gradient of Q, K or V has that input's rank; the others keep their shape.
@@ -128,8 +142,11 @@ void write_gradients(const Options& options, const AttentionProblemData& problem
   if (!options.dlse.empty()) {
     dlse = read_array(options.dlse, rank - 1, "");
     const Shape shape = attended.lse.shape();
-    require(dlse.element_count() == shape.element_count(), "{}: shape is {}, expected that of lse",
-            options.dlse, to_string(dlse.shape()));
+    if (dlse.element_count() != shape.element_count())
+      fail({.file = options.dlse,
+            .argument = "shape",
+            .found = to_string(dlse.shape()),
+            .expected = "that of lse"});
     dlse = Tensor::converted(dlse.view().reshape(shape), attended.lse.dtype());
     request.dlse = dlse;
   }

@@ -1,4 +1,6 @@
 // The masks of `attend` and `explain`.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -58,9 +60,11 @@ Mask blocks_of(const AttentionOptions& options, AttentionProblemData& problem) {
   const Tensor& layout = problem.blocks;
   if (!options.block_size.empty())
     return blocks(layout, {.rows = options.block_size[0], .keys = options.block_size[1]});
-  require(layout.rank() >= 2 && layout.dim(-2) > 0 && layout.dim(-1) > 0,
-          "{}: shape is {}, expected blocks of queries by blocks of keys", options.blocks,
-          to_string(layout.shape()));
+  if (layout.rank() < 2 || layout.dim(-2) == 0 || layout.dim(-1) == 0)
+    fail({.file = options.blocks,
+          .argument = "shape",
+          .found = to_string(layout.shape()),
+          .expected = "blocks of queries by blocks of keys"});
   const AttentionArgs& args = problem.args;
   const auto size = [](std::int64_t length, std::int64_t count) {
     return std::max<std::int64_t>((length + count - 1) / count, 1);
@@ -76,11 +80,13 @@ ConstView list_of(const std::vector<std::int64_t>& values) {
 // [E, 2] pairs of query and key, in any order, as rows.
 Mask edges_of_pairs(const std::string& path, std::int64_t queries) {
   const Tensor array = read_npy(path);
-  require(array.rank() == 2 && array.dim(1) == 2 &&
-              (array.dtype() == DType::kI64 || array.dtype() == DType::kI32),
-          "{}: found {} of {}, expected [edges, 2] of i64 or i32: query and key (or two files: row "
-          "starts, columns)",
-          path, to_string(array.shape()), name(array.dtype()));
+  if (array.rank() != 2 || array.dim(1) != 2 ||
+      (array.dtype() != DType::kI64 && array.dtype() != DType::kI32))
+    fail({.file = path,
+          .argument = "the array",
+          .found = fmt::format("{} of {}", to_string(array.shape()), name(array.dtype())),
+          .expected = "[edges, 2] of i64 or i32: query and key (or two files: row starts, "
+                      "columns)"});
   const auto number = [&](std::int64_t at) {
     return array.dtype() == DType::kI64 ? array.data<std::int64_t>()[at]
                                         : std::int64_t{array.data<std::int32_t>()[at]};
@@ -94,8 +100,11 @@ Mask edges_of_pairs(const std::string& path, std::int64_t queries) {
   std::vector<std::int64_t> starts(static_cast<std::size_t>(queries + 1));
   std::vector<std::int64_t> columns;
   for (const auto& [query, key] : pairs) {
-    require(query >= 0 && query < queries, "{}: a query is {}, expected 0 to {}", path, query,
-            queries - 1);
+    if (query < 0 || query >= queries)
+      fail({.file = path,
+            .argument = "a query",
+            .found = query,
+            .expected = fmt::format("0 to {}", queries - 1)});
     ++starts[static_cast<std::size_t>(query + 1)];
     columns.push_back(key);
   }

@@ -1,5 +1,7 @@
 #include "cli/attend/attention_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "heed/base/error.h"
@@ -30,21 +32,23 @@ void check_shape(const std::vector<std::int64_t>& shape) {
   constexpr const char* kNames[] = {"B", "H", "G", "Tq", "Tk", "D", "Dv"};
   constexpr double kMost = 0x1p62;
   for (std::size_t i = 0; i < shape.size(); ++i)
-    require(shape[i] >= 0, "--shape: {} is {}, expected at least 0", kNames[i], shape[i]);
+    if (shape[i] < 0) fail("--shape", kNames[i], shape[i], "at least 0");
   const auto extent = [&shape](std::size_t i) { return static_cast<double>(shape[i]); };
   const double heads = extent(0) * (extent(1) + extent(2));
   const double pairs = heads * extent(3) * extent(4);
-  require(pairs < kMost, "--shape: there are {:.3g} pairs of query and key, expected below 2^62",
-          pairs);
+  if (pairs >= kMost)
+    fail("--shape", "the number of query and key pairs", fmt::format("{:.3g}", pairs),
+         "below 2^62");
   const double bytes = 8 * heads * (extent(3) + extent(4)) * (extent(5) + extent(6) + 2);
-  require(bytes < kMost, "--shape: the arrays have {:.3g} bytes, expected below 2^62", bytes);
+  if (bytes >= kMost)
+    fail("--shape", "the arrays' size in bytes", fmt::format("{:.3g}", bytes), "below 2^62");
 }
 
 void read_extents(const AttentionOptions& options, Extents& extents) {
-  require(options.causal.empty() || options.q_offset.empty(),
-          "--causal {} and --q-offset both say where query 0 stands, expected one of them "
-          "(--window -1,0 is causal too)",
-          options.causal);
+  if (!options.causal.empty() && !options.q_offset.empty())
+    fail({.found = fmt::format("--causal {} and --q-offset both say where query 0 stands",
+                               options.causal),
+          .expected = "one of them (--window -1,0 is causal too)"});
   extents.query_length = read_integers(options.query_lengths);
   extents.key_length = read_integers(options.key_lengths);
   extents.key_begin = read_integers(options.key_begin);
@@ -225,9 +229,11 @@ void add_attention_options(OptionList& list, AttentionOptions& options) {
 std::vector<std::int64_t> read_integers(const std::string& path) {
   if (path.empty()) return {};
   const Tensor array = read_npy(path);
-  require(array.rank() <= 1 && (array.dtype() == DType::kI64 || array.dtype() == DType::kI32),
-          "{}: found {} of {}, expected a list of i64 or i32, one a batch", path,
-          to_string(array.shape()), name(array.dtype()));
+  if (array.rank() > 1 || (array.dtype() != DType::kI64 && array.dtype() != DType::kI32))
+    fail({.file = path,
+          .argument = "the array",
+          .found = fmt::format("{} of {}", to_string(array.shape()), name(array.dtype())),
+          .expected = "a list of i64 or i32, one a batch"});
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < array.element_count(); ++i)
     values.push_back(array.dtype() == DType::kI64 ? array.data<std::int64_t>()[i]
@@ -237,8 +243,11 @@ std::vector<std::int64_t> read_integers(const std::string& path) {
 
 Tensor read_array(const std::string& path, int rank, const std::string& dtype) {
   Tensor array = read_npy(path);
-  require(rank == 0 || array.rank() == rank, "{}: rank is {}, expected {} as Q has", path,
-          array.rank(), rank);
+  if (rank != 0 && array.rank() != rank)
+    fail({.file = path,
+          .argument = "rank",
+          .found = array.rank(),
+          .expected = fmt::format("{} as Q has", rank)});
   const DType wanted = named_dtype(dtype).value_or(array.dtype());
   if (wanted != array.dtype() && array.dtype() != DType::kI8)
     return Tensor::converted(array.view(), wanted);
@@ -264,9 +273,11 @@ AttentionProblemData read_problem(const AttentionOptions& options) {
   read_extents(options, problem.args.extents);
   problem.q = read_array(options.q, 0, options.dtype);
   problem.rank = problem.q.rank();
-  require(problem.rank >= 2 && problem.rank <= 4,
-          "{}: shape is {}, expected [B, H, T, D], [H, T, D] or [T, D]", options.q,
-          to_string(problem.q.shape()));
+  if (problem.rank < 2 || problem.rank > 4)
+    fail({.file = options.q,
+          .argument = "shape",
+          .found = to_string(problem.q.shape()),
+          .expected = "[B, H, T, D], [H, T, D] or [T, D]"});
   problem.args.q = lifted(problem.q, problem.packed());
   read_keys(options, problem);
   read_settings(options, problem);

@@ -1,4 +1,6 @@
 // heed explain: which kernel would run, why the others do not, and what it costs.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "base/json.h"
@@ -80,11 +82,11 @@ std::string as_text(const char* title, const Plan& plan) {
 int run(const Given& arguments, const Options& options) {
   const AttentionOptions& files = options.attention;
   const bool given = !files.v.empty();
-  require((given || files.q.empty()) && given == options.shape.empty(),
-          "expected either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv, found {}",
-          files.q.empty()         ? "neither"
-          : options.shape.empty() ? "a part of them"
-                                  : "both");
+  if ((!given && !files.q.empty()) || given != options.shape.empty())
+    fail({.found = files.q.empty()         ? "nothing says the shapes"
+                   : options.shape.empty() ? "only a part of Q.npy K.npy V.npy is given"
+                                           : "files and --shape are given",
+          .expected = "either Q.npy K.npy V.npy or --shape B,H,G,Tq,Tk,D,Dv"});
   for (const char* form :
        {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"})
     arguments.require_beside(form, given, "Q.npy K.npy V.npy");

@@ -42,9 +42,11 @@ AttentionGradRequest grad_request(const AttentionOptions& options, const Attenti
   for (const NamedGradient& gradient : kGradients) {
     if (std::ranges::find(options.grad_of, gradient.name) == options.grad_of.end()) continue;
     const bool of_keys = gradient.option[0] != '-';
-    require(all.*gradient.asked, "--grad-of: {} is asked for, {}", gradient.name,
-            of_keys ? "but keys in pages, in a ring or of i8 have no gradient"
-                    : fmt::format("expected {} beside it", gradient.option));
+    if (!(all.*gradient.asked))
+      fail({.argument = "--grad-of",
+            .found = gradient.name,
+            .expected = of_keys ? "other gradients: keys in pages, in a ring or of i8 have none"
+                                : fmt::format("{} beside it", gradient.option)});
     request.*gradient.asked = true;
   }
   return request;

@@ -34,9 +34,11 @@ void read_keys(const AttentionOptions& options, AttentionProblemData& problem) {
   keys.k_scales = read(options.k_scales, "", problem.k_scales);
   keys.v_scales = read(options.v_scales, "", problem.v_scales);
   keys.ring_begin = read_integers(options.ring_begin);
-  require(options.ring_begin.empty() || !keys.ring_begin.empty(),
-          "{}: the list is empty, expected the slot of each batch's oldest key",
-          options.ring_begin);
+  if (!options.ring_begin.empty() && keys.ring_begin.empty())
+    fail({.file = options.ring_begin,
+          .argument = "the list",
+          .found = "empty",
+          .expected = "the slot of each batch's oldest key"});
   if (!paged) return;
   problem.page_table = read_npy(options.page_table);
   keys.page_table = problem.page_table;

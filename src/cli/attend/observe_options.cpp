@@ -1,5 +1,7 @@
 #include "cli/attend/observe_options.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <map>
 
@@ -151,11 +153,13 @@ Made make(std::string_view item) {
   for (const KnownObserver& known : kObservers) {
     if (known.name != name) continue;
     Made answer = known.make(setting);
-    require(answer.observer != nullptr, "--observe: found \"{}\", expected {}", item, known.form);
+    if (answer.observer == nullptr)
+      fail({.argument = "--observe", .found = fmt::format("\"{}\"", item), .expected = known.form});
     return answer;
   }
-  fail(ErrorCode::kInvalidArgument,
-       "--observe: \"{}\" is no observer, expected some of {}, and {}ONE", item, forms(), kByNorm);
+  fail({.argument = "--observe",
+        .found = fmt::format("\"{}\", which is no observer", item),
+        .expected = fmt::format("some of {}, and {}ONE", forms(), kByNorm)});
 }
 
 }  // namespace
@@ -183,8 +187,11 @@ Observations::Observations(const std::vector<std::string>& list) {
     add(item);
     for (const auto& [stem, array] : answers_.back()()) {
       const auto [first, is_new] = writer.emplace(stem, item);
-      require(is_new, "--observe: {} and {} both answer in {}.npy, expected one of them",
-              first->second, item, stem);
+      if (!is_new)
+        fail({.argument = "--observe",
+              .found =
+                  fmt::format("{} and {}, which both answer in {}.npy", first->second, item, stem),
+              .expected = "one of them"});
     }
   }
 }

@@ -44,13 +44,17 @@ std::string kinds(const std::function<bool(const Kind&)>& holds) {
 
 int run(const Given& given, const std::string& what, const BenchOptions& options) {
   const auto kind = std::ranges::find(kKinds, what, &Kind::name);
-  require(kind != std::end(kKinds), "WHAT is '{}', expected one of {}", what,
-          kinds([](const Kind&) { return true; }));
+  if (kind == std::end(kKinds))
+    fail({.argument = "WHAT",
+          .found = fmt::format("'{}'", what),
+          .expected = "one of " + kinds([](const Kind&) { return true; })});
   for (const Given::Entry& option : given.entries()) {
     const auto takes_it = [&option](const Kind& one) { return takes(one, option.name); };
     const std::string served = kinds(takes_it);
-    require(!option.given || served.empty() || takes_it(*kind), "{} with {}, expected it with {}",
-            option.name, what, served);
+    if (option.given && !served.empty() && !takes_it(*kind))
+      fail({.argument = option.name,
+            .found = fmt::format("given with {}", what),
+            .expected = fmt::format("it with {}", served)});
   }
   return kind->run(options);
 }

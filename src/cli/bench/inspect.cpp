@@ -52,8 +52,8 @@ Json as_json(const ServerFigure& figure) {
 }  // namespace
 
 int bench_inspect(const BenchOptions& options) {
-  require(options.model.empty() || options.config.empty(),
-          "expected --model or --config, found both");
+  if (!options.model.empty() && !options.config.empty())
+    fail({.found = "--model and --config are both given", .expected = "one of them"});
   const LoadedModel model =
       options.model.empty() ? shaped(options) : load_model(find_model(options.model));
   const ModelInfo& info = model.model->info();

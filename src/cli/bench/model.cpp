@@ -17,8 +17,8 @@ namespace heed::cli {
 namespace {
 
 std::unique_ptr<Model> open(const BenchOptions& options) {
-  require(options.model.empty() || options.config.empty(),
-          "expected --model or --config, found both");
+  if (!options.model.empty() && !options.config.empty())
+    fail({.found = "--model and --config are both given", .expected = "one of them"});
   if (options.config.empty()) return load_model(find_model(options.model)).model;
   return make_model(read_file(options.config), 1);
 }

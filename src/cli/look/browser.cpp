@@ -1,6 +1,7 @@
 #include "cli/look/browser.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -48,10 +49,13 @@ std::string in_path(const std::string& name) {
   return {};
 }
 
+[[noreturn]] void fail_of_system(const std::string& path) {
+  fail({.code = ErrorCode::kIo, .file = path, .found = std::strerror(errno)});
+}
+
 fs::path new_folder() {
   std::string folder = (fs::temp_directory_path() / "heed-browser-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr)
-    fail(ErrorCode::kIo, "{}: {}", folder, std::strerror(errno));
+  if (mkdtemp(folder.data()) == nullptr) fail_of_system(folder);
   return folder;
 }
 
@@ -83,8 +87,7 @@ fs::path start_page(const fs::path& folder, const std::string& address) {
       html_escaped(address));
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   const bool written = file >= 0 && write(file, html.data(), html.size()) == std::ssize(html);
-  if (file < 0 || close(file) != 0 || !written)
-    fail(ErrorCode::kIo, "{}: {}", path.string(), std::strerror(errno));
+  if (file < 0 || close(file) != 0 || !written) fail_of_system(path.string());
   return path;
 }
 
@@ -134,15 +137,18 @@ std::string find_browser(const std::string& format) {
                                   ? in_path(named)
                                   : (is_program(named) ? named : "");
     if (found.empty())
-      fail(ErrorCode::kNotFound, "HEED_BROWSER: \"{}\" is no program, expected a Chromium", named);
+      fail({.code = ErrorCode::kNotFound,
+            .argument = "HEED_BROWSER",
+            .found = fmt::format("\"{}\", which is no program", named),
+            .expected = "a Chromium"});
     return found;
   }
   for (const char* name : kNames)
     if (std::string found = in_path(name); !found.empty()) return found;
-  fail(ErrorCode::kNotFound,
-       "--format {} is drawn by a browser and none was found: install chromium (apt-get install "
-       "chromium) or name a Chromium in HEED_BROWSER; --format html works without",
-       format);
+  fail({.code = ErrorCode::kNotFound,
+        .found = fmt::format("--format {} is drawn by a browser and none was found", format),
+        .hint = "install chromium (apt-get install chromium) or name a Chromium in HEED_BROWSER; "
+                "--format html works without"});
 }
 
 Browser::Browser(std::string program, const BrowserTask& task)
@@ -156,7 +162,7 @@ Browser::Browser(std::string program, const BrowserTask& task)
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   process_ = fork();
   if (process_ == 0) become(pointers, log.c_str());
-  if (process_ < 0) fail(ErrorCode::kIo, "{}: {}", program_, std::strerror(errno));
+  if (process_ < 0) fail_of_system(program_);
 }
 
 Browser::~Browser() {

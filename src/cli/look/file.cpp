@@ -57,14 +57,18 @@ std::string wait_for(std::future<Taken>& picture, Browser& browser) {
   while (picture.wait_for(kPatience) != std::future_status::ready) {
     check_interrupted();
     if (!browser.is_running())
-      fail(ErrorCode::kFailed, "the browser {} ended before it had drawn the view: {}",
-           browser.program(), browser.last_words());
+      fail({.code = ErrorCode::kFailed,
+            .found = fmt::format("the browser {} ended before it had drawn the view: {}",
+                                 browser.program(), browser.last_words())});
     if (std::chrono::steady_clock::now() > end)
-      fail(ErrorCode::kFailed, "the browser {} has not drawn the view in {} seconds",
-           browser.program(), kMostWait.count());
+      fail({.code = ErrorCode::kFailed,
+            .found = fmt::format("the browser {} has not drawn the view in {} seconds",
+                                 browser.program(), kMostWait.count())});
   }
   Taken taken = picture.get();
-  if (taken.failed) fail(ErrorCode::kFailed, "the page could not draw the view: {}", taken.content);
+  if (taken.failed)
+    fail({.code = ErrorCode::kFailed,
+          .found = "the page could not draw the view: " + taken.content});
   return std::move(taken.content);
 }
 
@@ -91,7 +95,8 @@ std::string picture_file(const LoadedModel& model, const LookFileOptions& option
 }  // namespace
 
 std::string look_file(const LoadedModel& model, const LookFileOptions& options) {
-  require(model.tokenizer != nullptr, "{} has no tokenizer: expected a model with one", model.name);
+  if (!model.tokenizer)
+    fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   const InterruptScope scope;  // the browser is ended and its folder removed before heed ends
   return options.format == "html" ? html_file(model, options) : picture_file(model, options);
 }

@@ -1,6 +1,8 @@
 // heed look: who attends to whom in a text.
 #include "heed/inspect/look.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -35,7 +37,10 @@ void write_npy_output(const LookOptions& options, const Session& session) {
     return;
   }
   const Tensor& array = options.what == "logits" ? session.logits : session.hidden;
-  require(array.given(), "--what {}: {} has none", options.what, session.model);
+  if (!array.given())
+    fail({.argument = "--what",
+          .found = options.what,
+          .expected = fmt::format("another array: {} has no {}", session.model, options.what)});
   write_array_npy(output, array);
 }
 
@@ -43,14 +48,13 @@ void write_npy_output(const LookOptions& options, const Session& session) {
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = parse_view(options.view);
   check_view(view, session.model, session.shapes(), std::ssize(session.tokens));
-  require(
-      !view.to,
-      "--view: \"to=1\" is shown by --format svg, png and html, found {}: expected one of them, "
-      "or an address without it",
-      options.format);
+  if (view.to)
+    fail({.argument = "--format",
+          .found = options.format,
+          .expected = "svg, png or html, which show the \"to=1\" of --view"});
   const bool one_cell = view.key && !view.range;
-  require(!one_cell || options.top.empty() || options.format == "json",
-          "--view: j= names the key: expected it without --top");
+  if (one_cell && !options.top.empty() && options.format != "json")
+    fail({.found = "j= of --view names the key", .expected = "it without --top"});
   const Place place = place_of(view.places.front(), session.shapes());
   LookRequest request{.layer = place.layer, .head = place.head};
   request.top = top_of(options);

@@ -1,5 +1,6 @@
 #include "cli/look/look_options.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -23,17 +24,27 @@ std::string format_of_name(const std::string& file) {
 }
 
 void check_view_options(const LookOptions& options) {
-  const bool others = options.layer || options.head || !options.who.empty() || !options.to.empty();
-  require(
-      options.view.empty() || !others,
-      "--view names layer, head and tokens: expected it without --layer, --head, --who and --to");
-  require(options.view.empty() || (options.format != "npy" && options.rows.empty()),
-          "--view names the rows: expected it without {}",
-          options.rows.empty() ? "--format npy" : "--rows");
-  require(!options.is_page() || options.input.ids.empty(),
-          "--format {} shows a text, expected TEXT or --file, not --ids", options.format);
-  require(options.format != "png" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
-          "--format png cannot be shown in a terminal, expected -o FILE.png or a pipe");
+  if (options.view.empty()) return;
+  if (options.layer || options.head || !options.who.empty() || !options.to.empty())
+    fail({.found = "--view names layer, head and tokens",
+          .expected = "it without --layer, --head, --who and --to"});
+  if (options.is_array() || !options.rows.empty())
+    fail({.found = "--view names the rows",
+          .expected = options.rows.empty() ? "it without --format npy" : "it without --rows"});
+}
+
+void check_formats(const LookOptions& options) {
+  if (options.is_page() && !options.input.ids.empty())
+    fail({.found = fmt::format("--format {} shows a text", options.format),
+          .expected = "TEXT or --file, not --ids"});
+  if ((options.format == "png" || options.is_array()) && options.to_stdout() &&
+      isatty(STDOUT_FILENO) != 0)
+    fail({.found = fmt::format("--format {} cannot be shown in a terminal", options.format),
+          .expected = fmt::format("-o FILE.{} or a pipe", options.format)});
+  if (options.is_array() && (!options.who.empty() || !options.to.empty()))
+    fail({.found = fmt::format("{} chooses weights, --format npy writes all of them",
+                               options.who.empty() ? "--to" : "--who"),
+          .expected = "one of the two"});
 }
 
 // Options that would change nothing.
@@ -48,13 +59,13 @@ void check_effects(const Given& given, const LookOptions& options) {
   given.require_beside("--cut", options.input.ids.empty(), "TEXT or --file");
   given.require_beside("--color", options.format == "text", "--format text");
   given.require_beside("--what", options.is_array(), "--format npy");
-  require(options.rows.empty() || options.who.empty(),
-          "--who names the rows: expected it without --rows");
-  require(options.rows.empty() || options.to.empty(),
-          "--to names the key: expected it without --rows");
+  if (!options.rows.empty() && !options.who.empty())
+    fail({.found = "--who names the rows", .expected = "it without --rows"});
+  if (!options.rows.empty() && !options.to.empty())
+    fail({.found = "--to names the key", .expected = "it without --rows"});
   const bool one_weight = !options.who.empty() && !options.to.empty();
-  require(options.top.empty() || !one_weight || options.format == "json",
-          "--to names the key: expected it without --top");
+  if (!options.top.empty() && one_weight && options.format != "json")
+    fail({.found = "--to names the key", .expected = "it without --top"});
 }
 
 void add_choice(OptionList& list, LookOptions& options) {
@@ -140,32 +151,31 @@ void add_look_options(OptionList& list, LookOptions& options) {
 std::string chosen_format(const LookOptions& options) {
   const std::string named = format_of_name(options.out);
   if (options.format.empty()) return named.empty() ? "text" : named;
-  require(named.empty() || named == options.format,
-          "--format {} and -o {} say two formats, expected them to agree", options.format,
-          options.out);
+  if (!named.empty() && named != options.format)
+    fail(
+        {.found = fmt::format("--format {} and -o {} say two formats", options.format, options.out),
+         .expected = "them to agree"});
   return options.format;
 }
 
 void check(const Given& given, const LookOptions& options) {
   const int inputs = (options.text_given ? 1 : 0) + (options.input.file.empty() ? 0 : 1) +
                      (options.input.ids.empty() ? 0 : 1);
-  require(inputs == 1, "expected one of TEXT, --file and --ids, found {}",
-          inputs == 0 ? "none" : "several");
+  if (inputs != 1)
+    fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
+          .expected = "one of TEXT, --file and --ids"});
   check_effects(given, options);
   check_view_options(options);
-  require(options.format != "npy" || !options.to_stdout() || isatty(STDOUT_FILENO) == 0,
-          "--format npy cannot be shown in a terminal, expected -o FILE.npy or a pipe");
-  require(options.format != "npy" || (options.who.empty() && options.to.empty()),
-          "{} chooses weights, --format npy writes all of them: expected one of the two",
-          options.who.empty() ? "--to" : "--who");
+  check_formats(options);
 }
 
 std::int64_t count_of(const char* option, const std::string& text) {
   if (text == "all") return -1;
   std::int64_t count = 0;
   if (!read_number(text, count) || count < 1)
-    fail(ErrorCode::kInvalidArgument, "{}: found \"{}\", expected a number from 1 or all", option,
-         text);
+    fail({.argument = option,
+          .found = fmt::format("\"{}\"", text),
+          .expected = "a number from 1 or all"});
   return count;
 }
 

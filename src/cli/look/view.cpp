@@ -1,5 +1,7 @@
 #include "cli/look/view.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -11,8 +13,10 @@ std::int64_t key_of(const Session& cut, const std::string& word, std::int64_t qu
   if (!cut.info.causal) return keys.back();
   for (auto key = keys.rbegin(); key != keys.rend(); ++key)
     if (*key <= query) return *key;
-  fail(ErrorCode::kInvalidArgument,
-       "--to {}: it stands behind token {}, which sees only what is before it", word, query);
+  fail({.argument = "--to",
+        .found = fmt::format("\"{}\", which stands behind token {}", word, query),
+        .expected =
+            fmt::format("a word that token {} sees: it sees only what is before it", query)});
 }
 
 }  // namespace

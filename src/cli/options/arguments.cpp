@@ -16,6 +16,12 @@ namespace {
 
 bool is_flag(const Option& option) { return std::holds_alternative<bool*>(option.to); }
 
+// Of an option that was given and changes nothing.
+ErrorParts without_effect(std::string_view name, std::string_view needed) {
+  return {
+      .argument = name, .found = "without effect", .expected = fmt::format("{} beside it", needed)};
+}
+
 // The option that CLI11's message names: "--layer: ...", "Could not convert: --json = x".
 const Option* named_in(const OptionList& options, std::string_view message) {
   constexpr std::string_view kConverting = "Could not convert: ";
@@ -25,22 +31,24 @@ const Option* named_in(const OptionList& options, std::string_view message) {
   return found == options.end() ? nullptr : &*found;
 }
 
-// CLI11's wording where heed has none of its own.
-std::string translated(const OptionList& options, const CLI::ParseError& error) {
+// What CLI11 refused, in heed's words; in CLI11's where heed has none of its own.
+ErrorParts translated(const OptionList& options, const CLI::ParseError& error) {
   const std::string message = error.what();
+  const std::string kind = error.get_name();
   const Option* option = named_in(options, message);
-  if (option == nullptr) return message;
+  if (option == nullptr) return {.found = message};
   const std::string name = option->long_name();
   const std::string type = option->type_name();
-  if (error.get_name() == "RequiredError") return fmt::format("{} is missing", name);
-  if (error.get_name() == "RequiresError")
-    return fmt::format("{} needs {} beside it", name, option->needs);
-  if (is_flag(*option)) return fmt::format("{}: found a value, expected none", name);
-  if (error.get_name() != "ArgumentMismatch") return message;
+  if (kind == "RequiredError") return {.argument = name, .found = "missing"};
+  if (kind == "RequiresError") return without_effect(name, option->needs);
+  if (is_flag(*option)) return {.argument = name, .found = "given a value", .expected = "none"};
+  if (kind != "ArgumentMismatch") return {.found = message};
   const bool more = message.find("At Most") != std::string::npos;
-  if (option->takes_several())
-    return fmt::format("{}: found too {} values, expected {}", name, more ? "many" : "few", type);
-  return fmt::format("{}: found {}, expected {}", name, more ? "several values" : "no value", type);
+  const char* const found = option->takes_several()
+                                ? more ? "given too many values" : "given too few values"
+                            : more ? "given several values"
+                                   : "given no value";
+  return {.argument = name, .found = found, .expected = type};
 }
 
 // The option that was probably meant: at most a third of the letters differ. Empty without one.
@@ -69,7 +77,7 @@ bool has_fixed_count(const Option& option) {
 std::string hint_of_lists(const OptionList& options, const Given& given) {
   for (const Option& option : options)
     if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))
-      return fmt::format(" (the values of {} stand together, with commas)", option.long_name());
+      return fmt::format("the values of {} stand together, with commas", option.long_name());
   return {};
 }
 
@@ -80,18 +88,19 @@ void refuse_unknown(const CLI::App& app, const OptionList& options, const Given&
   if (left.empty()) return;
   const std::string& first = left.front();
   if (first.size() > 1 && first.starts_with("-")) {
-    require(!is_behind_mark,
-            "found \"{}\" after the last argument: what stands behind -- is text, expected options "
-            "before it",
-            first);
+    if (is_behind_mark)
+      fail({.found = fmt::format("\"{}\" stands after the last argument", first),
+            .expected = "options before --: what stands behind it is text"});
     const std::string name = first.substr(0, first.find('='));
     const std::string nearest = nearest_option(options, name);
-    require(!nearest.empty(), "{} is no option, {} --help lists them", name, app.get_name());
-    fail(ErrorCode::kInvalidArgument, "{} is no option, the nearest is {}", name, nearest);
+    fail({.argument = name,
+          .found = "no option",
+          .hint = nearest.empty() ? fmt::format("{} --help lists them", app.get_name())
+                                  : fmt::format("the nearest is {}", nearest)});
   }
-  fail(ErrorCode::kInvalidArgument,
-       "found \"{}\" after the last argument, expected nothing there{}", first,
-       hint_of_lists(options, given));
+  fail({.found = fmt::format("\"{}\" stands after the last argument", first),
+        .expected = "nothing there",
+        .hint = hint_of_lists(options, given)});
 }
 
 bool has_gap(const std::string& list) {
@@ -108,14 +117,13 @@ void refuse_gaps(const OptionList& options, const std::vector<std::string>& argu
     const bool joined = equals != std::string::npos;
     if (!joined && n + 1 == arguments.size()) continue;
     const std::string value = joined ? arguments[n].substr(equals + 1) : arguments[n + 1];
-    require(!has_gap(value), "{}: found \"{}\", expected {}", name, value, option->type_name());
+    if (has_gap(value)) refuse(*option, value, option->type_name());
   }
 }
 
 void refuse_empty(const Option& option, const std::vector<std::string>& values) {
   const std::string type = option.type_name();
-  require(type == "TEXT" || std::ranges::find(values, "") == values.end(),
-          "{}: found \"\", expected {}", option.long_name(), type);
+  if (type != "TEXT" && std::ranges::find(values, "") != values.end()) refuse(option, "", type);
 }
 
 void declare_list(CLI::Option& declared, const Option& option) {
@@ -157,7 +165,7 @@ bool Given::knows(std::string_view name) const {
 }
 
 void Given::require_beside(std::string_view name, bool has_effect, std::string_view needed) const {
-  require(has_effect || !has(name), "{} needs {} beside it", name, needed);
+  if (has(name) && !has_effect) fail(without_effect(name, needed));
 }
 
 bool read_arguments(const std::string& command, const OptionList& options,
@@ -174,7 +182,7 @@ bool read_arguments(const std::string& command, const OptionList& options,
   } catch (const CLI::CallForHelp&) {
     return false;
   } catch (const CLI::ParseError& error) {
-    fail(ErrorCode::kInvalidArgument, "{}", translated(options, error));
+    fail(translated(options, error));
   }
   for (std::size_t n = 0; n < options.size(); ++n)
     if (declared[n]->count() > 0) given.mark(n);

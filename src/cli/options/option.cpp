@@ -36,11 +36,6 @@ struct One<std::function<void(Value)>> : One<std::remove_cvref_t<Value>> {};
 template <typename Value>
 using OneOf = typename One<std::remove_cvref_t<Value>>::Type;
 
-[[noreturn]] void refuse(const Option& option, std::string_view found, std::string_view expected) {
-  fail(ErrorCode::kInvalidArgument, "{}: found \"{}\", expected {}", option.long_name(), found,
-       expected);
-}
-
 // `a whole number from 1 to 8`. A limit that is the type's own is told only when it was passed.
 template <std::integral Number>
 std::string whole_number(std::string_view found, Number least, Number most) {
@@ -135,6 +130,12 @@ bool Option::takes_several() const {
 
 void add(OptionList& list, std::initializer_list<Option> more) {
   list.insert(list.end(), more.begin(), more.end());
+}
+
+void refuse(const Option& option, std::string_view found, std::string_view expected) {
+  fail({.argument = option.long_name(),
+        .found = fmt::format("\"{}\"", found),
+        .expected = expected});
 }
 
 void read_values(const Option& option, const std::vector<std::string>& values) {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -58,6 +59,9 @@ using OptionList = std::vector<Option>;
 
 /// Puts these behind the others.
 void add(OptionList& list, std::initializer_list<Option> more);
+
+/// Throws: the option is "found", in quotation marks, where `expected` was expected.
+[[noreturn]] void refuse(const Option& option, std::string_view found, std::string_view expected);
 
 /// Reads the values that were given for the option into its target. Errors name the option, what
 /// was found and what was expected.

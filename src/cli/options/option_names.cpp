@@ -75,8 +75,9 @@ Error in_options(const Given& given, std::string_view command, const Error& erro
   // An observer is an operation of its own, --observe row, whose own fields no option gives.
   std::string op = words_for(given, error.op(), false);
   const bool is_own_field = !op.empty() && error.argument().find('.') == std::string::npos;
+  const bool is_of_file = !error.file().empty();  // a member of it, whose name no option has
   if (std::string argument = in_options(given, error.argument(), error.found().empty());
-      !argument.empty() && !is_own_field) {
+      !argument.empty() && !is_own_field && !is_of_file) {
     parts.argument = std::move(argument);
     parts.op = {};
   }

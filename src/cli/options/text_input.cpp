@@ -26,20 +26,25 @@ std::string read_text(const std::string& path, std::size_t most_bytes) {
   const std::unique_ptr<std::FILE, Close> file(standard ? nullptr
                                                         : std::fopen(path.c_str(), "rbe"));
   const int reason = errno;
-  require(standard || file, "{}: cannot be read: {}, expected a text file", name,
-          std::strerror(reason));
-  require(standard || !std::filesystem::is_directory(path), "{}: is a folder, expected a text file",
-          name);
+  if (!standard && !file)
+    fail({.file = name,
+          .found = fmt::format("cannot be read: {}", std::strerror(reason)),
+          .expected = "a text file"});
+  if (!standard && std::filesystem::is_directory(path))
+    fail({.file = name, .found = "is a folder", .expected = "a text file"});
   std::FILE* const from = standard ? stdin : file.get();
   std::string text;
   char buffer[1 << 16];
   std::size_t count = 0;
   while ((count = std::fread(buffer, 1, sizeof buffer, from)) > 0) {
     text.append(buffer, count);
-    require(text.size() <= most_bytes, "{}: has more than {} MiB, expected a text of at most that",
-            name, most_bytes >> 20);
+    if (text.size() > most_bytes)
+      fail({.file = name,
+            .found = fmt::format("has more than {} MiB", most_bytes >> 20),
+            .expected = "a text of at most that"});
   }
-  if (std::ferror(from) != 0) fail(ErrorCode::kIo, "{}: {}", name, std::strerror(errno));
+  if (std::ferror(from) != 0)
+    fail({.code = ErrorCode::kIo, .file = name, .found = std::strerror(errno)});
   return text;
 }
 

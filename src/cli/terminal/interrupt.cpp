@@ -30,7 +30,7 @@ InterruptScope::~InterruptScope() { deferred = deferred - 1; }
 bool interrupted() { return flag != 0; }
 
 void check_interrupted() {
-  if (interrupted()) fail(ErrorCode::kInterrupted, "interrupted");
+  if (interrupted()) fail({.code = ErrorCode::kInterrupted, .found = "interrupted"});
 }
 
 }  // namespace heed::cli

@@ -9,13 +9,16 @@
 namespace heed::cli {
 namespace {
 
+[[noreturn]] void fail_of_stdout() {
+  fail({.code = ErrorCode::kIo, .file = "standard output", .found = std::strerror(errno)});
+}
+
 void write_stdout(const void* data, std::size_t bytes) {
-  if (std::fwrite(data, 1, bytes, stdout) != bytes)
-    fail(ErrorCode::kIo, "standard output: {}", std::strerror(errno));
+  if (std::fwrite(data, 1, bytes, stdout) != bytes) fail_of_stdout();
 }
 
 void flush_stdout() {
-  if (std::fflush(stdout) != 0) fail(ErrorCode::kIo, "standard output: {}", std::strerror(errno));
+  if (std::fflush(stdout) != 0) fail_of_stdout();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "inspect/answers/live_session.h"
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include <utility>

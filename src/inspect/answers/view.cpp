@@ -1,6 +1,8 @@
 // One table reads and writes addresses; tests/vectors/addresses.json holds it in both languages.
 #include "heed/inspect/view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,5 +1,7 @@
 #include "heed/inspect/head_probe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <string_view>

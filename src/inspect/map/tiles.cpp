@@ -1,5 +1,7 @@
 #include "inspect/map/tiles.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,4 +1,6 @@
 // Which tokens a word names.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <numeric>

@@ -1,5 +1,7 @@
 #include "heed/inspect/look.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>

@@ -1,5 +1,7 @@
 #include "inspect/saved/held_heads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "inspect/saved/saved_page.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "heed/base/version.h"
 #include "inspect/answers/answer_writer.h"

@@ -1,5 +1,7 @@
 #include "heed/inspect/arrays.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "inspect/session/visible_keys.h"
 

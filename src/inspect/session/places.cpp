@@ -1,4 +1,6 @@
 // Stacks, layers and heads by name and number: what exists, and what to say of the rest.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "heed/base/error.h"

@@ -1,5 +1,7 @@
 #include "heed/inspect/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
