@@ -34,7 +34,7 @@ if(entries)
   set(body "  static const PageFile files[] = {\n${entries}  };\n  return files;\n")
 endif()
 file(WRITE ${OUT}.new "// Written by cmake/page.cmake.\n#include \"serve/page_files.h\"\n\n"
-  "namespace heed::server {\nnamespace {\n${arrays}}  // namespace\n\n"
-  "std::span<const PageFile> page_files() {\n${body}}\n\n}  // namespace heed::server\n")
+  "namespace heed::serve {\nnamespace {\n${arrays}}  // namespace\n\n"
+  "std::span<const PageFile> page_files() {\n${body}}\n\n}  // namespace heed::serve\n")
 file(COPY_FILE ${OUT}.new ${OUT} ONLY_IF_DIFFERENT)
 file(REMOVE ${OUT}.new ${OUT}.gz)

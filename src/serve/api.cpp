@@ -8,7 +8,7 @@
 
 #include "inspect/answers/json_text.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 std::span<const Route> api_routes() {
   static constexpr Route kRoutes[] = {
@@ -149,4 +149,4 @@ std::int64_t check_token(const char* name, std::int64_t token, std::int64_t coun
   return token;
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

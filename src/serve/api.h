@@ -13,7 +13,7 @@
 #include "serve/route.h"
 #include "serve/session_store.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 /// Everything that requests share.
 struct Api {
@@ -91,4 +91,4 @@ int layer_in_view(LiveSession& session, const StackShape& stack, std::int64_t la
 void require_ready(const LiveSession& session);
 std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count);
 
-}  // namespace heed::server
+}  // namespace heed::serve

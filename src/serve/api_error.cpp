@@ -3,7 +3,7 @@
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 int status_of(const std::string& code) {
@@ -52,4 +52,4 @@ std::string error_json(const ApiError& error) {
                           .hint = given(error.hint)}});
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

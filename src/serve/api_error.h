@@ -8,7 +8,7 @@
 
 #include "heed/base/error.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 /// `code` is for programs, `message` one line for people (docs/api.md lists them).
 struct ApiError {
@@ -38,4 +38,4 @@ ApiError api_error(std::exception_ptr exception);
 /// `{"error":{"code":...,"message":...}}`, and argument, found, expected, hint where there are.
 std::string error_json(const ApiError& error);
 
-}  // namespace heed::server
+}  // namespace heed::serve

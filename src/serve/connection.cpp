@@ -10,7 +10,7 @@
 
 #include "serve/request_head.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 constexpr auto kIdle = std::chrono::seconds(5);
@@ -134,4 +134,4 @@ void Connection::get_local_ip_and_port(std::string& ip, int& port) const {
   port = 0;
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

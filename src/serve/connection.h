@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace heed::server {
+namespace heed::serve {
 
 class Connection : public httplib::Stream {
  public:
@@ -65,4 +65,4 @@ class Connection : public httplib::Stream {
   std::size_t read_by_httplib_ = 0;
 };
 
-}  // namespace heed::server
+}  // namespace heed::serve

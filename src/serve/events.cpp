@@ -5,7 +5,7 @@
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(200);  // between looks at whether to stop
@@ -110,4 +110,4 @@ void get_events(Api& api, const Parameters& parameters, httplib::Response& respo
       [stream](std::size_t, httplib::DataSink& sink) { return stream->write(sink); });
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

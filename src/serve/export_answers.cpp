@@ -4,7 +4,7 @@
 #include "serve/api.h"
 #include "serve/page_sources.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(100);  // between looks at whether to stop
@@ -53,4 +53,4 @@ void post_picture(Api& api, const Parameters& parameters, httplib::Response& res
   response.status = 204;
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

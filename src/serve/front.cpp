@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 // A new connection goes to the lobby: nothing that needs a worker.
@@ -120,4 +120,4 @@ void Front::refuse_request(Connection& connection, const ApiError& error) const 
   connection.end_after_answer();
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

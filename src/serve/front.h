@@ -19,7 +19,7 @@
 #include "serve/server.h"
 #include "serve/workers.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 class Front : public httplib::Server {
  public:
@@ -49,4 +49,4 @@ class Front : public httplib::Server {
   std::unique_ptr<Lobby> lobby_;
 };
 
-}  // namespace heed::server
+}  // namespace heed::serve

@@ -10,7 +10,7 @@
 #include "serve/request_head.h"
 #include "serve/server.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 constexpr int kHttpPort = 80;
@@ -118,4 +118,4 @@ httplib::Headers hardening_headers() {
           {"Cross-Origin-Resource-Policy", "same-origin"}};
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

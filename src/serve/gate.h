@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace heed::server {
+namespace heed::serve {
 
 class Gate {
  public:
@@ -38,4 +38,4 @@ class Gate {
 /// Content-Security-Policy and the other headers that every answer carries.
 httplib::Headers hardening_headers();
 
-}  // namespace heed::server
+}  // namespace heed::serve

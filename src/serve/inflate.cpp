@@ -6,7 +6,7 @@
 
 #include "heed/base/error.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 std::string inflated(std::string_view gzip) {
   z_stream stream{};
@@ -29,4 +29,4 @@ std::string inflated(std::string_view gzip) {
   return text;
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

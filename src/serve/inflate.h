@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-namespace heed::server {
+namespace heed::serve {
 
 std::string inflated(std::string_view gzip);
 
-}  // namespace heed::server
+}  // namespace heed::serve

@@ -14,7 +14,7 @@
 
 #include "heed/base/error.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 Lobby::Lobby(std::function<void(const Guest&)> call)
     : call_(std::move(call)), bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -118,4 +118,4 @@ bool Lobby::stays(const Guest& guest) {
   }
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

@@ -10,7 +10,7 @@
 
 #include "serve/connection.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 class Lobby {
  public:
@@ -43,4 +43,4 @@ class Lobby {
   std::thread thread_;
 };
 
-}  // namespace heed::server
+}  // namespace heed::serve

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace heed::server {
+namespace heed::serve {
 
 struct PageFile {
   std::string_view path;  // "/app.js"; the page itself is "/"
@@ -16,4 +16,4 @@ struct PageFile {
 /// Empty where the program was built without the page.
 std::span<const PageFile> page_files();
 
-}  // namespace heed::server
+}  // namespace heed::serve

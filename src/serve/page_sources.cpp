@@ -4,7 +4,7 @@
 #include "serve/inflate.h"
 #include "serve/page_files.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 std::string page_file(std::string_view path) {
@@ -22,4 +22,4 @@ PageSources page_sources() {
   return {.html = page_file("/"), .style = page_file("/app.css"), .script = page_file("/app.js")};
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

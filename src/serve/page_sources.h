@@ -3,9 +3,9 @@
 
 #include "inspect/saved/saved_page.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 /// Throws kUnsupported in a program built without the page.
 PageSources page_sources();
 
-}  // namespace heed::server
+}  // namespace heed::serve

@@ -5,7 +5,7 @@
 
 #include "serve/api_error.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 constexpr std::size_t kLongestLine = 8192;
@@ -102,4 +102,4 @@ std::string only_value(const httplib::Headers& headers, const char* name) {
   return begin != end && std::next(begin) == end ? begin->second : std::string();
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

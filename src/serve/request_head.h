@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace heed::server {
+namespace heed::serve {
 
 inline constexpr std::size_t kMostHeadBytes = std::size_t{32} << 10;
 
@@ -31,4 +31,4 @@ std::size_t body_length(const httplib::Headers& headers, std::size_t most);
 /// The one value of a header; empty where it is missing or stands there twice.
 std::string only_value(const httplib::Headers& headers, const char* name);
 
-}  // namespace heed::server
+}  // namespace heed::serve

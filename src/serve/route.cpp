@@ -8,7 +8,7 @@
 #include "inspect/answers/json_text.h"
 #include "serve/api_error.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -106,4 +106,4 @@ std::size_t Parameters::choice(const char* name, const std::vector<std::string>&
   return static_cast<std::size_t>(place - choices.begin());
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace heed::server {
+namespace heed::serve {
 
 /// `{name}` of the pattern by its name.
 using PathValues = std::map<std::string, std::string, std::less<>>;
@@ -47,4 +47,4 @@ class Parameters {
   PathValues path_;
 };
 
-}  // namespace heed::server
+}  // namespace heed::serve

@@ -19,7 +19,7 @@
 #include "serve/page_files.h"
 
 namespace heed {
-namespace server {
+namespace serve {
 namespace {
 
 constexpr int kBacklog = 256;        // connections that wait while the workers are busy
@@ -63,9 +63,9 @@ void send_page_file(const PageFile& file, const httplib::Request& request,
 }
 
 }  // namespace
-}  // namespace server
+}  // namespace serve
 
-using server::ApiError;
+using serve::ApiError;
 
 class Server::Impl {
  public:
@@ -73,7 +73,7 @@ class Server::Impl {
       : options_(options), api_(model, options_) {
     configure();
     bind();
-    gate_ = std::make_unique<server::Gate>(options_.host, port_, options_.token);
+    gate_ = std::make_unique<serve::Gate>(options_.host, port_, options_.token);
     http_.guard(*gate_, options_.limits);
     listen();
   }
@@ -90,22 +90,22 @@ class Server::Impl {
 
   int port() const { return port_; }
   std::string address() const {
-    return fmt::format("{}/?token={}", server::loopback_url(options_.host, port_), options_.token);
+    return fmt::format("{}/?token={}", serve::loopback_url(options_.host, port_), options_.token);
   }
 
   bool is_local() const {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     return getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
-           server::is_loopback(address);
+           serve::is_loopback(address);
   }
 
  private:
   void configure() {
     http_.set_keep_alive_max_count(100000);
-    http_.set_write_timeout(server::kPatienceSeconds);
+    http_.set_write_timeout(serve::kPatienceSeconds);
     http_.set_tcp_nodelay(true);
-    http_.set_default_headers(server::hardening_headers());
+    http_.set_default_headers(serve::hardening_headers());
     // httplib's default, SO_REUSEPORT, would share a port that is in use.
     http_.set_socket_options([this](int socket) {
       const int yes = 1;
@@ -128,7 +128,7 @@ class Server::Impl {
       port_ = -1;
     }
     if (port_ <= 0) fail_to_bind(errno);
-    ::listen(socket_, server::kBacklog);  // httplib's own is 5
+    ::listen(socket_, serve::kBacklog);  // httplib's own is 5
   }
 
   // httplib ends at once where the socket takes no connection: `is_running` is then false for good.
@@ -161,8 +161,8 @@ class Server::Impl {
     try {
       answer(request, response);
     } catch (...) {
-      const ApiError error = server::api_error(std::current_exception());
-      server::send_json(response, error.status, server::error_json(error));
+      const ApiError error = serve::api_error(std::current_exception());
+      serve::send_json(response, error.status, serve::error_json(error));
     }
   }
 
@@ -171,8 +171,8 @@ class Server::Impl {
     gate_->check_api(request.headers);
     const std::string method = request.method == "HEAD" ? "GET" : request.method;
     std::vector<std::string_view> allowed;
-    for (const server::Route& route : server::api_routes()) {
-      auto values = server::match_path(route.pattern, request.path);
+    for (const serve::Route& route : serve::api_routes()) {
+      auto values = serve::match_path(route.pattern, request.path);
       if (values && method == route.method) {
         route.handler(api_, {request, std::move(*values)}, response);
         return;
@@ -181,12 +181,12 @@ class Server::Impl {
         allowed.emplace_back(route.method == std::string_view("GET") ? kRead : route.method);
     }
     if (!allowed.empty()) refuse_method(response, fmt::format("{}", fmt::join(allowed, ", ")));
-    server::refuse(404, "not_found", "no such path, docs/api.md lists them");
+    serve::refuse(404, "not_found", "no such path, docs/api.md lists them");
   }
 
   [[noreturn]] static void refuse_method(httplib::Response& response, const std::string& allowed) {
     response.set_header("Allow", allowed);
-    server::refuse(405, "bad_request", "this path answers {}", allowed);
+    serve::refuse(405, "bad_request", "this path answers {}", allowed);
   }
 
   void page(const httplib::Request& request, httplib::Response& response) {
@@ -194,8 +194,8 @@ class Server::Impl {
     if (request.method != "GET" && request.method != "HEAD") refuse_method(response, kRead);
     if (request.path == "/" && request.has_param("token")) {
       if (!gate_->is_token(request.get_param_value("token")))
-        server::refuse(401, "unauthorized",
-                       "the token is wrong: open the address that heed serve printed");
+        serve::refuse(401, "unauthorized",
+                      "the token is wrong: open the address that heed serve printed");
       response.set_header("Set-Cookie", gate_->cookie());
       response.set_header("Cache-Control", "no-store");
       response.set_redirect("/", 303);
@@ -205,12 +205,12 @@ class Server::Impl {
       response.status = 204;
       return;
     }
-    for (const server::PageFile& file : server::page_files()) {
+    for (const serve::PageFile& file : serve::page_files()) {
       if (file.path != request.path) continue;
-      server::send_page_file(file, request, response);
+      serve::send_page_file(file, request, response);
       return;
     }
-    if (request.path != "/") server::refuse(404, "not_found", "no such path");
+    if (request.path != "/") serve::refuse(404, "not_found", "no such path");
     response.set_content("heed was built without its page (HEED_PAGE=OFF); the API is at /api/.\n",
                          "text/plain; charset=utf-8");
   }
@@ -222,13 +222,13 @@ class Server::Impl {
     if (!response.body.empty()) return;
     ApiError error{response.status, "bad_request", "the request is not HTTP as it should be"};
     if (response.status >= 500) error = {response.status, "failed", "the request failed"};
-    server::send_json(response, error.status, server::error_json(error));
+    serve::send_json(response, error.status, serve::error_json(error));
   }
 
   const ServerOptions options_;
-  server::Api api_;
-  std::unique_ptr<server::Gate> gate_;  // knows the port, so made after `bind`
-  server::Front http_;
+  serve::Api api_;
+  std::unique_ptr<serve::Gate> gate_;  // knows the port, so made after `bind`
+  serve::Front http_;
   int socket_ = -1;
   int port_ = -1;
   int reason_ = 0;  // why it takes no more connections

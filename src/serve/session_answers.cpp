@@ -5,7 +5,7 @@
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 Keep keep_of(const Json& body) {
@@ -137,4 +137,4 @@ void get_next(Api& api, const Parameters& parameters, httplib::Response& respons
   send_json(response, 200, to_json(answer_next(*session, stack.stack, position, top)));
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

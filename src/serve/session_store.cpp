@@ -8,7 +8,7 @@
 #include "heed/base/error.h"
 #include "serve/api_error.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 std::string new_id() {
@@ -186,4 +186,4 @@ void SessionStore::work() {
   }
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

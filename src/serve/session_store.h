@@ -14,7 +14,7 @@
 #include "inspect/session/shorten.h"
 #include "serve/server.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 /// What a client asks to be opened: a text, or ids in its place.
 struct PostedInput {
@@ -69,4 +69,4 @@ class SessionStore {
   std::thread thread_;
 };
 
-}  // namespace heed::server
+}  // namespace heed::serve

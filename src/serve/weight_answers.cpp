@@ -5,7 +5,7 @@
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 constexpr std::int64_t kMostRows = 512;                       // of one answer with arcs
@@ -195,4 +195,4 @@ void get_cell(Api& api, const Parameters& parameters, httplib::Response& respons
   send_json(response, 200, to_json(answer_cell(*at.session, at.place, query, key)));
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

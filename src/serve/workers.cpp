@@ -7,7 +7,7 @@
 
 #include "heed/base/error.h"
 
-namespace heed::server {
+namespace heed::serve {
 
 Workers::Workers(int count) {
   try {
@@ -52,4 +52,4 @@ void Workers::work() {
   }
 }
 
-}  // namespace heed::server
+}  // namespace heed::serve

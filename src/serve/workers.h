@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace heed::server {
+namespace heed::serve {
 
 class Workers {
  public:
@@ -32,4 +32,4 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace heed::server
+}  // namespace heed::serve

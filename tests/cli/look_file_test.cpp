@@ -134,7 +134,7 @@ TEST(LookFile, SaysWhatToInstallWhereThereIsNoBrowser) {
 }
 
 TEST(LookFile, SaysThatTheBrowserEnded) {
-  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   const std::string file = (test::scratch() / "ended.svg").string();
   const std::string command = "HEED_BROWSER=/bin/false " HEED_BINARY_DIR
                               "/heed look 'the cat' "
@@ -150,7 +150,7 @@ TEST(LookFile, SaysThatTheBrowserEnded) {
 
 // Every user of the machine can read a command line.
 TEST(LookFile, TheBrowserIsGivenItsTokenInAFileOfTheUsersAlone) {
-  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   const std::filesystem::path folder = test::scratch() / "fake-browser";
   std::filesystem::create_directories(folder);
   const std::string to = folder.string();
@@ -170,7 +170,7 @@ TEST(LookFile, TheBrowserIsGivenItsTokenInAFileOfTheUsersAlone) {
 }
 
 TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {
-  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   const json chosen = json::parse(look({"--format", "json"}).out);
   const Answer answer = look({"--format", "html"});
   ASSERT_EQ(answer.status, 0) << answer.error;
@@ -180,7 +180,7 @@ TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {
 }
 
 TEST(LookFile, HtmlPinsTheWordsThatAreNamed) {
-  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   const Answer answer =
       look({"--format", "html", "--layer", "1", "--head", "3", "--who", "sat", "--to", "cat"});
   ASSERT_EQ(answer.status, 0) << answer.error;

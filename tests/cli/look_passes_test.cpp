@@ -10,7 +10,7 @@ namespace heed::cli {
 namespace {
 
 TEST(LookPasses, APageIsOnePass) {
-  if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   for (const char* view : {"", "look/L1.H2/i=3"}) {
     const test::Counted counted(load_model(test::tiny_model()));
     look_file(counted.model,

@@ -28,7 +28,7 @@ std::unique_ptr<LiveSession> scored(const std::string& text) {
 }
 
 std::string file_of(const std::string& text, const char* view, std::int64_t bytes = kSavedBytes) {
-  return saved_page(server::page_sources(), *scored(text), parse_view(view), bytes);
+  return saved_page(serve::page_sources(), *scored(text), parse_view(view), bytes);
 }
 
 // What stands between the tags that begin with `begin` and end with `end`.
@@ -52,7 +52,7 @@ std::size_t count(const std::string& page, std::string_view what) {
 class SavedPage : public testing::Test {
  protected:
   void SetUp() override {
-    if (server::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+    if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   }
 };
 

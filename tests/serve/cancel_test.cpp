@@ -17,7 +17,7 @@
 #include "serve/served.h"
 #include "support/expect_error.h"
 
-namespace heed::server {
+namespace heed::serve {
 namespace {
 
 TEST(Views, ANewerRequestEndsTheOlderOfTheSameName) {
@@ -146,4 +146,4 @@ TEST(MatchPath, TakesValuesBetweenSlashes) {
 }
 
 }  // namespace
-}  // namespace heed::server
+}  // namespace heed::serve

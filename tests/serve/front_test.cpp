@@ -223,15 +223,15 @@ TEST(ServerFront, AHeadThatIsTooLargeIsToldSo) {
   EXPECT_THAT(answer_to_head(served, address), StartsWith("HTTP/1.1 414"));
 }
 
-using server::parse_head;
+using serve::parse_head;
 
 TEST(RequestHead, IsALineAndHeaders) {
   const auto head =
       parse_head("GET /a?b=c HTTP/1.1\r\nHost: x\r\nACCEPT:  a, b \t\r\nEmpty:\r\n\r\n");
   EXPECT_EQ(head.line, "GET /a?b=c HTTP/1.1");
   EXPECT_EQ(head.headers.size(), 3);
-  EXPECT_EQ(server::only_value(head.headers, "accept"), "a, b");
-  EXPECT_EQ(server::only_value(head.headers, "empty"), "");
+  EXPECT_EQ(serve::only_value(head.headers, "accept"), "a, b");
+  EXPECT_EQ(serve::only_value(head.headers, "empty"), "");
   EXPECT_TRUE(head.keep_alive);
 }
 
@@ -239,12 +239,12 @@ TEST(RequestHead, WhatParsersReadInDifferentWaysIsRefused) {
   for (const std::string headers :
        {"no colon", "Host : a", " Host: a", ": a", "A: b\nHost: c", "A: b\rHost: c", "A\xc3: b",
         "A: b\x01", "A: 1\r\n folded", "Content Length: 5"})
-    EXPECT_THROW(parse_head("GET / HTTP/1.1\r\n" + headers + "\r\n\r\n"), server::Refused)
+    EXPECT_THROW(parse_head("GET / HTTP/1.1\r\n" + headers + "\r\n\r\n"), serve::Refused)
         << headers;
   EXPECT_THROW(parse_head("GET / HTTP/1.1\r\nA: b" + std::string(1, '\0') + "\r\n\r\n"),
-               server::Refused);
+               serve::Refused);
   for (const std::string line : {"", "GET / HTTP/1.1\nHost: a", "GET /\x01 HTTP/1.1"})
-    EXPECT_THROW(parse_head(line + "\r\n\r\n"), server::Refused) << line;
+    EXPECT_THROW(parse_head(line + "\r\n\r\n"), serve::Refused) << line;
 }
 
 TEST(RequestHead, AConnectionStaysOpenAsItsVersionAndHeaderSay) {

@@ -95,14 +95,14 @@ TEST(ServerGate, ALinkToThePageMayStandAnywhere) {
 }
 
 TEST(ServerGate, OnPort80HostAndOriginHaveNoPort) {
-  const server::Gate gate("127.0.0.1", 80, test::kToken);
+  const serve::Gate gate("127.0.0.1", 80, test::kToken);
   for (const char* host : {"localhost", "127.0.0.1", "[::1]", "localhost:80"})
     EXPECT_NO_THROW(gate.check_origin({{"Host", host}, {"Origin", std::string("http://") + host}}))
         << host;
   for (const char* host : {"evil.example", "localhost:8321", "", ":80"})
-    EXPECT_THROW(gate.check_origin({{"Host", host}}), server::Refused) << host;
-  EXPECT_THROW(server::Gate("127.0.0.1", 8321, test::kToken).check_origin({{"Host", "localhost"}}),
-               server::Refused);
+    EXPECT_THROW(gate.check_origin({{"Host", host}}), serve::Refused) << host;
+  EXPECT_THROW(serve::Gate("127.0.0.1", 8321, test::kToken).check_origin({{"Host", "localhost"}}),
+               serve::Refused);
 }
 
 TEST(ServerGate, AMissingOrWrongTokenIsRefusedOnEveryPathOfTheApi) {
@@ -178,7 +178,7 @@ TEST(ServerGate, AMethodThatAPathDoesNotAnswerIsToldWhichItDoes) {
   const std::vector<std::string> methods = {"GET",   "HEAD",    "POST",  "PUT",    "DELETE",
                                             "PATCH", "OPTIONS", "TRACE", "CONNECT"};
   std::map<std::string, std::string> allowed = {{"/", "GET, HEAD"}, {"/app.js", "GET, HEAD"}};
-  for (const server::Route& route : server::api_routes()) {
+  for (const serve::Route& route : serve::api_routes()) {
     const std::string method = route.method;
     std::string& of = allowed[std::regex_replace(route.pattern, std::regex(R"(\{\w+\})"), "0")];
     of += (of.empty() ? "" : ", ") + (method == "GET" ? "GET, HEAD" : method);

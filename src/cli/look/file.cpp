@@ -43,7 +43,7 @@ ViewAddress view_of(const LookFileOptions& options, const LiveSession& live) {
 
 std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
   const std::shared_ptr<LiveSession> live = open_live(model, options);
-  return saved_page(server::page_sources(), *live, view_of(options, *live));
+  return saved_page(serve::page_sources(), *live, view_of(options, *live));
 }
 
 struct Taken {
