@@ -1,22 +1,15 @@
 #include "serve/session_store.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
 
 #include "heed/base/error.h"
+#include "inspect/session/session_name.h"
 #include "serve/api_error.h"
 
 namespace heed::serve {
 namespace {
-
-std::string new_id() {
-  std::uint64_t number = 0;
-  if (getrandom(&number, sizeof number, 0) != sizeof number)
-    fail({.code = ErrorCode::kIo, .op = "session", .found = "no random bytes for its name"});
-  return fmt::format("{:016x}", number);
-}
 
 void check_text(const std::string& text, const ServerLimits& limits) {
   if (std::ssize(text) > limits.text_bytes)
@@ -50,6 +43,7 @@ Session tokenized(const LoadedModel& model, const PostedInput& input, const Serv
 SessionStore::SessionStore(const LoadedModel* model, const ServerOptions& options,
                            Overviews& overviews, std::function<void()> give_way)
     : model_(model),
+      model_identity_(model == nullptr ? "" : model_identity(*model)),
       limits_(options.limits),
       overviews_(overviews),
       give_way_(std::move(give_way)),
@@ -100,27 +94,39 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
   Session session = tokenized(*model_, input, limits_);
   const std::int64_t bytes = session_bytes(session.info, std::ssize(session.tokens));
   const auto live =
-      std::make_shared<LiveSession>(new_id(), input.text, std::move(session), *model_);
+      std::make_shared<LiveSession>(session_name(model_identity_, input.text, input.ids),
+                                    input.text, std::move(session), *model_);
   live->in_view = static_cast<std::size_t>(input.layer);
-  keep({live, bytes, input.ids});
-  return {live, true};
+  return keep({live, bytes, input.ids});
 }
 
-void SessionStore::keep(Kept kept) {
+// Somebody else may have opened the same one in the meantime; one that failed is tried again.
+SessionStore::Posted SessionStore::keep(Kept kept) {
+  const SessionPointer session = kept.session;
   {
     const std::scoped_lock lock(guard_);
+    const auto named = find_kept(session->id);
+    if (named != kept_.end() && !named->session->progress().failed) return {named->session, false};
+    if (named != kept_.end()) {
+      work_left_.remove(named->session);
+      kept_.erase(named);
+    }
     make_room(kept.bytes);
-    work_left_.push_front(kept.session);
+    work_left_.push_front(session);
     kept_.push_front(std::move(kept));
   }
   wake_.notify_all();
+  return {session, true};
+}
+
+std::list<SessionStore::Kept>::iterator SessionStore::find_kept(const std::string& id) {
+  return std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.session->id == id; });
 }
 
 // A text that another one has replaced: nobody waits for its pass any more.
 void SessionStore::drop_running(const std::string& id) {
   const std::scoped_lock lock(guard_);
-  const auto found =
-      std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.session->id == id; });
+  const auto found = find_kept(id);
   if (found == kept_.end() || found->session->pass_ended()) return;
   found->session->dropped = true;
   work_left_.remove(found->session);
@@ -141,8 +147,7 @@ void SessionStore::make_room(std::int64_t bytes) {
 
 SessionPointer SessionStore::find(const std::string& id) {
   const std::scoped_lock lock(guard_);
-  const auto found =
-      std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.session->id == id; });
+  const auto found = find_kept(id);
   if (found == kept_.end())
     refuse(404, "unknown_session", "session {} is unknown or was dropped: post the text again",
            id.substr(0, 32));

@@ -52,12 +52,14 @@ class SessionStore {
   };
   SessionPointer kept_session(const PostedInput& input);
   void drop_running(const std::string& id);
-  void keep(Kept kept);
+  Posted keep(Kept kept);
+  std::list<Kept>::iterator find_kept(const std::string& id);  // under guard_
   void make_room(std::int64_t bytes);
   void work();
   SessionPointer next_work();
 
   const LoadedModel* model_;
+  const std::string model_identity_;
   const ServerLimits limits_;
   Overviews& overviews_;
   const std::function<void()> give_way_;

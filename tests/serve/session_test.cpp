@@ -34,15 +34,6 @@ TEST(ServerSession, TokensComeWithTheAnswerAndSpellTheText) {
   EXPECT_EQ(session["attentions"][0]["zooms"], 1);
 }
 
-TEST(ServerSession, TheSameTextIsTheSameSession) {
-  const Served served;
-  httplib::Client client = served.client();
-  const json first = json::parse(post_text(client, "the cat")->body);
-  const auto second = post_text(client, "the cat");
-  EXPECT_EQ(second->status, 200);
-  EXPECT_EQ(json::parse(second->body)["session"], first["session"]);
-}
-
 TEST(ServerSession, ATextThatIsTooLongIsCutToItsFirstOrLastTokens) {
   const Served served;
   httplib::Client client = served.client();
@@ -174,21 +165,6 @@ TEST(ServerSession, AnswersBeginWithTheirStack) {
   expect_error(client.Get(path + "/cross/1/2/row/3"), 404, "not_found");
 }
 
-TEST(ServerSession, IdsAreASessionOfTheirOwn) {
-  const Served served;
-  httplib::Client client = served.client();
-  const auto answer = post(client, R"({"ids": [3, 1, 2]})");
-  ASSERT_EQ(answer->status, 201) << answer->body;
-  const json session = json::parse(answer->body);
-  ASSERT_EQ(session["tokens"].size(), 3);
-  EXPECT_EQ(session["tokens"][0]["id"], 3);
-  EXPECT_EQ(json::parse(post(client, R"({"ids": [3, 1, 2]})")->body)["session"],
-            session["session"]);
-  EXPECT_NE(json::parse(post(client, R"({"ids": [3, 1]})")->body)["session"], session["session"]);
-  for (const char* body : {R"({"ids": []})", R"({"ids": [99999]})", R"({"ids": [0.5]})"})
-    expect_error(post(client, body), 400, "bad_request");
-}
-
 TEST(ServerSession, ATextThatAnotherReplacesStopsItsPass) {
   const Served served(test::served_options(), test::long_model());
   httplib::Client client = served.client();
@@ -225,16 +201,6 @@ TEST(ServerSession, AnErrorIsDataBesideItsMessage) {
   EXPECT_EQ(error["found"], "9");
   EXPECT_EQ(error["expected"], "0 to 1 (tiny has 2 layers)");
   EXPECT_EQ(error["message"], "session: layer is 9, expected 0 to 1 (tiny has 2 layers)");
-}
-
-TEST(ServerSession, DeletedIsGone) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/v1/sessions/" + served.open("the cat")["session"].get<std::string>();
-  EXPECT_EQ(client.Delete(path)->status, 204);
-  expect_error(client.Get(path), 404, "unknown_session");
-  expect_error(client.Get(path + "/self/0/0/tile/0/0/0"), 404, "unknown_session");
 }
 
 TEST(ServerSession, NextWordsOfEveryPositionAddUpToOne) {

@@ -1,0 +1,68 @@
+#include "inspect/session/session_name.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <system_error>
+
+#include "heed/base/version.h"
+
+namespace heed {
+namespace {
+
+// FNV-1a, 64 bits (Fowler, Noll, Vo). Names need no secrecy: the server's token opens a session.
+class Hash {
+ public:
+  // The length stands before the bytes, so that two fields never read as one.
+  void add(std::string_view bytes) {
+    for (std::uint64_t left = bytes.size(), n = 0; n < 8; ++n, left >>= 8) add_byte(left & 0xff);
+    for (const char byte : bytes) add_byte(static_cast<unsigned char>(byte));
+  }
+  std::string digits() const { return fmt::format("{:016x}", state_); }
+
+ private:
+  void add_byte(std::uint64_t byte) { state_ = (state_ ^ byte) * 0x100000001b3; }
+
+  std::uint64_t state_ = 0xcbf29ce484222325;
+};
+
+std::string made_now() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+// One line a file, by name. A file that cannot be read now was not read as a part of the model.
+std::string state_of(const std::filesystem::path& folder) {
+  std::set<std::string> lines;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
+    const std::uintmax_t size = file.file_size(error);
+    if (error) continue;
+    const auto written = file.last_write_time(error).time_since_epoch().count();
+    lines.insert(fmt::format("{} {} {}", file.path().filename().string(), size, written));
+  }
+  return fmt::format("{}\n{}", std::filesystem::absolute(folder, error).string(),
+                     fmt::join(lines, "\n"));
+}
+
+}  // namespace
+
+std::string model_identity(const LoadedModel& model) {
+  return fmt::format("heed {}\n{}\n{}", version(), model.name,
+                     model.folder.empty() ? made_now() : state_of(model.folder));
+}
+
+std::string session_name(std::string_view model_identity, std::string_view text,
+                         std::span<const TokenId> ids) {
+  Hash hash;
+  hash.add(model_identity);
+  hash.add(ids.empty() ? "text" : "ids");
+  hash.add(text);
+  hash.add({reinterpret_cast<const char*>(ids.data()), ids.size_bytes()});
+  return hash.digits();
+}
+
+}  // namespace heed

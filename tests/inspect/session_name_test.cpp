@@ -1,0 +1,53 @@
+// What the name of a session says, and what it does not.
+#include "inspect/session/session_name.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "support/scratch.h"
+
+namespace heed {
+namespace {
+
+constexpr TokenId kIds[] = {3, 1, 2};
+
+TEST(SessionName, IsSixteenDigitsAndTheSameForTheSame) {
+  const std::string name = session_name("tales", "the cat", {});
+  EXPECT_EQ(name.size(), 16);
+  EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(session_name("tales", "the cat", {}), name);
+}
+
+TEST(SessionName, TellsModelsTextsAndIdsApart) {
+  const std::string names[] = {session_name("tales", "the cat", {}),
+                               session_name("tale", "sthe cat", {}),
+                               session_name("tales", "the cat ", {}),
+                               session_name("tales", "", {}),
+                               session_name("tales", "", kIds),
+                               session_name("tales", "", std::span(kIds).first(2)),
+                               session_name("tales", std::string_view("\3\0\0\0", 4), {}),
+                               session_name("tales", "", std::span(kIds).first(1))};
+  for (const std::string& one : names)
+    for (const std::string& other : names) EXPECT_EQ(&one == &other, one == other);
+}
+
+TEST(ModelIdentity, ChangesWithTheFilesOfItsFolder) {
+  const test::Scratch scratch;
+  std::ofstream(scratch / "model.safetensors") << "weights";
+  const LoadedModel model{
+      .name = "m", .folder = scratch / ".", .built_in = false, .model = {}, .tokenizer = {}};
+  const std::string before = model_identity(model);
+  EXPECT_EQ(model_identity(model), before);
+  std::ofstream(scratch / "model.safetensors") << "other weights";
+  EXPECT_NE(model_identity(model), before);
+}
+
+TEST(ModelIdentity, OfAModelThatOnlyStandsInMemoryIsNewEachTime) {
+  const LoadedModel model{
+      .name = "m", .folder = {}, .built_in = false, .model = {}, .tokenizer = {}};
+  EXPECT_NE(model_identity(model), model_identity(model));
+}
+
+}  // namespace
+}  // namespace heed
