@@ -27,11 +27,12 @@ struct Opening {
   std::int64_t data_begin = 0;
 };
 
-Opening read_opening(InputFile& file, const std::filesystem::path& path) {
-  std::array<unsigned char, 12> start = {};
-  std::size_t have = file.read(start.data(), 8);
+// The eight bytes that every file begins with; returns its major version.
+unsigned char read_version(InputFile& file, const std::filesystem::path& path) {
+  std::array<unsigned char, 8> start = {};
+  const std::size_t have = file.read(start.data(), start.size());
   const std::string_view magic(reinterpret_cast<const char*>(start.data()), 6);
-  if (have < 8 || magic != "\x93NUMPY")
+  if (have < start.size() || magic != "\x93NUMPY")
     fail({.code = ErrorCode::kCorrupt,
           .file = path.string(),
           .place = "byte 0",
@@ -44,10 +45,15 @@ Opening read_opening(InputFile& file, const std::filesystem::path& path) {
           .argument = "the npy version",
           .found = fmt::format("{}.{}", start[6], start[7]),
           .expected = "1.0, 2.0 or 3.0"});
-  const std::size_t length_bytes = start[6] == 1 ? 2 : 4;
-  have = file.read(start.data() + 8, length_bytes);
+  return start[6];
+}
+
+Opening read_opening(InputFile& file, const std::filesystem::path& path) {
+  const std::size_t length_bytes = read_version(file, path) == 1 ? 2 : 4;
+  std::array<unsigned char, 4> digits = {};  // of the header's length, the lowest first
+  std::size_t have = file.read(digits.data(), length_bytes);
   std::size_t length = 0;
-  for (std::size_t i = have; i-- > 0;) length = length << 8 | start[8 + i];
+  for (std::size_t i = have; i-- > 0;) length = length << 8 | digits[i];
   const auto begin = static_cast<std::int64_t>(8 + length_bytes);
   if (have < length_bytes || length > kMaxHeader)
     fail({.code = ErrorCode::kCorrupt,

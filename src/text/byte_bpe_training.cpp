@@ -173,23 +173,29 @@ std::vector<std::pair<std::string_view, std::int64_t>> count_words(std::string_v
   return words;
 }
 
-}  // namespace
-
-std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTraining& training) {
-  require_utf8(text);
-  std::vector<std::string> pieces;
+// Ids from 0 on, in their order.
+std::vector<AddedToken> special_tokens(const std::vector<std::string>& contents) {
   std::vector<AddedToken> special;
-  for (const std::string& content : training.special_tokens) {
-    if (content.empty() || std::ranges::find(pieces, content) != pieces.end())
+  for (const std::string& content : contents) {
+    if (content.empty() ||
+        std::ranges::find(special, content, &AddedToken::content) != special.end())
       fail({.op = "tokenizer",
             .argument = "special_tokens",
             .found = content.empty() ? "a list with an empty one"
                                      : fmt::format("a list with '{}' twice", content),
             .expected = "texts that differ"});
     special.push_back(
-        {.content = content, .id = static_cast<TokenId>(pieces.size()), .special = true});
-    pieces.push_back(content);
+        {.content = content, .id = static_cast<TokenId>(special.size()), .special = true});
   }
+  return special;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTraining& training) {
+  require_utf8(text);
+  const std::vector<AddedToken> special = special_tokens(training.special_tokens);
+  std::vector<std::string> pieces = training.special_tokens;
   std::vector<std::string> bytes(byte_characters().begin(), byte_characters().end());
   std::ranges::sort(bytes);  // by code point, as UTF-8 sorts
   pieces.insert(pieces.end(), bytes.begin(), bytes.end());

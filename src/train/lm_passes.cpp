@@ -37,7 +37,6 @@ std::int64_t step_piece_rows(const TrainConfig& config, std::int64_t shares) {
 
 std::string model_config_json(const TrainConfig& config, std::int64_t vocabulary,
                               TokenId separator) {
-  const Json end = separator < 0 ? Json() : Json(separator);
   Json json = {{"model_type", "gpt2"},
                {"architectures", Json::array({"GPT2LMHeadModel"})},
                {"vocab_size", vocabulary},
@@ -50,9 +49,13 @@ std::string model_config_json(const TrainConfig& config, std::int64_t vocabulary
                {"layer_norm_epsilon", 1e-5},
                {"embd_pdrop", config.dropout},
                {"attn_pdrop", 0.0},
-               {"resid_pdrop", config.dropout},
-               {"bos_token_id", end},
-               {"eos_token_id", end}};
+               {"resid_pdrop", config.dropout}};
+  for (const char* key : {"bos_token_id", "eos_token_id"}) {
+    if (separator < 0)
+      json.set(key, nullptr);
+    else
+      json.set(key, separator);
+  }
   const JsonText more = JsonText::parse(config.model, {.file = "train: model"});
   for (const auto& [key, value] : more.root().members()) json.set(key, value);
   return json.dump();

@@ -1,6 +1,7 @@
 // JSON as heed reads and writes it; the library that parses it stands beside as the measure.
 #include "base/json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -23,8 +24,8 @@ void expect_refused(const std::string& text, const std::string& message) {
 }
 
 TEST(Json, ReadsEveryKindOfValue) {
-  const JsonText text = parsed(
-      R"({"none": null, "flag": true, "count": -3, "rate": 1e-5, "name": "\u00e9\n", "list": [1, 2]})");
+  const JsonText text = parsed(R"({"none": null, "flag": true, "count": -3, "rate": 1e-5, )"
+                               R"("name": "\u00e9\n", "list": [1, 2]})");
   const Json& root = text.root();
   EXPECT_TRUE(root["none"].is_null());
   EXPECT_EQ(root["flag"].as_flag(), true);
@@ -129,8 +130,8 @@ TEST(Json, NumbersAreEqualByValueAndObjectsInAnyOrder) {
 }
 
 TEST(Json, WritesWhatTheLibraryWrites) {
-  const std::string text =
-      R"({"a":[],"b":{},"c":[1,-2,0.1,1e-5,1e22,1.0,123456789012345680.0],"d":[{"e":"\u0001\"\\/é"},null]})";
+  const std::string text = R"({"a":[],"b":{},"c":[1,-2,0.1,1e-5,1e22,1.0,123456789012345680.0],)"
+                           R"("d":[{"e":"\u0001\"\\/é"},null]})";
   for (const int indent : {-1, 0, 1, 2})
     EXPECT_EQ(parsed(text).root().dump(indent), Peer::parse(text).dump(indent));
   EXPECT_EQ(Json(std::numeric_limits<double>::quiet_NaN()).dump(), "null");
@@ -142,14 +143,15 @@ TEST(Json, WritesUtf8WhateverItIsGiven) { EXPECT_EQ(Json("a\xff").dump(), "\"a\u
 TEST(Json, MessagesShowTheBeginningOfALongValue) {
   EXPECT_EQ(Json("short").brief(), "\"short\"");
   const std::string brief = Json(std::string(58, 'x') + "\u00e9" + std::string(100, 'y')).brief();
-  EXPECT_EQ(brief, '"' + std::string(58, 'x') + "...");
+  EXPECT_EQ(brief, fmt::format("\"{}...", std::string(58, 'x')));
 }
 
 // Texts with a few bytes changed: the same are taken, with the same value, and nothing but an Error
 // comes of the others.
 TEST(Json, TakesWhatTheLibraryTakes) {
   const std::string whole =
-      R"({"model":{"vocab":{"a":0,"\u00e9":1e2,"b":-1.5e-3},"merges":[["a","b"],"c d"]},"x":[true,null]} )";
+      R"({"model":{"vocab":{"a":0,"\u00e9":1e2,"b":-1.5e-3},"merges":[["a","b"],"c d"]},)"
+      R"("x":[true,null]} )";
   std::mt19937 random(7);
   int taken = 0;
   for (int round = 0; round < 3000; ++round) {

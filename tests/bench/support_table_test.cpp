@@ -1,5 +1,5 @@
 // The table in docs/attention.md is what the kernels say of the cases. To write it anew:
-// HEED_WRITE_DOCS=1 build/release/tests/cases_tests --gtest_filter='SupportTable.*'
+// HEED_WRITE_DOCS=1 build/release/tests/bench_tests --gtest_filter='SupportTable.*'
 #include "bench/support_table.h"
 
 #include <gtest/gtest.h>

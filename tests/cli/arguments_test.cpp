@@ -262,37 +262,6 @@ TEST(Arguments, ATextThatNeverEndsIsRefused) {
           "standard input: has more than 64 MiB, expected a text of at most that", "< /dev/zero");
 }
 
-TEST(Arguments, AForcedKernelThatDoesNotExistIsNamed) {
-  setenv("HEED_FORCE", "abacus", 1);
-  refused(
-      {"look", "the cat", "--model", test::tiny_model()},
-      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
-  unsetenv("HEED_FORCE");
-}
-
-TEST(Arguments, AThreadCountOfTheEnvironmentThatIsNoneIsNamed) {
-  for (const char* count : {"abc", "0", "-1", "1e9", "1000000000", " 2"}) {
-    setenv("HEED_THREADS", count, 1);
-    for (const char* command : {"look", "generate"})
-      refused({command, "the cat", "--model", test::tiny_model()},
-              fmt::format("HEED_THREADS is \"{}\", expected a whole number from 1 to 4096", count));
-  }
-  setenv("HEED_THREADS", "", 1);
-  EXPECT_EQ(heed({"look", "the cat", "--model", test::tiny_model()}).error, "");
-  unsetenv("HEED_THREADS");
-}
-
-TEST(Arguments, AFolderOfModelsThatIsNotThereIsNamed) {
-  setenv("HEED_MODELS", "/nowhere", 1);
-  const std::string message =
-      "HEED_MODELS is \"/nowhere\", which is no folder, expected one of models";
-  refused({"models"}, message);
-  refused({"look", "the cat"}, message);
-  refused({"look", "the cat", "--model", "tales"}, message);
-  EXPECT_EQ(heed({"look", "the cat", "--model", test::tiny_model()}).error, "");
-  unsetenv("HEED_MODELS");
-}
-
 TEST(Arguments, ARunIsAFolder) {
   const std::string file = test::in_scratch("a-file");
   std::ofstream(file) << "x";

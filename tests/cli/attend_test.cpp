@@ -171,6 +171,8 @@ TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
   };
   refused({"-o", "both.npy", "--lse", "both.npy"},
           "-o and --lse both name both.npy, expected a file for each");
+  refused({"-o", "-", "--lse", "-"},
+          "-o and --lse both go to standard output, expected a file for one of them");
   refused({"-o", files[2]}, "-o is " + files[2] + ", which is read, expected another file");
   refused({"--lse", files[1]}, "--lse is " + files[1] + ", which is read, expected another file");
   const std::string ids = written("ids.npy", wave({2, 6}, 0).view());
@@ -205,8 +207,6 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
           "16777216 of 0");
   refused({"--observe", "topk=99999999999", "--observe-out", "x"},
           "--observe topk: k is 99999999999, expected 1 to 1048576");
-  refused({"-o", "-", "--lse", "-"},
-          "-o and --lse both go to standard output, expected a file for one of them");
   refused({"--causal", "left", "-o", "x"},
           "--causal is \"left\", expected one of top-left, bottom-right");
   files[1] = in_scratch("absent.npy");

@@ -1,5 +1,5 @@
 // Every gradient of the reference by finite differences in double, for everything that scores can
-// be. tests/cases/attention_cases_test.cpp holds the other kernels to the reference.
+// be. tests/bench/attention_cases_test.cpp holds the other kernels to the reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -109,6 +109,19 @@ TEST(Gradient, OfTheCosineOfNothingAndOfADistanceOfNothingIsZero) {
   }
 }
 
+struct OneGradient {
+  bool AttentionGradRequest::* asked;
+  Tensor AttentionGrads::* tensor;
+};
+
+constexpr OneGradient kGradients[] = {{&AttentionGradRequest::dq, &AttentionGrads::dq},
+                                      {&AttentionGradRequest::dk, &AttentionGrads::dk},
+                                      {&AttentionGradRequest::dv, &AttentionGrads::dv},
+                                      {&AttentionGradRequest::dbias, &AttentionGrads::dbias},
+                                      {&AttentionGradRequest::dsink, &AttentionGrads::dsink},
+                                      {&AttentionGradRequest::dslope, &AttentionGrads::dslope},
+                                      {&AttentionGradRequest::dscale, &AttentionGrads::dscale}};
+
 // Each alone has the bits that it has beside all others.
 TEST(Gradient, AnySubsetMayBeAskedFor) {
   const AttentionCase problem = {
@@ -124,25 +137,61 @@ TEST(Gradient, AnySubsetMayBeAskedFor) {
   const Attended attended = attention(inputs.args);
   const AttentionGrads all =
       attention_backward(inputs.args, attended, inputs.dout, inputs.request());
-  const auto only = [&](AttentionGradRequest request) {
-    request.dlse = inputs.dlse;
-    return attention_backward(inputs.args, attended, inputs.dout, request);
+  for (const OneGradient& one : kGradients) {
+    AttentionGradRequest request = {.dq = false, .dk = false, .dv = false, .dlse = inputs.dlse};
+    request.*one.asked = true;
+    const AttentionGrads found = attention_backward(inputs.args, attended, inputs.dout, request);
+    for (const OneGradient& other : kGradients)
+      EXPECT_EQ((found.*other.tensor).given(), &other == &one);
+    EXPECT_TRUE(test::same_bits(found.*one.tensor, all.*one.tensor));
+  }
+}
+
+// The derivative of sum(out dout) + sum(lse dlse) by one element, by central differences.
+double slope(const AttentionArgs& args, const AttentionInputs& inputs, double* element) {
+  constexpr double kStep = 1e-5;
+  const auto objective = [&] {
+    const Attended found = attention(args);
+    double sum = 0;
+    for (std::int64_t i = 0; i < found.out.element_count(); ++i)
+      sum += found.out.data<double>()[i] * inputs.dout.data<double>()[i];
+    for (std::int64_t i = 0; i < found.lse.element_count(); ++i)
+      if (std::isfinite(found.lse.data<double>()[i]))
+        sum += found.lse.data<double>()[i] * inputs.dlse.data<double>()[i];
+    return sum;
   };
-  const AttentionGradRequest none = {.dq = false, .dk = false, .dv = false};
-  const auto with = [&](bool AttentionGradRequest::* one) {
-    AttentionGradRequest request = none;
-    request.*one = true;
-    return only(request);
-  };
-  const auto same = [](const Tensor& a, const Tensor& b) { return test::same_bits(a, b); };
-  EXPECT_TRUE(same(with(&AttentionGradRequest::dq).dq, all.dq));
-  EXPECT_TRUE(same(with(&AttentionGradRequest::dk).dk, all.dk));
-  EXPECT_TRUE(same(with(&AttentionGradRequest::dv).dv, all.dv));
-  EXPECT_TRUE(same(with(&AttentionGradRequest::dbias).dbias, all.dbias));
-  EXPECT_TRUE(same(with(&AttentionGradRequest::dsink).dsink, all.dsink));
-  EXPECT_TRUE(same(with(&AttentionGradRequest::dslope).dslope, all.dslope));
-  EXPECT_TRUE(same(with(&AttentionGradRequest::dscale).dscale, all.dscale));
-  EXPECT_FALSE(only(none).dq.given());
+  const double kept = *element;
+  *element = kept + kStep;
+  const double above = objective();
+  *element = kept - kStep;
+  const double below = objective();
+  *element = kept;
+  return (above - below) / (2 * kStep);
+}
+
+TEST(Gradient, OfMaskedAndPaddedRowsIsTheSlope) {
+  const AttentionInputs inputs({.dtype = DType::kF64,
+                                .batch = 2,
+                                .heads = 4,
+                                .kv_heads = 2,
+                                .query_length = 4,
+                                .key_length = 5,
+                                .head_dim = 3,
+                                .value_dim = 2,
+                                .mask = CaseMask::kBand,
+                                .band = {2, 0},
+                                .extents = {.query_length = {4, 3}, .key_begin = {0, 1}}});
+  AttentionArgs args = inputs.args;
+  args.kernel = "reference";
+  const AttentionGrads grads =
+      attention_backward(args, attention(args), inputs.dout, {.dlse = inputs.dlse});
+  const std::pair<const ConstView*, const Tensor*> all[] = {
+      {&args.q, &grads.dq}, {&args.keys.k, &grads.dk}, {&args.keys.v, &grads.dv}};
+  for (const auto& [operand, gradient] : all)
+    for (std::int64_t i = 0; i < gradient->element_count(); ++i) {
+      auto* element = const_cast<double*>(operand->data<double>()) + i;
+      EXPECT_NEAR(gradient->data<double>()[i], slope(args, inputs, element), 1e-8) << i;
+    }
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class ScoreErrors : public testing::Test {
   }
 };
 
-TEST_F(ScoreErrors, OfScores) {
+TEST_F(ScoreErrors, OfNumbers) {
   const Bad all[] = {
       {[](auto& a) { a.scores.softcap = -1; },
        "attention: scores.softcap is -1, expected a positive number, or 0 for none"},
@@ -63,6 +63,16 @@ TEST_F(ScoreErrors, OfScores) {
        "attention: scores.softcap is inf, expected a positive number, or 0 for none"},
       {[](auto& a) { a.scores.scale = {-kInfinity}; },
        "attention: scores.scale is -inf, expected a finite number"},
+      {[this](auto& a) { a.scores.alibi = slopes; },
+       "attention: scores.alibi[2] is inf, expected a finite number"},
+      {[this](auto& a) { a.scores.sink = sinks; },
+       "attention: scores.sink[1] is nan, expected a finite number, or -inf for none"},
+  };
+  for (const Bad& bad : all) expect(bad);
+}
+
+TEST_F(ScoreErrors, OfArrays) {
+  const Bad all[] = {
       {[this](auto& a) { a.scores.bias = ids; },
        "attention: scores.bias is i32, expected f64, f32, f16 or bf16; a boolean is a mask: keep"},
       {[this](auto& a) { a.scores.bias = kept; },
@@ -75,12 +85,8 @@ TEST_F(ScoreErrors, OfScores) {
        "Tq, Tk] = [2, 4, 3, 5]"},
       {[this](auto& a) { a.scores.alibi = five; },
        "attention: scores.alibi is f32 [5], expected a float for each of the 4 heads"},
-      {[this](auto& a) { a.scores.alibi = slopes; },
-       "attention: scores.alibi[2] is inf, expected a finite number"},
       {[this](auto& a) { a.scores.sink = bias; },
        "attention: scores.sink is f32 [3, 5], expected a float for each of the 4 heads"},
-      {[this](auto& a) { a.scores.sink = sinks; },
-       "attention: scores.sink[1] is nan, expected a finite number, or -inf for none"},
       {[this](auto& a) {
          a.scores.sink = four;
          a.scores.normaliser = Normaliser::kSigmoid;
@@ -100,38 +106,32 @@ TEST_F(ScoreErrors, OfDropout) {
   }
 }
 
+TEST_F(ScoreErrors, OfWherePackedSequencesStart) {
+  const ConstView packed = q.view().select(0, 0);  // [4, 3, 8]
+  struct {
+    std::vector<std::int64_t> starts;
+    const char* message;
+  } const all[] = {
+      {{0, 2, 3, 3}, " is for 3 sequences, expected 2, as many as k has"},
+      {{1, 2, 3}, "[0] is 1, expected 0 to 0"},
+      {{0, 4, 3}, "[1] is 4, expected 0 to 3"},
+      {{0, 2, 1}, "[2] is 1, expected 2 to 3"},
+      {{0, 1, 2}, "[2] is 2, expected 3, the end of the last sequence"},
+  };
+  args.q = packed;
+  for (const auto& [starts, message] : all) {
+    args.extents.query_starts = starts;
+    EXPECT_HEED_ERROR(attention(args), ErrorCode::kInvalidArgument,
+                      std::string("attention: extents.query_starts") + message);
+  }
+}
+
 TEST_F(ScoreErrors, OfPackedSequences) {
-  const ConstView one = q.view().select(0, 0);  // [4, 3, 8]
   const Bad all[] = {
       {[](auto& a) { a.extents.query_starts = {0, 3}; },
        "attention: q.shape is [2, 4, 3, 8], expected [heads, total, D] of packed sequences"},
       {[&](auto& a) {
-         a.q = one;
-         a.extents.query_starts = {0, 2, 3, 3};
-       },
-       "attention: extents.query_starts is for 3 sequences, expected 2, as many as k has"},
-      {[&](auto& a) {
-         a.q = one;
-         a.extents.query_starts = {1, 2, 3};
-       },
-       "attention: extents.query_starts[0] is 1, expected 0 to 0"},
-      {[&](auto& a) {
-         a.q = one;
-         a.extents.query_starts = {0, 4, 3};
-       },
-       "attention: extents.query_starts[1] is 4, expected 0 to 3"},
-      {[&](auto& a) {
-         a.q = one;
-         a.extents.query_starts = {0, 2, 1};
-       },
-       "attention: extents.query_starts[2] is 1, expected 2 to 3"},
-      {[&](auto& a) {
-         a.q = one;
-         a.extents.query_starts = {0, 1, 2};
-       },
-       "attention: extents.query_starts[2] is 2, expected 3, the end of the last sequence"},
-      {[&](auto& a) {
-         a.q = one;
+         a.q = q.view().select(0, 0);
          a.extents.query_starts = {0, 1, 3};
          a.extents.query_length = {1};
        },

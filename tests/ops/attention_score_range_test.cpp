@@ -59,27 +59,22 @@ TEST(ScoreRange, WhatF32CannotHoldIsRefused) {
   const Tensor sinks = doubles({-std::numeric_limits<double>::infinity(), -1e300});
   const Bad all[] = {
       {[](auto& s) { s.softcap = 1e39; },
-       "attention: scores.softcap is 1e+39, expected 0 for none, or 1.2e-38 to 3.4e+38 for scores "
-       "of f32"},
+       "softcap is 1e+39, expected 0 for none, or 1.2e-38 to 3.4e+38"},
       {[](auto& s) { s.softcap = 1e-46; },
-       "attention: scores.softcap is 1e-46, expected 0 for none, or 1.2e-38 to 3.4e+38 for scores "
-       "of f32"},
+       "softcap is 1e-46, expected 0 for none, or 1.2e-38 to 3.4e+38"},
       {[](auto& s) { s.scale = {1e300}; },
-       "attention: scores.scale[0] is 1e+300, expected at most 1.7e+38 in magnitude for scores of "
-       "f32"},
+       "scale[0] is 1e+300, expected at most 1.7e+38 in magnitude"},
       {[](auto& s) { s.scale = {1, -3e38}; },  // f32 holds it, but not times log2(e)
-       "attention: scores.scale[1] is -3e+38, expected at most 1.7e+38 in magnitude for scores of "
-       "f32"},
+       "scale[1] is -3e+38, expected at most 1.7e+38 in magnitude"},
       {[&](auto& s) { s.alibi = slopes; },
-       "attention: scores.alibi[1] is -1e+39, expected at most 3.4e+38 in magnitude for scores of "
-       "f32"},
+       "alibi[1] is -1e+39, expected at most 3.4e+38 in magnitude"},
       {[&](auto& s) { s.sink = sinks; },
-       "attention: scores.sink[1] is -1e+300, expected at most 3.4e+38 in magnitude for scores of "
-       "f32"},
+       "sink[1] is -1e+300, expected at most 3.4e+38 in magnitude"},
   };
   for (const Similarity similarity : {Similarity::kDot, Similarity::kCosine, Similarity::kGaussian})
     for (const DType dtype : {DType::kF32, DType::kF16})
-      for (const auto& [change, message] : all) {
+      for (const auto& [change, words] : all) {
+        const std::string message = fmt::format("attention: scores.{} for scores of f32", words);
         Problem problem(dtype);
         problem.args.scores.similarity = similarity;
         change(problem.args.scores);

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "base/philox.h"
-#include "bench/attention_cases.h"
 #include "heed/base/threads.h"
 #include "heed/masks/band.h"
 #include "support/compare.h"
@@ -250,53 +249,6 @@ TEST(Attention, TakesOneScaleAHead) {
     EXPECT_EQ(distance(both.out.view().slice(1, 1, 2), second.out.view().slice(1, 1, 2)), 0);
     EXPECT_GT(distance(both.out.view().slice(1, 0, 1), second.out.view().slice(1, 0, 1)), 0.01);
   });
-}
-
-// The derivative of sum(out dout) + sum(lse dlse) by one element, by central differences.
-double slope(const AttentionArgs& args, const AttentionInputs& inputs, double* element) {
-  constexpr double kStep = 1e-5;
-  const auto objective = [&] {
-    const Attended found = attention(args);
-    double sum = 0;
-    for (std::int64_t i = 0; i < found.out.element_count(); ++i)
-      sum += found.out.data<double>()[i] * inputs.dout.data<double>()[i];
-    for (std::int64_t i = 0; i < found.lse.element_count(); ++i)
-      if (std::isfinite(found.lse.data<double>()[i]))
-        sum += found.lse.data<double>()[i] * inputs.dlse.data<double>()[i];
-    return sum;
-  };
-  const double kept = *element;
-  *element = kept + kStep;
-  const double above = objective();
-  *element = kept - kStep;
-  const double below = objective();
-  *element = kept;
-  return (above - below) / (2 * kStep);
-}
-
-TEST(Attention, TheReferencesGradientIsTheSlope) {
-  const AttentionInputs inputs({.dtype = DType::kF64,
-                                .batch = 2,
-                                .heads = 4,
-                                .kv_heads = 2,
-                                .query_length = 4,
-                                .key_length = 5,
-                                .head_dim = 3,
-                                .value_dim = 2,
-                                .mask = CaseMask::kBand,
-                                .band = {2, 0},
-                                .extents = {.query_length = {4, 3}, .key_begin = {0, 1}}});
-  AttentionArgs args = inputs.args;
-  args.kernel = "reference";
-  const AttentionGrads grads =
-      attention_backward(args, attention(args), inputs.dout, {.dlse = inputs.dlse});
-  const std::pair<const ConstView*, const Tensor*> all[] = {
-      {&args.q, &grads.dq}, {&args.keys.k, &grads.dk}, {&args.keys.v, &grads.dv}};
-  for (const auto& [operand, gradient] : all)
-    for (std::int64_t i = 0; i < gradient->element_count(); ++i) {
-      auto* element = const_cast<double*>(operand->data<double>()) + i;
-      EXPECT_NEAR(gradient->data<double>()[i], slope(args, inputs, element), 1e-8) << i;
-    }
 }
 
 }  // namespace

@@ -104,6 +104,15 @@ TEST(Observe, ZeroExtentsAreLegal) {
   }
 }
 
+TEST(Observe, SaysWhatAnObserverCannotBe) {
+  const auto code = ErrorCode::kInvalidArgument;
+  EXPECT_HEED_ERROR(TopKObserver(0), code, "top_k: k is 0, expected 1 to 1048576");
+  EXPECT_HEED_ERROR(HeatmapObserver(0, 3), code, "heatmap: height is 0, expected at least 1");
+  EXPECT_HEED_ERROR(OffsetProfileObserver(3, 2), code,
+                    "offset_profile: first is 3, expected at most 2 (last)");
+  EXPECT_HEED_ERROR(MassObserver({0, 2}, 2), code, "mass: class_of_key[1] is 2, expected -1 to 1");
+}
+
 TEST(Observe, SaysWhatDoesNotFit) {
   const Tensor x = Tensor::zeros({1, 2, 3, 4});
   const AttentionArgs args = {.q = x, .keys = {x, x}};
@@ -113,11 +122,6 @@ TEST(Observe, SaysWhatDoesNotFit) {
     observe(args, attended, observers);
   };
   const auto code = ErrorCode::kInvalidArgument;
-  EXPECT_HEED_ERROR(TopKObserver(0), code, "top_k: k is 0, expected 1 to 1048576");
-  EXPECT_HEED_ERROR(HeatmapObserver(0, 3), code, "heatmap: height is 0, expected at least 1");
-  EXPECT_HEED_ERROR(OffsetProfileObserver(3, 2), code,
-                    "offset_profile: first is 3, expected at most 2 (last)");
-  EXPECT_HEED_ERROR(MassObserver({0, 2}, 2), code, "mass: class_of_key[1] is 2, expected -1 to 1");
   MassObserver mass({0, 1}, 2);
   EXPECT_HEED_ERROR(watch(mass), code,
                     "mass: class_of_key is a list of 2, expected 3 entries (one a key)");

@@ -17,7 +17,7 @@
 namespace heed::cli {
 namespace {
 
-// The longest sequence: masks are as wide.
+// The length of the longest sequence: a mask is that wide.
 std::int64_t length_of(const ConstView& operand, const std::vector<std::int64_t>& starts) {
   if (starts.empty()) return operand.dim(-2);
   std::int64_t longest = 0;
@@ -77,8 +77,8 @@ ConstView list_of(const std::vector<std::int64_t>& values) {
   return {values.data(), DType::kI64, Shape{std::ssize(values)}};
 }
 
-// [E, 2] pairs of query and key, in any order, as rows.
-Mask edges_of_pairs(const std::string& path, std::int64_t queries) {
+// [E, 2] pairs of query and key, sorted, each once.
+std::vector<std::pair<std::int64_t, std::int64_t>> read_pairs(const std::string& path) {
   const Tensor array = read_npy(path);
   if (array.rank() != 2 || array.dim(1) != 2 ||
       (array.dtype() != DType::kI64 && array.dtype() != DType::kI32))
@@ -97,9 +97,13 @@ Mask edges_of_pairs(const std::string& path, std::int64_t queries) {
   std::ranges::sort(pairs);
   const auto repeated = std::ranges::unique(pairs);
   pairs.erase(repeated.begin(), repeated.end());
+  return pairs;
+}
+
+Mask edges_of_pairs(const std::string& path, std::int64_t queries) {
   std::vector<std::int64_t> starts(static_cast<std::size_t>(queries + 1));
   std::vector<std::int64_t> columns;
-  for (const auto& [query, key] : pairs) {
+  for (const auto& [query, key] : read_pairs(path)) {
     if (query < 0 || query >= queries)
       fail({.file = path,
             .argument = "a query",
@@ -120,7 +124,71 @@ Mask edges_of(const AttentionOptions& options, const AttentionArgs& args) {
   return edges(starts, columns);
 }
 
+void add_band_options(OptionList& list, AttentionOptions& options) {
+  add(list,
+      {{.name = "--causal",
+        .to = &options.causal,
+        .words = {"top-left", "bottom-right"},
+        .help = "a query sees no later key: bottom-right (the last query sees every key) or "
+                "top-left (the first query sees the first key)"},
+       {.name = "--window",
+        .to = &options.window,
+        .type = "L,R",
+        .count = {2, 2},
+        .help =
+            "how many keys to the left and right of its own a query sees; -1: no limit; the "
+            "last query's own key is the last one, unless --causal or --q-offset says otherwise"}});
+}
+
+void add_array_options(OptionList& list, AttentionOptions& options) {
+  add(list,
+      {{.name = "--keep",
+        .to = &options.keep,
+        .type = "FILE.npy",
+        .help = "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
+                "each batch's --key-begin"},
+       {.name = "--segments",
+        .to = &options.segments,
+        .type = "FILE.npy",
+        .count = {1, 2},
+        .help = "ids of documents, [T] or [B, T]: a query sees only its own document; two files, "
+                "as in Q.npy,K.npy, where queries and keys differ"},
+       {.name = "--prefix",
+        .to = &options.prefix,
+        .type = "FILE.npy",
+        .help =
+            "how many of the first keys everyone sees; the others follow --causal and --window, "
+            "and are causal without them"}});
+}
+
+void add_sparse_options(OptionList& list, AttentionOptions& options) {
+  add(list,
+      {{.name = "--blocks",
+        .to = &options.blocks,
+        .type = "FILE.npy",
+        .help = "true where a block of queries may attend to a block of keys; broadcast over "
+                "batch and heads"},
+       {.name = "--block-size",
+        .to = &options.block_size,
+        .type = "R,K",
+        .count = {2, 2},
+        .needs = "--blocks",
+        .help = "queries and keys of a block (default: as the layout divides the lengths)"},
+       {.name = "--edges",
+        .to = &options.edges,
+        .type = "FILE.npy",
+        .count = {1, 2},
+        .help = "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
+                "in STARTS.npy,COLUMNS.npy"}});
+}
+
 }  // namespace
+
+void add_mask_options(OptionList& list, AttentionOptions& options) {
+  add_band_options(list, options);
+  add_array_options(list, options);
+  add_sparse_options(list, options);
+}
 
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem) {
   Mask mask = with_prefix(options, band_of(options));

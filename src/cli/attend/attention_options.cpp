@@ -85,56 +85,6 @@ void read_settings(const AttentionOptions& options, AttentionProblemData& proble
   problem.args.kernel = options.kernel;
 }
 
-void add_mask_options(OptionList& list, AttentionOptions& options) {
-  add(list,
-      {{.name = "--causal",
-        .to = &options.causal,
-        .words = {"top-left", "bottom-right"},
-        .help = "a query sees no later key: bottom-right (the last query sees every key) or "
-                "top-left (the first query sees the first key)"},
-       {.name = "--window",
-        .to = &options.window,
-        .type = "L,R",
-        .count = {2, 2},
-        .help =
-            "how many keys to the left and right of its own a query sees; -1: no limit; the "
-            "last query's own key is the last one, unless --causal or --q-offset says otherwise"},
-       {.name = "--keep",
-        .to = &options.keep,
-        .type = "FILE.npy",
-        .help = "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
-                "each batch's --key-begin"},
-       {.name = "--segments",
-        .to = &options.segments,
-        .type = "FILE.npy",
-        .count = {1, 2},
-        .help = "ids of documents, [T] or [B, T]: a query sees only its own document; two files, "
-                "as in Q.npy,K.npy, where queries and keys differ"},
-       {.name = "--prefix",
-        .to = &options.prefix,
-        .type = "FILE.npy",
-        .help =
-            "how many of the first keys everyone sees; the others follow --causal and --window, "
-            "and are causal without them"},
-       {.name = "--blocks",
-        .to = &options.blocks,
-        .type = "FILE.npy",
-        .help = "true where a block of queries may attend to a block of keys; broadcast over "
-                "batch and heads"},
-       {.name = "--block-size",
-        .to = &options.block_size,
-        .type = "R,K",
-        .count = {2, 2},
-        .needs = "--blocks",
-        .help = "queries and keys of a block (default: as the layout divides the lengths)"},
-       {.name = "--edges",
-        .to = &options.edges,
-        .type = "FILE.npy",
-        .count = {1, 2},
-        .help = "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
-                "in STARTS.npy,COLUMNS.npy"}});
-}
-
 void add_extent_options(OptionList& list, AttentionOptions& options) {
   struct Named {
     const char* name;
@@ -205,8 +155,11 @@ void add_weight_options(OptionList& list, AttentionOptions& options) {
               .type = "N",
               .needs = "--dropout",
               .shows_default = true,
-              .help = "layer or step: other weights with the same seed"},
-             {.name = "--dtype",
+              .help = "layer or step: other weights with the same seed"}});
+}
+
+void add_execution_options(OptionList& list, AttentionOptions& options) {
+  add(list, {{.name = "--dtype",
               .to = &options.dtype,
               .words = {"f64", "f32", "f16", "bf16"},
               .help = "compute in this type (default: that of Q); bf16 is written as f32"},
@@ -224,6 +177,7 @@ void add_attention_options(OptionList& list, AttentionOptions& options) {
   add_key_options(list, options);
   add_score_options(list, options);
   add_weight_options(list, options);
+  add_execution_options(list, options);
 }
 
 std::vector<std::int64_t> read_integers(const std::string& path) {

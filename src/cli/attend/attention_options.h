@@ -53,13 +53,16 @@ AttentionProblemData read_problem(const AttentionOptions& options);
 AttentionProblemData shape_problem(const AttentionOptions& options,
                                    const std::vector<std::int64_t>& shape);
 
+/// --causal, --window and every other option that says who may attend to whom.
+void add_mask_options(OptionList& list, AttentionOptions& options);
+
 /// The mask that the options describe. It refers to tensors in `problem`, whose shapes are known.
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
 
-/// Where keys lie in other forms than one row after the other, and the scales of i8.
+/// --page-table, --ring-begin, --k-scales and --v-scales.
 void add_key_options(OptionList& list, AttentionOptions& options);
 
-/// Reads K, V and what says how they lie, into `problem`, whose queries are known.
+/// Reads K, V and their layout into `problem`, whose q was read before.
 void read_keys(const AttentionOptions& options, AttentionProblemData& problem);
 
 /// Reads an array, in `dtype` unless that is empty; its rank must be `rank` unless that is 0.

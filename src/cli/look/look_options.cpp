@@ -68,17 +68,20 @@ void check_effects(const Given& given, const LookOptions& options) {
     fail({.found = "--to names the key", .expected = "it without --top"});
 }
 
-void add_choice(OptionList& list, LookOptions& options) {
+void add_head(OptionList& list, LookOptions& options) {
+  add(list, {{.name = "--layer",
+              .to = &options.layer,
+              .type = "L",
+              .help = "this layer, counted from 0 (default: heed chooses and says why)"},
+             {.name = "--head",
+              .to = &options.head,
+              .type = "H",
+              .help = "this head, counted from 0 (default: heed chooses and says why)"}});
+}
+
+void add_tokens(OptionList& list, LookOptions& options) {
   add(list,
-      {{.name = "--layer",
-        .to = &options.layer,
-        .type = "L",
-        .help = "this layer, counted from 0 (default: heed chooses and says why)"},
-       {.name = "--head",
-        .to = &options.head,
-        .type = "H",
-        .help = "this head, counted from 0 (default: heed chooses and says why)"},
-       {.name = "--who",
+      {{.name = "--who",
         .to = &options.who,
         .type = "WORD",
         .help = "only the rows of this word: a token, a word of several tokens (its last one "
@@ -105,6 +108,21 @@ void add_choice(OptionList& list, LookOptions& options) {
         .help = "show the last N rows (default: 64 as text, else all)"}});
 }
 
+void add_picture(OptionList& list, LookOptions& options) {
+  add(list, {{.name = "--width",
+              .to = &options.width,
+              .type = "N",
+              .least = 320,
+              .most = 8192,
+              .shows_default = true,
+              .help = "of svg and png, in pixels"},
+             {.name = "--theme",
+              .to = &options.theme,
+              .words = {"light", "dark"},
+              .shows_default = true,
+              .help = "of svg and png"}});
+}
+
 void add_format(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--format",
@@ -114,18 +132,6 @@ void add_format(OptionList& list, LookOptions& options) {
                 "heads, T, T], with an extent of 1 where --layer or --head chooses; svg, png: the "
                 "page's picture, drawn by chromium; html: the page as one file (default: as the "
                 "name behind -o ends, else text)"},
-       {.name = "--width",
-        .to = &options.width,
-        .type = "N",
-        .least = 320,
-        .most = 8192,
-        .shows_default = true,
-        .help = "of svg and png, in pixels"},
-       {.name = "--theme",
-        .to = &options.theme,
-        .words = {"light", "dark"},
-        .shows_default = true,
-        .help = "of svg and png"},
        {.name = "--what",
         .to = &options.what,
         .words = {"weights", "logits", "hidden"},
@@ -144,8 +150,10 @@ void add_format(OptionList& list, LookOptions& options) {
 
 void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
-  add_choice(list, options);
+  add_head(list, options);
+  add_tokens(list, options);
   add_format(list, options);
+  add_picture(list, options);
 }
 
 std::string chosen_format(const LookOptions& options) {

@@ -14,16 +14,15 @@ namespace heed::cli {
 
 /// What the command line says of the view.
 struct ViewOptions {
-  std::string view;  // empty: the others say it
-  std::optional<int> layer, head;
-  std::string who, to;
+  std::string view = {};  // empty: the others say it
+  std::optional<int> layer = {}, head = {};
+  std::string who = {}, to = {};
 };
 
 /// The view of these tokens, checked against the model. Where the options leave the head free, it
 /// is the one that `heed look` chooses; only then `scores` is called, since it needs the pass.
-/// Without
-/// --who the last token is pinned, or, with --to alone, that word and who attends to it. Where
-/// --who or --to names several tokens, the last one counts.
+/// Without --who the last token is pinned, or, with --to alone, that word and who attends to it.
+/// Where --who or --to names several tokens, the last one counts.
 ViewAddress view_of(const ViewOptions& options, const Session& cut,
                     const std::function<std::vector<HeadScores>()>& scores);
 

@@ -79,15 +79,21 @@ class AnswerWriter {
       what.value ? value(*what.value) : void(json_ += "null");
     } else if constexpr (std::is_same_v<Value, Masked>) {
       value(what.values);
-    } else if constexpr (std::is_same_v<Value, bool>) {
-      json_ += what ? "true" : "false";
-    } else if constexpr (std::is_floating_point_v<Value>) {
-      number(what);
-    } else if constexpr (std::is_integral_v<Value>) {
-      number(static_cast<std::int64_t>(what));
     } else {
-      json_ += json_string(what);
+      scalar(what);
     }
+  }
+
+  template <typename Value>
+  void scalar(const Value& what) {
+    if constexpr (std::is_same_v<Value, bool>)
+      json_ += what ? "true" : "false";
+    else if constexpr (std::is_floating_point_v<Value>)
+      number(what);
+    else if constexpr (std::is_integral_v<Value>)
+      number(static_cast<std::int64_t>(what));
+    else
+      json_ += json_string(what);
   }
 
   void number(std::int64_t number);

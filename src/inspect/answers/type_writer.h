@@ -1,6 +1,8 @@
 // TypeScript's types of the answers, from the same descriptions as their JSON.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,7 +22,7 @@ class TypeWriter {
     Answer{}.describe(inner);
     declared_ = std::move(inner.declared_);
     text_ += inner.text_;
-    text_ += std::string("export interface ") + Answer::kName + " {\n" + inner.fields_ + "}\n\n";
+    text_ += fmt::format("export interface {} {{\n{}}}\n\n", Answer::kName, inner.fields_);
   }
   const std::string& text() const { return text_; }
 

@@ -1,0 +1,61 @@
+// Variables of the environment that cannot be read are named like arguments.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "cli/program.h"
+#include "cli/tiny_model.h"
+
+namespace heed::cli {
+namespace {
+
+using test::heed;
+
+class Environment : public testing::Test {
+ protected:
+  void set(const char* variable, const char* value) {
+    variable_ = variable;
+    setenv(variable, value, 1);
+  }
+  ~Environment() override { unsetenv(variable_); }
+
+  const char* variable_ = "HEED_FORCE";
+};
+
+void refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const test::Answer answer = heed(arguments);
+  EXPECT_EQ(answer.status, 2) << message;
+  EXPECT_EQ(answer.error, "heed " + arguments[0] + ": " + message + "\n");
+}
+
+TEST_F(Environment, AForcedKernelThatDoesNotExistIsNamed) {
+  set("HEED_FORCE", "abacus");
+  refused(
+      {"look", "the cat", "--model", test::tiny_model()},
+      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
+}
+
+TEST_F(Environment, AThreadCountOfTheEnvironmentThatIsNoneIsNamed) {
+  for (const char* count : {"abc", "0", "-1", "1e9", "1000000000", " 2"}) {
+    set("HEED_THREADS", count);
+    for (const char* command : {"look", "generate"})
+      refused({command, "the cat", "--model", test::tiny_model()},
+              fmt::format("HEED_THREADS is \"{}\", expected a whole number from 1 to 4096", count));
+  }
+  set("HEED_THREADS", "");
+  EXPECT_EQ(heed({"look", "the cat", "--model", test::tiny_model()}).error, "");
+}
+
+TEST_F(Environment, AFolderOfModelsThatIsNotThereIsNamed) {
+  set("HEED_MODELS", "/nowhere");
+  const std::string message =
+      "HEED_MODELS is \"/nowhere\", which is no folder, expected one of models";
+  refused({"models"}, message);
+  refused({"look", "the cat"}, message);
+  refused({"look", "the cat", "--model", "tales"}, message);
+  EXPECT_EQ(heed({"look", "the cat", "--model", test::tiny_model()}).error, "");
+}
+
+}  // namespace
+}  // namespace heed::cli

@@ -1,0 +1,49 @@
+// What generation refuses, in whole messages.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "heed/generate/generate.h"
+#include "heed/models/registry.h"
+#include "support/expect_error.h"
+#include "text/characters.h"
+
+namespace heed {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+std::unique_ptr<Model> tiny() {
+  return make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
+    "n_positions": 24, "vocab_size": 11})",
+                    1);
+}
+
+TEST(GenerateErrors, WhatCannotBeServedIsAnError) {
+  const auto model = tiny();
+  const auto letters = train_characters("abcdefghijk");
+  const auto expect = [&](const GenerateArgs& args, const char* message) {
+    EXPECT_HEED_ERROR(generate(*model, args), ErrorCode::kInvalidArgument, message);
+  };
+  expect({.prompts = {{}}}, "generate: prompt is empty, expected at least one token");
+  expect({.prompts = {Ids(25)}},
+         "generate: prompt is 25 tokens long, expected at most 24 (the model's positions)");
+  expect({.prompts = {{3, 11}}}, "generate: token is 11, expected 0 to 10 (the vocabulary)");
+  expect({.prompts = {{3}}, .most_tokens = 0}, "generate: most_tokens is 0, expected at least 1");
+  expect({.prompts = {{3}}, .sampling = {.top_p = 2}},
+         "generate: top_p is 2, expected above 0 and at most 1");
+  expect({.prompts = {{3}}, .stop = {"x"}},
+         "generate: tokenizer is not given, expected one, as stop is given");
+  expect({.prompts = {{3}}, .tokenizer = letters.get(), .stop = {""}},
+         "generate: stop is empty, expected at least one character");
+}
+
+TEST(GenerateErrors, LogitsThatAreNoNumbersAreAnError) {
+  const auto model = tiny();
+  model->parameters()[0]->value.data<float>()[5 * 16] = std::nanf("");  // of token 5
+  EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}}), ErrorCode::kFailed,
+                    "generate: logits[5] is nan, expected a number");
+}
+
+}  // namespace
+}  // namespace heed
