@@ -76,7 +76,7 @@ std::string as_json(const LoadedModel& loaded, const Probe& probe) {
     heads.push({{"layer", head.layer},
                 {"head", head.head},
                 {"previous", head.previous},
-                {"first", head.first},
+                {"sink", head.sink},
                 {"duplicate", head.duplicate},
                 {"induction", head.induction}});
   Json& answer = json.set(
@@ -95,12 +95,12 @@ std::string heads_text(const Terminal& terminal, const Probe& probe, int heads) 
       .explanation = fmt::format("on {} random sequences of {} tokens, each written twice; largest "
                                  "score of each, mean over the second half",
                                  probe.sequences, probe.period),
-      .legend = {"p previous", "f first", "s same token", "i induction"},
+      .legend = {"p previous", "s sink", "d duplicate", "i induction"},
       .heads = heads};
   for (const ProbedHead& head : probe.heads) {
     const std::array<NamedScore, 4> scores = {{{"prev", 'p', head.previous},
-                                               {"first", 'f', head.first},
-                                               {"same", 's', head.duplicate},
+                                               {"sink", 's', head.sink},
+                                               {"dup", 'd', head.duplicate},
                                                {"induc", 'i', head.induction}}};
     table.entries.push_back(head_entry(scores));
   }

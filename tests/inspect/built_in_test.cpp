@@ -76,7 +76,7 @@ TEST(BuiltIn, OnRandomTokensOnlyTheTokenBeforeIsFound) {
   EXPECT_NEAR(probe.heads[1].previous, 0.41, 0.01);
   for (const ProbedHead& head : probe.heads) {
     EXPECT_LT(head.induction, 0.06) << head.layer << '.' << head.head;
-    EXPECT_LT(head.first, 0.07) << head.layer << '.' << head.head;
+    EXPECT_LT(head.sink, 0.07) << head.layer << '.' << head.head;
   }
 }
 

@@ -23,7 +23,7 @@ TEST(HeadProbe, NamesThePatternsOfPureHeads) {
   const std::vector<ProbedHead> heads = probe_layer(layer, 3, kPeriod);
   ASSERT_EQ(heads.size(), 4U);
   EXPECT_NEAR(heads[0].previous, 1, 1e-6);
-  EXPECT_NEAR(heads[1].first, 1, 1e-6);
+  EXPECT_NEAR(heads[1].sink, 1, 1e-6);
   EXPECT_NEAR(heads[2].duplicate, 1, 1e-6);
   EXPECT_NEAR(heads[3].induction, 1, 1e-6);
   EXPECT_NEAR(heads[3].duplicate, 0, 1e-6);
@@ -38,7 +38,7 @@ TEST(HeadProbe, OfUniformRowsIsOneOverWhatARowSees) {
   const ProbedHead head = probe_layer(layer, 0, 2)[0];
   const double mean = (1.0 / 3 + 1.0 / 4) / 2;
   EXPECT_NEAR(head.previous, mean, 1e-6);
-  EXPECT_NEAR(head.first, mean, 1e-6);
+  EXPECT_NEAR(head.sink, mean, 1e-6);
   EXPECT_NEAR(head.duplicate, mean, 1e-6);
   EXPECT_NEAR(head.induction, mean, 1e-6);
 }

@@ -19,7 +19,7 @@ struct ProbedHead {
   int layer = 0;
   int head = 0;
   double previous = 0;   // mean p[i, i - 1]
-  double first = 0;      // mean p[i, 0]: the sink's share
+  double sink = 0;       // mean p[i, 0]: the first token
   double duplicate = 0;  // mean p[i, i - P]: the same token, a period ago
   double induction = 0;  // mean p[i, i - P + 1]: the token that followed it (Olsson et al. 2022)
 };

@@ -21,7 +21,7 @@ namespace {
 using PerRow = std::array<double, kMaskRows>;
 
 struct BlockState final : Observer::State {
-  PerRow previous = {}, self = {}, next = {}, first = {}, entropy = {};
+  PerRow previous = {}, current = {}, next = {}, sink = {}, entropy = {};
   std::array<float, kMaskRows> elsewhere = {};
   std::uint64_t has_elsewhere = 0;  // one bit a row
 
@@ -43,9 +43,9 @@ struct BlockState final : Observer::State {
       if ((tile.visible[at] & bit) == 0) continue;
       const float weight = tile.weights[at * kMaskRows + static_cast<std::int64_t>(lane)];
       if (key == row - 1) previous[lane] = weight;
-      if (key == row) self[lane] = weight;
+      if (key == row) current[lane] = weight;
       if (key == row + 1) next[lane] = weight;
-      if (key == 0) first[lane] = weight;
+      if (key == 0) sink[lane] = weight;
       if (key == 0 || key == row || key == row - 1) continue;
       has_elsewhere |= bit;
       elsewhere[lane] = std::max(elsewhere[lane], weight);
@@ -73,7 +73,7 @@ class NeighbourScores final : public ScoreObserver {
 
  private:
   struct Sums {
-    double previous = 0, self = 0, next = 0, first = 0, entropy = 0, elsewhere = 0;
+    double previous = 0, current = 0, next = 0, sink = 0, entropy = 0, elsewhere = 0;
     std::int64_t rows = 0, rows_elsewhere = 0;
   };
   std::vector<Sums> sums_;  // [H]
@@ -106,8 +106,8 @@ void NeighbourScores::merge(State& state, const ObservedRows& rows) {
     }
     if (row == 0) continue;
     sum.previous += block.previous[lane];
-    sum.self += block.self[lane];
-    sum.first += block.first[lane];
+    sum.current += block.current[lane];
+    sum.sink += block.sink[lane];
   }
 }
 
@@ -115,8 +115,8 @@ double NeighbourScores::score(std::int64_t head, int which) const {
   const Sums& sum = sums_[static_cast<std::size_t>(head)];
   const std::int64_t later = sum.rows - 1;
   const std::array<double, 6> means = {
-      mean_of(sum.previous, later),   mean_of(sum.self, later),
-      mean_of(sum.next, later),       mean_of(sum.first, later),
+      mean_of(sum.previous, later),   mean_of(sum.current, later),
+      mean_of(sum.next, later),       mean_of(sum.sink, later),
       mean_of(sum.entropy, sum.rows), mean_of(sum.elsewhere, sum.rows_elsewhere)};
   return means.at(static_cast<std::size_t>(which));
 }
