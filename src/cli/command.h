@@ -17,7 +17,7 @@ struct Command {
   const char* name;
   const char* summary;  // one line in `heed --help`
   const char* example;  // whole lines below `heed NAME --help`
-  /// Declares the options; what they are bound to lives in the function returned.
+  /// Declares the options. The returned function owns the variables that they write to.
   Run (*declare)(OptionList& list);
 };
 

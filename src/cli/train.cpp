@@ -1,4 +1,4 @@
-// heed train: a configuration, flags over it, progress on stderr.
+// heed train: a configuration, options that override it, progress on stderr.
 #include "heed/train/train.h"
 
 #include <fmt/format.h>
@@ -91,8 +91,9 @@ std::string option_of(const TrainKey& key) {
   return name;
 }
 
-// The file, else the run that goes on, else the defaults; flags over it. A run that was killed
-// before it wrote anything starts again when the arguments say how.
+// The configuration of the file, else of the run that is resumed, else the defaults; options
+// override each. A run that was killed before it wrote anything starts again where the arguments
+// say how.
 TrainConfig effective_config(const Given& given, const Arguments& arguments) {
   TrainConfig config;
   const bool started =

@@ -135,7 +135,7 @@ enum Feature : std::uint32_t {
   kHasInt8 = 1U << 12,
   kAllFeatures = (1U << 13) - 1,
 };
-/// All that keys can be: what a kernel knows that reads them by load_keys-inl.h.
+/// Every form of keys: what a kernel knows that reads them through load_keys-inl.h.
 constexpr std::uint32_t kKeyForms = kHasTypes | kHasPacking | kHasPages | kHasRing | kHasInt8;
 std::uint32_t features(const AttentionProblem& problem);
 /// "it knows no softcap, dropout": what of `wanted` is not in `known`; empty when all is.

@@ -1,4 +1,4 @@
-// Pools of attention weights: what 64 rows hold of a run of keys.
+// Pools attention weights: largest, sum and count of 64 rows over a run of keys.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ struct LanePools {
 
 namespace cpu {
 
-/// Of `values` [keys, 64]; bit i of `visible[key] & rows` says whether row i counts.
+/// Pools `values` [keys, 64]; row i counts where bit i of `visible[key] & rows` is set.
 void pool_lanes(const float* values, const std::uint64_t* visible, std::int64_t keys,
                 std::uint64_t rows, LanePools& pools);
 
-/// Entry i becomes that of the 2^times rows from i 2^times on; 64 / 2^times entries are left.
+/// Entry i becomes the pool of 2^times rows from i 2^times on; 64 / 2^times entries are left.
 void fold_lanes(LanePools& pools, int times);
 
 }  // namespace cpu

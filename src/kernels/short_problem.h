@@ -1,4 +1,4 @@
-// Problems that one thread has solved before another one is awake.
+// Problems so short that one thread solves them before another one is awake.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace heed::kernels {
 
-/// About 10 us of the SIMD kernels; to wake a thread takes its caller 5 us, and 20 to 50 us pass
-/// until it computes.
+/// About 10 us of the SIMD kernels. Waking a thread costs the caller 5 us, and the thread computes
+/// 20 to 50 us later.
 inline constexpr std::int64_t kShortMultiplications = std::int64_t{1} << 19;
 
 /// Keeps the loops of a short problem on the calling thread.

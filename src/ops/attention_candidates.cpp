@@ -77,7 +77,7 @@ const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
   const std::string forced = variable != nullptr ? variable : "";
   if (wanted.empty() && !forced.empty()) check_known("HEED_FORCE", forced);
   const std::string name = !wanted.empty() ? wanted : forced;
-  // A kernel of the other pass: not for us.
+  // A name that only the other pass knows chooses nothing here.
   const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
   if (named != candidates.end()) {
     if (const std::string reason = refusal(*named, problem, features); !reason.empty())

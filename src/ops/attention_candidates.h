@@ -21,7 +21,8 @@ struct Candidate {
   std::string (*refusal)(const kernels::AttentionProblem& problem);
   void (*run)(const kernels::AttentionProblem& problem, const Results& results);
   std::int64_t (*workspace_bytes)(const kernels::AttentionProblem& problem);
-  std::uint32_t knows = 0;  // kernels::Feature: of other problems it is never asked
+  std::uint32_t knows =
+      0;  // kernels::Feature; a problem with any other is refused before `refusal` is asked
 };
 
 /// Why the candidate does not serve a problem with these features; empty when it does.

@@ -72,7 +72,7 @@ View gradient(const Wanted& wanted, const View& into, Tensor& owner) {
   return owner;
 }
 
-// The gradients of one number a head: kernels give them in double.
+// The gradients with one number a head (sink, slope, scale), which kernels give in double.
 class HeadGradients {
  public:
   explicit HeadGradients(std::int64_t heads) : heads_(heads) {}

@@ -26,7 +26,7 @@ void check_one_form(const AttentionArgs& args) {
   alone(is_ring(keys) && !args.extents.key_begin.empty(), "ring_begin", "key_begin");
 }
 
-// The last page of a row is seldom full, and what its other slots hold is nobody's.
+// The last page of a row is seldom full; nothing may be read from its other slots.
 void check_page_table(const AttentionArgs& args) {
   const ConstView& table = args.keys.page_table;
   if (!table.given()) return;

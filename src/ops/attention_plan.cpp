@@ -68,7 +68,8 @@ Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& pr
   return plan;
 }
 
-// Rows of k, of all heads: of pages, which other batches have too, those that are held.
+// Rows of k over all heads. The array of pages may hold other batches' keys, so there only the keys
+// of this problem's sequences count.
 std::int64_t stored_keys(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
   const Shape& shape = args.keys.k.shape();
   if (!is_paged(args.keys)) return shape.element_count() / problem.head_dim;

@@ -24,9 +24,9 @@ struct CheckedAttention {
   kernels::AttentionProblem problem;
 };
 
-/// q, k, v, the bias and the rest: what an output must not meet.
+/// q, k, v, the bias and the rest: an output may overlap none of them.
 std::vector<Operand> inputs(const AttentionArgs& args);
-/// Checks that all of them have memory.
+/// Checks that all of these have memory.
 void require_inputs(std::string_view op, const AttentionArgs& args);
 
 bool is_packed(const ConstView& operand);  // [heads, total, D]
@@ -36,11 +36,12 @@ Shape lse_shape(const AttentionArgs& args);
 bool has_lse(const AttentionArgs& args);
 DType lse_type(const AttentionArgs& args);
 bool has_out_low(const AttentionArgs& args);
-/// Its shape and type, if it is given.
+/// Checks shape and type, where it is given.
 void check_out_low(std::string_view op, const AttentionArgs& args, const Operand& out_low);
 std::string_view out_legend(const AttentionArgs& args);
 std::string_view lse_legend(const AttentionArgs& args);
-/// Row-major numbers in the type of lse, with memory: of the shape of lse, or of `shape`.
+/// Checks numbers for each row: row-major, in the type of lse, with memory, and of the shape of lse
+/// or of `shape`.
 void check_row_numbers(std::string_view op, const AttentionArgs& args, const Operand& rows);
 void check_row_numbers(std::string_view op, const AttentionArgs& args, const Operand& rows,
                        const Shape& shape, std::string_view legend);
@@ -53,7 +54,7 @@ struct KeyInput {
   Operand scales;
 };
 std::array<KeyInput, 2> key_inputs(const Keys& keys);
-void check_key_form(const AttentionArgs& args);  // one of them, and what says which
+void check_key_form(const AttentionArgs& args);  // exactly one form, with all that it needs
 void check_scales(const Keys& keys);
 /// Slots that a row of keys has.
 std::int64_t key_room(const Keys& keys);
@@ -62,7 +63,7 @@ void resolve_key_form(const Keys& keys, CheckedAttention& checked);
 /// Why k (or v) has no gradient; empty when it has.
 std::string_view gradient_refusal(const Keys& keys, const ConstView& operand);
 
-/// Every default of the extents, for each batch.
+/// The extents of each batch, with every default resolved.
 std::vector<kernels::Sequence> resolved_sequences(const AttentionArgs& args);
 
 /// Checks scores and dropout, and puts them into `checked`, whose problem has its extents.

@@ -1,4 +1,4 @@
-// The factor of similarities, as attention has it where none is given.
+// The factor of similarities, with attention's default.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@ struct ElementDropout {
   double rate = 0;  // in [0, 1)
   std::uint64_t seed = 0;
   std::uint32_t site = 0;  // which dropout of the model
-  std::int64_t first = 0;  // where x, a part of something larger, begins in it
+  std::int64_t first = 0;  // index of x's first element in the whole, where x is a part
 };
 
 /// In place; the gradient is the same call on dx. f32 or f64, row-major.

@@ -18,9 +18,9 @@ struct GivenLse {
   Tensor low_memory;
 };
 
-/// Where the kernel of the forward pass was the reference, weights are computed again in double, as
-/// it did: with scores of f32 the rows of its log-sum-exp would not sum to 1. `problem` and `lse`
-/// are of f64 then. Says whether they are.
+/// Where the reference ran the forward pass, in double, weights are computed again in double too:
+/// with scores of f32 their rows would not sum to 1. Makes `problem` and `lse` f64 then, and
+/// returns true.
 bool widen_after_reference(const AttentionArgs& args, kernels::AttentionProblem& problem,
                            GivenLse& lse);
 

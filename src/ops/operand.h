@@ -16,14 +16,14 @@ struct Operand {
 
 void require_shape(std::string_view op, const Operand& operand, const Shape& wanted,
                    std::string_view legend);
-/// `beside` is the type of q, which decides.
+/// `beside` is the type of q, on which `wanted` depends; the message names it.
 void require_type(std::string_view op, const Operand& operand, DType wanted, DType beside);
 void require_row_major(std::string_view op, const Operand& operand);
 
 /// Memory that is there and aligned to its elements. A view without memory is for planning only.
 void require_memory(std::string_view op, const Operand& operand);
 
-/// An output must not meet itself, nor any of `others`.
+/// Checks that no two elements of an output share memory, and that it overlaps none of `others`.
 void require_apart(std::string_view op, const Operand& output, std::span<const Operand> others);
 
 }  // namespace heed

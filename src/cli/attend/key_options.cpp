@@ -1,4 +1,4 @@
-// Where the keys of `attend` lie: one row after the other, packed, in pages or in a ring.
+// The layouts that keys may have: contiguous, packed, in pages or in a ring.
 #include "cli/attend/attention_options.h"
 #include "heed/base/error.h"
 #include "heed/io/npy.h"

@@ -30,7 +30,7 @@ class Observations {
   std::vector<std::function<Answers()>> answers_;
 };
 
-/// What stands behind `--observe` in the help.
+/// The help of `--observe`.
 std::string observers_help();
 
 }  // namespace heed::cli

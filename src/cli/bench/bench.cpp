@@ -17,7 +17,7 @@ namespace {
 struct Kind {
   std::string_view name;
   int (*run)(const BenchOptions&);
-  std::string_view options;  // beside --json and --threads; a blank behind each
+  std::string_view options;  // beside --json and --threads, each with a blank behind it
 };
 
 constexpr Kind kKinds[] = {

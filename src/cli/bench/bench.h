@@ -29,8 +29,8 @@ struct TrainShapeKey {
 };
 std::span<const TrainShapeKey> train_shape_keys();
 
-/// Times whose middle half covers this share of the median say more about other work on the machine
-/// than about heed.
+/// Where the middle half of the times covers more than this share of the median, the machine was
+/// busy with other work.
 constexpr double kBusySpread = 0.25;
 
 /// Remembers the case whose times spread most.

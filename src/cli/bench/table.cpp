@@ -11,7 +11,8 @@ namespace heed::cli {
 BenchTable::BenchTable(bool as_json, std::vector<std::string> cases, const std::string& heading)
     : as_json_(as_json), left_(std::move(cases)) {
   if (!as_json_) print(heading);
-  progress_.begin("", left_.size() > 1 ? std::ssize(left_) : 0);  // of one: only how long it takes
+  progress_.begin("",
+                  left_.size() > 1 ? std::ssize(left_) : 0);  // one case: only the time is shown
   std::ranges::reverse(left_);
   name_next();
 }

@@ -32,7 +32,7 @@ class BenchTable {
   void name_next();
 
   bool as_json_;
-  std::vector<std::string> left_;  // the next one is the last
+  std::vector<std::string> left_;  // in reverse: the next case is the last
   Json list_ = Json::array();
   ProgressLine progress_;
   Steadiness steadiness_;

@@ -101,7 +101,7 @@ std::vector<std::string> arguments(const std::string& program, const fs::path& f
       "--force-device-scale-factor=1", "--font-render-hinting=none", "--disable-lcd-text",
       "--force-color-profile=srgb", "--hide-scrollbars",
       fmt::format("--blink-settings=preferredColorScheme={}", task.dark ? 0 : 1),
-      // No request but the page's own, and none of a first start.
+      // The browser sends no request of its own, not even when it starts for the first time.
       "--no-first-run", "--no-default-browser-check", "--disable-extensions",
       "--disable-background-networking", "--disable-component-update", "--disable-sync",
       "--disable-default-apps", "--disable-breakpad", "--disable-gpu", "--mute-audio",
@@ -117,7 +117,7 @@ std::vector<std::string> arguments(const std::string& program, const fs::path& f
   return all;
 }
 
-// Between fork and exec only what is safe there.
+// Runs between fork and exec: only calls that are safe there.
 [[noreturn]] void become(const std::vector<char*>& pointers, const char* log) {
   setsid();
   const int none = open("/dev/null", O_RDWR);
@@ -158,7 +158,7 @@ Browser::Browser(std::string program, const BrowserTask& task)
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const std::string log = (folder_ / "log").string();
-  // What the browser's processes leave behind comes to this one, so that all can be waited for.
+  // Orphans of the browser become children of this process, so that all can be waited for.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   process_ = fork();
   if (process_ == 0) become(pointers, log.c_str());

@@ -28,7 +28,7 @@ std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileO
   if (!options.view.view.empty()) view_of(options.view, session, {});  // errors before the work
   const bool chosen = !options.view.view.empty() || (options.view.layer && options.view.head);
   auto live = std::make_shared<LiveSession>("saved", options.text, std::move(session), model);
-  Overviews none_kept(0);  // the file makes those of the heads that it holds
+  Overviews none_kept(0);  // the saved file makes its own
   while (!(chosen && options.format != "html" && live->pass_ended()) &&
          live->work(interrupted, none_kept)) {
   }

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kBoldFrom = 0.5;
 constexpr int kLayerEnd = 6;     // layer numbers end at this cell
-constexpr int kWidePitch = 11;   // `first .26` and a gap
-constexpr int kNarrowPitch = 7;  // `f .26` and a gap
+constexpr int kWidePitch = 11;   // `induc .26` and a gap
+constexpr int kNarrowPitch = 7;  // `i .26` and a gap
 constexpr int kWideColumn = 9;   // H0 begins here
 constexpr int kNarrowColumn = 8;
 

@@ -86,7 +86,7 @@ std::int64_t choose_rows(const LookOptions& options, const Session& session, Loo
 }
 
 int write_page_file(const LookOptions& options, const LoadedModel& model) {
-  Output output(options.out);  // a folder that is missing is said before the work
+  Output output(options.out);  // a missing folder is an error before the work
   output.write(look_file(
       model, {.format = options.format,
               .text = text_of(options.input, model),

@@ -1,4 +1,4 @@
-// The one file that includes CLI11: options as data become its options, and its errors heed's.
+// The one file that includes CLI11: turns options into CLI11's, and CLI11's errors into heed's.
 #include "cli/options/arguments.h"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ bool has_fixed_count(const Option& option) {
   return option.count.least > 1 && option.count.least == option.count.most;
 }
 
-// The value too many may belong to a list that was written with blanks.
+// A value too many may come of a list that was written with blanks.
 std::string hint_of_lists(const OptionList& options, const Given& given) {
   for (const Option& option : options)
     if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))
@@ -133,7 +133,7 @@ void declare_list(CLI::Option& declared, const Option& option) {
   declared.allow_extra_args(option.list == List::kInARow || has_fixed_count(option));
 }
 
-// An option that takes a value reads it itself; CLI11 finds the values and counts them.
+// CLI11 finds the values and counts them; heed reads them.
 CLI::Option* declare(CLI::App& app, const Option& option, std::function<void()> mark) {
   if (const auto* flag = std::get_if<bool*>(&option.to))
     return app.add_flag(option.name, **flag, option.help);

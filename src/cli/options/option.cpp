@@ -19,7 +19,7 @@ template <typename Value>
 constexpr bool is_vector =
     requires(Value value) { value.push_back({}); } && !std::is_same_v<Value, std::string>;
 
-// What one value is: of a pointer, a vector, an optional and a function alike.
+// The type of one value of a target, without the pointer, vector, optional or function around it.
 template <typename Value>
 struct One {
   using Type = Value;
@@ -36,7 +36,8 @@ struct One<std::function<void(Value)>> : One<std::remove_cvref_t<Value>> {};
 template <typename Value>
 using OneOf = typename One<std::remove_cvref_t<Value>>::Type;
 
-// `a whole number from 1 to 8`. A limit that is the type's own is told only when it was passed.
+// `a whole number from 1 to 8`. The type's own limits are named only where the value is beyond
+// them.
 template <std::integral Number>
 std::string whole_number(std::string_view found, Number least, Number most) {
   using Limits = std::numeric_limits<Number>;

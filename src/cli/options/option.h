@@ -34,8 +34,8 @@ struct Count {
 };
 
 struct Option {
-  std::string name;       // "--top-k", "-o,--output"; without a hyphen it stands by its place
-  Target to;              // outlives the reading
+  std::string name;       // "--top-k", "-o,--output"; without a hyphen: positional
+  Target to;              // must outlive the reading
   std::string type = {};  // in help and errors; empty: the words, or what the target holds
   std::vector<std::string> words = {};     // only these
   std::optional<std::int64_t> least = {};  // of whole numbers; absent: what the type can hold
@@ -57,7 +57,7 @@ struct Option {
 
 using OptionList = std::vector<Option>;
 
-/// Puts these behind the others.
+/// Appends `more`.
 void add(OptionList& list, std::initializer_list<Option> more);
 
 /// Throws: the option is "found", in quotation marks, where `expected` was expected.

@@ -9,9 +9,9 @@ namespace heed::cli {
 namespace {
 
 struct Alias {
-  std::string_view argument;  // as the library calls it, without what it is a field of
+  std::string_view argument;  // the library's name, without the struct that it is a field of
   const char* option;
-  const char* words;  // that replace the argument
+  const char* words;  // that stand for the argument in the message
 };
 
 constexpr Alias kAliases[] = {
@@ -39,8 +39,8 @@ constexpr Alias kAliases[] = {
     {"value_norm", "--observe", "--observe value_norm"},
 };
 
-// The option that gave what the library calls `name`; empty where none did. An option that could
-// give what is missing counts, too.
+// The words for the option that gave the argument `name`; empty where none did. For an argument
+// that is missing, an option that could give it counts too.
 std::string words_for(const Given& given, std::string_view name, bool missing) {
   const auto has = [&](std::string_view option) {
     return missing ? given.knows(option) : given.has(option);
@@ -52,8 +52,8 @@ std::string words_for(const Given& given, std::string_view name, bool missing) {
   return has(option) ? option : "";
 }
 
-// Of a path like scores.softcap or keys.k.shape[2]: the last field that an option gave, and what
-// stands behind it.
+// The words for the last field of a path (scores.softcap, keys.k.shape[2]) that an option gave, and
+// the rest of the path.
 std::string in_options(const Given& given, std::string_view path, bool missing) {
   std::string rest;
   while (!path.empty()) {
@@ -72,7 +72,7 @@ std::string in_options(const Given& given, std::string_view path, bool missing) 
 
 Error in_options(const Given& given, std::string_view command, const Error& error) {
   ErrorParts parts = error.parts();
-  // An observer is an operation of its own, --observe row, whose own fields no option gives.
+  // An observer is an operation (--observe row), and no option gives its fields.
   std::string op = words_for(given, error.op(), false);
   const bool is_own_field = !op.empty() && error.argument().find('.') == std::string::npos;
   const bool is_of_file = !error.file().empty();  // a member of it, whose name no option has

@@ -7,7 +7,7 @@
 
 namespace heed::cli {
 
-/// More than any model reads at once; reading stops there at devices that never end.
+/// More than any model reads at once: a device that never ends is refused there.
 inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 
 /// The whole of a file, or of stdin for "-". Throws for a folder, for a file that cannot be read,

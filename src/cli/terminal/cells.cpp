@@ -14,7 +14,7 @@ int cells_of(UChar32 character) {
   return width == U_EA_WIDE || width == U_EA_FULLWIDTH ? 2 : 1;
 }
 
-// The next character from `at`, which moves behind it; a byte that is no UTF-8 is one cell.
+// Decodes the character at `at` and moves `at` behind it; a byte that is not UTF-8 is one cell.
 int next_cells(std::string_view text, std::int32_t& at) {
   UChar32 character = 0;
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());

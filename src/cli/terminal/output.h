@@ -15,8 +15,8 @@ namespace heed::cli {
 /// Writes to stdout and flushes; kIo when the system refuses.
 void print(std::string_view text);
 
-/// Takes bytes in pieces. `finish` makes a file appear; without it, it never existed. While a
-/// file is open Ctrl-C waits for a check, so that nothing of it stays behind.
+/// Takes bytes in pieces. A file appears only with `finish`. While it is open, Ctrl-C waits for the
+/// next check, so that no part of a file is left.
 class Output {
  public:
   /// Empty or "-": stdout.
@@ -27,7 +27,7 @@ class Output {
   void finish();
 
  private:
-  std::optional<InterruptScope> scope_;  // of the file; declared before it: gone after it
+  std::optional<InterruptScope> scope_;  // destroyed after the file
   std::unique_ptr<AtomicFile> file_;
 };
 

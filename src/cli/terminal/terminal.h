@@ -28,7 +28,7 @@ class Line {
   Line& put(std::string_view text, Style style = Style::kPlain);
   /// Spaces up to this cell; none when the line is there already.
   Line& to(int column);
-  /// `text` so that it ends at cell `end` (one space apart from what stands there, at least).
+  /// Puts `text` so that it ends at cell `end`, at least one space behind what is there.
   Line& right(int end, std::string_view text, Style style = Style::kPlain);
   int column() const { return column_; }
   /// The line without trailing spaces, with its end.
@@ -41,7 +41,7 @@ class Line {
   int spaces_ = 0;  // not written yet, so that lines do not end in them
 };
 
-/// A bar of `cells` cells where 1 fills it, in halves; at least a half from 0.005.
+/// A bar in steps of half a cell: `cells` cells at 1, and at least half a cell from 0.005.
 std::string bar(const Terminal& terminal, double fraction, int cells);
 
 /// `60 %`; `<1 %` below a half.

@@ -85,8 +85,8 @@ std::int64_t simd_attention_backward_workspace(const AttentionProblem& problem) 
 
 namespace {
 
-// Not local to the function: a worker would use it without its destructor being known, and leave
-// its memory behind when it ends.
+// Not local to the function: a worker would use it without registering its destructor, and leak the
+// memory when it ends.
 thread_local ThreadMemory thread_memory;
 
 void run_key_blocks(const AttentionProblem& problem, const AttentionBackward& backward,

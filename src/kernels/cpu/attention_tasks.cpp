@@ -23,7 +23,7 @@ struct Task {
   std::int64_t cost = 0;
 };
 
-/// Rows times keys that are not ruled out, as far as a coarse look tells.
+/// An upper bound of the pairs that the mask leaves: whole tiles count.
 std::int64_t cost_of(const AttentionProblem& problem, const RowBlock& block) {
   const std::int64_t length = problem.sequences[block.batch].key_length;
   const std::int64_t chunk = std::max<std::int64_t>((length + 15) / 16, 1);

@@ -84,9 +84,9 @@ HWY_INLINE hn::Vec<Lanes> rest_of(hn::Vec<Lanes> x) {
   return hn::IfThenElseZero(hn::IsFinite(high), hn::Sub(x, high));
 }
 
-/// `to` = factor * from, whose memory goes on to a whole vector; `rest` instead: what that rounding
-/// takes from it. The last ones go the way of all others, so that a NaN has the same bits wherever
-/// it stands.
+/// `to` = factor * from; with `rest`, the rounding error of that instead. The memory of `from` goes
+/// on to a whole vector, and the last elements take the same instructions as the others, so that a
+/// NaN has the same bits wherever it stands.
 template <typename T>
 inline void write_line(const float* from, float factor, std::int64_t width, std::int64_t column,
                        bool rest, T* to) {

@@ -39,7 +39,7 @@ HWY_INLINE float sum_of(FloatVector vector) {
   return hn::GetLane(hn::SumOfLanes(Floats(), vector));
 }
 
-// kLowest of none; a NaN survives or not.
+// The largest element, kLowest where there is none; a NaN may be lost.
 HWY_INLINE float largest_of(const float* x, std::int64_t count) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
   auto largest = hn::Set(Floats(), kLowest);

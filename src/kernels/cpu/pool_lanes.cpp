@@ -63,7 +63,7 @@ void pool_rows(const float* values, const std::uint64_t* visible, std::int64_t k
   }
 }
 
-// Entry i becomes that of the entries 2 i and 2 i + 1; what lies behind the last is of no use.
+// Entry i becomes the pool of entries 2 i and 2 i + 1; entries behind the last mean nothing.
 template <typename Tag, typename Value, typename Join>
 HWY_INLINE void halve(Tag d, Value* entries, std::size_t count, const Join& join) {
 #if HWY_TARGET == HWY_SCALAR

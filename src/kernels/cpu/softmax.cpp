@@ -19,7 +19,7 @@ namespace {
 
 constexpr float kLog2e = 1.44269504088896341F;
 
-// A NaN survives the maximum or not; exp of its difference is NaN either way, and so is the sum.
+// The maximum may lose a NaN; exp of its difference is NaN either way, and so is the sum.
 HWY_INLINE FloatVector power_of(FloatVector x, FloatVector largest) {
   const auto exponent = hn::Mul(hn::Sub(x, largest), hn::Set(Floats(), kLog2e));
   return cpu::HWY_NAMESPACE::exp2(Floats(), exponent);

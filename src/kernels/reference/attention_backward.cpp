@@ -226,7 +226,7 @@ void reference_attention_backward(const AttentionProblem& problem,
                                   const AttentionBackward& backward) {
   std::vector<HeadSums> sums(static_cast<std::size_t>(problem.batch * problem.heads));
   const std::int64_t tasks = problem.batch * problem.kv_heads;
-  if (backward.dbias.data != nullptr) {  // all add to one: in order
+  if (backward.dbias.data != nullptr) {  // every head adds to the same dbias, so in order
     const auto [batch, heads, rows, keys] = bias_extents(problem, backward);
     std::vector<double> dbias(static_cast<std::size_t>(batch * heads * rows * keys));
     for (std::int64_t task = 0; task < tasks; ++task)
@@ -249,7 +249,8 @@ void reference_attention_backward(const AttentionProblem& problem,
   }
 }
 
-// Of every gradient that the problem has: rows of dk and dv, what a row of queries sees, and dbias.
+// Memory for every gradient that the problem has: rows of dk and dv, what a row of queries sees,
+// and dbias.
 std::int64_t reference_attention_backward_workspace(const AttentionProblem& problem) {
   const Input& bias = problem.score.bias;
   std::int64_t biases = bias.data != nullptr ? 1 : 0;

@@ -1,5 +1,6 @@
-// Outside a block of 64 keys, whose dK and dV stay near; inside the heads of its group and their
-// blocks of 64 rows (Dao et al. 2022, algorithm 4): S^T and dP^T with one row a lane, then
+// The outer loop takes blocks of 64 keys, whose dK and dV stay in the cache; the inner one the
+// heads of the group and their blocks of 64 rows (Dao et al. 2022, algorithm 4): S^T and dP^T with
+// one row a lane, then
 //   dV += P^T dout,  dK += dS^T Q,  dQ += dS K.
 // dQ is added in the order of the key blocks, so that results do not depend on threads.
 #include <algorithm>
@@ -133,7 +134,7 @@ void key_block_backward(Sweep<T>& sweep, std::int64_t b, std::int64_t g, std::in
   const std::int64_t key = index * kKeys;
   const std::int64_t group = sweep.job.group();
   TilePlace at = {b, g * group, 0, 0, key, std::min(kKeys, sequence.key_length - key)};
-  if (at.keys <= 0) return;  // nobody waits for blocks past the end
+  if (at.keys <= 0) return;  // a block past the end, for which nobody waits
   load_key_block(sweep.job, at, scratch.tile);
   std::fill_n(scratch.dk.get(), at.keys * scratch.tile.keys.width, T{0});
   std::fill_n(scratch.dv.get(), at.keys * scratch.tile.value_width, T{0});
@@ -250,7 +251,7 @@ std::int64_t bias_turns(const AttentionProblem& problem) {
 
 }  // namespace
 
-// Of every gradient that the problem has.
+// Memory for every gradient that the problem has.
 std::int64_t tiled_attention_backward_workspace(const AttentionProblem& problem) {
   const auto element = static_cast<std::int64_t>(size_bytes(accumulator(problem)));
   const std::int64_t head_dim = (problem.head_dim + 15) / 16 * 16;

@@ -103,7 +103,7 @@ void attend_to_tile(const AttentionProblem& problem, const TilePlace& at,
   accumulate(problem, at, scratch);
 }
 
-// The rows of a block as they go out: divided by their sums.
+// Writes the rows of a block, divided by their sums.
 template <typename T>
 void store_block(const AttentionProblem& problem, const RowBlock& block,
                  const AttentionForward& forward, ForwardScratch<T>& scratch) {
@@ -111,7 +111,7 @@ void store_block(const AttentionProblem& problem, const RowBlock& block,
   const std::int64_t slot = problem.sequences[block.batch].query_begin + block.begin;
   const double sink = problem.score.sink != nullptr ? problem.score.sink[block.head]
                                                     : -std::numeric_limits<double>::infinity();
-  T* line = scratch.weights.get();  // done with
+  T* line = scratch.weights.get();  // no longer needed
   for (std::int64_t i = 0; i < block.rows(); ++i) {
     T inverse = 1;
     if (forward.lse != nullptr)
@@ -132,7 +132,7 @@ void store_block(const AttentionProblem& problem, const RowBlock& block,
   }
 }
 
-// Rows past the sequence's own: as rows that see nobody.
+// Rows past the end of the sequence get what a row that sees nobody gets.
 template <typename T>
 void store_padding(const AttentionProblem& problem, const RowBlock& block,
                    const AttentionForward& forward) {

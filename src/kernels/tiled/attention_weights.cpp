@@ -1,4 +1,4 @@
-// The weights of 64 rows again, from q, k and the log-sum-exp: no maximum, no sum, no V.
+// Computes the weights of 64 rows again, from q, k and the log-sum-exp: no maximum, no sum, no V.
 //
 // Bound by the FMA ports, as the forward pass: 16 scores take D/2 cycles for their product and
 // about 6 for the rest. Measured at N = 4096, D = 64, one thread of AVX-512, in parts of the time
@@ -23,7 +23,7 @@ namespace heed::kernels::HWY_NAMESPACE {
 
 constexpr float kHiddenScore = -std::numeric_limits<float>::infinity();
 
-// What a sweep over the keys of one row block works in; `tile` is what the caller sees of it.
+// The memory of a sweep over the keys of one row block; the caller sees `tile`.
 template <typename T>
 struct WeightScratch {
   explicit WeightScratch(const AttentionProblem& problem)
@@ -64,7 +64,7 @@ void weigh_tile(const AttentionProblem& problem, std::int64_t keys, T* log_weigh
   if (log_weights != nullptr) take_logs(keys, scratch.scores, log_weights);
 }
 
-// The scores, and what they were before their last stages.
+// Computes the scores, and keeps them as they were before their last stages.
 template <typename T>
 void score_stages(const AttentionProblem& problem, const TilePlace& at, const WantedOfTile& wanted,
                   WeightScratch<T>& scratch, WeightTile& tile) {
@@ -111,7 +111,7 @@ void measure_values(const AttentionProblem& problem, const TilePlace& at,
   }
 }
 
-// The mask's words are set.
+// Needs the mask's words.
 template <typename T>
 WeightTile compute_tile(const AttentionProblem& problem, const TilePlace& at,
                         const WantedOfTile& wanted, WeightScratch<T>& scratch) {

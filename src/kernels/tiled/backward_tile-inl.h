@@ -1,5 +1,5 @@
-// One tile of the backward pass: weights again, their cotangents, and those of the scores. Included
-// once for each vector width.
+// One tile of the backward pass: recomputes the weights, then their cotangents and the scores'.
+// Included once for each vector width.
 #if defined(HEED_TILED_BACKWARD_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TILED_BACKWARD_TILE_INL_H_
 #undef HEED_TILED_BACKWARD_TILE_INL_H_
@@ -100,7 +100,7 @@ void load_key_block(const BackwardJob<T>& job, const TilePlace& at, BackwardScra
     load_keys(problem, values_of(problem), span, scratch.value_width, scratch.values.get());
 }
 
-// Cotangents of the weights to those of z, in place.
+// Turns the cotangents of the weights into those of z, in place.
 template <typename T>
 void through_normaliser(const BackwardJob<T>& job, std::int64_t keys, BackwardScratch<T>& scratch) {
   const T* HWY_RESTRICT weights = scratch.weights.get();
@@ -114,7 +114,7 @@ void through_normaliser(const BackwardJob<T>& job, std::int64_t keys, BackwardSc
   }
 }
 
-// Scores in `weights` to weights, and their cotangents from those of out.
+// Turns the scores in `weights` into weights, and the cotangents of out into those of the weights.
 template <typename T>
 void weigh_for_out(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
   const AttentionProblem& problem = job.problem;
@@ -211,7 +211,7 @@ TileSums sum_tile(const BackwardJob<T>& job, const TilePlace& at,
   return sums;
 }
 
-// Cotangents of z to those of the similarity, in place.
+// Turns the cotangents of z into those of the similarity, in place.
 template <typename T>
 void through_scale(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
   T* HWY_RESTRICT dscores = scratch.dscores.get();

@@ -1,5 +1,5 @@
-// Delta and the sink's gradient where the cotangents are those of observers: no out tells the sum
-// of a row, so it takes a sweep of its own. Included once for each vector width.
+// Delta and the sink's gradient where the cotangents are those of observers: there is no out to get
+// a row's sum from, so it takes a sweep of its own. Included once for each vector width.
 #if defined(HEED_TILED_OBSERVED_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TILED_OBSERVED_ROWS_INL_H_
 #undef HEED_TILED_OBSERVED_ROWS_INL_H_

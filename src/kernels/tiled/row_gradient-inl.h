@@ -40,7 +40,7 @@ double out_times_dout(const BackwardJob<T>& job, std::int64_t b, std::int64_t h,
   return any ? sum : 0;
 }
 
-// Delta of one head; gives the sum over its rows of what the sink's gradient gets.
+// Computes delta for one head; returns the sum over its rows of their share of the sink's gradient.
 template <typename T>
 double prepare_head(BackwardJob<T>& job, std::int64_t b, std::int64_t h) {
   const AttentionProblem& problem = job.problem;

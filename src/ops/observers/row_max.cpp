@@ -44,7 +44,7 @@ void RowMaxObserver::tile(State& state, const ObservedRows&, const ObservedTile&
 
 void RowMaxObserver::merge(State& state, const ObservedRows& rows) {
   auto& largest = static_cast<Largest&>(state).value;
-  if (signed_) std::ranges::replace(largest, kLowest, 0.0F);  // saw no key
+  if (signed_) std::ranges::replace(largest, kLowest, 0.0F);  // of a row that saw no key
   store_row_numbers(largest, rows, maximum);
 }
 

@@ -15,10 +15,11 @@
 namespace heed {
 namespace {
 
-// NaN stands before every number, so that it shows.
+// NaN comes before every number, so that it is seen.
 bool before(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
 
-// The best so far of each row, falling; a weight must stand before `least` to enter a full row.
+// The best so far of each row, the largest first; a weight must come before `least` to enter a full
+// row.
 struct Best : Observer::State {
   explicit Best(std::int64_t k)
       : keys(static_cast<std::size_t>(kMaskRows * k), -1),
@@ -74,7 +75,7 @@ std::unique_ptr<Observer::State> TopKObserver::rows(const ObservedRows&) const {
 void TopKObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
   auto& best = static_cast<Best&>(state);
   const std::int64_t keys_of_tile = tile.key_end - tile.key_begin;
-  std::array<std::uint64_t, kObservedKeys> found;  // a superset: rows rise while the tile is read
+  std::array<std::uint64_t, kObservedKeys> found;  // may name too many: `least` rises meanwhile
   kernels::find_above(tile.weights, keys_of_tile, best.least.data(), found.data());
   for (std::int64_t j = 0; j < keys_of_tile; ++j)
     for (std::uint64_t left = found[static_cast<std::size_t>(j)] & tile.visible[j]; left != 0;
