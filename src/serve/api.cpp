@@ -84,7 +84,10 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
                LongAnswer answer) {
   const std::string view = answer.named ? parameters.text("view", "") : "";
   if (view.size() > 64)
-    refuse(400, "bad_request", "view: found {} bytes, expected at most 64", view.size());
+    refuse(400, "bad_request",
+           {.argument = "view",
+            .found = fmt::format("{} bytes long", view.size()),
+            .expected = "at most 64"});
   const SessionPointer session = answer.session;
   const Flag flag = session->views.enter(view);
   const auto body = [&api, flag, answer](const httplib::DataSink& sink) {
@@ -119,9 +122,9 @@ const StackShape& find_stack(const LiveSession& session, const Parameters& param
   const std::optional<Stack> stack = stack_of(name);
   if (!stack)
     refuse(404, "not_found",
-           "stack: found {}, expected the name of a stack, as in "
-           "attentions of the session",
-           json_string(name.substr(0, 40)));
+           {.argument = "stack",
+            .found = json_string(name.substr(0, 40)),
+            .expected = "the name of a stack, as in attentions of the session"});
   return heed::find_stack("session", session.session().model, session.shapes(), *stack);
 }
 
@@ -135,8 +138,9 @@ void require_ready(const LiveSession& session) {
   const LiveSession::Progress progress = session.progress();
   if (progress.failed) std::rethrow_exception(progress.failed);
   if (!progress.ready)
-    refuse(409, "not_ready", "the pass of session {} has not ended: wait for the event next",
-           session.id);
+    refuse(409, "not_ready",
+           {.found = fmt::format("the pass of session {} has not ended", session.id),
+            .hint = "wait for the event next"});
 }
 
 std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count) {

@@ -11,10 +11,6 @@ int status_of(const std::string& code) {
   return code == "not_found" ? 404 : 500;
 }
 
-std::optional<std::string> given(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional<std::string>(text);
-}
-
 struct Failure {
   static constexpr const char* kName = "Failure";
   ErrorAnswer error;
@@ -26,30 +22,23 @@ struct Failure {
 
 }  // namespace
 
+void refuse(int status, const char* code, ErrorParts parts) {
+  throw Refused(status, code, std::move(parts));
+}
+
 ApiError api_error(std::exception_ptr exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const Refused& refused) {
-    return refused.error;
+    ApiError error{refused.status, answer_error(std::current_exception())};
+    error.answer.code = refused.code_for_programs;
+    return error;
   } catch (...) {
-    const ErrorAnswer error = answer_error(std::current_exception());
-    return {.status = status_of(error.code),
-            .code = error.code,
-            .message = error.message,
-            .argument = error.argument.value_or(""),
-            .found = error.found.value_or(""),
-            .expected = error.expected.value_or(""),
-            .hint = error.hint.value_or("")};
+    ErrorAnswer answer = answer_error(std::current_exception());
+    return {status_of(answer.code), std::move(answer)};
   }
 }
 
-std::string error_json(const ApiError& error) {
-  return to_json(Failure{{.code = error.code,
-                          .message = one_line(error.message),
-                          .argument = given(error.argument),
-                          .found = given(error.found),
-                          .expected = given(error.expected),
-                          .hint = given(error.hint)}});
-}
+std::string error_json(const ApiError& error) { return to_json(Failure{error.answer}); }
 
 }  // namespace heed::serve

@@ -1,41 +1,37 @@
 // What a client did wrong, as one line of JSON with its status.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "heed/base/error.h"
+#include "inspect/answers/session.h"
 
 namespace heed::serve {
 
-/// `code` is for programs, `message` one line for people (docs/api.md lists them).
 struct ApiError {
   int status = 500;
-  std::string code = {};
-  std::string message = {};
-  std::string argument = {}, found = {}, expected = {}, hint = {};  // empty where there is none
+  ErrorAnswer answer = {};
 };
 
-/// Thrown by handlers; the one place that catches turns it into an answer.
-class Refused : public std::exception {
+/// Thrown by handlers with the status and the code of the answer (docs/api.md lists them); the one
+/// place that catches makes the answer.
+class Refused : public Error {
  public:
-  explicit Refused(ApiError what_is_wrong) : error(std::move(what_is_wrong)) {}
-  const char* what() const noexcept override { return error.message.c_str(); }
-  const ApiError error;
+  Refused(int http_status, std::string api_code, ErrorParts parts)
+      : Error(std::move(parts)), status(http_status), code_for_programs(std::move(api_code)) {}
+  const int status;
+  const std::string code_for_programs;
 };
 
-template <typename... Args>
-[[noreturn]] void refuse(int status, const char* code, fmt::format_string<Args...> format,
-                         Args&&... args) {
-  throw Refused({status, code, fmt::format(format, std::forward<Args>(args)...)});
-}
+[[noreturn]] void refuse(int status, const char* code, ErrorParts parts);
 
 /// The exception that is being handled, as the API says it.
 ApiError api_error(std::exception_ptr exception);
 
-/// `{"error":{"code":...,"message":...}}`, and argument, found, expected, hint where there are.
+/// `{"error":{"code":...,"message":...}}`, and argument, found, expected, hint where they are
+/// known.
 std::string error_json(const ApiError& error);
 
 }  // namespace heed::serve

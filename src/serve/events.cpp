@@ -50,7 +50,8 @@ class Stream {
     std::string text;
     if (version_ < 0 && tokens_) text += event("tokens", to_json(answer_session(*session_)));
     if (session_->dropped)
-      return text + failure({404, "unknown_session", "the session was dropped"});
+      return text +
+             failure({404, {.code = "unknown_session", .message = "the session was dropped"}});
     if (progress.failed) return text + failure(api_error(progress.failed));
     if (progress.ready && !told_next_) text += next_words();
     told_next_ = progress.ready;
@@ -100,8 +101,10 @@ void get_events(Api& api, const Parameters& parameters, httplib::Response& respo
   if (++api.streams > api.options.limits.streams) {
     --api.streams;
     response.set_header("Retry-After", "1");
-    refuse(503, "busy", "{} event streams are open, as many as there may be: try again later",
-           api.options.limits.streams);
+    refuse(503, "busy",
+           {.found = fmt::format("{} event streams are open, as many as there may be",
+                                 api.options.limits.streams),
+            .hint = "try again later"});
   }
   const auto stream = std::make_shared<Stream>(api, session, tokens);
   response.set_header("Cache-Control", "no-store");

@@ -47,7 +47,8 @@ void get_export(Api& api, const Parameters& parameters, httplib::Response& respo
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response) {
   const std::optional<PictureOrder>& order = api.options.picture;
   if (!order || api.pictured.exchange(true))
-    refuse(404, "not_found", "nobody waits for a picture: heed look --format svg does");
+    refuse(404, "not_found",
+           {.found = "nobody waits for a picture", .hint = "heed look --format svg does"});
   const bool failed = parameters.number("failed", 0, 0, 1) == 1;
   order->take(failed, parameters.request().body);
   response.status = 204;

@@ -86,14 +86,18 @@ bool Front::serve_one(Connection& connection) {
 std::optional<Front::Judged> Front::read_request(Connection& connection) const {
   using Head = Connection::Head;
   const auto late = [&] {
-    refuse(408, "too_slow", "the request took longer than {} seconds to come",
-           std::chrono::duration<double>(limits_.request_time).count());
+    refuse(408, "too_slow",
+           {.found = fmt::format("the request took longer than {} seconds to come",
+                                 std::chrono::duration<double>(limits_.request_time).count())});
   };
   const Head state = connection.receive_head();
   if (state == Head::kPartial) late();
   if (state == Head::kGone) return {};
   if (state == Head::kTooLong)
-    refuse(431, "too_large", "the head has more than {} bytes", kMostHeadBytes);
+    refuse(431, "too_large",
+           {.argument = "the head",
+            .found = "too long",
+            .expected = fmt::format("at most {} bytes", kMostHeadBytes)});
   Judged judged{.head = parse_head(connection.take_head()), .body = {}};
   const httplib::Headers& headers = judged.head.headers;
   gate_->check_origin(headers);

@@ -73,28 +73,38 @@ bool Gate::is_own(const std::string& host) const {
 void Gate::check_origin(const httplib::Headers& headers) const {
   const std::string host = only_value(headers, "Host");
   if (!is_own(host))
-    refuse(403, "forbidden", "Host is not this server, expected localhost:{}", port_);
+    refuse(403, "forbidden",
+           {.argument = "Host",
+            .found = "not this server's",
+            .expected = fmt::format("localhost:{}", port_)});
   if (headers.contains("Origin") && only_value(headers, "Origin") != "http://" + host)
-    refuse(403, "forbidden", "Origin is not this server, expected http://localhost:{}", port_);
+    refuse(403, "forbidden",
+           {.argument = "Origin",
+            .found = "not this server's",
+            .expected = fmt::format("http://localhost:{}", port_)});
 }
 
 void Gate::check_api(const httplib::Headers& headers) const {
   if (is_foreign(headers))
-    refuse(403, "forbidden", "Sec-Fetch-Site is not this server, expected same-origin");
+    refuse(403, "forbidden",
+           {.argument = "Sec-Fetch-Site", .found = "not this server's", .expected = "same-origin"});
   constexpr std::string_view kBearer = "Bearer ";
   const std::string header = only_value(headers, "Authorization");
   if (header.starts_with(kBearer) && is_token(header.substr(kBearer.size()))) return;
   const std::string cookies = only_value(headers, "Cookie");
   if (is_same(cookie_of(cookies, cookie_name()), session_)) return;
   refuse(401, "unauthorized",
-         "the token is missing or wrong: open the address that heed serve printed");
+         {.argument = "the token",
+          .found = "missing or wrong",
+          .hint = "open the address that heed serve printed"});
 }
 
 void Gate::check_page(const httplib::Headers& headers, const std::string& path) const {
   const bool is_link = path == "/" && (!headers.contains("Sec-Fetch-Mode") ||
                                        only_value(headers, "Sec-Fetch-Mode") == "navigate");
   if (is_foreign(headers) && !is_link)
-    refuse(403, "forbidden", "Sec-Fetch-Site is not this server, expected same-origin");
+    refuse(403, "forbidden",
+           {.argument = "Sec-Fetch-Site", .found = "not this server's", .expected = "same-origin"});
 }
 
 bool Gate::is_token(const std::string& text) const { return is_same(text, token_); }

@@ -1,5 +1,7 @@
 #include "serve/request_head.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -45,7 +47,8 @@ void add_header(std::string_view line, httplib::Headers& headers) {
   const std::size_t colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
   if (colon == std::string_view::npos || !is_name(name) || std::ranges::any_of(line, is_control))
-    refuse(400, "bad_request", "a header is malformed, expected \"Name: value\" and CR LF");
+    refuse(400, "bad_request",
+           {.argument = "a header", .found = "malformed", .expected = "\"Name: value\" and CR LF"});
   headers.emplace(name, trimmed(line.substr(colon + 1)));
 }
 
@@ -68,9 +71,12 @@ RequestHead parse_head(std::string_view text) {
   RequestHead head;
   const std::string_view line = next_line(text);
   if (line.size() > kLongestLine)
-    refuse(414, "too_large", "the address is longer than {} bytes", kLongestLine);
+    refuse(414, "too_large",
+           {.argument = "the address",
+            .found = fmt::format("{} bytes long", line.size()),
+            .expected = fmt::format("at most {}", kLongestLine)});
   if (line.empty() || std::ranges::any_of(line, is_control))
-    refuse(400, "bad_request", "the request is not HTTP as it should be");
+    refuse(400, "bad_request", {.found = "the request is not HTTP/1.1"});
   head.line = line;
   while (!text.empty() && text != "\r\n") add_header(next_line(text), head.headers);
   head.keep_alive = keeps_alive(head);
@@ -84,16 +90,24 @@ bool announces_body(const httplib::Headers& headers) {
 
 std::size_t body_length(const httplib::Headers& headers, std::size_t most) {
   if (headers.contains("Transfer-Encoding"))
-    refuse(411, "bad_request", "Transfer-Encoding is not taken, expected Content-Length");
+    refuse(411, "bad_request",
+           {.argument = "Transfer-Encoding", .found = "given", .expected = "Content-Length"});
   if (headers.contains("Content-Encoding"))
-    refuse(415, "bad_request", "Content-Encoding is not taken: send the body as it is");
+    refuse(415, "bad_request",
+           {.argument = "Content-Encoding", .found = "given", .expected = "the body as it is"});
   if (!headers.contains("Content-Length")) return 0;
   const std::string text = only_value(headers, "Content-Length");
   const bool digits = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   if (text.empty() || !digits)
-    refuse(400, "bad_request", "Content-Length: expected one whole number");
+    refuse(400, "bad_request",
+           {.argument = "Content-Length",
+            .found = "no number, or several",
+            .expected = "one whole number"});
   if (text.size() > kMostDigits || std::stoull(text) > most)
-    refuse(413, "too_large", "the body is larger than it may be: expected at most {} bytes", most);
+    refuse(413, "too_large",
+           {.argument = "the body",
+            .found = text.substr(0, 2 * kMostDigits) + " bytes long",
+            .expected = fmt::format("at most {} bytes", most)});
   return std::stoull(text);
 }
 

@@ -48,7 +48,8 @@ std::optional<PathValues> match_path(std::string_view pattern, std::string_view 
 std::int64_t Parameters::path_number(std::string_view name) const {
   const auto number = whole_number(path(name));
   if (!number)
-    refuse(400, "bad_request", "{}: found {}, expected a number", name, found(path(name)));
+    refuse(400, "bad_request",
+           {.argument = name, .found = found(path(name)), .expected = "a number"});
   return *number;
 }
 
@@ -62,8 +63,10 @@ std::int64_t Parameters::number(const char* name, std::int64_t otherwise, std::i
   const std::string text = request_.get_param_value(name);
   const auto number = whole_number(text);
   if (!number || *number < least || *number > most)
-    refuse(400, "bad_request", "{}: found {}, expected a number from {} to {}", name, found(text),
-           least, most);
+    refuse(400, "bad_request",
+           {.argument = name,
+            .found = found(text),
+            .expected = fmt::format("a number from {} to {}", least, most)});
   return *number;
 }
 
@@ -73,7 +76,8 @@ double Parameters::fraction(const char* name, double otherwise) const {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= 1))
-    refuse(400, "bad_request", "{}: found {}, expected a number from 0 to 1", name, found(text));
+    refuse(400, "bad_request",
+           {.argument = name, .found = found(text), .expected = "a number from 0 to 1"});
   return number;
 }
 
@@ -85,14 +89,17 @@ std::vector<std::int64_t> Parameters::numbers(const char* name, std::size_t most
     const std::string_view part = left.substr(0, left.find(','));
     const auto number = whole_number(part);
     if (!number)
-      refuse(400, "bad_request", "{}: found {}, expected numbers with commas between", name,
-             found(text));
+      refuse(400, "bad_request",
+             {.argument = name, .found = found(text), .expected = "numbers with commas between"});
     numbers.push_back(*number);
     if (part.size() == left.size()) break;
     left.remove_prefix(part.size() + 1);
   }
   if (numbers.size() > most)
-    refuse(400, "bad_request", "{}: found more than {} numbers", name, most);
+    refuse(400, "bad_request",
+           {.argument = name,
+            .found = "a longer list",
+            .expected = fmt::format("at most {} numbers", most)});
   return numbers;
 }
 
@@ -101,8 +108,10 @@ std::size_t Parameters::choice(const char* name, const std::vector<std::string>&
   const std::string text = request_.get_param_value(name);
   const auto place = std::ranges::find(choices, text);
   if (place == choices.end())
-    refuse(400, "bad_request", "{}: found {}, expected one of {}", name, found(text),
-           fmt::join(choices, ", "));
+    refuse(400, "bad_request",
+           {.argument = name,
+            .found = found(text),
+            .expected = fmt::format("one of {}", fmt::join(choices, ", "))});
   return static_cast<std::size_t>(place - choices.begin());
 }
 

@@ -181,12 +181,12 @@ class Server::Impl {
         allowed.emplace_back(route.method == std::string_view("GET") ? kRead : route.method);
     }
     if (!allowed.empty()) refuse_method(response, fmt::format("{}", fmt::join(allowed, ", ")));
-    serve::refuse(404, "not_found", "no such path, docs/api.md lists them");
+    serve::refuse(404, "not_found", {.found = "no such path", .hint = "docs/api.md lists them"});
   }
 
   [[noreturn]] static void refuse_method(httplib::Response& response, const std::string& allowed) {
     response.set_header("Allow", allowed);
-    serve::refuse(405, "bad_request", "this path answers {}", allowed);
+    serve::refuse(405, "bad_request", {.found = "this path answers " + allowed});
   }
 
   void page(const httplib::Request& request, httplib::Response& response) {
@@ -195,7 +195,9 @@ class Server::Impl {
     if (request.path == "/" && request.has_param("token")) {
       if (!gate_->is_token(request.get_param_value("token")))
         serve::refuse(401, "unauthorized",
-                      "the token is wrong: open the address that heed serve printed");
+                      {.argument = "the token",
+                       .found = "wrong",
+                       .hint = "open the address that heed serve printed"});
       response.set_header("Set-Cookie", gate_->cookie());
       response.set_header("Cache-Control", "no-store");
       response.set_redirect("/", 303);
@@ -210,7 +212,7 @@ class Server::Impl {
       serve::send_page_file(file, request, response);
       return;
     }
-    if (request.path != "/") serve::refuse(404, "not_found", "no such path");
+    if (request.path != "/") serve::refuse(404, "not_found", {.found = "no such path"});
     response.set_content("heed was built without its page (HEED_PAGE=OFF); the API is at /api/.\n",
                          "text/plain; charset=utf-8");
   }
@@ -220,8 +222,11 @@ class Server::Impl {
   // What httplib refuses by itself, before any handler.
   static void explain(const httplib::Request&, httplib::Response& response) {
     if (!response.body.empty()) return;
-    ApiError error{response.status, "bad_request", "the request is not HTTP as it should be"};
-    if (response.status >= 500) error = {response.status, "failed", "the request failed"};
+    const bool failed = response.status >= 500;
+    const ApiError error{
+        response.status,
+        {.code = failed ? "failed" : "bad_request",
+         .message = failed ? "the request failed" : "the request is not HTTP/1.1"}};
     serve::send_json(response, error.status, serve::error_json(error));
   }
 

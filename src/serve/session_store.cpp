@@ -13,11 +13,17 @@ namespace {
 
 void check_text(const std::string& text, const ServerLimits& limits) {
   if (std::ssize(text) > limits.text_bytes)
-    refuse(413, "too_large", "session: the text has {} bytes, expected at most {}", text.size(),
-           limits.text_bytes);
+    refuse(413, "too_large",
+           {.op = "session",
+            .argument = "text",
+            .found = fmt::format("{} bytes long", text.size()),
+            .expected = fmt::format("at most {}", limits.text_bytes)});
   const std::int64_t invalid = find_invalid_utf8(text);
   if (invalid >= 0)
-    refuse(400, "bad_request", "session: byte {} of the text is not UTF-8", invalid);
+    refuse(400, "bad_request",
+           {.op = "session",
+            .argument = "text",
+            .found = fmt::format("not UTF-8 at byte {}", invalid)});
 }
 
 Session tokenized(const LoadedModel& model, const PostedInput& input, const ServerLimits& limits) {
@@ -25,16 +31,15 @@ Session tokenized(const LoadedModel& model, const PostedInput& input, const Serv
       input.ids.empty() ? tokenize_session(model, input.text) : tokenize_session(model, input.ids);
   try {
     check_length(session);
-  } catch (...) {
-    ApiError error = api_error(std::current_exception());
-    error.status = 413;
-    error.code = "too_large";
-    throw Refused(std::move(error));
+  } catch (const Error& error) {
+    refuse(413, "too_large", error.parts());
   }
   const std::int64_t bytes = session_bytes(session.info, std::ssize(session.tokens));
   if (bytes > limits.session_bytes)
-    refuse(413, "too_large", "session: it needs {} bytes, all sessions may have {}", bytes,
-           limits.session_bytes);
+    refuse(413, "too_large",
+           {.op = "session",
+            .found = fmt::format("it needs {} bytes", bytes),
+            .expected = fmt::format("at most {}, of all sessions", limits.session_bytes)});
   return session;
 }
 
@@ -149,8 +154,10 @@ SessionPointer SessionStore::find(const std::string& id) {
   const std::scoped_lock lock(guard_);
   const auto found = find_kept(id);
   if (found == kept_.end())
-    refuse(404, "unknown_session", "session {} is unknown or was dropped: post the text again",
-           id.substr(0, 32));
+    refuse(404, "unknown_session",
+           {.argument = "session",
+            .found = id.substr(0, 32) + ", which is unknown or was dropped",
+            .hint = "post the text again"});
   kept_.splice(kept_.begin(), kept_, found);
   return found->session;
 }

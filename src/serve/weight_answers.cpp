@@ -64,7 +64,10 @@ TileRequest tile_request(const HeadRequest& at, const Parameters& parameters) {
   if (parameters.choice("pool", {"max", "mean"}) == 1) tile.pool = Pool::kMean;
   tile.bytes = parameters.choice("as", {"u8", "f32"}) == 0;
   if (tile.bytes && tile.value == ObservedValue::kScores)
-    refuse(400, "bad_request", "as: u8 holds weights only, expected f32 with q=score");
+    refuse(400, "bad_request",
+           {.argument = "as",
+            .found = "u8, which holds weights only",
+            .expected = "f32 with q=score"});
   return tile;
 }
 
@@ -99,12 +102,17 @@ EdgesRequest edges_request(LiveSession& session, const Parameters& parameters) {
 void check_count(const EdgesRequest& edges) {
   const std::int64_t rows = edges.end - edges.begin;
   if (rows > kMostRows)
-    refuse(400, "bad_request", "end: found {} rows, expected at most {}", rows, kMostRows);
+    refuse(400, "bad_request",
+           {.argument = "end",
+            .found = fmt::format("{} rows behind begin", rows),
+            .expected = fmt::format("at most {}", kMostRows)});
   const std::int64_t arcs = rows * std::ssize(edges.heads) * edges.rule.at_most;
   if (arcs > kMostArcs)
     refuse(400, "bad_request",
-           "edges: found {} arcs (rows x heads x at_most), expected at most {} at once", arcs,
-           kMostArcs);
+           {.op = "edges",
+            .argument = "rows x heads x at_most",
+            .found = arcs,
+            .expected = fmt::format("at most {} arcs at once", kMostArcs)});
 }
 
 }  // namespace
@@ -143,8 +151,10 @@ void get_rows(Api& api, const Parameters& parameters, httplib::Response& respons
   const std::int64_t end = parameters.number("end", begin + 1, begin + 1, at.size.queries);
   const std::int64_t weights = (end - begin) * at.size.keys;
   if (weights > kMostWeights)
-    refuse(400, "bad_request", "end: found {} rows of {} weights, expected at most {} weights",
-           end - begin, at.size.keys, kMostWeights);
+    refuse(400, "bad_request",
+           {.argument = "end",
+            .found = fmt::format("{} rows of {} weights behind begin", end - begin, at.size.keys),
+            .expected = fmt::format("at most {} weights", kMostWeights)});
   const CellsRequest cells = {
       .head = at.place.head, .row_begin = begin, .row_end = end, .key_end = at.size.keys};
   const auto compute = [at, cells](Cancel& cancel) {

@@ -171,7 +171,7 @@ TEST(ServerWeights, MoreArcsThanOneAnswerMayHoldAreRefused) {
   const auto answer = client.Get(path + "/self/0/edges?heads=0,1,2,3&end=512&at_most=64");
   expect_error(answer, 400, "bad_request");
   EXPECT_EQ(json::parse(answer->body)["error"]["message"],
-            "edges: found 131072 arcs (rows x heads x at_most), expected at most 65536 at once");
+            "edges: rows x heads x at_most is 131072, expected at most 65536 arcs at once");
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ ModelAnswer answer_model(const Session& session);
 /// Every score; those that look ahead only where some stack can.
 std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes);
 
-std::string one_line(std::string text);
 ErrorAnswer answer_error(std::exception_ptr exception);
 SessionAnswer answer_session(const LiveSession& session);
 ChosenAnswer answer_chosen(const ChosenHead& chosen);

@@ -45,6 +45,11 @@ std::vector<StackAnswer> answer_stacks(const std::vector<StackShape>& shapes) {
   return stacks;
 }
 
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 }  // namespace
 
 ModelAnswer answer_model(const LoadedModel& model) {
@@ -68,11 +73,6 @@ std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes) {
   for (const ScoreInfo& info : score_infos())
     if (!causal || !info.looks_ahead) scores.push_back({info});
   return scores;
-}
-
-std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  return text;
 }
 
 ErrorAnswer answer_error(std::exception_ptr exception) {
