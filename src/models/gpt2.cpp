@@ -1,5 +1,7 @@
 #include "models/gpt2.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>

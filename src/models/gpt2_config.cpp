@@ -1,4 +1,6 @@
 // GPT-2's `config.json` and the names of its tensors.
+#include <fmt/format.h>
+
 #include "base/json.h"
 #include "models/gpt2.h"
 

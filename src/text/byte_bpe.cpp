@@ -1,5 +1,7 @@
 #include "text/byte_bpe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,6 @@
 // Learning merges: the most frequent pair, again and again, with counts that are kept up to date.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <queue>

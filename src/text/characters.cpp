@@ -1,5 +1,7 @@
 #include "text/characters.h"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "text/readers.h"

@@ -1,4 +1,6 @@
 // Which reader a tokenizer's file needs.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <fstream>

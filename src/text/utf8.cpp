@@ -1,5 +1,7 @@
 #include "text/utf8.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "heed/base/error.h"

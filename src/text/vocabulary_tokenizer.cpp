@@ -1,5 +1,7 @@
 #include "text/vocabulary_tokenizer.h"
 
+#include <fmt/format.h>
+
 #include "text/utf8.h"
 
 namespace heed {

@@ -1,5 +1,6 @@
 // Numbers of scores that f32 cannot hold: refused where scores are of f32, taken where they are of
 // f64.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
