@@ -62,7 +62,7 @@ void check(const Options& options) {
           .expected = "either a PROMPT or --file FILE"});
   if (options.args.most_tokens < 1)
     fail({.argument = "-n", .found = options.args.most_tokens, .expected = "at least 1"});
-  if (options.top_k.value_or(1) < 1)
+  if (options.top_k && *options.top_k < 1)
     fail({.argument = "--top-k", .found = *options.top_k, .expected = "at least 1"});
   check(options.args.sampling);
 }
