@@ -70,7 +70,7 @@ MatmulTiming timed(const MatmulBenchCase& problem) {
   const Repeated plain = time_product(operands, false);
   const double gflop = 2e-9 * static_cast<double>(problem.rows * problem.in * problem.out);
   return {.problem = problem,
-          .kernel = kernels::has_amx() ? "amx" : "onednn",
+          .kernel = kernels::has_amx() ? "cpu-amx" : kernels::matmul_kernel_name(),
           .threads = thread_count(),
           .seconds = in_bulk.seconds,
           .spread = std::max(in_bulk.spread, plain.spread),

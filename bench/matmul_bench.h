@@ -26,7 +26,7 @@ std::vector<MatmulBenchCase> matmul_bench_cases(const std::vector<std::string>& 
 
 struct MatmulTiming {
   MatmulBenchCase problem = {};
-  std::string kernel;  // in bulk: amx or onednn
+  std::string kernel;  // in bulk
   int threads = 1;
   double seconds = 0;  // median, in bulk
   double spread = 0;   // of the middle half of the repetitions, relative to the median

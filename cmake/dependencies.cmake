@@ -7,13 +7,6 @@ find_package(ICU 72 REQUIRED COMPONENTS uc)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HEED_HWY REQUIRED QUIET IMPORTED_TARGET GLOBAL libhwy)
 
-if(NOT TARGET heed_dnnl)  # Debian's oneDNN has no package file
-  find_library(HEED_DNNL_LIBRARY dnnl REQUIRED)
-  find_path(HEED_DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
-  add_library(heed_dnnl INTERFACE IMPORTED GLOBAL)
-  target_link_libraries(heed_dnnl INTERFACE ${HEED_DNNL_LIBRARY})
-  target_include_directories(heed_dnnl SYSTEM INTERFACE ${HEED_DNNL_INCLUDE_DIR})
-endif()
 if(NOT TARGET heed_hwy)
   add_library(heed_hwy INTERFACE IMPORTED GLOBAL)
   target_link_libraries(heed_hwy INTERFACE PkgConfig::HEED_HWY)

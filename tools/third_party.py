@@ -22,8 +22,6 @@ SKIPPED = 77
 LIBRARIES = [
     ("{fmt}", "libfmt-dev", "MIT", "library and program", "Expat with embedded exception"),
     ("Highway", "libhwy-dev", "Apache-2.0", "library", None),
-    ("oneDNN", "libdnnl-dev", "Apache-2.0", "library", None),
-    ("Xbyak (inside oneDNN)", "libdnnl-dev", "BSD-3-Clause", "library", "BSD-3-Clause"),
     ("ICU", "libicu-dev", "Unicode-DFS-2016", "library", "MIT"),
     ("JSON for Modern C++", "nlohmann-json3-dev", "MIT", "library and program", "Expat"),
     ("CLI11", "libcli11-dev", "BSD-3-Clause", "program", "BSD-3-clause"),

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/isa.h"
 #include "base/parallel.h"
 #include "base/serial.h"
 #include "base/stop.h"
@@ -95,6 +96,7 @@ void parallel_for(std::int64_t count,
 
 void parallel_for(std::int64_t count, int threads,
                   const std::function<void(std::int64_t index, int thread)>& task) {
+  allowed_isa();  // before the first kernel runs
   if (const std::atomic<bool>* const stop = stop_flag)
     return run(count, threads, [&](std::int64_t index, int thread) {
       if (*stop) fail({.code = ErrorCode::kInterrupted, .found = "the work was stopped"});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/isa.h"
 #include "heed/base/error.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/reference/attention.h"
@@ -72,6 +73,7 @@ template <typename Results>
 const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
                                  const AttentionProblem& problem, std::uint32_t features,
                                  const std::string& wanted, std::vector<Plan::Refusal>& refusals) {
+  allowed_isa();  // before kernels are asked for their refusals
   if (!wanted.empty()) check_known("kernel", wanted);
   const char* variable = std::getenv("HEED_FORCE");
   const std::string forced = variable != nullptr ? variable : "";

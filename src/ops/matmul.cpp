@@ -33,32 +33,22 @@ void check(const MatmulArgs& args, const View& out) {
     fail("matmul", "out.strides", to_string(out.strides()), "contiguous rows");
 }
 
-// Strides as oneDNN takes them: one of them 1, the other at least the extent along it.
+// An axis of one element has any stride: the one that makes the other quick.
 template <typename T>
-kernels::MatrixOperand<T> operand(const ConstView& view, Tensor& copy) {
-  const std::int64_t rows = view.dim(0);
-  const std::int64_t columns = view.dim(1);
-  const std::int64_t row = view.stride(0);
-  const std::int64_t column = view.stride(1);
-  const T* data = view.data<T>();
-  if ((column == 1 || columns == 1) && (row >= columns || rows == 1))
-    return {.data = data, .row = rows == 1 ? columns : row, .column = 1};
-  if ((row == 1 || rows == 1) && (column >= rows || columns == 1))
-    return {.data = data, .row = 1, .column = columns == 1 ? rows : column};
-  copy = Tensor::copy_of(view);
-  return {.data = copy.data<T>(), .row = columns, .column = 1};
+kernels::MatrixOperand<T> operand(const ConstView& view) {
+  return {.data = view.data<T>(),
+          .row = view.dim(0) == 1 ? view.dim(1) : view.stride(0),
+          .column = view.dim(1) == 1 ? 1 : view.stride(1)};
 }
 
 template <typename T>
 void run(const MatmulArgs& args, const View& out) {
-  Tensor copy_of_a;
-  Tensor copy_of_b;
   const kernels::MatmulProblem<T> problem = {
       .rows = out.dim(0),
       .columns = out.dim(1),
       .inner = args.a.dim(1),
-      .a = operand<T>(args.a, copy_of_a),
-      .b = operand<T>(args.b, copy_of_b),
+      .a = operand<T>(args.a),
+      .b = operand<T>(args.b),
       .bias = args.bias.given() ? args.bias.data<T>() : nullptr,
       .out = out.data<T>(),
       .out_row = std::max(out.stride(0), out.dim(1)),
@@ -66,7 +56,7 @@ void run(const MatmulArgs& args, const View& out) {
   };
   if constexpr (std::is_same_v<T, float>) {
     if (args.in_bulk && kernels::matmul_amx(problem)) return;
-    if (problem.inner > 0) return kernels::matmul_onednn(problem);
+    if (problem.inner > 0) return kernels::matmul_f32(problem);
   }
   kernels::reference::matmul(problem);
 }

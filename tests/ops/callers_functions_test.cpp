@@ -1,6 +1,5 @@
 // Functions of the caller's inside the operator: masks and observers that throw, that call
 // operators, and the arithmetic that they find.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -224,25 +223,6 @@ TEST_F(CallersFunctions, WhatTheyThrowLeavesTheCallersFloatMode) {
   const FloatMode before = float_mode() & kFlushToZero;
   EXPECT_THROW(attention({.q = x, .keys = {x, x}, .mask = mask.mask()}), std::domain_error);
   EXPECT_EQ(float_mode() & kFlushToZero, before);
-}
-
-// oneDNN's, where it was built with OpenMP; a host such as PyTorch computes with the same.
-TEST(HostsOpenMp, IsAsItWas) {
-  const auto get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-  const auto set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  if (get == nullptr || set == nullptr) GTEST_SKIP() << "no OpenMP in this process";
-  const int before = get();
-  set(3);
-  const Tensor a = random_tensor({300, 100}, 1);
-  const Tensor b = random_tensor({100, 200}, 2);
-  for (const int threads : {1, 2, 4}) {
-    set_thread_count(threads);
-    matmul({.a = a, .b = b});
-    EXPECT_EQ(get(), 3) << threads;
-  }
-  set_thread_count(0);
-  EXPECT_EQ(get(), 3);
-  set(before);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ int bench_matmul(const BenchOptions& options) {
   });
   table.finish(fmt::format(
       "forward: x W + b; dinput: dy W^T; dweight: dW += x^T dy; IN x OUT\n"
-      "plain: GFLOP/s of the same by oneDNN; error: against f64, relative to the plain one's (less "
+      "plain: GFLOP/s of the same without AMX; error: against f64, relative to the plain one's (less "
       "is better)\nf32 multiply-adds {:.1f} GFLOP/s\n",
       peak));
   return 0;

@@ -24,15 +24,18 @@ HWY_AFTER_NAMESPACE();
 #endif
 
 #if HWY_ONCE
+#include "base/isa.h"
 #include "kernels/cpu/attention_tasks.h"
 
 namespace heed::kernels {
 namespace {
 
-std::string refusal(const AttentionProblem& problem, std::int64_t target, const char* needs) {
+std::string refusal(const AttentionProblem& problem, std::int64_t target, Isa isa,
+                    const char* needs) {
   for (const DType dtype :
        {problem.dtype, problem.k.dtype, problem.v.dtype, problem.score.bias.dtype})
     if (dtype == DType::kF64) return "it computes in f32 only";
+  if (allowed_isa() < isa) return "HEED_ISA allows narrower vectors only";
   // Asked once: each question is a few CPUID instructions, microseconds in a virtual machine.
   static const std::int64_t supported = hwy::SupportedTargets();
   if ((supported & target) == 0) return needs;
@@ -42,11 +45,12 @@ std::string refusal(const AttentionProblem& problem, std::int64_t target, const 
 }  // namespace
 
 std::string avx512_attention_refusal(const AttentionProblem& problem) {
-  return refusal(problem, HWY_AVX3, "this CPU has no AVX-512 (F, BW, CD, DQ, VL)");
+  return refusal(problem, HWY_AVX3, Isa::kAvx512,
+                 "this CPU has no AVX-512 (F, BW, CD, DQ, VL)");
 }
 
 std::string avx2_attention_refusal(const AttentionProblem& problem) {
-  return refusal(problem, HWY_AVX2, "this CPU has no AVX2 with FMA");
+  return refusal(problem, HWY_AVX2, Isa::kAvx2, "this CPU has no AVX2 with FMA");
 }
 
 void avx512_attention(const AttentionProblem& problem, const AttentionForward& forward) {

@@ -1,300 +1,277 @@
-// The f32 matrix product by oneDNN (2.6.3); the only file that knows oneDNN. Those in bulk
-// go by matmul_amx.cpp where the CPU can.
-//
-// A primitive is made once for each shape and kept; each thread keeps its arguments too, so that a
-// call only sets pointers. Scratch memory is the thread's own: oneDNN's belongs to the thread that
-// made the primitive.
-//
-// Measured on one core of a Xeon (249 GFLOP/s of FMA; 384 rows, widths of 128 to 512) with operands
-// in the second-level cache and, in brackets, in the third, where training finds most of them:
-// x W 224 to 235 (200 to 215) GFLOP/s, dy W^T 215 to 220 (185 to 209), x^T dy 208 to 212 (179 to
-// 193). Tried there: a kernel of our own, 6 x 64 tiles over panels packed once a product, with and
-// without prefetching: on the whole 3 % behind, cold as warm. x^T dy that writes where it is the
-// first, so that gradients need no clearing: 0.3 % of a training step. Nothing: the gradient that a
-// product adds to, its output or its weights prefetched before it. Operands that lie in oneDNN's
-// own blocks would give x W 3 to 5 %, dy W^T 6 % and x^T dy 7 to 13 %, but bringing x^T there costs
-// what oneDNN's copy does, and weights serve two products a step.
-//
-// Products are cut into blocks, each of which oneDNN computes on one thread of ours. With AVX-512
-// its brgemm, which takes matrices without gaps alone, sums each element over k in one order,
-// whatever the block. Without it the order depends on the block, whose size is then fixed where
-// rows must not depend on each other.
+// The f32 matrix product: how it is cut into blocks, strips and panels (matmul_kernels.h).
 #include "kernels/matmul.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
-#include "base/fork.h"
+#include "base/isa.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
+#include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/thread_memory.h"
 
 namespace heed::kernels {
 namespace {
 
-constexpr std::int64_t kBlockRows = 64;      // a block and its part of b stay in a 256 KiB cache
-constexpr std::int64_t kBlockColumns = 256;  // for k up to 200
-constexpr std::size_t kMostPrimitives = 1024;
+using cpu::kBlockDepth;
+using cpu::matmul_kernels;
+using cpu::PanelForm;
+using cpu::PanelProduct;
+using cpu::StripForm;
+using cpu::whole_lines;
 
-using Key = std::array<std::int64_t, 10>;
+constexpr std::int64_t kBlockRows = 192;                     // strips of 192 x 512 floats and
+constexpr std::int64_t kStripBytes = std::int64_t{400} << 10;  // a panel: in a 512 KiB cache
+constexpr std::int64_t kShort = std::int64_t{1} << 18;       // multiplications: 10 us
 
-Key key_of(const MatmulProblem<float>& p) {
-  return {p.rows,
-          p.columns,
-          p.inner,
-          p.a.row,
-          p.a.column,
-          p.b.row,
-          p.b.column,
-          p.out_row,
-          static_cast<std::int64_t>(p.bias != nullptr),
-          static_cast<std::int64_t>(p.accumulate)};
-}
+// From so many rows on 16-bit panels are widened once for all strips; before, in each of them.
+constexpr std::int64_t kManyRows = 48;
 
-// oneDNN computes on one thread while this lives. Debian's asks OpenMP how many it may take, which
-// is a setting of each thread: the host's own comes back. Where oneDNN was built without OpenMP
-// there is nothing to set.
-class OneThread {
- public:
-  OneThread() {
-    const auto& [get, set] = open_mp();
-    if (get != nullptr && set != nullptr && (before_ = get()) != 1) set(1);
-  }
-  ~OneThread() {
-    if (before_ > 1) open_mp().set(before_);
-  }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
+thread_local ThreadMemory block_memory;
 
- private:
-  struct OpenMp {
-    int (*get)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-    void (*set)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  };
-  static const OpenMp& open_mp() {
-    static const OpenMp functions;
-    return functions;
-  }
-  int before_ = 1;
-};
-
-const dnnl::engine& engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
-}
-
+// A product whose b is plain, or lies in panels.
 struct Product {
-  dnnl::memory::desc a, b, bias, out, scratch;
-  dnnl::matmul primitive;
+  MatmulProblem<float> p;
+  const char* panels = nullptr;  // null: plain
+  PanelForm form = PanelForm::kF32;
+
+  // k in the units of the panel's rows as they are stored.
+  std::int64_t panel_row(std::int64_t k) const {
+    return form == PanelForm::kBF16 || form == PanelForm::kPairs ? (k + 1) / 2 : k;
+  }
+  std::int64_t row_bytes() const {
+    return matmul_kernels().panel * (form == PanelForm::kF16 ? 2 : 4);
+  }
+  std::int64_t panel_bytes() const { return panel_row(p.inner) * row_bytes(); }
 };
 
-std::shared_ptr<const Product> make_product(const MatmulProblem<float>& p) {
-  using dnnl::memory;
-  constexpr auto kF32 = memory::data_type::f32;
-  auto product = std::make_shared<Product>();
-  product->a = memory::desc({p.rows, p.inner}, kF32, {p.a.row, p.a.column});
-  product->b = memory::desc({p.inner, p.columns}, kF32, {p.b.row, p.b.column});
-  product->out = memory::desc({p.rows, p.columns}, kF32, {p.out_row, 1});
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (p.accumulate) {
-    dnnl::post_ops sum;
-    sum.append_sum(1.0F);
-    attributes.set_post_ops(sum);
-  }
-  if (p.bias != nullptr) product->bias = memory::desc({1, p.columns}, kF32, {p.columns, 1});
-  const dnnl::matmul::desc description =
-      p.bias != nullptr ? dnnl::matmul::desc(product->a, product->b, product->bias, product->out)
-                        : dnnl::matmul::desc(product->a, product->b, product->out);
-  const dnnl::matmul::primitive_desc chosen(description, attributes, engine());
-  product->scratch = chosen.scratchpad_desc();
-  product->primitive = dnnl::matmul(chosen);
-  return product;
-}
-
-std::shared_ptr<const Product> find_product(const MatmulProblem<float>& p, const Key& key) {
-  static std::mutex& guard = *[] {
-    auto* const made = new std::mutex;
-    hold_across_fork(*made);
-    return made;
-  }();
-  static std::map<Key, std::shared_ptr<const Product>> products;
-  const std::scoped_lock lock(guard);
-  const auto found = products.find(key);
-  if (found != products.end()) return found->second;
-  if (products.size() >= kMostPrimitives) products.clear();  // texts of every length were seen
-  return products.emplace(key, make_product(p)).first->second;
-}
-
-// A product with one thread's arguments.
-class Call {
- public:
-  explicit Call(std::shared_ptr<const Product> product) : product_(std::move(product)) {
-    add(DNNL_ARG_SRC, product_->a);
-    add(DNNL_ARG_WEIGHTS, product_->b);
-    add(DNNL_ARG_DST, product_->out);
-    add(DNNL_ARG_SCRATCHPAD, product_->scratch);
-    if (!product_->bias.is_zero()) add(DNNL_ARG_BIAS, product_->bias);
-  }
-
-  void run(const MatmulProblem<float>& p) {
-    thread_local dnnl::stream stream(engine());
-    thread_local ThreadMemory scratch;
-    const auto bytes = static_cast<std::int64_t>(product_->scratch.get_size());
-    set(DNNL_ARG_SRC, p.a.data);
-    set(DNNL_ARG_WEIGHTS, p.b.data);
-    set(DNNL_ARG_DST, p.out);
-    set(DNNL_ARG_SCRATCHPAD, scratch.at_least(bytes));
-    if (p.bias != nullptr) set(DNNL_ARG_BIAS, p.bias);
-    product_->primitive.execute(stream, arguments_);
-  }
-
- private:
-  void add(int argument, const dnnl::memory::desc& desc) {
-    arguments_.emplace(argument, dnnl::memory(desc, engine(), DNNL_MEMORY_NONE));
-  }
-  void set(int argument, const float* data) {
-    arguments_.at(argument).set_data_handle(const_cast<float*>(data));
-  }
-
-  std::shared_ptr<const Product> product_;
-  std::unordered_map<int, dnnl::memory> arguments_;
+struct Part {
+  std::int64_t row, row_end;
+  std::int64_t column, column_end;  // column: a panel's first
 };
 
-void run_product(const MatmulProblem<float>& p) {
-  const OneThread alone;
-  thread_local std::map<Key, Call> calls;
-  const Key key = key_of(p);
-  auto found = calls.find(key);
-  if (found == calls.end()) {
-    if (calls.size() >= kMostPrimitives) calls.clear();
-    found = calls.emplace(key, find_product(p, key)).first;
-  }
-  found->second.run(p);
+std::int64_t strip_depth(const Product& product, std::int64_t depth) {
+  return whole_lines(product.form == PanelForm::kPairs ? (depth + 1) / 2 : depth);
 }
 
-// The last block is padded to the size of the others, so that every row goes through the same code.
-void run_padded(MatmulProblem<float> p) {
-  const std::int64_t rows = p.rows;
-  std::vector<float> a(static_cast<std::size_t>(kBlockRows * p.inner));
-  std::vector<float> out(static_cast<std::size_t>(kBlockRows * p.columns));
-  const auto row_bytes = static_cast<std::size_t>(p.columns) * sizeof(float);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::memcpy(&a[static_cast<std::size_t>(i * p.inner)], p.a.data + i * p.a.row,
-                static_cast<std::size_t>(p.inner) * sizeof(float));
-    std::memcpy(&out[static_cast<std::size_t>(i * p.columns)], p.out + i * p.out_row, row_bytes);
-  }
-  float* const wanted = p.out;
-  const std::int64_t wanted_row = p.out_row;
-  p.rows = kBlockRows;
-  p.a = {.data = a.data(), .row = p.inner, .column = 1};
-  p.out = out.data();
-  p.out_row = p.columns;
-  run_product(p);
-  for (std::int64_t i = 0; i < rows; ++i)
-    std::memcpy(wanted + i * wanted_row, &out[static_cast<std::size_t>(i * p.columns)], row_bytes);
+StripForm strip_form(const Product& product) {
+  const bool by_columns = product.p.a.column != 1 && product.p.a.row == 1;
+  return by_columns && product.form == PanelForm::kF32 ? StripForm::kByDepth : StripForm::kByRow;
 }
 
-// The extents of a block.
+void pack_strips(const Product& product, const Part& part, std::int64_t k, std::int64_t depth,
+                 float* to) {
+  MatrixOperand<float> a = product.p.a;
+  a.data += part.row * a.row + k * a.column;
+  const std::int64_t rows = part.row_end - part.row;
+  if (product.form == PanelForm::kPairs)
+    matmul_kernels().pack_pairs(a, rows, depth, to);
+  else
+    matmul_kernels().pack_rows(a, rows, depth, strip_form(product), to);
+}
+
+// The panel at `column`, rows k to k + depth; `spare` holds it where it does not lie in panels.
+void find_panel(const Product& product, std::int64_t column, std::int64_t k, float* spare,
+                PanelProduct& to) {
+  to.panels = product.form;
+  if (product.panels == nullptr) {
+    MatrixOperand<float> b = product.p.b;
+    b.data += k * b.row + column * b.column;
+    matmul_kernels().pack_columns(b, to.depth, to.columns, spare);
+    to.b = spare;
+    to.ahead = reinterpret_cast<const char*>(spare);
+    return;
+  }
+  const char* from = product.panels + column / matmul_kernels().panel * product.panel_bytes() +
+                     product.panel_row(k) * product.row_bytes();
+  to.b = from;
+  to.ahead_bytes = product.panel_row(to.depth) * product.row_bytes();
+  to.ahead = from + to.ahead_bytes;
+  if (product.form == PanelForm::kPairs) {
+    to.depth = product.panel_row(to.depth);
+  } else if (product.form != PanelForm::kF32 && to.rows >= kManyRows) {
+    matmul_kernels().widen(from, product.form, to.depth, spare);
+    to.b = spare;
+    to.panels = PanelForm::kF32;
+  }
+}
+
+// Blocks of the depth whose strips fit into the cache together: all of them where rows are few, so
+// that panels are read from front to back.
+void run_part(const Product& product, const Part& part) {
+  const MatmulProblem<float>& p = product.p;
+  const std::int64_t rows = part.row_end - part.row;
+  const std::int64_t block = std::min(p.inner, kBlockDepth);
+  const std::int64_t block_floats = rows * strip_depth(product, block);
+  const std::int64_t blocks = (p.inner + kBlockDepth - 1) / kBlockDepth;
+  const std::int64_t at_once = std::clamp<std::int64_t>(
+      kStripBytes / (block_floats * std::int64_t{sizeof(float)}), 1, blocks);
+  const std::int64_t panel = matmul_kernels().panel;
+  float* const strips = block_memory.at_least(
+      (at_once * block_floats + panel * block) * std::int64_t{sizeof(float)});
+  float* const spare = strips + at_once * block_floats;
+  for (std::int64_t first = 0; first < blocks; first += at_once) {
+    const std::int64_t last = std::min(first + at_once, blocks);
+    const auto depth_of = [&](std::int64_t index) {
+      return std::min(kBlockDepth, p.inner - index * kBlockDepth);
+    };
+    for (std::int64_t index = first; index < last; ++index)
+      pack_strips(product, part, index * kBlockDepth, depth_of(index),
+                  strips + (index - first) * block_floats);
+    for (std::int64_t column = part.column; column < part.column_end; column += panel)
+      for (std::int64_t index = first; index < last; ++index) {
+        PanelProduct one = {.a = strips + (index - first) * block_floats,
+                            .strips = strip_form(product),
+                            .rows = rows,
+                            .depth = depth_of(index),
+                            .out = p.out + part.row * p.out_row + column,
+                            .out_row = p.out_row,
+                            .columns = std::min(panel, part.column_end - column),
+                            .bias = p.bias != nullptr && index == 0 ? p.bias + column : nullptr,
+                            .add = p.accumulate || index > 0};
+        find_panel(product, column, index * kBlockDepth, spare, one);
+        matmul_kernels().multiply(one);
+      }
+  }
+}
+
+std::int64_t parts_of(std::int64_t extent, std::int64_t most) { return (extent + most - 1) / most; }
+
+// Into how many parts rows and columns are cut.
 struct Cut {
-  std::int64_t rows;
-  std::int64_t columns;
+  std::int64_t rows, columns;
 };
 
-// brgemm takes matrices without gaps alone: a part of the rows of a^T is brought together, and so
-// are a part of the columns of out where it has several rows.
-void run_together(MatmulProblem<float> p) {
-  thread_local ThreadMemory memory;
-  const bool copies_a = p.a.column != 1;
-  const bool copies_out = p.out_row != p.columns && p.rows > 1;
-  const std::int64_t a_floats = copies_a ? p.inner * p.rows : 0;
-  const std::int64_t out_floats = copies_out ? p.rows * p.columns : 0;
-  float* const a = memory.at_least((a_floats + out_floats) * std::int64_t{sizeof(float)});
-  for (std::int64_t k = 0; copies_a && k < p.inner; ++k)
-    std::copy_n(p.a.data + k * p.a.column, p.rows, a + k * p.rows);
-  if (copies_a) p.a = {.data = a, .row = 1, .column = p.rows};
-  MatmulProblem<float> together = p;
-  together.out_row = p.columns;
-  if (copies_out) together.out = a + a_floats;
-  const auto row = [&](std::int64_t i) { return together.out + i * p.columns; };
-  for (std::int64_t i = 0; copies_out && p.accumulate && i < p.rows; ++i)
-    std::copy_n(p.out + i * p.out_row, p.columns, row(i));
-  run_product(together);
-  for (std::int64_t i = 0; copies_out && i < p.rows; ++i)
-    std::copy_n(row(i), p.columns, p.out + i * p.out_row);
-}
-
-// For brgemm: one block where the product is short. Else rows, up to two blocks for each thread, so
-// that the other one goes on where a thread is held up. Each block brings b into order for itself:
-// 10 % of its time where it has 128 rows, half where it has 32, so fewer rows are cut by the
-// columns of b^T. A part of the columns of b would be a copy, which takes as long as 64 rows: one
-// block.
-Cut cut_for_brgemm(const MatmulProblem<float>& p) {
-  constexpr std::int64_t kShort = std::int64_t{1} << 20;  // multiplications: 10 us
-  constexpr std::int64_t kLine = 64;
-  constexpr std::int64_t kGoodRows = 256;
+// As many tasks for each thread, two where that is easy, so that one goes on where another is held
+// up. A task brings its rows and, of a plain b, its columns into order for itself.
+Cut cut_of(const Product& product) {
+  const MatmulProblem<float>& p = product.p;
   const std::int64_t threads = threads_here();
-  if (threads == 1 || p.rows * p.columns * p.inner < kShort) return {p.rows, p.columns};
-  const auto part = [](std::int64_t extent, std::int64_t parts) {
-    return ((extent + parts - 1) / parts + kLine - 1) / kLine * kLine;
+  Cut cut = {parts_of(p.rows, kBlockRows), 1};
+  if (threads == 1 || p.rows * p.columns * p.inner < kShort) return cut;
+  cut.columns = cut.rows % threads != 0 ? threads : cut.rows < 2 * threads ? 2 : 1;
+  cut.columns = std::min(cut.columns, parts_of(p.columns, matmul_kernels().panel));
+  return cut;
+}
+
+void run(const Product& product) {
+  const MatmulProblem<float>& p = product.p;
+  const Cut cut = cut_of(product);
+  const std::int64_t strip = matmul_kernels().strip;
+  const std::int64_t panel = matmul_kernels().panel;
+  const auto part = [](std::int64_t extent, std::int64_t parts, std::int64_t unit) {
+    return parts_of(parts_of(extent, parts), unit) * unit;
   };
-  if (p.rows >= 2 * kLine)
-    return {part(p.rows, std::clamp(p.rows / kGoodRows, threads, 2 * threads)), p.columns};
-  return {p.rows, p.b.row == 1 ? part(p.columns, 2 * threads) : p.columns};
-}
-
-// Without brgemm.
-Cut cut_for_gemm(const MatmulProblem<float>& p) {
-  if (p.a.column == 1) return {kBlockRows, kBlockColumns};
-  return {p.rows, (p.columns + threads_here() - 1) / threads_here()};
-}
-
-template <typename Run>
-void run_blocks(const MatmulProblem<float>& p, const Cut& cut, const Run& run) {
-  const std::int64_t row_blocks = (p.rows + cut.rows - 1) / cut.rows;
-  const std::int64_t column_blocks = (p.columns + cut.columns - 1) / cut.columns;
-  parallel_for(row_blocks * column_blocks, [&](std::int64_t index, int /*thread*/) {
-    const std::int64_t row = index / column_blocks * cut.rows;
-    const std::int64_t column = index % column_blocks * cut.columns;
-    MatmulProblem<float> block = p;
-    block.rows = std::min(cut.rows, p.rows - row);
-    block.columns = std::min(cut.columns, p.columns - column);
-    block.a.data += row * p.a.row;
-    block.b.data += column * p.b.column;
-    if (p.bias != nullptr) block.bias += column;
-    block.out += row * p.out_row + column;
-    run(block);
+  const std::int64_t rows = part(p.rows, cut.rows, strip);
+  const std::int64_t columns = part(p.columns, cut.columns, panel);
+  const std::int64_t across = parts_of(p.columns, columns);
+  parallel_for(parts_of(p.rows, rows) * across, [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t row = index / across * rows;
+    const std::int64_t column = index % across * columns;
+    run_part(product, {row, std::min(row + rows, p.rows), column,
+                       std::min(column + columns, p.columns)});
   });
+}
+
+PanelForm form_of(DType dtype) {
+  return dtype == DType::kF32   ? PanelForm::kF32
+         : dtype == DType::kF16 ? PanelForm::kF16
+                                : PanelForm::kBF16;
+}
+
+Product product_of(const PanelsProblem& problem, PanelForm form) {
+  return {.p = {.rows = problem.rows,
+                .columns = problem.b.columns,
+                .inner = problem.b.inner,
+                .a = {.data = problem.a, .row = problem.a_row, .column = 1},
+                .b = {},
+                .bias = problem.bias,
+                .out = problem.out,
+                .out_row = problem.out_row},
+          .panels = static_cast<const char*>(problem.b.data),
+          .form = form};
+}
+
+// Rows as they lie times columns side by side, which begin at a panel's first.
+void run_few_part(const Product& product, std::int64_t column, std::int64_t column_end) {
+  const MatmulProblem<float>& p = product.p;
+  const std::int64_t panel = matmul_kernels().panel;
+  cpu::FewRowsProduct few = {.a = p.a.data,
+                             .a_row = p.a.row,
+                             .rows = p.rows,
+                             .b = nullptr,
+                             .panels = product.form,
+                             .depth = p.inner,
+                             .out = p.out + column,
+                             .out_row = p.out_row,
+                             .columns = column_end - column,
+                             .bias = p.bias != nullptr ? p.bias + column : nullptr,
+                             .add = p.accumulate};
+  if (product.panels != nullptr) {
+    few.b = product.panels + column / panel * product.panel_bytes();
+    few.b_row = product.row_bytes();
+    few.b_panel = product.panel_bytes();
+  } else if (p.b.column == 1 && few.columns % panel == 0) {
+    few.b = p.b.data + column;
+    few.b_row = p.b.row * std::int64_t{sizeof(float)};
+    few.b_panel = product.row_bytes();
+  } else {
+    float* const spare = block_memory.at_least(parts_of(few.columns, panel) * product.panel_bytes());
+    for (std::int64_t some = column; some < column_end; some += panel)
+      matmul_kernels().pack_columns(
+          {.data = p.b.data + some * p.b.column, .row = p.b.row, .column = p.b.column}, p.inner,
+          std::min(panel, column_end - some), spare + (some - column) * p.inner);
+    few.b = spare;
+    few.b_row = product.row_bytes();
+    few.b_panel = product.panel_bytes();
+  }
+  matmul_kernels().multiply_few(few);
+}
+
+// Bound by reading b: each task reads panels that lie side by side; a plain b by as many panels as
+// are read at once.
+void run_few(const Product& product) {
+  constexpr std::int64_t kTaskBytes = std::int64_t{256} << 10;
+  constexpr std::int64_t kPanelsAtOnce = 4;
+  const MatmulProblem<float>& p = product.p;
+  const std::int64_t panel = matmul_kernels().panel;
+  const std::int64_t panels = parts_of(p.columns, panel);
+  const std::int64_t parts = std::clamp<std::int64_t>(
+      panels * product.panel_bytes() / kTaskBytes, 1, 4 * std::int64_t{threads_here()});
+  const std::int64_t some = parts_of(parts_of(panels, parts), kPanelsAtOnce) * kPanelsAtOnce * panel;
+  const std::int64_t step = product.panels != nullptr ? some : kPanelsAtOnce * panel;
+  parallel_for(parts_of(p.columns, some), [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t end = std::min((index + 1) * some, p.columns);
+    for (std::int64_t column = index * some; column < end; column += step)
+      run_few_part(product, column, std::min(column + step, end));
+  });
+}
+
+void run_any(const Product& product) {
+  const bool few = product.p.rows <= cpu::kFewRows && product.p.a.column == 1;
+  few ? run_few(product) : run(product);
 }
 
 }  // namespace
 
-void matmul_onednn(const MatmulProblem<float>& problem) {
-  static const bool has_brgemm = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
-  const bool rows_are_independent = problem.a.column == 1;
-  if (has_brgemm) {
-    run_blocks(problem, cut_for_brgemm(problem), [&](const MatmulProblem<float>& block) {
-      const bool has_gaps =
-          block.columns < problem.columns || (block.rows < problem.rows && !rows_are_independent);
-      has_gaps ? run_together(block) : run_product(block);
-    });
-  } else {
-    run_blocks(problem, cut_for_gemm(problem), [&](const MatmulProblem<float>& block) {
-      rows_are_independent&& block.rows < kBlockRows ? run_padded(block) : run_product(block);
-    });
-  }
+const char* matmul_kernel_name() { return matmul_kernels().name; }
+
+bool has_fast_pairs() {
+  static const bool has = [] {
+    __builtin_cpu_init();
+    return allowed_isa() >= Isa::kAvx512Bf16 && __builtin_cpu_supports("avx512bf16") != 0 &&
+           __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_is("amd") != 0 &&
+           matmul_kernels().multiplies_pairs;
+  }();
+  return has;
 }
+
+void matmul_f32(const MatmulProblem<float>& problem) { run_any({.p = problem}); }
+
+void matmul_panels(const PanelsProblem& problem) {
+  run_any(product_of(problem, form_of(problem.b.dtype)));
+}
+
+void matmul_pairs(const PanelsProblem& problem) { run(product_of(problem, PanelForm::kPairs)); }
 
 }  // namespace heed::kernels

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/isa.h"
 #include "heed/base/threads.h"
 #include "kernels/cpu/amx_tiles.h"
 #include "kernels/cpu/thread_memory.h"
@@ -133,14 +134,14 @@ void multiply(const MatmulProblem<float>& p, const amx::Part* a, const amx::Part
 // At most 32 x 32 elements. What serves an element is a matter of its own row and its panel of
 // columns, so that no row depends on the numbers of others. `spare` has room for a panel.
 void run_block(const MatmulProblem<float>& p, const Panel& a, const Panel& b, amx::Part* spare) {
-  if (!b.good) return matmul_onednn(p);
+  if (!b.good) return matmul_f32(p);
   if (a.good) return multiply(p, a.parts, b.parts);
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const MatmulProblem<float> one = rows_from(p, row, 1);
     if (rows_of_a(one).cut(0, spare))
       multiply(one, spare, b.parts);
     else
-      matmul_onednn(one);
+      matmul_f32(one);
   }
 }
 
@@ -175,12 +176,17 @@ void run_part(const MatmulProblem<float>& p, bool a_is_whole) {
 }  // namespace
 
 bool has_amx() {
-  static const bool has = is_wanted() && has_instructions() && has_permission();
+  static const bool has = allowed_isa() >= Isa::kAmx && is_wanted() && has_instructions() &&
+                          has_permission();
   return has;
 }
 
 bool matmul_amx(const MatmulProblem<float>& problem) {
   if (problem.columns < kLeast || problem.inner < kLeast || !has_amx()) return false;
+  const auto lies_in_lines = [](const MatrixOperand<float>& operand) {
+    return operand.row == 1 || operand.column == 1;
+  };
+  if (!lies_in_lines(problem.a) || !lies_in_lines(problem.b)) return false;
   // The smaller one whole leaves more of the cache: x^T dy 5 % faster. Between equals it is b,
   // whose panels every row needs: 1 to 2 %.
   const bool a_is_whole = 2 * problem.rows <= problem.columns;

@@ -1,0 +1,16 @@
+// The instruction sets that kernels may use.
+#pragma once
+
+#include <cstdint>
+
+namespace heed {
+
+/// In rising order: each allows what stands before it.
+enum class Isa : std::uint8_t { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
+
+/// The widest one that $HEED_ISA (portable, avx2, avx512, avx512-bf16, amx) allows; kAmx when it is
+/// not set. Kernels for the others are not chosen from the first call on. kNotFound for any other
+/// value.
+Isa allowed_isa();
+
+}  // namespace heed

@@ -1,0 +1,165 @@
+// How operands of matrix products come into strips and panels. Included once a target.
+#if defined(HEED_KERNELS_CPU_MATMUL_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_MATMUL_PACK_INL_H
+#undef HEED_KERNELS_CPU_MATMUL_PACK_INL_H
+#else
+#define HEED_KERNELS_CPU_MATMUL_PACK_INL_H
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cpu/matmul_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::cpu::HWY_NAMESPACE {
+namespace {
+
+/// The next strip of at most `left` rows that has an instance. Two units times a latency of four
+/// cycles need eight chains, so 8 rows are 4 and 4 where 6 is the largest.
+constexpr std::int64_t strip_of(std::int64_t left) {
+  if (kLargestStrip == 6 && (left == 7 || left == 8)) return 4;
+  if (left >= kLargestStrip) return kLargestStrip;
+  if (left >= 8) return 8;
+  return left >= 4 ? 4 : left;
+}
+
+void pack_rows(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t depth, StripForm form,
+               float* to) {
+  for (std::int64_t row = 0; row < rows;) {
+    const std::int64_t strip = strip_of(rows - row);
+    const float* from = a.data + row * a.row;
+    float* lines = to + row * whole_lines(depth);
+    if (form == StripForm::kByDepth) {
+      for (std::int64_t k = 0; k < depth; ++k) {
+        if (strip == kLargestStrip)
+          std::memcpy(lines + k * kLargestStrip, from + k * a.column,
+                      kLargestStrip * sizeof(float));
+        else
+          std::copy_n(from + k * a.column, strip, lines + k * strip);
+      }
+    } else {
+      for (std::int64_t i = 0; i < strip; ++i) {
+        const float* line = from + i * a.row;
+        float* out = lines + i * kLine;
+        std::int64_t k = 0;
+        for (; a.column == 1 && k + kLine <= depth; k += kLine, out += strip * kLine)
+          std::memcpy(out, line + k, kLine * sizeof(float));
+        for (; k < depth; ++k) {
+          *out++ = line[k * a.column];
+          if (k % kLine == kLine - 1) out += (strip - 1) * kLine;
+        }
+      }
+    }
+    row += strip;
+  }
+}
+
+// The nearest bf16, ties to even; a NaN stays one.
+inline std::uint32_t bf16_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return bits >> 16 | 0x40U;
+  return (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+}
+
+void pack_pairs(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t depth, float* to) {
+  const std::int64_t pairs = (depth + 1) / 2;
+  for (std::int64_t row = 0; row < rows;) {
+    const std::int64_t strip = strip_of(rows - row);
+    for (std::int64_t i = 0; i < strip; ++i) {
+      const float* from = a.data + (row + i) * a.row;
+      float* out = to + row * whole_lines(pairs) + i * kLine;
+      for (std::int64_t pair = 0; pair < pairs; ++pair) {
+        const std::int64_t k = 2 * pair;
+        const std::uint32_t low = bf16_bits(from[k * a.column]);
+        const std::uint32_t high = k + 1 < depth ? bf16_bits(from[(k + 1) * a.column]) : 0;
+        *out++ = std::bit_cast<float>(low | high << 16);
+        if (pair % kLine == kLine - 1) out += (strip - 1) * kLine;
+      }
+    }
+    row += strip;
+  }
+}
+
+// Four lines along k as four columns of a panel; the rest of the depth one by one.
+HWY_INLINE std::int64_t turn_four(const float* from, std::int64_t line, std::int64_t depth,
+                                  float* to) {
+  std::int64_t k = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<float, 4> d;
+  const hn::RepartitionToWide<decltype(d)> wide;
+  for (; k + 4 <= depth; k += 4, to += 4 * kPanelColumns) {
+    const auto r0 = hn::LoadU(d, from + k);
+    const auto r1 = hn::LoadU(d, from + line + k);
+    const auto r2 = hn::LoadU(d, from + 2 * line + k);
+    const auto r3 = hn::LoadU(d, from + 3 * line + k);
+    const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1));
+    const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
+    const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1));
+    const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, low01, low23)), d, to);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23)), d, to + kPanelColumns);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, high01, high23)), d,
+               to + 2 * kPanelColumns);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23)), d,
+               to + 3 * kPanelColumns);
+  }
+#else
+  static_cast<void>(from);
+  static_cast<void>(line);
+  static_cast<void>(depth);
+  static_cast<void>(to);
+#endif
+  return k;
+}
+
+void pack_columns(const MatrixOperand<float>& b, std::int64_t depth, std::int64_t columns,
+                  float* to) {
+  if (b.column == 1) {
+    for (std::int64_t k = 0; k < depth; ++k, to += kPanelColumns) {
+      const float* row = b.data + k * b.row;
+      if (columns == kPanelColumns) {
+        std::memcpy(to, row, kPanelColumns * sizeof(float));
+      } else {
+        std::copy_n(row, columns, to);
+        std::fill(to + columns, to + kPanelColumns, 0.0F);
+      }
+    }
+    return;
+  }
+  std::int64_t j = 0;
+  for (; j < columns; j += 4) {
+    const std::int64_t some = std::min<std::int64_t>(4, columns - j);
+    const float* from = b.data + j * b.column;
+    const bool turns = some == 4 && b.row == 1;
+    for (std::int64_t k = turns ? turn_four(from, b.column, depth, to + j) : 0; k < depth; ++k)
+      for (std::int64_t i = 0; i < some; ++i)
+        to[k * kPanelColumns + j + i] = from[i * b.column + k * b.row];
+  }
+  for (std::int64_t k = 0; columns < kPanelColumns && k < depth; ++k)
+    std::fill(to + k * kPanelColumns + columns, to + (k + 1) * kPanelColumns, 0.0F);
+}
+
+template <PanelForm kForm>
+HWY_INLINE void widen_form(const char* row, std::int64_t depth, float* to) {
+  const Floats d;
+  constexpr int kHeld = kDepthOfRow<kForm>;
+  for (std::int64_t k = 0; k < depth; k += kHeld, row += kRowBytes<kForm>) {
+    for (int half = 0; half < kHeld && k + half < depth; ++half, to += kPanelColumns)
+      for (int j = 0; j < kVectors; ++j)
+        hn::StoreU(load_panel<kForm>(row, j, half), d, to + j * kVectorLanes);
+  }
+}
+
+void widen(const void* from, PanelForm form, std::int64_t depth, float* to) {
+  const char* row = static_cast<const char*>(from);
+  form == PanelForm::kF16 ? widen_form<PanelForm::kF16>(row, depth, to)
+                          : widen_form<PanelForm::kBF16>(row, depth, to);
+}
+
+}  // namespace
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,239 @@
+// The register tiles of matrix products. Included once a target.
+//
+// Accumulators: 12 x 2 vectors with AVX-512 (24, 2 of b and 1 of a: 27 of 32 registers), 6 x 2 with
+// AVX2 (12 + 2 + 1 of 16).
+#if defined(HEED_KERNELS_CPU_MATMUL_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
+#undef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
+#else
+#define HEED_KERNELS_CPU_MATMUL_TILE_INL_H
+#endif
+
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/cpu/matmul_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::cpu::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Words = hn::RebindToUnsigned<Floats>;
+using Vector = hn::Vec<Floats>;
+
+constexpr int kVectorLanes = HWY_TARGET == HWY_AVX3 ? 16 : HWY_TARGET == HWY_AVX2 ? 8 : HWY_TARGET == HWY_SCALAR ? 1 : 4;
+constexpr int kVectors = 2;  // of a panel
+constexpr int kPanelColumns = kVectors * kVectorLanes;
+constexpr std::int64_t kCacheLine = 64;
+constexpr int kLargestStrip = HWY_TARGET == HWY_AVX3 ? 12 : 6;
+
+// sum + a b. As an instruction: g++ 12 loads b again for every product of the intrinsic, or moves
+// and spills sums (AVX2: 70 to 90 of 104 GFLOP/s, 94 to 100 this way).
+HWY_INLINE Vector add_product(Vector sum, Vector a, Vector b) {
+#if HWY_TARGET == HWY_AVX3
+  asm("vfmadd231ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+#elif HWY_TARGET == HWY_AVX2
+  asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(a.raw), "x"(b.raw));
+#else
+  sum = hn::MulAdd(a, b, sum);
+#endif
+  return sum;
+}
+
+// sum + the products of two pairs of bf16.
+HWY_INLINE Vector add_pairs(Vector sum, Vector a, Vector b) {
+#if HWY_TARGET == HWY_AVX3
+  asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+#else
+  static_cast<void>(a);
+  static_cast<void>(b);
+#endif
+  return sum;
+}
+
+// How many k a row of a panel holds, as the tile counts them.
+template <PanelForm kForm>
+constexpr int kDepthOfRow = kForm == PanelForm::kBF16 ? 2 : 1;
+template <PanelForm kForm>
+constexpr std::int64_t kRowBytes = kPanelColumns * (kForm == PanelForm::kF16 ? 2 : 4);
+
+// Vector `j` of a panel's row; of the k that it holds, the one numbered `half`.
+template <PanelForm kForm>
+HWY_INLINE Vector load_panel(const char* row, int j, int half) {
+  const Floats d;
+  if constexpr (kForm == PanelForm::kF16) {
+    const hn::Rebind<hwy::float16_t, Floats> f16;
+    const auto* at = reinterpret_cast<const hwy::float16_t*>(row);
+    return hn::PromoteTo(d, hn::LoadU(f16, at + j * kVectorLanes));
+  } else if constexpr (kForm == PanelForm::kBF16) {
+    const auto* at = reinterpret_cast<const std::uint32_t*>(row);
+    const auto words = hn::LoadU(Words(), at + j * kVectorLanes);
+    return hn::BitCast(d, half == 0 ? hn::ShiftLeft<16>(words)
+                                    : hn::And(words, hn::Set(Words(), 0xFFFF0000U)));
+  } else {
+    return hn::LoadU(d, reinterpret_cast<const float*>(row) + j * kVectorLanes);
+  }
+}
+
+// Adds what is there, and writes the part of a row that exists.
+template <int kCount>
+HWY_INLINE void finish_row(const Vector (&sums)[kCount], float* out, std::int64_t columns,
+                           const float* bias, bool add) {
+  const Floats d;
+#pragma GCC unroll 8
+  for (int j = 0; j < kCount; ++j) {
+    const std::int64_t left = columns - j * kVectorLanes;
+    if (left <= 0) return;
+    Vector sum = sums[j];
+    if (left >= kVectorLanes) {
+      if (bias != nullptr) sum = hn::Add(sum, hn::LoadU(d, bias + j * kVectorLanes));
+      if (add) sum = hn::Add(sum, hn::LoadU(d, out + j * kVectorLanes));
+      hn::StoreU(sum, d, out + j * kVectorLanes);
+    } else {
+      const auto mask = hn::FirstN(d, static_cast<std::size_t>(left));
+      if (bias != nullptr) sum = hn::Add(sum, hn::MaskedLoad(mask, d, bias + j * kVectorLanes));
+      if (add) sum = hn::Add(sum, hn::MaskedLoad(mask, d, out + j * kVectorLanes));
+      hn::BlendedStore(sum, mask, d, out + j * kVectorLanes);
+    }
+  }
+}
+
+// One row of a panel times R numbers of a for each k that it holds; number(i, half) is one of them.
+template <int kRows, PanelForm kForm, typename Number>
+HWY_INLINE void add_row(const char* row, const Number& number, Vector (&sums)[kRows][kVectors]) {
+  const Floats d;
+#pragma GCC unroll 2
+  for (int half = 0; half < kDepthOfRow<kForm>; ++half) {
+    Vector b[kVectors];
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j) b[j] = load_panel<kForm>(row, j, half);
+#pragma GCC unroll 12
+    for (int i = 0; i < kRows; ++i) {
+      const Vector a = hn::Set(d, number(i, half));
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; ++j)
+        sums[i][j] = kForm == PanelForm::kPairs ? add_pairs(sums[i][j], b[j], a)
+                                                : add_product(sums[i][j], a, b[j]);
+    }
+  }
+}
+
+// A strip of kRows rows times a panel.
+template <int kRows, PanelForm kForm, StripForm kStrip>
+HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, const char* ahead) {
+  constexpr bool kByRow = kStrip == StripForm::kByRow;
+  constexpr int kStep = 4;  // k at a time
+  constexpr int kHeld = kDepthOfRow<kForm>;
+  Vector sums[kRows][kVectors];
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::Zero(Floats());
+  }
+  const char* b = static_cast<const char*>(p.b);
+  const std::int64_t ahead_lines =
+      (kRows * kStep * p.ahead_bytes / (p.rows * p.depth) + kCacheLine - 1) / kCacheLine;
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i) {  // or the sums wait for them at the end
+    __builtin_prefetch(out + i * p.out_row, 1);
+    __builtin_prefetch(out + i * p.out_row + kPanelColumns - 1, 1);
+  }
+  std::int64_t k = 0;
+  for (; k + kStep <= p.depth; k += kStep) {
+    for (std::int64_t line = 0; line < ahead_lines; ++line, ahead += kCacheLine)
+      __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 4
+    for (int u = 0; u < kStep; u += kHeld) {
+      add_row<kRows, kForm>(
+          b + u / kHeld * kRowBytes<kForm>,
+          [a, u](int i, int half) HWY_ATTR {
+            return kByRow ? a[i * kLine + u + half] : a[(u + half) * kRows + i];
+          },
+          sums);
+    }
+    b += kStep / kHeld * kRowBytes<kForm>;
+    a += kByRow ? kStep : kStep * kRows;
+    if (kByRow && (k & (kLine - 1)) == kLine - kStep) a += (kRows - 1) * kLine;
+  }
+  for (; k < p.depth; ++k) {
+    const int half = kHeld == 2 ? static_cast<int>(k & 1) : 0;
+    const Floats d;
+#pragma GCC unroll 12
+    for (int i = 0; i < kRows; ++i) {
+      const Vector number = hn::Set(d, kByRow ? a[i * kLine] : a[i]);
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; ++j) {
+        const Vector weights = load_panel<kForm>(b, j, half);
+        sums[i][j] = kForm == PanelForm::kPairs ? add_pairs(sums[i][j], weights, number)
+                                                : add_product(sums[i][j], number, weights);
+      }
+    }
+    if (half == kHeld - 1) b += kRowBytes<kForm>;
+    a += kByRow ? 1 : kRows;
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i)
+    finish_row(sums[i], out + i * p.out_row, p.columns, p.bias, p.add);
+}
+
+// The numbers at k of rows as they lie times one row of each of kPanels panels.
+template <int kRows, int kPanels, PanelForm kForm>
+HWY_INLINE void add_few(const FewRowsProduct& p, const char* row, std::int64_t k, int half,
+                        Vector (&sums)[kPanels][kRows][kVectors]) {
+  Vector a[kRows];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i) a[i] = hn::Set(Floats(), p.a[i * p.a_row + k]);
+#pragma GCC unroll 4
+  for (int q = 0; q < kPanels; ++q) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j) {
+      const Vector b = load_panel<kForm>(row + q * p.b_panel, j, half);
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) sums[q][i][j] = add_product(sums[q][i][j], a[i], b);
+    }
+  }
+}
+
+// One or more rows as they lie times kPanels panels side by side: as many streams of memory.
+template <int kRows, int kPanels, PanelForm kForm>
+HWY_NOINLINE void few_tile(const FewRowsProduct& p, const char* panels, float* out,
+                           std::int64_t columns, const float* bias) {
+  constexpr int kHeld = kDepthOfRow<kForm>;
+  const Floats d;
+  for (std::int64_t begin = 0; begin < p.depth; begin += kBlockDepth) {
+    const std::int64_t end = begin + kBlockDepth < p.depth ? begin + kBlockDepth : p.depth;
+    Vector sums[kPanels][kRows][kVectors];
+#pragma GCC unroll 4
+    for (int q = 0; q < kPanels; ++q) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+        for (int j = 0; j < kVectors; ++j) sums[q][i][j] = hn::Zero(d);
+      }
+    }
+    const char* row = panels + begin / kHeld * p.b_row;
+    std::int64_t k = begin;
+    for (; k + kHeld <= end; k += kHeld, row += p.b_row) {
+#pragma GCC unroll 2
+      for (int half = 0; half < kHeld; ++half)
+        add_few<kRows, kPanels, kForm>(p, row, k + half, half, sums);
+    }
+    if (k < end) add_few<kRows, kPanels, kForm>(p, row, k, 0, sums);
+    const bool first = begin == 0;
+#pragma GCC unroll 4
+    for (int q = 0; q < kPanels; ++q) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i)
+        finish_row(sums[q][i], out + i * p.out_row + q * kPanelColumns,
+                   columns - q * kPanelColumns,
+                   first && bias != nullptr ? bias + q * kPanelColumns : nullptr, p.add || !first);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
