@@ -35,6 +35,25 @@ double multiply_add(std::int64_t rounds) {
   return 2.0 * kChains * static_cast<double>(hn::Lanes(d)) * static_cast<double>(rounds);
 }
 
+// As a loop of the instruction; nothing where the target has none.
+double multiply_add_pairs(std::int64_t rounds) {
+#if HWY_TARGET == HWY_AVX3
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> sums[kChains];
+#pragma GCC unroll 12
+  for (int i = 0; i < kChains; ++i) sums[i] = hn::Zero(d);
+  const auto pairs = hn::Zero(d);
+  for (std::int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 12
+    for (int i = 0; i < kChains; ++i)
+      asm volatile("vdpbf16ps %1, %1, %0" : "+v"(sums[i].raw) : "v"(pairs.raw));
+  }
+  return 4.0 * kChains * static_cast<double>(hn::Lanes(d)) * static_cast<double>(rounds);
+#else
+  return multiply_add(rounds);
+#endif
+}
+
 double read(const float* from, std::int64_t count) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -61,10 +80,12 @@ HWY_AFTER_NAMESPACE();
 
 #include "heed/base/threads.h"
 #include "heed/tensor/tensor.h"
+#include "kernels/matmul.h"
 
 namespace heed {
 namespace limits {
 HWY_EXPORT(multiply_add);
+HWY_EXPORT(multiply_add_pairs);
 HWY_EXPORT(read);
 }  // namespace limits
 
@@ -93,6 +114,15 @@ double peak_gflops(int threads) {
   constexpr std::int64_t kRounds = 300'000 / kPieces;
   const auto work = [](std::int64_t) {
     return HWY_DYNAMIC_DISPATCH(limits::multiply_add)(kRounds);
+  };
+  return rate(threads, 20, work) * 1e-9;
+}
+
+double peak_pair_gflops(int threads) {
+  if (!kernels::has_fast_pairs()) return peak_gflops(threads);
+  constexpr std::int64_t kRounds = 300'000 / kPieces;
+  const auto work = [](std::int64_t) {
+    return HWY_DYNAMIC_DISPATCH(limits::multiply_add_pairs)(kRounds);
   };
   return rate(threads, 20, work) * 1e-9;
 }

@@ -7,6 +7,9 @@ namespace heed {
 /// kernels use, in GFLOP/s: the best of some short runs, 20 ms in all.
 double peak_gflops(int threads);
 
+/// The same of pairs of bf16 (`vdpbf16ps`), where kernels use them; else that of f32.
+double peak_pair_gflops(int threads);
+
 /// Reading memory that no cache holds, by `threads` threads at once, in GB/s (1e9 bytes).
 double read_gbytes_per_second(int threads);
 

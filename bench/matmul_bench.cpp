@@ -1,22 +1,25 @@
 #include "bench/matmul_bench.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
-#include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
 #include "bench/normal.h"
 #include "bench/repeat.h"
 #include "heed/base/threads.h"
 #include "kernels/matmul.h"
 #include "ops/matmul.h"
+#include "ops/packed_matrix.h"
 
 namespace heed {
 namespace {
 
 using Product = MatmulBenchCase::Product;
+
+struct Limits {
+  double f32_gflops, pair_gflops, read_gbytes_per_second;
+};
 
 struct Operands {
   explicit Operands(const MatmulBenchCase& c)
@@ -37,9 +40,18 @@ struct Operands {
   MatmulArgs args;
 };
 
-Repeated time_product(Operands& operands, bool in_bulk) {
+double gflop(const MatmulBenchCase& c) { return 2e-9 * static_cast<double>(c.rows * c.in * c.out); }
+
+MatmulRate rate(const MatmulBenchCase& c, const Repeated& times, double limit) {
+  return {.seconds = times.seconds,
+          .spread = times.spread,
+          .gflops = gflop(c) / times.seconds,
+          .limit_gflops = limit};
+}
+
+MatmulRate time_plain(const MatmulBenchCase& c, Operands& operands, bool in_bulk, double limit) {
   operands.args.in_bulk = in_bulk;
-  return repeat([&] { matmul(operands.args, operands.result); });
+  return rate(c, repeat([&] { matmul(operands.args, operands.result); }), limit);
 }
 
 double rms_error(const MatmulArgs& args, const Tensor& exact) {
@@ -64,48 +76,85 @@ double relative_error(const Operands& operands) {
   return rms_error(args, exact) / plain;
 }
 
-MatmulTiming timed(const MatmulBenchCase& problem) {
-  Operands operands(problem);
-  const Repeated in_bulk = time_product(operands, true);
-  const Repeated plain = time_product(operands, false);
-  const double gflop = 2e-9 * static_cast<double>(problem.rows * problem.in * problem.out);
-  return {.problem = problem,
+MatmulTiming timed_plain(const MatmulBenchCase& c, const Limits& limits) {
+  Operands operands(c);
+  return {.problem = c,
           .kernel = kernels::has_amx() ? "cpu-amx" : kernels::matmul_kernel_name(),
           .threads = thread_count(),
-          .seconds = in_bulk.seconds,
-          .spread = std::max(in_bulk.spread, plain.spread),
-          .gflops = gflop / in_bulk.seconds,
-          .seconds_plain = plain.seconds,
-          .gflops_plain = gflop / plain.seconds,
-          .times_faster = plain.seconds / in_bulk.seconds,
-          .relative_error = relative_error(operands),
-          .peak_gflops = peak_gflops(thread_count())};
+          .warm = time_plain(c, operands, true, limits.f32_gflops),
+          .from_memory = {},
+          .plain = time_plain(c, operands, false, limits.f32_gflops),
+          .relative_error = relative_error(operands)};
 }
 
-std::vector<MatmulBenchCase> all_cases() {
-  struct Layer {
-    std::int64_t rows, in, out;
+// Random bits that are numbers of every type, between 1/2 and 2 in f32 and bf16: normal ones would
+// take minutes to make.
+Tensor quick_weights(const MatmulBenchCase& c) {
+  Tensor weights = Tensor::empty({c.in, c.out}, c.dtype);
+  const std::int64_t words =
+      weights.element_count() * static_cast<std::int64_t>(size_bytes(c.dtype)) / 4;
+  auto* to = static_cast<std::uint32_t*>(weights.view().raw());
+  std::uint32_t state = 1;
+  for (std::int64_t i = 0; i < words; ++i) {
+    state = state * 1664525U + 1013904223U;
+    to[i] = (state & 0x80FF80FFU) | 0x3F003F00U;
+  }
+  return weights;
+}
+
+// The same weights as often as no cache holds them.
+std::vector<PackedMatrix> copies_of(const MatmulBenchCase& c) {
+  constexpr std::int64_t kBytes = std::int64_t{400} << 20;
+  const Tensor weights = quick_weights(c);
+  const std::int64_t bytes =
+      weights.element_count() * static_cast<std::int64_t>(size_bytes(c.dtype));
+  std::vector<PackedMatrix> copies;
+  for (std::int64_t held = 0; held < kBytes; held += bytes) copies.emplace_back(weights);
+  return copies;
+}
+
+MatmulTiming timed_packed(const MatmulBenchCase& c, const Limits& limits) {
+  const std::vector<PackedMatrix> weights = copies_of(c);
+  const Tensor x = normal({c.rows, c.in}, DType::kF32, 1, 1);
+  const Tensor bias = normal({c.out}, DType::kF32, 0.1, 4);
+  Tensor result = Tensor::zeros({c.rows, c.out});
+  const bool in_bulk = c.rows > 8;
+  const bool pairs = in_bulk && c.dtype == DType::kBF16 && kernels::has_fast_pairs();
+  const auto multiply = [&](const PackedMatrix& w) {
+    matmul({.a = x, .b = w, .bias = bias, .in_bulk = in_bulk}, result);
   };
-  std::vector<MatmulBenchCase> cases;
-  for (const auto& [rows, in, out] :
-       {Layer{384, 128, 384}, Layer{384, 128, 128}, Layer{384, 128, 512}, Layer{384, 512, 128},
-        Layer{512, 768, 3072}})
-    for (const auto& [name, product] : {std::pair{"forward", Product::kForward},
-                                        {"dinput", Product::kInputGradient},
-                                        {"dweight", Product::kWeightGradient}})
-      cases.push_back({fmt::format("{}-{}x{}", name, in, out), product, rows, in, out});
-  return cases;
+  std::size_t next = 0;
+  const Repeated warm = repeat([&] { multiply(weights.front()); });
+  const Repeated cold = repeat([&] { multiply(weights[next++ % weights.size()]); });
+  const double bytes = static_cast<double>(c.in * c.out) * static_cast<double>(size_bytes(c.dtype));
+  const double arithmetic = pairs ? limits.pair_gflops : limits.f32_gflops;
+  const double memory = limits.read_gbytes_per_second * gflop(c) * 1e9 / bytes;
+  return {.problem = c,
+          .kernel = std::string(kernels::matmul_kernel_name()) + (pairs ? "-bf16" : ""),
+          .threads = thread_count(),
+          .warm = rate(c, warm, arithmetic),
+          .from_memory = rate(c, cold, std::min(arithmetic, memory)),
+          .gbytes_per_second = bytes / cold.seconds * 1e-9,
+          .read_gbytes_per_second = limits.read_gbytes_per_second,
+          .plain = {}};
 }
 
 }  // namespace
 
-std::vector<MatmulBenchCase> matmul_bench_cases(const std::vector<std::string>& names) {
-  return choose_cases(all_cases(), names);
-}
-
 void time_matmul(const std::vector<MatmulBenchCase>& cases,
                  const std::function<void(const MatmulTiming&)>& done) {
-  for (const MatmulBenchCase& problem : cases) done(timed(problem));
+  const MatmulBenchCase* before = nullptr;
+  Limits limits = {};
+  for (const MatmulBenchCase& c : cases) {
+    // Beside each case: the clock of a shared machine changes within seconds. Memory's rate takes
+    // longer: beside each shape.
+    limits.f32_gflops = peak_gflops(thread_count());
+    limits.pair_gflops = peak_pair_gflops(thread_count());
+    if (before == nullptr || before->in != c.in || before->out != c.out)
+      limits.read_gbytes_per_second = read_gbytes_per_second(thread_count());
+    before = &c;
+    done(c.product == Product::kPacked ? timed_packed(c, limits) : timed_plain(c, limits));
+  }
 }
 
 }  // namespace heed

@@ -1,4 +1,5 @@
-// Times the products of linear layers in bulk, as training takes them, beside plain ones.
+// Times the products of linear layers: over packed weights, as a model runs them, and over plain
+// ones, as training takes them.
 #pragma once
 
 #include <cstdint>
@@ -6,36 +7,47 @@
 #include <string>
 #include <vector>
 
+#include "heed/tensor/dtype.h"
+
 namespace heed {
 
 /// Of a layer of `in` inputs and `out` outputs on `rows` rows.
 struct MatmulBenchCase {
-  enum class Product : std::uint8_t { kForward, kInputGradient, kWeightGradient };
+  enum class Product : std::uint8_t { kPacked, kForward, kInputGradient, kWeightGradient };
 
   std::string name = {};
-  Product product = Product::kForward;  // x W + b, dy W^T, or dW += x^T dy
+  Product product = Product::kForward;  // x W + b; or x W + b, dy W^T, dW += x^T dy in bulk
   std::int64_t rows = 0;
   std::int64_t in = 0;
   std::int64_t out = 0;
+  DType dtype = DType::kF32;  // of the weights
 };
 
+/// INxOUT-rROWS-TYPE: every linear layer of GPT-2 small, of a Llama of 110 M and of one of 1.1 B
+/// parameters (TinyLlama's shape), on 1, 8 and 512 rows in f32, bf16 and f16.
 /// PRODUCT-INxOUT for forward, dinput and dweight: the layers of the reference run's blocks on 384
-/// rows, and one of GPT-2 small's on 512; only those whose name is in `names`, unless it is empty.
+/// rows, and one of GPT-2 small's on 512. Only those whose name is in `names`, unless it is empty;
 /// kNotFound for a name that no case has.
 std::vector<MatmulBenchCase> matmul_bench_cases(const std::vector<std::string>& names = {});
 
-struct MatmulTiming {
-  MatmulBenchCase problem = {};
-  std::string kernel;  // in bulk
-  int threads = 1;
-  double seconds = 0;  // median, in bulk
+/// A rate beside what this machine allows.
+struct MatmulRate {
+  double seconds = 0;  // median
   double spread = 0;   // of the middle half of the repetitions, relative to the median
   double gflops = 0;
-  double seconds_plain = 0;  // median of the same product with in_bulk off
-  double gflops_plain = 0;
-  double times_faster = 0;
-  double relative_error = 0;  // root mean square against f64, of some rows, relative to plain
-  double peak_gflops = 0;     // f32 multiply-adds, measured
+  double limit_gflops = 0;  // multiply-adds, or memory's rate times FLOP a byte if that is less
+};
+
+struct MatmulTiming {
+  MatmulBenchCase problem = {};
+  std::string kernel;
+  int threads = 1;
+  MatmulRate warm;               // the same weights again and again
+  MatmulRate from_memory;        // packed: each time weights that no cache holds
+  double gbytes_per_second = 0;  // of weights, from memory
+  double read_gbytes_per_second = 0;
+  MatmulRate plain;           // not packed: the same with in_bulk off
+  double relative_error = 0;  // not packed: root mean square against f64, of some rows, to plain's
 };
 
 /// Runs the cases one after the other; `done` sees each timing as it is ready.

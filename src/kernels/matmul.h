@@ -78,8 +78,8 @@ struct PanelsProblem {
 
 void matmul_panels(const PanelsProblem& problem);
 
-/// Whether this CPU multiplies bf16 in pairs faster than floats: AMD's with AVX512-BF16 do, Intel's at
-/// half the rate of f32.
+/// Whether this CPU multiplies bf16 in pairs faster than floats: AMD's with AVX512-BF16 do, Intel's
+/// at half the rate of f32.
 bool has_fast_pairs();
 /// With a rounded to bf16, in pairs. b is bf16, and has_fast_pairs().
 void matmul_pairs(const PanelsProblem& problem);

@@ -21,7 +21,7 @@ KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity
 
 std::int64_t parameter_count(const Model& model) {
   std::int64_t count = 0;
-  for (const Parameter* parameter : model.parameters()) count += parameter->value.element_count();
+  for (const Parameter* parameter : model.parameters()) count += parameter->element_count();
   return count;
 }
 

@@ -10,7 +10,9 @@ Embedding::Embedding(const std::string& name, std::int64_t rows, std::int64_t wi
   table_->value = Tensor::empty({rows, width});
 }
 
-Tensor Embedding::forward(const ConstView& ids) const { return embedding(table_->value, ids); }
+Tensor Embedding::forward(const ConstView& ids) const {
+  return table_->packed ? embedding(*table_->packed, ids) : embedding(table_->value, ids);
+}
 
 void Embedding::backward(const ConstView& ids, const Tensor& dy, Gradients& gradients) const {
   embedding_backward(ids, dy, gradients.of(*table_));

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "heed/base/error.h"
 #include "ops/add.h"
 #include "ops/matmul.h"
+#include "ops/packed_matrix.h"
 
 namespace heed {
 namespace {
@@ -26,6 +28,7 @@ Linear::Linear(const std::string& name, const LinearShape& shape)
     : weight_(std::make_shared<Parameter>()), layout_(shape.layout) {
   const bool in_first = shape.layout == WeightLayout::kInOut;
   weight_->name = name + ".weight";
+  weight_->linear = layout_;
   weight_->value =
       Tensor::empty(in_first ? Shape{shape.in, shape.out} : Shape{shape.out, shape.in});
   if (shape.bias)
@@ -33,9 +36,17 @@ Linear::Linear(const std::string& name, const LinearShape& shape)
 }
 
 Linear::Linear(std::shared_ptr<Parameter> weight, WeightLayout layout)
-    : weight_(std::move(weight)), layout_(layout) {}
+    : weight_(std::move(weight)), layout_(layout) {
+  weight_->linear = layout_;
+}
 
 ConstView Linear::in_out() const {
+  if (weight_->packed)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "linear",
+          .argument = weight_->name,
+          .found = "packed",
+          .expected = "a plain weight: a model that was loaded to run has no gradients"});
   const ConstView weight = weight_->value;
   return layout_ == WeightLayout::kInOut ? weight : weight.permute({1, 0});
 }
@@ -52,13 +63,16 @@ Tensor Linear::backward(const Tensor& dy, Run& run, Gradients& gradients) const 
 }
 
 Tensor Linear::apply(const Tensor& x, const Run& run) const {
-  const ConstView weight = in_out();
-  Tensor y = Tensor::empty(with_width(x.shape(), weight.dim(1)), x.dtype());
-  matmul({.a = x.view().reshape(as_matrix(x)),
-          .b = weight,
-          .bias = bias_ ? bias_->value.view() : ConstView(),
-          .in_bulk = run.in_bulk},
-         y.view().reshape(as_matrix(y)));
+  const ConstView rows = x.view().reshape(as_matrix(x));
+  const ConstView bias = bias_ ? bias_->value.view() : ConstView();
+  const PackedMatrix* const packed = weight_->packed.get();
+  const std::int64_t width = packed != nullptr ? packed->columns() : in_out().dim(1);
+  Tensor y = Tensor::empty(with_width(x.shape(), width), x.dtype());
+  const View out = y.view().reshape(as_matrix(y));
+  if (packed != nullptr)
+    matmul({.a = rows, .b = *packed, .bias = bias, .in_bulk = run.in_bulk}, out);
+  else
+    matmul({.a = rows, .b = in_out(), .bias = bias, .in_bulk = run.in_bulk}, out);
   return y;
 }
 

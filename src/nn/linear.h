@@ -12,12 +12,6 @@
 
 namespace heed {
 
-/// How the weight lies in the model file.
-enum class WeightLayout : std::uint8_t {
-  kInOut,  // GPT-2's Conv1D
-  kOutIn,  // torch.nn.Linear
-};
-
 struct LinearShape {
   std::int64_t in = 0;
   std::int64_t out = 0;

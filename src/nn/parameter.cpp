@@ -2,7 +2,26 @@
 
 #include <cstring>
 
+#include "ops/packed_matrix.h"
+
 namespace heed {
+
+std::int64_t Parameter::element_count() const {
+  return packed ? packed->inner() * packed->columns() : value.element_count();
+}
+
+void pack(std::span<Parameter* const> parameters, DType dtype) {
+  for (Parameter* const parameter : parameters) {
+    if (!parameter->linear || !packing_pays(dtype)) continue;
+    const Tensor rounded = parameter->value.dtype() == dtype
+                               ? parameter->value.share()
+                               : Tensor::converted(parameter->value, dtype);
+    const ConstView weight = rounded;
+    parameter->packed = std::make_shared<const PackedMatrix>(
+        parameter->linear == WeightLayout::kInOut ? weight : weight.permute({1, 0}));
+    parameter->value = {};
+  }
+}
 
 Tensor& Gradients::of(const Parameter& parameter) {
   Tensor& gradient = gradients_[&parameter];

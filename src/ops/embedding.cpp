@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/blocks.h"
 #include "heed/base/error.h"
 #include "kernels/embedding.h"
 #include "kernels/reference/embedding.h"
@@ -22,17 +23,21 @@ Shape with_width(const Shape& shape, std::int64_t width) {
   return Shape(dims);
 }
 
+void check_ids(const ConstView& ids, std::int64_t rows) {
+  if (ids.dtype() != DType::kI32 || !ids.is_contiguous())
+    fail("embedding", "ids", to_string(ids), "i32, row-major");
+  const auto* id = ids.data<std::int32_t>();
+  for (std::int64_t i = 0; i < ids.element_count(); ++i)
+    if (0 > id[i] || id[i] >= rows)
+      fail("embedding", fmt::format("ids[{}]", i), id[i], fmt::format("0 to {}", rows - 1));
+}
+
 void check(const ConstView& table, const ConstView& ids) {
   if (table.rank() != 2 || !table.is_contiguous())
     fail("embedding", "table.shape", to_string(table.shape()), "a row-major matrix");
   if (table.dtype() != DType::kF32 && table.dtype() != DType::kF64)
     fail("embedding", "table", name(table.dtype()), "f32 or f64");
-  if (ids.dtype() != DType::kI32 || !ids.is_contiguous())
-    fail("embedding", "ids", to_string(ids), "i32, row-major");
-  const auto* id = ids.data<std::int32_t>();
-  for (std::int64_t i = 0; i < ids.element_count(); ++i)
-    if (0 > id[i] || id[i] >= table.dim(0))
-      fail("embedding", fmt::format("ids[{}]", i), id[i], fmt::format("0 to {}", table.dim(0) - 1));
+  check_ids(ids, table.dim(0));
 }
 
 }  // namespace
@@ -48,6 +53,16 @@ Tensor embedding(const ConstView& table, const ConstView& ids) {
   } else {
     kernels::cpu::embedding(table.data<float>(), width, id, count, out.data<float>());
   }
+  return out;
+}
+
+Tensor embedding(const PackedMatrix& table, const ConstView& ids) {
+  check_ids(ids, table.columns());
+  Tensor out = Tensor::empty(with_width(ids.shape(), table.inner()));
+  const auto* id = ids.data<std::int32_t>();
+  for_rows(ids.element_count(), [&](std::int64_t i) {
+    table.copy_column(id[i], out.data<float>() + i * table.inner());
+  });
   return out;
 }
 

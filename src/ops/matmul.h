@@ -8,10 +8,11 @@ namespace heed {
 /// out = a b + bias, or out += a b + bias. A transpose is a view: `x W^T` is
 /// `matmul({.a = x, .b = w.permute({1, 0})})`.
 ///
-/// Types: f32, or f64 for checks (plain loops); all of one type. a and b may have any strides; it is
-/// quick where one of the two is 1. Extents may be 0 (K = 0 gives the bias).
+/// Types: f32, or f64 for checks (plain loops); all of one type. a and b may have any strides; it
+/// is quick where one of the two is 1. Extents may be 0 (K = 0 gives the bias).
 ///
-/// Determinism: the bits of a row of out depend on neither the other rows nor the number of threads.
+/// Determinism: the bits of a row of out depend on neither the other rows nor the number of
+/// threads.
 ///
 /// in_bulk: for many rows. May use AMX: the last bits differ, and are as deterministic. It then
 /// multiplies f32 as sums of three bf16 (kernels/cpu/amx_panel.h): faster from some 64 rows on, and

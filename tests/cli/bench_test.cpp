@@ -100,6 +100,25 @@ TEST(BenchProgram, SetsProductsInBulkBesidePlainOnes) {
   }
 }
 
+TEST(BenchProgram, SetsPackedProductsBesideTheirLimits) {
+  const Answer answer = heed({"bench", "matmul", "--json", "--threads", "1", "--case",
+                              "768x768-r1-f32", "768x768-r8-f16", "768x768-r512-bf16"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto list = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(list.size(), 3);
+  for (const auto& timing : list) {
+    const double flop = 2.0 * timing["rows"].get<double>() * 768 * 768;
+    const double seconds = timing["seconds"];
+    const double memory = timing["memory_seconds"];
+    EXPECT_NEAR(timing["gflops"].get<double>() * seconds * 1e9, flop, 1);
+    EXPECT_NEAR(timing["memory_gflops"].get<double>() * memory * 1e9, flop, 1);
+    EXPECT_NEAR(timing["gbytes_per_second"].get<double>() * memory * 1e9,
+                768.0 * 768 * (timing["dtype"] == "f32" ? 4 : 2), 1);
+    EXPECT_GT(timing["limit_gflops"], 0);
+    EXPECT_LE(timing["memory_limit_gflops"], timing["limit_gflops"]);
+  }
+}
+
 TEST(BenchProgram, InspectSetsItsFiguresBesideTheirLimits) {
   const Answer answer = heed({"bench", "inspect", "--config", tiny_config(), "--json"});
   ASSERT_EQ(answer.status, 0) << answer.error;

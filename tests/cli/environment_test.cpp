@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
@@ -34,6 +36,26 @@ TEST_F(Environment, AForcedKernelThatDoesNotExistIsNamed) {
   refused(
       {"look", "the cat", "--model", test::tiny_model()},
       "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
+}
+
+TEST_F(Environment, AnInstructionSetThatDoesNotExistIsNamed) {
+  for (const char* isa : {"sse9", "AVX2", " avx2"}) {
+    set("HEED_ISA", isa);
+    refused({"look", "the cat", "--model", test::tiny_model()},
+            fmt::format(
+                "HEED_ISA is '{}', expected one of portable, avx2, avx512, avx512-bf16, amx", isa));
+  }
+}
+
+TEST_F(Environment, HeedIsaTakesVectorsFromEveryOperator) {
+  set("HEED_ISA", "portable");
+  const auto kernel_of = [](const char* what, const char* name) {
+    const test::Answer answer = heed({"bench", what, "--json", "--case", name, "--threads", "1"});
+    EXPECT_EQ(answer.status, 0) << answer.error;
+    return std::string(nlohmann::json::parse(answer.out)[0]["kernel"]);
+  };
+  EXPECT_EQ(kernel_of("matmul", "forward-128x128"), "portable");
+  EXPECT_EQ(kernel_of("attention", "plain-n64-d64"), "tiled");
 }
 
 TEST_F(Environment, AThreadCountOfTheEnvironmentThatIsNoneIsNamed) {

@@ -103,11 +103,14 @@ TEST(Matmul, TakesPartsOfLargerMatricesAsTheyLie) {
   }
 }
 
-TEST(Matmul, CopiesWhatHasNoContiguousAxis) {
+TEST(Matmul, TakesAnyStrides) {
   const Tensor a = random_tensor({20, 30, 2}, 1);
   const Tensor b = random_tensor({1, 7}, 2);
-  const MatmulArgs args = {.a = a.view().select(2, 1), .b = b.view().broadcast_to({30, 7})};
-  expect_near_f64(args, matmul(args));
+  for (const std::int64_t rows : {1, 20}) {
+    const MatmulArgs args = {.a = a.view().select(2, 1).slice(0, 0, rows),
+                             .b = b.view().broadcast_to({30, 7})};
+    expect_near_f64(args, matmul(args));
+  }
 }
 
 // operator.md, rule 12: a model's answer for a text must not depend on what else is in the batch.
@@ -137,6 +140,49 @@ TEST(Matmul, ARowDoesNotDependOnOtherRowsOrThreads) {
   for (const auto& [inner, columns] :
        {std::pair(128, 384), std::pair(512, 128), std::pair(384, 65), std::pair(768, 3072)})
     for (const bool in_bulk : {false, true}) expect_rows_stand_alone(inner, columns, in_bulk);
+}
+
+TEST(Matmul, WeightGradientsHaveTheSameBitsForAnyNumberOfThreads) {
+  const Tensor x = random_tensor({700, 333}, 1);
+  const Tensor dy = random_tensor({700, 600}, 2);
+  const MatmulArgs args = {.a = x.view().permute({1, 0}), .b = dy};
+  set_thread_count(1);
+  const Tensor alone = matmul(args);
+  for (const int threads : {2, 3, 5}) {
+    set_thread_count(threads);
+    EXPECT_TRUE(same_bits(matmul(args), alone)) << threads;
+  }
+  set_thread_count(0);
+}
+
+// 1 to 3 rows, strips of every size, and both orders of b are different code.
+TEST(Matmul, EveryNumberOfRowsAgreesWithF64) {
+  for (const auto& [inner, columns] : {std::pair(37, 70), std::pair(1027, 33), std::pair(512, 96)})
+    for (std::int64_t rows = 1; rows <= 26; ++rows) {
+      const Tensor a = random_tensor({rows, inner}, 1);
+      const Tensor b = random_tensor({inner, columns}, 2);
+      const Tensor bt = random_tensor({columns, inner}, 3);
+      expect_near_f64({.a = a, .b = b}, matmul({.a = a, .b = b}));
+      expect_near_f64({.a = a, .b = bt.view().permute({1, 0})},
+                      matmul({.a = a, .b = bt.view().permute({1, 0})}));
+    }
+}
+
+TEST(Matmul, ANumberThatIsNotFiniteStaysInItsRowAndColumn) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const std::int64_t rows : {1, 3, 30}) {
+    Tensor a = random_tensor({rows, 40}, 1);
+    Tensor b = random_tensor({40, 70}, 2);
+    a.data<float>()[(rows - 1) * 40 + 7] = std::nanf("");
+    b.data<float>()[5 * 70 + 65] = kInfinity;
+    const Tensor out = matmul({.a = a, .b = b});
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < 70; ++j) {
+        const float value = out.data<float>()[i * 70 + j];
+        EXPECT_EQ(std::isnan(value), i == rows - 1) << i << ", " << j;
+        EXPECT_EQ(std::isfinite(value), i != rows - 1 && j != 65) << i << ", " << j;
+      }
+  }
 }
 
 TEST(MatmulInBulk, ARowDoesNotDependOnNumbersOfOtherRows) {

@@ -1,6 +1,10 @@
 // The parameters of a model, and where their gradients are summed.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -8,12 +12,29 @@
 
 namespace heed {
 
+class PackedMatrix;
+
+/// How the weight of a linear layer lies in the model file.
+enum class WeightLayout : std::uint8_t {
+  kInOut,  // GPT-2's Conv1D
+  kOutIn,  // torch.nn.Linear
+};
+
 /// A named f32 tensor of a layer. The name is the one in the model file.
 struct Parameter {
   std::string name;
-  Tensor value;
+  Tensor value;        // not given where `packed` has the numbers
   bool decays = true;  // weight decay applies (matrices: yes; biases, norms: no)
+  std::optional<WeightLayout> linear = {};          // set: the weight of a linear layer
+  std::shared_ptr<const PackedMatrix> packed = {};  // set by `pack`
+
+  std::int64_t element_count() const;
 };
+
+/// Brings the weights of linear layers into the form that products read best, rounded to `dtype`
+/// (f32, f16 or bf16), in place of the plain ones. Such a model runs forward; it can be neither
+/// trained nor saved. A weight that embeddings share is packed too.
+void pack(std::span<Parameter* const> parameters, DType dtype);
 
 /// The gradient of each parameter, zero until something is added.
 class Gradients {

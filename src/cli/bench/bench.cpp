@@ -100,7 +100,7 @@ Run declare(OptionList& list) {
         .required = true,
         .help = "what to time: attention, forward; backward: its backward pass alone; decode: one "
                 "new token on the forms of the key/value cache; matmul: the products of linear "
-                "layers, as training and reading a long text take them; model: reading a prompt "
+                "layers, as models and training take them; model: reading a prompt "
                 "and writing token by token; inspect: the page's server on a text of 4,096 "
                 "tokens; train: steps of training on random tokens"}});
   add_problem(list, *options);
@@ -134,7 +134,7 @@ Command bench_command() {
           "  heed bench attention\n"
           "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json\n"
           "  heed bench decode --case k8192-f32 k8192-i8\n"
-          "  heed bench matmul --case forward-128x512 dweight-128x512\n"
+          "  heed bench matmul --case 768x3072-r1-bf16 768x3072-r512-bf16 forward-128x512\n"
           "  heed bench model --config config.json --case prefill-512 step-250\n"
           "  heed bench inspect\n"
           "  heed bench train --config examples/shakespeare-char.json",

@@ -1,4 +1,4 @@
-// heed bench matmul: the products of linear layers, as training takes them.
+// heed bench matmul: the products of linear layers, as models run them and as training takes them.
 #include <fmt/format.h>
 
 #include "base/cpu_name.h"
@@ -12,55 +12,71 @@ namespace heed::cli {
 namespace {
 
 Json as_json(const MatmulTiming& timing) {
-  return {{"case", timing.problem.name},
-          {"kernel", timing.kernel},
-          {"rows", timing.problem.rows},
-          {"in", timing.problem.in},
-          {"out", timing.problem.out},
-          {"threads", timing.threads},
-          {"seconds", timing.seconds},
-          {"spread", timing.spread},
-          {"gflops", timing.gflops},
-          {"seconds_plain", timing.seconds_plain},
-          {"gflops_plain", timing.gflops_plain},
-          {"times_faster", timing.times_faster},
-          {"relative_error", timing.relative_error},
-          {"peak_gflops", timing.peak_gflops}};
+  const MatmulBenchCase& problem = timing.problem;
+  Json json = {{"case", problem.name},
+               {"kernel", timing.kernel},
+               {"dtype", name(problem.dtype)},
+               {"rows", problem.rows},
+               {"in", problem.in},
+               {"out", problem.out},
+               {"threads", timing.threads},
+               {"seconds", timing.warm.seconds},
+               {"spread", timing.warm.spread},
+               {"gflops", timing.warm.gflops},
+               {"limit_gflops", timing.warm.limit_gflops}};
+  if (problem.product == MatmulBenchCase::Product::kPacked) {
+    json.set("memory_seconds", timing.from_memory.seconds);
+    json.set("memory_gflops", timing.from_memory.gflops);
+    json.set("memory_limit_gflops", timing.from_memory.limit_gflops);
+    json.set("gbytes_per_second", timing.gbytes_per_second);
+    json.set("read_gbytes_per_second", timing.read_gbytes_per_second);
+  } else {
+    json.set("seconds_plain", timing.plain.seconds);
+    json.set("gflops_plain", timing.plain.gflops);
+    json.set("times_faster", timing.plain.seconds / timing.warm.seconds);
+    json.set("relative_error", timing.relative_error);
+  }
+  return json;
 }
 
-constexpr const char* kColumns = "{:<17} {:<7} {:>4}  {:>12}  {:>6}  {:>7}  {:>7}  {:>12}  {:>5}\n";
+constexpr const char* kColumns =
+    "{:<19} {:<15} {:>5}  {:>12}  {:>6}  {:>7}  {:>8}  {:>11}  {:>8}  {:>5}\n";
 
 std::string heading() {
   return fmt::format("{}, threads: {}\n", cpu_name(), thread_count()) +
          fmt::format(kColumns, "case", "kernel", "rows", "milliseconds", "spread", "GFLOP/s",
-                     "plain", "times faster", "error");
+                     "of limit", "from memory", "of limit", "GB/s");
+}
+
+std::string number(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
+
+std::string share(const MatmulRate& rate) {
+  return rate.limit_gflops > 0 ? number(rate.gflops / rate.limit_gflops * 100, 1) + "%" : "";
 }
 
 std::string as_row(const MatmulTiming& timing) {
-  const auto number = [](double value, int digits) {
-    return fmt::format("{:.{}f}", value, digits);
-  };
+  const bool has_memory = timing.from_memory.gflops > 0;
   return fmt::format(kColumns, timing.problem.name, timing.kernel, timing.problem.rows,
-                     number(timing.seconds * 1e3, 3), number(timing.spread * 100, 1) + "%",
-                     number(timing.gflops, 1), number(timing.gflops_plain, 1),
-                     number(timing.times_faster, 2), number(timing.relative_error, 2));
+                     number(timing.warm.seconds * 1e3, 3),
+                     number(timing.warm.spread * 100, 1) + "%", number(timing.warm.gflops, 1),
+                     share(timing.warm), has_memory ? number(timing.from_memory.gflops, 1) : "",
+                     share(timing.from_memory),
+                     has_memory ? number(timing.gbytes_per_second, 1) : "");
 }
 
 }  // namespace
 
 int bench_matmul(const BenchOptions& options) {
   const std::vector<MatmulBenchCase> cases = matmul_bench_cases(options.cases);
-  double peak = 0;
   BenchTable table(options.json, names_of(cases), heading());
   time_matmul(cases, [&](const MatmulTiming& timing) {
-    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
-    peak = timing.peak_gflops;
+    table.add(timing.problem.name, timing.warm.spread, as_row(timing), as_json(timing));
   });
-  table.finish(fmt::format(
-      "forward: x W + b; dinput: dy W^T; dweight: dW += x^T dy; IN x OUT\n"
-      "plain: GFLOP/s of the same without AMX; error: against f64, relative to the plain one's (less "
-      "is better)\nf32 multiply-adds {:.1f} GFLOP/s\n",
-      peak));
+  table.finish(
+      "INxOUT-rROWS-TYPE: x W + b over packed weights, bf16 in bulk from 512 rows on; from memory: "
+      "weights that no cache holds\n"
+      "forward: x W + b; dinput: dy W^T; dweight: dW += x^T dy, f32, plain weights, in bulk\n"
+      "limit: multiply-adds measured beside each case; from memory also its measured rate\n");
   return 0;
 }
 

@@ -1,9 +1,9 @@
 // What bounds it, on one core of a Xeon: numbers as they occur let AMX run at 2,750 GFLOP/s of bf16
 // (3,460 with zeros: the clock gives way to power), so 460 of f32 in six products; FMA has 249. In
 // the products of a training step, operands in the third-level cache, this runs at 200 to 285 with
-// the cutting of both operands and oneDNN 2.6.3 at 160 to 195; in a loop over one product (heed bench
-// matmul) at 235 to 335 and 175 to 205. 60 % of its time are the products, 30 % the cutting, 10 %
-// the output.
+// the cutting of both operands and oneDNN 2.6.3 at 160 to 195; in a loop over one product (heed
+// bench matmul) at 235 to 335 and 175 to 205. 60 % of its time are the products, 30 % the cutting,
+// 10 % the output.
 //
 // The error against f64 (root mean square) is 0.25 to 0.7 of that by FMA for normal and for
 // positive numbers; about the same where numbers of one sum differ by orders of magnitude.

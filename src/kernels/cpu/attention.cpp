@@ -45,8 +45,7 @@ std::string refusal(const AttentionProblem& problem, std::int64_t target, Isa is
 }  // namespace
 
 std::string avx512_attention_refusal(const AttentionProblem& problem) {
-  return refusal(problem, HWY_AVX3, Isa::kAvx512,
-                 "this CPU has no AVX-512 (F, BW, CD, DQ, VL)");
+  return refusal(problem, HWY_AVX3, Isa::kAvx512, "this CPU has no AVX-512 (F, BW, CD, DQ, VL)");
 }
 
 std::string avx2_attention_refusal(const AttentionProblem& problem) {

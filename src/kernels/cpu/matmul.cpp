@@ -20,9 +20,9 @@ using cpu::PanelProduct;
 using cpu::StripForm;
 using cpu::whole_lines;
 
-constexpr std::int64_t kBlockRows = 192;                     // strips of 192 x 512 floats and
+constexpr std::int64_t kBlockRows = 192;                       // strips of 192 x 512 floats and
 constexpr std::int64_t kStripBytes = std::int64_t{400} << 10;  // a panel: in a 512 KiB cache
-constexpr std::int64_t kShort = std::int64_t{1} << 18;       // multiplications: 10 us
+constexpr std::int64_t kShort = std::int64_t{1} << 18;         // multiplications: 10 us
 
 // From so many rows on 16-bit panels are widened once for all strips; before, in each of them.
 constexpr std::int64_t kManyRows = 48;
@@ -107,8 +107,8 @@ void run_part(const Product& product, const Part& part) {
   const std::int64_t at_once = std::clamp<std::int64_t>(
       kStripBytes / (block_floats * std::int64_t{sizeof(float)}), 1, blocks);
   const std::int64_t panel = matmul_kernels().panel;
-  float* const strips = block_memory.at_least(
-      (at_once * block_floats + panel * block) * std::int64_t{sizeof(float)});
+  float* const strips =
+      block_memory.at_least((at_once * block_floats + panel * block) * std::int64_t{sizeof(float)});
   float* const spare = strips + at_once * block_floats;
   for (std::int64_t first = 0; first < blocks; first += at_once) {
     const std::int64_t last = std::min(first + at_once, blocks);
@@ -168,8 +168,8 @@ void run(const Product& product) {
   parallel_for(parts_of(p.rows, rows) * across, [&](std::int64_t index, int /*thread*/) {
     const std::int64_t row = index / across * rows;
     const std::int64_t column = index % across * columns;
-    run_part(product, {row, std::min(row + rows, p.rows), column,
-                       std::min(column + columns, p.columns)});
+    run_part(product,
+             {row, std::min(row + rows, p.rows), column, std::min(column + columns, p.columns)});
   });
 }
 
@@ -216,7 +216,8 @@ void run_few_part(const Product& product, std::int64_t column, std::int64_t colu
     few.b_row = p.b.row * std::int64_t{sizeof(float)};
     few.b_panel = product.row_bytes();
   } else {
-    float* const spare = block_memory.at_least(parts_of(few.columns, panel) * product.panel_bytes());
+    float* const spare =
+        block_memory.at_least(parts_of(few.columns, panel) * product.panel_bytes());
     for (std::int64_t some = column; some < column_end; some += panel)
       matmul_kernels().pack_columns(
           {.data = p.b.data + some * p.b.column, .row = p.b.row, .column = p.b.column}, p.inner,
@@ -236,9 +237,10 @@ void run_few(const Product& product) {
   const MatmulProblem<float>& p = product.p;
   const std::int64_t panel = matmul_kernels().panel;
   const std::int64_t panels = parts_of(p.columns, panel);
-  const std::int64_t parts = std::clamp<std::int64_t>(
-      panels * product.panel_bytes() / kTaskBytes, 1, 4 * std::int64_t{threads_here()});
-  const std::int64_t some = parts_of(parts_of(panels, parts), kPanelsAtOnce) * kPanelsAtOnce * panel;
+  const std::int64_t parts = std::clamp<std::int64_t>(panels * product.panel_bytes() / kTaskBytes,
+                                                      1, 4 * std::int64_t{threads_here()});
+  const std::int64_t some =
+      parts_of(parts_of(panels, parts), kPanelsAtOnce) * kPanelsAtOnce * panel;
   const std::int64_t step = product.panels != nullptr ? some : kPanelsAtOnce * panel;
   parallel_for(parts_of(p.columns, some), [&](std::int64_t index, int /*thread*/) {
     const std::int64_t end = std::min((index + 1) * some, p.columns);

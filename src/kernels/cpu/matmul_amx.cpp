@@ -176,8 +176,8 @@ void run_part(const MatmulProblem<float>& p, bool a_is_whole) {
 }  // namespace
 
 bool has_amx() {
-  static const bool has = allowed_isa() >= Isa::kAmx && is_wanted() && has_instructions() &&
-                          has_permission();
+  static const bool has =
+      allowed_isa() >= Isa::kAmx && is_wanted() && has_instructions() && has_permission();
   return has;
 }
 

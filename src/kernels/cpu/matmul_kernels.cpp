@@ -25,7 +25,7 @@ void multiply_strips(const PanelProduct& p) {
     if (strip == kLargestStrip)
       tile<kLargestStrip, kForm, kStrip>(p, a, out, ahead);
     else if (strip == 8)
-      tile<kLargestStrip < 8 ? 1 : 8, kForm, kStrip>(p, a, out, ahead);
+      tile < kLargestStrip<8 ? 1 : 8, kForm, kStrip>(p, a, out, ahead);
     else if (strip == 4)
       tile<4, kForm, kStrip>(p, a, out, ahead);
     else if (strip == 3)
@@ -45,7 +45,8 @@ void multiply(const PanelProduct& p) {
     case PanelForm::kBF16:
       return multiply_strips<PanelForm::kBF16, StripForm::kByRow>(p);
     case PanelForm::kPairs:
-      if constexpr (HWY_TARGET == HWY_AVX3) multiply_strips<PanelForm::kPairs, StripForm::kByRow>(p);
+      if constexpr (HWY_TARGET == HWY_AVX3)
+        multiply_strips<PanelForm::kPairs, StripForm::kByRow>(p);
       return;
     case PanelForm::kF32:
       return p.strips == StripForm::kByRow
@@ -56,7 +57,9 @@ void multiply(const PanelProduct& p) {
 
 // As many panels as registers take: eight chains at least hide the latency of an addition.
 template <int kRows>
-constexpr int kPanelsAtOnce = HWY_TARGET == HWY_AVX3 || kRows == 1 ? 4 : kRows == 2 ? 3 : 2;
+constexpr int kPanelsAtOnce = HWY_TARGET == HWY_AVX3 || kRows == 1 ? 4
+                              : kRows == 2                         ? 3
+                                                                   : 2;
 
 template <int kRows, PanelForm kForm>
 void few_rows(const FewRowsProduct& p) {

@@ -1,10 +1,10 @@
 // What the matrix products need of an instruction set: one table of functions each.
 //
-// b lies in panels: `panel` columns side by side, one row of them for each k, so that the tile reads
-// it from front to back. Rows of a are brought together in strips. An element is summed over
-// blocks of kBlockDepth, each one chain of fused multiply-adds with k rising, the blocks' sums added
-// one after the other: the same in every function here, so that bits do not depend on which one
-// serves.
+// b lies in panels: `panel` columns side by side, one row of them for each k, so that the tile
+// reads it from front to back. Rows of a are brought together in strips. An element is summed over
+// blocks of kBlockDepth, each one chain of fused multiply-adds with k rising, the blocks' sums
+// added one after the other: the same in every function here, so that bits do not depend on which
+// one serves.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ constexpr std::int64_t whole_lines(std::int64_t depth) {
   return (depth + kLine - 1) / kLine * kLine;
 }
 
-/// What a panel's row holds: floats, 16-bit numbers, or pairs (k, k + 1) of bf16, which are widened,
-/// or multiplied as they are.
+/// What a panel's row holds: floats, 16-bit numbers, or pairs (k, k + 1) of bf16, which are
+/// widened, or multiplied as they are.
 enum class PanelForm : std::uint8_t { kF32, kF16, kBF16, kPairs };
 
 /// How the numbers of a strip of R rows lie: [k / 16][R][16], or [k][R] where a lies by columns.
@@ -39,10 +39,10 @@ struct PanelProduct {
   std::int64_t depth = 0;  // kPairs: in pairs
   float* out = nullptr;
   std::int64_t out_row = 0;
-  std::int64_t columns = 0;        // 1 to panel
-  const float* bias = nullptr;     // null: none
-  bool add = false;                // to what is there
-  const char* ahead = nullptr;     // memory to bring near on the way
+  std::int64_t columns = 0;     // 1 to panel
+  const float* bias = nullptr;  // null: none
+  bool add = false;             // to what is there
+  const char* ahead = nullptr;  // memory to bring near on the way
   std::int64_t ahead_bytes = 0;
 };
 
@@ -67,8 +67,8 @@ constexpr std::int64_t kFewRows = 3;
 /// The functions of an instruction set.
 struct MatmulKernels {
   const char* name;
-  std::int64_t panel;  // columns
-  std::int64_t strip;  // rows of the largest
+  std::int64_t panel;     // columns
+  std::int64_t strip;     // rows of the largest
   bool multiplies_pairs;  // where the CPU has the instruction
   /// Rows of a into strips.
   void (*pack_rows)(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t depth,

@@ -28,7 +28,8 @@ std::int64_t place(DType dtype, std::int64_t k, std::int64_t j) {
 void pack_words(const std::uint16_t* from, std::int64_t row, std::int64_t column,
                 std::int64_t columns, const Panels& to, std::uint16_t* panel) {
   std::fill_n(panel, stored_rows(to.dtype, to.inner) * panel_columns(), std::uint16_t{0});
-  constexpr std::int64_t kTogether = 32;  // of either axis: whichever is contiguous, lines are whole
+  constexpr std::int64_t kTogether =
+      32;  // of either axis: whichever is contiguous, lines are whole
   for (std::int64_t first = 0; first < to.inner; first += kTogether) {
     const std::int64_t last = std::min(first + kTogether, to.inner);
     for (std::int64_t j = 0; j < columns; ++j)

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "heed/tensor/f16.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/matmul_kernels.h"
 
@@ -23,7 +24,10 @@ using Floats = hn::ScalableTag<float>;
 using Words = hn::RebindToUnsigned<Floats>;
 using Vector = hn::Vec<Floats>;
 
-constexpr int kVectorLanes = HWY_TARGET == HWY_AVX3 ? 16 : HWY_TARGET == HWY_AVX2 ? 8 : HWY_TARGET == HWY_SCALAR ? 1 : 4;
+constexpr int kVectorLanes = HWY_TARGET == HWY_AVX3     ? 16
+                             : HWY_TARGET == HWY_AVX2   ? 8
+                             : HWY_TARGET == HWY_SCALAR ? 1
+                                                        : 4;
 constexpr int kVectors = 2;  // of a panel
 constexpr int kPanelColumns = kVectors * kVectorLanes;
 constexpr std::int64_t kCacheLine = 64;
@@ -63,15 +67,17 @@ constexpr std::int64_t kRowBytes = kPanelColumns * (kForm == PanelForm::kF16 ? 2
 template <PanelForm kForm>
 HWY_INLINE Vector load_panel(const char* row, int j, int half) {
   const Floats d;
-  if constexpr (kForm == PanelForm::kF16) {
+  if constexpr (kForm == PanelForm::kF16 && HWY_TARGET == HWY_SCALAR) {
+    return hn::Set(d, static_cast<float>(reinterpret_cast<const f16*>(row)[j]));  // infinity too
+  } else if constexpr (kForm == PanelForm::kF16) {
     const hn::Rebind<hwy::float16_t, Floats> f16;
     const auto* at = reinterpret_cast<const hwy::float16_t*>(row);
     return hn::PromoteTo(d, hn::LoadU(f16, at + j * kVectorLanes));
   } else if constexpr (kForm == PanelForm::kBF16) {
     const auto* at = reinterpret_cast<const std::uint32_t*>(row);
     const auto words = hn::LoadU(Words(), at + j * kVectorLanes);
-    return hn::BitCast(d, half == 0 ? hn::ShiftLeft<16>(words)
-                                    : hn::And(words, hn::Set(Words(), 0xFFFF0000U)));
+    return hn::BitCast(
+        d, half == 0 ? hn::ShiftLeft<16>(words) : hn::And(words, hn::Set(Words(), 0xFFFF0000U)));
   } else {
     return hn::LoadU(d, reinterpret_cast<const float*>(row) + j * kVectorLanes);
   }
@@ -148,9 +154,8 @@ HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, const 
     for (int u = 0; u < kStep; u += kHeld) {
       add_row<kRows, kForm>(
           b + u / kHeld * kRowBytes<kForm>,
-          [a, u](int i, int half) HWY_ATTR {
-            return kByRow ? a[i * kLine + u + half] : a[(u + half) * kRows + i];
-          },
+          [a, u](int i, int half)
+              HWY_ATTR { return kByRow ? a[i * kLine + u + half] : a[(u + half) * kRows + i]; },
           sums);
     }
     b += kStep / kHeld * kRowBytes<kForm>;
@@ -226,8 +231,7 @@ HWY_NOINLINE void few_tile(const FewRowsProduct& p, const char* panels, float* o
     for (int q = 0; q < kPanels; ++q) {
 #pragma GCC unroll 4
       for (int i = 0; i < kRows; ++i)
-        finish_row(sums[q][i], out + i * p.out_row + q * kPanelColumns,
-                   columns - q * kPanelColumns,
+        finish_row(sums[q][i], out + i * p.out_row + q * kPanelColumns, columns - q * kPanelColumns,
                    first && bias != nullptr ? bias + q * kPanelColumns : nullptr, p.add || !first);
     }
   }

@@ -1,0 +1,69 @@
+// The products that heed bench matmul times.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/choose_cases.h"
+#include "bench/matmul_bench.h"
+
+namespace heed {
+namespace {
+
+using Product = MatmulBenchCase::Product;
+
+struct Layer {
+  std::int64_t in, out;
+};
+
+// Each shape once; a head is the widest.
+constexpr Layer kLayers[] = {
+    // GPT-2 small: q, k and v together; out; the MLP; the head
+    {768, 2304},
+    {768, 768},
+    {768, 3072},
+    {3072, 768},
+    {768, 50257},
+    // Llama, 110 M: the MLP and the head; its other layers are GPT-2's
+    {768, 2048},
+    {2048, 768},
+    {768, 32000},
+    // Llama, 1.1 B: q and out; k and v; the MLP; the head
+    {2048, 2048},
+    {2048, 256},
+    {2048, 5632},
+    {5632, 2048},
+    {2048, 32000},
+};
+
+void add_packed(std::vector<MatmulBenchCase>& cases) {
+  for (const auto& [in, out] : kLayers)
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
+      for (const std::int64_t rows : {1, 8, 512})
+        cases.push_back({fmt::format("{}x{}-r{}-{}", in, out, rows, name(dtype)), Product::kPacked,
+                         rows, in, out, dtype});
+}
+
+void add_plain(std::vector<MatmulBenchCase>& cases) {
+  struct Trained {
+    std::int64_t rows, in, out;
+  };
+  for (const auto& [rows, in, out] :
+       {Trained{384, 128, 384}, Trained{384, 128, 128}, Trained{384, 128, 512},
+        Trained{384, 512, 128}, Trained{512, 768, 3072}})
+    for (const auto& [name, product] : {std::pair{"forward", Product::kForward},
+                                        {"dinput", Product::kInputGradient},
+                                        {"dweight", Product::kWeightGradient}})
+      cases.push_back({fmt::format("{}-{}x{}", name, in, out), product, rows, in, out});
+}
+
+}  // namespace
+
+std::vector<MatmulBenchCase> matmul_bench_cases(const std::vector<std::string>& names) {
+  std::vector<MatmulBenchCase> cases;
+  add_packed(cases);
+  add_plain(cases);
+  return choose_cases(cases, names);
+}
+
+}  // namespace heed

@@ -1,0 +1,73 @@
+#include "ops/packed_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "heed/base/error.h"
+#include "kernels/matmul.h"
+#include "tensor/shape_text.h"
+#include "tensor/view_text.h"
+
+namespace heed {
+namespace {
+
+kernels::Panels panels_of(const PackedMatrix& matrix) {
+  return {.data = matrix.data(),
+          .dtype = matrix.dtype(),
+          .inner = matrix.inner(),
+          .columns = matrix.columns()};
+}
+
+void check(const PackedMatmulArgs& args, const View& out) {
+  const auto& [a, b, bias, in_bulk] = args;
+  if (a.rank() != 2 || a.dtype() != DType::kF32 || a.dim(1) != b.inner())
+    fail("matmul", "a", to_string(a), fmt::format("f32 [rows, {}] (b's rows)", b.inner()));
+  if (a.dim(1) > 1 && a.stride(1) != 1)
+    fail("matmul", "a.strides", to_string(a.strides()), "contiguous rows");
+  if (bias.given() && (bias.shape() != Shape{b.columns()} || bias.dtype() != DType::kF32))
+    fail("matmul", "bias", to_string(bias), to_string(DType::kF32, {b.columns()}));
+  if (out.shape() != Shape({a.dim(0), b.columns()}) || out.dtype() != DType::kF32)
+    fail("matmul", "out", to_string(out), to_string(DType::kF32, {a.dim(0), b.columns()}));
+  if (out.dim(1) > 1 && out.stride(1) != 1)
+    fail("matmul", "out.strides", to_string(out.strides()), "contiguous rows");
+}
+
+}  // namespace
+
+PackedMatrix::PackedMatrix(const ConstView& b) {
+  const DType dtype = b.dtype();
+  const bool has_form = dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+  if (b.rank() != 2 || b.element_count() == 0 || !has_form)
+    fail("packed_matrix", "b", to_string(b), "a matrix of f32, f16 or bf16 that is not empty");
+  inner_ = b.dim(0);
+  columns_ = b.dim(1);
+  const std::int64_t bytes = kernels::panel_bytes(dtype, inner_, columns_);
+  panels_ = Tensor::empty({bytes / static_cast<std::int64_t>(size_bytes(dtype))}, dtype);
+  kernels::pack_panels(b.raw(), b.stride(0), b.stride(1), panels_of(*this), panels_.view().raw());
+}
+
+void PackedMatrix::copy_column(std::int64_t index, float* to) const {
+  kernels::unpack_column(panels_of(*this), index, to);
+}
+
+bool packing_pays(DType dtype) { return dtype != DType::kF32 || !kernels::has_amx(); }
+
+void matmul(const PackedMatmulArgs& args, const View& out) {
+  check(args, out);
+  if (out.element_count() == 0) return;
+  const kernels::PanelsProblem problem = {
+      .rows = out.dim(0),
+      .a = args.a.data<float>(),
+      .a_row = std::max(args.a.stride(0), args.a.dim(1)),
+      .b = panels_of(args.b),
+      .bias = args.bias.given() ? args.bias.data<float>() : nullptr,
+      .out = out.data<float>(),
+      .out_row = std::max(out.stride(0), out.dim(1)),
+  };
+  if (args.in_bulk && args.b.dtype() == DType::kBF16 && kernels::has_fast_pairs())
+    return kernels::matmul_pairs(problem);
+  kernels::matmul_panels(problem);
+}
+
+}  // namespace heed
