@@ -30,14 +30,19 @@ void feed(const Model& model, KvCache& cache, const ConstView& ids) {
   Run run;
   run.cache = &cache;
   run.last_position_only = true;
+  run.in_bulk = cache.lengths()[0] == 0 && packed_type(model.parameters()) == DType::kBF16;
   model.forward({.ids = ids}, run);
 }
 
-// f32: every parameter once, and the keys and values before the token.
+// Every parameter once, and the keys and values before the token in f32.
 double bytes_of_step(const Model& model, std::int64_t tokens) {
   const ModelInfo& info = model.info();
   const std::int64_t cached = 2 * tokens * info.layers * info.kv_heads * info.head_dim;
-  return static_cast<double>(parameter_count(model) + cached) * sizeof(float);
+  double bytes = static_cast<double>(cached) * sizeof(float);
+  for (const Parameter* parameter : model.parameters())
+    bytes += static_cast<double>(parameter->element_count()) *
+             static_cast<double>(size_bytes(parameter->dtype()));
+  return bytes;
 }
 
 ModelTiming time_prefill(const Model& model, const ModelBenchCase& problem) {

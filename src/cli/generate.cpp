@@ -16,6 +16,7 @@
 #include "cli/terminal/progress.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
+#include "models/stored_type.h"
 
 namespace heed::cli {
 namespace {
@@ -26,6 +27,7 @@ struct Options {
   std::string model;
   GenerateArgs args;
   std::optional<std::int64_t> top_k;
+  std::optional<DType> dtype;  // else the file's
   bool json = false;
 };
 
@@ -95,6 +97,7 @@ int run(Options options) {
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model that reads text"});
   options.args.tokenizer = model.tokenizer.get();
+  pack(model.model->parameters(), options.dtype ? *options.dtype : stored_type(model.folder));
   options.args.sampling.top_k = options.top_k.value_or(0);
   options.args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
   const InterruptScope scope;
@@ -154,6 +157,10 @@ void add_answer(OptionList& list, Options& options) {
         .type = "TEXT",
         .list = List::kRepeated,
         .help = "end before this text; may be given several times"},
+       {.name = "--dtype",
+        .to = [&options](const std::string& name) { options.dtype = type_named(name); },
+        .words = {"f32", "f16", "bf16"},
+        .help = "hold weights in this type (default: the file's)"},
        {.name = "--cache-dtype",
         .to = [&options](const std::string& name) { options.args.cache.dtype = type_named(name); },
         .words = {"f32", "f16", "bf16", "i8"},

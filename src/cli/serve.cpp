@@ -48,6 +48,7 @@ int run(const Options& options) {
   const InterruptScope scope;
   const std::optional<std::string> text = first_text(options);
   const LoadedModel model = load_model(find_model(options.model));
+  pack(model.model->parameters(), DType::kF32);
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   Server server(model, {.host = options.host,

@@ -112,6 +112,9 @@ class Generation {
     Run run;
     run.cache = &cache_;
     run.last_position_only = true;
+    // The prompts: bits of bf16 products differ in bulk, so all of them or none.
+    run.in_bulk = std::ranges::all_of(cache_.lengths(), [](auto n) { return n == 0; }) &&
+                  packed_type(model_.parameters()) == DType::kBF16;
     const auto held = [&](std::size_t r) { return static_cast<std::size_t>(cache_.lengths()[r]); };
     std::int64_t most = 0;
     for (std::size_t r = 0; r < rows_.size(); ++r) {

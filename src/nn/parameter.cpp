@@ -1,5 +1,6 @@
 #include "heed/nn/parameter.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/packed_matrix.h"
@@ -8,6 +9,14 @@ namespace heed {
 
 std::int64_t Parameter::element_count() const {
   return packed ? packed->inner() * packed->columns() : value.element_count();
+}
+
+DType Parameter::dtype() const { return packed ? packed->dtype() : value.dtype(); }
+
+DType packed_type(std::span<const Parameter* const> parameters) {
+  const auto found = std::ranges::find_if(
+      parameters, [](const Parameter* parameter) { return parameter->packed != nullptr; });
+  return found == parameters.end() ? DType::kF32 : (*found)->dtype();
 }
 
 void pack(std::span<Parameter* const> parameters, DType dtype) {

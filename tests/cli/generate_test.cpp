@@ -45,6 +45,25 @@ TEST(GenerateProgram, PrintsPromptAndContinuation) {
   EXPECT_EQ(answer.out.back(), '\n');
 }
 
+TEST(GenerateProgram, HoldsWeightsInTheTypeThatIsAsked) {
+  const auto probabilities = [](const char* dtype) {
+    std::vector<double> of;
+    const Answer answer =
+        generate({"abc", "-n", "5", "--temperature", "0", "--json", "--dtype", dtype});
+    EXPECT_EQ(answer.status, 0) << answer.error;
+    for (const json& token : json::parse(answer.out)["tokens"]) of.push_back(token["probability"]);
+    return of;
+  };
+  const std::vector<double> whole = probabilities("f32");
+  const json by_file =
+      json::parse(generate({"abc", "-n", "5", "--temperature", "0", "--json"}).out);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(by_file["tokens"][i]["probability"], whole[i]);
+  for (const char* dtype : {"f16", "bf16"}) {
+    EXPECT_NE(probabilities(dtype), whole) << dtype;
+    EXPECT_NEAR(probabilities(dtype)[0], whole[0], 0.05) << dtype;
+  }
+}
+
 TEST(GenerateProgram, JsonHasEveryTokenAndWhyItStopped) {
   const json answer = json::parse(generate({"abc", "-n", "7", "--json"}).out);
   EXPECT_EQ(answer.size(), 4U);

@@ -29,12 +29,16 @@ struct Parameter {
   std::shared_ptr<const PackedMatrix> packed = {};  // set by `pack`
 
   std::int64_t element_count() const;
+  DType dtype() const;  // in which the numbers are held
 };
 
 /// Brings the weights of linear layers into the form that products read best, rounded to `dtype`
 /// (f32, f16 or bf16), in place of the plain ones. Such a model runs forward; it can be neither
 /// trained nor saved. A weight that embeddings share is packed too.
 void pack(std::span<Parameter* const> parameters, DType dtype);
+
+/// The type of packed weights; f32 where none is packed.
+DType packed_type(std::span<const Parameter* const> parameters);
 
 /// The gradient of each parameter, zero until something is added.
 class Gradients {

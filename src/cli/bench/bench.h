@@ -15,6 +15,7 @@ struct BenchOptions {
   std::string kernel;
   std::string model;
   std::string config;
+  std::string dtype;
   bool json = false;
   struct Shape {  // 0: the configuration's
     std::int64_t layers = 0, heads = 0, width = 0, block = 0, batch = 0, vocabulary = 0;

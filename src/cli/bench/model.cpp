@@ -1,7 +1,9 @@
 // heed bench model: reading a prompt, and writing token by token.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/cpu_name.h"
 #include "base/json.h"
@@ -12,6 +14,7 @@
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
+#include "models/stored_type.h"
 
 namespace heed::cli {
 namespace {
@@ -19,14 +22,30 @@ namespace {
 std::unique_ptr<Model> open(const BenchOptions& options) {
   if (!options.model.empty() && !options.config.empty())
     fail({.found = "--model and --config are both given", .expected = "one of them"});
-  if (options.config.empty()) return load_model(find_model(options.model)).model;
-  return make_model(read_file(options.config), 1);
+  const auto type = [&](DType otherwise) {
+    return options.dtype.empty()
+               ? otherwise
+               : std::ranges::find(kDTypes, options.dtype, &DTypeInfo::name)->dtype;
+  };
+  std::unique_ptr<Model> model;
+  if (options.config.empty()) {
+    LoadedModel loaded = load_model(find_model(options.model));
+    pack(loaded.model->parameters(), type(stored_type(loaded.folder)));
+    model = std::move(loaded.model);
+    return model;
+  }
+  model = make_model(read_file(options.config), 1);
+  pack(model->parameters(), type(DType::kF32));
+  return model;
 }
 
-Json as_json(const ModelInfo& info, const ModelTiming& timing) {
-  const auto& [name, prefill, tokens] = timing.problem;
-  Json json = {{"case", name},
-               {"dtype", "f32"},
+DType type_of(const Model& model) { return packed_type(model.parameters()); }
+
+Json as_json(const Model& model, const ModelTiming& timing) {
+  const ModelInfo& info = model.info();
+  const auto& [case_name, prefill, tokens] = timing.problem;
+  Json json = {{"case", case_name},
+               {"dtype", name(type_of(model))},
                {"batch", 1},
                {"heads", info.heads},
                {"kv_heads", info.kv_heads},
@@ -45,8 +64,9 @@ Json as_json(const ModelInfo& info, const ModelTiming& timing) {
 }
 
 std::string heading(const Model& model) {
-  return fmt::format("{}, threads: {}; {}, {:.1f} M parameters, f32\n", cpu_name(), thread_count(),
-                     model.info().title, static_cast<double>(parameter_count(model)) * 1e-6) +
+  return fmt::format("{}, threads: {}; {}, {:.1f} M parameters, {}\n", cpu_name(), thread_count(),
+                     model.info().title, static_cast<double>(parameter_count(model)) * 1e-6,
+                     name(type_of(model))) +
          "case          milliseconds  spread  tokens/s   GB/s\n";
 }
 
@@ -64,7 +84,7 @@ int bench_model(const BenchOptions& options) {
   double read = 0;
   BenchTable table(options.json, names_of(cases), heading(*model));
   time_model(*model, cases, [&](const ModelTiming& timing) {
-    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(model->info(), timing));
+    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(*model, timing));
     read = timing.read_gbytes_per_second;
   });
   table.finish(

@@ -115,6 +115,7 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
 int run(const Given& given, const LookOptions& options) {
   check(given, options);
   const LoadedModel model = load_model(find_model(options.model));
+  pack(model.model->parameters(), DType::kF32);
   const StackShape stack = stacks_of(model.model->info()).front();
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);

@@ -1,7 +1,6 @@
 // Weights in panels: how they come there, once, when a model is loaded.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "heed/base/threads.h"
 #include "heed/tensor/bf16.h"

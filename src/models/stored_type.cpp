@@ -1,0 +1,24 @@
+#include "models/stored_type.h"
+
+#include <cstdint>
+#include <string>
+
+#include "heed/io/safetensors.h"
+
+namespace heed {
+
+DType stored_type(const std::filesystem::path& folder) {
+  std::int64_t f16 = 0;
+  std::int64_t bf16 = 0;
+  std::int64_t wider = 0;
+  const Weights weights = Weights::open(folder);
+  for (const std::string& name : weights.names()) {
+    const ConstView tensor = weights.tensor(name);
+    const DType dtype = tensor.dtype();
+    (dtype == DType::kF16 ? f16 : dtype == DType::kBF16 ? bf16 : wider) += tensor.element_count();
+  }
+  if (f16 > bf16 && f16 > wider) return DType::kF16;
+  return bf16 > wider ? DType::kBF16 : DType::kF32;
+}
+
+}  // namespace heed
