@@ -10,5 +10,9 @@ void gelu(const float* x, std::int64_t count, float* y);
 void gelu_backward(const float* x, std::int64_t count, float* dy, float* y);
 void gelu_tanh(const float* x, std::int64_t count, float* y);
 void gelu_tanh_backward(const float* x, std::int64_t count, float* dy, float* y);
+void silu(const float* x, std::int64_t count, float* y);
+void silu_backward(const float* x, std::int64_t count, float* dy, float* y);
+void relu(const float* x, std::int64_t count, float* y);
+void relu_backward(const float* x, std::int64_t count, float* dy, float* y);
 
 }  // namespace heed::kernels::cpu

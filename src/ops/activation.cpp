@@ -16,6 +16,26 @@ void check(const ConstView& x) {
   if (!is_floating(x.dtype())) fail("activate", "x", name(x.dtype()), "f64, f32, f16 or bf16");
 }
 
+// What serves an activation: f32 in vectors, f64 one by one.
+struct Functions {
+  void (*vectors)(const float*, std::int64_t, float*);
+  void (*vectors_backward)(const float*, std::int64_t, float*, float*);
+  double (*value)(double);
+  double (*derivative)(double);
+};
+
+const Functions& functions_of(Activation kind) {
+  namespace cpu = kernels::cpu;
+  namespace reference = kernels::reference;
+  static constexpr Functions kFunctions[] = {
+      {cpu::gelu, cpu::gelu_backward, reference::gelu, reference::gelu_derivative},
+      {cpu::gelu_tanh, cpu::gelu_tanh_backward, reference::gelu_tanh,
+       reference::gelu_tanh_derivative},
+      {cpu::silu, cpu::silu_backward, reference::silu, reference::silu_derivative},
+      {cpu::relu, cpu::relu_backward, reference::relu, reference::relu_derivative}};
+  return kFunctions[static_cast<std::size_t>(kind)];
+}
+
 }  // namespace
 
 Tensor activate(const ConstView& x, Activation kind) {
@@ -23,15 +43,13 @@ Tensor activate(const ConstView& x, Activation kind) {
   const Computable from(x);
   Tensor y = Tensor::empty(x.shape(), computing_type(x.dtype()));
   const std::int64_t count = x.element_count();
-  const bool exact = kind == Activation::kGelu;
+  const Functions& functions = functions_of(kind);
   if (y.dtype() == DType::kF32) {
-    const auto kernel = exact ? kernels::cpu::gelu : kernels::cpu::gelu_tanh;
-    kernel(from.view().data<float>(), count, y.data<float>());
+    functions.vectors(from.view().data<float>(), count, y.data<float>());
     return rounded(std::move(y), x.dtype());
   }
-  const auto value = exact ? kernels::reference::gelu : kernels::reference::gelu_tanh;
   const auto* in = from.view().data<double>();
-  for (std::int64_t i = 0; i < count; ++i) y.data<double>()[i] = value(in[i]);
+  for (std::int64_t i = 0; i < count; ++i) y.data<double>()[i] = functions.value(in[i]);
   return y;
 }
 
@@ -44,19 +62,15 @@ Tensor activate_backward(const ConstView& x, Activation kind, const View& dy) {
   const Computable from(x);
   Tensor y = Tensor::empty(x.shape(), computing);
   const std::int64_t count = x.element_count();
-  const bool exact = kind == Activation::kGelu;
+  const Functions& functions = functions_of(kind);
   if (computing == DType::kF32) {
-    const auto kernel = exact ? kernels::cpu::gelu_backward : kernels::cpu::gelu_tanh_backward;
-    kernel(from.view().data<float>(), count, dy.data<float>(), y.data<float>());
+    functions.vectors_backward(from.view().data<float>(), count, dy.data<float>(), y.data<float>());
     return rounded(std::move(y), x.dtype());
   }
-  const auto value = exact ? kernels::reference::gelu : kernels::reference::gelu_tanh;
-  const auto derivative =
-      exact ? kernels::reference::gelu_derivative : kernels::reference::gelu_tanh_derivative;
   const auto* in = from.view().data<double>();
   for (std::int64_t i = 0; i < count; ++i) {
-    dy.data<double>()[i] *= derivative(in[i]);
-    y.data<double>()[i] = value(in[i]);
+    dy.data<double>()[i] *= functions.derivative(in[i]);
+    y.data<double>()[i] = functions.value(in[i]);
   }
   return y;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/blocks.h"
 #include "heed/base/error.h"
 #include "kernels/add.h"
 #include "kernels/reference/add.h"
@@ -33,6 +34,30 @@ void add_to(const View& y, const ConstView& x) {
 
 Tensor add(Tensor y, const ConstView& x) {
   add_to(y, x);
+  return y;
+}
+
+namespace {
+
+// Memory bounds it, and a compiler makes vectors of the inner loop.
+template <typename T>
+void add_to_rows(T* y, const T* row, std::int64_t rows, std::int64_t columns) {
+  for_rows(rows, [&](std::int64_t r) {
+    for (std::int64_t c = 0; c < columns; ++c) y[r * columns + c] += row[c];
+  });
+}
+
+}  // namespace
+
+Tensor add_row(Tensor y, const ConstView& row) {
+  check("y", y, row);
+  if (y.rank() < 1 || row.element_count() != y.dim(-1))
+    fail("add", "row.shape", to_string(row.shape()), "one element for each column of y");
+  const std::int64_t rows = row.element_count() == 0 ? 0 : y.element_count() / y.dim(-1);
+  if (y.dtype() == DType::kF64)
+    add_to_rows(y.data<double>(), row.data<double>(), rows, y.dim(-1));
+  else
+    add_to_rows(y.data<float>(), row.data<float>(), rows, y.dim(-1));
   return y;
 }
 

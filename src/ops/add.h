@@ -11,6 +11,9 @@ void add_to(const View& y, const ConstView& x);
 /// `y + x` in the memory of y: how a residual stream goes on while the old one stays as it was.
 Tensor add(Tensor y, const ConstView& x);
 
+/// `y[..., c] + row[c]` in the memory of y.
+Tensor add_row(Tensor y, const ConstView& row);
+
 /// sums[c] += the sum of column c over all rows of x [..., C]; rows in a fixed order, whatever the
 /// number of threads.
 void add_column_sums(const View& sums, const ConstView& x);

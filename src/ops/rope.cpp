@@ -161,9 +161,8 @@ Angles angles_of(const RopeArgs& args, double sign) {
 }
 
 template <typename T, typename Angle>
-Tensor turn(const RopeArgs& args, const ConstView& x, double sign) {
+void turn(const RopeArgs& args, const ConstView& x, double sign, const View& y) {
   const Angles angles = angles_of<Angle>(args, sign);
-  Tensor y = Tensor::empty(x.shape(), x.dtype());
   const std::int64_t heads = x.dim(1);
   const std::int64_t tokens = x.dim(2);
   const std::int64_t turns = turning(args);
@@ -171,34 +170,41 @@ Tensor turn(const RopeArgs& args, const ConstView& x, double sign) {
   parallel_for(x.dim(0) * heads, [&](std::int64_t place, int /*thread*/) {
     const std::int64_t batch = place / heads;
     const T* from = x.data<T>() + batch * x.stride(0) + place % heads * x.stride(1);
+    T* to = y.data<T>() + batch * y.stride(0) + place % heads * y.stride(1);
     for (std::int64_t token = 0; token < tokens; ++token) {
       const std::int64_t angle = (batch * tokens + token) * (turns / 2);
-      kernels::rope_row<T, Angle>(
-          {.x = from + token * x.stride(2),
-           .stride = x.stride(3),
-           .width = x.dim(3),
-           .turning = turns,
-           .pair_step = halves ? 1 : 2,
-           .pair_width = halves ? turns / 2 : 1,
-           .cosines = angles.cosines.template data<Angle>() + angle,
-           .sines = angles.sines.template data<Angle>() + angle,
-           .y = y.template data<T>() + (place * tokens + token) * x.dim(3)});
+      kernels::rope_row<T, Angle>({.x = from + token * x.stride(2),
+                                   .stride = x.stride(3),
+                                   .width = x.dim(3),
+                                   .turning = turns,
+                                   .pair_step = halves ? 1 : 2,
+                                   .pair_width = halves ? turns / 2 : 1,
+                                   .cosines = angles.cosines.template data<Angle>() + angle,
+                                   .sines = angles.sines.template data<Angle>() + angle,
+                                   .y = to + token * y.stride(2)});
     }
   });
-  return y;
+}
+
+void turn_into(const RopeArgs& args, const ConstView& x, double sign, const View& y) {
+  if (y.shape() != x.shape() || y.dtype() != x.dtype() || (x.dim(3) > 1 && y.stride(3) != 1))
+    fail("rope", "y", to_string(y), fmt::format("{}, rows contiguous", to_string(x)));
+  switch (x.dtype()) {
+    case DType::kF64:
+      return turn<double, double>(args, x, sign, y);
+    case DType::kF16:
+      return turn<f16, float>(args, x, sign, y);
+    case DType::kBF16:
+      return turn<bf16, float>(args, x, sign, y);
+    default:
+      return turn<float, float>(args, x, sign, y);
+  }
 }
 
 Tensor turned(const RopeArgs& args, const ConstView& x, double sign) {
-  switch (x.dtype()) {
-    case DType::kF64:
-      return turn<double, double>(args, x, sign);
-    case DType::kF16:
-      return turn<f16, float>(args, x, sign);
-    case DType::kBF16:
-      return turn<bf16, float>(args, x, sign);
-    default:
-      return turn<float, float>(args, x, sign);
-  }
+  Tensor y = Tensor::empty(x.shape(), x.dtype());
+  turn_into(args, x, sign, y);
+  return y;
 }
 
 }  // namespace
@@ -208,11 +214,29 @@ Tensor rope(const RopeArgs& args) {
   return turned(args, args.x, 1);
 }
 
-Tensor rope_backward(const RopeArgs& args, const ConstView& dy) {
+void rope(const RopeArgs& args, const View& y) {
+  check(args);
+  turn_into(args, args.x, 1, y);
+}
+
+namespace {
+
+void check_cotangent(const RopeArgs& args, const ConstView& dy) {
   check(args);
   if (dy.shape() != args.x.shape() || dy.dtype() != args.x.dtype())
     fail("rope", "dy", to_string(dy), to_string(args.x));
+}
+
+}  // namespace
+
+Tensor rope_backward(const RopeArgs& args, const ConstView& dy) {
+  check_cotangent(args, dy);
   return turned(args, dy, -1);
+}
+
+void rope_backward(const RopeArgs& args, const ConstView& dy, const View& dx) {
+  check_cotangent(args, dy);
+  turn_into(args, dy, -1, dx);
 }
 
 }  // namespace heed

@@ -30,7 +30,8 @@ Tensor derivative(DType dtype, Activation kind) {
   return ones;
 }
 
-constexpr Activation kKinds[] = {Activation::kGelu, Activation::kGeluTanh};
+constexpr Activation kKinds[] = {Activation::kGelu, Activation::kGeluTanh, Activation::kSilu,
+                                 Activation::kRelu};
 
 TEST(Activation, KnownValues) {
   Tensor x = Tensor::zeros({3}, DType::kF64);
@@ -42,6 +43,12 @@ TEST(Activation, KnownValues) {
   EXPECT_NEAR(exact.data<double>()[1], -0.15865525393145707, 1e-12);
   EXPECT_NEAR(tanh.data<double>()[0], 0.8411919906082768, 1e-12);
   EXPECT_EQ(tanh.data<double>()[2], 0);
+  const Tensor silu = activate(x, Activation::kSilu);
+  EXPECT_NEAR(silu.data<double>()[0], 0.7310585786300049, 1e-12);  // 1 / (1 + 1 / e)
+  EXPECT_NEAR(silu.data<double>()[1], -0.2689414213699951, 1e-12);
+  const Tensor relu = activate(x, Activation::kRelu);
+  EXPECT_EQ(relu.data<double>()[0], 1);
+  EXPECT_EQ(relu.data<double>()[1], 0);
 }
 
 TEST(Activation, AgreesWithTheReference) {

@@ -167,5 +167,16 @@ TEST(Rope, SaysWhatDoesNotFit) {
     EXPECT_HEED_ERROR(rope(wrong.args), ErrorCode::kInvalidArgument, wrong.message);
 }
 
+TEST(Rope, InPlaceAndBackAgainInStridedMemory) {
+  Tensor memory = random_tensor({2, 5, 3, 8}, 1);  // [B, T, H, D]
+  const Tensor before = memory.clone();
+  const View x = memory.view().permute({0, 2, 1, 3});
+  const Tensor expected = rope({.x = x, .rotary_dim = 6});
+  rope({.x = x, .rotary_dim = 6}, x);
+  EXPECT_TRUE(same_bits(x, expected));
+  rope_backward({.x = x, .rotary_dim = 6}, x, x);
+  EXPECT_LE(largest_difference(memory, before), 1e-6);
+}
+
 }  // namespace
 }  // namespace heed

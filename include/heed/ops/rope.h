@@ -38,9 +38,12 @@ struct RopeArgs {
 };
 
 Tensor rope(const RopeArgs& args);
+/// The same into memory of the caller, of any strides with contiguous rows; it may be x itself.
+void rope(const RopeArgs& args, const View& y);
 
 /// dx for the cotangent dy [B, H, T, D]: the inverse rotation. `args.x` gives its shape and type
 /// only.
 Tensor rope_backward(const RopeArgs& args, const ConstView& dy);
+void rope_backward(const RopeArgs& args, const ConstView& dy, const View& dx);
 
 }  // namespace heed

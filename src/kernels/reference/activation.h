@@ -1,4 +1,4 @@
-// GELU and its derivative, one number at a time in double.
+// Activations and their derivatives, one number at a time in double.
 #pragma once
 
 #include <cmath>
@@ -26,5 +26,16 @@ inline double gelu_tanh_derivative(double x) {
   const double slope = root * (1 + 3 * kGeluCube * x * x);
   return 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * slope;
 }
+
+inline double silu(double x) { return x / (1 + std::exp(-x)); }
+
+inline double silu_derivative(double x) {
+  const double share = 1 / (1 + std::exp(-x));
+  return share + x * share * (1 - share);
+}
+
+inline double relu(double x) { return x > 0 || std::isnan(x) ? x : 0; }
+
+inline double relu_derivative(double x) { return x > 0 ? 1 : 0; }
 
 }  // namespace heed::kernels::reference
