@@ -24,6 +24,7 @@
 #include "heed/masks/segments.h"
 #include "heed/models/model.h"
 #include "heed/models/registry.h"
+#include "heed/models/sentence.h"
 #include "heed/nn/kv_cache.h"
 #include "heed/nn/parameter.h"
 #include "heed/nn/run.h"

@@ -90,25 +90,33 @@ std::string as_json(const Tokenizer& tokenizer, const std::string& prompt,
   return json.dump(2) + "\n";
 }
 
+// A decoder goes on from the prompt; an encoder-decoder reads it and begins anew.
+void read_prompt(const LoadedModel& model, const std::string& prompt, GenerateArgs& args) {
+  args.tokenizer = model.writing_tokenizer();
+  args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
+  if (!model.model->info().reads_source()) return;
+  args.sources = std::move(args.prompts);
+  args.prompts = {{static_cast<TokenId>(model.model->info().first_token)}};
+}
+
 int run(Options options) {
   check(options);
   const std::string prompt = given_text(options.prompt, options.file);
   const LoadedModel model = load_model(find_model(options.model));
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model that reads text"});
-  options.args.tokenizer = model.tokenizer.get();
   pack(model.model->parameters(), options.dtype ? *options.dtype : stored_type(model.folder));
   options.args.sampling.top_k = options.top_k.value_or(0);
-  options.args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
+  read_prompt(model, prompt, options.args);
   const InterruptScope scope;
   std::unique_ptr<GenerateListener> listener;
   if (options.json)
     listener = std::make_unique<QuietWriter>(options.args.most_tokens);
   else
-    listener = std::make_unique<Writer>(prompt);
+    listener = std::make_unique<Writer>(options.args.sources.empty() ? prompt : "");
   const Generated generated = generate(*model.model, options.args, *listener).front();
   listener.reset();  // takes the progress away
-  print(options.json ? as_json(*model.tokenizer, prompt, generated) : "\n");
+  print(options.json ? as_json(*options.args.tokenizer, prompt, generated) : "\n");
   if (generated.stopped == Stopped::kPositions && !options.json)
     fmt::print(stderr,
                "heed generate: stopped after {} tokens: {} has no position for a further one\n",
@@ -201,7 +209,7 @@ Run declare(OptionList& list) {
 }  // namespace
 
 Command generate_command() {
-  return {"generate", "lets a model continue a text",
+  return {"generate", "lets a model continue a text, or an encoder-decoder answer it",
           "  heed generate \"Once upon a time\"\n"
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
           "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"",

@@ -24,8 +24,26 @@ void check_prompt(const ModelInfo& info, std::span<const TokenId> prompt) {
       fail("generate", "token", id, fmt::format("0 to {} (the vocabulary)", info.vocabulary - 1));
 }
 
+void check_sources(const ModelInfo& info, const GenerateArgs& args) {
+  if (args.sources.size() != (info.reads_source() ? args.prompts.size() : 0))
+    fail("generate", "sources", fmt::format("a list of {}", args.sources.size()),
+         info.reads_source() ? fmt::format("{} entries, one a prompt", args.prompts.size())
+                             : "none: the model reads no source");
+  for (const auto& source : args.sources) {
+    const std::int64_t length = std::ssize(source);
+    if (length == 0) fail("generate", "source", "empty", "at least one token");
+    if (length > info.source_positions)
+      fail("generate", "source", fmt::format("{} tokens long", length),
+           fmt::format("at most {} (the model's positions)", info.source_positions));
+    for (const TokenId id : source)
+      if (id < 0 || id >= info.source_vocabulary)
+        fail("generate", "source token", id,
+             fmt::format("0 to {} (the vocabulary)", info.source_vocabulary - 1));
+  }
+}
+
 void check(const ModelInfo& info, const GenerateArgs& args) {
-  if (!info.causal || !info.has_logits)
+  if (!info.writes())
     fail("generate", "model", info.title, "a decoder, which predicts next tokens");
   if (args.most_tokens < 1) fail("generate", "most_tokens", args.most_tokens, "at least 1");
   check(args.sampling);
@@ -34,6 +52,26 @@ void check(const ModelInfo& info, const GenerateArgs& args) {
   if (std::ranges::find(args.stop, "") != args.stop.end())
     fail("generate", "stop", "empty", "at least one character");
   for (const auto& prompt : args.prompts) check_prompt(info, prompt);
+  check_sources(info, args);
+}
+
+// Rows of ids side by side, padded with 0.
+struct PaddedRows {
+  Tensor ids;  // [rows, longest]
+  std::vector<std::int64_t> lengths;
+};
+
+PaddedRows padded(const std::vector<std::span<const TokenId>>& rows) {
+  PaddedRows padded;
+  std::int64_t longest = 0;
+  for (const auto& row : rows) {
+    padded.lengths.push_back(std::ssize(row));
+    longest = std::max<std::int64_t>(longest, std::ssize(row));
+  }
+  padded.ids = Tensor::zeros({std::ssize(rows), longest}, DType::kI32);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    std::ranges::copy(rows[r], padded.ids.data<TokenId>() + static_cast<std::int64_t>(r) * longest);
+  return padded;
 }
 
 struct Belief {
@@ -107,7 +145,8 @@ class Generation {
                                     : static_cast<std::int64_t>(most) + args_.most_tokens - 1;
   }
 
-  // The tokens that the cache lacks: first the prompts, of any lengths, then a token a row.
+  // The tokens that the cache lacks: first the prompts, of any lengths, then a token a row. The
+  // first pass reads the sources too.
   Tensor feed() {
     Run run;
     run.cache = &cache_;
@@ -115,17 +154,20 @@ class Generation {
     // The prompts: bits of bf16 products differ in bulk, so all of them or none.
     run.in_bulk = std::ranges::all_of(cache_.lengths(), [](auto n) { return n == 0; }) &&
                   packed_type(model_.parameters()) == DType::kBF16;
-    const auto held = [&](std::size_t r) { return static_cast<std::size_t>(cache_.lengths()[r]); };
-    std::int64_t most = 0;
-    for (std::size_t r = 0; r < rows_.size(); ++r) {
-      run.extents.query_length.push_back(static_cast<std::int64_t>(rows_[r].ids.size() - held(r)));
-      most = std::max(most, run.extents.query_length.back());
-    }
-    Tensor ids = Tensor::zeros({std::ssize(rows_), most}, DType::kI32);
+    std::vector<std::span<const TokenId>> missing;
     for (std::size_t r = 0; r < rows_.size(); ++r)
-      std::ranges::copy(std::span(rows_[r].ids).subspan(held(r)),
-                        ids.data<TokenId>() + static_cast<std::int64_t>(r) * most);
-    return model_.forward({.ids = ids}, run);
+      missing.push_back(
+          std::span(rows_[r].ids).subspan(static_cast<std::size_t>(cache_.lengths()[r])));
+    const PaddedRows text = padded(missing);
+    run.extents.query_length = text.lengths;
+    Batch batch = {.ids = text.ids};
+    PaddedRows source;
+    if (!args_.sources.empty() && cache_.source(0) == nullptr) {
+      source = padded({args_.sources.begin(), args_.sources.end()});
+      batch.source = source.ids;
+      batch.source_lengths = source.lengths;
+    }
+    return model_.forward(batch, run);
   }
 
   // False where the text ends with this token.
@@ -141,7 +183,7 @@ class Generation {
     row.ids.push_back(id);
     listener_.token(row.index, token);
 
-    const bool end = args_.stop_at_end && id == model_.info().end_token;
+    const bool end = args_.stop_at_end && model_.info().ends_with(id);
     if (row.stream && !end) write(row, row.stream->push(id));
     if (end) return finish(row, Stopped::kEnd);
     if (row.stream && row.stream->stopped()) return finish(row, Stopped::kStop);

@@ -40,6 +40,25 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
         .expected = std::move(expected)});
 }
 
+// Pickles run code when they are read, so others turn them into tensors first.
+[[noreturn]] void fail_without_weights(const std::filesystem::path& folder) {
+  const bool pickled = std::filesystem::exists(folder / "pytorch_model.bin") ||
+                       std::filesystem::exists(folder / "pytorch_model.bin.index.json");
+  if (!pickled)
+    fail_in(folder, ErrorCode::kNotFound,
+            fmt::format("has neither model.safetensors nor {}", kIndex));
+  fail({.code = ErrorCode::kUnsupported,
+        .file = folder.string(),
+        .found = "has its weights in pytorch_model.bin alone",
+        .expected = "model.safetensors",
+        .hint = fmt::format(
+            "this writes it: python3 -c \"import glob, torch, safetensors.torch as s; "
+            "s.save_file({{k: v.contiguous().clone() for f in glob.glob('{0}/pytorch_model*.bin') "
+            "for k, v in torch.load(f, weights_only=True).items()}}, '{0}/model.safetensors', "
+            "{{'format': 'pt'}})\"",
+            folder.string())});
+}
+
 }  // namespace
 
 Weights Weights::open(const std::filesystem::path& folder) {
@@ -49,9 +68,7 @@ Weights Weights::open(const std::filesystem::path& folder) {
     weights.add(Safetensors::open(folder / "model.safetensors"));
     return weights;
   }
-  if (!std::filesystem::exists(folder / kIndex))
-    fail_in(folder, ErrorCode::kNotFound,
-            fmt::format("has neither model.safetensors nor {}", kIndex));
+  if (!std::filesystem::exists(folder / kIndex)) fail_without_weights(folder);
   const std::map<std::string, std::string> index = read_index(folder / kIndex);
   std::set<std::string> files;
   for (const auto& [tensor, file] : index)

@@ -6,27 +6,33 @@ namespace heed {
 
 Config Config::parse(std::string_view text, std::string source) {
   Config config;
-  config.json_ = JsonText::parse(std::string(text), {.file = std::move(source)});
-  if (!config.json_.root().is_object())
-    config.json_.refuse(config.json_.root(), "the whole", "a JSON object with 'model_type'");
+  config.json_ = std::make_shared<const JsonText>(
+      JsonText::parse(std::string(text), {.file = std::move(source)}));
+  config.node_ = &config.json_->root();
+  if (!config.node_->is_object())
+    config.json_->refuse(*config.node_, "the whole", "a JSON object with 'model_type'");
   return config;
+}
+
+void Config::prefer_ids_of(Config generation) {
+  generation_ = std::make_shared<const Config>(std::move(generation));
 }
 
 void Config::refuse(const char* key, Phrase found, Phrase expected, ErrorCode code) const {
   fail({.code = code,
-        .file = json_.file(),
-        .place = json_.place(json_.root()[key]),
-        .argument = key,
+        .file = json_->file(),
+        .place = json_->place(at(key)),
+        .argument = path_ + key,
         .found = std::move(found),
         .expected = std::move(expected)});
 }
 
 void Config::refuse(const char* key, Phrase expected) const {
-  json_.refuse(json_.root()[key], key, std::move(expected));
+  json_->refuse(at(key), path_ + key, std::move(expected));
 }
 
 const Json* Config::find(const char* key) const {
-  const Json& value = json_.root()[key];
+  const Json& value = at(key);
   return value.is_null() ? nullptr : &value;
 }
 
@@ -40,11 +46,27 @@ std::int64_t Config::extent(const char* key, std::int64_t otherwise) const {
 }
 
 std::int64_t Config::id(const char* key, std::int64_t otherwise) const {
-  const Json& value = json_.root()[key];
-  if (value.is_null()) return json_.root().has(key) ? -1 : otherwise;
+  if (generation_ && generation_->has(key)) return generation_->id(key, otherwise);
+  const Json& value = at(key);
+  if (value.is_null()) return node_->has(key) ? -1 : otherwise;
   const std::optional<std::int64_t> number = value.as_integer();
   if (!number || *number < 0) refuse(key, "a token id or null");
   return *number;
+}
+
+std::vector<std::int64_t> Config::ids(const char* key, std::vector<std::int64_t> otherwise) const {
+  if (generation_ && generation_->has(key)) return generation_->ids(key, std::move(otherwise));
+  const Json& value = at(key);
+  if (value.is_null()) return node_->has(key) ? std::vector<std::int64_t>() : otherwise;
+  const std::span<const Json> listed =
+      value.is_array() ? value.items() : std::span<const Json>(&value, 1);
+  std::vector<std::int64_t> ids;
+  for (const Json& item : listed) {
+    const std::optional<std::int64_t> number = item.as_integer();
+    if (!number || *number < 0) refuse(key, "a token id, a list of them or null");
+    ids.push_back(*number);
+  }
+  return ids;
 }
 
 double Config::number(const char* key, double otherwise) const {
@@ -53,6 +75,18 @@ double Config::number(const char* key, double otherwise) const {
   const std::optional<double> number = value->as_number();
   if (!number) refuse(key, "a number");
   return *number;
+}
+
+double Config::positive(const char* key, double otherwise) const {
+  const double value = number(key, otherwise);
+  if (!(value > 0 && value < 1e300)) refuse(key, value, "a number above 0");
+  return value;
+}
+
+double Config::rate(const char* key, double otherwise) const {
+  const double value = number(key, otherwise);
+  if (!(value >= 0 && value < 1)) refuse(key, value, "0 or more and below 1");
+  return value;
 }
 
 bool Config::flag(const char* key, bool otherwise) const {
@@ -67,6 +101,35 @@ std::string Config::text(const char* key, std::string_view otherwise) const {
   const Json* value = find(key);
   if (value != nullptr && !value->is_text()) refuse(key, "a text");
   return value == nullptr ? std::string(otherwise) : *value->as_text();
+}
+
+std::vector<std::string> Config::texts(const char* key) const {
+  std::vector<std::string> texts;
+  const Json* value = find(key);
+  if (value == nullptr) return texts;
+  if (!value->is_array()) refuse(key, "a list of texts");
+  for (const Json& item : value->items()) {
+    if (!item.is_text()) refuse(key, "a list of texts");
+    texts.push_back(*item.as_text());
+  }
+  return texts;
+}
+
+std::optional<Config> Config::part(const char* key) const {
+  const Json* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_object()) refuse(key, "an object");
+  Config part = *this;
+  part.node_ = value;
+  part.path_ = path_ + key + ".";
+  part.generation_ = {};
+  return part;
+}
+
+std::string Config::with(const Json& members) const {
+  Json json = *node_;
+  for (const auto& [key, value] : members.members()) json.set(key, value);
+  return json.dump(2) + "\n";
 }
 
 }  // namespace heed

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "heed/base/error.h"
@@ -14,14 +17,31 @@ class Config {
  public:
   /// `source` is what errors begin with: the file's path, or "config".
   static Config parse(std::string_view text, std::string source);
+  /// `generation_config.json`: its token ids count before those of this one.
+  void prefer_ids_of(Config generation);
 
+  bool has(const char* key) const { return find(key) != nullptr; }
+  /// Written as null, which is not the same as left out.
+  bool null(const char* key) const { return node_->has(key) && find(key) == nullptr; }
   /// At least 1.
   std::int64_t extent(const char* key, std::int64_t otherwise) const;
   /// -1 for null.
   std::int64_t id(const char* key, std::int64_t otherwise) const;
+  /// One id, a list of them, or null.
+  std::vector<std::int64_t> ids(const char* key, std::vector<std::int64_t> otherwise) const;
   double number(const char* key, double otherwise) const;
+  /// Above 0.
+  double positive(const char* key, double otherwise) const;
+  /// At least 0 and below 1.
+  double rate(const char* key, double otherwise) const;
   bool flag(const char* key, bool otherwise) const;
   std::string text(const char* key, std::string_view otherwise) const;
+  std::vector<std::string> texts(const char* key) const;  // none where it is absent
+  /// A member that is an object itself; none where it is absent or null.
+  std::optional<Config> part(const char* key) const;
+
+  /// The same as text, with these members added or in the place of its own.
+  std::string with(const Json& members) const;
 
   /// Fails: the value of `key`, which may be a default, is not what is expected.
   [[noreturn]] void refuse(const char* key, Phrase found, Phrase expected,
@@ -29,9 +49,13 @@ class Config {
 
  private:
   const Json* find(const char* key) const;  // null where it is absent or null
+  const Json& at(const char* key) const { return (*node_)[key]; }
   [[noreturn]] void refuse(const char* key, Phrase expected) const;
 
-  JsonText json_;
+  std::shared_ptr<const JsonText> json_;
+  const Json* node_ = nullptr;  // in json_
+  std::string path_ = {};       // of the node: "rope_scaling."
+  std::shared_ptr<const Config> generation_ = {};
 };
 
 }  // namespace heed

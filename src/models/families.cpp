@@ -1,26 +1,35 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "heed/base/error.h"
 #include "models/family.h"
-#include "models/gpt2.h"
 
 namespace heed {
 namespace {
 
-constexpr Family kFamilies[] = {
-    {"gpt2", check_gpt2, make_gpt2, load_gpt2},
-};
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {gpt2_family(),    llama_family(),  bert_family(),
+                                          seq2seq_family(), gemma2_family(), t5_family()};
+  return all;
+}
 
 }  // namespace
+
+Json json_of_ids(const std::vector<std::int64_t>& ids) {
+  if (ids.empty()) return {};
+  if (ids.size() == 1) return ids[0];
+  return ids;
+}
 
 const Family& family_of(const Config& config) {
   const std::string wanted = config.text("model_type", "");
   std::string known;
-  for (const Family& family : kFamilies) {
-    if (family.model_type == wanted) return family;
-    known += (known.empty() ? "" : ", ") + std::string(family.model_type);
+  for (const Family& family : families()) {
+    if (std::ranges::find(family.model_types, wanted) != family.model_types.end()) return family;
+    for (const std::string_view type : family.model_types)
+      known += (known.empty() ? "" : ", ") + std::string(type);
   }
   config.refuse("model_type", fmt::format("'{}'", wanted), "one of: " + known,
                 ErrorCode::kUnsupported);

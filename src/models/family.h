@@ -1,27 +1,43 @@
-// What a model family gives the registry: one row in families.cpp.
+// What a model family gives the registry: one line in families.cpp.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include "base/json.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/model.h"
+#include "heed/models/registry.h"
 #include "models/config.h"
 
 namespace heed {
 
 struct Family {
-  std::string_view model_type;  // as config.json names it
-  /// Throws where the configuration is none that the family reads.
-  void (*check)(const Config& config);
+  std::vector<std::string_view> model_types;  // as config.json names them
+  /// What the configuration says of the model; throws where it is none that the family reads.
+  ModelInfo (*describe)(const Config& config) = nullptr;
   /// With random weights.
-  std::unique_ptr<Model> (*make)(const Config& config, std::uint64_t seed);
+  std::unique_ptr<Model> (*make)(const Config& config, std::uint64_t seed) = nullptr;
   /// With the weights of a file.
-  std::unique_ptr<Model> (*load)(const Config& config, const Weights& weights);
+  std::unique_ptr<Model> (*load)(const Config& config, const Weights& weights) = nullptr;
+  /// The members of a config.json for a training run; null where the family does not predict the
+  /// next token.
+  Json (*training_config)(const TrainingShape& shape) = nullptr;
 };
 
 /// The family that the config asks for; an error names what it is and what is known.
 const Family& family_of(const Config& config);
+
+/// As `config.json` has token ids: null for none, one alone, else a list.
+Json json_of_ids(const std::vector<std::int64_t>& ids);
+
+Family gpt2_family();
+Family llama_family();
+Family bert_family();
+Family seq2seq_family();
+Family gemma2_family();
+Family t5_family();
 
 }  // namespace heed

@@ -1,43 +1,18 @@
 #include "models/gpt2.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
-#include "base/philox.h"
-#include "heed/base/error.h"
 #include "heed/masks/band.h"
+#include "models/initial_parameters.h"
+#include "models/text_pass.h"
+#include "nn/shown.h"
 #include "ops/add.h"
-#include "tensor/shape_text.h"
 
 namespace heed {
 namespace {
 
 constexpr auto kConv1D = WeightLayout::kInOut;
-
-[[noreturn]] void refuse(const char* argument, Phrase found, Phrase expected,
-                         ErrorCode code = ErrorCode::kInvalidArgument) {
-  fail({.code = code,
-        .op = "gpt2",
-        .argument = argument,
-        .found = std::move(found),
-        .expected = std::move(expected)});
-}
-
-// [B, T, C] -> [B, 1, C]: the last token of each row.
-Tensor last_position(const Tensor& x, const Run& run) {
-  const std::vector<std::int64_t> lengths = run.row_lengths(x.dim(0), x.dim(1));
-  Tensor last = Tensor::empty({x.dim(0), 1, x.dim(2)}, x.dtype());
-  const std::size_t bytes = static_cast<std::size_t>(x.dim(2)) * size_bytes(x.dtype());
-  for (std::int64_t b = 0; b < x.dim(0); ++b)
-    std::memcpy(last.view().select(0, b).raw(),
-                x.view().select(0, b).select(0, lengths[static_cast<std::size_t>(b)] - 1).raw(),
-                bytes);
-  return last;
-}
 
 double score_scale(const Gpt2Config& config, int layer) {
   const std::int64_t head_dim = config.width / config.heads;
@@ -56,33 +31,29 @@ Gpt2::Block Gpt2::make_block(const Gpt2Config& config, int layer) {
   const std::int64_t width = config.width;
   const double rate = config.residual_dropout;
   const auto site = static_cast<std::uint32_t>(2 * layer + 1);  // 0 is the embedding's
-  return {.norm1 = LayerNorm(name + "ln_1", width, config.epsilon),
-          .attention = SelfAttention(linear("attn.c_attn", width, 3 * width),
-                                     linear("attn.c_proj", width, width),
-                                     {.layer = layer,
-                                      .heads = config.heads,
-                                      .scale = score_scale(config, layer),
-                                      .mask = causal()},
-                                     {.rate = rate, .site = site}),
-          .norm2 = LayerNorm(name + "ln_2", width, config.epsilon),
-          .mlp = Mlp(linear("mlp.c_fc", width, config.inner),
-                     config.activation == "gelu" ? Activation::kGelu : Activation::kGeluTanh,
-                     linear("mlp.c_proj", config.inner, width), {.rate = rate, .site = site + 1})};
+  const auto norm = [&](const char* part) {
+    return Norms<LayerNorm>{.before = LayerNorm(name + part, width, config.epsilon)};
+  };
+  Attention attention({.projections = fused_projection(linear("attn.c_attn", width, 3 * width)),
+                       .out = linear("attn.c_proj", width, width),
+                       .dropout = {.rate = rate, .site = site}},
+                      {.layer = layer,
+                       .heads = config.heads,
+                       .kv_heads = config.heads,
+                       .head_dim = width / config.heads,
+                       .scale = score_scale(config, layer),
+                       .mask = causal()});
+  Mlp mlp(linear("mlp.c_fc", width, config.inner),
+          config.activation == "gelu" ? Activation::kGelu : Activation::kGeluTanh,
+          linear("mlp.c_proj", config.inner, width), {.rate = rate, .site = site + 1},
+          {.layer = layer});
+  return {{norm("ln_1"), std::move(attention), attention_names(Stack::kSelf, layer)},
+          {norm("ln_2"), std::move(mlp), mlp_names(Stack::kSelf, layer)}};
 }
 
 Gpt2::Gpt2(const Gpt2Config& config)
     : config_(config),
-      info_{.family = "gpt2",
-            .title = "GPT-2",
-            .layers = config.layers,
-            .heads = config.heads,
-            .kv_heads = config.heads,
-            .width = config.width,
-            .head_dim = config.width / config.heads,
-            .vocabulary = config.vocabulary,
-            .positions = config.positions,
-            .first_token = config.bos,
-            .end_token = config.eos},
+      info_(config.info()),
       tokens_("transformer.wte", config.vocabulary, config.width),
       positions_("transformer.wpe", config.positions, config.width),
       dropout_{.rate = config.embedding_dropout, .site = 0},
@@ -96,93 +67,29 @@ Gpt2::Gpt2(const Gpt2Config& config)
 }
 
 Tensor Gpt2::forward(const Batch& batch, Run& run) const {
-  check(batch, run);
-  Tensor x = add(tokens_.forward(batch.ids), positions_.forward(positions_of(batch.ids, run)));
-  x = dropout_.forward(std::move(x), run);  // [B, T, C]
-  run.show({.kind = TapKind::kEmbedding}, x);
-  int layer = 0;
-  for (const Block& block : blocks_) {
-    Tensor attended = block.attention.forward(block.norm1.forward(x, run), run);
-    run.show({.layer = layer, .kind = TapKind::kAttention}, attended);
-    x = add(std::move(attended), x);
-    Tensor thought = block.mlp.forward(block.norm2.forward(x, run), run);
-    run.show({.layer = layer, .kind = TapKind::kMlp}, thought);
-    x = add(std::move(thought), x);
-    run.show({.layer = layer++, .kind = TapKind::kResidual}, x);
-  }
-  Tensor last = norm_.forward(x, run);
-  run.show({.kind = TapKind::kFinal}, last);
-  // [B, T, V], or [B, 1, V]: a row a text, never in bulk
-  Tensor logits =
-      run.last_position_only ? head_.apply(last_position(last, run), {}) : head_.forward(last, run);
-  run.show({.kind = TapKind::kLogits}, logits);
+  check_pass(info_, batch, run);
+  check_dropout(info_, "attn_pdrop", config_.attention_dropout, run);
+  const Tensor positions = positions_of(batch.ids, run, info_.positions);
+  const Shown show{run};
+  Tensor x = add(tokens_.forward(batch.ids), positions_.forward(positions));
+  x = show(TapKind::kEmbedding, dropout_.forward(std::move(x), run));  // [B, T, C]
+  for (const Block& block : blocks_)
+    x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
+  const Tensor last = show(TapKind::kFinal, norm_.forward(x, run));
+  Tensor logits = show(TapKind::kLogits, logits_of(head_, last, run));  // [B, T or 1, V]
   if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
   return logits;
 }
 
 void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
                     Gradients& gradients) const {
-  if (run.saved == nullptr) refuse("run.saved", "", "what forward filled");
+  check_saved(info_, run);
   Tensor dx = norm_.backward(head_.backward(dlogits, run, gradients), run, gradients);
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
-    const Tensor dthought = block->mlp.backward(dx, run, gradients);
-    dx = add(block->norm2.backward(dthought, run, gradients), dx);
-    const Tensor dattended = block->attention.backward(dx, run, gradients);
-    dx = add(block->norm1.backward(dattended, run, gradients), dx);
-  }
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
+    dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
   dx = dropout_.backward(dx, run);
-  positions_.backward(positions_of(batch.ids, run), dx, gradients);
+  positions_.backward(positions_of(batch.ids, run, info_.positions), dx, gradients);
   tokens_.backward(batch.ids, dx, gradients);
-}
-
-void Gpt2::check(const Batch& batch, const Run& run) const {
-  const ConstView& ids = batch.ids;
-  if (ids.rank() != 2 || ids.dtype() != DType::kI32 || !ids.is_contiguous())
-    refuse("ids", fmt::format("{} {}", name(ids.dtype()), to_string(ids.shape())),
-           "i32 [batch, tokens], row-major");
-  if (ids.dim(1) > info_.positions)
-    refuse("ids", fmt::format("{} tokens long", ids.dim(1)),
-           fmt::format("at most {} (the model's positions)", info_.positions));
-  const std::vector<std::int64_t> lengths = run.row_lengths(ids.dim(0), ids.dim(1));
-  if (run.last_position_only && std::ranges::find(lengths, 0) != lengths.end())
-    refuse("ids", "without a token", "at least one for the last position's logits");
-  if (run.last_position_only && run.saved != nullptr)
-    refuse("run.last_position_only", "given with run.saved",
-           "one of them: backward needs all positions");
-  if (run.dropout_seed && config_.attention_dropout > 0)
-    refuse("attn_pdrop", config_.attention_dropout,
-           "0: dropout of attention weights is not served in training yet",
-           ErrorCode::kUnsupported);
-  if (run.cache != nullptr) check_cache(batch, run);
-}
-
-void Gpt2::check_cache(const Batch& batch, const Run& run) const {
-  if (run.saved != nullptr)
-    refuse("run.cache", "given with run.saved", "one of them: backward needs the whole text");
-  const Extents& extents = run.extents;
-  if (!extents.key_begin.empty() || !extents.key_length.empty() || !extents.q_offset.empty() ||
-      !extents.key_offset.empty())
-    refuse("run.extents", "given for keys or offsets",
-           "query_length alone: the cache knows the others");
-  const std::vector<std::int64_t> counts = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
-  run.cache->require_room(counts);
-  for (std::size_t b = 0; b < counts.size(); ++b)
-    if (run.cache->lengths()[b] + counts[b] > info_.positions)
-      refuse("ids",
-             fmt::format("{} tokens long behind {} in the cache, in row {}", counts[b],
-                         run.cache->lengths()[b], b),
-             fmt::format("at most {} in all (the model's positions)", info_.positions));
-}
-
-Tensor Gpt2::positions_of(const ConstView& ids, const Run& run) const {
-  Tensor positions = Tensor::empty(ids.shape(), DType::kI32);
-  for (std::int64_t i = 0; i < ids.element_count(); ++i) {
-    const auto row = static_cast<std::size_t>(i / ids.dim(1));
-    const std::int64_t begin = run.cache != nullptr ? run.cache->lengths()[row] : 0;
-    positions.data<std::int32_t>()[i] =
-        static_cast<std::int32_t>(std::min(begin + i % ids.dim(1), info_.positions - 1));
-  }
-  return positions;
 }
 
 std::vector<Parameter*> Gpt2::parameters() {
@@ -190,9 +97,7 @@ std::vector<Parameter*> Gpt2::parameters() {
   tokens_.collect(all);
   positions_.collect(all);
   for (Block& block : blocks_) {
-    block.norm1.collect(all);
     block.attention.collect(all);
-    block.norm2.collect(all);
     block.mlp.collect(all);
   }
   norm_.collect(all);
@@ -203,18 +108,9 @@ std::vector<Parameter*> Gpt2::parameters() {
 void Gpt2::initialise(std::uint64_t seed) {
   const double usual = config_.initial_deviation;
   const double into_residual = usual / std::sqrt(2 * static_cast<double>(config_.layers));
-  for (Parameter* parameter : parameters()) {
-    std::uint32_t stream = 2166136261U;  // FNV-1a of the name
-    for (const char letter : parameter->name)
-      stream = (stream ^ static_cast<unsigned char>(letter)) * 16777619U;
-    const bool matrix = parameter->value.rank() == 2;
-    const float constant = parameter->name.ends_with(".bias") ? 0.0F : 1.0F;
-    const double deviation = parameter->name.ends_with(".c_proj.weight") ? into_residual : usual;
-    Random random(seed, stream);
-    auto* value = parameter->value.data<float>();
-    for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
-      value[i] = matrix ? static_cast<float>(deviation * random.normal()) : constant;
-  }
+  heed::initialise(parameters(), {.seed = seed, .deviation = [&](std::string_view name) {
+                                    return name.ends_with(".c_proj.weight") ? into_residual : usual;
+                                  }});
 }
 
 }  // namespace heed

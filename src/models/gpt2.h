@@ -10,20 +10,18 @@
 #include "heed/io/safetensors.h"
 #include "heed/models/model.h"
 #include "models/config.h"
+#include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
-#include "nn/self_attention.h"
+#include "nn/residual.h"
 
 namespace heed {
 
-void check_gpt2(const Config& config);
-std::unique_ptr<Model> make_gpt2(const Config& config, std::uint64_t seed);
-std::unique_ptr<Model> load_gpt2(const Config& config, const Weights& weights);
-
 struct Gpt2Config {
   static Gpt2Config read(const Config& config);
+  ModelInfo info() const;
   std::string to_json() const;
 
   std::int64_t layers, heads, width, inner, vocabulary, positions;
@@ -31,7 +29,8 @@ struct Gpt2Config {
   double epsilon, embedding_dropout, residual_dropout, attention_dropout;
   double initial_deviation;  // of fresh weights
   bool scale_by_head_dim, scale_by_layer, tied;
-  std::int64_t bos, eos;  // -1: none
+  std::int64_t bos;  // -1: none
+  std::vector<std::int64_t> eos;
 };
 
 class Gpt2 : public Model {
@@ -53,16 +52,10 @@ class Gpt2 : public Model {
 
  private:
   struct Block {
-    LayerNorm norm1;
-    SelfAttention attention;
-    LayerNorm norm2;
-    Mlp mlp;
+    Residual<LayerNorm, Attention> attention;
+    Residual<LayerNorm, Mlp> mlp;
   };
   static Block make_block(const Gpt2Config& config, int layer);
-  void check(const Batch& batch, const Run& run) const;
-  void check_cache(const Batch& batch, const Run& run) const;
-  // The position of each token; padding is clamped into the table.
-  Tensor positions_of(const ConstView& ids, const Run& run) const;
 
   Gpt2Config config_;
   ModelInfo info_;

@@ -2,16 +2,13 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "models/family.h"
 #include "models/gpt2.h"
+#include "models/stored_weights.h"
+#include "models/text_pass.h"
 
 namespace heed {
 namespace {
-
-double rate(const Config& config, const char* key) {
-  const double value = config.number(key, 0.1);  // transformers' default
-  if (!(value >= 0 && value < 1)) config.refuse(key, value, "0 or more and below 1");
-  return value;
-}
 
 void check(const Gpt2Config& read, const Config& config) {
   if (read.width % read.heads != 0)
@@ -39,22 +36,40 @@ Gpt2Config Gpt2Config::read(const Config& config) {
   read.positions = config.extent("n_positions", 1024);
   read.activation = config.text("activation_function", "gelu_new");
   read.epsilon = config.number("layer_norm_epsilon", 1e-5);
-  read.embedding_dropout = rate(config, "embd_pdrop");
-  read.residual_dropout = rate(config, "resid_pdrop");
-  read.attention_dropout = rate(config, "attn_pdrop");
+  read.embedding_dropout = config.rate("embd_pdrop", 0.1);  // transformers' defaults
+  read.residual_dropout = config.rate("resid_pdrop", 0.1);
+  read.attention_dropout = config.rate("attn_pdrop", 0.1);
   read.scale_by_head_dim = config.flag("scale_attn_weights", true);
   read.scale_by_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
   read.tied = config.flag("tie_word_embeddings", true);
   const std::int64_t end_of_text = read.vocabulary > 50256 ? 50256 : -1;
   read.bos = config.id("bos_token_id", end_of_text);
-  read.eos = config.id("eos_token_id", end_of_text);
+  read.eos = config.ids("eos_token_id",
+                        end_of_text < 0 ? std::vector<std::int64_t>() : std::vector{end_of_text});
   read.initial_deviation = config.number("initializer_range", 0.02);
   check(read, config);
   return read;
 }
 
+ModelInfo Gpt2Config::info() const {
+  return {.family = "gpt2",
+          .title = "GPT-2",
+          .layers = layers,
+          .heads = heads,
+          .kv_heads = heads,
+          .width = width,
+          .head_dim = width / heads,
+          .vocabulary = vocabulary,
+          .positions = positions,
+          .first_token = bos,
+          .end_tokens = eos,
+          .stacks = {
+              stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, heads, width / heads})}};
+}
+
 std::string Gpt2Config::to_json() const {
-  const auto id = [](std::int64_t token) { return token < 0 ? Json() : Json(token); };
+  std::vector<std::int64_t> begin;
+  if (bos >= 0) begin = {bos};
   const Json json = {{"model_type", "gpt2"},
                      {"architectures", Json::array({"GPT2LMHeadModel"})},
                      {"n_layer", layers},
@@ -72,49 +87,56 @@ std::string Gpt2Config::to_json() const {
                      {"scale_attn_weights", scale_by_head_dim},
                      {"scale_attn_by_inverse_layer_idx", scale_by_layer},
                      {"tie_word_embeddings", tied},
-                     {"bos_token_id", id(bos)},
-                     {"eos_token_id", id(eos)}};
+                     {"bos_token_id", json_of_ids(begin)},
+                     {"eos_token_id", json_of_ids(eos)}};
   return json.dump(2) + "\n";
 }
 
-void check_gpt2(const Config& config) { Gpt2Config::read(config); }
+namespace {
 
-std::unique_ptr<Model> make_gpt2(const Config& config, std::uint64_t seed) {
+Json training_config(const TrainingShape& shape) {
+  const Json end = json_of_ids(shape.end_tokens);
+  return {{"model_type", "gpt2"},
+          {"architectures", Json::array({"GPT2LMHeadModel"})},
+          {"vocab_size", shape.vocabulary},
+          {"n_positions", shape.positions},
+          {"n_ctx", shape.positions},
+          {"n_embd", shape.width},
+          {"n_layer", shape.layers},
+          {"n_head", shape.heads},
+          {"activation_function", "gelu_new"},
+          {"layer_norm_epsilon", 1e-5},
+          {"embd_pdrop", shape.dropout},
+          {"attn_pdrop", 0.0},
+          {"resid_pdrop", shape.dropout},
+          {"bos_token_id", end},
+          {"eos_token_id", end}};
+}
+
+ModelInfo describe(const Config& config) { return Gpt2Config::read(config).info(); }
+
+std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   auto model = std::make_unique<Gpt2>(Gpt2Config::read(config));
   model->initialise(seed);
   return model;
 }
 
-namespace {
-
-// A config may promise any number of layers of any width: before memory is taken for them, the file
-// must hold as many and as large ones.
-void check_extents(const Gpt2Config& config, const Weights& weights, const std::string& prefix) {
-  const auto check = [&](const char* name, std::int64_t rows, std::int64_t columns) {
-    if (weights.tensor(prefix + name).element_count() != rows * columns)
-      weights.load_f32(prefix + name, {rows, columns});  // fails: the shapes differ
-  };
-  check("wte.weight", config.vocabulary, config.width);
-  check("wpe.weight", config.positions, config.width);
-  check("h.0.mlp.c_fc.weight", config.width, config.inner);
-  for (std::int64_t layer = 0; layer < config.layers; ++layer)
-    weights.tensor(fmt::format("{}h.{}.ln_1.weight", prefix, layer));
+std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+  const Gpt2Config read = Gpt2Config::read(config);
+  const StoredWeights stored(weights, {.prefix = "transformer.",
+                                       .unused = {".attn.bias", ".attn.masked_bias",
+                                                  read.tied ? "lm_head.weight" : ".attn.bias"}});
+  const std::string last = fmt::format("transformer.h.{}.", read.layers - 1);
+  stored.require("transformer.wte.weight", {read.vocabulary, read.width});
+  stored.require("transformer.wpe.weight", {read.positions, read.width});
+  stored.require(last + "mlp.c_fc.weight", {read.width, read.inner});
+  auto model = std::make_unique<Gpt2>(read);
+  stored.load(model->parameters());
+  return model;
 }
 
 }  // namespace
 
-std::unique_ptr<Model> load_gpt2(const Config& config, const Weights& weights) {
-  constexpr std::string_view kPrefix = "transformer.";  // the oldest files do without
-  const bool bare = weights.contains("wte.weight");
-  const Gpt2Config read = Gpt2Config::read(config);
-  check_extents(read, weights, bare ? "" : std::string(kPrefix));
-  auto model = std::make_unique<Gpt2>(read);
-  for (Parameter* parameter : model->parameters()) {
-    const bool strip = bare && parameter->name.starts_with(kPrefix);
-    const std::string stored = strip ? parameter->name.substr(kPrefix.size()) : parameter->name;
-    parameter->value = weights.load_f32(stored, parameter->value.shape());
-  }
-  return model;
-}
+Family gpt2_family() { return {{"gpt2"}, describe, make, load, training_config}; }
 
 }  // namespace heed

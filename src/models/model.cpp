@@ -1,6 +1,12 @@
 #include "heed/models/model.h"
 
+#include <algorithm>
+
 namespace heed {
+
+bool ModelInfo::ends_with(std::int64_t token) const {
+  return std::ranges::find(end_tokens, token) != end_tokens.end();
+}
 
 std::vector<const Parameter*> Model::parameters() const {
   const std::vector<Parameter*> mine = const_cast<Model*>(this)->parameters();
@@ -10,12 +16,13 @@ std::vector<const Parameter*> Model::parameters() const {
 KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity,
                    const KvCacheOptions& options) {
   const ModelInfo& info = model.info();
-  return KvCache({.layers = info.layers,
+  const StackShape& writing = info.reads_source() ? info.stacks.at(1) : info.stacks.at(0);
+  return KvCache({.layers = writing.layers,
                   .batch = batch,
-                  .kv_heads = info.kv_heads,
+                  .kv_heads = writing.kv_heads,
                   .capacity = capacity,
-                  .head_dim = info.head_dim,
-                  .value_dim = info.head_dim},
+                  .head_dim = writing.head_dim,
+                  .value_dim = writing.head_dim},
                  options);
 }
 

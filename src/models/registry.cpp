@@ -1,6 +1,8 @@
 // Model folders: read and written.
 #include "heed/models/registry.h"
 
+#include <fmt/format.h>
+
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
@@ -38,7 +40,20 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
 
 }  // namespace
 
-LoadedModel load_model(const fs::path& folder) {
+namespace {
+
+Config read_config(const fs::path& folder) {
+  const fs::path file = folder / "config.json";
+  Config config = Config::parse(read_file(file), file.string());
+  const fs::path generation = folder / "generation_config.json";
+  if (fs::exists(generation))
+    config.prefer_ids_of(Config::parse(read_file(generation), generation.string()));
+  return config;
+}
+
+}  // namespace
+
+LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   const fs::path file = folder / "config.json";
   if (!fs::is_directory(folder))
     fail({.code = ErrorCode::kNotFound, .file = folder.string(), .found = "no such folder"});
@@ -47,22 +62,24 @@ LoadedModel load_model(const fs::path& folder) {
           .file = folder.string(),
           .found = "has no config.json",
           .expected = "a model folder in Hugging Face's layout"});
-  const Config config = Config::parse(read_file(file), file.string());
+  const Config config = read_config(folder);
   const Family& family = family_of(config);
   LoadedModel loaded;
   loaded.folder = folder;
   loaded.name = model_name(folder);
   loaded.built_in = is_built_in(folder);
   loaded.model = family.load(config, Weights::open(folder));
+  if (!options.tokenizers) return loaded;
   loaded.tokenizer = load_tokenizer(folder);
+  const fs::path target = folder / "tokenizer_target.json";
+  if (fs::exists(target)) loaded.target_tokenizer = load_tokenizer(target);
   return loaded;
 }
 
 std::string why_not_loaded(const fs::path& folder) {
   try {
-    const fs::path file = folder / "config.json";
-    const Config config = Config::parse(read_file(file), file.string());
-    family_of(config).check(config);
+    const Config config = read_config(folder);
+    family_of(config).describe(config);
     Weights::open(folder);
     return load_tokenizer(folder) ? "" : "it has no tokenizer, so only token ids can be read";
   } catch (const Error& error) {
@@ -70,9 +87,37 @@ std::string why_not_loaded(const fs::path& folder) {
   }
 }
 
+std::optional<ModelSummary> describe_model(const fs::path& folder) {
+  try {
+    const Config config = read_config(folder);
+    ModelSummary summary = {.info = family_of(config).describe(config)};
+    const Weights weights = Weights::open(folder);
+    for (const std::string& name : weights.names())
+      if (const ConstView tensor = weights.tensor(name); is_floating(tensor.dtype()))
+        summary.parameters += tensor.element_count();
+    return summary;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t seed) {
   const Config config = Config::parse(config_json, "config");
   return family_of(config).make(config, seed);
+}
+
+std::string training_config(const TrainingShape& shape, std::string_view further) {
+  const JsonText more = JsonText::parse(std::string(further), {.file = "train: model"});
+  const std::string* type = more.root()["model_type"].as_text();
+  const Config asked = Config::parse(
+      Json({{"model_type", type == nullptr ? "gpt2" : *type}}).dump(), "train: model");
+  const Family& family = family_of(asked);
+  if (family.training_config == nullptr)
+    asked.refuse("model_type", fmt::format("'{}'", *type), "a family that predicts the next token",
+                 ErrorCode::kUnsupported);
+  Json json = family.training_config(shape);
+  for (const auto& [key, value] : more.root().members()) json.set(key, value);
+  return json.dump();
 }
 
 void save_model(const fs::path& folder, const Model& model, const Tokenizer* tokenizer,
@@ -92,6 +137,12 @@ void save_model(const fs::path& folder, const Model& model, const Tokenizer* tok
   if (tokenizer != nullptr) write_file(folder / "tokenizer.json", tokenizer->to_json());
   // Last: a folder without it is no model yet.
   write_file(folder / "config.json", with_dtype(model.config_json(), dtype));
+}
+
+void save_model(const fs::path& folder, const LoadedModel& model, DType dtype) {
+  save_model(folder, *model.model, model.tokenizer.get(), dtype);
+  if (model.target_tokenizer)
+    write_file(folder / "tokenizer_target.json", model.target_tokenizer->to_json());
 }
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heed/nn/parameter.h"
@@ -14,6 +15,8 @@ class Embedding {
  public:
   /// One parameter, `name`.weight [rows, width], not initialised.
   Embedding(const std::string& name, std::int64_t rows, std::int64_t width);
+  /// Over a table that another layer owns too.
+  explicit Embedding(std::shared_ptr<Parameter> table) : table_(std::move(table)) {}
 
   Tensor forward(const ConstView& ids) const;  // [...] i32 -> [..., width]
   void backward(const ConstView& ids, const Tensor& dy, Gradients& gradients) const;

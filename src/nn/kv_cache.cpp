@@ -11,6 +11,7 @@
 #include "heed/base/error.h"
 #include "heed/ops/quantise.h"
 #include "nn/page_pool.h"
+#include "nn/source_keys.h"
 #include "tensor/view_text.h"
 
 namespace heed {
@@ -92,7 +93,10 @@ KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
     *pool_ = PagePool(shape.batch, a_row, options_.pages, options_.page_size);
   }
   for (std::int64_t layer = 0; layer < shape.layers; ++layer)
-    layers_.push_back({slots_of(shape.head_dim), slots_of(shape.value_dim), lengths_});
+    layers_.push_back({.k = slots_of(shape.head_dim),
+                       .v = slots_of(shape.value_dim),
+                       .appended = lengths_,
+                       .source = {}});
 }
 
 KvCache::~KvCache() = default;
@@ -273,7 +277,10 @@ void KvCache::keep(std::span<const std::int64_t> rows) {
   for (std::size_t to = 0; to < rows.size(); ++to)
     if (rows[to] != static_cast<std::int64_t>(to)) move(rows[to], static_cast<std::int64_t>(to));
   lengths_.resize(rows.size());
-  for (Layer& layer : layers_) layer.appended.assign(rows.size(), 0);  // a row that moved left them
+  for (Layer& layer : layers_) {
+    layer.appended.assign(rows.size(), 0);  // a row that moved left them
+    keep_rows(layer.source, rows);
+  }
   shape_.batch = static_cast<std::int64_t>(rows.size());
 }
 

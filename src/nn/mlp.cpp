@@ -2,14 +2,21 @@
 
 #include <utility>
 
+#include "nn/shown.h"
+
 namespace heed {
 
-Mlp::Mlp(Linear up, Activation activation, Linear down, DropoutLayer dropout)
-    : up_(std::move(up)), activation_(activation), down_(std::move(down)), dropout_(dropout) {}
+Mlp::Mlp(Linear up, Activation activation, Linear down, DropoutLayer dropout, TapName where)
+    : up_(std::move(up)),
+      activation_(activation),
+      down_(std::move(down)),
+      dropout_(dropout),
+      where_(where) {}
 
 Tensor Mlp::forward(const Tensor& x, Run& run) const {
-  Tensor hidden = up_.forward(x, run);  // [B, T, F]
-  Tensor y = down_.apply(activate(hidden, activation_), run);
+  const Shown show{run, where_.stack, where_.layer};
+  Tensor hidden = show(TapKind::kMlpHidden, up_.forward(x, run));  // [B, T, F]
+  Tensor y = down_.apply(show(TapKind::kMlpActive, activate(hidden, activation_)), run);
   if (run.saved != nullptr) run.saved->put(std::move(hidden));
   return dropout_.forward(std::move(y), run);
 }

@@ -12,7 +12,7 @@ namespace heed {
 
 class Mlp {
  public:
-  Mlp(Linear up, Activation activation, Linear down, DropoutLayer dropout);
+  Mlp(Linear up, Activation activation, Linear down, DropoutLayer dropout, TapName where = {});
 
   Tensor forward(const Tensor& x, Run& run) const;  // [B, T, C]
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
@@ -23,6 +23,7 @@ class Mlp {
   Activation activation_;
   Linear down_;  // F -> C
   DropoutLayer dropout_;
+  TapName where_;
 };
 
 }  // namespace heed

@@ -83,7 +83,7 @@ LimitsAnswer limits_of(const ServerLimits& limits, std::int64_t positions) {
 }
 
 std::vector<StackShape> shapes_of(const Api& api) {
-  return api.model != nullptr ? stacks_of(api.model->model->info()) : api.options.session->shapes();
+  return api.model != nullptr ? api.model->model->info().stacks : api.options.session->shapes();
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
   PostedInput input = posted;
   if (model_ != nullptr) {
     check_text(input.text, limits_);
-    check_layer("session", model_->name, stacks_of(model_->model->info()).front(), input.layer);
+    check_layer("session", model_->name, model_->model->info().stacks.front(), input.layer);
     if (input.ids.empty()) input.text = shorten(*model_, input.text, input.keep);
   }
   if (!input.replaces.empty()) drop_running(input.replaces);

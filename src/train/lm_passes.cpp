@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/json.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
+#include "heed/models/registry.h"
 #include "ops/loss.h"
 
 namespace heed {
@@ -37,28 +37,16 @@ std::int64_t step_piece_rows(const TrainConfig& config, std::int64_t shares) {
 
 std::string model_config_json(const TrainConfig& config, std::int64_t vocabulary,
                               TokenId separator) {
-  Json json = {{"model_type", "gpt2"},
-               {"architectures", Json::array({"GPT2LMHeadModel"})},
-               {"vocab_size", vocabulary},
-               {"n_positions", config.block},
-               {"n_ctx", config.block},
-               {"n_embd", config.width},
-               {"n_layer", config.layers},
-               {"n_head", config.heads},
-               {"activation_function", "gelu_new"},
-               {"layer_norm_epsilon", 1e-5},
-               {"embd_pdrop", config.dropout},
-               {"attn_pdrop", 0.0},
-               {"resid_pdrop", config.dropout}};
-  for (const char* key : {"bos_token_id", "eos_token_id"}) {
-    if (separator < 0)
-      json.set(key, nullptr);
-    else
-      json.set(key, separator);
-  }
-  const JsonText more = JsonText::parse(config.model, {.file = "train: model"});
-  for (const auto& [key, value] : more.root().members()) json.set(key, value);
-  return json.dump();
+  std::vector<std::int64_t> end;
+  if (separator >= 0) end = {separator};
+  return training_config({.vocabulary = vocabulary,
+                          .positions = config.block,
+                          .layers = config.layers,
+                          .heads = config.heads,
+                          .width = config.width,
+                          .dropout = config.dropout,
+                          .end_tokens = end},
+                         config.model);
 }
 
 LmPasses::LmPasses(const TrainConfig& config, const TextData& data, const Model& model,

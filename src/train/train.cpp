@@ -56,7 +56,7 @@ class Training {
                     .epsilon = config.epsilon,
                     .weight_decay = config.weight_decay}),
         passes_(config, data_, *model_, parameters_, gradients_) {
-    if (config.initial_positions == "sinusoidal") start_sinusoidal(*model_->position_table());
+    if (config.initial_positions == "sinusoidal") start_positions();
     if (!config.start_from.empty()) start_from(config.start_from, *model_);
     if (config.sample_every > 0)
       samples_.emplace(folder.samples(), config, *model_, *data_.tokenizer);
@@ -97,6 +97,16 @@ class Training {
   }
 
  private:
+  void start_positions() {
+    if (model_->position_table() == nullptr)
+      fail({.op = "train",
+            .argument = "initial_positions",
+            .found = "\"sinusoidal\"",
+            .expected =
+                fmt::format("\"random\": {} has no table of positions", model_->info().title)});
+    start_sinusoidal(*model_->position_table());
+  }
+
   std::int64_t tokens_a_step() const { return config_.batch * config_.block * config_.accumulate; }
 
   void tell_differences(const TrainState& before) {

@@ -151,7 +151,7 @@ TEST(LookText, AModelWithoutWordsSaysSo) {
   Look look = picture();
   look.next = {};
   EXPECT_THAT(look_text({}, look, {}),
-              testing::EndsWith("Next word  none: this model has no word output\n"));
+              testing::EndsWith("Next word  none: this model writes no text\n"));
 }
 
 TEST(LookText, OneCellShowsRankScoreAndWeight) {

@@ -110,7 +110,7 @@ Session two_heads() {
 
 TEST(ChooseHead, TakesTheLargestElsewhere) {
   const Session session = two_heads();
-  const ChosenHead chosen = choose_head(session, score_heads(session), {}, {});
+  const ChosenHead chosen = choose_head(session, score_heads(session), {}, {}, {});
   EXPECT_EQ(chosen.head, 1);
   EXPECT_TRUE(chosen.automatic);
   EXPECT_EQ(chosen.reason, "looks hardest past the first, previous and own token");
@@ -120,22 +120,22 @@ TEST(ChooseHead, SaysSoWhereNoRowHasAnotherKey) {
   std::vector<LayerAttention> layers;
   layers.push_back(test::layer_of(2, 3, wave));
   const Session session = test::session_of(std::move(layers));
-  const ChosenHead chosen = choose_head(session, score_heads(session), {}, {});
+  const ChosenHead chosen = choose_head(session, score_heads(session), {}, {}, {});
   EXPECT_EQ(chosen.head, 0);
   EXPECT_EQ(chosen.reason, "the first one: no head looks past the first, previous and own token");
 }
 
 TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
   const Session session = two_heads();
-  EXPECT_EQ(choose_head(session, score_heads(session), {}, 0).head, 0);
+  EXPECT_EQ(choose_head(session, score_heads(session), {}, {}, 0).head, 0);
 }
 
 TEST(ChooseHead, NamesTheRangeOfLayersAndHeads) {
   const Session session = two_heads();
   const std::vector<HeadScores> scores = score_heads(session);
-  EXPECT_HEED_ERROR(choose_head(session, scores, 1, {}), ErrorCode::kNotFound,
+  EXPECT_HEED_ERROR(choose_head(session, scores, {}, 1, {}), ErrorCode::kNotFound,
                     "look: layer is 1, expected 0 to 0 (by hand has 1 layers)");
-  EXPECT_HEED_ERROR(choose_head(session, scores, 0, -1), ErrorCode::kNotFound,
+  EXPECT_HEED_ERROR(choose_head(session, scores, {}, 0, -1), ErrorCode::kNotFound,
                     "look: head is -1, expected 0 to 1 (by hand has 2 heads)");
 }
 

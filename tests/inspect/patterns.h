@@ -43,7 +43,10 @@ inline Session session_of(std::vector<LayerAttention> layers) {
   session.info.heads = layers.at(0).q.dim(1);
   for (std::int64_t i = 0; i < layers.at(0).q.dim(2); ++i)
     session.tokens.push_back({.id = 0, .bytes = " t" + std::to_string(i)});
-  session.stacks.push_back({.shape = stacks_of(session.info).front(), .layers = std::move(layers)});
+  const StackShape shape = {.layers = static_cast<int>(session.info.layers),
+                            .heads = static_cast<int>(session.info.heads),
+                            .causal = true};
+  session.stacks.push_back({.shape = shape, .layers = std::move(layers)});
   return session;
 }
 

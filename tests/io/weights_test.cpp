@@ -82,6 +82,29 @@ TEST(Weights, AFolderWithoutWeightsIsNamed) {
                         ": has neither model.safetensors nor model.safetensors.index.json");
 }
 
+TEST(Weights, AnIndexThatNamesAMissingFileIsAnError) {
+  const test::Scratch scratch;
+  write_file(scratch / "model.safetensors.index.json",
+             R"({"weight_map": {"a": "gone.safetensors"}})");
+  EXPECT_HEED_ERROR(Weights::open(scratch.folder()), ErrorCode::kNotFound,
+                    (scratch / "gone.safetensors").string() + ": no such file");
+}
+
+TEST(Weights, PickledWeightsAloneAreRefusedWithTheLineThatConvertsThem) {
+  const test::Scratch scratch;
+  write_file(scratch / "pytorch_model.bin", "PK");
+  const std::string folder = scratch.folder().string();
+  EXPECT_HEED_ERROR(
+      Weights::open(scratch.folder()), ErrorCode::kUnsupported,
+      folder +
+          ": has its weights in pytorch_model.bin alone, expected model.safetensors; this writes "
+          "it: python3 -c \"import glob, torch, safetensors.torch as s; s.save_file({k: "
+          "v.contiguous().clone() for f in glob.glob('" +
+          folder +
+          "/pytorch_model*.bin') for k, v in torch.load(f, weights_only=True).items()}, '" +
+          folder + "/model.safetensors', {'format': 'pt'})\"");
+}
+
 TEST(Weights, OpensTheSharedShardedModel) {
   HEED_NEEDS_SHARED("models/tiny/llama-sharded");
   const Weights weights = Weights::open(test::shared_data() / "models/tiny/llama-sharded");

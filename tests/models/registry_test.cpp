@@ -69,8 +69,11 @@ TEST(Registry, AFolderWithoutConfigIsNoModel) {
 }
 
 TEST(Registry, AnUnknownModelTypeIsNamed) {
-  EXPECT_HEED_ERROR(make_model(R"({"model_type": "mamba"})", 1), ErrorCode::kUnsupported,
-                    "config: line 1, column 16: model_type is 'mamba', expected one of: gpt2");
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "mamba"})", 1), ErrorCode::kUnsupported,
+      "config: line 1, column 16: model_type is 'mamba', expected one of: gpt2, llama, "
+      "mistral, qwen2, qwen3, bert, roberta, xlm-roberta, distilbert, marian, "
+      "blenderbot, gemma2, t5");
   EXPECT_HEED_ERROR(make_model("[1]", 1), ErrorCode::kCorrupt,
                     "config: line 1, column 1: the whole is [1], expected a JSON object with "
                     "'model_type'");
@@ -121,7 +124,7 @@ TEST(Registry, AMissingTensorIsNamed) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kNotFound);
-    EXPECT_NE(std::string(error.what()).find("transformer.h.1.ln_1.weight"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("transformer.h.1.mlp.c_fc.weight"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find(saved.file("model.safetensors")), std::string::npos);
   }
 }

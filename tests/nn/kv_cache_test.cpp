@@ -157,5 +157,21 @@ TEST(KvCache, WhatDoesNotFitItsShapeIsAnError) {
                     "kv cache: rows is 1 after 1, expected rising rows below 3");
 }
 
+TEST(KvCache, KeysOfASourceLeaveWithTheirRows) {
+  KvCache cache(
+      {.layers = 1, .batch = 3, .kv_heads = 1, .capacity = 4, .head_dim = 2, .value_dim = 2});
+  EXPECT_EQ(cache.source(0), nullptr);
+  const Tensor k = test::random_tensor({3, 5, 2}, 1);
+  const Tensor v = test::random_tensor({3, 5, 2}, 2);
+  cache.put_source(0, {.k = k.clone(), .v = v.clone(), .lengths = {5, 2, 4}});
+  const std::int64_t kept[] = {0, 2};
+  cache.keep(kept);
+  const SourceKeys& source = *cache.source(0);
+  EXPECT_EQ(source.lengths, (std::vector<std::int64_t>{5, 4}));
+  EXPECT_EQ(source.k.shape(), (Shape{2, 5, 2}));
+  EXPECT_TRUE(test::same_bits(source.k.view().select(0, 1), k.view().select(0, 2)));
+  EXPECT_TRUE(test::same_bits(source.v.view().select(0, 0), v.view().select(0, 0)));
+}
+
 }  // namespace
 }  // namespace heed

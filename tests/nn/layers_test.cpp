@@ -2,12 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "heed/masks/band.h"
+#include "nn/attention.h"
+#include "nn/bias.h"
 #include "nn/embedding.h"
+#include "nn/gated_mlp.h"
 #include "nn/gradient_support.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
-#include "nn/self_attention.h"
+#include "nn/residual.h"
+#include "nn/rms_norm.h"
 #include "support/expect_error.h"
 
 namespace heed {
@@ -18,6 +22,17 @@ using test::parameters_of;
 using test::random_tensor;
 
 constexpr DropoutLayer kNoDropout = {};
+
+// A branch beside the stream, called as layers are.
+struct AsLayer {
+  Residual<RmsNorm, Mlp>& residual;
+
+  Tensor forward(const Tensor& x, heed::Run& run) const { return residual.forward(x.share(), run); }
+  Tensor backward(const Tensor& dy, heed::Run& run, Gradients& gradients) const {
+    return residual.backward(dy, run, gradients);
+  }
+  void collect(std::vector<Parameter*>& into) { residual.collect(into); }
+};
 
 TEST(Linear, GradientsAreFiniteDifferencesInBothLayouts) {
   for (const WeightLayout layout : {WeightLayout::kInOut, WeightLayout::kOutIn}) {
@@ -49,6 +64,38 @@ TEST(LayerNormLayer, GradientsAreFiniteDifferences) {
   expect_layer_gradients(layer, {2, 3, 6});
 }
 
+TEST(RmsNormLayer, GradientsAreFiniteDifferencesWithAndWithoutAnOffset) {
+  for (const double offset : {0.0, 1.0}) {
+    RmsNorm layer("norm", 6, 1e-5, offset);
+    expect_layer_gradients(layer, {2, 3, 6});
+  }
+}
+
+TEST(GatedMlp, GradientsAreFiniteDifferences) {
+  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh}) {
+    GatedMlp layer(Linear("gate", {.in = 4, .out = 9}), Linear("up", {.in = 4, .out = 9}), kind,
+                   Linear("down", {.in = 9, .out = 4}));
+    expect_layer_gradients(layer, {2, 3, 4});
+  }
+}
+
+TEST(Residual, GradientsGoThroughNormsInEveryPlace) {
+  const auto norm = [](bool there) {
+    return there ? std::optional(RmsNorm("norm", 4, 1e-5)) : std::nullopt;
+  };
+  for (int places = 0; places < 8; ++places) {
+    Residual<RmsNorm, Mlp> layer({.before = norm((places & 1) != 0),
+                                  .inside = norm((places & 2) != 0),
+                                  .after = norm((places & 4) != 0)},
+                                 Mlp(Linear("up", {.in = 4, .out = 9}), Activation::kSilu,
+                                     Linear("down", {.in = 9, .out = 4}), kNoDropout),
+                                 mlp_names(Stack::kSelf, 0));
+    SCOPED_TRACE(places);
+    AsLayer as_layer{layer};
+    expect_layer_gradients(as_layer, {2, 3, 4});
+  }
+}
+
 TEST(Mlp, GradientsAreFiniteDifferences) {
   for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh}) {
     Mlp layer(Linear("up", {.in = 4, .out = 9}), kind, Linear("down", {.in = 9, .out = 4}),
@@ -65,34 +112,107 @@ TEST(Mlp, GradientsGoThroughDropout) {
   expect_layer_gradients(layer, {2, 3, 4}, run);
 }
 
-SelfAttention attention_layer(DropoutLayer dropout = {}) {
-  return {Linear("qkv", {.in = 6, .out = 18, .layout = WeightLayout::kInOut}),
-          Linear("out", {.in = 6, .out = 6, .layout = WeightLayout::kInOut}),
-          {.layer = 4, .heads = 2, .scale = 0.7, .mask = causal()},
-          dropout};
+Attention attention_layer(DropoutLayer dropout = {}) {
+  return {{.projections = fused_projection(
+               Linear("qkv", {.in = 6, .out = 18, .layout = WeightLayout::kInOut})),
+           .out = Linear("out", {.in = 6, .out = 6, .layout = WeightLayout::kInOut}),
+           .dropout = dropout},
+          {.layer = 4, .heads = 2, .kv_heads = 2, .head_dim = 3, .scale = 0.7, .mask = causal()}};
 }
 
-TEST(SelfAttention, GradientsAreFiniteDifferences) {
-  SelfAttention layer = attention_layer();
+// Four query heads of 6 over two of keys, on a stream of 5: every part that a layer can have.
+Attention rotated_layer(RopeScaling rope = {.width = 4}) {
+  AttentionParts parts = {.projections = separate_projections(Linear("q", {.in = 5, .out = 24}),
+                                                              Linear("k", {.in = 5, .out = 12}),
+                                                              Linear("v", {.in = 5, .out = 12})),
+                          .out = Linear("out", {.in = 24, .out = 5, .bias = false}),
+                          .q_norm = RmsNorm("q_norm", 6, 1e-5),
+                          .k_norm = RmsNorm("k_norm", 6, 1e-5),
+                          .rotation = std::make_shared<const Rotation>(rope)};
+  return {std::move(parts),
+          {.heads = 4,
+           .kv_heads = 2,
+           .head_dim = 6,
+           .scale = 0.4,
+           .softcap = 3,
+           .mask = band({.left = 2, .right = 0})}};
+}
+
+Attention cross_layer() {
+  return {{.projections = separate_projections(Linear("q", {.in = 6, .out = 6}),
+                                               Linear("k", {.in = 6, .out = 6}),
+                                               Linear("v", {.in = 6, .out = 6})),
+           .out = Linear("out", {.in = 6, .out = 6})},
+          {.stack = Stack::kCross, .heads = 2, .kv_heads = 2, .head_dim = 3, .scale = 0.7}};
+}
+
+TEST(AttentionLayer, GradientsAreFiniteDifferences) {
+  Attention layer = attention_layer();
   expect_layer_gradients(layer, {2, 5, 6});
 }
 
-TEST(SelfAttention, GradientsGoThroughDropout) {
-  SelfAttention layer = attention_layer({.rate = 0.4, .site = 3});
+TEST(AttentionLayer, GradientsGoThroughDropout) {
+  Attention layer = attention_layer({.rate = 0.4, .site = 3});
   heed::Run run;
   run.dropout_seed = 5;
   expect_layer_gradients(layer, {2, 5, 6}, run);
 }
 
-TEST(SelfAttention, GradientsKeepToTheExtents) {
-  SelfAttention layer = attention_layer();
+TEST(AttentionLayer, GradientsGoThroughNormsRotationAndSharedKeys) {
+  Attention plain = rotated_layer();
+  expect_layer_gradients(plain, {2, 5, 5});
+  Attention scaled = rotated_layer({.kind = RopeScalingKind::kDynamic,
+                                    .width = 6,
+                                    .base = 100,
+                                    .factor = 2,
+                                    .trained_positions = 3});
+  expect_layer_gradients(scaled, {2, 5, 5});
+}
+
+TEST(AttentionLayer, GradientsOfASourceAreFiniteDifferences) {
+  Attention layer = cross_layer();
+  test::randomise(parameters_of(layer));
+  Tensor x = random_tensor({2, 3, 6}, 1, DType::kF64);
+  Source source = {.states = random_tensor({2, 5, 6}, 2, DType::kF64), .lengths = {5, 2}};
+  Saved saved;
+  heed::Run run;
+  run.saved = &saved;
+  const Tensor y = layer.forward(x, source, run);
+  const Tensor dy = random_tensor(y.shape(), 3, DType::kF64);
+  Gradients gradients;
+  Tensor dstates = Tensor::zeros(source.states.shape(), DType::kF64);
+  const Tensor dx = layer.backward(dy, source, dstates, run, gradients);
+  EXPECT_TRUE(saved.empty());
+  run.saved = nullptr;
+  const auto scalar = [&] { return test::weighted_sum(layer.forward(x, source, run), dy); };
+  test::expect_gradient(x, dx, scalar);
+  test::expect_gradient(source.states, dstates, scalar);
+  for (Parameter* parameter : parameters_of(layer))
+    test::expect_gradient(parameter->value, gradients.of(*parameter), scalar);
+}
+
+TEST(AttentionLayer, WhatASourceDoesNotHoldHasNoInfluence) {
+  Attention layer = cross_layer();
+  test::randomise(parameters_of(layer));
+  const Tensor x = random_tensor({1, 3, 6}, 1, DType::kF64);
+  Source source = {.states = random_tensor({1, 5, 6}, 2, DType::kF64), .lengths = {4}};
+  heed::Run run;
+  const Tensor before = layer.forward(x, source, run);
+  source.states.data<double>()[4 * 6] += 1;
+  EXPECT_TRUE(test::same_bits(before, layer.forward(x, source, run)));
+  source.states.data<double>()[3 * 6] += 1;
+  EXPECT_FALSE(test::same_bits(before, layer.forward(x, source, run)));
+}
+
+TEST(AttentionLayer, GradientsKeepToTheExtents) {
+  Attention layer = attention_layer();
   heed::Run run;
   run.extents = {.query_length = {5, 3}, .key_length = {5, 3}};
   expect_layer_gradients(layer, {2, 5, 6}, run);
 }
 
-TEST(SelfAttention, LaterTokensDoNotChangeEarlierOnes) {
-  SelfAttention layer = attention_layer();
+TEST(AttentionLayer, LaterTokensDoNotChangeEarlierOnes) {
+  Attention layer = attention_layer();
   test::randomise(parameters_of(layer));
   const Tensor x = random_tensor({1, 5, 6}, 1, DType::kF64);
   Tensor changed = x.clone();
@@ -127,8 +247,8 @@ class Watcher : public Tap {
   Mask extra;
 };
 
-TEST(SelfAttention, ATapSeesQueriesKeysValuesAndHeads) {
-  SelfAttention layer = attention_layer();
+TEST(AttentionLayer, ATapSeesQueriesKeysValuesAndHeads) {
+  Attention layer = attention_layer();
   test::randomise(parameters_of(layer));
   Watcher watcher;
   heed::Run run;
@@ -141,8 +261,8 @@ TEST(SelfAttention, ATapSeesQueriesKeysValuesAndHeads) {
   EXPECT_EQ(watcher.lse_shape, (Shape{2, 2, 5}));
 }
 
-TEST(SelfAttention, ATapMayAddAMask) {
-  SelfAttention layer = attention_layer();
+TEST(AttentionLayer, ATapMayAddAMask) {
+  Attention layer = attention_layer();
   test::randomise(parameters_of(layer));
   const Tensor x = random_tensor({1, 5, 6}, 1, DType::kF64);
   heed::Run plain;

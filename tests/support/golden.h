@@ -3,13 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heed/io/safetensors.h"
 #include "heed/nn/tap.h"
+#include "heed/ops/observers/weights.h"
 #include "support/random_tensor.h"
 
 namespace heed::test {
@@ -32,32 +33,6 @@ inline std::vector<std::int64_t> lengths_of(const Safetensors& golden) {
   return lengths;
 }
 
-/// exp(scale q_i . k_j - lse_i) where visible, in double: [B, H, T, T].
-inline Tensor weights_of(const AttentionArgs& args, const AttendedConstView& attended) {
-  const Tensor q = Tensor::converted(args.q, DType::kF64);
-  const Tensor k = Tensor::converted(args.keys.k, DType::kF64);
-  const Tensor lse = Tensor::converted(attended.lse, DType::kF64);
-  const Tensor low = Tensor::converted(attended.lse_low, DType::kF64);
-  const std::int64_t rows = q.dim(0) * q.dim(1);
-  const std::int64_t length = q.dim(2);
-  const std::int64_t width = q.dim(3);
-  Tensor weights = Tensor::zeros({q.dim(0), q.dim(1), length, length}, DType::kF64);
-  for (std::int64_t bh = 0; bh < rows; ++bh) {
-    for (std::int64_t i = 0; i < length; ++i) {
-      for (std::int64_t j = 0; j <= i; ++j) {
-        double score = 0;
-        for (std::int64_t d = 0; d < width; ++d)
-          score += q.data<double>()[(bh * length + i) * width + d] *
-                   k.data<double>()[(bh * length + j) * width + d];
-        const std::int64_t row = bh * length + i;
-        weights.data<double>()[row * length + j] = std::exp(
-            args.scores.scale.at(0) * score - lse.data<double>()[row] - low.data<double>()[row]);
-      }
-    }
-  }
-  return weights;
-}
-
 /// Keeps every hidden state and every attention's weights.
 class GoldenTap : public Tap {
  public:
@@ -68,7 +43,10 @@ class GoldenTap : public Tap {
   }
   void attended(const TapName& /*name*/, const AttentionArgs& args,
                 const AttendedConstView& attended) override {
-    weights.push_back(weights_of(args, attended));
+    WeightsObserver observer;
+    Observer* const observers[] = {&observer};
+    observe(args, attended, observers);
+    weights.push_back(std::move(observer.weights));
   }
 
   std::vector<Tensor> hidden;

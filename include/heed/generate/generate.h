@@ -1,4 +1,4 @@
-// Text generation with a decoder.
+// Text generation with a decoder, alone or behind an encoder.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,10 @@ std::string_view name(Stopped stopped);
 
 struct GenerateArgs {
   std::vector<std::vector<TokenId>> prompts = {};  // at least one token each; they run side by side
-  std::int64_t most_tokens = 200;                  // for each prompt
+  /// What an encoder-decoder reads, one for each prompt; the prompts are what its answers begin
+  /// with: its first token, and perhaps words after it.
+  std::vector<std::vector<TokenId>> sources = {};
+  std::int64_t most_tokens = 200;  // for each prompt
   Sampling sampling = {};
   std::uint64_t seed = 0;
   const Tokenizer* tokenizer = nullptr;  // null: ids only, no text; it must outlive the call

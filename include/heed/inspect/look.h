@@ -77,14 +77,16 @@ struct ChosenHead {
   double score = 0;         // its `elsewhere`
 };
 
-/// The head of the first stack with the largest `elsewhere` among those that `layer` and `head`
-/// leave free (ties to the lower layer, then head). Naming one that does not exist is an error that
-/// tells the range.
+/// The head of a stack (without one: of the first) with the largest `elsewhere` among those that
+/// `layer` and `head` leave free (ties to the lower layer, then head). Naming one that does not
+/// exist is an error that tells the range.
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
-                       std::optional<int> layer, std::optional<int> head);
+                       std::optional<Stack> stack, std::optional<int> layer,
+                       std::optional<int> head);
 
 /// What to look at.
 struct LookRequest {
+  std::optional<Stack> stack = {};
   std::optional<int> layer = {};
   std::optional<int> head = {};
   std::int64_t top = 3;                      // keys a row; below 0: every visible key

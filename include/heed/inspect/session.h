@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,11 +37,12 @@ struct MatrixSize {
 /// What one layer's attention leaves behind: enough to recompute each weight, linear in the text.
 /// Its mask says what may be seen, which can differ from layer to layer.
 struct LayerAttention {
-  Tensor q;        // [1, H, Tq, D] as scored
-  Tensor k;        // [1, G, Tk, D]
-  Tensor v;        // [1, G, Tk, Dv]
-  Tensor lse;      // [1, H, Tq]
-  Tensor lse_low;  // [1, H, Tq]
+  Tensor q;          // [1, H, Tq, D] as scored
+  Tensor k;          // [1, G, Tk, D]
+  Tensor v;          // [1, G, Tk, Dv]
+  Tensor lse;        // [1, H, Tq]
+  Tensor lse_low;    // [1, H, Tq]
+  Tensor bias = {};  // of the scores, where they have one: the one thing that is not linear
   Extents extents;
   Mask mask;
   Scores scores;
@@ -61,15 +63,6 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// The layers of one name, as `{stack, layers, heads}`.
-struct StackShape {
-  Stack stack = Stack::kSelf;
-  int layers = 0;
-  int heads = 0;
-  int kv_heads = 0;
-  bool causal = false;  // no query sees a later key
-};
-
 struct SessionStack {
   StackShape shape;
   std::vector<LayerAttention> layers;  // empty until the pass has run
@@ -88,12 +81,12 @@ struct Session {
   std::string model;  // its name
   bool built_in = false;
   ModelInfo info;
-  std::vector<SessionToken> tokens;      // of the queries
-  std::vector<SessionToken> key_tokens;  // of the keys, where these are other tokens; else empty
+  std::vector<SessionToken> tokens;      // of the queries; of an encoder-decoder what it writes
+  std::vector<SessionToken> key_tokens;  // of the keys, where these are other tokens, as a source's
   std::vector<SessionStack> stacks;
   Tensor logits;                         // [T or 1, V]; not given when the model has none
   Tensor hidden;                         // [T, C]; when asked for
-  const Tokenizer* tokenizer = nullptr;  // the model's; it must outlive the session
+  const Tokenizer* tokenizer = nullptr;  // of what the model writes; it must outlive the session
 
   /// Throws kNotFound, with what there is, for a stack, layer or head that does not exist.
   const SessionStack& at(Stack stack) const;
@@ -104,9 +97,6 @@ struct Session {
   std::span<const SessionToken> keys(Stack stack) const;
 };
 
-/// The attentions that a model's passes have.
-std::vector<StackShape> stacks_of(const ModelInfo& info);
-
 /// Throw kNotFound, with what `model` has, for what does not exist; `op` begins the message.
 const StackShape& find_stack(std::string_view op, std::string_view model,
                              std::span<const StackShape> shapes, Stack stack);
@@ -114,6 +104,13 @@ void check_layer(std::string_view op, std::string_view model, const StackShape& 
                  std::int64_t layer);
 void check_head(std::string_view op, std::string_view model, const StackShape& shape,
                 std::int64_t head);
+
+/// What a session reads.
+struct SessionTexts {
+  std::string_view text = {};  // of an encoder-decoder the source
+  /// What an encoder-decoder writes; none: what it writes by itself, always the likeliest token.
+  std::optional<std::string_view> target = {};
+};
 
 /// Tokenizes (special tokens as the post-processor says) and runs the model once. An empty text
 /// starts from the model's first token. Errors (kInvalidArgument): no tokenizer, invalid UTF-8, an
@@ -127,8 +124,11 @@ Session open_session(const LoadedModel& model, std::span<const TokenId> ids,
 
 /// The two halves of it, for those who show the tokens while the model runs. Ids outside of the
 /// vocabulary are refused by the first.
+Session tokenize_session(const LoadedModel& model, const SessionTexts& texts);
 Session tokenize_session(const LoadedModel& model, std::string_view text);
-Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids);
+/// `target` is of an encoder-decoder: what it writes behind its first token, as SessionTexts.
+Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids,
+                         std::optional<std::span<const TokenId>> target = {});
 void run_session(Session& session, const LoadedModel& model, const SessionOptions& options = {});
 
 /// Throws kInvalidArgument where the session has more tokens than its model has positions; `hint`

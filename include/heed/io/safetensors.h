@@ -45,6 +45,8 @@ class Weights {
   std::vector<std::string> names() const;
   bool contains(const std::string& name) const;
   ConstView tensor(const std::string& name) const;
+  /// The file that holds it.
+  const std::filesystem::path& file(const std::string& name) const { return file_of(name).path(); }
   /// As an owned f32 tensor (f16, bf16 and f64 are converted); `shape` is what the model expects,
   /// and a mismatch is an error that names file, tensor, found and expected shape.
   Tensor load_f32(const std::string& name, const Shape& shape) const;

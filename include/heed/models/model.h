@@ -10,11 +10,21 @@
 
 namespace heed {
 
+/// The attentions of one name.
+struct StackShape {
+  Stack stack = Stack::kSelf;
+  int layers = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  bool causal = false;  // no query sees a later key
+  int head_dim = 0;     // 0: not known (a session of arrays)
+};
+
 /// What a user wants to know of a model before running it.
 struct ModelInfo {
-  std::string family;  // "gpt2"
-  std::string title;   // "GPT-2": as the first line of `heed look` says it
-  std::int64_t layers = 0;
+  std::string family;       // "gpt2"
+  std::string title;        // "GPT-2": as the first line of `heed look` says it
+  std::int64_t layers = 0;  // of the first stack, as heads, kv_heads and causal
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t width = 0;
@@ -22,16 +32,29 @@ struct ModelInfo {
   std::int64_t vocabulary = 0;
   std::int64_t positions = 0;  // longest text
   std::int64_t first_token =
-      -1;                       // what generation from nothing starts with; -1: the model has none
-  std::int64_t end_token = -1;  // what the model writes where a text ends; -1: none
+      -1;  // what generation from nothing starts with; -1: the model has none
+  std::vector<std::int64_t> end_tokens = {};  // what the model writes where a text ends
   bool causal = true;
   bool has_logits = true;
+  std::vector<StackShape> stacks = {};
+  std::int64_t token_types = 1;        // an encoder's kinds of tokens: the texts of a pair
+  std::int64_t source_positions = 0;   // longest source; 0: the model reads none
+  std::int64_t source_vocabulary = 0;  // of an encoder-decoder
+
+  bool reads_source() const { return source_positions > 0; }
+  /// Its logits are of the next token, not of the one that stands there.
+  bool writes() const { return has_logits && (causal || reads_source()); }
+  bool ends_with(std::int64_t token) const;
 };
 
 /// ids [B, T] i32, row-major. Positions are 0 .. T-1 of each row; with a cache they go on from the
-/// tokens that it holds.
+/// tokens that it holds. How many tokens of a row exist is told by the run's extents.
 struct Batch {
   ConstView ids = {};
+  ConstView types = {};  // i32, as ids: which text of a pair; not given: 0
+  ConstView source =
+      {};  // [B, S] i32: what an encoder-decoder reads; not needed again over a cache
+  std::vector<std::int64_t> source_lengths = {};  // one a row; none: S
 };
 
 /// Immutable while it runs: several passes may share one model.
@@ -39,8 +62,9 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
-  /// Logits [B, T, V] (f32). Ids outside of the vocabulary and texts longer than `positions` are
-  /// errors, as is a full cache; nothing is written to it then.
+  /// Logits [B, T, V] (f32), or of a model without them the last states [B, T, C]. Ids outside of
+  /// the vocabulary and texts longer than `positions` are errors, as is a full cache; nothing is
+  /// written to it then.
   virtual Tensor forward(const Batch& batch, Run& run) const = 0;
   /// From the gradient of the logits; `run.saved` is the one that forward filled. Adds to
   /// `gradients`.

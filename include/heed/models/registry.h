@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,15 +21,33 @@ struct LoadedModel {
   bool built_in = false;
   std::unique_ptr<Model> model;
   std::unique_ptr<Tokenizer> tokenizer;  // null when the folder has none: ids only
+  /// Of what an encoder-decoder writes, where that is another than the source's.
+  std::unique_ptr<Tokenizer> target_tokenizer = {};
+
+  const Tokenizer* writing_tokenizer() const {
+    return target_tokenizer ? target_tokenizer.get() : tokenizer.get();
+  }
+};
+
+struct LoadOptions {
+  bool tokenizers = true;  // false: ids only
 };
 
 /// Reads the folder; any error names file, tensor and what was expected, and nothing partial is
 /// returned.
-LoadedModel load_model(const std::filesystem::path& folder);
+LoadedModel load_model(const std::filesystem::path& folder, const LoadOptions& options = {});
 
 /// Why `load_model` refuses the folder, as far as config.json, the headers of the weights and the
 /// tokenizer tell: its error's text. Empty where nothing speaks against it.
 std::string why_not_loaded(const std::filesystem::path& folder);
+
+/// What a folder's config.json and the headers of its weights tell.
+struct ModelSummary {
+  ModelInfo info;
+  std::int64_t parameters = 0;  // numbers that the file holds, a copy of a tied head included
+};
+/// None where `load_model` would refuse the folder.
+std::optional<ModelSummary> describe_model(const std::filesystem::path& folder);
 
 /// `name` is a folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, then
 /// share/heed/models beside the program; empty: the built-in default model. In the hub's cache
@@ -54,9 +73,26 @@ std::string card_line(const std::filesystem::path& folder);
 /// family).
 std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t seed);
 
+/// What a training run asks of a decoder.
+struct TrainingShape {
+  std::int64_t vocabulary = 0;
+  std::int64_t positions = 0;
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t width = 0;
+  double dropout = 0;
+  std::vector<std::int64_t> end_tokens = {};
+};
+
+/// The `config.json` for it. `further` is a JSON object whose members are added, or stand in the
+/// place of the family's own; its `model_type` chooses the family (gpt2 without one).
+std::string training_config(const TrainingShape& shape, std::string_view further);
+
 /// Writes config.json, model.safetensors (floating tensors as `dtype`) and tokenizer.json (unless
 /// null), each atomically, so that `transformers` opens the folder.
 void save_model(const std::filesystem::path& folder, const Model& model, const Tokenizer* tokenizer,
                 DType dtype);
+/// With all of its tokenizers.
+void save_model(const std::filesystem::path& folder, const LoadedModel& model, DType dtype);
 
 }  // namespace heed

@@ -39,6 +39,14 @@ struct KvCacheOptions {
   std::int64_t pages = 0;       // paged: in the pool of each layer; 0: enough for every row
 };
 
+/// Keys and values of another text that the rows attend to as well: what an encoder made of a
+/// source.
+struct SourceKeys {
+  Tensor k;                                // [B, S, G D], each row its heads one after the other
+  Tensor v;                                // [B, S, G Dv]
+  std::vector<std::int64_t> lengths = {};  // tokens of each row's source
+};
+
 /// A pass appends in every layer, attends to keys(layer) with extents(counts), and then advances.
 /// Until it advances, the cache holds what it held before, so a pass that fails half way may be
 /// repeated. A ring of `capacity` slots keeps the last `left` keys of each row for the first query
@@ -73,6 +81,11 @@ class KvCache {
   /// Where the keys of a pass that has appended `counts` lie, and where its queries stand.
   Extents extents(std::span<const std::int64_t> counts) const;
 
+  /// Takes a layer's keys of the source, which stay as they are for all passes.
+  void put_source(int layer, SourceKeys keys);
+  /// Null until they were put.
+  const SourceKeys* source(int layer) const;
+
   /// Keeps only these rows (rising), renumbered 0, 1, ...; the others are forgotten.
   void keep(std::span<const std::int64_t> rows);
   /// Forgets a row's tokens: a new text may begin there.
@@ -87,6 +100,7 @@ class KvCache {
     Slots k;
     Slots v;
     std::vector<std::int64_t> appended = {};  // tokens of each row that this pass has written
+    SourceKeys source = {};
   };
   struct Place {
     std::int64_t block;

@@ -11,16 +11,21 @@
 namespace heed {
 
 enum class TapKind : std::uint8_t {
-  kEmbedding,  // [B, T, C] after embedding and position
-  kQuery,      // [B, H, T, D] as scored (after any rotation), a strided view
-  kKey,        // [B, G, T, D]
-  kValue,      // [B, G, T, Dv]
-  kHeads,      // [B, H, T, Dv] what the heads gave, before the output projection
-  kAttention,  // [B, T, C] what the attention block adds to the residual stream
-  kMlp,        // [B, T, C] what the MLP adds
-  kResidual,   // [B, T, C] after the layer
-  kFinal,      // [B, T, C] after the last norm
-  kLogits,     // [B, T, V]
+  kEmbedding,       // [B, T, C] after embedding and position
+  kAttentionInput,  // [B, T, C] what the attention reads: the normed stream, where norms come first
+  kQuery,           // [B, H, T, D] as scored (after norm and rotation), a strided view
+  kKey,             // [B, G, T, D]; before the rotation where a cache keeps keys so (nn/rotation.h)
+  kValue,           // [B, G, T, Dv]
+  kHeads,           // [B, H, T, Dv] what the heads gave, before the output projection
+  kAttention,       // [B, T, C] what the attention block adds to the residual stream
+  kMiddle,          // [B, T, C] the stream between attention and MLP
+  kMlpInput,        // [B, T, C] what the MLP reads
+  kMlpHidden,       // [B, T, F] before the activation; of a gated MLP the gate
+  kMlpActive,       // [B, T, F] what the MLP's last layer reads
+  kMlp,             // [B, T, C] what the MLP adds
+  kResidual,        // [B, T, C] after the layer
+  kFinal,           // [B, T, C] after the last norm
+  kLogits,          // [B, T, V]
 };
 
 /// The attentions of a model by name: a decoder or an encoder alone has `self`, the others belong
@@ -31,7 +36,8 @@ enum class Stack : std::uint8_t { kSelf, kEncoder, kDecoder, kCross };
 std::string_view stack_name(Stack stack);
 std::optional<Stack> stack_of(std::string_view name);
 
-/// Which activation.
+/// Which activation. Those of a pass as a whole (layer -1) carry the stack whose stream they are:
+/// kSelf, or kEncoder and kDecoder.
 struct TapName {
   Stack stack = Stack::kSelf;
   int layer = -1;  // -1 where the kind belongs to no layer

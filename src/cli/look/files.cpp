@@ -62,9 +62,8 @@ void write_tsv(Output& output, const Look& look) {
   output.finish();
 }
 
-void write_weights_npy(Output& output, const Session& session, std::optional<int> layer,
+void write_weights_npy(Output& output, const SessionStack& stack, std::optional<int> layer,
                        std::optional<int> head) {
-  const SessionStack& stack = session.stacks.front();
   const MatrixSize size = stack.layers.front().size();
   const Shape shape = {layer ? 1 : stack.shape.layers, head ? 1 : stack.shape.heads, size.queries,
                        size.keys};

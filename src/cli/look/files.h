@@ -16,7 +16,7 @@ void write_json(Output& output, const Look& look);
 void write_tsv(Output& output, const Look& look);
 
 /// f32 [layers, heads, Tq, Tk]; a chosen layer or head leaves an extent of 1.
-void write_weights_npy(Output& output, const Session& session, std::optional<int> layer,
+void write_weights_npy(Output& output, const SessionStack& stack, std::optional<int> layer,
                        std::optional<int> head);
 
 /// f32 [T, vocabulary] or [T, width].

@@ -12,6 +12,10 @@ void add_look_input(OptionList& list, LookInput& input) {
         .to = &input.file,
         .type = "FILE",
         .help = "read the text from a file, or from stdin with -"},
+       {.name = "--target",
+        .to = &input.target,
+        .help = "what an encoder-decoder writes about the text (default: what it writes by "
+                "itself)"},
        {.name = "--cut",
         .to = &input.cut,
         .words = {"first", "last"},
@@ -23,6 +27,10 @@ void add_look_input(OptionList& list, LookInput& input) {
         .help = "token ids instead of a text (heed tokenize prints them)"}});
 }
 
+std::optional<std::string> target_of(const LookInput& input) {
+  return input.has_target ? std::optional(input.target) : std::nullopt;
+}
+
 std::string text_of(const LookInput& input, const LoadedModel& model) {
   const Keep part = input.cut.empty()      ? Keep::kAll
                     : input.cut == "first" ? Keep::kFirst
@@ -30,8 +38,8 @@ std::string text_of(const LookInput& input, const LoadedModel& model) {
   return shorten(model, given_text(input.text, input.file), part);
 }
 
-Session cut_text(const LoadedModel& model, const std::string& text) {
-  Session cut = tokenize_session(model, text);
+Session cut_text(const LoadedModel& model, const SessionTexts& texts) {
+  Session cut = tokenize_session(model, texts);
   check_length(cut, "--cut first or --cut last reads a part of it");
   return cut;
 }

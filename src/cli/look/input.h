@@ -1,6 +1,7 @@
 // The text that `heed look` reads.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,17 +12,22 @@ namespace heed::cli {
 
 struct LookInput {
   std::string text, file;
+  std::string target;  // what an encoder-decoder writes
+  bool has_target = false;
   std::vector<TokenId> ids;
   std::string cut;  // "first" or "last" tokens; empty: all of them
 };
 
-/// Declares TEXT, --file, --cut and --ids.
+/// Declares TEXT, --file, --target, --cut and --ids.
 void add_look_input(OptionList& list, LookInput& input);
+
+/// --target, where it was given.
+std::optional<std::string> target_of(const LookInput& input);
 
 /// The text, or the part of it that is kept.
 std::string text_of(const LookInput& input, const LoadedModel& model);
 
 /// A text's tokens before the pass; where they are too many the error names --cut.
-Session cut_text(const LoadedModel& model, const std::string& text);
+Session cut_text(const LoadedModel& model, const SessionTexts& texts);
 
 }  // namespace heed::cli

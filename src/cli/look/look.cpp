@@ -19,21 +19,30 @@ namespace heed::cli {
 namespace {
 
 constexpr std::int64_t kDefaultRows = 64;
+
+std::int64_t layers_of(const ModelInfo& info) {
+  std::int64_t layers = 0;
+  for (const StackShape& stack : info.stacks) layers += stack.layers;
+  return layers;
+}
+
 Session open(const LookOptions& options, const LoadedModel& model, ProgressLine& progress) {
   const SessionOptions keep = {.all_logits = options.what == "logits",
                                .hidden = options.what == "hidden",
                                .layer_done = [&progress] { progress.advance(); }};
-  progress.begin("the model: layers", model.model->info().layers);
+  progress.begin("the model: layers", layers_of(model.model->info()));
   if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
-  Session session = cut_text(model, text_of(options.input, model));
+  const std::string text = text_of(options.input, model);
+  const std::optional<std::string> target = target_of(options.input);
+  Session session = cut_text(model, {.text = text, .target = target});
   run_session(session, model, keep);
   return session;
 }
 
-void write_npy_output(const LookOptions& options, const Session& session) {
+void write_npy_output(const LookOptions& options, const Session& session, Stack stack) {
   Output output(options.out);
   if (options.what == "weights") {
-    write_weights_npy(output, session, options.layer, options.head);
+    write_weights_npy(output, session.at(stack), options.layer, options.head);
     return;
   }
   const Tensor& array = options.what == "logits" ? session.logits : session.hidden;
@@ -56,7 +65,7 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
   if (one_cell && !options.top.empty() && options.format != "json")
     fail({.found = "j= of --view names the key", .expected = "it without --top"});
   const Place place = place_of(view.places.front(), session.shapes());
-  LookRequest request{.layer = place.layer, .head = place.head};
+  LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
   request.top = top_of(options);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
@@ -64,20 +73,21 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
   return request;
 }
 
-LookRequest request_of(const LookOptions& options, const Session& session) {
+LookRequest request_of(const LookOptions& options, const Session& session, Stack stack) {
   if (!options.view.empty()) return request_of_view(options, session);
-  LookRequest request{.layer = options.layer, .head = options.head};
+  LookRequest request{.stack = stack, .layer = options.layer, .head = options.head};
   request.top = top_of(options);
-  if (!options.who.empty()) request.queries = find_word(session.tokens, options.who);
+  if (!options.who.empty()) request.queries = find_word(session.queries(stack), options.who);
   if (options.to.empty()) return request;
   (options.who.empty() ? request.columns : request.cell_keys) =
-      find_word(session.tokens, options.to);
+      find_word(session.keys(stack), options.to);
   return request;
 }
 
 // Long texts: the last rows, unless the user says how many.
 std::int64_t choose_rows(const LookOptions& options, const Session& session, LookRequest& request) {
-  const auto length = static_cast<std::int64_t>(session.tokens.size());
+  const Stack stack = request.stack.value_or(session.stacks.front().shape.stack);
+  const std::int64_t length = std::ssize(session.queries(stack));
   std::int64_t rows = options.format == "text" ? kDefaultRows : -1;
   if (!options.rows.empty()) rows = count_of("--rows", options.rows);
   if (!request.queries.empty() || rows < 0 || rows >= length) return 0;
@@ -90,6 +100,7 @@ int write_page_file(const LookOptions& options, const LoadedModel& model) {
   output.write(look_file(
       model, {.format = options.format,
               .text = text_of(options.input, model),
+              .target = target_of(options.input),
               .view = {options.view, options.layer, options.head, options.who, options.to},
               .width = options.width,
               .dark = options.theme == "dark"}));
@@ -116,7 +127,7 @@ int run(const Given& given, const LookOptions& options) {
   check(given, options);
   const LoadedModel model = load_model(find_model(options.model));
   pack(model.model->parameters(), DType::kF32);
-  const StackShape stack = stacks_of(model.model->info()).front();
+  const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);
   if (options.is_page()) return write_page_file(options, model);
@@ -124,12 +135,12 @@ int run(const Given& given, const LookOptions& options) {
   const Session session = open(options, model, progress);
   if (options.format == "npy") {
     progress.begin("writing");
-    write_npy_output(options, session);
+    write_npy_output(options, session, stack.stack);
     return 0;
   }
-  LookRequest request = request_of(options, session);
+  LookRequest request = request_of(options, session, stack.stack);
   const std::int64_t hidden_rows = choose_rows(options, session, request);
-  progress.begin("the heads: layers", model.model->info().layers);
+  progress.begin("the heads: layers", layers_of(model.model->info()));
   request.layer_scored = [&progress] { progress.advance(); };
   const Look answer = look(session, request);
   progress.begin("");  // the answer goes to the terminal
@@ -149,6 +160,7 @@ Run declare(OptionList& list) {
               .help = "compute in this type: f32"}});
   return [options](const Given& given) {
     options->text_given = given.has("TEXT");
+    options->input.has_target = given.has("--target");
     options->format = chosen_format(*options);
     return run(given, *options);
   };

@@ -28,12 +28,17 @@ void check_view_options(const LookOptions& options) {
   if (options.layer || options.head || !options.who.empty() || !options.to.empty())
     fail({.found = "--view names layer, head and tokens",
           .expected = "it without --layer, --head, --who and --to"});
+  if (!options.stack.empty())
+    fail({.found = "--view names the stack", .expected = "it without --stack"});
   if (options.is_array() || !options.rows.empty())
     fail({.found = "--view names the rows",
           .expected = options.rows.empty() ? "it without --format npy" : "it without --rows"});
 }
 
 void check_formats(const LookOptions& options) {
+  if (options.is_page() && !options.stack.empty())
+    fail({.found = fmt::format("--format {} shows the stack that --view names", options.format),
+          .expected = "--view look/cross:L0.H0 and the like, not --stack"});
   if (options.is_page() && !options.input.ids.empty())
     fail({.found = fmt::format("--format {} shows a text", options.format),
           .expected = "TEXT or --file, not --ids"});
@@ -69,7 +74,12 @@ void check_effects(const Given& given, const LookOptions& options) {
 }
 
 void add_head(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--layer",
+  add(list, {{.name = "--stack",
+              .to = &options.stack,
+              .words = {"self", "encoder", "decoder", "cross"},
+              .help = "these attentions: of an encoder-decoder encoder, decoder or cross, which is "
+                      "from what it writes to what it reads (default: the model's first)"},
+             {.name = "--layer",
               .to = &options.layer,
               .type = "L",
               .help = "this layer, counted from 0 (default: heed chooses and says why)"},
@@ -154,6 +164,11 @@ void add_look_options(OptionList& list, LookOptions& options) {
   add_tokens(list, options);
   add_format(list, options);
   add_picture(list, options);
+}
+
+StackShape LookOptions::stack_of(const std::string& model_name, const ModelInfo& info) const {
+  const Stack asked = stack.empty() ? info.stacks.front().stack : *heed::stack_of(stack);
+  return find_stack("look", model_name, info.stacks, asked);
 }
 
 std::string chosen_format(const LookOptions& options) {

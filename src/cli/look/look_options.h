@@ -14,6 +14,7 @@ struct LookOptions {
   LookInput input;
   bool text_given = false;
   std::string model;
+  std::string stack;  // empty: the model's first one
   std::optional<int> layer, head;
   std::string who, to;
   std::string view;
@@ -27,6 +28,8 @@ struct LookOptions {
   int width = 1440;
   std::string theme = "light";
 
+  /// The stack that is shown; kNotFound where the model has no such.
+  StackShape stack_of(const std::string& model_name, const ModelInfo& info) const;
   bool asks_for_column() const { return who.empty() && !to.empty(); }
   bool to_stdout() const { return out.empty() || out == "-"; }
   bool is_picture() const { return format == "svg" || format == "png"; }

@@ -37,7 +37,7 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
   if (options.layer && options.head) {
     view.places = {{.layer = *options.layer, .head = *options.head}};
   } else {
-    const ChosenHead chosen = choose_head(cut, scores(), options.layer, options.head);
+    const ChosenHead chosen = choose_head(cut, scores(), {}, options.layer, options.head);
     view.places = {{.layer = chosen.layer, .head = chosen.head}};
   }
   return view;

@@ -201,7 +201,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
     all = progress.order.size() == places_.size();
   });
   if (!all) return;
-  const ChosenHead chosen = choose_head(session_, scores(), {}, {});
+  const ChosenHead chosen = choose_head(session_, scores(), {}, {}, {});
   change([&](Progress& progress) { progress.chosen = chosen; });
 }
 

@@ -57,7 +57,7 @@ ModelAnswer answer_model(const LoadedModel& model) {
   return {.name = model.name,
           .built_in = model.built_in,
           .info = info,
-          .stacks = answer_stacks(stacks_of(info))};
+          .stacks = answer_stacks(info.stacks)};
 }
 
 ModelAnswer answer_model(const Session& session) {

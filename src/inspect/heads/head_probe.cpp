@@ -87,10 +87,11 @@ std::int64_t period_for(const LoadedModel& model, const ProbeOptions& options) {
 std::vector<TokenId> plain_tokens(const LoadedModel& model) {
   std::vector<TokenId> tokens;
   const ModelInfo& info = model.model->info();
-  for (TokenId id = 0; id < info.vocabulary; ++id) {
+  const std::int64_t vocabulary = info.reads_source() ? info.source_vocabulary : info.vocabulary;
+  for (TokenId id = 0; id < vocabulary; ++id) {
     const bool special = model.tokenizer && id < model.tokenizer->vocabulary_size() &&
                          model.tokenizer->is_special(id);
-    if (!special && id != info.first_token && id != info.end_token) tokens.push_back(id);
+    if (!special && id != info.first_token && !info.ends_with(id)) tokens.push_back(id);
   }
   if (tokens.empty())
     fail({.op = "probe",
@@ -125,6 +126,16 @@ void add_share(ProbedHead& mean, const ProbedHead& one, double share) {
   mean.induction += share * one.induction;
 }
 
+// Of an encoder-decoder the sequence is the source, and nothing is written.
+Session probed(const LoadedModel& model, const std::vector<TokenId>& ids) {
+  const ModelInfo& info = model.model->info();
+  std::optional<std::span<const TokenId>> nothing;
+  if (info.reads_source()) nothing.emplace();
+  Session session = tokenize_session(model, ids, nothing);
+  run_session(session, model, {.all_logits = info.causal && info.has_logits});
+  return session;
+}
+
 // Adds one sequence's part of the means.
 void add_sequence(Probe& probe, const Session& session) {
   const double share = 1.0 / probe.sequences;
@@ -136,7 +147,7 @@ void add_sequence(Probe& probe, const Session& session) {
       if (at == probe.heads.size()) probe.heads.push_back({.layer = head.layer, .head = head.head});
       add_share(probe.heads[at++], head, share);
     }
-  if (!session.info.has_logits) return;
+  if (!session.info.causal || !session.info.has_logits) return;
   // The first repeated token is announced by nothing: what came before it ended there.
   probe.loss_first += share * loss_of(session, 1, probe.period + 1);
   probe.loss_repeated += share * loss_of(session, probe.period + 1, 2 * probe.period);
@@ -167,8 +178,7 @@ Probe probe_heads(const LoadedModel& model, const ProbeOptions& options) {
   const std::vector<TokenId> tokens = plain_tokens(model);
   Random random(options.seed);
   for (int sequence = 0; sequence < options.sequences; ++sequence)
-    add_sequence(probe, open_session(model, repeated_sequence(tokens, probe.period, random),
-                                     {.all_logits = model.model->info().has_logits}));
+    add_sequence(probe, probed(model, repeated_sequence(tokens, probe.period, random)));
   return probe;
 }
 

@@ -48,8 +48,9 @@ std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& 
 }  // namespace
 
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
-                       std::optional<int> layer, std::optional<int> head) {
-  const StackShape& stack = session.stacks.at(0).shape;
+                       std::optional<Stack> asked, std::optional<int> layer,
+                       std::optional<int> head) {
+  const StackShape& stack = session.at(asked.value_or(session.stacks.at(0).shape.stack)).shape;
   if (layer) check_layer("look", session.model, stack, *layer);
   if (head) check_head("look", session.model, stack, *head);
   const HeadScores* best = nullptr;
@@ -119,7 +120,7 @@ LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, st
 
 NextWords next_words(const Session& session, std::int64_t top) {
   NextWords answer;
-  if (!session.logits.given()) return answer;
+  if (!session.logits.given() || !session.info.writes()) return answer;
   const std::int64_t vocabulary = session.logits.dim(1);
   const float* logits = session.logits.data<float>() + (session.logits.dim(0) - 1) * vocabulary;
   const double largest = *std::max_element(logits, logits + vocabulary);
@@ -158,7 +159,7 @@ Look look(const Session& session, const LookRequest& request) {
               .cells = {},
               .heads = scored_heads(session, request),
               .next = next_words(session, request.next)};
-  answer.chosen = choose_head(session, answer.heads, request.layer, request.head);
+  answer.chosen = choose_head(session, answer.heads, request.stack, request.layer, request.head);
   const auto queries = session.queries(answer.chosen.stack);
   const auto keys = session.keys(answer.chosen.stack);
   answer.tokens = {queries.begin(), queries.end()};

@@ -49,14 +49,6 @@ void check_head(std::string_view op, std::string_view model, const StackShape& s
   check_number(op, model, "head", head, shape.heads);
 }
 
-std::vector<StackShape> stacks_of(const ModelInfo& info) {
-  return {{.stack = Stack::kSelf,
-           .layers = static_cast<int>(info.layers),
-           .heads = static_cast<int>(info.heads),
-           .kv_heads = static_cast<int>(info.kv_heads),
-           .causal = info.causal}};
-}
-
 std::vector<StackShape> Session::shapes() const {
   std::vector<StackShape> all;
   for (const SessionStack& stack : stacks) all.push_back(stack.shape);

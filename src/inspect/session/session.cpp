@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/stop.h"
 #include "heed/base/error.h"
+#include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
 
 namespace heed {
@@ -31,14 +33,18 @@ class Recorder final : public Tap {
     const auto stack = std::ranges::find(session_.stacks, name.stack,
                                          [](const auto& of) { return of.shape.stack; });
     if (stack == session_.stacks.end()) return;
-    stack->layers.push_back({.q = Tensor::copy_of(args.q),
-                             .k = Tensor::copy_of(args.keys.k),
-                             .v = Tensor::copy_of(args.keys.v),
-                             .lse = Tensor::copy_of(attended.lse),
-                             .lse_low = Tensor::copy_of(attended.lse_low),
-                             .extents = args.extents,
-                             .mask = args.mask,
-                             .scores = args.scores});
+    stack->layers.push_back(
+        {.q = Tensor::copy_of(args.q),
+         .k = Tensor::copy_of(args.keys.k),
+         .v = Tensor::copy_of(args.keys.v),
+         .lse = Tensor::copy_of(attended.lse),
+         .lse_low = Tensor::copy_of(attended.lse_low),
+         .bias = args.scores.bias.given() ? Tensor::copy_of(args.scores.bias) : Tensor(),
+         .extents = args.extents,
+         .mask = args.mask,
+         .scores = args.scores});
+    LayerAttention& kept = stack->layers.back();
+    if (kept.bias.given()) kept.scores.bias = kept.bias;
     if (options_.layer_done) options_.layer_done();
   }
 
@@ -57,15 +63,89 @@ Session session_of(const LoadedModel& model) {
   session.model = model.name;
   session.built_in = model.built_in;
   session.info = model.model->info();
-  session.tokenizer = model.tokenizer.get();
-  for (const StackShape& shape : stacks_of(session.info))
+  session.tokenizer = model.writing_tokenizer();
+  for (const StackShape& shape : session.info.stacks)
     session.stacks.push_back({.shape = shape, .layers = {}});
   return session;
 }
 
-SessionToken token_of(const LoadedModel& model, TokenId id, TokenSpan span) {
-  return {id, model.tokenizer ? model.tokenizer->token_bytes(id) : fmt::format("#{}", id),
+SessionToken token_of(const Tokenizer* tokenizer, TokenId id, TokenSpan span) {
+  return {id, tokenizer != nullptr ? tokenizer->token_bytes(id) : fmt::format("#{}", id),
           span.begin, span.end};
+}
+
+std::vector<SessionToken> tokens_of(const Tokenizer& tokenizer, const Encoding& encoding) {
+  std::vector<SessionToken> tokens;
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i)
+    tokens.push_back(token_of(&tokenizer, encoding.ids[i], encoding.spans[i]));
+  return tokens;
+}
+
+std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
+  std::vector<TokenId> ids;
+  for (const SessionToken& token : tokens) ids.push_back(token.id);
+  return ids;
+}
+
+// [1, T] i32.
+Tensor batch_of(std::span<const SessionToken> tokens) {
+  Tensor ids = Tensor::empty({1, std::ssize(tokens)}, DType::kI32);
+  std::ranges::copy(ids_of(tokens), ids.data<TokenId>());
+  return ids;
+}
+
+SessionToken first_token(const LoadedModel& model) {
+  return token_of(model.writing_tokenizer(), static_cast<TokenId>(model.model->info().first_token),
+                  {});
+}
+
+// What the model writes by itself behind its first token; the end token is not read again.
+void write_greedily(const LoadedModel& model, Session& session) {
+  constexpr std::int64_t kMostTokens = 512;
+  const auto written =
+      generate(*model.model, {.prompts = {ids_of(session.tokens)},
+                              .sources = {ids_of(session.key_tokens)},
+                              .most_tokens = std::min(session.info.positions - 1, kMostTokens),
+                              .sampling = {.temperature = 0}});
+  for (const GeneratedToken& token : written[0].tokens)
+    if (!session.info.ends_with(token.id))
+      session.tokens.push_back(token_of(model.writing_tokenizer(), token.id, {}));
+}
+
+// The tokens so far are the source's: they become the keys, and the target's the queries. Without a
+// target the model writes one.
+void read_target(const LoadedModel& model, const std::optional<std::vector<SessionToken>>& target,
+                 Session& session) {
+  if (session.info.first_token < 0)
+    fail({.op = "session",
+          .argument = "target",
+          .found = "without a first token",
+          .expected = "decoder_start_token_id in " + model.name + "'s configuration"});
+  session.key_tokens = std::exchange(session.tokens, {});
+  check_length(session);
+  session.tokens.push_back(first_token(model));
+  if (!target) return write_greedily(model, session);
+  session.tokens.insert(session.tokens.end(), target->begin(), target->end());
+}
+
+std::vector<SessionToken> target_tokens(const LoadedModel& model, std::string_view target) {
+  const Tokenizer& tokenizer = *model.writing_tokenizer();
+  return tokens_of(tokenizer, tokenizer.encode(target, /*add_special=*/false));
+}
+
+// Of ids, which must be in the vocabulary.
+std::vector<SessionToken> named_tokens(const LoadedModel& model, const Tokenizer* tokenizer,
+                                       std::span<const TokenId> ids, std::int64_t vocabulary) {
+  std::vector<SessionToken> tokens;
+  for (const TokenId id : ids) {
+    if (id < 0 || id >= vocabulary)
+      fail({.op = "session",
+            .argument = "ids",
+            .found = id,
+            .expected = fmt::format("0 to {} ({}'s vocabulary)", vocabulary - 1, model.name)});
+    tokens.push_back(token_of(tokenizer, id, {}));
+  }
+  return tokens;
 }
 
 }  // namespace
@@ -83,9 +163,12 @@ AttendedConstView LayerAttention::attended() const {
 }
 
 void check_length(const Session& session, std::string_view hint) {
-  const std::int64_t length = std::ssize(session.tokens);
-  const std::int64_t most = session.info.positions;
-  if (length > most)
+  const bool too_long = std::ssize(session.tokens) > session.info.positions;
+  const bool source_too_long =
+      session.info.reads_source() && std::ssize(session.key_tokens) > session.info.source_positions;
+  const std::int64_t length = std::ssize(too_long ? session.tokens : session.key_tokens);
+  const std::int64_t most = too_long ? session.info.positions : session.info.source_positions;
+  if (too_long || source_too_long)
     fail({.op = "session",
           .argument = "input",
           .found = fmt::format("{} tokens", length),
@@ -95,18 +178,18 @@ void check_length(const Session& session, std::string_view hint) {
 
 void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {
   check_length(session);
-  const auto length = static_cast<std::int64_t>(session.tokens.size());
-  Tensor ids = Tensor::empty({1, length}, DType::kI32);
-  for (std::int64_t i = 0; i < length; ++i)
-    ids.data<std::int32_t>()[i] = session.tokens[static_cast<std::size_t>(i)].id;
+  const Tensor ids = batch_of(session.tokens);
+  const Tensor source = batch_of(session.key_tokens);
   Recorder recorder(session, options);
   Run run;
   run.tap = &recorder;
   run.last_position_only = !options.all_logits;
-  run.in_bulk = length >= kBulkRows;
+  run.in_bulk = ids.dim(1) >= kBulkRows;
   std::optional<StopScope> scope;
   if (options.stopped != nullptr) scope.emplace(*options.stopped);
-  Tensor logits = model.model->forward({.ids = ids.view()}, run);
+  Batch batch = {.ids = ids};
+  if (session.info.reads_source()) batch.source = source;
+  Tensor logits = model.model->forward(batch, run);
   if (!session.info.has_logits) return;
   const Shape shape = {logits.dim(1), logits.dim(2)};
   session.logits = std::move(logits).reshaped(shape);
@@ -118,41 +201,53 @@ bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {
   return 2 * parts > std::ssize(tokens);
 }
 
-Session tokenize_session(const LoadedModel& model, std::string_view text) {
+Session tokenize_session(const LoadedModel& model, const SessionTexts& texts) {
+  const bool reads_source = model.model->info().reads_source();
   if (model.tokenizer == nullptr)
     fail({.op = "session",
           .argument = "text",
           .found = "given",
           .expected = "token ids",
           .hint = model.name + " has no tokenizer"});
+  if (texts.target && !reads_source)
+    fail({.op = "session",
+          .argument = "target",
+          .found = "given",
+          .expected = "none: " + model.name + " is no encoder-decoder"});
   Session session = session_of(model);
-  const Encoding encoding = model.tokenizer->encode(text, /*add_special=*/true);
-  for (std::size_t i = 0; i < encoding.ids.size(); ++i)
-    session.tokens.push_back(token_of(model, encoding.ids[i], encoding.spans[i]));
+  session.tokens =
+      tokens_of(*model.tokenizer, model.tokenizer->encode(texts.text, /*add_special=*/true));
   if (session.tokens.empty()) {
-    if (session.info.first_token < 0)
+    if (session.info.first_token < 0 || reads_source)
       fail({.op = "session",
             .argument = "text",
             .found = "empty",
             .expected = "at least one character",
             .hint = model.name + " has no first token to start from"});
-    session.tokens.push_back(token_of(model, static_cast<TokenId>(session.info.first_token), {}));
+    session.tokens.push_back(first_token(model));
   }
+  if (!reads_source) return session;
+  std::optional<std::vector<SessionToken>> target;
+  if (texts.target) target = target_tokens(model, *texts.target);
+  read_target(model, target, session);
   return session;
 }
 
-Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids) {
+Session tokenize_session(const LoadedModel& model, std::string_view text) {
+  return tokenize_session(model, SessionTexts{.text = text});
+}
+
+Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids,
+                         std::optional<std::span<const TokenId>> target) {
   if (ids.empty()) fail("session", "ids", "empty", "at least one");
   Session session = session_of(model);
-  for (const TokenId id : ids) {
-    if (id < 0 || id >= session.info.vocabulary)
-      fail({.op = "session",
-            .argument = "ids",
-            .found = id,
-            .expected =
-                fmt::format("0 to {} ({}'s vocabulary)", session.info.vocabulary - 1, model.name)});
-    session.tokens.push_back(token_of(model, id, {}));
-  }
+  const ModelInfo& info = session.info;
+  session.tokens = named_tokens(model, model.tokenizer.get(), ids,
+                                info.reads_source() ? info.source_vocabulary : info.vocabulary);
+  if (!info.reads_source()) return session;
+  std::optional<std::vector<SessionToken>> written;
+  if (target) written = named_tokens(model, model.writing_tokenizer(), *target, info.vocabulary);
+  read_target(model, written, session);
   return session;
 }
 

@@ -1,0 +1,135 @@
+#include "models/bert.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/text_pass.h"
+#include "nn/shown.h"
+#include "ops/add.h"
+
+namespace heed {
+
+Bert::Block Bert::make_block(const BertConfig& config, int layer) {
+  const BertNames& names = *config.names;
+  const std::string name = names.layer + std::to_string(layer) + ".";
+  const std::int64_t C = config.width;
+  const auto linear = [&](const char* part, std::int64_t in, std::int64_t out) {
+    return Linear(name + part, {.in = in, .out = out});
+  };
+  const auto norm = [&](const char* part) {
+    return Norms<LayerNorm>{.after = LayerNorm(name + part, C, config.epsilon)};
+  };
+  const auto site = static_cast<std::uint32_t>(2 * layer + 1);  // 0 is the embedding's
+  Attention attention(
+      {.projections = separate_projections(linear(names.query, C, C), linear(names.key, C, C),
+                                           linear(names.value, C, C)),
+       .out = linear(names.out, C, C),
+       .dropout = {.rate = config.dropout, .site = site}},
+      {.layer = layer,
+       .heads = config.heads,
+       .kv_heads = config.heads,
+       .head_dim = C / config.heads,
+       .scale = 1 / std::sqrt(static_cast<double>(C / config.heads))});
+  Mlp mlp(linear(names.up, C, config.inner), config.activation, linear(names.down, config.inner, C),
+          {.rate = config.dropout, .site = site + 1}, {.layer = layer});
+  return {{norm(names.attention_norm), std::move(attention), attention_names(Stack::kSelf, layer)},
+          {norm(names.mlp_norm), std::move(mlp), mlp_names(Stack::kSelf, layer)}};
+}
+
+Bert::Head Bert::make_head(const BertConfig& config, const Embedding& words) {
+  const BertNames& names = *config.names;
+  return {.transform = Linear(names.transform, {.in = config.width, .out = config.width}),
+          .norm = LayerNorm(names.transform_norm, config.width, config.epsilon),
+          .words = Linear(words.table(), WeightLayout::kOutIn),
+          .bias = Bias(names.head_bias, {config.vocabulary})};
+}
+
+Bert::Bert(const BertConfig& config)
+    : config_(config),
+      info_(config.info()),
+      words_(config.names->words, config.vocabulary, config.width),
+      positions_(config.names->positions, config.table_positions, config.width),
+      norm_(config.names->embedding_norm, config.width, config.epsilon),
+      dropout_{.rate = config.dropout, .site = 0} {
+  if (config.types > 0) types_.emplace(config.names->types, config.types, config.width);
+  for (int layer = 0; layer < config.layers; ++layer) blocks_.push_back(make_block(config, layer));
+  if (config.masked_token_head) head_.emplace(make_head(config, words_));
+}
+
+Tensor Bert::forward(const Batch& batch, Run& run) const {
+  check_pass(info_, batch, run);
+  check_dropout(info_, "attention_probs_dropout_prob", config_.attention_dropout, run);
+  const Shown show{run};
+  Tensor x = add(words_.forward(batch.ids), positions_.forward(positions_of(batch.ids)));
+  if (types_) x = add(std::move(x), types_->forward(types_of(batch)));
+  x = show(TapKind::kEmbedding, dropout_.forward(norm_.forward(x, run), run));  // [B, T, C]
+  for (const Block& block : blocks_)
+    x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
+  x = show(TapKind::kFinal, std::move(x));
+  if (!head_) return x;
+  Tensor hidden = head_->transform.forward(wanted_rows(std::move(x), run), run);
+  x = head_->norm.forward(activate(hidden, config_.activation), run);
+  if (run.saved != nullptr) run.saved->put(std::move(hidden));
+  Tensor logits = head_->bias.forward(head_->words.forward(x, run));  // [B, T or 1, V]
+  return show(TapKind::kLogits, std::move(logits));
+}
+
+void Bert::backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                    Gradients& gradients) const {
+  check_saved(info_, run);
+  Tensor dx = dlogits.share();
+  if (head_) {
+    head_->bias.backward(dlogits, gradients);
+    Tensor dtransformed = head_->words.backward(dlogits, run, gradients);
+    const Tensor hidden = run.saved->take();
+    Tensor dhidden = head_->norm.backward(dtransformed, run, gradients);
+    activate_backward(hidden, config_.activation, dhidden);
+    dx = head_->transform.backward(dhidden, run, gradients);
+  }
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
+    dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
+  dx = norm_.backward(dropout_.backward(dx, run), run, gradients);
+  if (types_) types_->backward(types_of(batch), dx, gradients);
+  positions_.backward(positions_of(batch.ids), dx, gradients);
+  words_.backward(batch.ids, dx, gradients);
+}
+
+// RoBERTa counts the tokens that are not padding, from the row behind the padding's own.
+Tensor Bert::positions_of(const ConstView& ids) const {
+  Tensor positions = Tensor::empty(ids.shape(), DType::kI32);
+  for (std::int64_t b = 0; b < ids.dim(0); ++b) {
+    std::int64_t next = config_.first_position;
+    for (std::int64_t t = 0; t < ids.dim(1); ++t) {
+      const std::int64_t at = b * ids.dim(1) + t;
+      const bool padding = config_.pad >= 0 && ids.data<std::int32_t>()[at] == config_.pad;
+      positions.data<std::int32_t>()[at] =
+          static_cast<std::int32_t>(padding ? config_.pad : next++);
+    }
+  }
+  return positions;
+}
+
+Tensor Bert::types_of(const Batch& batch) const {
+  return batch.types.given() ? Tensor::copy_of(batch.types)
+                             : Tensor::zeros(batch.ids.shape(), DType::kI32);
+}
+
+std::vector<Parameter*> Bert::parameters() {
+  std::vector<Parameter*> all;
+  words_.collect(all);
+  positions_.collect(all);
+  if (types_) types_->collect(all);
+  norm_.collect(all);
+  for (Block& block : blocks_) {
+    block.attention.collect(all);
+    block.mlp.collect(all);
+  }
+  if (!head_) return all;
+  head_->transform.collect(all);
+  head_->norm.collect(all);
+  head_->bias.collect(all);
+  return all;
+}
+
+}  // namespace heed

@@ -1,0 +1,215 @@
+// The `config.json` of BERT and its kin, and the names of their tensors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "models/bert.h"
+#include "models/family.h"
+#include "models/initial_parameters.h"
+#include "models/stored_weights.h"
+#include "models/text_pass.h"
+
+namespace heed {
+namespace {
+
+constexpr BertNames kBert = {.words = "bert.embeddings.word_embeddings",
+                             .positions = "bert.embeddings.position_embeddings",
+                             .types = "bert.embeddings.token_type_embeddings",
+                             .embedding_norm = "bert.embeddings.LayerNorm",
+                             .layer = "bert.encoder.layer.",
+                             .query = "attention.self.query",
+                             .key = "attention.self.key",
+                             .value = "attention.self.value",
+                             .out = "attention.output.dense",
+                             .attention_norm = "attention.output.LayerNorm",
+                             .up = "intermediate.dense",
+                             .down = "output.dense",
+                             .mlp_norm = "output.LayerNorm",
+                             .transform = "cls.predictions.transform.dense",
+                             .transform_norm = "cls.predictions.transform.LayerNorm",
+                             .head_bias = "cls.predictions.bias"};
+
+constexpr BertNames roberta_names() {
+  BertNames names = kBert;
+  names.words = "roberta.embeddings.word_embeddings";
+  names.positions = "roberta.embeddings.position_embeddings";
+  names.types = "roberta.embeddings.token_type_embeddings";
+  names.embedding_norm = "roberta.embeddings.LayerNorm";
+  names.layer = "roberta.encoder.layer.";
+  names.transform = "lm_head.dense";
+  names.transform_norm = "lm_head.layer_norm";
+  names.head_bias = "lm_head.bias";
+  return names;
+}
+constexpr BertNames kRoberta = roberta_names();
+
+constexpr BertNames kDistilBert = {.words = "distilbert.embeddings.word_embeddings",
+                                   .positions = "distilbert.embeddings.position_embeddings",
+                                   .types = "",
+                                   .embedding_norm = "distilbert.embeddings.LayerNorm",
+                                   .layer = "distilbert.transformer.layer.",
+                                   .query = "attention.q_lin",
+                                   .key = "attention.k_lin",
+                                   .value = "attention.v_lin",
+                                   .out = "attention.out_lin",
+                                   .attention_norm = "sa_layer_norm",
+                                   .up = "ffn.lin1",
+                                   .down = "ffn.lin2",
+                                   .mlp_norm = "output_layer_norm",
+                                   .transform = "vocab_transform",
+                                   .transform_norm = "vocab_layer_norm",
+                                   .head_bias = "vocab_projector.bias"};
+
+// What each model_type is called, its tensors, the keys of its config.json, and transformers'
+// defaults for those that are left out.
+struct Kin {
+  std::string_view model_type;
+  const char* title;
+  const BertNames* names;
+  const char* prefix;
+  const char *layers, *heads, *width, *inner, *activation, *dropout, *attention_dropout;
+  std::int64_t vocabulary;
+  bool counts_past_padding;
+};
+constexpr Kin kKin[] = {
+    {"bert", "BERT", &kBert, "bert.", "num_hidden_layers", "num_attention_heads", "hidden_size",
+     "intermediate_size", "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob",
+     30522, false},
+    {"roberta", "RoBERTa", &kRoberta, "roberta.", "num_hidden_layers", "num_attention_heads",
+     "hidden_size", "intermediate_size", "hidden_act", "hidden_dropout_prob",
+     "attention_probs_dropout_prob", 50265, true},
+    {"xlm-roberta", "XLM-RoBERTa", &kRoberta, "roberta.", "num_hidden_layers",
+     "num_attention_heads", "hidden_size", "intermediate_size", "hidden_act", "hidden_dropout_prob",
+     "attention_probs_dropout_prob", 30522, true},
+    {"distilbert", "DistilBERT", &kDistilBert, "distilbert.", "n_layers", "n_heads", "dim",
+     "hidden_dim", "activation", "dropout", "attention_dropout", 30522, false}};
+
+const Kin& kin_of(const Config& config) {
+  return *std::ranges::find(kKin, config.text("model_type", "bert"), &Kin::model_type);
+}
+
+Activation activation_of(const Config& config, const char* key) {
+  const std::string name = config.text(key, "gelu");
+  if (name == "gelu") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+  if (name == "relu") return Activation::kRelu;
+  if (name == "silu" || name == "swish") return Activation::kSilu;
+  config.refuse(key, fmt::format("'{}'", name), "gelu, gelu_new, gelu_pytorch_tanh, relu or silu",
+                ErrorCode::kUnsupported);
+}
+
+void check(const BertConfig& read, const Config& config, const Kin& kin) {
+  if (read.width % read.heads != 0)
+    config.refuse(kin.width, read.width,
+                  fmt::format("a multiple of {} ({})", kin.heads, read.heads));
+  if (read.table_positions <= read.first_position)
+    config.refuse("max_position_embeddings", read.table_positions,
+                  fmt::format("above {}, the first token's position", read.first_position));
+  if (const std::string kind = config.text("position_embedding_type", "absolute");
+      kind != "absolute")
+    config.refuse("position_embedding_type", fmt::format("'{}'", kind), "absolute",
+                  ErrorCode::kUnsupported);
+  if (!config.flag("tie_word_embeddings", true))
+    config.refuse("tie_word_embeddings", "false", "true: the head is the embedding",
+                  ErrorCode::kUnsupported);
+  if (config.flag("is_decoder", false))
+    config.refuse("is_decoder", "true", "false: this family is an encoder alone",
+                  ErrorCode::kUnsupported);
+}
+
+}  // namespace
+
+BertConfig BertConfig::read(const Config& config) {
+  const Kin& kin = kin_of(config);
+  const bool distilled = kin.names == &kDistilBert;
+  BertConfig read;
+  read.names = kin.names;
+  read.title = kin.title;
+  read.layers = config.extent(kin.layers, distilled ? 6 : 12);
+  read.heads = config.extent(kin.heads, 12);
+  read.width = config.extent(kin.width, 768);
+  read.inner = config.extent(kin.inner, 3072);
+  read.vocabulary = config.extent("vocab_size", kin.vocabulary);
+  read.table_positions = config.extent("max_position_embeddings", 512);
+  read.types = distilled ? 0 : config.extent("type_vocab_size", 2);
+  read.pad = kin.counts_past_padding ? std::max<std::int64_t>(config.id("pad_token_id", 1), 0) : -1;
+  read.first_position = read.pad + 1;
+  read.epsilon = config.number("layer_norm_eps", 1e-12);
+  read.dropout = config.rate(kin.dropout, 0.1);
+  read.attention_dropout = config.rate(kin.attention_dropout, 0.1);
+  read.initial_deviation = config.number("initializer_range", 0.02);
+  read.activation = activation_of(config, kin.activation);
+  read.json = config.with(Json::object());
+  check(read, config, kin);
+  return read;
+}
+
+ModelInfo BertConfig::info() const {
+  return {.family = "bert",
+          .title = title,
+          .layers = layers,
+          .heads = heads,
+          .kv_heads = heads,
+          .width = width,
+          .head_dim = width / heads,
+          .vocabulary = vocabulary,
+          .positions = table_positions - first_position,
+          .causal = false,
+          .has_logits = masked_token_head,
+          .stacks = {stack_shape(Stack::kSelf, /*causal=*/false,
+                                 {layers, heads, heads, width / heads})},
+          .token_types = std::max<std::int64_t>(types, 1)};
+}
+
+namespace {
+
+Spelling spelling_of(const Config& config, const BertConfig& read) {
+  Spelling spelling = {.prefix = kin_of(config).prefix,
+                       .endings = {{".LayerNorm.weight", ".LayerNorm.gamma"},
+                                   {".LayerNorm.bias", ".LayerNorm.beta"}},
+                       .otherwise = {{"cls.predictions.bias", "cls.predictions.decoder.bias"},
+                                     {"lm_head.bias", "lm_head.decoder.bias"}},
+                       // Stored positions, copies of tied weights, and heads for other tasks.
+                       .unused = {"position_ids", "cls.predictions.decoder.", "lm_head.decoder.",
+                                  "vocab_projector.weight", "pooler.", "cls.seq_relationship.",
+                                  "classifier.", "qa_outputs."}};
+  if (!read.masked_token_head)
+    for (const char* head : {"cls.", "lm_head.", "vocab_"}) spelling.unused.emplace_back(head);
+  return spelling;
+}
+
+ModelInfo describe(const Config& config) { return BertConfig::read(config).info(); }
+
+std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+  const BertConfig read = BertConfig::read(config);
+  auto model = std::make_unique<Bert>(read);
+  initialise(model->parameters(),
+             {.seed = seed, .deviation = [&](std::string_view) { return read.initial_deviation; }});
+  return model;
+}
+
+std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+  BertConfig read = BertConfig::read(config);
+  const BertNames& names = *read.names;
+  read.masked_token_head = StoredWeights(weights, spelling_of(config, read))
+                               .holds(std::string(names.transform) + ".weight");
+  const StoredWeights stored(weights, spelling_of(config, read));
+  const std::string last = names.layer + std::to_string(read.layers - 1) + ".";
+  stored.require(std::string(names.words) + ".weight", {read.vocabulary, read.width});
+  stored.require(std::string(names.positions) + ".weight", {read.table_positions, read.width});
+  if (read.types > 0)
+    stored.require(std::string(names.types) + ".weight", {read.types, read.width});
+  stored.require(last + names.up + ".weight", {read.inner, read.width});
+  auto model = std::make_unique<Bert>(read);
+  stored.load(model->parameters());
+  return model;
+}
+
+}  // namespace
+
+Family bert_family() {
+  return {{"bert", "roberta", "xlm-roberta", "distilbert"}, describe, make, load, nullptr};
+}
+
+}  // namespace heed

@@ -1,0 +1,133 @@
+// Gemma 2's `config.json` and the names of its tensors.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "models/family.h"
+#include "models/gemma2.h"
+#include "models/initial_parameters.h"
+#include "models/rope_config.h"
+#include "models/stored_weights.h"
+#include "models/text_pass.h"
+
+namespace heed {
+namespace {
+
+// A cap of null is none.
+double cap_of(const Config& config, const char* key, double otherwise) {
+  return config.null(key) ? 0 : config.positive(key, otherwise);
+}
+
+// Every other layer has a window, the first one too, unless a list says otherwise.
+std::vector<bool> slides_of(const Config& config, std::int64_t layers) {
+  const std::vector<std::string> types = config.texts("layer_types");
+  if (!types.empty() && std::ssize(types) != layers)
+    config.refuse("layer_types", fmt::format("a list of {}", types.size()),
+                  fmt::format("{} entries, one a layer", layers));
+  for (const std::string& type : types)
+    if (type != "sliding_attention" && type != "full_attention")
+      config.refuse("layer_types", fmt::format("'{}'", type), "full_attention or sliding_attention",
+                    ErrorCode::kUnsupported);
+  std::vector<bool> slides;
+  for (std::int64_t layer = 0; layer < layers; ++layer)
+    slides.push_back(types.empty() ? layer % 2 == 0
+                                   : types[static_cast<std::size_t>(layer)] == "sliding_attention");
+  return slides;
+}
+
+constexpr std::int64_t kMostLayers = 10000;  // the list above is as long
+
+void check(const Gemma2Config& read, const Config& config) {
+  if (read.layers > kMostLayers)
+    config.refuse("num_hidden_layers", read.layers, fmt::format("at most {}", kMostLayers));
+  if (read.heads % read.kv_heads != 0)
+    config.refuse("num_key_value_heads", read.kv_heads,
+                  fmt::format("a divisor of num_attention_heads ({})", read.heads));
+  const char* key = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+  const std::string activation = config.text(key, "gelu_pytorch_tanh");
+  if (activation != "gelu_pytorch_tanh")
+    config.refuse(key, fmt::format("'{}'", activation), "gelu_pytorch_tanh",
+                  ErrorCode::kUnsupported);
+  if (!config.flag("tie_word_embeddings", true))
+    config.refuse("tie_word_embeddings", "false", "true: the head is the embedding",
+                  ErrorCode::kUnsupported);
+}
+
+}  // namespace
+
+Gemma2Config Gemma2Config::read(const Config& config) {
+  Gemma2Config read;
+  read.layers = config.extent("num_hidden_layers", 26);
+  read.heads = config.extent("num_attention_heads", 8);
+  read.kv_heads = config.extent("num_key_value_heads", 4);
+  read.width = config.extent("hidden_size", 2304);
+  read.head_dim = config.extent("head_dim", 256);
+  read.inner = config.extent("intermediate_size", 9216);
+  read.vocabulary = config.extent("vocab_size", 256000);
+  read.positions = config.extent("max_position_embeddings", 8192);
+  read.window = config.extent("sliding_window", 4096);
+  read.query_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
+  read.score_cap = cap_of(config, "attn_logit_softcapping", 50);
+  read.logit_cap = cap_of(config, "final_logit_softcapping", 30);
+  read.epsilon = config.number("rms_norm_eps", 1e-6);
+  read.attention_dropout = config.rate("attention_dropout", 0);
+  read.initial_deviation = config.number("initializer_range", 0.02);
+  read.bias = config.flag("attention_bias", false);
+  read.bos = config.id("bos_token_id", 2);
+  read.eos = config.ids("eos_token_id", {1});
+  check(read, config);
+  read.slides = slides_of(config, read.layers);
+  read.rope = read_rope(config, read.head_dim, read.positions);
+  read.json = config.with(Json::object());
+  return read;
+}
+
+ModelInfo Gemma2Config::info() const {
+  return {
+      .family = "gemma2",
+      .title = "Gemma 2",
+      .layers = layers,
+      .heads = heads,
+      .kv_heads = kv_heads,
+      .width = width,
+      .head_dim = head_dim,
+      .vocabulary = vocabulary,
+      .positions = positions,
+      .first_token = bos,
+      .end_tokens = eos,
+      .stacks = {stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, kv_heads, head_dim})}};
+}
+
+namespace {
+
+ModelInfo describe(const Config& config) { return Gemma2Config::read(config).info(); }
+
+std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+  const Gemma2Config read = Gemma2Config::read(config);
+  auto model = std::make_unique<Gemma2>(read);
+  initialise(model->parameters(),
+             {.seed = seed,
+              .deviation = [&](std::string_view) { return read.initial_deviation; },
+              .norm = 0});  // with the offset: 1
+  return model;
+}
+
+std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+  const Gemma2Config read = Gemma2Config::read(config);
+  const StoredWeights stored(
+      weights, {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight"}});
+  const std::string last = fmt::format("model.layers.{}.", read.layers - 1);
+  stored.require("model.embed_tokens.weight", {read.vocabulary, read.width});
+  stored.require(last + "self_attn.q_proj.weight", {read.heads * read.head_dim, read.width});
+  stored.require(last + "mlp.down_proj.weight", {read.width, read.inner});
+  auto model = std::make_unique<Gemma2>(read);
+  stored.load(model->parameters());
+  return model;
+}
+
+}  // namespace
+
+Family gemma2_family() { return {{"gemma2"}, describe, make, load, nullptr}; }
+
+}  // namespace heed

@@ -1,0 +1,211 @@
+// The `config.json` of Llama and its kin, and the names of their tensors.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/family.h"
+#include "models/initial_parameters.h"
+#include "models/llama.h"
+#include "models/rope_config.h"
+#include "models/stored_weights.h"
+#include "models/text_pass.h"
+
+namespace heed {
+namespace {
+
+// What a configuration that leaves a key out means, by model_type: transformers' defaults.
+struct Kin {
+  std::string_view model_type;
+  const char* title;
+  std::int64_t inner, kv_heads, vocabulary, positions;
+  std::int64_t head_dim;                       // 0: width / heads
+  std::int64_t window;                         // 0: none
+  bool qkv_bias, head_norms, begins_and_ends;  // the last: bos 1, eos 2
+};
+constexpr Kin kKin[] = {
+    {"llama", "Llama", 11008, 0, 32000, 2048, 0, 0, false, false, true},
+    {"mistral", "Mistral", 14336, 8, 32000, 131072, 0, 4096, false, false, true},
+    {"qwen2", "Qwen2", 22016, 32, 151936, 32768, 0, 4096, true, false, false},
+    {"qwen3", "Qwen3", 22016, 32, 151936, 32768, 128, 4096, false, true, false}};
+
+const Kin& kin_of(const Config& config) {
+  return *std::ranges::find(kKin, config.text("model_type", "llama"), &Kin::model_type);
+}
+
+Activation activation_of(const Config& config) {
+  const std::string name = config.text("hidden_act", "silu");
+  if (name == "silu" || name == "swish") return Activation::kSilu;
+  if (name == "gelu") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+  if (name == "relu") return Activation::kRelu;
+  config.refuse("hidden_act", fmt::format("'{}'", name),
+                "silu, gelu, gelu_new, gelu_pytorch_tanh or relu", ErrorCode::kUnsupported);
+}
+
+// Qwen has windows in its upper layers, where it is told to; Mistral in all.
+bool has_window(const Config& config, const Kin& kin, std::int64_t layer) {
+  if (config.null("sliding_window") || kin.window == 0) return false;
+  if (kin.model_type == "mistral") return true;
+  return config.flag("use_sliding_window", false) &&
+         layer >= config.extent("max_window_layers", 28);
+}
+
+std::vector<std::int64_t> windows_of(const Config& config, const Kin& kin, std::int64_t layers) {
+  const std::vector<std::string> types = config.texts("layer_types");
+  if (!types.empty() && std::ssize(types) != layers)
+    config.refuse("layer_types", fmt::format("a list of {}", types.size()),
+                  fmt::format("{} entries, one a layer", layers));
+  const bool switched_off =
+      kin.model_type.starts_with("qwen") && !config.flag("use_sliding_window", false);
+  const std::int64_t window = switched_off ? 0 : config.extent("sliding_window", kin.window);
+  std::vector<std::int64_t> windows;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const std::string_view type =
+        types.empty() ? (has_window(config, kin, layer) ? "sliding_attention" : "full_attention")
+                      : std::string_view(types[static_cast<std::size_t>(layer)]);
+    if (type != "sliding_attention" && type != "full_attention")
+      config.refuse("layer_types", fmt::format("'{}' in layer {}", type, layer),
+                    "full_attention or sliding_attention", ErrorCode::kUnsupported);
+    if (type == "sliding_attention" && window == 0)
+      config.refuse("sliding_window", "", fmt::format("a number, as layer {} has one", layer));
+    windows.push_back(type == "sliding_attention" ? window : 0);
+  }
+  return windows;
+}
+
+void check(const LlamaConfig& read, const Config& config) {
+  if (!config.has("head_dim") && read.width % read.heads != 0)
+    config.refuse("hidden_size", read.width,
+                  fmt::format("a multiple of num_attention_heads ({})", read.heads));
+  if (read.heads % read.kv_heads != 0)
+    config.refuse("num_key_value_heads", read.kv_heads,
+                  fmt::format("a divisor of num_attention_heads ({})", read.heads));
+  if (!(read.initial_deviation >= 0 && read.initial_deviation <= 1))
+    config.refuse("initializer_range", read.initial_deviation, "0 to 1");
+}
+
+// Positions that scale with the text's length have no longest one; this bounds memory.
+constexpr std::int64_t kAnyLength = std::int64_t{1} << 20;
+
+// Windows are a list of as many entries as layers, so those are bounded.
+constexpr std::int64_t kMostLayers = 10000;
+
+}  // namespace
+
+LlamaConfig LlamaConfig::read(const Config& config) {
+  const Kin& kin = kin_of(config);
+  LlamaConfig read;
+  read.model_type = kin.model_type;
+  read.layers = config.extent("num_hidden_layers", 32);
+  if (read.layers > kMostLayers)
+    config.refuse("num_hidden_layers", read.layers, fmt::format("at most {}", kMostLayers));
+  read.heads = config.extent("num_attention_heads", 32);
+  read.kv_heads = config.extent(
+      "num_key_value_heads",
+      kin.kv_heads == 0 || config.null("num_key_value_heads") ? read.heads : kin.kv_heads);
+  read.width = config.extent("hidden_size", 4096);
+  read.head_dim = config.extent("head_dim", kin.head_dim == 0
+                                                ? std::max<std::int64_t>(read.width / read.heads, 1)
+                                                : kin.head_dim);
+  read.inner = config.extent("intermediate_size", kin.inner);
+  read.vocabulary = config.extent("vocab_size", kin.vocabulary);
+  read.positions = config.extent("max_position_embeddings", kin.positions);
+  read.epsilon = config.number("rms_norm_eps", 1e-6);
+  read.qkv_bias = kin.qkv_bias || config.flag("attention_bias", false);
+  read.out_bias = !kin.qkv_bias && config.flag("attention_bias", false);
+  read.mlp_bias = config.flag("mlp_bias", false);
+  read.head_norms = kin.head_norms;
+  read.tied = config.flag("tie_word_embeddings", false);
+  read.activation = activation_of(config);
+  read.attention_dropout = config.rate("attention_dropout", 0);
+  read.initial_deviation = config.number("initializer_range", 0.02);
+  read.bos = config.id("bos_token_id", kin.begins_and_ends ? 1 : -1);
+  read.eos = config.ids("eos_token_id", kin.begins_and_ends ? std::vector<std::int64_t>{2}
+                                                            : std::vector<std::int64_t>());
+  check(read, config);
+  read.rope = read_rope(config, read.head_dim, read.positions);
+  read.windows = windows_of(config, kin, read.layers);
+  if (read.rope.kind == RopeScalingKind::kDynamic) read.positions = kAnyLength;
+  read.json = config.with({});
+  return read;
+}
+
+ModelInfo LlamaConfig::info() const {
+  return {
+      .family = "llama",
+      .title = title(),
+      .layers = layers,
+      .heads = heads,
+      .kv_heads = kv_heads,
+      .width = width,
+      .head_dim = head_dim,
+      .vocabulary = vocabulary,
+      .positions = positions,
+      .first_token = bos,
+      .end_tokens = eos,
+      .stacks = {stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, kv_heads, head_dim})}};
+}
+
+std::string LlamaConfig::title() const {
+  return std::ranges::find(kKin, model_type, &Kin::model_type)->title;
+}
+
+namespace {
+
+Json training_config(const TrainingShape& shape) {
+  if (shape.dropout > 0)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "train",
+          .argument = "dropout",
+          .found = shape.dropout,
+          .expected = "0: Llama has none"});
+  const Json end = json_of_ids(shape.end_tokens);
+  return {{"model_type", "llama"},
+          {"architectures", Json::array({"LlamaForCausalLM"})},
+          {"vocab_size", shape.vocabulary},
+          {"max_position_embeddings", shape.positions},
+          {"hidden_size", shape.width},
+          // Three matrices in the place of two: as many parameters as 4 C has without a gate.
+          {"intermediate_size", (8 * shape.width + 2) / 3},
+          {"num_hidden_layers", shape.layers},
+          {"num_attention_heads", shape.heads},
+          {"num_key_value_heads", shape.heads},
+          {"rms_norm_eps", 1e-5},
+          {"rope_theta", 10000.0},
+          {"tie_word_embeddings", true},
+          {"bos_token_id", end},
+          {"eos_token_id", end}};
+}
+
+ModelInfo describe(const Config& config) { return LlamaConfig::read(config).info(); }
+
+std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+  const LlamaConfig read = LlamaConfig::read(config);
+  auto model = std::make_unique<Llama>(read);
+  initialise(model->parameters(),
+             {.seed = seed, .deviation = [&](std::string_view) { return read.initial_deviation; }});
+  return model;
+}
+
+std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+  const LlamaConfig read = LlamaConfig::read(config);
+  const StoredWeights stored(
+      weights,
+      {.prefix = "model.",
+       .unused = {"rotary_emb.inv_freq", read.tied ? "lm_head.weight" : "rotary_emb.inv_freq"}});
+  const std::string last = fmt::format("model.layers.{}.", read.layers - 1);
+  stored.require("model.embed_tokens.weight", {read.vocabulary, read.width});
+  stored.require(last + "self_attn.q_proj.weight", {read.heads * read.head_dim, read.width});
+  stored.require(last + "mlp.down_proj.weight", {read.width, read.inner});
+  auto model = std::make_unique<Llama>(read);
+  stored.load(model->parameters());
+  return model;
+}
+
+}  // namespace
+
+Family llama_family() {
+  return {{"llama", "mistral", "qwen2", "qwen3"}, describe, make, load, training_config};
+}
+
+}  // namespace heed

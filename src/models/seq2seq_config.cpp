@@ -1,0 +1,162 @@
+// The `config.json` of encoder-decoders, and the names of their tensors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/family.h"
+#include "models/initial_parameters.h"
+#include "models/seq2seq.h"
+#include "models/stored_weights.h"
+#include "models/text_pass.h"
+
+namespace heed {
+namespace {
+
+// What a configuration that leaves a key out means, by model_type: transformers' defaults.
+struct Kin {
+  std::string_view model_type;
+  const char* title;
+  bool norms_first, position_table;
+  std::int64_t encoder_layers, decoder_layers, heads, inner, width, vocabulary, positions;
+  std::int64_t start, end;
+};
+constexpr Kin kKin[] = {
+    {"marian", "Marian", false, false, 12, 12, 16, 4096, 1024, 58101, 1024, 58100, 0},
+    {"blenderbot", "Blenderbot", true, true, 2, 24, 32, 10240, 2560, 8008, 128, 1, 2}};
+
+const Kin& kin_of(const Config& config) {
+  return *std::ranges::find(kKin, config.text("model_type", "marian"), &Kin::model_type);
+}
+
+Activation activation_of(const Config& config) {
+  const std::string name = config.text("activation_function", "gelu");
+  if (name == "relu") return Activation::kRelu;
+  if (name == "swish" || name == "silu") return Activation::kSilu;
+  if (name == "gelu") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+  config.refuse("activation_function", fmt::format("'{}'", name),
+                "relu, swish, silu, gelu, gelu_new or gelu_pytorch_tanh", ErrorCode::kUnsupported);
+}
+
+void check(const Seq2seqConfig& read, const Config& config) {
+  const auto check_heads = [&](const char* key, std::int64_t heads) {
+    if (read.width % heads != 0)
+      config.refuse(key, heads, fmt::format("a divisor of d_model ({})", read.width));
+  };
+  check_heads("encoder_attention_heads", read.encoder.heads);
+  check_heads("decoder_attention_heads", read.decoder.heads);
+  if (read.shared_words && read.encoder.vocabulary != read.decoder.vocabulary)
+    config.refuse(
+        "decoder_vocab_size", read.decoder.vocabulary,
+        fmt::format("{} (vocab_size, as both share their words)", read.encoder.vocabulary));
+}
+
+}  // namespace
+
+Seq2seqConfig Seq2seqConfig::read(const Config& config) {
+  const Kin& kin = kin_of(config);
+  Seq2seqConfig read;
+  read.title = kin.title;
+  const std::int64_t words = config.extent("vocab_size", kin.vocabulary);
+  read.encoder = {config.extent("encoder_layers", kin.encoder_layers),
+                  config.extent("encoder_attention_heads", kin.heads),
+                  config.extent("encoder_ffn_dim", kin.inner), words};
+  read.decoder = {config.extent("decoder_layers", kin.decoder_layers),
+                  config.extent("decoder_attention_heads", kin.heads),
+                  config.extent("decoder_ffn_dim", kin.inner),
+                  config.extent("decoder_vocab_size", words)};
+  read.width = config.extent("d_model", kin.width);
+  read.positions = config.extent("max_position_embeddings", kin.positions);
+  read.norms_first = kin.norms_first;
+  read.position_table = kin.position_table;
+  read.tied = config.flag("tie_word_embeddings", true);
+  read.shared_words = read.tied && config.flag("share_encoder_decoder_embeddings", true);
+  read.word_scale =
+      config.flag("scale_embedding", false) ? std::sqrt(static_cast<double>(read.width)) : 1.0;
+  read.dropout = config.rate("dropout", 0.1);
+  read.activation_dropout = config.rate("activation_dropout", 0);
+  read.attention_dropout = config.rate("attention_dropout", 0);
+  read.initial_deviation = config.number("init_std", 0.02);
+  read.activation = activation_of(config);
+  read.start = config.id("decoder_start_token_id", kin.start);
+  read.eos = config.ids("eos_token_id", {kin.end});
+  read.json = config.with(Json::object());
+  check(read, config);
+  return read;
+}
+
+ModelInfo Seq2seqConfig::info() const {
+  const auto shape = [&](Stack stack, bool causal, const Side& side) {
+    return stack_shape(stack, causal, {side.layers, side.heads, side.heads, width / side.heads});
+  };
+  return {.family = "seq2seq",
+          .title = title,
+          .layers = encoder.layers,
+          .heads = encoder.heads,
+          .kv_heads = encoder.heads,
+          .width = width,
+          .head_dim = width / encoder.heads,
+          .vocabulary = decoder.vocabulary,
+          .positions = positions,
+          .first_token = start,
+          .end_tokens = eos,
+          .causal = false,
+          .stacks = {shape(Stack::kEncoder, /*causal=*/false, encoder),
+                     shape(Stack::kDecoder, /*causal=*/true, decoder),
+                     shape(Stack::kCross, /*causal=*/false, decoder)},
+          .source_positions = positions,
+          .source_vocabulary = encoder.vocabulary};
+}
+
+namespace {
+
+ModelInfo describe(const Config& config) { return Seq2seqConfig::read(config).info(); }
+
+std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+  const Seq2seqConfig read = Seq2seqConfig::read(config);
+  auto model = std::make_unique<Seq2seq>(read);
+  initialise(model->parameters(),
+             {.seed = seed, .deviation = [&](std::string_view) { return read.initial_deviation; }});
+  return model;
+}
+
+Spelling spelling_of(const Seq2seqConfig& read) {
+  constexpr const char* kShared = "model.shared.weight";
+  constexpr const char* kEncoder = "model.encoder.embed_tokens.weight";
+  constexpr const char* kDecoder = "model.decoder.embed_tokens.weight";
+  Spelling spelling = {.prefix = "model.",
+                       .otherwise = {{kShared, kDecoder}, {kEncoder, kShared}, {kDecoder, kShared}},
+                       .unused = {"shared.weight", "embed_tokens.weight"}};
+  if (!read.position_table) spelling.unused.emplace_back("embed_positions.weight");
+  if (read.tied) spelling.unused.emplace_back("lm_head.weight");
+  return spelling;
+}
+
+std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+  const Seq2seqConfig read = Seq2seqConfig::read(config);
+  const StoredWeights stored(weights, spelling_of(read));
+  const auto require = [&](const char* side, const Seq2seqConfig::Side& numbers) {
+    const std::string name = std::string("model.") + side;
+    if (!read.shared_words)
+      stored.require(name + ".embed_tokens.weight", {numbers.vocabulary, read.width});
+    if (read.position_table)
+      stored.require(name + ".embed_positions.weight", {read.positions, read.width});
+    stored.require(fmt::format("{}.layers.{}.fc1.weight", name, numbers.layers - 1),
+                   {numbers.inner, read.width});
+  };
+  if (read.shared_words)
+    stored.require("model.shared.weight", {read.encoder.vocabulary, read.width});
+  require("encoder", read.encoder);
+  require("decoder", read.decoder);
+  auto model = std::make_unique<Seq2seq>(read);
+  stored.load(model->parameters());
+  return model;
+}
+
+}  // namespace
+
+Family seq2seq_family() { return {{"marian", "blenderbot"}, describe, make, load, nullptr}; }
+
+}  // namespace heed

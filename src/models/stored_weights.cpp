@@ -1,0 +1,65 @@
+#include "models/stored_weights.h"
+
+#include <algorithm>
+#include <set>
+
+#include "heed/base/error.h"
+
+namespace heed {
+
+// The name as it is, without the prefix, and each of them with an old ending.
+const std::string* StoredWeights::find(const std::string& name, std::string& spelled) const {
+  std::vector<std::string> spellings = {name};
+  if (name.starts_with(spelling_.prefix)) spellings.push_back(name.substr(spelling_.prefix.size()));
+  for (std::size_t i = 0, count = spellings.size(); i < count; ++i)
+    for (const auto& [now, once] : spelling_.endings)
+      if (spellings[i].ends_with(now))
+        spellings.push_back(spellings[i].substr(0, spellings[i].size() - now.size()) +
+                            std::string(once));
+  const auto found = std::ranges::find_if(
+      spellings, [&](const std::string& spelling) { return weights_.contains(spelling); });
+  if (found == spellings.end()) return nullptr;
+  spelled = *found;
+  return &spelled;
+}
+
+bool StoredWeights::holds(const std::string& name) const {
+  std::string spelled;
+  return find(name, spelled) != nullptr;
+}
+
+std::string StoredWeights::stored_name(const std::string& name) const {
+  std::string spelled;
+  if (find(name, spelled) != nullptr) return spelled;
+  for (const auto& [absent, meant] : spelling_.otherwise)
+    if (name == absent && find(std::string(meant), spelled) != nullptr) return spelled;
+  return name;  // reading it fails, and says what there is
+}
+
+void StoredWeights::require(const std::string& name, const Shape& shape) const {
+  const std::string stored = stored_name(name);
+  if (weights_.tensor(stored).shape() != shape) weights_.load_f32(stored, shape);  // fails
+}
+
+void StoredWeights::load(std::span<Parameter* const> parameters) const {
+  std::set<std::string> used;
+  for (Parameter* parameter : parameters) {
+    const std::string stored = stored_name(parameter->name);
+    parameter->value = weights_.load_f32(stored, parameter->value.shape());
+    used.insert(stored);
+  }
+  for (const std::string& name : weights_.names()) {
+    const bool known =
+        used.contains(name) || std::ranges::any_of(spelling_.unused, [&](std::string_view part) {
+          return name.find(part) != std::string::npos;
+        });
+    if (!known)
+      fail({.code = ErrorCode::kUnsupported,
+            .file = weights_.file(name).string(),
+            .argument = name,
+            .found = "a tensor that the model does not have",
+            .expected = "its parameters alone"});
+  }
+}
+
+}  // namespace heed

@@ -1,0 +1,52 @@
+// From the names of a model's parameters to those that files have.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "heed/io/safetensors.h"
+#include "heed/nn/parameter.h"
+
+namespace heed {
+
+/// How the files of a family spell what its parameters are called.
+struct Spelling {
+  /// What files of the bare model leave out: "transformer.".
+  std::string_view prefix = {};
+  /// Endings of the oldest files: {".LayerNorm.weight", ".LayerNorm.gamma"}.
+  std::vector<std::pair<std::string_view, std::string_view>> endings = {};
+  /// Where a tensor is absent, this one is meant: {"model.encoder.embed_tokens.weight",
+  /// "model.shared.weight"}.
+  std::vector<std::pair<std::string_view, std::string_view>> otherwise = {};
+  /// Parts of the names of tensors that are no parameters: stored masks, copies of tied weights,
+  /// heads for other tasks.
+  std::vector<std::string_view> unused = {};
+};
+
+class StoredWeights {
+ public:
+  StoredWeights(const Weights& weights, Spelling spelling)
+      : weights_(weights), spelling_(std::move(spelling)) {}
+
+  /// Whether the file holds a parameter, however it spells it.
+  bool holds(const std::string& name) const;
+  /// Fails unless the file holds it in this shape: before memory is taken for as many layers and as
+  /// wide ones as a configuration promises.
+  void require(const std::string& name, const Shape& shape) const;
+  /// Reads all parameters. A tensor of the file that is neither one of them nor known to be unused
+  /// is an error: the model would compute something else than it means.
+  void load(std::span<Parameter* const> parameters) const;
+
+ private:
+  std::string stored_name(const std::string& name) const;
+  const std::string* find(const std::string& name, std::string& spelled) const;
+
+  const Weights& weights_;
+  Spelling spelling_;
+};
+
+}  // namespace heed

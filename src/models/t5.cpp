@@ -1,0 +1,195 @@
+#include "models/t5.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "heed/masks/band.h"
+#include "models/text_pass.h"
+#include "nn/shown.h"
+#include "ops/multiply.h"
+
+namespace heed {
+namespace {
+
+// Builds one layer's parts; `branch` counts them as their names do.
+class LayerParts {
+ public:
+  LayerParts(const T5Config& config, Stack stack, int layer)
+      : config_(config),
+        stack_(stack),
+        layer_(layer),
+        name_(fmt::format("{}.block.{}.layer.", stack_name(stack), layer)) {}
+
+  Residual<RmsNorm, Attention> attention(const char* part, Stack stack,
+                                         std::shared_ptr<const PositionBias> bias, Mask mask) {
+    const std::string name = fmt::format("{}{}.", name_, branch_);
+    const std::int64_t all = config_.heads * config_.head_dim;
+    const auto linear = [&](const char* what, std::int64_t in, std::int64_t out) {
+      return Linear(name + part + what, {.in = in, .out = out, .bias = false});
+    };
+    const std::int64_t C = config_.width;
+    Attention attention({.projections = separate_projections(
+                             linear(".q", C, all), linear(".k", C, all), linear(".v", C, all)),
+                         .out = linear(".o", all, C),
+                         .bias = std::move(bias)},
+                        {.stack = stack,
+                         .layer = layer_,
+                         .heads = config_.heads,
+                         .kv_heads = config_.heads,
+                         .head_dim = config_.head_dim,
+                         .scale = 1,
+                         .mask = std::move(mask)});
+    return {norms(), std::move(attention), attention_names(stack, layer_)};
+  }
+
+  Residual<RmsNorm, Mlp> mlp() {
+    Mlp mlp(linear("wi", config_.width, config_.inner), config_.activation,
+            linear("wo", config_.inner, config_.width), {}, names());
+    return {norms(), std::move(mlp), mlp_names(stack_, layer_)};
+  }
+
+  Residual<RmsNorm, GatedMlp> gated_mlp() {
+    GatedMlp mlp(linear("wi_0", config_.width, config_.inner),
+                 linear("wi_1", config_.width, config_.inner), config_.activation,
+                 linear("wo", config_.inner, config_.width), names());
+    return {norms(), std::move(mlp), mlp_names(stack_, layer_)};
+  }
+
+ private:
+  TapName names() const { return {.stack = stack_, .layer = layer_}; }
+  Linear linear(const char* what, std::int64_t in, std::int64_t out) const {
+    return Linear(fmt::format("{}{}.DenseReluDense.{}", name_, branch_, what),
+                  {.in = in, .out = out, .bias = false});
+  }
+  // The last of a branch that is made.
+  Norms<RmsNorm> norms() {
+    return {.before = RmsNorm(fmt::format("{}{}.layer_norm", name_, branch_++), config_.width,
+                              config_.epsilon)};
+  }
+
+  const T5Config& config_;
+  Stack stack_;
+  int layer_;
+  std::string name_;
+  int branch_ = 0;
+};
+
+}  // namespace
+
+T5::Side T5::make_side(const T5Config& config, Stack stack) {
+  const bool encodes = stack == Stack::kEncoder;
+  const std::string name(stack_name(stack));
+  auto bias = std::make_shared<PositionBias>(
+      name + ".block.0.layer.0.SelfAttention.relative_attention_bias",
+      PositionBiasShape{.buckets = config.buckets,
+                        .heads = config.heads,
+                        .farthest = config.farthest,
+                        .both_sides = encodes});
+  Side side{.bias = bias,
+            .layers = {},
+            .norm = RmsNorm(name + ".final_layer_norm", config.width, config.epsilon)};
+  const std::int64_t layers = encodes ? config.layers : config.decoder_layers;
+  for (int layer = 0; layer < layers; ++layer) {
+    LayerParts parts(config, stack, layer);
+    auto attention = parts.attention("SelfAttention", stack, bias, encodes ? Mask() : causal());
+    std::optional<Residual<RmsNorm, Attention>> cross;
+    if (!encodes) cross.emplace(parts.attention("EncDecAttention", Stack::kCross, nullptr, {}));
+    if (config.gated)
+      side.layers.push_back({std::move(attention), std::move(cross), parts.gated_mlp()});
+    else
+      side.layers.push_back({std::move(attention), std::move(cross), parts.mlp()});
+  }
+  return side;
+}
+
+T5::T5(const T5Config& config)
+    : config_(config),
+      info_(config.info()),
+      words_("shared", config.vocabulary, config.width),
+      encoder_(make_side(config, Stack::kEncoder)),
+      decoder_(make_side(config, Stack::kDecoder)),
+      head_(config.tied ? Linear(words_.table(), WeightLayout::kOutIn)
+                        : Linear("lm_head",
+                                 {.in = config.width, .out = config.vocabulary, .bias = false})) {}
+
+Tensor T5::encode(const Batch& batch, Run& run) const {
+  const Shown show{run, Stack::kEncoder};
+  Tensor x = show(TapKind::kEmbedding, words_.forward(batch.source));  // [B, S, C]
+  for (const Layer& layer : encoder_.layers) {
+    x = layer.attention.forward(std::move(x), run);
+    x = std::visit([&](const auto& mlp) { return mlp.forward(std::move(x), run); }, layer.mlp);
+  }
+  return show(TapKind::kFinal, encoder_.norm.forward(x, run));
+}
+
+Tensor T5::forward(const Batch& batch, Run& run) const {
+  check_pass(info_, batch, run);
+  check_dropout(info_, "dropout_rate", config_.dropout, run);
+  const Shown show{run, Stack::kDecoder};
+  Source source{.states = {}, .lengths = source_lengths(batch)};
+  if (batch.source.given()) {
+    Run reading = source_run(batch, run);
+    source.states = encode(batch, reading);
+  }
+  Tensor x = show(TapKind::kEmbedding, words_.forward(batch.ids));  // [B, T, C]
+  for (const Layer& layer : decoder_.layers) {
+    x = layer.attention.forward(std::move(x), run);
+    x = layer.cross->forward(std::move(x), run, source);
+    x = std::visit([&](const auto& mlp) { return mlp.forward(std::move(x), run); }, layer.mlp);
+  }
+  Tensor last = show(TapKind::kFinal, decoder_.norm.forward(x, run));
+  if (config_.scaled_head) last = scaled(last.clone(), head_scale());
+  Tensor logits = logits_of(head_, last, run);  // [B, T or 1, V]
+  if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
+  return show(TapKind::kLogits, std::move(logits));
+}
+
+// For a head whose words are as long as embeddings are.
+double T5::head_scale() const { return 1 / std::sqrt(static_cast<double>(config_.width)); }
+
+void T5::backward(const Tensor& dlogits, const Batch& batch, Run& run, Gradients& gradients) const {
+  check_saved(info_, run);
+  Tensor dx = head_.backward(dlogits, run, gradients);
+  if (config_.scaled_head) dx = scaled(std::move(dx), head_scale());
+  dx = decoder_.norm.backward(dx, run, gradients);
+  const Source source{.states = {}, .lengths = source_lengths(batch)};
+  Tensor dstates =
+      Tensor::zeros({batch.source.dim(0), batch.source.dim(1), config_.width}, dx.dtype());
+  for (auto layer = decoder_.layers.rbegin(); layer != decoder_.layers.rend(); ++layer) {
+    dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, run, gradients); }, layer->mlp);
+    dx = layer->cross->backward(dx, run, gradients, source, dstates);
+    dx = layer->attention.backward(dx, run, gradients);
+  }
+  words_.backward(batch.ids, dx, gradients);
+  Run reading = source_run(batch, run);
+  dx = encoder_.norm.backward(dstates, reading, gradients);
+  for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer) {
+    dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, reading, gradients); },
+                    layer->mlp);
+    dx = layer->attention.backward(dx, reading, gradients);
+  }
+  words_.backward(batch.source, dx, gradients);
+}
+
+void T5::Side::collect(std::vector<Parameter*>& into) {
+  bias->collect(into);
+  for (Layer& layer : layers) {
+    layer.attention.collect(into);
+    if (layer.cross) layer.cross->collect(into);
+    std::visit([&](auto& mlp) { mlp.collect(into); }, layer.mlp);
+  }
+  norm.collect(into);
+}
+
+std::vector<Parameter*> T5::parameters() {
+  std::vector<Parameter*> all;
+  words_.collect(all);
+  encoder_.collect(all);
+  decoder_.collect(all);
+  if (!config_.tied) head_.collect(all);
+  return all;
+}
+
+}  // namespace heed

@@ -1,0 +1,81 @@
+// T5 (Raffel et al. 2020): an encoder-decoder without positions but a bias on scores by distance,
+// RMSNorm before each branch, no biases; T5 1.1 and Flan-T5 with a gated MLP.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "heed/models/model.h"
+#include "models/config.h"
+#include "nn/attention.h"
+#include "nn/embedding.h"
+#include "nn/gated_mlp.h"
+#include "nn/linear.h"
+#include "nn/mlp.h"
+#include "nn/position_bias.h"
+#include "nn/residual.h"
+#include "nn/rms_norm.h"
+
+namespace heed {
+
+struct T5Config {
+  static T5Config read(const Config& config);
+  ModelInfo info() const;
+
+  std::int64_t layers, decoder_layers, heads, width, head_dim, inner, vocabulary;
+  std::int64_t buckets, farthest;
+  double epsilon, dropout, initial_factor;
+  bool gated;
+  bool scaled_head;  // states are divided by the root of the width before it
+  bool tied;
+  Activation activation;
+  std::int64_t start;
+  std::vector<std::int64_t> eos;
+  std::string json;
+};
+
+class T5 : public Model {
+ public:
+  /// Weights are not initialised.
+  explicit T5(const T5Config& config);
+
+  const ModelInfo& info() const override { return info_; }
+  Tensor forward(const Batch& batch, Run& run) const override;
+  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                Gradients& gradients) const override;
+  std::vector<Parameter*> parameters() override;
+  std::string config_json() const override { return config_.json; }
+
+ private:
+  using PlainMlp = Residual<RmsNorm, Mlp>;
+  using GatedBranch = Residual<RmsNorm, GatedMlp>;
+  struct Layer {
+    Residual<RmsNorm, Attention> attention;
+    std::optional<Residual<RmsNorm, Attention>> cross;  // of the decoder
+    std::variant<PlainMlp, GatedBranch> mlp;
+  };
+  // What encoder and decoder both are.
+  struct Side {
+    std::shared_ptr<PositionBias> bias;  // of all its layers
+    std::vector<Layer> layers;
+    RmsNorm norm;
+
+    void collect(std::vector<Parameter*>& into);
+  };
+  static Side make_side(const T5Config& config, Stack stack);
+  Tensor encode(const Batch& batch, Run& run) const;
+  double head_scale() const;
+
+  T5Config config_;
+  ModelInfo info_;
+  Embedding words_;
+  Side encoder_;
+  Side decoder_;
+  Linear head_;
+};
+
+}  // namespace heed

@@ -1,0 +1,46 @@
+// What every family does around its layers: checks, positions, the last position's logits.
+#pragma once
+
+#include <cstdint>
+
+#include "heed/models/model.h"
+#include "nn/linear.h"
+
+namespace heed {
+
+/// A stack as models tell of it, from the numbers of their configurations.
+struct StackNumbers {
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+};
+StackShape stack_shape(Stack stack, bool causal, const StackNumbers& numbers);
+
+/// Fails where the batch or the run is none that the model takes; `info.family` begins the message.
+void check_pass(const ModelInfo& info, const Batch& batch, const Run& run);
+
+/// The same for a model whose `share` of attention weights is dropped in training, which is not
+/// served yet; `key` is what its configuration calls it.
+void check_dropout(const ModelInfo& info, const char* key, double share, const Run& run);
+
+/// backward needs what forward kept.
+void check_saved(const ModelInfo& info, const Run& run);
+
+/// The position of each token of ids [B, T], behind those in the run's cache; padding is clamped
+/// into a table of `rows` rows.
+Tensor positions_of(const ConstView& ids, const Run& run, std::int64_t rows);
+
+/// The rows that logits are wanted of: x [B, T, C] itself, or the last token of each row
+/// [B, 1, C].
+Tensor wanted_rows(Tensor x, const Run& run);
+
+/// head x, of those rows: a row a text is never in bulk.
+Tensor logits_of(const Linear& head, const Tensor& x, Run& run);
+
+/// Tokens of each row of an encoder-decoder's source; none where no source is given.
+std::vector<std::int64_t> source_lengths(const Batch& batch);
+/// The run of the pass over the source.
+Run source_run(const Batch& batch, const Run& run);
+
+}  // namespace heed

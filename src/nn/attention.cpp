@@ -1,0 +1,272 @@
+#include "nn/attention.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "ops/add.h"
+
+namespace heed {
+namespace {
+
+// [B, T, H D] as [B, H, T, D]; the rows may be part of wider ones.
+View split_heads(const View& x, std::int64_t heads) {
+  const std::int64_t head_dim = x.dim(2) / heads;
+  return View(x.raw(), x.dtype(), {x.dim(0), x.dim(1), heads, head_dim},
+              {x.stride(0), x.stride(1), head_dim, 1})
+      .permute({0, 2, 1, 3});
+}
+
+// A norm over the rows of each head of x [B, T, H D], or its gradient.
+template <typename Use>
+Tensor over_heads(Tensor x, std::int64_t head_dim, const Use& use) {
+  const Shape whole = x.shape();
+  const Shape rows = {whole[0], whole[1], whole[2] / head_dim, head_dim};
+  return use(std::move(x).reshaped(rows)).reshaped(whole);
+}
+
+}  // namespace
+
+std::vector<Linear> fused_projection(Linear qkv) {
+  std::vector<Linear> projections;
+  projections.push_back(std::move(qkv));
+  return projections;
+}
+
+std::vector<Linear> separate_projections(Linear q, Linear k, Linear v) {
+  std::vector<Linear> projections;
+  for (Linear* linear : {&q, &k, &v}) projections.push_back(std::move(*linear));
+  return projections;
+}
+
+Attention::Attention(AttentionParts parts, AttentionShape shape)
+    : parts_(std::move(parts)), shape_(std::move(shape)) {}
+
+Attention::Heads Attention::by_head(std::vector<Tensor>& projected) const {
+  const std::int64_t H = shape_.heads;
+  const std::int64_t G = shape_.kv_heads;
+  if (!fused())
+    return {split_heads(projected[0], H), split_heads(projected[1], G),
+            split_heads(projected[2], G)};
+  const View qkv = projected[0];
+  const std::int64_t D = shape_.head_dim;
+  return {split_heads(qkv.slice(2, 0, H * D), H), split_heads(qkv.slice(2, H * D, (H + G) * D), G),
+          split_heads(qkv.slice(2, (H + G) * D, (H + 2 * G) * D), G)};
+}
+
+std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
+  std::vector<Tensor> projected;
+  for (const Linear& linear : parts_.projections) projected.push_back(linear.forward(x, run));
+  const auto apply = [&](const std::optional<RmsNorm>& norm, Tensor& rows) {
+    if (norm)
+      rows = over_heads(std::move(rows), shape_.head_dim,
+                        [&](const Tensor& heads) { return norm->forward(heads, run); });
+  };
+  apply(parts_.q_norm, projected[0]);
+  if (!fused()) apply(parts_.k_norm, projected[1]);
+  return projected;
+}
+
+Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
+                                   Gradients& gradients) const {
+  const auto undo = [&](const std::optional<RmsNorm>& norm, Tensor& rows) {
+    if (norm)
+      rows = over_heads(std::move(rows), shape_.head_dim,
+                        [&](const Tensor& heads) { return norm->backward(heads, run, gradients); });
+  };
+  if (!fused()) undo(parts_.k_norm, dprojected[1]);
+  undo(parts_.q_norm, dprojected[0]);
+  Tensor dx = parts_.projections.back().backward(dprojected.back(), run, gradients);
+  for (std::size_t i = parts_.projections.size() - 1; i-- > 0;)
+    dx = add(std::move(dx), parts_.projections[i].backward(dprojected[i], run, gradients));
+  return dx;
+}
+
+// Without a cache every row is as long as the batch: so it is in the published implementations of
+// scaling by length.
+Standing Attention::standing(const ConstView& q, const Run& run) const {
+  const auto rows = static_cast<std::size_t>(q.dim(0));
+  if (run.cache == nullptr)
+    return {std::vector<std::int64_t>(rows, 0), std::vector(rows, q.dim(2))};
+  Standing standing = {{run.cache->lengths().begin(), run.cache->lengths().end()},
+                       run.row_lengths(q.dim(0), q.dim(2))};
+  for (std::size_t b = 0; b < rows; ++b) standing.length[b] += standing.first[b];
+  return standing;
+}
+
+AttentionArgs Attention::problem(const Heads& heads, Extents extents, const Run& run) const {
+  AttentionArgs args = {.q = heads.q,
+                        .keys = {.k = heads.k, .v = heads.v},
+                        .extents = std::move(extents),
+                        .mask = shape_.mask,
+                        .scores = {.scale = {shape_.scale}, .softcap = shape_.softcap}};
+  if (run.tap != nullptr) args.mask = args.mask & run.tap->mask(shape_.stack, shape_.layer);
+  return args;
+}
+
+Tensor Attention::go_on_from_cache(AttentionArgs& args, const Standing& standing, KvCache& cache,
+                                   const Run& run) const {
+  const std::vector<std::int64_t> counts = run.row_lengths(args.q.dim(0), args.q.dim(2));
+  cache.append(shape_.layer, args.keys, counts);
+  args.keys = cache.keys(shape_.layer);
+  Extents held = cache.extents(counts);
+  held.query_length = args.extents.query_length;
+  args.extents = std::move(held);
+  if (!parts_.rotation || !parts_.rotation->depends_on_length()) return {};
+  if (cache.options().form != KvForm::kContiguous || cache.options().dtype == DType::kI8)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "attention",
+          .argument = "run.cache",
+          .found = "a ring, pages or i8",
+          .expected = "contiguous keys of a floating type: positions scaled by the text's length "
+                      "turn keys anew"});
+  const std::int64_t longest = *std::ranges::max_element(standing.length);
+  Tensor turned = Tensor::converted(args.keys.k.slice(2, 0, longest), args.q.dtype());
+  parts_.rotation->turn(turned,
+                        {std::vector<std::int64_t>(standing.first.size(), 0), standing.length});
+  args.keys.k = turned;
+  args.keys.v = args.keys.v.slice(2, 0, longest);
+  return turned;
+}
+
+void Attention::show(const Heads& heads, const Run& run) const {
+  TapName name = {.stack = shape_.stack, .layer = shape_.layer, .kind = TapKind::kQuery};
+  run.show(name, heads.q);
+  name.kind = TapKind::kKey;
+  run.show(name, heads.k);
+  name.kind = TapKind::kValue;
+  run.show(name, heads.v);
+}
+
+Tensor Attention::forward(const Tensor& x, Run& run) const {
+  std::vector<Tensor> projected = project(x, run);
+  const Heads heads = by_head(projected);
+  const Standing standing = this->standing(heads.q, run);
+  if (parts_.rotation) {
+    parts_.rotation->turn(heads.q, standing);
+    if (run.cache == nullptr || !parts_.rotation->depends_on_length())
+      parts_.rotation->turn(heads.k, standing);
+  }
+  show(heads, run);
+  AttentionArgs args = problem(heads, run.extents, run);
+  Tensor turned_keys;
+  if (run.cache != nullptr) turned_keys = go_on_from_cache(args, standing, *run.cache, run);
+  const Tensor bias = bias_of(args, run);
+  args.scores.bias = bias;
+  return attend(args, std::move(projected), run);
+}
+
+Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projected, Run& run) const {
+  const std::int64_t B = args.q.dim(0);
+  const std::int64_t T = args.q.dim(2);
+  const DType dtype = args.q.dtype();
+  Tensor heads = Tensor::empty({B, T, shape_.heads * shape_.head_dim}, dtype);
+  Tensor lse = Tensor::empty({B, shape_.heads, T}, dtype);
+  Tensor lse_low = Tensor::empty(lse.shape(), dtype);
+  const View out = split_heads(heads, shape_.heads);
+  attention(args, {.out = out, .lse = lse, .lse_low = lse_low});
+  const TapName name = {.stack = shape_.stack, .layer = shape_.layer, .kind = TapKind::kHeads};
+  if (run.tap != nullptr)
+    run.tap->attended(name, args, {.out = out, .lse = lse, .lse_low = lse_low});
+  run.show(name, out);
+  if (run.saved != nullptr) {
+    for (Tensor& tensor : projected) run.saved->put(std::move(tensor));
+    run.saved->put(std::move(lse));
+    run.saved->put(std::move(lse_low));
+    run.saved->put(heads.share());
+  }
+  return parts_.dropout.forward(parts_.out.forward(heads, run), run);
+}
+
+// By the positions of the cache's slots, or of the text itself.
+Tensor Attention::bias_of(const AttentionArgs& args, const Run& run) const {
+  if (!parts_.bias) return {};
+  if (run.cache != nullptr && run.cache->options().form != KvForm::kContiguous)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "attention",
+          .argument = "run.cache",
+          .found = "a ring or pages",
+          .expected = "contiguous keys: scores have a bias by position"});
+  return parts_.bias->forward(standing(args.q, run).first, args.q.dim(2), args.keys.k.dim(2));
+}
+
+std::vector<Tensor> Attention::attend_backward(const Tensor& dy, const Extents& extents, Run& run,
+                                               Gradients& gradients) const {
+  Tensor dheads = parts_.out.backward(parts_.dropout.backward(dy, run), run, gradients);
+  Tensor heads = run.saved->take();
+  const Tensor lse_low = run.saved->take();
+  const Tensor lse = run.saved->take();
+  std::vector<Tensor> projected(parts_.projections.size());
+  std::vector<Tensor> dprojected(projected.size());
+  for (std::size_t i = projected.size(); i-- > 0;) {
+    projected[i] = run.saved->take();
+    dprojected[i] = Tensor::empty(projected[i].shape(), projected[i].dtype());
+  }
+  const Heads into = by_head(dprojected);
+  AttentionArgs args = problem(by_head(projected), extents, run);
+  const Tensor bias = bias_of(args, run);
+  args.scores.bias = bias;
+  const AttentionGrads grads = attention_backward(
+      args,
+      AttendedConstView{.out = split_heads(heads, shape_.heads), .lse = lse, .lse_low = lse_low},
+      split_heads(dheads, shape_.heads),
+      {.dbias = bias.given(), .dq_into = into.q, .dk_into = into.k, .dv_into = into.v});
+  if (bias.given()) parts_.bias->backward(grads.dbias, standing(args.q, run).first, gradients);
+  return dprojected;
+}
+
+Tensor Attention::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+  std::vector<Tensor> dprojected = attend_backward(dy, run.extents, run, gradients);
+  if (parts_.rotation) {
+    const Heads heads = by_head(dprojected);
+    const Standing standing = this->standing(heads.q, run);
+    parts_.rotation->turn_back(heads.q, standing);
+    parts_.rotation->turn_back(heads.k, standing);
+  }
+  return project_backward(std::move(dprojected), run, gradients);
+}
+
+SourceKeys Attention::source_keys(const Source& source, Run& run) const {
+  const SourceKeys* held = run.cache == nullptr ? nullptr : run.cache->source(shape_.layer);
+  if (held != nullptr) return {held->k.share(), held->v.share(), held->lengths};
+  SourceKeys keys = {.k = parts_.projections[1].forward(source.states, run),
+                     .v = parts_.projections[2].forward(source.states, run),
+                     .lengths = source.lengths};
+  if (run.cache != nullptr)
+    run.cache->put_source(shape_.layer, {keys.k.share(), keys.v.share(), keys.lengths});
+  return keys;
+}
+
+Extents Attention::source_extents(const std::vector<std::int64_t>& lengths, const Run& run) const {
+  return {.query_length = run.extents.query_length, .key_length = lengths};
+}
+
+Tensor Attention::forward(const Tensor& x, const Source& source, Run& run) const {
+  std::vector<Tensor> projected;
+  projected.push_back(parts_.projections[0].forward(x, run));
+  SourceKeys keys = source_keys(source, run);
+  projected.push_back(std::move(keys.k));
+  projected.push_back(std::move(keys.v));
+  const Heads heads = by_head(projected);
+  show(heads, run);
+  const AttentionArgs args = problem(heads, source_extents(keys.lengths, run), run);
+  return attend(args, std::move(projected), run);
+}
+
+Tensor Attention::backward(const Tensor& dy, const Source& source, Tensor& dstates, Run& run,
+                           Gradients& gradients) const {
+  std::vector<Tensor> dprojected =
+      attend_backward(dy, source_extents(source.lengths, run), run, gradients);
+  add_to(dstates, parts_.projections[2].backward(dprojected[2], run, gradients));
+  add_to(dstates, parts_.projections[1].backward(dprojected[1], run, gradients));
+  return parts_.projections[0].backward(dprojected[0], run, gradients);
+}
+
+void Attention::collect(std::vector<Parameter*>& into) {
+  for (Linear& linear : parts_.projections) linear.collect(into);
+  if (parts_.q_norm) parts_.q_norm->collect(into);
+  if (parts_.k_norm) parts_.k_norm->collect(into);
+  parts_.out.collect(into);
+}
+
+}  // namespace heed

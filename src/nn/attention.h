@@ -1,0 +1,97 @@
+// Multi-head attention with its projections (Vaswani et al. 2017, section 3.2.2), to the text
+// itself or to a source; several query heads may share keys (Ainslie et al. 2023).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "heed/masks/mask.h"
+#include "nn/dropout.h"
+#include "nn/linear.h"
+#include "nn/position_bias.h"
+#include "nn/rms_norm.h"
+#include "nn/rotation.h"
+
+namespace heed {
+
+struct AttentionShape {
+  Stack stack = Stack::kSelf;  // as taps name it
+  int layer = 0;
+  std::int64_t heads = 1;     // H
+  std::int64_t kv_heads = 1;  // G
+  std::int64_t head_dim = 1;  // D
+  double scale = 1;
+  double softcap = 0;
+  Mask mask = {};  // the family's own (causal for decoders); a tap may add one
+};
+
+/// C -> (H + 2 G) D: q, k, v beside each other, each its heads one after the other.
+std::vector<Linear> fused_projection(Linear qkv);
+/// C -> H D, C -> G D, C -> G D.
+std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
+
+struct AttentionParts {
+  std::vector<Linear> projections;
+  Linear out;                          // H D -> C
+  std::optional<RmsNorm> q_norm = {};  // of each head's row, with projections of their own
+  std::optional<RmsNorm> k_norm = {};
+  std::shared_ptr<const Rotation> rotation = {};  // of q and k, after their norms
+  std::shared_ptr<const PositionBias> bias = {};
+  DropoutLayer dropout = {};
+};
+
+/// What a cross-attention reads.
+struct Source {
+  Tensor states = {};  // [B, S, C]; not given where the run's cache holds its keys
+  std::vector<std::int64_t> lengths = {};  // tokens of each row
+};
+
+class Attention {
+ public:
+  Attention(AttentionParts parts, AttentionShape shape);
+
+  /// Of the text itself, x [B, T, C].
+  Tensor forward(const Tensor& x, Run& run) const;
+  Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+
+  /// Of the source; backward adds to dstates, the gradient of its states. Without rotation and
+  /// norms. With a cache the source's keys are made once.
+  Tensor forward(const Tensor& x, const Source& source, Run& run) const;
+  Tensor backward(const Tensor& dy, const Source& source, Tensor& dstates, Run& run,
+                  Gradients& gradients) const;
+
+  void collect(std::vector<Parameter*>& into);
+
+ private:
+  struct Heads {
+    View q;  // [B, H, T, D]
+    View k;  // [B, G, T, D]
+    View v;
+  };
+  bool fused() const { return parts_.projections.size() == 1; }
+  // What the projections gave (one tensor, or q, k and v), seen by head.
+  Heads by_head(std::vector<Tensor>& projected) const;
+  std::vector<Tensor> project(const Tensor& x, Run& run) const;
+  Tensor project_backward(std::vector<Tensor> dprojected, Run& run, Gradients& gradients) const;
+  Standing standing(const ConstView& q, const Run& run) const;
+  AttentionArgs problem(const Heads& heads, Extents extents, const Run& run) const;
+  void show(const Heads& heads, const Run& run) const;
+  // Appends this pass's keys to the run's cache; the problem is over all that it then holds. Gives
+  // the memory of keys that were turned when they were read.
+  Tensor go_on_from_cache(AttentionArgs& args, const Standing& standing, KvCache& cache,
+                          const Run& run) const;
+  SourceKeys source_keys(const Source& source, Run& run) const;
+  Extents source_extents(const std::vector<std::int64_t>& lengths, const Run& run) const;
+  // The attention and the output projection; keeps what backward needs.
+  Tensor attend(const AttentionArgs& args, std::vector<Tensor> projected, Run& run) const;
+  std::vector<Tensor> attend_backward(const Tensor& dy, const Extents& extents, Run& run,
+                                      Gradients& gradients) const;
+  Tensor bias_of(const AttentionArgs& args, const Run& run) const;
+
+  AttentionParts parts_;
+  AttentionShape shape_;
+};
+
+}  // namespace heed

@@ -1,0 +1,35 @@
+// A vector that every row gets.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
+#include "ops/add.h"
+
+namespace heed {
+
+class Bias {
+ public:
+  /// One parameter, called `name`, of `shape` ([V], or [1, V] as some files store it), not
+  /// initialised.
+  Bias(const std::string& name, const Shape& shape)
+      : bias_{.name = name, .value = Tensor::empty(shape), .decays = false} {}
+
+  /// In the memory of x [..., V].
+  Tensor forward(Tensor x) const { return add_row(std::move(x), row(bias_.value)); }
+  /// dx is dy.
+  void backward(const Tensor& dy, Gradients& gradients) const {
+    add_column_sums(row(gradients.of(bias_)), dy);
+  }
+  void collect(std::vector<Parameter*>& into) { into.push_back(&bias_); }
+
+ private:
+  static ConstView row(const Tensor& all) { return all.view().reshape({all.element_count()}); }
+  static View row(Tensor& all) { return all.view().reshape({all.element_count()}); }
+
+  Parameter bias_;
+};
+
+}  // namespace heed

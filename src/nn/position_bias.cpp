@@ -1,0 +1,103 @@
+#include "nn/position_bias.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heed {
+namespace {
+
+// The bucket of every distance from -(last query) to the last key.
+class Buckets {
+ public:
+  Buckets(const PositionBias& bias, std::span<const std::int64_t> first, std::int64_t queries,
+          std::int64_t keys) {
+    for (const std::int64_t position : first) last_ = std::max(last_, position + queries - 1);
+    for (std::int64_t distance = -last_; distance < keys; ++distance)
+      buckets_.push_back(bias.bucket_of(distance));
+  }
+  std::int64_t of(std::int64_t query, std::int64_t key) const {
+    return buckets_[static_cast<std::size_t>(key - query + last_)];
+  }
+
+ private:
+  std::int64_t last_ = 0;
+  std::vector<std::int64_t> buckets_;
+};
+
+}  // namespace
+
+PositionBias::PositionBias(const std::string& name, const PositionBiasShape& shape)
+    : shape_(shape),
+      table_{.name = name + ".weight", .value = Tensor::empty({shape.buckets, shape.heads})} {}
+
+// Near distances have a bucket each; farther ones share them, wider and wider. In f32, as the
+// published models were trained: the borders fall on whole distances.
+std::int64_t PositionBias::bucket_of(std::int64_t distance) const {
+  std::int64_t buckets = shape_.buckets;
+  std::int64_t begin = 0;
+  if (shape_.both_sides) {
+    buckets /= 2;
+    if (distance > 0) begin = buckets;
+    distance = std::abs(distance);
+  } else {
+    distance = std::max<std::int64_t>(-distance, 0);
+  }
+  const std::int64_t exact = buckets / 2;
+  if (distance < exact) return begin + distance;
+  const float ratio = std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
+                      static_cast<float>(std::log(static_cast<double>(shape_.farthest) /
+                                                  static_cast<double>(exact)));
+  const auto wide = static_cast<std::int64_t>(ratio * static_cast<float>(buckets - exact));
+  return begin + std::min(exact + wide, buckets - 1);
+}
+
+namespace {
+
+template <typename T>
+void look_up(const Buckets& buckets, const T* table, std::span<const std::int64_t> first,
+             Tensor& bias) {
+  const std::int64_t H = bias.dim(1), Tq = bias.dim(2), Tk = bias.dim(3);
+  T* to = bias.data<T>();
+  for (const std::int64_t position : first)
+    for (std::int64_t h = 0; h < H; ++h)
+      for (std::int64_t i = 0; i < Tq; ++i)
+        for (std::int64_t j = 0; j < Tk; ++j) *to++ = table[buckets.of(position + i, j) * H + h];
+}
+
+template <typename T>
+void gather(const Buckets& buckets, const Tensor& dbias, std::span<const std::int64_t> first,
+            T* dtable) {
+  const std::int64_t H = dbias.dim(1), Tq = dbias.dim(2), Tk = dbias.dim(3);
+  const T* from = dbias.data<T>();
+  for (const std::int64_t position : first)
+    for (std::int64_t h = 0; h < H; ++h)
+      for (std::int64_t i = 0; i < Tq; ++i)
+        for (std::int64_t j = 0; j < Tk; ++j)
+          dtable[buckets.of(position + i, j) * H + h] += *from++;
+}
+
+}  // namespace
+
+Tensor PositionBias::forward(std::span<const std::int64_t> first, std::int64_t queries,
+                             std::int64_t keys) const {
+  const Buckets buckets(*this, first, queries, keys);
+  Tensor bias =
+      Tensor::empty({std::ssize(first), shape_.heads, queries, keys}, table_.value.dtype());
+  if (bias.dtype() == DType::kF64)
+    look_up(buckets, table_.value.data<double>(), first, bias);
+  else
+    look_up(buckets, table_.value.data<float>(), first, bias);
+  return bias;
+}
+
+void PositionBias::backward(const Tensor& dbias, std::span<const std::int64_t> first,
+                            Gradients& gradients) const {
+  const Buckets buckets(*this, first, dbias.dim(2), dbias.dim(3));
+  Tensor& dtable = gradients.of(table_);
+  if (dbias.dtype() == DType::kF64)
+    gather(buckets, dbias, first, dtable.data<double>());
+  else
+    gather(buckets, dbias, first, dtable.data<float>());
+}
+
+}  // namespace heed

@@ -1,0 +1,82 @@
+// A branch beside the residual stream: attention or an MLP, with the norms around it.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "nn/shown.h"
+#include "ops/add.h"
+
+namespace heed {
+
+/// Where norms stand: y = after(x + inside(branch(before(x)))). Most decoders have `before` alone,
+/// the original Transformer has `after`.
+template <typename Norm>
+struct Norms {
+  std::optional<Norm> before = {};
+  std::optional<Norm> inside = {};
+  std::optional<Norm> after = {};
+};
+
+/// What taps call the branch's input (where a norm stands before it), what it adds, and the stream
+/// behind it.
+struct BranchNames {
+  Stack stack = Stack::kSelf;
+  int layer = 0;
+  TapKind input = TapKind::kAttentionInput;
+  TapKind output = TapKind::kAttention;
+  TapKind stream = TapKind::kMiddle;
+};
+
+inline BranchNames attention_names(Stack stack, int layer) {
+  return {.stack = stack, .layer = layer};
+}
+inline BranchNames mlp_names(Stack stack, int layer) {
+  return {stack, layer, TapKind::kMlpInput, TapKind::kMlp, TapKind::kResidual};
+}
+
+template <typename Norm, typename Branch>
+class Residual {
+ public:
+  Residual(Norms<Norm> norms, Branch branch, BranchNames names)
+      : norms_(std::move(norms)), branch_(std::move(branch)), names_(names) {}
+
+  /// x [B, T, C]; `source` is what the branch reads besides it.
+  template <typename... Source>
+  Tensor forward(Tensor x, Run& run, const Source&... source) const {
+    const Shown show{run, names_.stack, names_.layer};
+    Tensor y = norms_.before ? branch_.forward(show(names_.input, norms_.before->forward(x, run)),
+                                               source..., run)
+                             : branch_.forward(x, source..., run);
+    if (norms_.inside) y = norms_.inside->forward(y, run);
+    x = add(show(names_.output, std::move(y)), x);
+    if (norms_.after) x = norms_.after->forward(x, run);
+    return show(names_.stream, std::move(x));
+  }
+
+  /// `source` is what the branch's backward takes between dy and the run.
+  template <typename... Source>
+  Tensor backward(const Tensor& dy, Run& run, Gradients& gradients, Source&&... source) const {
+    const Tensor dsum = norms_.after ? norms_.after->backward(dy, run, gradients) : dy.share();
+    const Tensor dbranch =
+        norms_.inside ? norms_.inside->backward(dsum, run, gradients) : dsum.share();
+    Tensor dx = branch_.backward(dbranch, std::forward<Source>(source)..., run, gradients);
+    if (norms_.before) dx = norms_.before->backward(dx, run, gradients);
+    return add(std::move(dx), dsum);
+  }
+
+  void collect(std::vector<Parameter*>& into) {
+    if (norms_.before) norms_.before->collect(into);
+    branch_.collect(into);
+    if (norms_.inside) norms_.inside->collect(into);
+    if (norms_.after) norms_.after->collect(into);
+  }
+
+ private:
+  Norms<Norm> norms_;
+  Branch branch_;
+  BranchNames names_;
+};
+
+}  // namespace heed

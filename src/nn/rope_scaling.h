@@ -1,0 +1,34 @@
+// By how much each pair of a rotary embedding turns a position, as models scale it to longer texts.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heed {
+
+enum class RopeScalingKind : std::uint8_t {
+  kNone,     // base^(-2 n / R) (Su et al. 2021)
+  kLinear,   // all divided by the factor (Chen et al. 2023)
+  kDynamic,  // a base that grows with the text ("dynamic NTK"; Peng et al. 2023, section 3.4)
+  kLlama3,   // slow pairs divided, fast ones kept, between them a ramp by wave length
+  kYarn,     // a ramp by pair, and longer queries and keys (Peng et al. 2023)
+};
+
+struct RopeScaling {
+  RopeScalingKind kind = RopeScalingKind::kNone;
+  std::int64_t width = 0;  // R: elements of a row that turn, even
+  double base = 10000;
+  double factor = 1;
+  std::int64_t trained_positions = 0;  // the length that the model was trained with first
+  double low_frequency_factor = 1;     // llama3
+  double high_frequency_factor = 4;
+  double beta_fast = 32;  // yarn
+  double beta_slow = 1;
+  bool rounded_ramp = true;  // yarn: the ramp begins and ends at whole pairs
+  double length = 1;         // yarn: what queries and keys are multiplied by
+};
+
+/// Radians a position, for each of R / 2 pairs, in a text of `length` tokens.
+std::vector<double> rope_frequencies(const RopeScaling& scaling, std::int64_t length);
+
+}  // namespace heed

@@ -1,0 +1,161 @@
+// Configurations that no family reads: one line that names the key.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heed/io/safetensors.h"
+#include "heed/models/registry.h"
+#include "io/atomic_file.h"
+#include "support/expect_error.h"
+#include "support/random_tensor.h"
+#include "support/scratch.h"
+
+namespace heed {
+namespace {
+
+// A small model of each family with `members` in its config.
+std::string llama(const std::string& members) {
+  return R"({"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, )"
+         R"("hidden_size": 16, "intermediate_size": 8, "vocab_size": 11, )" +
+         members + "}";
+}
+
+TEST(LlamaConfig, AnUnknownScalingOfPositionsIsNamed) {
+  EXPECT_HEED_ERROR(
+      make_model(llama(R"("rope_scaling": {"type": "longrope", "factor": 2})"), 1),
+      ErrorCode::kUnsupported,
+      "config: line 1, column 161: rope_scaling.type is 'longrope', expected one of: default, "
+      "linear, dynamic, llama3, yarn");
+  EXPECT_HEED_ERROR(make_model(llama(R"("rope_parameters": {"rope_type": 3})"), 1),
+                    ErrorCode::kCorrupt,
+                    "config: line 1, column 169: rope_parameters.rope_type is 3, expected a text");
+  EXPECT_HEED_ERROR(make_model(llama(R"("rope_scaling": 7)"), 1), ErrorCode::kCorrupt,
+                    "config: line 1, column 152: rope_scaling is 7, expected an object");
+}
+
+TEST(LlamaConfig, ValuesThatDoNotFitAreNamed) {
+  EXPECT_HEED_ERROR(make_model(llama(R"("num_key_value_heads": 3)"), 1), ErrorCode::kCorrupt,
+                    "config: line 1, column 159: num_key_value_heads is 3, expected a divisor of "
+                    "num_attention_heads (4)");
+  EXPECT_HEED_ERROR(make_model(llama(R"("head_dim": 3)"), 1), ErrorCode::kCorrupt,
+                    "config: partial_rotary_factor is 1, expected an even number of head_dim's 3 "
+                    "elements");
+  EXPECT_HEED_ERROR(make_model(llama(R"("hidden_act": "tanh")"), 1), ErrorCode::kUnsupported,
+                    "config: line 1, column 150: hidden_act is 'tanh', expected silu, gelu, "
+                    "gelu_new, gelu_pytorch_tanh or relu");
+  EXPECT_HEED_ERROR(
+      make_model(llama(R"("rope_scaling": {"rope_type": "linear", "factor": 0.5})"), 1),
+      ErrorCode::kCorrupt,
+      "config: line 1, column 186: rope_scaling.factor is 0.5, expected at least 1");
+  EXPECT_HEED_ERROR(make_model(llama(R"("layer_types": ["full_attention"])"), 1),
+                    ErrorCode::kCorrupt,
+                    "config: line 1, column 151: layer_types is a list of 1, expected 2 entries, "
+                    "one a layer");
+  EXPECT_HEED_ERROR(
+      make_model(llama(R"("layer_types": ["full_attention", "linear_attention"])"), 1),
+      ErrorCode::kUnsupported,
+      "config: line 1, column 151: layer_types is 'linear_attention' in layer 1, expected "
+      "full_attention or sliding_attention");
+  EXPECT_HEED_ERROR(make_model(llama(R"("eos_token_id": [1, "x"])"), 1), ErrorCode::kCorrupt,
+                    "config: line 1, column 152: eos_token_id is [1,\"x\"], expected a token id, a "
+                    "list of them or null");
+}
+
+TEST(BertConfig, WhatIsNotServedIsNamed) {
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "bert", "position_embedding_type": "relative_key"})", 1),
+      ErrorCode::kUnsupported,
+      "config: line 1, column 51: position_embedding_type is 'relative_key', expected absolute");
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "bert", "is_decoder": true})", 1),
+                    ErrorCode::kUnsupported,
+                    "config: line 1, column 38: is_decoder is true, expected false: this family "
+                    "is an encoder alone");
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "roberta", "max_position_embeddings": 2})", 1),
+      ErrorCode::kCorrupt,
+      "config: line 1, column 54: max_position_embeddings is 2, expected above 2, the first "
+      "token's position");
+}
+
+TEST(Seq2seqConfig, ValuesThatDoNotFitAreNamed) {
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "marian", "d_model": 10, "decoder_attention_heads": 5,
+ "encoder_attention_heads": 4})",
+                 1),
+      ErrorCode::kCorrupt,
+      "config: line 2, column 29: encoder_attention_heads is 4, expected a divisor of d_model "
+      "(10)");
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "marian", "vocab_size": 10, "decoder_vocab_size": 12})", 1),
+      ErrorCode::kCorrupt,
+      "config: line 1, column 66: decoder_vocab_size is 12, expected 10 (vocab_size, as both "
+      "share their words)");
+}
+
+TEST(GenerationConfig, ItsIdsCountBeforeTheModels) {
+  const test::Scratch scratch;
+  const auto model = make_model(llama(R"("eos_token_id": 2, "bos_token_id": 1)"), 1);
+  save_model(scratch.folder(), *model, nullptr, DType::kF32);
+  EXPECT_EQ(load_model(scratch.folder()).model->info().end_tokens, std::vector<std::int64_t>{2});
+  write_file(scratch / "generation_config.json", R"({"eos_token_id": [4, 7]})");
+  const LoadedModel loaded = load_model(scratch.folder());
+  EXPECT_EQ(loaded.model->info().end_tokens, (std::vector<std::int64_t>{4, 7}));
+  EXPECT_EQ(loaded.model->info().first_token, 1);
+}
+
+TEST(StoredWeights, ATensorThatTheModelDoesNotHaveIsNamed) {
+  const test::Scratch scratch;
+  const auto model = make_model(llama(R"("tie_word_embeddings": true)"), 1);
+  save_model(scratch.folder(), *model, nullptr, DType::kF32);
+  std::vector<NamedView> tensors;
+  for (const Parameter* parameter : std::as_const(*model).parameters())
+    tensors.push_back({parameter->name, parameter->value});
+  const Tensor extra = Tensor::zeros({16});
+  tensors.push_back({"model.layers.1.self_attn.q_proj.bias", extra});
+  write_safetensors(scratch / "model.safetensors", tensors);
+  EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kUnsupported,
+                    (scratch / "model.safetensors").string() +
+                        ": model.layers.1.self_attn.q_proj.bias is a tensor that the model does "
+                        "not have, expected its parameters alone");
+}
+
+TEST(StoredWeights, ACopyOfATiedHeadIsRead) {
+  const test::Scratch scratch;
+  const auto model = make_model(llama(R"("tie_word_embeddings": true)"), 1);
+  save_model(scratch.folder(), *model, nullptr, DType::kF32);
+  std::vector<NamedView> tensors;
+  for (const Parameter* parameter : std::as_const(*model).parameters())
+    tensors.push_back({parameter->name, parameter->value});
+  tensors.push_back({"lm_head.weight", tensors.front().view});
+  tensors.push_back({"model.layers.0.self_attn.rotary_emb.inv_freq", tensors.back().view});
+  write_safetensors(scratch / "model.safetensors", tensors);
+  EXPECT_EQ(load_model(scratch.folder()).model->info().title, "Llama");
+}
+
+TEST(Passes, WhatAModelDoesNotTakeIsNamed) {
+  const Tensor ids = Tensor::zeros({1, 3}, DType::kI32);
+  const auto decoder = make_model(llama(R"("max_position_embeddings": 4)"), 1);
+  heed::Run run;
+  EXPECT_HEED_ERROR(decoder->forward({.ids = ids, .source = ids}, run), ErrorCode::kInvalidArgument,
+                    "llama: source is given, expected none: the model reads no source");
+  EXPECT_HEED_ERROR(decoder->forward({.ids = Tensor::zeros({1, 5}, DType::kI32)}, run),
+                    ErrorCode::kInvalidArgument,
+                    "llama: ids is 5 tokens long, expected at most 4 (the model's positions)");
+  EXPECT_HEED_ERROR(
+      decoder->forward({.ids = ids, .types = Tensor::zeros({1, 2}, DType::kI32)}, run),
+      ErrorCode::kInvalidArgument,
+      "llama: types is i32 [1, 2], expected i32 [1, 3] (ids'), row-major");
+  const auto translator =
+      make_model(R"({"model_type": "marian", "d_model": 8, "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 4,
+    "decoder_ffn_dim": 4, "vocab_size": 11, "max_position_embeddings": 4})",
+                 1);
+  EXPECT_HEED_ERROR(translator->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
+                    "seq2seq: source is not given, expected what the encoder reads");
+  EXPECT_HEED_ERROR(translator->forward({.ids = ids, .source = ids, .source_lengths = {4}}, run),
+                    ErrorCode::kInvalidArgument,
+                    "seq2seq: source_lengths is 4, expected 0 to 3, the tokens given");
+}
+
+}  // namespace
+}  // namespace heed

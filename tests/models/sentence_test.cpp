@@ -1,0 +1,124 @@
+// Sentence vectors, by hand and against a published encoder.
+#include "heed/models/sentence.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "heed/io/safetensors.h"
+#include "io/atomic_file.h"
+#include "support/expect_error.h"
+#include "support/golden.h"
+#include "support/random_tensor.h"
+#include "support/scratch.h"
+#include "support/shared_data.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTiny = R"({"model_type": "bert", "num_hidden_layers": 1,
+  "num_attention_heads": 2, "hidden_size": 8, "intermediate_size": 12, "vocab_size": 11,
+  "max_position_embeddings": 8})";
+
+using Texts = std::vector<std::vector<TokenId>>;
+
+double length_of(const ConstView& vector) {
+  double squares = 0;
+  for (std::int64_t i = 0; i < vector.element_count(); ++i)
+    squares += std::pow(vector.data<float>()[i], 2);
+  return std::sqrt(squares);
+}
+
+TEST(SentenceVectors, AreOfLengthOneAndDoNotDependOnTheBatch) {
+  const auto model = make_model(kTiny, 1);
+  const Texts texts = {{1, 2, 3}, {4, 5, 6, 7, 8}};
+  const Tensor both = sentence_vectors(*model, texts);
+  const Tensor alone = sentence_vectors(*model, Texts{texts[0]});
+  EXPECT_EQ(both.shape(), (Shape{2, 8}));
+  EXPECT_NEAR(length_of(both.view().select(0, 1)), 1, 1e-6);
+  EXPECT_LE(test::largest_difference(both.view().select(0, 0), alone.view().select(0, 0)), 1e-6);
+}
+
+TEST(SentenceVectors, OfOneTokenMeanAndFirstAreTheSame) {
+  const auto model = make_model(kTiny, 1);
+  const Texts text = {{4}};
+  EXPECT_TRUE(test::same_bits(sentence_vectors(*model, text, {.kind = Pooling::Kind::kMean}),
+                              sentence_vectors(*model, text, {.kind = Pooling::Kind::kFirst})));
+  const Texts more = {{4, 5}};
+  EXPECT_FALSE(test::same_bits(sentence_vectors(*model, more, {.kind = Pooling::Kind::kMean}),
+                               sentence_vectors(*model, more, {.kind = Pooling::Kind::kFirst})));
+}
+
+TEST(SentenceVectors, ADecoderHasNone) {
+  const auto model = make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_head": 1, "n_embd": 4,
+    "n_positions": 6, "vocab_size": 11})",
+                                1);
+  EXPECT_HEED_ERROR(sentence_vectors(*model, Texts{{1}}), ErrorCode::kInvalidArgument,
+                    "sentence_vectors: model is GPT-2, expected an encoder");
+}
+
+TEST(Pooling, IsWhatTheFolderSays) {
+  const test::Scratch scratch;
+  EXPECT_EQ(read_pooling(scratch.folder()).kind, Pooling::Kind::kMean);
+  fs::create_directories(scratch / "1_Pooling");
+  write_file(scratch / "1_Pooling/config.json",
+             R"({"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false})");
+  EXPECT_EQ(read_pooling(scratch.folder()).kind, Pooling::Kind::kFirst);
+  EXPECT_FALSE(read_pooling(scratch.folder()).normalised);
+  write_file(scratch / "modules.json", R"([{"type": "sentence_transformers.models.Normalize"}])");
+  EXPECT_TRUE(read_pooling(scratch.folder()).normalised);
+  write_file(scratch / "1_Pooling/config.json", R"({"pooling_mode_mean_tokens": false})");
+  EXPECT_HEED_ERROR(read_pooling(scratch.folder()), ErrorCode::kUnsupported,
+                    (scratch / "1_Pooling/config.json").string() +
+                        ": line 1, column 30: pooling_mode_mean_tokens is false, expected true, "
+                        "or pooling_mode_cls_token: the mean or the first token");
+}
+
+// HEED_MINILM is the folder of all-MiniLM-L6-v2.
+TEST(SentenceVectors, OfMiniLmAreThePublishedOnes) {
+  HEED_NEEDS_SHARED("models/minilm-golden.safetensors");
+  const char* folder = std::getenv("HEED_MINILM");
+  if (folder == nullptr) GTEST_SKIP() << "HEED_MINILM names no folder";
+  const LoadedModel loaded = load_model(folder, {.tokenizers = false});
+  const Safetensors golden =
+      Safetensors::open(test::shared_data() / "models/minilm-golden.safetensors");
+  const Tensor ids = test::ids_of(golden, "sentences.input_ids");
+  const Tensor mask = test::ids_of(golden, "sentences.attention_mask");
+  Texts texts(static_cast<std::size_t>(ids.dim(0)));
+  for (std::int64_t i = 0; i < ids.element_count(); ++i)
+    if (mask.data<std::int32_t>()[i] == 1)
+      texts[static_cast<std::size_t>(i / ids.dim(1))].push_back(ids.data<TokenId>()[i]);
+  EXPECT_LE(test::largest_difference(sentence_vectors(*loaded.model, texts),
+                                     golden.tensor("sentences.embeddings")),
+            2e-5);
+  EXPECT_TRUE(read_pooling(folder).normalised);
+}
+
+// The attention of a pair of sentences, whose types are given.
+TEST(Bert, AttentionOfAPairInMiniLmIsThePublishedOne) {
+  HEED_NEEDS_SHARED("models/minilm-golden.safetensors");
+  const char* folder = std::getenv("HEED_MINILM");
+  if (folder == nullptr) GTEST_SKIP() << "HEED_MINILM names no folder";
+  const LoadedModel loaded = load_model(folder, {.tokenizers = false});
+  const Safetensors golden =
+      Safetensors::open(test::shared_data() / "models/minilm-golden.safetensors");
+  const Tensor ids = test::ids_of(golden, "pair.input_ids");
+  const Tensor types = test::ids_of(golden, "pair.token_type_ids");
+  test::GoldenTap tap;
+  heed::Run run;
+  run.tap = &tap;
+  const Tensor last = loaded.model->forward({.ids = ids, .types = types}, run);
+  EXPECT_FALSE(loaded.model->info().has_logits);
+  EXPECT_LE(test::largest_difference(last, golden.tensor("pair.last_hidden_state")), 2e-5);
+  for (const std::size_t layer : {0U, 3U, 5U})
+    EXPECT_LE(test::largest_difference(tap.weights[layer],
+                                       golden.tensor("pair.attentions." + std::to_string(layer))),
+              2e-5);
+}
+
+}  // namespace
+}  // namespace heed
