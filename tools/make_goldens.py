@@ -9,7 +9,9 @@ import shutil
 
 import torch
 from safetensors.torch import save_file
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import (BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, MarianConfig,
+                          MarianMTModel, Qwen3Config, Qwen3ForCausalLM, T5Config,
+                          T5ForConditionalGeneration)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "golden"
 
@@ -18,22 +20,40 @@ def spread(model, seed):
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
+            if "embed_positions" in name:  # Marian's are computed, not stored
+                continue
             noise = torch.randn(parameter.shape, generator=generator)
-            centre = 1.0 if "ln_" in name and name.endswith("weight") else 0.0
+            centre = 1.0 if "norm" in name.lower().replace("ln_", "norm") and name.endswith("weight") else 0.0
             parameter.copy_(centre + 0.35 * noise)
 
 
-def golden_of(model, ids, mask, labels):
+def golden_of(model, ids, mask, labels, **more):
     with torch.no_grad():
         out = model(ids, attention_mask=mask, labels=labels, output_attentions=True,
-                    output_hidden_states=True)
-    tensors = {"input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
+                    output_hidden_states=True, **more)
+    tensors = {**more, "input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
                "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1]}
     for index, state in enumerate(out.hidden_states[:-1]):
         tensors[f"hidden_states.{index}"] = state
     for index, weights in enumerate(out.attentions):
         tensors[f"attentions.{index}"] = weights
     return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
+
+
+def save(name, model, tensors):
+    folder = ROOT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    save_file(tensors, folder / "golden.safetensors")
+
+
+def inputs_of(vocabulary, length, kept, seed=8):
+    """Two texts, the second `kept` tokens long and then padded."""
+    ids = torch.randint(1, vocabulary, (2, length), generator=torch.Generator().manual_seed(seed))
+    mask = torch.ones_like(ids)
+    mask[1, kept:] = 0
+    return ids, mask
 
 
 def make_gpt2():
@@ -46,13 +66,88 @@ def make_gpt2():
     mask = torch.ones_like(ids)
     mask[1, 9:] = 0
     labels = torch.where(mask == 1, ids, -100)
-    folder = ROOT / "gpt2"
-    shutil.rmtree(folder, ignore_errors=True)
-    model.save_pretrained(folder)
-    (folder / "generation_config.json").unlink(missing_ok=True)
-    save_file(golden_of(model, ids, mask, labels), folder / "golden.safetensors")
+    save("gpt2", model, golden_of(model, ids, mask, labels))
+
+
+def make_llama():
+    """Of that family the member with most parts: norms of heads, shared keys, windows, scaling."""
+    config = Qwen3Config(vocab_size=61, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
+                         num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+                         max_position_embeddings=64, tie_word_embeddings=True,
+                         rope_parameters={"rope_type": "yarn", "rope_theta": 1000.0, "factor": 4.0,
+                                          "original_max_position_embeddings": 16},
+                         layer_types=["full_attention", "sliding_attention"],
+                         use_sliding_window=True, sliding_window=4,
+                         attn_implementation="eager")
+    model = Qwen3ForCausalLM(config).eval()
+    spread(model, seed=7)
+    ids, mask = inputs_of(61, 13, 9)
+    save("llama", model, golden_of(model, ids, mask, torch.where(mask == 1, ids, -100)))
+
+
+def make_bert():
+    config = BertConfig(vocab_size=61, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
+                        num_attention_heads=3, max_position_embeddings=24,
+                        attention_probs_dropout_prob=0.0, hidden_dropout_prob=0.0,
+                        attn_implementation="eager")
+    model = BertForMaskedLM(config).eval()
+    spread(model, seed=7)
+    ids, mask = inputs_of(61, 13, 9)
+    types = torch.zeros_like(ids)
+    types[:, 6:] = 1
+    labels = torch.full_like(ids, -100)
+    labels[0, 2:5] = ids[0, 2:5]
+    save("bert", model, golden_of(model, ids, mask, labels, token_type_ids=types))
+
+
+def make_marian():
+    config = MarianConfig(vocab_size=61, d_model=24, encoder_layers=2, decoder_layers=1,
+                          encoder_attention_heads=3, decoder_attention_heads=4,
+                          encoder_ffn_dim=40, decoder_ffn_dim=32, max_position_embeddings=24,
+                          scale_embedding=True, activation_function="relu", dropout=0.0,
+                          decoder_start_token_id=60, pad_token_id=60, eos_token_id=0,
+                          forced_eos_token_id=None, attn_implementation="eager")
+    model = MarianMTModel(config).eval()
+    spread(model, seed=7)
+    with torch.no_grad():
+        model.final_logits_bias.copy_(torch.randn(1, 61, generator=torch.Generator().manual_seed(9)))
+    save("marian", model, golden_of_pair(model, start=60))
+
+
+def make_t5():
+    config = T5Config(vocab_size=61, d_model=24, d_kv=6, d_ff=40, num_layers=2, num_decoder_layers=1,
+                      num_heads=3, relative_attention_num_buckets=8,
+                      relative_attention_max_distance=10, dropout_rate=0.0,
+                      feed_forward_proj="gated-gelu", attn_implementation="eager")
+    model = T5ForConditionalGeneration(config).eval()
+    spread(model, seed=7)
+    tensors = golden_of_pair(model, start=0)
+    for side, last in (("encoder", 2), ("decoder", 1)):  # here the last one is normed
+        final = tensors.pop(f"{side}_hidden_states.{last}")
+        tensors["encoder_last_hidden_state" if side == "encoder" else "last_hidden_state"] = final
+    save("t5", model, tensors)
+
+
+def golden_of_pair(model, start):
+    """Of an encoder-decoder, whose decoder begins with `start`."""
+    ids, mask = inputs_of(61, 11, 8)
+    decoder_ids = inputs_of(60, 7, 7, seed=10)[0]
+    decoder_ids[:, 0] = start
+    labels = torch.roll(decoder_ids, -1, dims=1)
+    with torch.no_grad():
+        out = model(ids, attention_mask=mask, decoder_input_ids=decoder_ids, labels=labels,
+                    output_attentions=True, output_hidden_states=True)
+    tensors = {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": decoder_ids,
+               "labels": labels, "logits": out.logits, "loss": out.loss.reshape(1),
+               "encoder_last_hidden_state": out.encoder_last_hidden_state}
+    for kind in ("encoder_hidden_states", "decoder_hidden_states", "encoder_attentions",
+                 "decoder_attentions", "cross_attentions"):
+        for index, value in enumerate(getattr(out, kind)):
+            tensors[f"{kind}.{index}"] = value
+    return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    make_gpt2()
+    for make in (make_gpt2, make_llama, make_bert, make_marian, make_t5):
+        make()

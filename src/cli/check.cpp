@@ -1,7 +1,10 @@
-// heed check: compares heed with published tests. onnx: ONNX's node tests.
+// heed check: compares heed with published numbers. model: those beside a model's weights; onnx:
+// ONNX's node tests.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 
 #include "base/json.h"
@@ -9,6 +12,7 @@
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
+#include "inspect/golden/golden_check.h"
 #include "onnx/node_tests.h"
 
 namespace heed::cli {
@@ -71,23 +75,78 @@ int check_onnx(const std::string& dir, bool json) {
   return counts[1] == 0 ? 0 : 1;
 }
 
+const char* word(const GoldenTensor& tensor) {
+  switch (tensor.kind) {
+    case GoldenTensor::Kind::kInput:
+      return "input";
+    case GoldenTensor::Kind::kUnknown:
+      return "unknown";
+    case GoldenTensor::Kind::kCompared:
+      break;
+  }
+  return tensor.passed() ? "passed" : "failed";
+}
+
+std::string as_json(const std::string& dir, const GoldenReport& report) {
+  auto list = Json::array();
+  for (const GoldenTensor& tensor : report.tensors) {
+    Json json = {{"name", tensor.name}, {"status", word(tensor)}};
+    if (tensor.kind == GoldenTensor::Kind::kCompared) {
+      json.set("worst", tensor.worst);
+      json.set("tolerance", tensor.tolerance);
+    }
+    list.push(std::move(json));
+  }
+  const Json whole = {{"model", dir}, {"passed", report.passed()}, {"tensors", std::move(list)}};
+  return whole.dump(2) + "\n";
+}
+
+std::string as_text(const std::string& dir, const GoldenReport& report) {
+  std::string text;
+  std::size_t width = 0;
+  std::map<std::string_view, int> counts;
+  for (const GoldenTensor& tensor : report.tensors) width = std::max(width, tensor.name.size());
+  for (const GoldenTensor& tensor : report.tensors) {
+    ++counts[word(tensor)];
+    if (tensor.kind == GoldenTensor::Kind::kInput) continue;
+    text += fmt::format("{:<7}  {:<{}}", word(tensor), displayable(tensor.name), width);
+    if (tensor.kind == GoldenTensor::Kind::kUnknown)
+      text += "  heed has no value of this name\n";
+    else
+      text += fmt::format("  worst {:<8.2g} of {:.2g}\n", tensor.worst, tensor.tolerance);
+  }
+  return text + fmt::format("{}: {} passed, {} failed, {} unknown, {} inputs\n", displayable(dir),
+                            counts["passed"], counts["failed"], counts["unknown"], counts["input"]);
+}
+
+int check_model(const std::string& dir, bool json) {
+  const GoldenReport report = check_golden(dir);
+  print(json ? as_json(dir, report) : as_text(dir, report));
+  return report.passed() ? 0 : 1;
+}
+
 Run declare(OptionList& list) {
   struct Options {
     std::string what, dir;
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
-  add(list,
-      {{.name = "WHAT", .to = &options->what, .required = true, .help = "what to check: onnx"},
-       {.name = "DIR",
-        .to = &options->dir,
-        .required = true,
-        .help = "a folder of node tests, or one of them"},
-       {.name = "--json", .to = &options->json, .help = "print every case as JSON"},
-       threads_option()});
+  add(list, {{.name = "WHAT",
+              .to = &options->what,
+              .required = true,
+              .help = "what to check: model (a folder with golden.safetensors) or onnx"},
+             {.name = "DIR",
+              .to = &options->dir,
+              .required = true,
+              .help = "the model's folder; of onnx, a folder of node tests or one of them"},
+             {.name = "--json", .to = &options->json, .help = "print every tensor or case as JSON"},
+             threads_option()});
   return [options](const Given&) {
+    if (options->what == "model") return check_model(options->dir, options->json);
     if (options->what != "onnx")
-      fail({.argument = "WHAT", .found = fmt::format("'{}'", options->what), .expected = "onnx"});
+      fail({.argument = "WHAT",
+            .found = fmt::format("'{}'", options->what),
+            .expected = "model or onnx"});
     return check_onnx(options->dir, options->json);
   };
 }
@@ -95,7 +154,9 @@ Run declare(OptionList& list) {
 }  // namespace
 
 Command check_command() {
-  return {"check", "replays ONNX's published node tests: does heed compute what they say?",
+  return {"check",
+          "replays published numbers, of a model or ONNX's node tests: does heed compute the same?",
+          "  heed check model models/llama\n"
           "  heed check onnx onnx/backend/test/data/node\n"
           "  heed check onnx node/test_attention_4d_causal --json",
           declare};

@@ -10,6 +10,7 @@ namespace heed::cli {
 Command attend_command();
 Command bench_command();
 Command check_command();
+Command convert_command();
 Command explain_command();
 Command generate_command();
 Command look_command();
@@ -20,8 +21,9 @@ Command train_command();
 
 std::span<const Command> commands() {
   static const Command table[] = {
-      look_command(),    serve_command(), generate_command(), train_command(),    attend_command(),
-      explain_command(), bench_command(), check_command(),    tokenize_command(), models_command(),
+      look_command(),     serve_command(),   generate_command(), train_command(),
+      attend_command(),   explain_command(), bench_command(),    check_command(),
+      tokenize_command(), models_command(),  convert_command(),
   };
   return table;
 }

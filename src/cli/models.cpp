@@ -25,10 +25,38 @@ Json as_json(const FoundModel& model) {
           {"about", card_line(model.folder)}};
 }
 
+void add_shape(Json& json, const ModelInfo& info, std::int64_t parameters) {
+  json.set("family", info.family);
+  json.set("layers", info.layers);
+  json.set("heads", info.heads);
+  json.set("width", info.width);
+  json.set("vocabulary", info.vocabulary);
+  json.set("positions", info.positions);
+  json.set("parameters", parameters);
+}
+
+// "Llama (llama): 1.1 M parameters, 4 layers x 8 heads on 4 kv, width 64, 512 positions,
+// vocabulary 512".
+std::string shape_text(const ModelInfo& info, std::int64_t parameters) {
+  std::string stacks;
+  for (const StackShape& stack : info.stacks) {
+    if (!stacks.empty()) stacks += ", ";
+    if (stack.stack != Stack::kSelf) stacks += fmt::format("{} ", stack_name(stack.stack));
+    stacks += fmt::format("{} layers x {} heads", stack.layers, stack.heads);
+    if (stack.kv_heads != stack.heads) stacks += fmt::format(" on {} kv", stack.kv_heads);
+  }
+  const double millions = static_cast<double>(parameters) * 1e-6;
+  return fmt::format("{} ({}): {:.{}f} M parameters, {}, width {}, {} positions, vocabulary {}",
+                     info.title, info.family, millions, millions < 10 ? 2 : 0, stacks, info.width,
+                     info.positions, info.vocabulary);
+}
+
 std::string as_json(const std::vector<FoundModel>& found) {
   auto list = Json::array();
   for (const FoundModel& model : found) {
     Json entry = as_json(model);
+    if (const auto summary = describe_model(model.folder))
+      add_shape(entry, summary->info, summary->parameters);
     entry.set("problem", why_not_loaded(model.folder));
     list.push(std::move(entry));
   }
@@ -47,7 +75,10 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
                       2);
   if (const std::string problem = why_not_loaded(model.folder); !problem.empty())
     text += paragraph(terminal, "cannot be used: " + displayable(problem), 2);
-  return text + paragraph(terminal, displayable(card_line(model.folder)), 2);
+  text += paragraph(terminal, displayable(card_line(model.folder)), 2);
+  if (const auto summary = describe_model(model.folder))
+    text += paragraph(terminal, shape_text(summary->info, summary->parameters), 2);
+  return text;
 }
 
 std::string as_text(const std::vector<FoundModel>& found) {
@@ -64,13 +95,7 @@ std::string as_text(const std::vector<FoundModel>& found) {
 std::string as_json(const LoadedModel& loaded, const Probe& probe) {
   const ModelInfo& info = loaded.model->info();
   Json json = as_json(FoundModel{loaded.name, loaded.folder, loaded.built_in});
-  json.set("family", info.family);
-  json.set("layers", info.layers);
-  json.set("heads", info.heads);
-  json.set("width", info.width);
-  json.set("vocabulary", info.vocabulary);
-  json.set("positions", info.positions);
-  json.set("parameters", parameter_count(*loaded.model));
+  add_shape(json, info, parameter_count(*loaded.model));
   Json heads = Json::array();
   for (const ProbedHead& head : probe.heads)
     heads.push({{"layer", head.layer},
@@ -82,7 +107,7 @@ std::string as_json(const LoadedModel& loaded, const Probe& probe) {
   Json& answer = json.set(
       "probe",
       {{"period", probe.period}, {"sequences", probe.sequences}, {"heads", std::move(heads)}});
-  if (info.has_logits) {
+  if (info.causal && info.has_logits) {
     answer.set("loss_first", probe.loss_first);
     answer.set("loss_repeated", probe.loss_repeated);
   }
@@ -112,13 +137,9 @@ std::string as_text(const LoadedModel& loaded, const Probe& probe) {
   const ModelInfo& info = loaded.model->info();
   std::string text =
       as_text(terminal, {loaded.name, loaded.folder, loaded.built_in}, loaded.name.size());
-  text += fmt::format(
-      "  {}, {} layers x {} heads, width {}, vocabulary {}, {} positions; {} "
-      "parameters\n\n",
-      info.title, info.layers, info.heads, info.width, info.vocabulary, info.positions,
-      parameter_count(*loaded.model));
-  text += heads_text(terminal, probe, static_cast<int>(info.heads));
-  if (info.has_logits)
+  text += "\n";
+  text += heads_text(terminal, probe, info.stacks.front().heads);
+  if (info.causal && info.has_logits)
     text +=
         "\n" + heading(terminal, "Loss on these",
                        fmt::format("{:.2f} nats a token in the first half, {:.2f} in the second; "

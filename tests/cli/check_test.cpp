@@ -96,7 +96,7 @@ TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed check: " + line + "\n");
   };
-  expect({"check", "torch", "."}, "WHAT is 'torch', expected onnx");
+  expect({"check", "torch", "."}, "WHAT is 'torch', expected model or onnx");
   expect({"check", "onnx", folder_of("none")}, folder_of("none") + ": no such folder");
   const std::filesystem::path dir = folder_of("broken");
   write_case(dir, "Softmax", 0.5F);

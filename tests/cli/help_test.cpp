@@ -13,8 +13,8 @@
 namespace heed::cli {
 namespace {
 
-constexpr const char* kCommands[] = {"look",    "serve", "generate", "train",    "attend",
-                                     "explain", "bench", "check",    "tokenize", "models"};
+constexpr const char* kCommands[] = {"look",  "serve", "generate", "train",  "attend", "explain",
+                                     "bench", "check", "tokenize", "models", "convert"};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

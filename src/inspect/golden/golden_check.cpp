@@ -1,0 +1,168 @@
+#include "inspect/golden/golden_check.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "base/json.h"
+#include "heed/base/error.h"
+#include "heed/generate/generate.h"
+#include "heed/models/registry.h"
+#include "inspect/golden/golden_pass.h"
+#include "io/atomic_file.h"
+#include "ops/loss.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 9> kInputs = {
+    "input_ids", "attention_mask", "token_type_ids", "decoder_input_ids",   "labels",
+    "targets",   "tokens",         "greedy_prompt",  "greedy_decoder_start"};
+
+// golden.json: one number for all, or one for each kind.
+class Tolerances {
+ public:
+  explicit Tolerances(const fs::path& path) {
+    if (!fs::exists(path)) return;
+    const JsonText json = JsonText::parse(read_file(path), {.file = path.string()});
+    const Json& said = json.root()["tolerance"];
+    all_ = said.as_number();
+    for (const auto& [kind, value] : said.members())
+      if (const auto number = value.as_number()) kinds_.emplace_back(kind, *number);
+  }
+
+  double of(const std::string& name) const {
+    for (const auto& [kind, tolerance] : kinds_)
+      if (name.find(kind) != std::string::npos) return tolerance;
+    const bool attention = name.find("attentions") != std::string::npos;
+    return all_.value_or(attention ? 1e-5 : 1e-4);
+  }
+
+ private:
+  std::optional<double> all_;
+  std::vector<std::pair<std::string, double>> kinds_;
+};
+
+double largest_difference(const ConstView& a, const ConstView& b) {
+  const Tensor left = Tensor::converted(a, DType::kF64);
+  const Tensor right = Tensor::converted(b, DType::kF64);
+  double largest = 0;
+  for (std::int64_t i = 0; i < left.element_count(); ++i) {
+    const double difference = std::abs(left.data<double>()[i] - right.data<double>()[i]);
+    if (!(difference <= largest)) largest = difference;  // NaN stays
+  }
+  return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
+}
+
+class Checker {
+ public:
+  explicit Checker(const fs::path& folder)
+      : loaded_(load_model(folder, {.tokenizers = false})),
+        golden_(Safetensors::open(folder / "golden.safetensors")),
+        tolerances_(folder / "golden.json"),
+        pass_(golden_pass(golden_, *loaded_.model)) {}
+
+  GoldenReport report() const {
+    GoldenReport report;
+    for (const std::string& name : golden_.names()) report.tensors.push_back(check(name));
+    return report;
+  }
+
+ private:
+  GoldenTensor check(const std::string& name) const {
+    GoldenTensor tensor = {.name = name, .tolerance = tolerances_.of(name)};
+    if (std::ranges::find(kInputs, name) != kInputs.end()) {
+      tensor.kind = GoldenTensor::Kind::kInput;
+    } else if (name == "greedy") {
+      tensor.tolerance = 0;
+      tensor.worst = differing_ids();
+    } else if (name == "loss") {
+      tensor.worst = std::abs(loss() - golden_.tensor(name).data<float>()[0]);
+    } else if (const auto found = pass_.values.find(name); found != pass_.values.end()) {
+      tensor.worst = worst_row(name, found->second);
+    } else {
+      tensor.kind = GoldenTensor::Kind::kUnknown;
+    }
+    return tensor;
+  }
+
+  double worst_row(const std::string& name, const GoldenValue& got) const {
+    const ConstView wanted = golden_.tensor(name);
+    if (wanted.shape() != got.value.shape()) return std::numeric_limits<double>::infinity();
+    const auto& lengths = got.of_source ? pass_.source_lengths : pass_.lengths;
+    double worst = 0;
+    for (std::int64_t b = 0; b < wanted.dim(0); ++b) {
+      const std::int64_t length = lengths[static_cast<std::size_t>(b)];
+      const auto rows = [&](const ConstView& all) {
+        return all.select(0, b).slice(got.rows_axis - 1, 0, length);
+      };
+      worst = std::max(worst, largest_difference(rows(got.value), rows(wanted)));
+    }
+    return worst;
+  }
+
+  // A decoder's label is the token itself: what it predicts is the next one.
+  double loss() const {
+    const Tensor labels = golden_ids(golden_, "labels");
+    const ModelInfo& info = loaded_.model->info();
+    const bool shifted = info.causal && !info.reads_source();
+    Tensor targets = Tensor::empty(labels.shape(), DType::kI32);
+    const std::int64_t length = labels.dim(1);
+    for (std::int64_t i = 0; i < labels.element_count(); ++i) {
+      const bool none = shifted && (i + 1) % length == 0;
+      targets.data<std::int32_t>()[i] =
+          none ? kIgnoredTarget : labels.data<std::int32_t>()[shifted ? i + 1 : i];
+    }
+    const auto logits = pass_.values.find("logits");
+    if (logits == pass_.values.end()) return std::numeric_limits<double>::infinity();
+    return cross_entropy({.logits = logits->second.value, .targets = targets}).mean;
+  }
+
+  double differing_ids() const {
+    const Tensor wanted = golden_ids(golden_, "greedy");
+    const Tensor prompt = golden_ids(golden_, "greedy_prompt");
+    const auto ids_of = [](const Tensor& ids) {
+      return std::vector<TokenId>(ids.data<TokenId>(), ids.data<TokenId>() + ids.dim(1));
+    };
+    GenerateArgs args = {.prompts = {ids_of(prompt)},
+                         .most_tokens = wanted.dim(1),
+                         .sampling = {.temperature = 0},
+                         .stop_at_end = false};
+    if (loaded_.model->info().reads_source()) {
+      args.sources = std::move(args.prompts);
+      args.prompts = {ids_of(golden_ids(golden_, "greedy_decoder_start"))};
+    }
+    const std::vector<GeneratedToken> written = generate(*loaded_.model, args)[0].tokens;
+    auto differing = static_cast<double>(wanted.dim(1) - std::ssize(written));
+    for (std::size_t i = 0; i < written.size(); ++i)
+      if (written[i].id != wanted.data<TokenId>()[i]) ++differing;
+    return differing;
+  }
+
+  LoadedModel loaded_;
+  Safetensors golden_;
+  Tolerances tolerances_;
+  GoldenPass pass_;
+};
+
+}  // namespace
+
+bool GoldenReport::passed() const {
+  return std::ranges::all_of(tensors, [](const GoldenTensor& tensor) { return tensor.passed(); });
+}
+
+GoldenReport check_golden(const fs::path& folder) {
+  if (fs::is_directory(folder) && !fs::exists(folder / "golden.safetensors"))
+    fail({.code = ErrorCode::kNotFound,
+          .file = folder.string(),
+          .found = "has no golden.safetensors",
+          .expected = "the published numbers of a model beside it"});
+  return Checker(folder).report();
+}
+
+}  // namespace heed

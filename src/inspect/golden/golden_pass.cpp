@@ -1,0 +1,184 @@
+#include "inspect/golden/golden_pass.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/ops/observers/weights.h"
+#include "heed/ops/softmax.h"
+#include "tensor/view_text.h"
+
+namespace heed {
+namespace {
+
+[[noreturn]] void refuse(const Safetensors& golden, const std::string& name, Phrase found,
+                         Phrase expected) {
+  fail({.code = ErrorCode::kCorrupt,
+        .file = golden.path().string(),
+        .argument = name,
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
+// "", "encoder_", "decoder_", "cross_".
+std::string prefix_of(Stack stack) {
+  return stack == Stack::kSelf ? "" : std::string(stack_name(stack)) + "_";
+}
+
+// The names that files with every internal of a layer have: layer.0.ln_1.
+constexpr std::array<std::pair<TapKind, const char*>, 10> kInternals = {
+    {{TapKind::kAttentionInput, "ln_1"},
+     {TapKind::kQuery, "q"},
+     {TapKind::kKey, "k"},
+     {TapKind::kValue, "v"},
+     {TapKind::kAttention, "attn_proj"},
+     {TapKind::kMiddle, "attn_residual"},
+     {TapKind::kMlpInput, "ln_2"},
+     {TapKind::kMlpHidden, "fc"},
+     {TapKind::kMlpActive, "gelu"},
+     {TapKind::kMlp, "mlp"}}};
+
+// scale q . k of every pair, [B, H, Tq, Tk].
+Tensor scores_of(const AttentionArgs& args) {
+  const Tensor q = Tensor::converted(args.q, DType::kF64);
+  const Tensor k = Tensor::converted(args.keys.k, DType::kF64);
+  const std::int64_t H = q.dim(1), Tq = q.dim(2), Tk = k.dim(2), D = q.dim(3);
+  const std::int64_t shared = H / k.dim(1);
+  Tensor scores = Tensor::empty({q.dim(0), H, Tq, Tk});
+  float* score = scores.data<float>();
+  for (std::int64_t bh = 0; bh < q.dim(0) * H; ++bh) {
+    const double* queries = q.data<double>() + bh * Tq * D;
+    const double* keys = k.data<double>() + bh / shared * Tk * D;
+    for (std::int64_t i = 0; i < Tq; ++i)
+      for (std::int64_t j = 0; j < Tk; ++j) {
+        double sum = 0;
+        for (std::int64_t d = 0; d < D; ++d) sum += queries[i * D + d] * keys[j * D + d];
+        *score++ = static_cast<float>(args.scores.scale.at(0) * sum);
+      }
+  }
+  return scores;
+}
+
+}  // namespace
+
+void GoldenTap::keep(const std::string& name, const ConstView& value, int rows_axis,
+                     bool of_source) {
+  if (golden_.contains(name)) values[name] = {Tensor::copy_of(value), rows_axis, of_source};
+}
+
+void GoldenTap::at(const TapName& name, View value) {
+  const std::string stack = prefix_of(name.stack);
+  const bool of_source = name.stack == Stack::kEncoder;
+  const std::string layer = fmt::format("layer.{}.", name.layer);
+  for (const auto& [kind, internal] : kInternals)
+    if (kind == name.kind && name.stack == Stack::kSelf)
+      keep(layer + internal, value, value.rank() == 4 ? 2 : 1, of_source);
+  switch (name.kind) {
+    case TapKind::kEmbedding:
+      keep(stack + "hidden_states.0", value, 1, of_source);
+      return keep("embedding", value, 1, of_source);
+    case TapKind::kResidual:
+      keep(fmt::format("{}hidden_states.{}", stack, name.layer + 1), value, 1, of_source);
+      return keep(layer + "block", value, 1, of_source);
+    case TapKind::kFinal:
+      keep(of_source ? "encoder_last_hidden_state" : "last_hidden_state", value, 1, of_source);
+      return keep("ln_f", value, 1, of_source);
+    case TapKind::kHeads: {  // [B, H, T, D] to [B, T, C]
+      const Tensor joined = Tensor::copy_of(value.permute({0, 2, 1, 3}));
+      const Shape rows = {joined.dim(0), joined.dim(1), joined.dim(2) * joined.dim(3)};
+      return keep(layer + "attn", joined.view().reshape(rows), 1, of_source);
+    }
+    default:
+      return;
+  }
+}
+
+void GoldenTap::attended(const TapName& name, const AttentionArgs& args,
+                         const AttendedConstView& attended) {
+  const bool of_source = name.stack == Stack::kEncoder;
+  const std::string weights = fmt::format("{}attentions.{}", prefix_of(name.stack), name.layer);
+  const std::string layer = fmt::format("layer.{}.", name.layer);
+  if (golden_.contains(weights) || golden_.contains(layer + "weights")) {
+    WeightsObserver observer;
+    Observer* const observers[] = {&observer};
+    observe(args, attended, observers);
+    keep(weights, observer.weights, 2, of_source);
+    keep(layer + "weights", observer.weights, 2, of_source);
+  }
+  if (golden_.contains(layer + "scores")) keep(layer + "scores", scores_of(args), 2, of_source);
+}
+
+Tensor golden_ids(const Safetensors& golden, const std::string& name) {
+  const ConstView stored = golden.tensor(name);
+  if (stored.dtype() != DType::kI64 || stored.rank() != 2)
+    refuse(golden, name, to_string(stored), "i64 [batch, tokens]");
+  Tensor ids = Tensor::empty(stored.shape(), DType::kI32);
+  const Tensor copy = Tensor::copy_of(stored);  // aligned
+  for (std::int64_t i = 0; i < ids.element_count(); ++i)
+    ids.data<std::int32_t>()[i] = static_cast<std::int32_t>(copy.data<std::int64_t>()[i]);
+  return ids;
+}
+
+namespace {
+
+// Of an attention_mask of ones, then zeros.
+std::vector<std::int64_t> lengths_of(const Safetensors& golden, const Tensor& ids) {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(ids.dim(0)), ids.dim(1));
+  if (!golden.contains("attention_mask")) return lengths;
+  const Tensor mask = golden_ids(golden, "attention_mask");
+  if (mask.shape() != ids.shape())
+    refuse(golden, "attention_mask.shape", to_string(mask.shape()), to_string(ids.shape()));
+  for (std::int64_t b = 0; b < mask.dim(0); ++b) {
+    const std::int32_t* row = mask.data<std::int32_t>() + b * mask.dim(1);
+    std::int64_t& length = lengths[static_cast<std::size_t>(b)];
+    length = 0;
+    while (length < mask.dim(1) && row[length] == 1) ++length;
+    for (std::int64_t t = length; t < mask.dim(1); ++t)
+      if (row[t] != 0)
+        refuse(golden, fmt::format("attention_mask[{}]", b), "of another form",
+               "ones, then zeros: padding on the right");
+  }
+  return lengths;
+}
+
+void keep_logits(const Safetensors& golden, GoldenPass& pass, Tensor logits) {
+  if (golden.contains("probs")) pass.values["probs"] = {softmax(logits), 1, false};
+  pass.values["logits"] = {std::move(logits), 1, false};
+}
+
+}  // namespace
+
+GoldenPass golden_pass(const Safetensors& golden, const Model& model) {
+  const bool reads_source = model.info().reads_source();
+  GoldenPass pass;
+  GoldenTap tap(golden);
+  Run run;
+  run.tap = &tap;
+  Tensor ids = golden_ids(golden, "input_ids");
+  pass.lengths = lengths_of(golden, ids);
+  Batch batch;
+  if (reads_source) {
+    pass.source = std::move(ids);
+    pass.source_lengths = std::move(pass.lengths);
+    pass.ids = golden_ids(golden, "decoder_input_ids");
+    pass.lengths.assign(static_cast<std::size_t>(pass.ids.dim(0)), pass.ids.dim(1));
+    batch.source = pass.source;
+    batch.source_lengths = pass.source_lengths;
+  } else {
+    pass.ids = std::move(ids);
+    run.extents = {.query_length = pass.lengths, .key_length = pass.lengths};
+  }
+  batch.ids = pass.ids;
+  if (golden.contains("token_type_ids")) {
+    pass.types = golden_ids(golden, "token_type_ids");
+    batch.types = pass.types;
+  }
+  Tensor logits = model.forward(batch, run);
+  pass.values = std::move(tap.values);
+  if (model.info().has_logits) keep_logits(golden, pass, std::move(logits));
+  return pass;
+}
+
+}  // namespace heed

@@ -1,0 +1,114 @@
+// Every published model against its golden values.
+#include "inspect/golden/golden_check.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "heed/io/safetensors.h"
+#include "support/expect_error.h"
+#include "support/places.h"
+#include "support/scratch.h"
+#include "support/shared_data.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+void expect_passed(const fs::path& folder) {
+  const GoldenReport report = check_golden(folder);
+  for (const GoldenTensor& tensor : report.tensors)
+    EXPECT_TRUE(tensor.passed()) << folder << ": " << tensor.name << " differs by " << tensor.worst;
+}
+
+class Golden : public testing::TestWithParam<const char*> {};
+
+TEST_P(Golden, AgreesWithTransformers) {
+  HEED_NEEDS_SHARED(fs::path("models") / GetParam());
+  expect_passed(test::shared_data() / "models" / GetParam());
+}
+
+std::string test_name(const testing::TestParamInfo<const char*>& folder) {
+  std::string name = folder.param;
+  for (char& letter : name)
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    SharedData, Golden,
+    testing::Values("stories260k", "gpt-nano-sort", "makemore-induction", "aren-transliteration",
+                    "tiny/gpt2", "tiny/gpt2-f16", "tiny/gpt2-hub-names",
+                    "tiny/gpt2-inverse-layer-scale", "tiny/llama", "tiny/llama-tied",
+                    "tiny/llama-bf16", "tiny/llama-sharded", "tiny/llama-rope-linear",
+                    "tiny/llama-rope-dynamic", "tiny/llama-rope-llama3", "tiny/llama-rope-yarn",
+                    "tiny/mistral", "tiny/qwen2", "tiny/qwen3", "tiny/bert", "tiny/bert-hub-names",
+                    "tiny/roberta", "tiny/distilbert", "tiny/marian", "tiny/gemma2-stretch"),
+    test_name);
+
+// A folder with another file in the place of config.json.
+class OlderConfig : public testing::TestWithParam<const char*> {};
+
+TEST_P(OlderConfig, AgreesWithTransformersToo) {
+  HEED_NEEDS_SHARED(fs::path("models/tiny") / GetParam());
+  const fs::path from = test::shared_data() / "models/tiny" / GetParam();
+  const test::Scratch scratch;
+  for (const auto& entry : fs::directory_iterator(from))
+    fs::copy(entry.path(), scratch / entry.path().filename().string());
+  fs::copy_file(from / "config.v4.json", scratch / "config.json",
+                fs::copy_options::overwrite_existing);
+  expect_passed(scratch.folder());
+}
+
+INSTANTIATE_TEST_SUITE_P(SharedData, OlderConfig,
+                         testing::Values("llama-rope-linear", "llama-rope-dynamic",
+                                         "llama-rope-llama3", "llama-rope-yarn", "mistral", "qwen2",
+                                         "qwen3"),
+                         test_name);
+
+const fs::path kGoldens = fs::path(HEED_SOURCE_DIR) / "tests/models/golden";
+const fs::path kCommitted = kGoldens / "gpt2";
+
+TEST(GoldenCheck, CommittedModelsAgreeWithTransformers) {
+  for (const char* family : {"gpt2", "llama", "bert", "marian", "t5"})
+    expect_passed(kGoldens / family);
+}
+
+// The committed model with one tensor more, and one that is wrong.
+TEST(GoldenCheck, ReportsWhatIsWrongAndWhatItDoesNotKnow) {
+  const test::Scratch scratch;
+  for (const char* file : {"config.json", "model.safetensors"})
+    fs::copy_file(kCommitted / file, scratch / file);
+  const Safetensors golden = Safetensors::open(kCommitted / "golden.safetensors");
+  std::vector<NamedView> tensors;
+  for (const std::string& name : golden.names()) tensors.push_back({name, golden.tensor(name)});
+  Tensor logits = Tensor::copy_of(golden.tensor("logits"));
+  logits.data<float>()[3] += 0.5F;
+  for (NamedView& tensor : tensors)
+    if (tensor.name == "logits") tensor.view = logits;
+  tensors.push_back({"something.new", logits});
+  write_safetensors(scratch / "golden.safetensors", tensors);
+  const GoldenReport report = check_golden(scratch.folder());
+  EXPECT_FALSE(report.passed());
+  for (const GoldenTensor& tensor : report.tensors) {
+    if (tensor.name == "something.new")
+      EXPECT_EQ(tensor.kind, GoldenTensor::Kind::kUnknown);
+    else if (tensor.name == "logits")
+      EXPECT_NEAR(tensor.worst, 0.5, 1e-3);
+    else
+      EXPECT_TRUE(tensor.passed()) << tensor.name;
+  }
+}
+
+TEST(GoldenCheck, AFolderWithoutNumbersIsNamed) {
+  const test::Scratch scratch;
+  EXPECT_HEED_ERROR(check_golden(scratch.folder()), ErrorCode::kNotFound,
+                    scratch.folder().string() +
+                        ": has no golden.safetensors, expected the published numbers of a model "
+                        "beside it");
+}
+
+}  // namespace
+}  // namespace heed

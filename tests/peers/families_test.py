@@ -1,0 +1,72 @@
+"""Folders that heed writes, opened with transformers: for each family and variant, the logits of the
+published folder and of what `heed convert` made of it are the same, and those of heed's own pass are
+within 1e-4 of them (`heed check model`).
+
+Runs where torch and transformers are installed, else says why it does not. Usage:
+    python tests/peers/families_test.py build/release/heed [MODEL_FOLDER ...]
+Without folders: the small models of the test data that lie beside the checkout.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# The exit status by which CTest knows a skipped test; with `./dev test --peers` a peer that is absent is a failure.
+SKIPPED = 1 if os.environ.get("HEED_PEERS") else 77
+
+try:
+    import torch
+    import transformers
+    from safetensors.torch import load_file
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(SKIPPED)
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SHARED = pathlib.Path(os.environ.get("HEED_SHARED_DATA", SOURCE.parent / "shared" / "data"))
+INPUTS = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids")
+
+
+def folders():
+    if len(sys.argv) > 2:
+        return [pathlib.Path(folder) for folder in sys.argv[2:]]
+    return sorted(path.parent for path in (SHARED / "models").glob("**/golden.safetensors"))
+
+
+def logits_of(folder, inputs):
+    kind = getattr(transformers, transformers.AutoConfig.from_pretrained(folder).architectures[0])
+    model, report = kind.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
+    missing = [key for key in report["missing_keys"] if "position_ids" not in key]
+    with torch.no_grad():
+        return model.eval()(**inputs).logits, missing
+
+
+def compare(program, folder, scratch):
+    written = pathlib.Path(scratch) / folder.name
+    done = subprocess.run([program, "convert", str(folder), "-o", str(written)], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"{folder.name}: {done.stderr.strip()}")
+        return False
+    golden = load_file(folder / "golden.safetensors")
+    inputs = {name: golden[name] for name in INPUTS if name in golden}
+    theirs, _ = logits_of(folder, inputs)
+    ours, missing = logits_of(written, inputs)
+    worst = (ours - theirs).abs().max().item()
+    print(f"{folder.name}: logits of what heed wrote differ by {worst:.2g}" + (f", missing {missing}" if missing else ""))
+    return worst == 0 and not missing
+
+
+def main():
+    found = folders()
+    if not found:
+        print(f"skipped: no models in {SHARED}")
+        sys.exit(SKIPPED)
+    with tempfile.TemporaryDirectory() as scratch:
+        results = [compare(sys.argv[1], folder, scratch) for folder in found]
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
