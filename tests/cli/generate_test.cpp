@@ -51,7 +51,8 @@ TEST(GenerateProgram, HoldsWeightsInTheTypeThatIsAsked) {
     const Answer answer =
         generate({"abc", "-n", "5", "--temperature", "0", "--json", "--dtype", dtype});
     EXPECT_EQ(answer.status, 0) << answer.error;
-    for (const json& token : json::parse(answer.out)["tokens"]) of.push_back(token["probability"]);
+    const json parsed = json::parse(answer.out);
+    for (const json& token : parsed["tokens"]) of.push_back(token["probability"]);
     return of;
   };
   const std::vector<double> whole = probabilities("f32");
