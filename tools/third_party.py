@@ -22,7 +22,8 @@ SKIPPED = 77
 LIBRARIES = [
     ("{fmt}", "libfmt-dev", "MIT", "library and program", "Expat with embedded exception"),
     ("Highway", "libhwy-dev", "Apache-2.0", "library", None),
-    ("ICU", "libicu-dev", "Unicode-DFS-2016", "library", "MIT"),
+    ("utf8proc", "libutf8proc-dev", "MIT", "library", "Expat"),
+    ("Unicode's data (inside utf8proc)", "libutf8proc-dev", "Unicode-DFS-2016", "library", "Unicode"),
     ("JSON for Modern C++", "nlohmann-json3-dev", "MIT", "library and program", "Expat"),
     ("CLI11", "libcli11-dev", "BSD-3-Clause", "program", "BSD-3-clause"),
     ("cpp-httplib", "libcpp-httplib-dev", "MIT", "program", "Expat"),

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "base/protobuf.h"
 #include "io/file.h"
-#include "io/protobuf.h"
 #include "onnx/files.h"
 
 namespace heed::onnx {

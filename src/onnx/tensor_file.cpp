@@ -6,8 +6,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/protobuf.h"
 #include "io/file.h"
-#include "io/protobuf.h"
 #include "onnx/files.h"
 #include "tensor/view_text.h"
 

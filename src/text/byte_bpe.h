@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "heed/text/tokenizer.h"
+#include "text/added_token.h"
 
 namespace heed {
 
@@ -22,5 +24,19 @@ struct ByteBpeTraining {
 /// 256 bytes, then the merges in the order in which they were learnt. Words end at special tokens.
 /// Fewer tokens result where no pair repeats any more.
 std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTraining& training);
+
+/// A byte-level tokenizer: pieces by id and merges (`left right`) in the alphabet of bytes.
+struct ByteBpeContent {
+  std::vector<std::string> pieces = {};
+  std::vector<std::string> merges = {};
+  std::vector<AddedToken> added_tokens = {};
+  std::string pattern = {};     // of the words; empty: GPT-2's
+  std::string normalizer = {};  // its type; empty: none
+  Json post_processor = {};     // null: none
+  bool add_prefix_space = false;
+  bool ignore_merges = false;
+};
+/// The text of its `tokenizer.json`.
+std::string byte_bpe_json(const ByteBpeContent& content);
 
 }  // namespace heed

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "heed/base/error.h"
-#include "text/added_tokens.h"
 #include "text/byte_alphabet.h"
 #include "text/byte_bpe.h"
-#include "text/readers.h"
+#include "text/pipeline/added_tokens.h"
+#include "text/pipeline/words.h"
+#include "text/pipeline_tokenizer.h"
 #include "text/utf8.h"
-#include "text/words.h"
 
 namespace heed {
 namespace {
@@ -161,11 +161,11 @@ class MergeLearner {
 std::vector<std::pair<std::string_view, std::int64_t>> count_words(std::string_view text,
                                                                    const AddedTokens& special) {
   std::unordered_map<std::string_view, std::int64_t> counts;
-  for (const Segment& segment : special.split(text)) {
+  for (const Segment& segment : special.split({.text = text})) {
     if (segment.id >= 0) continue;
-    const std::string_view part = text.substr(0, static_cast<std::size_t>(segment.end));
-    for (auto begin = static_cast<std::size_t>(segment.begin); begin < part.size();) {
-      const std::size_t end = word_end(part, begin);
+    const std::string_view part = segment.piece.text;
+    for (std::size_t begin = 0; begin < part.size();) {
+      const std::size_t end = gpt2_word_end(part, begin);
       ++counts[part.substr(begin, end - begin)];
       begin = end;
     }
@@ -175,12 +175,12 @@ std::vector<std::pair<std::string_view, std::int64_t>> count_words(std::string_v
   return words;
 }
 
-// Ids from 0 on, in their order.
-std::vector<AddedToken> special_tokens(const std::vector<std::string>& contents) {
+// Special tokens have the first ids.
+std::vector<AddedToken> special_tokens(const ByteBpeTraining& training) {
   std::vector<AddedToken> special;
-  for (const std::string& content : contents) {
-    if (content.empty() ||
-        std::ranges::find(special, content, &AddedToken::content) != special.end())
+  for (const std::string& content : training.special_tokens) {
+    const bool is_new = std::ranges::find(special, content, &AddedToken::content) == special.end();
+    if (content.empty() || !is_new)
       fail({.op = "tokenizer",
             .argument = "special_tokens",
             .found = content.empty() ? "a list with an empty one"
@@ -196,7 +196,7 @@ std::vector<AddedToken> special_tokens(const std::vector<std::string>& contents)
 
 std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTraining& training) {
   require_utf8(text);
-  const std::vector<AddedToken> special = special_tokens(training.special_tokens);
+  const std::vector<AddedToken> special = special_tokens(training);
   std::vector<std::string> pieces = training.special_tokens;
   std::vector<std::string> bytes(byte_characters().begin(), byte_characters().end());
   std::ranges::sort(bytes);  // by code point, as UTF-8 sorts
@@ -211,8 +211,9 @@ std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTr
   for (const auto& [word, count] : count_words(text, AddedTokens(special)))
     learner.add_word(word, count);
   learner.learn(static_cast<std::size_t>(training.vocabulary_size));
-  return read_byte_bpe(
-      TokenizerFile("byte-level BPE", byte_bpe_json(learner.pieces(), learner.merges(), special)));
+  return read_tokenizer(TokenizerFile("byte-level BPE", byte_bpe_json({.pieces = learner.pieces(),
+                                                                       .merges = learner.merges(),
+                                                                       .added_tokens = special})));
 }
 
 }  // namespace heed

@@ -2,7 +2,8 @@
 // file, the place and the member.
 #pragma once
 
-#include <initializer_list>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,7 +12,7 @@
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
-#include "text/added_tokens.h"
+#include "text/added_token.h"
 
 namespace heed {
 
@@ -21,6 +22,8 @@ struct Vocabulary {
   void add(const JsonText& file, const std::string& piece, const Json& id);
   /// Of an object from pieces to ids, a value of the file that is called `argument`.
   void add_all(const JsonText& file, const Json& entries, std::string_view argument);
+  /// Of a list of [piece, score], in the order of the ids.
+  void add_list(const JsonText& file, const Json& entries, std::string_view argument);
 
   struct Hash {
     using is_transparent = void;
@@ -37,12 +40,6 @@ struct Vocabulary {
   }
 };
 
-/// The ids that a post-processor puts before and after the text.
-struct Frame {
-  std::vector<TokenId> before;
-  std::vector<TokenId> after;
-};
-
 class TokenizerFile {
  public:
   /// `name` is the path, or what messages call a tokenizer that was made in memory. `truncation`
@@ -53,39 +50,68 @@ class TokenizerFile {
   const std::string& text() const { return json_.text(); }
   const Json& model() const { return json_.root()["model"]; }
 
-  /// The component, null where the file has none; and its `type`, "null" where it has none.
+  /// The component, null where the file has none.
   const Json& component(std::string_view name) const { return json_.root()[name]; }
-  std::string type_of(std::string_view component) const;
+  /// True where the pieces are written in the alphabet of bytes: ByteLevel cuts or decodes.
+  bool is_of_bytes() const;
 
-  /// Fails unless the component's type is one of these ("null" too).
-  void require_type(std::string_view component,
-                    std::initializer_list<std::string_view> known) const;
   /// Fails unless the model's option is absent, null or `served`.
   void require_option(std::string_view option, const Json& served) const;
 
   Vocabulary vocabulary() const;  // the model's, added tokens included
-  AddedTokens added_tokens() const;
-  Frame frame() const;
+  std::vector<AddedToken> added_tokens() const;
 
   /// Fails: this value of the file, the member `argument`, is not what is expected.
   [[noreturn]] void refuse(const Json& value, Phrase argument, Phrase expected,
                            ErrorCode code = ErrorCode::kCorrupt) const {
     json_.refuse(value, std::move(argument), std::move(expected), code);
   }
+  /// Fails: the component is not of a type that is expected.
+  [[noreturn]] void refuse_type(const Json& component, Phrase argument, Phrase expected,
+                                ErrorCode code = ErrorCode::kUnsupported) const;
   /// The items of an array that may be absent; fails where it is something else.
   std::span<const Json> list(const Json& value, std::string_view argument) const;
+  /// Fails where the value is no text.
+  std::string text_of(const Json& value, std::string_view argument) const;
 
  private:
   AddedToken added_token(const Json& entry) const;
-  void add_frame(const Json& post_processor, Frame& frame) const;
-  void add_template(const Json& post_processor, Frame& frame) const;
-  std::vector<TokenId> ids_of(const Json& post_processor, const Json& special) const;
 
   JsonText json_;
 };
 
+/// The `type` of a component, "null" where there is none.
+std::string type_name(const Json& component);
+/// The id of a vocabulary entry or added token, -1 where the value is none.
+TokenId id_of(const Json& value);
+
+/// How a component of one `type` is read.
+template <typename T>
+struct ComponentReader {
+  std::string_view type;
+  std::unique_ptr<T> (*read)(const TokenizerFile& file, const Json& component);
+};
+
+/// Reads a component that messages call `argument`; null where there is none. Fails, with the types
+/// that are known, for one of another type.
+template <typename T>
+std::unique_ptr<T> read_component(const TokenizerFile& file, const Json& component,
+                                  std::string_view argument,
+                                  std::span<const ComponentReader<T>> readers) {
+  if (component.is_null()) return nullptr;
+  const std::string type = type_name(component);
+  std::string known;
+  for (const ComponentReader<T>& reader : readers) {
+    if (reader.type == type) return reader.read(file, component);
+    known += known.empty() ? "" : ", ";
+    known += reader.type;
+  }
+  file.refuse_type(component, argument, "one of " + known);
+}
+
 /// A content in the form of `tokenizer.json`; the text that heed writes.
 struct TokenizerParts {
+  Json normalizer = {};
   Json pre_tokenizer = {};
   Json post_processor = {};
   Json decoder = {};

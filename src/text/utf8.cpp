@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
@@ -38,8 +39,24 @@ std::string to_utf8(char32_t code) {
   return bytes;
 }
 
+namespace {
+
+// Eight bytes at a time; the end of `text` is not looked at.
+std::size_t skip_ascii(std::string_view text, std::size_t begin) {
+  for (; begin + 8 <= text.size(); begin += 8) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + begin, 8);
+    if ((bytes & 0x8080808080808080U) != 0) break;
+  }
+  return begin;
+}
+
+}  // namespace
+
 std::int64_t find_invalid_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
+    i = skip_ascii(text, i);
+    if (i == text.size()) break;
     const Character character = character_at(text, i);
     if (character.bytes == 0) return static_cast<std::int64_t>(i);
     i += character.bytes;

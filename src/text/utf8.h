@@ -17,6 +17,12 @@ struct Character {
 /// U+10FFFF are not valid.
 Character character_at(std::string_view text, std::size_t begin);
 
+/// The first byte of the character that byte `at` of valid UTF-8 belongs to.
+inline std::size_t character_begin(std::string_view text, std::size_t at) {
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+  return at;
+}
+
 std::string to_utf8(char32_t code);
 
 /// Throws kInvalidArgument with the byte where `text` is not valid UTF-8.

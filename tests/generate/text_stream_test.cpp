@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/atomic_file.h"
+#include "support/scratch.h"
 #include "text/byte_bpe.h"
 
 namespace heed {
@@ -57,6 +59,52 @@ TEST(TextStream, HoldsBackWhatMayBecomeAStopString) {
 
 TEST(TextStream, OfSeveralStopStringsTheFirstInTheTextEndsIt) {
   EXPECT_EQ(pieces("one two", {"two", "ne"}), (Pieces{"o", "", "", ""}));
+}
+
+// "▁a", "▁b" and bytes, as SentencePiece has them: the first mark of a text is no space.
+std::unique_ptr<Tokenizer> sentence_pieces() {
+  const test::Scratch scratch;
+  write_file(scratch / "tokenizer.json",
+             R"({"added_tokens": [{"id": 0, "content": "<s>", "special": true}],
+      "normalizer": {"type": "Prepend", "prepend": "▁"}, "pre_tokenizer": null,
+      "decoder": {"type": "Sequence", "decoders": [
+          {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"},
+          {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+      "model": {"type": "BPE", "merges": [], "vocab": {"<s>": 0, "▁a": 1, "▁b": 2, "<0xC3>": 3,
+                                                       "<0xA9>": 4}}})");
+  return load_tokenizer(scratch.folder());
+}
+
+TEST(TextStream, ASpaceAtTheBeginningIsThereWhereAPromptStandsBeforeIt) {
+  const auto tokenizer = sentence_pieces();
+  TextStream alone(*tokenizer, std::vector<TokenId>{0}, {});
+  EXPECT_EQ(alone.push(1), "a");
+  EXPECT_EQ(alone.push(0), "");
+  EXPECT_EQ(alone.push(2), " b");
+  TextStream behind(*tokenizer, std::vector<TokenId>{1, 0, 0, 0, 0, 0}, {});
+  EXPECT_EQ(behind.push(1), " a");
+}
+
+TEST(TextStream, BytesOfACharacterAreHeldBackUntilItIsWhole) {
+  const auto tokenizer = sentence_pieces();
+  TextStream stream(*tokenizer, {}, {});
+  EXPECT_EQ(stream.push(1), "a");
+  EXPECT_EQ(stream.push(3), "");
+  EXPECT_EQ(stream.push(4), "é");
+}
+
+// Pieces of words without a mark, and of words that begin with a space when they do not come first.
+TEST(TextStream, WordPiecesJoinAsTheyAreDecoded) {
+  const test::Scratch scratch;
+  write_file(scratch / "tokenizer.json",
+             R"({"normalizer": null, "pre_tokenizer": {"type": "Whitespace"},
+      "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+      "model": {"type": "WordPiece", "unk_token": "?", "vocab": {"?": 0, "walk": 1, "##s": 2, ".": 3}}})");
+  const auto tokenizer = load_tokenizer(scratch.folder());
+  TextStream stream(*tokenizer, {}, {});
+  std::string text;
+  for (const TokenId id : {1, 2, 1, 2, 2, 1, 3, 1}) text += stream.push(id);
+  EXPECT_EQ(text + stream.finish(), "walks walkss walk. walk");
 }
 
 TEST(TextStream, SpecialTokensHaveNoText) {

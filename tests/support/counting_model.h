@@ -41,10 +41,16 @@ class CountingTokenizer final : public Tokenizer {
     ++calls_;
     return tokenizer_->encode(text, add_special);
   }
+  Encoding encode_pair(std::string_view first, std::string_view second,
+                       bool add_special) const override {
+    ++calls_;
+    return tokenizer_->encode_pair(first, second, add_special);
+  }
   std::string decode(std::span<const TokenId> ids, bool skip_special) const override {
     return tokenizer_->decode(ids, skip_special);
   }
   std::string token_bytes(TokenId id) const override { return tokenizer_->token_bytes(id); }
+  std::string piece(TokenId id) const override { return tokenizer_->piece(id); }
   bool is_special(TokenId id) const override { return tokenizer_->is_special(id); }
   TokenId find(std::string_view piece) const override { return tokenizer_->find(piece); }
   std::string to_json() const override { return tokenizer_->to_json(); }

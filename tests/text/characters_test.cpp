@@ -28,7 +28,7 @@ TEST(Characters, SpansAreWholeCharacters) {
 
 TEST(Characters, ACharacterOutsideIsNamedWithItsByte) {
   EXPECT_HEED_ERROR(train_characters("abc")->encode("ab\u00E9", false), ErrorCode::kInvalidArgument,
-                    "tokenizer: byte 2: 'é' (U+00E9) is none of the 3 characters of the "
+                    "tokenizer: byte 2: 'é' (U+00E9) is none of the 3 pieces of the "
                     "vocabulary");
 }
 

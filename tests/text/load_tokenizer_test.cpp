@@ -70,7 +70,7 @@ TEST_F(LoadTokenizer, BrokenFilesAreErrors) {
   json = small();
   json["model"]["vocab"]["zz"] = -3;
   expect_error_behind("\"zz\":", json, ErrorCode::kCorrupt,
-                      "the id of \"zz\" is -3, expected a whole number below 16777216");
+                      "the id of \"zz\" is -3, expected a whole number below 2097152");
   json = small();
   json["model"]["vocab"]["zz"] = 258;
   expect_error_behind("\"zz\":", json, ErrorCode::kCorrupt,
@@ -83,38 +83,126 @@ TEST_F(LoadTokenizer, BrokenFilesAreErrors) {
       "empty");
 }
 
-TEST_F(LoadTokenizer, AnUnknownKindIsNamedWithWhatIsKnown) {
+TEST_F(LoadTokenizer, AnUnknownComponentIsNamedWithItsPlaceAndWhatIsKnown) {
   Json json = small();
-  json["model"]["type"] = "WordPiece";
-  json["normalizer"] = {{"type", "BertNormalizer"}};
-  expect_error(json, ErrorCode::kUnsupported,
-               "the kind of tokenizer is model WordPiece with normalizer BertNormalizer, "
-               "pre_tokenizer ByteLevel and decoder ByteLevel, expected one of: byte-level BPE, "
-               "characters (BPE without merges)");
+  json["normalizer"] = {{"type", "Upside"}};
+  expect_error_behind(
+      "\"normalizer\":", json, ErrorCode::kUnsupported,
+      "normalizer is Upside, expected one of BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, "
+      "Precompiled, Prepend, Replace, Sequence, Strip, StripAccents");
+  json = small();
+  json["pre_tokenizer"] = {{"type", "UnicodeScripts"}};
+  expect_error_behind(
+      "\"pre_tokenizer\":", json, ErrorCode::kUnsupported,
+      "pre_tokenizer is UnicodeScripts, expected one of BertPreTokenizer, ByteLevel, "
+      "CharDelimiterSplit, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, "
+      "WhitespaceSplit");
+  json = small();
+  json["post_processor"] = {{"type", "Frames"}};
+  expect_error_behind("\"post_processor\":", json, ErrorCode::kUnsupported,
+                      "post_processor is Frames, expected null, BertProcessing, ByteLevel, "
+                      "RobertaProcessing, TemplateProcessing or a Sequence of them");
+  json = small();
+  json["decoder"] = {{"type", "CTC"}};
+  expect_error_behind("\"decoder\":", json, ErrorCode::kUnsupported,
+                      "decoder is CTC, expected one of BPEDecoder, ByteFallback, ByteLevel, Fuse, "
+                      "Metaspace, Replace, Sequence, Strip, WordPiece");
+  json = small();
+  json["model"]["type"] = "Letters";
+  expect_error_behind("\"model\":", json, ErrorCode::kUnsupported,
+                      "model is Letters, expected one of BPE, Unigram, WordLevel, WordPiece");
 }
 
 TEST_F(LoadTokenizer, WhatIsNotHonouredIsRefused) {
   Json json = small();
-  json["normalizer"] = {{"type", "NFC"}};
-  expect_error_behind("\"normalizer\":", json, ErrorCode::kUnsupported,
-                      "normalizer is NFC, expected null");
-  json = small();
-  json["pre_tokenizer"] = {{"type", "Sequence"}};
-  expect_error_behind("\"pre_tokenizer\":", json, ErrorCode::kUnsupported,
-                      "pre_tokenizer is Sequence, expected ByteLevel");
-  json = small();
-  json["post_processor"] = {{"type", "RobertaProcessing"}};
-  expect_error_behind("\"post_processor\":", json, ErrorCode::kUnsupported,
-                      "post_processor is RobertaProcessing, expected null, ByteLevel, "
-                      "TemplateProcessing or a Sequence of them");
-  json = small();
   json["model"]["dropout"] = 0.1;
   expect_error_behind("\"dropout\":", json, ErrorCode::kUnsupported,
                       "model.dropout is 0.1, expected 0 or null");
   json = small();
-  json["added_tokens"][0]["single_word"] = true;
-  expect_error_behind("\"single_word\":", json, ErrorCode::kUnsupported,
-                      "single_word of the added token \"<|endoftext|>\" is true, expected false");
+  json["pre_tokenizer"] = {{"type", "Sequence"},
+                           {"pretokenizers", {json["pre_tokenizer"], {{"type", "Digits"}}}}};
+  expect_error_behind("\"pretokenizers\":[", json, ErrorCode::kUnsupported,
+                      "a part of pre_tokenizer.pretokenizers before the last is ByteLevel, "
+                      "expected one that leaves characters as they are");
+}
+
+class PairOfFiles : public testing::Test {
+ protected:
+  void write(const std::string& vocabulary, const std::string& merges, const std::string& config) {
+    write_file(scratch_ / "vocab.json", vocabulary);
+    write_file(scratch_ / "merges.txt", merges);
+    write_file(scratch_ / "tokenizer_config.json", config);
+  }
+  test::Scratch scratch_;
+};
+
+TEST_F(PairOfFiles, RobertaFramesTextsAndPairs) {
+  write(R"({"<s>": 0, "<pad>": 1, "</s>": 2, "a": 3, "b": 4, "ab": 5, "<mask>": 6})",
+        "#version: 0.2\na b\n", "{}");
+  const auto tokenizer = load_tokenizer(scratch_.folder());
+  EXPECT_THAT(tokenizer->encode("ab <mask>", true).ids, ElementsAre(0, 5, 6, 2));
+  const Encoding pair = tokenizer->encode_pair("a", "b", true);
+  EXPECT_THAT(pair.ids, ElementsAre(0, 3, 2, 2, 4, 2));
+  EXPECT_THAT(pair.types, ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(pair.texts, ElementsAre(-1, 0, -1, -1, 1, -1));
+}
+
+TEST_F(PairOfFiles, Qwen2CutsEveryDigitAndTakesItsTokensFromTheConfig) {
+  write(R"({"1": 0, "2": 1, "12": 2})", "1 2\n",
+        R"({"tokenizer_class": "Qwen2Tokenizer",
+            "added_tokens_decoder": {"7": {"content": "<|im_start|>", "special": true}}})");
+  const auto tokenizer = load_tokenizer(scratch_.folder());
+  EXPECT_THAT(tokenizer->encode("12<|im_start|>", true).ids, ElementsAre(0, 1, 7));
+  EXPECT_TRUE(tokenizer->is_special(7));
+}
+
+TEST_F(PairOfFiles, AMergeOutsideOfTheVocabularyIsNamedWithItsLine) {
+  write(R"({"a": 0, "b": 1})", "#version: 0.2\na b\n", "{}");
+  EXPECT_HEED_ERROR(load_tokenizer(scratch_.folder()), ErrorCode::kCorrupt,
+                    (scratch_ / "merges.txt").string() +
+                        ": line 2: a merge is 'a b', expected two pieces that are in the "
+                        "vocabulary, as their joint form is");
+}
+
+TEST_F(PairOfFiles, ATokenOfTheConfigThatHasAnothersIdIsRefused) {
+  write(R"({"a": 0})", "", R"({"added_tokens_decoder": {"0": {"content": "<x>"}}})");
+  EXPECT_THROW(load_tokenizer(scratch_.folder()), Error);
+}
+
+TEST(WordPieceFile, IsReadAsItsConfigSays) {
+  const test::Scratch scratch;
+  write_file(scratch / "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nCat\ncat\n##s\n");
+  const auto plain = load_tokenizer(scratch.folder());
+  EXPECT_THAT(plain->encode("Cats", true).ids, ElementsAre(2, 6, 7, 3));
+  write_file(scratch / "tokenizer_config.json", R"({"do_lower_case": false})");
+  const auto cased = load_tokenizer(scratch.folder());
+  EXPECT_THAT(cased->encode("Cats [MASK]", true).ids, ElementsAre(2, 5, 7, 4, 3));
+  EXPECT_EQ(cased->token_bytes(7), "s");
+  EXPECT_EQ(cased->token_bytes(5), " Cat");
+  EXPECT_EQ(cased->piece(7), "##s");
+  write_file(scratch / "vocab.txt", "a\nb\n");
+  EXPECT_HEED_ERROR(load_tokenizer(scratch / "vocab.txt"), ErrorCode::kCorrupt,
+                    (scratch / "vocab.txt").string() +
+                        ": the vocabulary is one without [UNK], expected a WordPiece vocabulary, a "
+                        "piece a line");
+}
+
+TEST(Tiktoken, TheFilesNameTellsHowWordsAreCut) {
+  const test::Scratch scratch;
+  const std::string ranks = "MQ== 0\nMg== 1\nMTI= 2\n";  // 1, 2, 12
+  write_file(scratch / "cl100k_base.tiktoken", ranks);
+  const auto tokenizer = load_tokenizer(scratch / "cl100k_base.tiktoken");
+  EXPECT_THAT(tokenizer->encode("12121<|endoftext|>", true).ids, ElementsAre(2, 0, 1, 0, 100257));
+  write_file(scratch / "mine.tiktoken", ranks);
+  EXPECT_HEED_ERROR(load_tokenizer(scratch / "mine.tiktoken"), ErrorCode::kUnsupported,
+                    (scratch / "mine.tiktoken").string() +
+                        ": the file's name is mine, expected r50k_base, p50k_base, cl100k_base or "
+                        "o200k_base, which tells how words are cut");
+  write_file(scratch / "r50k_base.tiktoken", "MQ== 0\nMg== 0\n");
+  EXPECT_HEED_ERROR(load_tokenizer(scratch / "r50k_base.tiktoken"), ErrorCode::kCorrupt,
+                    (scratch / "r50k_base.tiktoken").string() +
+                        ": line 2: the line is something else, expected a token in base64, a blank "
+                        "and its rank, which rises from line to line");
 }
 
 TEST_F(LoadTokenizer, MergesMayBePairs) {

@@ -1,4 +1,4 @@
-#include "text/merges.h"
+#include "text/model/merges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using testing::ElementsAre;
 std::vector<Symbol> symbols(const std::vector<TokenId>& ids) {
   std::vector<Symbol> result;
   for (const TokenId id : ids) {
-    const auto begin = static_cast<std::int64_t>(result.size());
+    const auto begin = static_cast<std::uint32_t>(result.size());
     result.push_back({id, begin, begin + 1});
   }
   return result;
@@ -54,8 +54,8 @@ TEST(Merges, AMergedSymbolHasTheBytesOfBoth) {
   std::vector<Symbol> word = symbols({9, 1, 2, 3, 9});
   merges.apply(word);
   ASSERT_EQ(word.size(), 3U);
-  EXPECT_EQ(word[1].begin, 1);
-  EXPECT_EQ(word[1].end, 4);
+  EXPECT_EQ(word[1].begin, 1U);
+  EXPECT_EQ(word[1].end, 4U);
 }
 
 TEST(Merges, AVeryLongWordTakesNoQuadraticTime) {

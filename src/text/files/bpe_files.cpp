@@ -1,0 +1,199 @@
+// Byte-level BPE in files of its own: vocab.json with merges.txt (GPT-2), and tiktoken's ranks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "text/byte_alphabet.h"
+#include "text/byte_bpe.h"
+#include "text/files/config_tokens.h"
+#include "text/files/readers.h"
+#include "text/pipeline/base64.h"
+#include "text/pipeline/pattern.h"
+#include "text/pipeline_tokenizer.h"
+
+namespace heed {
+namespace {
+
+// "left right" a line, behind a line with the version.
+std::vector<std::string> read_merges(const std::filesystem::path& path,
+                                     const Vocabulary& vocabulary) {
+  std::vector<std::string> merges;
+  std::istringstream stream(content_of(path));
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty() || line.starts_with("#version")) continue;
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const std::string left = line.substr(0, blank);
+    const std::string right = line.substr(std::min(blank + 1, line.size()));
+    for (const std::string& piece : {left, right, left + right})
+      if (vocabulary.find(piece) < 0)
+        fail({.code = ErrorCode::kCorrupt,
+              .file = path.string(),
+              .place = fmt::format("line {}", number),
+              .argument = "a merge",
+              .found = fmt::format("'{}'", displayable(line)),
+              .expected = "two pieces that are in the vocabulary, as their joint form is"});
+    merges.push_back(line);
+  }
+  return merges;
+}
+
+constexpr std::size_t kMostRanks = std::size_t{1} << 21;  // more than any vocabulary has
+
+struct Ranks {
+  std::vector<std::string> tokens;  // bytes, by rank
+  Vocabulary pieces;                // in the alphabet of bytes
+};
+
+[[noreturn]] void refuse_line(const std::filesystem::path& path, int number, Phrase expected) {
+  fail({.code = ErrorCode::kCorrupt,
+        .file = path.string(),
+        .place = fmt::format("line {}", number),
+        .argument = "the line",
+        .found = "something else",
+        .expected = std::move(expected)});
+}
+
+std::string in_alphabet(std::string_view bytes) {
+  std::string piece;
+  for (const char byte : bytes) piece += byte_characters()[static_cast<unsigned char>(byte)];
+  return piece;
+}
+
+Ranks read_ranks(const std::filesystem::path& path) {
+  Ranks ranks;
+  std::istringstream stream(content_of(path));
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty()) continue;
+    const std::size_t blank = line.find(' ');
+    const auto bytes = decode_base64(line.substr(0, blank));
+    std::size_t rank = 0;
+    const char* begin = line.data() + std::min(blank, line.size() - 1) + 1;
+    const auto [end, error] = std::from_chars(begin, line.data() + line.size(), rank);
+    if (blank == std::string::npos || !bytes || bytes->empty() || error != std::errc() ||
+        end != line.data() + line.size() || rank < ranks.tokens.size() || rank >= kMostRanks)
+      refuse_line(path, number,
+                  "a token in base64, a blank and its rank, which rises from line to line");
+    std::string piece = in_alphabet(*bytes);
+    if (!ranks.pieces.ids.emplace(piece, static_cast<TokenId>(rank)).second)
+      refuse_line(path, number, "a token that did not come before");
+    ranks.pieces.pieces.resize(rank);  // p50k_base leaves out the rank of its special token
+    ranks.pieces.pieces.push_back(std::move(piece));
+    ranks.tokens.resize(rank);
+    ranks.tokens.push_back(*bytes);
+  }
+  return ranks;
+}
+
+// tiktoken joins the neighbours that make the token of lowest rank: every way to part a token in
+// two is a merge of its rank.
+std::vector<std::string> merges_of(const Ranks& ranks) {
+  std::vector<std::string> merges;
+  for (const std::string& token : ranks.tokens)
+    for (std::size_t cut = 1; cut < token.size(); ++cut) {
+      const std::string left = in_alphabet(token.substr(0, cut));
+      const std::string right = in_alphabet(token.substr(cut));
+      if (ranks.pieces.find(left) >= 0 && ranks.pieces.find(right) >= 0)
+        merges.push_back(left + ' ' + right);
+    }
+  return merges;
+}
+
+struct TiktokenName {
+  std::string_view stem;
+  std::string_view pattern;  // empty: GPT-2's
+  std::vector<std::pair<std::string_view, TokenId>> special;
+};
+
+const std::vector<TiktokenName>& tiktoken_names() {
+  static const std::vector<TiktokenName> names = {
+      {"r50k_base", "", {{"<|endoftext|>", 50256}}},
+      {"p50k_base", "", {{"<|endoftext|>", 50256}}},
+      {"cl100k_base",
+       kGpt4Words,
+       {{"<|endoftext|>", 100257},
+        {"<|fim_prefix|>", 100258},
+        {"<|fim_middle|>", 100259},
+        {"<|fim_suffix|>", 100260},
+        {"<|endofprompt|>", 100276}}},
+      {"o200k_base", kGpt4oWords, {{"<|endoftext|>", 199999}, {"<|endofprompt|>", 200018}}}};
+  return names;
+}
+
+const TiktokenName& name_of(const std::filesystem::path& path) {
+  for (const TiktokenName& name : tiktoken_names())
+    if (name.stem == path.stem().string()) return name;
+  fail({.code = ErrorCode::kUnsupported,
+        .file = path.string(),
+        .argument = "the file's name",
+        .found = path.stem().string(),
+        .expected =
+            "r50k_base, p50k_base, cl100k_base or o200k_base, which tells how words are cut"});
+}
+
+// What transformers' class for such files adds: GPT-2, RoBERTa or Qwen2.
+void set_family(const Json& config, const Vocabulary& vocabulary, ByteBpeContent& content) {
+  const auto add = [&](std::string_view name) {
+    const TokenId id = vocabulary.find(name);
+    if (id >= 0)
+      content.added_tokens.push_back(
+          {.content = std::string(name), .id = id, .special = true, .lstrip = name == "<mask>"});
+  };
+  add("<|endoftext|>");
+  const std::string family = token_name(config, "tokenizer_class", "");
+  if (family.starts_with("Qwen2")) {
+    content.normalizer = "NFC";
+    content.pattern = kQwen2Words;
+  }
+  const bool is_roberta = family.empty()
+                              ? vocabulary.find("<|endoftext|>") < 0 &&
+                                    vocabulary.find("<s>") >= 0 && vocabulary.find("</s>") >= 0
+                              : family.starts_with("Roberta");
+  if (!is_roberta) return;
+  for (const char* name : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}) add(name);
+  const std::string begin = token_name(config, "cls_token", "<s>");
+  const std::string end = token_name(config, "sep_token", "</s>");
+  content.post_processor = {{"type", "RobertaProcessing"},
+                            {"sep", Json::array({end, vocabulary.find(end)})},
+                            {"cls", Json::array({begin, vocabulary.find(begin)})},
+                            {"trim_offsets", true},
+                            {"add_prefix_space", content.add_prefix_space}};
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::filesystem::path& vocabulary_file,
+                                                      const std::filesystem::path& merges_file) {
+  const JsonText json =
+      JsonText::parse(content_of(vocabulary_file), {.file = vocabulary_file.string()});
+  const JsonText config = read_tokenizer_config(merges_file.parent_path());
+  Vocabulary vocabulary;
+  vocabulary.add_all(json, json.root(), "the vocabulary");
+  ByteBpeContent content = {
+      .merges = read_merges(merges_file, vocabulary),
+      .add_prefix_space = config.root()["add_prefix_space"].as_flag().value_or(false)};
+  set_family(config.root(), vocabulary, content);
+  add_tokens(config, added_tokens_of(config), vocabulary, content.added_tokens);
+  content.pieces = vocabulary.pieces;
+  return read_tokenizer(TokenizerFile(merges_file.string(), byte_bpe_json(content)));
+}
+
+std::unique_ptr<Tokenizer> read_tiktoken(const std::filesystem::path& path) {
+  const TiktokenName& name = name_of(path);
+  const Ranks ranks = read_ranks(path);
+  ByteBpeContent content = {.pieces = ranks.pieces.pieces,
+                            .merges = merges_of(ranks),
+                            .added_tokens = {},
+                            .pattern = std::string(name.pattern),
+                            .ignore_merges = true};
+  for (const auto& [token, id] : name.special)
+    content.added_tokens.push_back({.content = std::string(token), .id = id, .special = true});
+  return read_tokenizer(TokenizerFile(path.string(), byte_bpe_json(content)));
+}
+
+}  // namespace heed

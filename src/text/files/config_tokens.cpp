@@ -1,0 +1,81 @@
+#include "text/files/config_tokens.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace heed {
+namespace {
+
+TokenId id_of_key(const std::string& key) {
+  TokenId id = -1;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+  return error == std::errc() && end == key.data() + key.size() ? id_of(Json(id)) : -1;
+}
+
+}  // namespace
+
+std::vector<AddedToken> added_tokens_of(const JsonText& config) {
+  std::vector<AddedToken> tokens;
+  for (const auto& [key, entry] : config.root()["added_tokens_decoder"].members()) {
+    const std::string* content = entry["content"].as_text();
+    const TokenId id = id_of_key(key);
+    if (content == nullptr || content->empty() || id < 0)
+      config.refuse(entry, "an entry of added_tokens_decoder",
+                    "an id and an object with a 'content' that is not empty");
+    const auto flag = [&](std::string_view name) { return entry[name].as_flag().value_or(false); };
+    tokens.push_back({.content = *content,
+                      .id = id,
+                      .special = flag("special"),
+                      .normalized = flag("normalized"),
+                      .lstrip = flag("lstrip"),
+                      .rstrip = flag("rstrip"),
+                      .single_word = flag("single_word")});
+  }
+  return tokens;
+}
+
+std::string token_name(const Json& config, std::string_view member, std::string_view standard) {
+  const Json& value = config[member];
+  const std::string* name = value.is_text() ? value.as_text() : value["content"].as_text();
+  return name == nullptr ? std::string(standard) : *name;
+}
+
+void add_tokens(const JsonText& config, const std::vector<AddedToken>& tokens,
+                Vocabulary& vocabulary, std::vector<AddedToken>& added) {
+  for (const AddedToken& token : tokens) {
+    vocabulary.add(config, token.content, Json(token.id));
+    const auto same = std::ranges::find(added, token.id, &AddedToken::id);
+    if (same == added.end()) {
+      added.push_back(token);
+    } else {
+      *same = token;
+    }
+  }
+}
+
+Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end) {
+  const auto token = [](const std::string& name, int type) {
+    return Json({{"SpecialToken", Json({{"id", name}, {"type_id", type}})}});
+  };
+  const auto text = [](const char* name, int type) {
+    return Json({{"Sequence", Json({{"id", name}, {"type_id", type}})}});
+  };
+  Json one = Json::array();
+  Json two = Json::array();
+  Json tokens = Json::object();
+  if (!begin.empty()) one.push(token(begin, 0));
+  one.push(text("A", 0));
+  if (!end.empty()) one.push(token(end, 0));
+  for (const Json& item : one.items()) two.push(item);
+  two.push(text("B", 1));
+  if (!end.empty()) two.push(token(end, 1));
+  for (const std::string& name : {begin, end})
+    if (!name.empty())
+      tokens.set(name, Json({{"id", name},
+                             {"ids", Json::array({vocabulary.find(name)})},
+                             {"tokens", Json::array({name})}}));
+  return Json(
+      {{"type", "TemplateProcessing"}, {"single", one}, {"pair", two}, {"special_tokens", tokens}});
+}
+
+}  // namespace heed

@@ -1,0 +1,123 @@
+#include "text/files/sentence_piece_json.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "text/files/config_tokens.h"
+#include "text/pipeline/base64.h"
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+using Type = SentencePieceModel::Type;
+
+constexpr const char* kMark = "▁";
+
+Json replace_json(const Json& pattern, const char* content) {
+  return Json({{"type", "Replace"}, {"pattern", pattern}, {"content", content}});
+}
+
+Json bpe_json(const SentencePieceModel& model) {
+  std::vector<std::string> pieces;
+  for (const auto& piece : model.pieces) pieces.push_back(piece.text);
+  Json merges = Json::array();
+  for (const SentencePieceMerge& merge : merges_of(model))
+    merges.push(Json::array({pieces[static_cast<std::size_t>(merge.left)],
+                             pieces[static_cast<std::size_t>(merge.right)]}));
+  return Json({{"type", "BPE"},
+               {"dropout", nullptr},
+               {"unk_token", pieces[static_cast<std::size_t>(model.unknown)]},
+               {"continuing_subword_prefix", nullptr},
+               {"end_of_word_suffix", nullptr},
+               {"fuse_unk", true},
+               {"byte_fallback", model.byte_fallback},
+               {"ignore_merges", false},
+               {"vocab", vocabulary_json(pieces)},
+               {"merges", merges}});
+}
+
+Json unigram_json(const SentencePieceModel& model, const Vocabulary& vocabulary) {
+  std::unordered_map<std::string_view, float> scores;
+  float lowest = 0;
+  for (const auto& piece : model.pieces) {
+    scores.emplace(piece.text, piece.score);
+    lowest = std::min(lowest, piece.score);
+  }
+  Json entries = Json::array();
+  for (const std::string& piece : vocabulary.pieces) {
+    const auto found = scores.find(piece);
+    const float score = found == scores.end() ? lowest : found->second;
+    entries.push(Json::array({piece.empty() ? Json(kMark) : Json(piece), Json(double{score})}));
+  }
+  const std::string& unknown = model.pieces[static_cast<std::size_t>(model.unknown)].text;
+  return Json({{"type", "Unigram"},
+               {"unk_id", vocabulary.find(unknown)},
+               {"vocab", entries},
+               {"byte_fallback", model.byte_fallback}});
+}
+
+Json normalizer_json(const SentencePieceModel& model) {
+  Json parts = Json::array();
+  if (!model.charsmap.empty())
+    parts.push(
+        Json({{"type", "Precompiled"}, {"precompiled_charsmap", encode_base64(model.charsmap)}}));
+  if (model.remove_extra_spaces) {
+    parts.push(Json({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}}));
+    parts.push(replace_json(Json({{"Regex", " {2,}"}}), " "));
+  }
+  return Json({{"type", "Sequence"}, {"normalizers", parts}});
+}
+
+}  // namespace
+
+std::vector<SentencePieceMerge> merges_of(const SentencePieceModel& model) {
+  std::unordered_map<std::string_view, TokenId> ids;
+  std::vector<TokenId> order;
+  for (std::size_t id = 0; id < model.pieces.size(); ++id) {
+    if (model.pieces[id].type != Type::kNormal) continue;
+    ids.emplace(model.pieces[id].text, static_cast<TokenId>(id));
+    order.push_back(static_cast<TokenId>(id));
+  }
+  const auto score = [&](TokenId id) { return model.pieces[static_cast<std::size_t>(id)].score; };
+  std::ranges::stable_sort(order, [&](TokenId a, TokenId b) { return score(a) > score(b); });
+  std::vector<SentencePieceMerge> merges;
+  std::int32_t rank = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i > 0 && score(order[i]) != score(order[i - 1])) ++rank;
+    const std::string_view text = model.pieces[static_cast<std::size_t>(order[i])].text;
+    for (std::size_t cut = character_at(text, 0).bytes; cut < text.size();
+         cut += character_at(text, cut).bytes) {
+      const auto left = ids.find(text.substr(0, cut));
+      const auto right = ids.find(text.substr(cut));
+      if (left != ids.end() && right != ids.end())
+        merges.push_back({left->second, right->second, order[i], rank});
+    }
+  }
+  return merges;
+}
+
+std::string sentence_piece_json(const SentencePieceModel& model, const Vocabulary& vocabulary,
+                                const std::vector<AddedToken>& added,
+                                const SentencePieceFrame& frame) {
+  const Json metaspace = Json({{"type", "Metaspace"},
+                               {"replacement", kMark},
+                               {"prepend_scheme", model.add_dummy_prefix ? "always" : "never"},
+                               {"split", model.algorithm != SentencePieceModel::Algorithm::kBpe}});
+  const Json decoders = Json::array({replace_json(Json({{"String", kMark}}), " "),
+                                     Json({{"type", "ByteFallback"}}), Json({{"type", "Fuse"}}),
+                                     Json({{"type", "Strip"},
+                                           {"content", " "},
+                                           {"start", model.add_dummy_prefix ? 1 : 0},
+                                           {"stop", 0}})});
+  return write_tokenizer_json({.normalizer = normalizer_json(model),
+                               .pre_tokenizer = metaspace,
+                               .post_processor = template_json(vocabulary, frame.begin, frame.end),
+                               .decoder = Json({{"type", "Sequence"}, {"decoders", decoders}}),
+                               .model = model.algorithm == SentencePieceModel::Algorithm::kBpe
+                                            ? bpe_json(model)
+                                            : unigram_json(model, vocabulary),
+                               .added_tokens = added});
+}
+
+}  // namespace heed

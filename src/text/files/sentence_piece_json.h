@@ -1,0 +1,33 @@
+// A SentencePiece model in the form of a tokenizer.json, as transformers converts it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "text/files/sentence_piece_model.h"
+#include "text/tokenizer_file.h"
+
+namespace heed {
+
+/// A merge of two pieces, by its place in the order in which they are tried: equal where the joint
+/// pieces have equal scores.
+struct SentencePieceMerge {
+  TokenId left = 0;
+  TokenId right = 0;
+  TokenId result = 0;
+  std::int32_t rank = 0;
+};
+
+/// The merges of a BPE model, best first: every way to part a piece into two.
+std::vector<SentencePieceMerge> merges_of(const SentencePieceModel& model);
+
+struct SentencePieceFrame {
+  std::string begin;  // a piece's name, or none
+  std::string end;
+};
+
+std::string sentence_piece_json(const SentencePieceModel& model, const Vocabulary& vocabulary,
+                                const std::vector<AddedToken>& added,
+                                const SentencePieceFrame& frame);
+
+}  // namespace heed

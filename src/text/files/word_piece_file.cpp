@@ -1,0 +1,90 @@
+// BERT's vocab.txt, with what tokenizer_config.json says of it.
+#include <sstream>
+
+#include "text/files/config_tokens.h"
+#include "text/files/readers.h"
+#include "text/pipeline_tokenizer.h"
+
+namespace heed {
+namespace {
+
+std::vector<std::string> read_lines(const std::filesystem::path& path) {
+  std::vector<std::string> lines;
+  std::istringstream stream(content_of(path));
+  for (std::string line; std::getline(stream, line); lines.push_back(line))
+    if (line.ends_with('\r')) line.pop_back();
+  return lines;
+}
+
+Vocabulary number_lines(const std::filesystem::path& path) {
+  Vocabulary vocabulary;
+  for (const std::string& line : read_lines(path)) {
+    const auto id = static_cast<TokenId>(vocabulary.pieces.size());
+    vocabulary.pieces.push_back(line);
+    if (!line.empty()) vocabulary.ids.insert_or_assign(line, id);
+  }
+  return vocabulary;
+}
+
+/// What the model calls its tokens.
+struct Names {
+  std::string pad, unknown, begin, end, mask;
+
+  explicit Names(const Json& config)
+      : pad(token_name(config, "pad_token", "[PAD]")),
+        unknown(token_name(config, "unk_token", "[UNK]")),
+        begin(token_name(config, "cls_token", "[CLS]")),
+        end(token_name(config, "sep_token", "[SEP]")),
+        mask(token_name(config, "mask_token", "[MASK]")) {}
+};
+
+void check(const Vocabulary& vocabulary, const Names& names, const std::filesystem::path& path) {
+  for (const std::string& name : {names.unknown, names.begin, names.end})
+    if (vocabulary.find(name) < 0)
+      fail({.code = ErrorCode::kCorrupt,
+            .file = path.string(),
+            .argument = "the vocabulary",
+            .found = "one without " + name,
+            .expected = "a WordPiece vocabulary, a piece a line"});
+}
+
+Json normalizer(const Json& config) {
+  const bool part_chinese = config["tokenize_chinese_chars"].as_flag().value_or(true);
+  return {{"type", "BertNormalizer"},
+          {"clean_text", true},
+          {"handle_chinese_chars", part_chinese},
+          {"strip_accents", config["strip_accents"]},
+          {"lowercase", config["do_lower_case"].as_flag().value_or(true)}};
+}
+
+Json model(const Vocabulary& vocabulary, const Names& names) {
+  return {{"type", "WordPiece"},
+          {"unk_token", names.unknown},
+          {"continuing_subword_prefix", "##"},
+          {"max_input_chars_per_word", 100},
+          {"vocab", vocabulary_json(vocabulary.pieces)}};
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_word_piece_file(const std::filesystem::path& path) {
+  const JsonText config = read_tokenizer_config(path.parent_path());
+  const Names names(config.root());
+  Vocabulary vocabulary = number_lines(path);
+  check(vocabulary, names, path);
+  std::vector<AddedToken> added;
+  for (const std::string& name : {names.pad, names.unknown, names.begin, names.end, names.mask})
+    if (const TokenId id = vocabulary.find(name); id >= 0)
+      added.push_back({.content = name, .id = id, .special = true});
+  add_tokens(config, added_tokens_of(config), vocabulary, added);
+  return read_tokenizer(TokenizerFile(
+      path.string(),
+      write_tokenizer_json({.normalizer = normalizer(config.root()),
+                            .pre_tokenizer = {{"type", "BertPreTokenizer"}},
+                            .post_processor = template_json(vocabulary, names.begin, names.end),
+                            .decoder = {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}},
+                            .model = model(vocabulary, names),
+                            .added_tokens = added})));
+}
+
+}  // namespace heed

@@ -1,0 +1,190 @@
+#include "text/model/bpe.h"
+
+#include <fmt/format.h>
+
+#include "text/byte_alphabet.h"
+#include "text/model/unigram.h"
+#include "text/model/word_cache.h"
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kMark = "▁";
+
+class BpeRun final : public ModelRun {
+ public:
+  explicit BpeRun(const Bpe& model) : model_(model) {}
+
+  void encode(const Piece& piece, const TokenSink& out) override {
+    if (!model_.parts_at_marks()) return encode_word(piece, 0, piece.text.size(), out);
+    std::size_t begin = 0;
+    for (std::size_t at = 0; (at = piece.text.find(kMark, at)) != std::string_view::npos;
+         at += kMark.size())
+      if (at > begin && !piece.text.substr(0, at).ends_with(kMark)) {
+        encode_word(piece, begin, at, out);
+        begin = at;
+      }
+    if (begin < piece.text.size()) encode_word(piece, begin, piece.text.size(), out);
+  }
+
+ private:
+  void encode_word(const Piece& piece, std::size_t begin, std::size_t end, const TokenSink& out) {
+    const std::string_view word = piece.text.substr(begin, end - begin);
+    const bool is_short = word.size() <= WordCache::kLongestWord;
+    std::span<const Symbol> found;
+    if (is_short) found = cache_.find(word);
+    if (found.empty()) {
+      model_.encode_word(word, symbols_);
+      if (is_short) cache_.keep(word, symbols_);
+      found = symbols_;
+    }
+    for (const Symbol& symbol : found)
+      out.add(symbol.id, piece, begin + symbol.begin, begin + symbol.end);
+  }
+
+  const Bpe& model_;
+  WordCache cache_;
+  std::vector<Symbol> symbols_;
+};
+
+}  // namespace
+
+Bpe::Bpe(const Vocabulary& vocabulary, BpeOptions options)
+    : vocabulary_(vocabulary), options_(std::move(options)) {
+  for (std::size_t byte = 0; byte < 256; ++byte)
+    byte_ids_[byte] = vocabulary.find(byte_characters()[byte]);
+  parts_at_marks_ = !options_.of_bytes && !options_.ignore_merges &&
+                    options_.inside_prefix.empty() && options_.end_suffix.empty() &&
+                    options_.whole.empty() && vocabulary.find(kMark) >= 0;
+}
+
+std::unique_ptr<ModelRun> Bpe::run() const { return std::make_unique<BpeRun>(*this); }
+
+void Bpe::add_merge(std::string_view left, std::string_view right, TokenId left_id,
+                    TokenId right_id, std::int32_t rank, TokenId result) {
+  if (right.starts_with(kMark) && !left.ends_with(kMark)) parts_at_marks_ = false;
+  merges_.add(left_id, right_id, rank, result);
+}
+
+// The id of one character (or byte) of the word, -1 where it has no piece.
+TokenId Bpe::first_id(std::string_view word, std::size_t begin, std::size_t end) const {
+  const bool plain = options_.inside_prefix.empty() && options_.end_suffix.empty();
+  if (plain && options_.of_bytes) return byte_ids_[static_cast<unsigned char>(word[begin])];
+  if (plain) return vocabulary_.find(word.substr(begin, end - begin));
+  std::string piece;
+  if (begin > 0) piece += options_.inside_prefix;
+  if (options_.of_bytes) {
+    piece += byte_characters()[static_cast<unsigned char>(word[begin])];
+  } else {
+    piece += word.substr(begin, end - begin);
+  }
+  if (end == word.size()) piece += options_.end_suffix;
+  return vocabulary_.find(piece);
+}
+
+void Bpe::first_symbols(std::string_view word, std::vector<Symbol>& symbols) const {
+  bool after_unknown = false;
+  for (std::size_t begin = 0; begin < word.size();) {
+    const Trie::Match whole = options_.whole.longest(word, begin);
+    const std::size_t end = whole.id >= 0       ? whole.end
+                            : options_.of_bytes ? begin + 1
+                                                : begin + character_at(word, begin).bytes;
+    const auto add = [&](TokenId id, std::size_t from, std::size_t to) {
+      symbols.push_back({id, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
+    };
+    const TokenId id = whole.id >= 0 ? whole.id : first_id(word, begin, end);
+    const bool unknown = id < 0 && options_.bytes.empty();
+    if (id >= 0) {
+      add(id, begin, end);
+    } else if (!unknown) {
+      for (std::size_t i = begin; i < end; ++i)
+        add(options_.bytes[static_cast<unsigned char>(word[i])], i, i + 1);
+    } else if (options_.unknown >= 0 && after_unknown && options_.fuse_unknown) {
+      symbols.back().end = static_cast<std::uint32_t>(end);
+    } else if (options_.unknown >= 0) {
+      add(options_.unknown, begin, end);
+    }
+    after_unknown = unknown;
+    begin = end;
+  }
+}
+
+TokenId Bpe::whole_word(std::string_view word) const {
+  if (!options_.of_bytes) return vocabulary_.find(word);
+  std::string piece;
+  for (const char byte : word) piece += byte_characters()[static_cast<unsigned char>(byte)];
+  return vocabulary_.find(piece);
+}
+
+void Bpe::encode_word(std::string_view word, std::vector<Symbol>& symbols) const {
+  symbols.clear();
+  const TokenId whole = options_.ignore_merges ? whole_word(word) : -1;
+  if (whole >= 0) {
+    symbols.push_back({whole, 0, static_cast<std::uint32_t>(word.size())});
+    return;
+  }
+  first_symbols(word, symbols);
+  merges_.apply(symbols);
+}
+
+namespace {
+
+struct MergeText {
+  std::string left;
+  std::string right;
+};
+
+// "left right", or ["left", "right"] as newer files have it.
+MergeText merge_text(const Json& entry) {
+  if (const std::string* text = entry.as_text()) {
+    const std::size_t space = text->find(' ');
+    if (space == std::string::npos) return {};
+    return {text->substr(0, space), text->substr(space + 1)};
+  }
+  const auto pair = entry.items();
+  if (pair.size() != 2 || !pair[0].is_text() || !pair[1].is_text()) return {};
+  return {*pair[0].as_text(), *pair[1].as_text()};
+}
+
+void read_merges(const TokenizerFile& file, const Vocabulary& vocabulary, Bpe& model) {
+  const std::string& prefix = model.options().inside_prefix;
+  std::int32_t rank = 0;
+  for (const Json& entry : file.list(file.model()["merges"], "model.merges")) {
+    const auto [left, right] = merge_text(entry);
+    const TokenId left_id = vocabulary.find(left);
+    const TokenId right_id = vocabulary.find(right);
+    const std::string behind = right.starts_with(prefix) ? right.substr(prefix.size()) : right;
+    const TokenId result = vocabulary.find(left + behind);
+    if (left_id < 0 || right_id < 0 || result < 0)
+      file.refuse(entry, fmt::format("model.merges[{}]", rank),
+                  "two pieces that are in the vocabulary, as their joint form is");
+    model.add_merge(left, right, left_id, right_id, rank++, result);
+  }
+}
+
+std::string optional_text(const TokenizerFile& file, std::string_view option) {
+  const Json& value = file.model()[option];
+  return value.is_null() ? "" : file.text_of(value, fmt::format("model.{}", option));
+}
+
+}  // namespace
+
+std::unique_ptr<TokenModel> read_bpe(const TokenizerFile& file, const Vocabulary& vocabulary) {
+  const auto flag = [&](std::string_view name) {
+    return file.model()[name].as_flag().value_or(false);
+  };
+  file.require_option("dropout", 0);
+  BpeOptions options = {.of_bytes = file.is_of_bytes(),
+                        .ignore_merges = flag("ignore_merges"),
+                        .fuse_unknown = flag("fuse_unk"),
+                        .unknown = unknown_id(file, vocabulary),
+                        .inside_prefix = optional_text(file, "continuing_subword_prefix"),
+                        .end_suffix = optional_text(file, "end_of_word_suffix")};
+  if (flag("byte_fallback")) options.bytes = byte_ids(vocabulary);
+  auto model = std::make_unique<Bpe>(vocabulary, std::move(options));
+  read_merges(file, vocabulary, *model);
+  return model;
+}
+
+}  // namespace heed

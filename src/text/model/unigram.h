@@ -1,0 +1,34 @@
+// Unigram language model (Kudo 2018): of all ways to cut a text into pieces, the one whose scores
+// have the largest sum.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/model/model.h"
+#include "text/trie.h"
+
+namespace heed {
+
+/// A piece that a text may be cut into, and its log-probability.
+struct ScoredPiece {
+  std::string text;
+  TokenId id = 0;
+  double score = 0;
+};
+
+struct UnigramOptions {
+  TokenId unknown = -1;
+  double unknown_score = 0;         // of a character that is no piece
+  bool single_precision = false;    // sums are rounded to f32, as SentencePiece has them
+  std::vector<TokenId> bytes = {};  // of all 256, where a character that is no piece becomes those
+};
+
+std::unique_ptr<TokenModel> make_unigram(const std::vector<ScoredPiece>& pieces,
+                                         UnigramOptions options);
+
+/// The ids of <0x00> to <0xFF>; empty where one is missing.
+std::vector<TokenId> byte_ids(const Vocabulary& vocabulary);
+
+}  // namespace heed

@@ -1,0 +1,116 @@
+// WordLevel: a piece is a token. WordPiece: the longest token that begins a word, again and again
+// (Wu et al. 2016; Devlin et al. 2019).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text/model/model.h"
+#include "text/trie.h"
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+class WordLevel final : public TokenModel {
+ public:
+  WordLevel(const Vocabulary& vocabulary, TokenId unknown)
+      : vocabulary_(vocabulary), unknown_(unknown) {}
+  std::unique_ptr<ModelRun> run() const override {
+    return std::make_unique<PlainRun<WordLevel>>(*this);
+  }
+
+  void encode(const Piece& piece, const TokenSink& out) const {
+    TokenId id = vocabulary_.find(piece.text);
+    if (id < 0) id = unknown_;
+    if (id < 0) refuse(piece);
+    out.add(id, piece, 0, piece.text.size());
+  }
+
+ private:
+  [[noreturn]] void refuse(const Piece& piece) const {
+    const Character first = character_at(piece.text, 0);
+    const std::string code =
+        first.bytes < piece.text.size()
+            ? ""
+            : fmt::format(" (U+{:04X})", static_cast<std::uint32_t>(first.code));
+    fail({.op = "tokenizer",
+          .place = fmt::format("byte {}", piece.span(0, 1).begin),
+          .found = fmt::format("'{}'{} is none of the {} pieces of the vocabulary",
+                               displayable(piece.text), code, vocabulary_.pieces.size())});
+  }
+  const Vocabulary& vocabulary_;
+  TokenId unknown_;
+};
+
+struct WordPieceOptions {
+  TokenId unknown = 0;
+  std::string prefix = "##";
+  std::size_t most_characters = 100;
+};
+
+class WordPiece final : public TokenModel {
+ public:
+  WordPiece(const Vocabulary& vocabulary, const WordPieceOptions& options)
+      : unknown_(options.unknown), most_characters_(options.most_characters) {
+    for (std::size_t id = 0; id < vocabulary.pieces.size(); ++id)
+      if (!vocabulary.pieces[id].empty())
+        trie_.add(vocabulary.pieces[id], static_cast<TokenId>(id));
+    inside_ = trie_.walk(Trie::kRoot, options.prefix);
+  }
+  std::unique_ptr<ModelRun> run() const override {
+    return std::make_unique<PlainRun<WordPiece>>(*this);
+  }
+
+  void encode(const Piece& piece, const TokenSink& out) const {
+    const std::size_t tokens = out.ids.size();
+    const bool too_long = count_characters(piece.text) > most_characters_;
+    std::size_t begin = 0;
+    while (!too_long && begin < piece.text.size()) {
+      const auto [id, end] = trie_.longest(piece.text, begin, begin == 0 ? Trie::kRoot : inside_);
+      if (id < 0) break;
+      out.add(id, piece, begin, end);
+      begin = end;
+    }
+    if (begin == piece.text.size()) return;
+    out.ids.resize(tokens);
+    out.spans.resize(tokens);
+    out.add(unknown_, piece, 0, piece.text.size());
+  }
+
+ private:
+  static std::size_t count_characters(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
+  }
+
+  Trie trie_;
+  TokenId unknown_;
+  Trie::Node inside_ = Trie::kNowhere;
+  std::size_t most_characters_;
+};
+
+}  // namespace
+
+std::unique_ptr<TokenModel> read_word_level(const TokenizerFile& file,
+                                            const Vocabulary& vocabulary) {
+  const std::string* unknown = file.model()["unk_token"].as_text();
+  return std::make_unique<WordLevel>(vocabulary,
+                                     unknown == nullptr ? -1 : vocabulary.find(*unknown));
+}
+
+std::unique_ptr<TokenModel> read_word_piece(const TokenizerFile& file,
+                                            const Vocabulary& vocabulary) {
+  WordPieceOptions options;
+  options.unknown = unknown_id(file, vocabulary);
+  if (options.unknown < 0)
+    file.refuse(file.model()["unk_token"], "model.unk_token", "a piece of the vocabulary");
+  const Json& prefix = file.model()["continuing_subword_prefix"];
+  if (!prefix.is_null()) options.prefix = file.text_of(prefix, "model.continuing_subword_prefix");
+  const Json& most = file.model()["max_input_chars_per_word"];
+  const std::int64_t characters = most.is_null() ? 100 : most.as_integer().value_or(-1);
+  if (characters < 0) file.refuse(most, "model.max_input_chars_per_word", "a whole number");
+  options.most_characters = static_cast<std::size_t>(characters);
+  return std::make_unique<WordPiece>(vocabulary, options);
+}
+
+}  // namespace heed

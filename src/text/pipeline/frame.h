@@ -1,0 +1,36 @@
+// The post-processor: which tokens are put around a text, or around and between two.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "text/tokenizer_file.h"
+
+namespace heed {
+
+/// Tokens that are put in, or one of the texts.
+struct FramePart {
+  std::vector<TokenId> ids = {};  // where `text` is -1
+  int text = -1;
+  std::int32_t type = 0;
+};
+
+struct Frame {
+  std::vector<FramePart> one = {{.text = 0}};
+  std::vector<FramePart> two = {{.text = 0}, {.text = 1, .type = 1}};
+};
+
+/// The component `post_processor` of a file.
+Frame read_frame(const TokenizerFile& file);
+
+/// A text's ids and spans.
+struct PlainEncoding {
+  std::vector<TokenId> ids = {};
+  std::vector<TokenSpan> spans = {};
+  std::int64_t bytes = 0;  // of the text
+};
+
+/// `texts` has one or two. Without `add_special` only they are there, with their types.
+Encoding framed(const Frame& frame, std::span<const PlainEncoding> texts, bool add_special);
+
+}  // namespace heed

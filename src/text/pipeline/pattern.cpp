@@ -1,0 +1,128 @@
+#include "text/pipeline/pattern.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "text/pipeline/words.h"
+#include "text/unicode/properties.h"
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+class Literal final : public Pattern {
+ public:
+  explicit Literal(std::string text) : text_(std::move(text)) {}
+  std::vector<PatternMatch> matches(std::string_view text) const override {
+    std::vector<PatternMatch> found;
+    for (std::size_t at = 0; (at = text.find(text_, at)) != std::string_view::npos;
+         at += text_.size())
+      found.push_back({at, at + text_.size()});
+    return found;
+  }
+
+ private:
+  std::string text_;
+};
+
+// `end(text, begin)` is where the match that begins at `begin` ends; `begin` where none does.
+template <std::size_t (*end)(std::string_view text, std::size_t begin)>
+class Scanner final : public Pattern {
+ public:
+  std::vector<PatternMatch> matches(std::string_view text) const override {
+    std::vector<PatternMatch> found;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t reached = end(text, begin);
+      if (reached > begin) found.push_back({begin, reached});
+      begin = reached > begin ? reached : begin + character_at(text, begin).bytes;
+    }
+    return found;
+  }
+};
+
+std::size_t run_of_spaces(std::string_view text, std::size_t begin) {
+  return skip_spaces(text, begin, text.size());
+}
+
+std::size_t two_blanks_or_more(std::string_view text, std::size_t begin) {
+  const std::size_t end = std::min(text.find_first_not_of(' ', begin), text.size());
+  return end - begin >= 2 ? end : begin;
+}
+
+std::size_t one_character(std::string_view text, std::size_t begin) {
+  return begin + character_at(text, begin).bytes;
+}
+
+std::size_t one_line_break(std::string_view text, std::size_t begin) {
+  return text[begin] == '\n' ? begin + 1 : begin;
+}
+
+template <std::size_t (*end)(std::string_view text, std::size_t begin)>
+std::unique_ptr<Pattern> make() {
+  return std::make_unique<Scanner<end>>();
+}
+
+struct Known {
+  std::string_view regex;
+  std::unique_ptr<Pattern> (*make)();
+};
+
+constexpr Known kKnown[] = {
+    {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+     make<gpt2_word_end>},
+    {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+     make<gpt2_word_end>},
+    {kGpt4Words, make<llama3_word_end>},
+    {kQwen2Words, make<qwen2_word_end>},
+    {kGpt4oWords, make<gpt4o_word_end>},
+    {R"([\s\S])", make<one_character>},
+    {R"(\s+)", make<run_of_spaces>},
+    {R"( {2,})", make<two_blanks_or_more>},
+    {R"(\n)", make<one_line_break>},
+};
+
+}  // namespace
+
+std::unique_ptr<Pattern> read_pattern(const TokenizerFile& file, const Json& value,
+                                      std::string_view argument) {
+  if (const std::string* literal = value["String"].as_text()) {
+    if (literal->empty()) file.refuse(value, argument, "a text that is not empty");
+    return std::make_unique<Literal>(*literal);
+  }
+  const std::string* regex = value["Regex"].as_text();
+  if (regex == nullptr) file.refuse(value, argument, "an object with a String or a Regex");
+  for (const Known& known : kKnown)
+    if (known.regex == *regex) return known.make();
+  std::vector<std::string_view> names;
+  for (const Known& known : kKnown) names.push_back(known.regex);
+  file.refuse(value["Regex"], fmt::format("{}.Regex", argument),
+              fmt::format("one of those that heed knows: {}", fmt::join(names, "  ")),
+              ErrorCode::kUnsupported);
+}
+
+std::size_t skip_spaces(std::string_view text, std::size_t begin, std::size_t end) {
+  while (begin < end) {
+    const Character character = character_at(text, begin);
+    if (!is_space(character.code)) break;
+    begin += character.bytes;
+  }
+  return begin;
+}
+
+std::size_t spaces_before(std::string_view text, std::size_t first, std::size_t end) {
+  while (end > first) {
+    const std::size_t begin = character_begin(text, end - 1);
+    if (begin < first || !is_space(character_at(text, begin).code)) break;
+    end = begin;
+  }
+  return end;
+}
+
+Piece prepended(const Piece& piece, std::string_view prefix, Arena& arena) {
+  Rewrite rewrite(piece);
+  rewrite.put(prefix, 0, character_at(piece.text, 0).bytes);
+  rewrite.keep(0, piece.text.size());
+  return rewrite.finish(arena);
+}
+
+}  // namespace heed

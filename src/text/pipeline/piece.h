@@ -1,0 +1,75 @@
+// A stretch of text on its way to tokens: its bytes now, and the bytes of the user's text that each
+// of them stands for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "heed/text/tokenizer.h"
+
+namespace heed {
+
+/// Bytes [begin, end) of the user's text, which has less than 4 GiB.
+struct Origin {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+struct Piece {
+  std::string_view text;
+  const Origin* origins = nullptr;  // one a byte; null: byte i stands for byte `offset` + i
+  std::size_t offset = 0;
+
+  Piece slice(std::size_t begin, std::size_t end) const {
+    return {.text = text.substr(begin, end - begin),
+            .origins = origins == nullptr ? nullptr : origins + begin,
+            .offset = offset + begin};
+  }
+  /// What the bytes [begin, end), begin < end, stand for.
+  TokenSpan span(std::size_t begin, std::size_t end) const {
+    if (origins == nullptr)
+      return {static_cast<std::int64_t>(offset + begin), static_cast<std::int64_t>(offset + end)};
+    return {origins[begin].begin, origins[end - 1].end};
+  }
+};
+
+/// Owns texts that were changed, for as long as one text is encoded.
+class Arena {
+ public:
+  Piece keep(std::string text, std::vector<Origin> origins);
+
+ private:
+  std::deque<std::pair<std::string, std::vector<Origin>>> kept_;
+};
+
+/// A changed text as it is written, from left to right.
+class Rewrite {
+ public:
+  explicit Rewrite(const Piece& from) : from_(from) {
+    text_.reserve(from.text.size());
+    origins_.reserve(from.text.size());
+  }
+
+  /// The bytes [begin, end) of the old text, unchanged.
+  void keep(std::size_t begin, std::size_t end);
+  /// New bytes that stand for [begin, end), begin < end, of the old text.
+  void put(std::string_view bytes, std::size_t begin, std::size_t end);
+  /// New bytes that stand for nothing, before the first one.
+  void put_in_front(std::string_view bytes);
+
+  std::string& text() { return text_; }
+  std::vector<Origin>& origins() { return origins_; }
+  Piece finish(Arena& arena) { return arena.keep(std::move(text_), std::move(origins_)); }
+
+ private:
+  const Piece& from_;
+  std::string text_;
+  std::vector<Origin> origins_;
+};
+
+}  // namespace heed

@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "text/pipeline/sentence_piece_parts.h"
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kMark = "▁";
+
+/// The text that is written, and where in the old one each of its bytes begins.
+struct Written {
+  std::string text;
+  std::vector<std::size_t> begins;
+
+  void add(std::string_view bytes, std::size_t begin) {
+    text += bytes;
+    begins.insert(begins.end(), bytes.size(), begin);
+  }
+};
+
+class SentencePieceNormalizer final : public Normalizer {
+ public:
+  SentencePieceNormalizer(std::optional<Charsmap> map, Trie kept, const SentencePieceSpaces& spaces)
+      : map_(std::move(map)), kept_(std::move(kept)), spaces_(spaces) {}
+
+  Piece apply(const Piece& piece, Arena& arena) const override {
+    Written written;
+    const std::size_t end = write(piece.text, written);
+    // A byte stands for all up to where the next character begins.
+    std::vector<Origin> origins(written.text.size());
+    std::size_t next = end;
+    for (std::size_t i = origins.size(); i-- > 0;) {
+      if (i + 1 < origins.size() && written.begins[i + 1] > written.begins[i])
+        next = written.begins[i + 1];
+      origins[i] = origin(piece, written.begins[i], next);
+    }
+    return arena.keep(std::move(written.text), std::move(origins));
+  }
+
+ private:
+  struct Part {
+    std::string_view text;
+    std::size_t bytes = 0;  // of the old text
+  };
+
+  static Origin origin(const Piece& piece, std::size_t begin, std::size_t end) {
+    const TokenSpan span =
+        begin < end ? piece.span(begin, end)
+                    : TokenSpan{piece.span(begin - 1, begin).end, piece.span(begin - 1, begin).end};
+    return {static_cast<std::uint32_t>(span.begin), static_cast<std::uint32_t>(span.end)};
+  }
+
+  // What becomes of the beginning of `text`: the longest rule, or one character.
+  Part first_part(std::string_view text) const {
+    const std::size_t kept = kept_.longest(text, 0).end;
+    if (kept > 0) return {text.substr(0, kept), kept};
+    const auto match = map_ ? map_->longest(text) : std::nullopt;
+    if (match && find_invalid_utf8(match->replacement) < 0)
+      return {match->replacement, match->bytes};
+    const std::size_t bytes = character_at(text, 0).bytes;
+    return {text.substr(0, bytes), bytes};
+  }
+
+  void add_space(Written& out, std::size_t begin) const {
+    out.add(spaces_.escape ? kMark : " ", begin);
+  }
+
+  // Returns where in `text` the last byte that counts ends.
+  std::size_t write(std::string_view text, Written& out) const {
+    std::size_t at = 0;
+    while (spaces_.remove_extra && at < text.size()) {
+      const Part part = first_part(text.substr(at));
+      if (part.text != " ") break;
+      at += part.bytes;
+    }
+    if (at == text.size()) return at;
+    if (spaces_.add_prefix && !spaces_.prefix_behind) add_space(out, at);
+    bool after_space = spaces_.remove_extra;
+    while (at < text.size()) {
+      Part part = first_part(text.substr(at));
+      while (after_space && part.text.starts_with(' ')) part.text.remove_prefix(1);
+      for (const char& byte : part.text) byte == ' ' ? add_space(out, at) : out.add({&byte, 1}, at);
+      if (!part.text.empty()) after_space = part.text.ends_with(' ');
+      if (!spaces_.remove_extra) after_space = false;
+      at += part.bytes;
+    }
+    if (spaces_.remove_extra) at = drop_trailing_spaces(out, at);
+    if (spaces_.add_prefix && spaces_.prefix_behind) add_space(out, at);
+    return at;
+  }
+
+  std::size_t drop_trailing_spaces(Written& out, std::size_t end) const {
+    const std::string_view space = spaces_.escape ? kMark : " ";
+    while (out.text.ends_with(space)) {
+      const std::size_t size = out.text.size() - space.size();
+      end = out.begins[size];
+      out.text.erase(size);
+      out.begins.resize(size);
+    }
+    return end;
+  }
+
+  std::optional<Charsmap> map_;
+  Trie kept_;
+  SentencePieceSpaces spaces_;
+};
+
+class SentencePieceDecoder final : public Decoder {
+ public:
+  SentencePieceDecoder(SentencePieceSurface surface, const SentencePieceSpaces& spaces)
+      : surface_(std::move(surface)), spaces_(spaces) {}
+
+  void apply(std::vector<std::string>& pieces) const override {
+    bool at_begin = spaces_.add_prefix || spaces_.remove_extra;  // where a mark has no text
+    for (std::string& piece : pieces) {
+      if (const int byte = byte_of_piece(piece); byte >= 0) {
+        piece.assign(1, static_cast<char>(byte));
+      } else if (piece == surface_.unknown) {
+        piece = surface_.unknown_surface;
+      } else if (std::ranges::find(surface_.control, piece) != surface_.control.end()) {
+        piece.clear();
+      } else {
+        at_begin = decode(piece, at_begin);
+        continue;
+      }
+      at_begin = at_begin && piece.empty();
+    }
+  }
+
+ private:
+  // Returns whether the text still has to begin.
+  bool decode(std::string& piece, bool at_begin) const {
+    const bool drops = at_begin && piece.starts_with(kMark);
+    if (drops) piece.erase(0, kMark.size());
+    piece = replaced(piece, kMark, " ");
+    return at_begin && piece.empty() && (!drops || spaces_.remove_extra);
+  }
+
+  SentencePieceSurface surface_;
+  SentencePieceSpaces spaces_;
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> sentence_piece_normalizer(std::optional<Charsmap> map, Trie kept,
+                                                      const SentencePieceSpaces& spaces) {
+  return std::make_unique<SentencePieceNormalizer>(std::move(map), std::move(kept), spaces);
+}
+
+std::unique_ptr<Decoder> sentence_piece_decoder(SentencePieceSurface surface,
+                                                const SentencePieceSpaces& spaces) {
+  return std::make_unique<SentencePieceDecoder>(std::move(surface), spaces);
+}
+
+}  // namespace heed

@@ -1,0 +1,183 @@
+#include "text/pipeline_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "text/pipeline/added_tokens.h"
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+class PipelineTokenizer final : public Tokenizer {
+ public:
+  explicit PipelineTokenizer(TokenizerPipeline parts);
+
+  std::int64_t vocabulary_size() const override {
+    return static_cast<std::int64_t>(vocabulary().pieces.size());
+  }
+  Encoding encode(std::string_view text, bool add_special) const override {
+    const PlainEncoding plain[] = {encode_plain(text)};
+    return framed(parts_.frame, plain, add_special);
+  }
+  Encoding encode_pair(std::string_view first, std::string_view second,
+                       bool add_special) const override {
+    const PlainEncoding plain[] = {encode_plain(first), encode_plain(second)};
+    return framed(parts_.frame, plain, add_special);
+  }
+  std::string decode(std::span<const TokenId> ids, bool skip_special) const override;
+  std::string token_bytes(TokenId id) const override;
+  std::string piece(TokenId id) const override { return vocabulary().pieces[checked(id)]; }
+  bool is_special(TokenId id) const override { return special_[checked(id)]; }
+  TokenId find(std::string_view piece) const override { return vocabulary().find(piece); }
+  std::string to_json() const override { return parts_.to_json(); }
+
+ private:
+  const Vocabulary& vocabulary() const { return *parts_.vocabulary; }
+  std::string normalized(std::string_view content) const;
+  PlainEncoding encode_plain(std::string_view text) const;
+  void encode_between(const Piece& piece, Arena& arena, ModelRun& run, const TokenSink& out) const;
+  std::size_t checked(TokenId id) const;
+  std::string joined(std::vector<std::string> pieces) const;
+
+  TokenizerPipeline parts_;
+  AddedTokens as_written_;     // searched in the text as it is
+  AddedTokens normalized_;     // searched behind the normaliser
+  std::vector<bool> added_;    // by id
+  std::vector<bool> special_;  // by id
+};
+
+PipelineTokenizer::PipelineTokenizer(TokenizerPipeline parts)
+    : parts_(std::move(parts)),
+      added_(vocabulary().pieces.size()),
+      special_(vocabulary().pieces.size()) {
+  std::vector<AddedToken> as_written;
+  std::vector<AddedToken> after_normalizer;
+  for (AddedToken token : parts_.added) {
+    added_[static_cast<std::size_t>(token.id)] = true;
+    special_[static_cast<std::size_t>(token.id)] = token.special;
+    if (token.normalized) token.content = normalized(token.content);
+    (token.normalized ? after_normalizer : as_written).push_back(std::move(token));
+  }
+  as_written_ = AddedTokens(std::move(as_written));
+  normalized_ = AddedTokens(std::move(after_normalizer));
+}
+
+std::string PipelineTokenizer::normalized(std::string_view content) const {
+  if (parts_.normalizer == nullptr) return std::string(content);
+  Arena arena;
+  return std::string(parts_.normalizer->apply({.text = content}, arena).text);
+}
+
+// What lies between the added tokens that are searched first.
+void PipelineTokenizer::encode_between(const Piece& piece, Arena& arena, ModelRun& run,
+                                       const TokenSink& out) const {
+  const Piece text = parts_.normalizer ? parts_.normalizer->apply(piece, arena) : piece;
+  std::vector<Piece> words;
+  for (const Segment& segment : normalized_.split(text)) {
+    if (segment.id >= 0) {
+      out.add(segment.id, segment.piece, 0, segment.piece.text.size());
+      continue;
+    }
+    words.clear();
+    if (parts_.pre_tokenizer) {
+      parts_.pre_tokenizer->cut(segment.piece, arena, words);
+    } else {
+      words.push_back(segment.piece);
+    }
+    for (const Piece& word : words) run.encode(word, out);
+  }
+}
+
+PlainEncoding PipelineTokenizer::encode_plain(std::string_view text) const {
+  if (text.size() > std::numeric_limits<std::uint32_t>::max())
+    fail({.op = "tokenizer",
+          .argument = "text",
+          .found = fmt::format("{} bytes long", text.size()),
+          .expected = "less than 4 GiB"});
+  require_utf8(text);
+  PlainEncoding out = {.bytes = static_cast<std::int64_t>(text.size())};
+  const TokenSink sink = {out.ids, out.spans};
+  Arena arena;
+  const auto run = parts_.model->run();
+  for (const Segment& segment : as_written_.split({.text = text})) {
+    if (segment.id >= 0) {
+      sink.add(segment.id, segment.piece, 0, segment.piece.text.size());
+    } else {
+      encode_between(segment.piece, arena, *run, sink);
+    }
+  }
+  return out;
+}
+
+std::size_t PipelineTokenizer::checked(TokenId id) const {
+  const bool known = id >= 0 && id < vocabulary_size() &&
+                     !vocabulary().pieces[static_cast<std::size_t>(id)].empty();
+  if (!known)
+    fail({.op = "tokenizer",
+          .argument = "id",
+          .found = id,
+          .expected = fmt::format("one of the vocabulary of {}", vocabulary_size())});
+  return static_cast<std::size_t>(id);
+}
+
+std::string PipelineTokenizer::joined(std::vector<std::string> pieces) const {
+  parts_.decoder->apply(pieces);
+  std::string text;
+  for (const std::string& one : pieces) text += one;
+  return text;
+}
+
+std::string PipelineTokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {
+  std::vector<std::string> pieces;
+  pieces.reserve(ids.size());
+  for (const TokenId id : ids) {
+    const std::size_t index = checked(id);
+    if (!(skip_special && special_[index])) pieces.push_back(vocabulary().pieces[index]);
+  }
+  return joined(std::move(pieces));
+}
+
+// Decoded behind another piece, which every decoder leaves as it is.
+std::string PipelineTokenizer::token_bytes(TokenId id) const {
+  const std::size_t index = checked(id);
+  const std::string& name = vocabulary().pieces[index];
+  if (added_[index]) return name;
+  const std::string with = joined({"a", name});
+  return with.starts_with('a') ? with.substr(1) : name;
+}
+
+void check_frame(const TokenizerPipeline& pipeline, const std::string& name) {
+  const auto size = static_cast<TokenId>(pipeline.vocabulary->pieces.size());
+  for (const auto* parts : {&pipeline.frame.one, &pipeline.frame.two})
+    for (const FramePart& part : *parts)
+      for (const TokenId id : part.ids)
+        if (id < 0 || id >= size)
+          fail({.code = ErrorCode::kCorrupt,
+                .file = name,
+                .argument = "an id of post_processor",
+                .found = id,
+                .expected = fmt::format("one below the {} of the vocabulary", size)});
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> make_tokenizer(TokenizerPipeline pipeline, const std::string& name) {
+  check_frame(pipeline, name);
+  return std::make_unique<PipelineTokenizer>(std::move(pipeline));
+}
+
+std::unique_ptr<Tokenizer> read_tokenizer(const TokenizerFile& file) {
+  TokenizerPipeline pipeline = {.vocabulary = std::make_unique<Vocabulary>(file.vocabulary()),
+                                .added = file.added_tokens()};
+  pipeline.normalizer = read_normalizer(file, file.component("normalizer"));
+  pipeline.pre_tokenizer = read_pre_tokenizer(file, file.component("pre_tokenizer"));
+  pipeline.model = read_model(file, *pipeline.vocabulary);
+  pipeline.frame = read_frame(file);
+  pipeline.decoder = read_decoder(file, file.component("decoder"));
+  pipeline.to_json = [text = file.text()] { return text; };
+  return make_tokenizer(std::move(pipeline), file.name());
+}
+
+}  // namespace heed

@@ -1,0 +1,36 @@
+// A tokenizer as a row of parts: added tokens, normaliser, pre-tokeniser, model, post-processor,
+// and the decoder for the way back.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/model/model.h"
+#include "text/pipeline/decoder.h"
+#include "text/pipeline/frame.h"
+#include "text/pipeline/normalizer.h"
+#include "text/pipeline/pre_tokenizer.h"
+#include "text/tokenizer_file.h"
+
+namespace heed {
+
+struct TokenizerPipeline {
+  std::unique_ptr<Vocabulary> vocabulary = {};  // of all tokens; the model may point to it
+  std::vector<AddedToken> added = {};
+  std::unique_ptr<Normalizer> normalizer = {};       // null: the text as it is
+  std::unique_ptr<PreTokenizer> pre_tokenizer = {};  // null: the text is one piece
+  std::unique_ptr<TokenModel> model = {};
+  Frame frame = {};
+  std::unique_ptr<Decoder> decoder = {};
+  std::function<std::string()> to_json = {};
+};
+
+/// Checks that the ids of the frame are in the vocabulary; `name` is what errors call the file.
+std::unique_ptr<Tokenizer> make_tokenizer(TokenizerPipeline pipeline, const std::string& name);
+
+/// The tokenizer that a `tokenizer.json` describes.
+std::unique_ptr<Tokenizer> read_tokenizer(const TokenizerFile& file);
+
+}  // namespace heed

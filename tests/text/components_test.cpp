@@ -1,0 +1,87 @@
+// Small tokenizers of every kind, tests/text/tokenizers, against what `tokenizers` gives for them:
+// tools/make_tokenizer_cases.py wrote cases.json.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "heed/text/tokenizer.h"
+#include "io/atomic_file.h"
+#include "support/places.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+using Ids = std::vector<TokenId>;
+
+std::filesystem::path folder() { return std::filesystem::path(HEED_SOURCE_DIR) / "tests" / "text"; }
+
+const json& all_cases() {
+  static const json cases = json::parse(read_file(folder() / "cases.json"));
+  return cases;
+}
+
+std::pair<std::int64_t, std::int64_t> whole_characters(const std::string& text, TokenSpan span) {
+  const auto inside = [&](std::int64_t i) {
+    return i < std::ssize(text) &&
+           (static_cast<unsigned char>(text[static_cast<std::size_t>(i)]) & 0xC0) == 0x80;
+  };
+  while (inside(span.begin)) --span.begin;
+  while (inside(span.end)) ++span.end;
+  return {span.begin, span.end};
+}
+
+// Bytes that are not UTF-8 come back as they are; `tokenizers` gives U+FFFD for them.
+bool is_whole(const std::string& text) { return find_invalid_utf8(text) < 0; }
+
+class Components : public testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<Tokenizer> tokenizer_ =
+      load_tokenizer(folder() / "tokenizers" / (std::string(GetParam()) + ".json"));
+  const json& cases_ = all_cases()[GetParam()];
+};
+
+TEST_P(Components, GiveTheIdsOffsetsAndTextsOfTokenizers) {
+  ASSERT_EQ(cases_["cases"].size(), 20U);
+  for (const json& entry : cases_["cases"]) {
+    const auto text = entry["text"].get<std::string>();
+    const Encoding encoding = tokenizer_->encode(text, false);
+    EXPECT_EQ(encoding.ids, entry["ids"].get<Ids>()) << text;
+    EXPECT_EQ(tokenizer_->encode(text, true).ids, entry["with_special"].get<Ids>()) << text;
+    const std::string decoded = tokenizer_->decode(encoding.ids, false);
+    if (is_whole(decoded)) {
+      EXPECT_EQ(decoded, entry["decoded"].get<std::string>()) << text;
+    }
+    if (!entry.contains("offsets")) continue;
+    ASSERT_EQ(encoding.spans.size(), entry["offsets"].size()) << text;
+    for (std::size_t i = 0; i < encoding.spans.size(); ++i)
+      EXPECT_EQ(whole_characters(text, encoding.spans[i]),
+                (entry["offsets"][i].get<std::pair<std::int64_t, std::int64_t>>()))
+          << text << ", token " << i;
+  }
+}
+
+TEST_P(Components, FrameTwoTextsAsTokenizersDoes) {
+  const Encoding pair = tokenizer_->encode_pair("the cat", "a the", true);
+  EXPECT_EQ(pair.ids, cases_["pair"]["ids"].get<Ids>());
+  EXPECT_EQ(pair.types, cases_["pair"]["types"].get<std::vector<std::int32_t>>());
+}
+
+TEST_P(Components, TheirJsonGivesTheSameTokens) {
+  const std::string copy = tokenizer_->to_json();
+  EXPECT_EQ(json::parse(copy),
+            json::parse(read_file(folder() / "tokenizers" / (std::string(GetParam()) + ".json"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEveryKind, Components,
+                         testing::Values("albert", "bert", "bytes-gpt2", "bytes-gpt4o",
+                                         "bytes-llama3", "bytes-qwen2", "llama2", "unigram",
+                                         "words"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace heed
