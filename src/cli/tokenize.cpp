@@ -1,13 +1,16 @@
-// heed tokenize: a text as a model's tokens.
+// heed tokenize: a text as a model's tokens, and tokens as text.
 #include <fmt/format.h>
 
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 #include "base/json.h"
+#include "base/reworded.h"
 #include "cli/command.h"
 #include "cli/options/text_input.h"
+#include "cli/terminal/cells.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
@@ -22,8 +25,11 @@ struct Options {
   std::string text;
   std::string file;
   std::string lines;
+  std::string pair;
+  std::vector<TokenId> decode;
   std::string model;
   std::string tokenizer;
+  bool target = false;
   bool special = false;
   bool json = false;
 };
@@ -32,33 +38,52 @@ std::unique_ptr<Tokenizer> open_tokenizer(const Options& options) {
   const std::filesystem::path from = options.tokenizer.empty()
                                          ? find_model(options.model)
                                          : std::filesystem::path(options.tokenizer);
-  std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(from);
+  std::unique_ptr<Tokenizer> tokenizer =
+      options.target ? load_target_tokenizer(from) : load_tokenizer(from);
   if (!tokenizer)
     fail({.code = ErrorCode::kNotFound,
           .file = from.string(),
-          .found = "no tokenizer.json and no vocab.json with merges.txt",
-          .expected = "one of them"});
+          .found = options.target ? "no tokenizer of the target's own" : "no tokenizer",
+          .expected = options.target
+                          ? "tokenizer_target.json, or target.spm with vocab.json"
+                          : "tokenizer.json, vocab.json with merges.txt, vocab.txt, "
+                            "tokenizer.model, spiece.model or source.spm with vocab.json"});
   return tokenizer;
 }
 
-std::string as_json(const Tokenizer& tokenizer, const Encoding& encoding) {
+std::string as_json(const Tokenizer& tokenizer, const Encoding& encoding, bool pair) {
   Json tokens = Json::array();
   for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
     const std::string bytes = tokenizer.token_bytes(encoding.ids[i]);
     Json token = {{"text", readable(bytes)},
+                  {"piece", readable(tokenizer.piece(encoding.ids[i]))},
                   {"begin", encoding.spans[i].begin},
                   {"end", encoding.spans[i].end}};
+    if (pair) token.set("of", encoding.texts[i] < 0 ? Json() : Json(int{encoding.texts[i]}));
     if (find_invalid_utf8(bytes) >= 0) token.set("bytes", hexadecimal(bytes));
     tokens.push(std::move(token));
   }
-  return Json({{"ids", encoding.ids}, {"tokens", std::move(tokens)}}).dump() + "\n";
+  Json answer = {{"ids", encoding.ids}};
+  if (pair) answer.set("types", encoding.types);
+  answer.set("tokens", std::move(tokens));
+  return answer.dump() + "\n";
 }
 
-std::string as_text(const Tokenizer& tokenizer, const Encoding& encoding) {
+// One token a line: its id, its piece, and the bytes of the text that it stands for.
+std::string as_text(const Tokenizer& tokenizer, const Encoding& encoding, bool pair) {
+  std::vector<std::string> pieces;
+  int width = 5;
+  for (const TokenId id : encoding.ids) {
+    pieces.push_back(displayable(tokenizer.piece(id)));
+    width = std::max(width, cell_width(pieces.back()));
+  }
   std::string text;
-  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
-    const TokenId id = encoding.ids[i];
-    text += fmt::format("{:>8}  {}\n", id, displayable(tokenizer.token_bytes(id)));
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const std::size_t blanks = static_cast<std::size_t>(width - cell_width(pieces[i]));
+    text += fmt::format("{:>8}  {}{}  {}-{}", encoding.ids[i], pieces[i], std::string(blanks, ' '),
+                        encoding.spans[i].begin, encoding.spans[i].end);
+    if (pair && encoding.texts[i] >= 0) text += encoding.texts[i] == 0 ? "  A" : "  B";
+    text += '\n';
   }
   return text;
 }
@@ -85,59 +110,99 @@ void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
             .place = fmt::format("line {}", number),
             .found = "not a JSON string",
             .expected = "one like \"a text\""});
-    print(as_json(tokenizer, tokenizer.encode(*text, options.special)));
+    print(as_json(tokenizer, tokenizer.encode(*text, options.special), false));
   }
 }
 
-int run(const Options& options, bool text_given) {
-  const int inputs =
-      (text_given ? 1 : 0) + (options.file.empty() ? 0 : 1) + (options.lines.empty() ? 0 : 1);
+void print_decoded(const Tokenizer& tokenizer, const Options& options) {
+  const std::string text =
+      reworded([&] { return tokenizer.decode(options.decode, /*skip_special=*/!options.special); },
+               [](ErrorParts& parts) {
+                 parts.op = {};
+                 parts.argument = "--decode";
+               });
+  print(options.json ? Json({{"text", readable(text)}}).dump() + "\n" : readable(text) + "\n");
+}
+
+int run(const Options& options, const Given& given) {
+  const bool decodes = given.has("--decode");
+  const bool pair = given.has("--pair");
+  const int inputs = (given.has("TEXT") ? 1 : 0) + (options.file.empty() ? 0 : 1) +
+                     (options.lines.empty() ? 0 : 1) + (decodes ? 1 : 0);
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
-          .expected = "one of TEXT, --file and --lines"});
+          .expected = "one of TEXT, --file, --lines and --decode"});
   if (!options.model.empty() && !options.tokenizer.empty())
     fail({.found = "--model and --tokenizer are both given", .expected = "one of them"});
+  if (pair && (decodes || !options.lines.empty()))
+    fail({.argument = "--pair",
+          .found = decodes ? "given with --decode" : "given with --lines",
+          .expected = "it with TEXT or --file"});
   const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(options);
   if (!options.lines.empty()) {
     tokenize_lines(*tokenizer, options);
     return 0;
   }
-  const Encoding encoding =
-      tokenizer->encode(given_text(options.text, options.file), options.special);
-  print(options.json ? as_json(*tokenizer, encoding) : as_text(*tokenizer, encoding));
+  if (decodes) {
+    print_decoded(*tokenizer, options);
+    return 0;
+  }
+  const std::string text = given_text(options.text, options.file);
+  const Encoding encoding = pair ? tokenizer->encode_pair(text, options.pair, options.special)
+                                 : tokenizer->encode(text, options.special);
+  print(options.json ? as_json(*tokenizer, encoding, pair) : as_text(*tokenizer, encoding, pair));
   return 0;
+}
+
+void add_inputs(OptionList& list, Options& options) {
+  add(list,
+      {{.name = "TEXT", .to = &options.text, .help = "the text; - reads it from stdin"},
+       {.name = "--file",
+        .to = &options.file,
+        .type = "FILE",
+        .help = "read the text from a file, or from stdin with -"},
+       {.name = "--lines",
+        .to = &options.lines,
+        .type = "FILE",
+        .help = "a file of JSON strings, one a line; prints one JSON object a line"},
+       {.name = "--pair",
+        .to = &options.pair,
+        .type = "TEXT",
+        .help = "a second text: both as one sequence, each token with its text"},
+       {.name = "--decode",
+        .to = &options.decode,
+        .type = "IDS",
+        .help = "token ids (5,3,9): prints their text, special tokens with --special alone"}});
 }
 
 Run declare(OptionList& list) {
   const auto options = std::make_shared<Options>();
-  add(list, {{.name = "TEXT", .to = &options->text, .help = "the text; - reads it from stdin"},
-             {.name = "--file",
-              .to = &options->file,
-              .type = "FILE",
-              .help = "read the text from a file, or from stdin with -"},
-             {.name = "--lines",
-              .to = &options->lines,
-              .type = "FILE",
-              .help = "a file of JSON strings, one a line; prints one JSON object a line"},
-             model_option(options->model),
+  add_inputs(list, *options);
+  add(list, {model_option(options->model),
              {.name = "--tokenizer",
               .to = &options->tokenizer,
               .type = "FILE",
-              .help = "a tokenizer.json, or a folder that holds one, instead of a model's"},
+              .help = "instead of a model's: a folder, a tokenizer.json, a SentencePiece model, "
+                      "vocab.txt or a .tiktoken file"},
+             {.name = "--target",
+              .to = &options->target,
+              .help = "the tokenizer of what an encoder-decoder writes, where it has its own"},
              {.name = "--special",
               .to = &options->special,
               .help = "add the special tokens of the post-processor"},
              {.name = "--json",
               .to = &options->json,
-              .help = "print ids, texts and byte offsets as JSON"}});
-  return [options](const Given& given) { return run(*options, given.has("TEXT")); };
+              .help = "print ids, texts, pieces and byte offsets as JSON"}});
+  return [options](const Given& given) { return run(*options, given); };
 }
 
 }  // namespace
 
 Command tokenize_command() {
-  return {"tokenize", "cuts a text into a model's tokens",
+  return {"tokenize", "cuts a text into a model's tokens, and back",
           "  heed tokenize \"The cat sat on the mat.\"\n"
+          "  heed tokenize \"time flies\" --pair \"fruit flies\"\n"
+          "  heed tokenize --decode 53,71,280\n"
           "  heed tokenize --file story.txt --json\n"
           "  heed tokenize --lines texts.jsonl --tokenizer tokenizer.json",
           declare};

@@ -7,6 +7,7 @@
 
 #include "cli/program.h"
 #include "kernels/matmul.h"
+#include "support/places.h"
 
 namespace heed {
 namespace {
@@ -181,4 +182,19 @@ TEST(Steadiness, IsSilentOnAQuietMachine) {
 }
 
 }  // namespace
+TEST(BenchTokenize, GivesMegabytesASecondOfEachText) {
+  const auto path = test::scratch() / "text.txt";
+  std::ofstream(path) << "the cat sat on the mat\n";
+  const Answer answer = heed({"bench", "tokenize", "--tokenizer",
+                              HEED_SOURCE_DIR "/tests/text/tokenizers/bytes-gpt2.json", "--text",
+                              path.string(), "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto timing = nlohmann::json::parse(answer.out)[0];
+  EXPECT_EQ(timing["case"], "text.txt");
+  EXPECT_EQ(timing["bytes"], 23);
+  EXPECT_NEAR(
+      timing["encode_megabytes_per_second"].get<double>() * timing["encode_seconds"].get<double>(),
+      23e-6, 1e-9);
+}
+
 }  // namespace heed

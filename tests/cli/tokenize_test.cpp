@@ -6,6 +6,7 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
+#include "support/places.h"
 
 namespace heed::cli {
 namespace {
@@ -14,6 +15,8 @@ using nlohmann::json;
 using test::Answer;
 using test::in_scratch;
 using test::tiny_model;
+
+std::string words() { return HEED_SOURCE_DIR "/tests/text/tokenizers/words.json"; }
 
 TEST(TokenizeCommand, GivesIdsTextsAndBytes) {
   const Answer answer = test::heed({"tokenize", "the cat", "--json", "--model", tiny_model()});
@@ -50,17 +53,68 @@ TEST(TokenizeCommand, ReadsAFileOrStdin) {
   }
 }
 
+TEST(TokenizeCommand, ShowsIdPieceAndBytesOfEachToken) {
+  const Answer answer = test::heed({"tokenize", "a b", "--tokenizer", words()});
+  EXPECT_EQ(answer.out,
+            "       1  a      0-1\n"
+            "       0  [UNK]  2-3\n");
+}
+
+TEST(TokenizeCommand, TellsOfEachTokenOfAPairWhichTextItIsOf) {
+  const std::vector<std::string> pair = {"tokenize",    "a",     "--pair",   "the a",
+                                         "--tokenizer", words(), "--special"};
+  EXPECT_EQ(test::heed(pair).out,
+            "       1  a      0-0\n"
+            "       1  a      0-1  A\n"
+            "       2  the    1-1\n"
+            "       2  the    1-1\n"
+            "       2  the    0-3  B\n"
+            "       1  a      4-5  B\n"
+            "       2  the    5-5\n");
+  std::vector<std::string> as_json = pair;
+  as_json.emplace_back("--json");
+  const json found = json::parse(test::heed(as_json).out);
+  EXPECT_EQ(found["types"], json::array({0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(found["tokens"][4]["of"], 1);
+  EXPECT_EQ(found["tokens"][4]["piece"], "the");
+  EXPECT_EQ(found["tokens"][0]["of"], nullptr);
+}
+
+TEST(TokenizeCommand, DecodesIds) {
+  EXPECT_EQ(test::heed({"tokenize", "--decode", "2,1", "--tokenizer", words()}).out, "the a\n");
+  EXPECT_EQ(json::parse(
+                test::heed({"tokenize", "--decode", "2,1", "--tokenizer", words(), "--json"}).out),
+            (json{{"text", "the a"}}));
+  const Answer answer = test::heed({"tokenize", "--decode", "99", "--tokenizer", words()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed tokenize: --decode is 99, expected one of the vocabulary of 7\n");
+}
+
+TEST(TokenizeCommand, AFolderWithoutATokenizerIsOneLine) {
+  const auto folder = in_scratch("no-tokenizer");
+  std::filesystem::create_directories(folder);
+  const Answer answer = test::heed({"tokenize", "a", "--tokenizer", folder});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed tokenize: " + folder +
+                ": no tokenizer, expected tokenizer.json, vocab.json with merges.txt, "
+                "vocab.txt, tokenizer.model, spiece.model or source.spm with "
+                "vocab.json\n");
+}
+
 TEST(TokenizeCommand, TakesOneInputAndOneTokenizer) {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
     const Answer answer = test::heed(arguments);
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed tokenize: " + message + "\n");
   };
-  refused({"tokenize"}, "no text is given, expected one of TEXT, --file and --lines");
+  refused({"tokenize"}, "no text is given, expected one of TEXT, --file, --lines and --decode");
   refused({"tokenize", "the", "--file", "x"},
-          "several texts are given, expected one of TEXT, --file and --lines");
+          "several texts are given, expected one of TEXT, --file, --lines and --decode");
   refused({"tokenize", "the", "--model", "a", "--tokenizer", "b"},
           "--model and --tokenizer are both given, expected one of them");
+  refused({"tokenize", "--decode", "1", "--pair", "a", "--tokenizer", "x"},
+          "--pair is given with --decode, expected it with TEXT or --file");
 }
 
 TEST(TokenizeCommand, NamesTheLineThatIsNoJsonString) {

@@ -27,6 +27,7 @@ constexpr Kind kKinds[] = {
     {"matmul", bench_matmul, "--case "},
     {"model", bench_model, "--case --model --config --dtype "},
     {"inspect", bench_inspect, "--model --config "},
+    {"tokenize", bench_tokenize, "--model --tokenizer --text "},
     {"train", bench_train, "--config --layers --heads --width --block --batch --vocabulary "},
 };
 
@@ -82,6 +83,18 @@ void add_problem(OptionList& list, BenchOptions& options) {
                 "model; train: the shape of this training configuration"}});
 }
 
+void add_texts(OptionList& list, BenchOptions& options) {
+  add(list, {{.name = "--tokenizer",
+              .to = &options.tokenizer,
+              .type = "FILE",
+              .help = "tokenize: this tokenizer's file or folder, instead of a model's"},
+             {.name = "--text",
+              .to = &options.texts,
+              .type = "FILE",
+              .list = List::kInARow,
+              .help = "tokenize: these texts"}});
+}
+
 void add_train_shape(OptionList& list, BenchOptions& options) {
   for (const TrainShapeKey& key : train_shape_keys())
     add(list, {{.name = std::string("--") + key.name,
@@ -106,8 +119,10 @@ Run declare(OptionList& list) {
                 "new token on the forms of the key/value cache; matmul: the products of linear "
                 "layers, as models and training take them; model: reading a prompt "
                 "and writing token by token; inspect: the page's server on a text of 4,096 "
-                "tokens; train: steps of training on random tokens"}});
+                "tokens; tokenize: texts to tokens and back; train: steps of training on random "
+                "tokens"}});
   add_problem(list, *options);
+  add_texts(list, *options);
   add_train_shape(list, *options);
   add(list, {{.name = "--json", .to = &options->json, .help = "print as JSON"}, threads_option()});
   return [what, options](const Given& given) { return run(given, *what, *options); };
@@ -141,6 +156,7 @@ Command bench_command() {
           "  heed bench matmul --case 768x3072-r1-bf16 768x3072-r512-bf16 forward-128x512\n"
           "  heed bench model --config config.json --case prefill-512 step-250\n"
           "  heed bench inspect\n"
+          "  heed bench tokenize --tokenizer tokenizer.json --text story.txt\n"
           "  heed bench train --config examples/shakespeare-char.json",
           declare};
 }

@@ -16,6 +16,8 @@ struct BenchOptions {
   std::string model;
   std::string config;
   std::string dtype;
+  std::string tokenizer;
+  std::vector<std::string> texts;
   bool json = false;
   struct Shape {  // 0: the configuration's
     std::int64_t layers = 0, heads = 0, width = 0, block = 0, batch = 0, vocabulary = 0;
@@ -53,6 +55,7 @@ int bench_backward(const BenchOptions& options);
 int bench_decode(const BenchOptions& options);
 int bench_matmul(const BenchOptions& options);
 int bench_model(const BenchOptions& options);
+int bench_tokenize(const BenchOptions& options);
 int bench_inspect(const BenchOptions& options);
 int bench_train(const BenchOptions& options);
 
