@@ -202,7 +202,7 @@ Command tokenize_command() {
   return {"tokenize", "cuts a text into a model's tokens, and back",
           "  heed tokenize \"The cat sat on the mat.\"\n"
           "  heed tokenize \"time flies\" --pair \"fruit flies\"\n"
-          "  heed tokenize --decode 53,71,280\n"
+          "  heed tokenize --decode 533,1515,828\n"
           "  heed tokenize --file story.txt --json\n"
           "  heed tokenize --lines texts.jsonl --tokenizer tokenizer.json",
           declare};

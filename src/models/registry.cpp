@@ -71,8 +71,7 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   loaded.model = family.load(config, Weights::open(folder));
   if (!options.tokenizers) return loaded;
   loaded.tokenizer = load_tokenizer(folder);
-  const fs::path target = folder / "tokenizer_target.json";
-  if (fs::exists(target)) loaded.target_tokenizer = load_tokenizer(target);
+  loaded.target_tokenizer = load_target_tokenizer(folder);
   return loaded;
 }
 

@@ -110,8 +110,12 @@ Vocabulary TokenizerFile::vocabulary() const {
   } else {
     result.add_all(json_, entries, "model.vocab");
   }
-  for (const Json& entry : list(component("added_tokens"), "added_tokens"))
-    result.add(json_, added_token(entry).content, entry["id"]);
+  for (const Json& entry : list(component("added_tokens"), "added_tokens")) {
+    const std::string content = added_token(entry).content;
+    if (result.find(content) < 0) result.of_no_model.push_back(id_of(entry["id"]));
+    result.add(json_, content, entry["id"]);
+  }
+  std::ranges::sort(result.of_no_model);
   return result;
 }
 

@@ -2,6 +2,7 @@
 // file, the place and the member.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,12 +32,19 @@ struct Vocabulary {
       return std::hash<std::string_view>{}(piece);
     }
   };
-  std::vector<std::string> pieces;  // an empty one: nothing has this id
+  std::vector<std::string> pieces;   // an empty one: nothing has this id
+  std::vector<TokenId> of_no_model;  // ids that added tokens alone have, rising
   std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids;
 
   TokenId find(std::string_view piece) const {
     const auto found = ids.find(piece);
     return found == ids.end() ? -1 : found->second;
+  }
+  bool is_of_model(TokenId id) const { return !std::ranges::binary_search(of_no_model, id); }
+  /// The same among the pieces of the model.
+  TokenId find_in_model(std::string_view piece) const {
+    const TokenId id = find(piece);
+    return id >= 0 && is_of_model(id) ? id : -1;
   }
 };
 

@@ -230,6 +230,11 @@ def heed_tokens(program, folder, texts, file="tokenizer.json"):
     return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 
+def reorders(text):
+    """Whether a normal form moves a mark: tokenizers then gives a place, heed the mark's own bytes."""
+    return unicodedata.normalize("NFD", text) != "".join(unicodedata.normalize("NFD", one) for one in text)
+
+
 def compare(program, name, content, offsets, texts):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "tokenizer.json"
@@ -240,7 +245,7 @@ def compare(program, name, content, offsets, texts):
             theirs = library.encode(text, add_special_tokens=False)
             data = text.encode()
             same = ours["ids"] == theirs.ids
-            if same and offsets:
+            if same and offsets and not reorders(text):
                 spans = [whole_characters(data, one["begin"], one["end"]) for one in ours["tokens"]]
                 same = spans == [whole_characters(data, *widened(text, *span)) for span in theirs.offsets]
             if not same:

@@ -237,6 +237,14 @@ TEST_F(LoadTokenizer, TheLongestAddedTokenWins) {
   EXPECT_THAT(load(json)->encode("low<a>b<a>", false).ids, ElementsAre(258, 260, 259));
 }
 
+TEST_F(LoadTokenizer, AnAddedTokenIsNoPieceOfTheModel) {
+  const auto tokenizer = load(Json::parse(R"({
+      "added_tokens": [{"id": 2, "content": "cat", "single_word": true}, {"id": 3, "content": "the"}],
+      "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}})"));
+  EXPECT_THAT(tokenizer->encode("cat", false).ids, ElementsAre(2));
+  EXPECT_THAT(tokenizer->encode("catthe", false).ids, ElementsAre(0, 3));
+}
+
 TEST_F(LoadTokenizer, AnAddedTokenTakesTheSpaceBesideItWhereItSaysSo) {
   Json json = small();
   json["added_tokens"].push_back(added("<a>", 259));

@@ -71,7 +71,7 @@ void Bpe::add_merge(std::string_view left, std::string_view right, TokenId left_
 TokenId Bpe::first_id(std::string_view word, std::size_t begin, std::size_t end) const {
   const bool plain = options_.inside_prefix.empty() && options_.end_suffix.empty();
   if (plain && options_.of_bytes) return byte_ids_[static_cast<unsigned char>(word[begin])];
-  if (plain) return vocabulary_.find(word.substr(begin, end - begin));
+  if (plain) return vocabulary_.find_in_model(word.substr(begin, end - begin));
   std::string piece;
   if (begin > 0) piece += options_.inside_prefix;
   if (options_.of_bytes) {
@@ -80,7 +80,7 @@ TokenId Bpe::first_id(std::string_view word, std::size_t begin, std::size_t end)
     piece += word.substr(begin, end - begin);
   }
   if (end == word.size()) piece += options_.end_suffix;
-  return vocabulary_.find(piece);
+  return vocabulary_.find_in_model(piece);
 }
 
 void Bpe::first_symbols(std::string_view word, std::vector<Symbol>& symbols) const {
@@ -111,10 +111,10 @@ void Bpe::first_symbols(std::string_view word, std::vector<Symbol>& symbols) con
 }
 
 TokenId Bpe::whole_word(std::string_view word) const {
-  if (!options_.of_bytes) return vocabulary_.find(word);
+  if (!options_.of_bytes) return vocabulary_.find_in_model(word);
   std::string piece;
   for (const char byte : word) piece += byte_characters()[static_cast<unsigned char>(byte)];
-  return vocabulary_.find(piece);
+  return vocabulary_.find_in_model(piece);
 }
 
 void Bpe::encode_word(std::string_view word, std::vector<Symbol>& symbols) const {

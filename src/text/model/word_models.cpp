@@ -20,7 +20,7 @@ class WordLevel final : public TokenModel {
   }
 
   void encode(const Piece& piece, const TokenSink& out) const {
-    TokenId id = vocabulary_.find(piece.text);
+    TokenId id = vocabulary_.find_in_model(piece.text);
     if (id < 0) id = unknown_;
     if (id < 0) refuse(piece);
     out.add(id, piece, 0, piece.text.size());
@@ -53,7 +53,7 @@ class WordPiece final : public TokenModel {
   WordPiece(const Vocabulary& vocabulary, const WordPieceOptions& options)
       : unknown_(options.unknown), most_characters_(options.most_characters) {
     for (std::size_t id = 0; id < vocabulary.pieces.size(); ++id)
-      if (!vocabulary.pieces[id].empty())
+      if (!vocabulary.pieces[id].empty() && vocabulary.is_of_model(static_cast<TokenId>(id)))
         trie_.add(vocabulary.pieces[id], static_cast<TokenId>(id));
     inside_ = trie_.walk(Trie::kRoot, options.prefix);
   }
