@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -93,7 +94,7 @@ std::string as_json(const std::string& dir, const GoldenReport& report) {
     Json json = {{"name", tensor.name}, {"status", word(tensor)}};
     if (tensor.kind == GoldenTensor::Kind::kCompared) {
       json.set("worst", tensor.worst);
-      json.set("tolerance", tensor.tolerance);
+      if (std::isfinite(tensor.tolerance)) json.set("tolerance", tensor.tolerance);
     }
     list.push(std::move(json));
   }
@@ -112,15 +113,17 @@ std::string as_text(const std::string& dir, const GoldenReport& report) {
     text += fmt::format("{:<7}  {:<{}}", word(tensor), displayable(tensor.name), width);
     if (tensor.kind == GoldenTensor::Kind::kUnknown)
       text += "  heed has no value of this name\n";
-    else
+    else if (std::isfinite(tensor.tolerance))
       text += fmt::format("  worst {:<8.2g} of {:.2g}\n", tensor.worst, tensor.tolerance);
+    else
+      text += fmt::format("  worst {:.2g}\n", tensor.worst);
   }
   return text + fmt::format("{}: {} passed, {} failed, {} unknown, {} inputs\n", displayable(dir),
                             counts["passed"], counts["failed"], counts["unknown"], counts["input"]);
 }
 
-int check_model(const std::string& dir, bool json) {
-  const GoldenReport report = check_golden(dir);
+int check_model(const std::string& dir, DType dtype, bool json) {
+  const GoldenReport report = check_golden(dir, dtype);
   print(json ? as_json(dir, report) : as_text(dir, report));
   return report.passed() ? 0 : 1;
 }
@@ -128,6 +131,7 @@ int check_model(const std::string& dir, bool json) {
 Run declare(OptionList& list) {
   struct Options {
     std::string what, dir;
+    DType dtype = DType::kF32;
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
@@ -139,10 +143,17 @@ Run declare(OptionList& list) {
               .to = &options->dir,
               .required = true,
               .help = "the model's folder; of onnx, a folder of node tests or one of them"},
+             {.name = "--dtype",
+              .to =
+                  [options](const std::string& name) {
+                    options->dtype = std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
+                  },
+              .words = {"f32", "f16", "bf16"},
+              .help = "of a model: hold its weights in this type (default: f32)"},
              {.name = "--json", .to = &options->json, .help = "print every tensor or case as JSON"},
              threads_option()});
   return [options](const Given&) {
-    if (options->what == "model") return check_model(options->dir, options->json);
+    if (options->what == "model") return check_model(options->dir, options->dtype, options->json);
     if (options->what != "onnx")
       fail({.argument = "WHAT",
             .found = fmt::format("'{}'", options->what),

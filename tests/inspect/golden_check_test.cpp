@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "heed/io/safetensors.h"
 #include "support/expect_error.h"
@@ -67,6 +68,21 @@ INSTANTIATE_TEST_SUITE_P(SharedData, OlderConfig,
                                          "llama-rope-llama3", "llama-rope-yarn", "mistral", "qwen2",
                                          "qwen3"),
                          test_name);
+
+// The reference in the type of its weights is not nearer to itself in f32 than this.
+TEST(GoldenCheck, InSixteenBitsAModelIsAsNearAsTheReference) {
+  HEED_NEEDS_SHARED("models/tiny/llama-bf16");
+  const fs::path tiny = test::shared_data() / "models/tiny";
+  for (const auto& [name, dtype] :
+       {std::pair("gpt2-f16", DType::kF16), std::pair("llama-bf16", DType::kBF16)}) {
+    const GoldenReport report = check_golden(tiny / name, dtype);
+    EXPECT_TRUE(report.passed()) << name;
+    for (const GoldenTensor& tensor : report.tensors)
+      if (tensor.name == "logits") {
+        EXPECT_GT(tensor.tolerance, 1e-3) << name;
+      }
+  }
+}
 
 const fs::path kGoldens = fs::path(HEED_SOURCE_DIR) / "tests/models/golden";
 const fs::path kCommitted = kGoldens / "gpt2";

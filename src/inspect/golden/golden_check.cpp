@@ -1,5 +1,7 @@
 #include "inspect/golden/golden_check.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,23 +29,29 @@ constexpr std::array<std::string_view, 9> kInputs = {
 // golden.json: one number for all, or one for each kind.
 class Tolerances {
  public:
-  explicit Tolerances(const fs::path& path) {
+  Tolerances(const fs::path& path, DType dtype) : is_narrow_(size_bytes(dtype) == 2) {
     if (!fs::exists(path)) return;
     const JsonText json = JsonText::parse(read_file(path), {.file = path.string()});
-    const Json& said = json.root()["tolerance"];
+    const char* type = dtype == DType::kF16 ? "float16" : "bfloat16";
+    const Json& said =
+        json.root()[is_narrow_ ? fmt::format("reference_computed_in_{}_differs_by_max_abs", type)
+                               : "tolerance"];
     all_ = said.as_number();
     for (const auto& [kind, value] : said.members())
       if (const auto number = value.as_number()) kinds_.emplace_back(kind, *number);
   }
 
+  double of_ids() const { return is_narrow_ ? std::numeric_limits<double>::infinity() : 0; }
   double of(const std::string& name) const {
     for (const auto& [kind, tolerance] : kinds_)
       if (name.find(kind) != std::string::npos) return tolerance;
+    if (is_narrow_) return std::numeric_limits<double>::infinity();
     const bool attention = name.find("attentions") != std::string::npos;
     return all_.value_or(attention ? 1e-5 : 1e-4);
   }
 
  private:
+  bool is_narrow_;
   std::optional<double> all_;
   std::vector<std::pair<std::string, double>> kinds_;
 };
@@ -61,11 +69,13 @@ double largest_difference(const ConstView& a, const ConstView& b) {
 
 class Checker {
  public:
-  explicit Checker(const fs::path& folder)
+  Checker(const fs::path& folder, DType dtype)
       : loaded_(load_model(folder, {.tokenizers = false})),
         golden_(Safetensors::open(folder / "golden.safetensors")),
-        tolerances_(folder / "golden.json"),
-        pass_(golden_pass(golden_, *loaded_.model)) {}
+        tolerances_(folder / "golden.json", dtype) {
+    if (dtype != DType::kF32) pack(loaded_.model->parameters(), dtype);
+    pass_ = golden_pass(golden_, *loaded_.model);
+  }
 
   GoldenReport report() const {
     GoldenReport report;
@@ -79,7 +89,7 @@ class Checker {
     if (std::ranges::find(kInputs, name) != kInputs.end()) {
       tensor.kind = GoldenTensor::Kind::kInput;
     } else if (name == "greedy") {
-      tensor.tolerance = 0;
+      tensor.tolerance = tolerances_.of_ids();
       tensor.worst = differing_ids();
     } else if (name == "loss") {
       tensor.worst = std::abs(loss() - golden_.tensor(name).data<float>()[0]);
@@ -156,13 +166,13 @@ bool GoldenReport::passed() const {
   return std::ranges::all_of(tensors, [](const GoldenTensor& tensor) { return tensor.passed(); });
 }
 
-GoldenReport check_golden(const fs::path& folder) {
+GoldenReport check_golden(const fs::path& folder, DType dtype) {
   if (fs::is_directory(folder) && !fs::exists(folder / "golden.safetensors"))
     fail({.code = ErrorCode::kNotFound,
           .file = folder.string(),
           .found = "has no golden.safetensors",
           .expected = "the published numbers of a model beside it"});
-  return Checker(folder).report();
+  return Checker(folder, dtype).report();
 }
 
 }  // namespace heed
