@@ -34,7 +34,7 @@ Session tokenized(const LoadedModel& model, const PostedInput& input, const Serv
   } catch (const Error& error) {
     refuse(413, "too_large", error.parts());
   }
-  const std::int64_t bytes = session_bytes(session.info, std::ssize(session.tokens));
+  const std::int64_t bytes = session_bytes(session);
   if (bytes > limits.session_bytes)
     refuse(413, "too_large",
            {.op = "session",
@@ -97,7 +97,7 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
           .found = "another one",
           .expected = "the one that is shown: there is no model to run"});
   Session session = tokenized(*model_, input, limits_);
-  const std::int64_t bytes = session_bytes(session.info, std::ssize(session.tokens));
+  const std::int64_t bytes = session_bytes(session);
   const auto live =
       std::make_shared<LiveSession>(session_name(model_identity_, input.text, input.ids),
                                     input.text, std::move(session), *model_);

@@ -37,10 +37,16 @@ std::vector<NextWords> words_after(Session& session) {
 
 }  // namespace
 
-std::int64_t session_bytes(const ModelInfo& info, std::int64_t length) {
-  const std::int64_t vectors = (info.heads + 2 * info.kv_heads) * info.head_dim;
-  const std::int64_t numbers = 4 * info.heads;  // lse, lse_low, received, effective keys
-  return 4 * info.layers * length * (vectors + numbers);
+std::int64_t session_bytes(const Session& session) {
+  std::int64_t numbers = 0;
+  for (const StackShape& shape : session.shapes()) {
+    const std::int64_t queries = std::ssize(session.queries(shape.stack));
+    const std::int64_t keys = std::ssize(session.keys(shape.stack));
+    // q; lse, lse_low, received, effective keys
+    const std::int64_t of_queries = queries * shape.heads * (shape.head_dim + 4);
+    numbers += shape.layers * (of_queries + keys * 2 * shape.kv_heads * shape.head_dim);
+  }
+  return 4 * numbers;
 }
 
 LiveSession::LiveSession(std::string name, std::string content, Session session,

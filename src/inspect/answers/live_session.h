@@ -95,6 +95,6 @@ class LiveSession {
 using SessionPointer = std::shared_ptr<LiveSession>;
 
 /// What a session of a text will hold, in bytes: Q, K, V, both halves of lse, and statistics.
-std::int64_t session_bytes(const ModelInfo& info, std::int64_t length);
+std::int64_t session_bytes(const Session& session);
 
 }  // namespace heed
