@@ -1,25 +1,18 @@
-// GPT-2 against the numbers of transformers, and its gradients against finite differences.
+// GPT-2's gradients, batches and errors; tests/inspect/golden_check_test.cpp has its numbers.
 #include <gtest/gtest.h>
 
 #include <array>
-#include <filesystem>
 #include <memory>
 #include <string>
 
-#include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
 #include "ops/loss.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
-#include "support/golden.h"
-#include "support/places.h"
 #include "support/random_tensor.h"
-#include "support/shared_data.h"
 
 namespace heed {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Two layers; every option as GPT-2 has it but dropout.
 constexpr std::string_view kTiny = R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8,
@@ -28,77 +21,6 @@ constexpr std::string_view kTiny = R"({"model_type": "gpt2", "n_layer": 2, "n_he
 // Wide and long enough for the products of kernels/cpu/amx_tiles.h, where a CPU has them.
 constexpr std::string_view kWide = R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2,
   "n_embd": 64, "n_positions": 24, "vocab_size": 37})";
-
-// Rows past a length are what the reference computes there; nothing else depends on them.
-void expect_golden(const fs::path& folder, double tolerance = 1e-4) {
-  const LoadedModel loaded = load_model(folder);
-  const Safetensors golden = Safetensors::open(folder / "golden.safetensors");
-  const Tensor ids = test::ids_of(golden, "input_ids");
-  const std::vector<std::int64_t> lengths =
-      golden.contains("attention_mask")
-          ? test::lengths_of(golden)
-          : std::vector(static_cast<std::size_t>(ids.dim(0)), ids.dim(1));
-  test::GoldenTap tap;
-  heed::Run run;
-  run.tap = &tap;
-  run.extents = {.query_length = lengths, .key_length = lengths};
-  const Tensor logits = loaded.model->forward({.ids = ids}, run);
-  const auto expect = [&](const ConstView& got, const std::string& name, int axis, double within) {
-    if (golden.contains(name))
-      test::expect_rows_near(got, golden.tensor(name), axis, lengths, within, name);
-  };
-  ASSERT_TRUE(golden.contains("logits"));
-  expect(logits, "logits", 1, tolerance);
-  expect(tap.last, "last_hidden_state", 1, tolerance);
-  for (std::size_t k = 0; k < tap.hidden.size(); ++k)
-    expect(tap.hidden[k], "hidden_states." + std::to_string(k), 1, tolerance);
-  for (std::size_t layer = 0; layer < tap.weights.size(); ++layer)
-    expect(tap.weights[layer], "attentions." + std::to_string(layer), 2, 1e-5);
-}
-
-// Labels shifted by one, as decoders learn.
-void expect_golden_loss(const fs::path& folder) {
-  const LoadedModel loaded = load_model(folder);
-  const Safetensors golden = Safetensors::open(folder / "golden.safetensors");
-  const Tensor labels = test::ids_of(golden, "labels");
-  Tensor next = Tensor::empty(labels.shape(), DType::kI32);
-  for (std::int64_t i = 0; i < labels.element_count(); ++i)
-    next.data<std::int32_t>()[i] =
-        (i + 1) % labels.dim(1) == 0 ? kIgnoredTarget : labels.data<std::int32_t>()[i + 1];
-  heed::Run run;
-  const Tensor logits = loaded.model->forward({.ids = test::ids_of(golden, "input_ids")}, run);
-  EXPECT_NEAR(cross_entropy({.logits = logits, .targets = next}).mean,
-              golden.tensor("loss").data<float>()[0], 1e-4);
-}
-
-TEST(Gpt2, AgreesWithTransformersOnTheCommittedModel) {
-  const fs::path folder = fs::path(HEED_SOURCE_DIR) / "tests/models/golden/gpt2";
-  expect_golden(folder);
-  expect_golden_loss(folder);
-}
-
-class Gpt2Golden : public testing::TestWithParam<const char*> {};
-
-TEST_P(Gpt2Golden, AgreesWithTransformers) {
-  HEED_NEEDS_SHARED(fs::path("models") / GetParam());
-  expect_golden(test::shared_data() / "models" / GetParam());
-}
-
-INSTANTIATE_TEST_SUITE_P(SharedData, Gpt2Golden,
-                         testing::Values("makemore-induction", "tiny/gpt2", "tiny/gpt2-f16",
-                                         "tiny/gpt2-hub-names", "tiny/gpt2-inverse-layer-scale"));
-
-TEST(Gpt2, LossAgreesWithTransformers) {
-  HEED_NEEDS_SHARED("models/tiny/gpt2");
-  for (const char* name : {"gpt2", "gpt2-f16", "gpt2-hub-names", "gpt2-inverse-layer-scale"})
-    expect_golden_loss(test::shared_data() / "models/tiny" / name);
-}
-
-TEST(Gpt2, AgreesWithThePublishedNumbersOfGptNanoSort) {
-  HEED_NEEDS_SHARED("models/gpt-nano-sort");
-  const fs::path folder = test::shared_data() / "models/gpt-nano-sort";
-  expect_golden(folder, 2e-5);
-}
 
 // In f64, far from the flat start.
 std::unique_ptr<Model> exact_model(bool tied) {
