@@ -1,6 +1,7 @@
 // The first byte chooses one of the tokenizers of tests/text/tokenizers, the others are a text.
 // Text that is no UTF-8 is refused; spans lie in the text and do not go back; byte-level text comes
 // back.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
