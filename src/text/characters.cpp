@@ -1,7 +1,5 @@
 #include "text/characters.h"
 
-#include <fmt/format.h>
-
 #include <set>
 
 #include "text/pipeline_tokenizer.h"

@@ -144,7 +144,10 @@ TEST(HostileCharsmap, RandomTablesAreReadWithinTheirBounds) {
     std::string blob = {16, 0, 0, 0};
     for (int i = 0; i < 20; ++i) blob += static_cast<char>(random.below(256));
     const auto map = Charsmap::parse(blob);
-    ASSERT_TRUE(map);
+    if (!map) {
+      ADD_FAILURE() << "the sizes fit";
+      continue;
+    }
     for (const char* text : {"a", "\x01\x02", "\xFF\xFF\xFF"}) {
       const auto match = map->longest(text);
       if (match) {

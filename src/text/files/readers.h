@@ -5,8 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "heed/text/tokenizer.h"
 #include "text/tokenizer_file.h"

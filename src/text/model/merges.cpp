@@ -1,6 +1,5 @@
 #include "text/model/merges.h"
 
-#include <algorithm>
 #include <array>
 #include <functional>
 #include <limits>

@@ -1,7 +1,6 @@
 // Byte-pair merges by rank (Sennrich, Haddow, Birch 2016, algorithm 1).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

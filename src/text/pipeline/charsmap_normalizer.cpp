@@ -46,19 +46,20 @@ class CharsmapNormalizer final : public Normalizer {
   Charsmap map_;
 };
 
+std::optional<Charsmap> decode(const Json& encoded) {
+  const std::string* text = encoded.as_text();
+  const auto blob = text == nullptr ? std::nullopt : decode_base64(*text);
+  return blob ? Charsmap::parse(*blob) : std::nullopt;
+}
+
 }  // namespace
 
 std::unique_ptr<Normalizer> read_charsmap_normalizer(const TokenizerFile& file,
                                                      const Json& component) {
-  const Json& encoded = component["precompiled_charsmap"];
-  const auto refuse = [&] {
-    file.refuse(encoded, "normalizer.precompiled_charsmap", "SentencePiece's rules in base64");
-  };
-  if (!encoded.is_text()) refuse();
-  const auto blob = decode_base64(*encoded.as_text());
-  if (!blob) refuse();
-  auto map = Charsmap::parse(*blob);
-  if (!map) refuse();
+  auto map = decode(component["precompiled_charsmap"]);
+  if (!map)
+    file.refuse(component["precompiled_charsmap"], "normalizer.precompiled_charsmap",
+                "SentencePiece's rules in base64");
   return std::make_unique<CharsmapNormalizer>(std::move(*map));
 }
 

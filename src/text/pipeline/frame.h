@@ -1,7 +1,6 @@
 // The post-processor: which tokens are put around a text, or around and between two.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "text/tokenizer_file.h"
