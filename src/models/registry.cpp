@@ -30,6 +30,12 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
   std::vector<Tensor> rounded;
   std::vector<NamedView> tensors;
   for (const Parameter* parameter : model.parameters()) {
+    if (parameter->packed)
+      fail({.code = ErrorCode::kUnsupported,
+            .op = "save_model",
+            .argument = parameter->name,
+            .found = "packed",
+            .expected = "plain weights: a model that was packed to run cannot be saved"});
     rounded.push_back(parameter->value.dtype() == dtype
                           ? parameter->value.share()
                           : Tensor::converted(parameter->value, dtype));

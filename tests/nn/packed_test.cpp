@@ -1,6 +1,8 @@
 // Weights that were packed to run: the same numbers, forward only.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <vector>
 
 #include "heed/models/registry.h"
@@ -99,6 +101,19 @@ TEST(Packed, AModelHasTheSameLogitsAndSize) {
     EXPECT_EQ(parameter_count(*model), count);
     EXPECT_EQ(packed_type(model->parameters()), DType::kF32);
   }
+}
+
+TEST(Packed, AModelIsNotSaved) {
+  const auto model = make_model(
+      R"({"model_type": "gpt2", "n_layer": 1, "n_head": 1, "n_embd": 4, "n_positions": 4,
+          "vocab_size": 5})",
+      1);
+  pack(model->parameters(), DType::kBF16);
+  EXPECT_HEED_ERROR(save_model(std::filesystem::temp_directory_path() / "heed-packed", *model,
+                               nullptr, DType::kF32),
+                    ErrorCode::kUnsupported,
+                    "save_model: transformer.wte.weight is packed, expected plain weights: a model "
+                    "that was packed to run cannot be saved");
 }
 
 TEST(Packed, ThereAreNoGradients) {

@@ -140,8 +140,11 @@ HWY_INLINE std::int64_t turn_four(const float* from, std::int64_t line, std::int
 void pack_columns(const MatrixOperand<float>& b, std::int64_t depth, std::int64_t columns,
                   float* to) {
   if (b.column == 1) {
+    constexpr std::int64_t kAhead = 16;  // rows: each is a page of its own where b is wide
     for (std::int64_t k = 0; k < depth; ++k, to += kPanelColumns) {
       const float* row = b.data + k * b.row;
+      __builtin_prefetch(row + kAhead * b.row);
+      __builtin_prefetch(row + kAhead * b.row + kPanelColumns - 1);
       if (columns == kPanelColumns) {
         std::memcpy(to, row, kPanelColumns * sizeof(float));
       } else {

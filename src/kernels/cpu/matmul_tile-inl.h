@@ -36,7 +36,7 @@ constexpr int kVectorLanes = HWY_TARGET == HWY_AVX3     ? 16
                                                         : 4;
 constexpr int kVectors = 2;  // of a panel
 constexpr int kPanelColumns = kVectors * kVectorLanes;
-constexpr std::int64_t kCacheLine = 64;
+constexpr int kCacheLine = 64;
 constexpr int kLargestStrip = HWY_TARGET == HWY_AVX3 ? 12 : 6;
 
 // sum + a b. As an instruction: g++ 12 loads b again for every product of the intrinsic, or moves
@@ -145,8 +145,7 @@ HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, const 
     for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::Zero(Floats());
   }
   const char* b = static_cast<const char*>(p.b);
-  const std::int64_t ahead_lines =
-      (kRows * kStep * p.ahead_bytes / (p.rows * p.depth) + kCacheLine - 1) / kCacheLine;
+  const std::int64_t ahead_step = kRows * p.ahead_bytes / (p.rows * p.depth);
 #pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {  // or the sums wait for them at the end
     __builtin_prefetch(out + i * p.out_row, 1);
@@ -154,10 +153,11 @@ HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, const 
   }
   std::int64_t k = 0;
   for (; k + kStep <= p.depth; k += kStep) {
-    for (std::int64_t line = 0; line < ahead_lines; ++line, ahead += kCacheLine)
-      __builtin_prefetch(ahead, 0, 2);
 #pragma GCC unroll 4
     for (int u = 0; u < kStep; u += kHeld) {
+      for (int line = 0; line < kRowBytes<kForm>; line += kCacheLine)
+        __builtin_prefetch(ahead + line, 0, 2);
+      ahead += kHeld * ahead_step;
       add_row<kRows, kForm>(
           b + u / kHeld * kRowBytes<kForm>,
           [a, u](int i, int half)
