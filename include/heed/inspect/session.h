@@ -24,6 +24,7 @@ struct SessionToken {
   std::string bytes;  // what it decodes to; a special token's name; `#5` where no tokenizer is
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  int text = 0;  // which text of a pair; -1: a special token that belongs to neither
 };
 
 /// The extents of an attention matrix, which need not be equal.
@@ -83,6 +84,7 @@ struct Session {
   ModelInfo info;
   std::vector<SessionToken> tokens;      // of the queries; of an encoder-decoder what it writes
   std::vector<SessionToken> key_tokens;  // of the keys, where these are other tokens, as a source's
+  std::vector<std::int32_t> types;       // of the tokens, where the model has kinds of them
   std::vector<SessionStack> stacks;
   Tensor logits;                         // [T or 1, V]; not given when the model has none
   Tensor hidden;                         // [T, C]; when asked for
@@ -108,6 +110,8 @@ void check_head(std::string_view op, std::string_view model, const StackShape& s
 /// What a session reads.
 struct SessionTexts {
   std::string_view text = {};  // of an encoder-decoder the source
+  /// A second text that an encoder reads beside it; offsets of tokens are each in its own text.
+  std::optional<std::string_view> pair = {};
   /// What an encoder-decoder writes; none: what it writes by itself, always the likeliest token.
   std::optional<std::string_view> target = {};
 };

@@ -24,7 +24,8 @@ constexpr std::int64_t kPictureBytes = std::int64_t{256} << 20;
 // The text's session, tokenized once and run once, whichever way it is shown. Its heads are scored
 // where the file holds their scores, or the view asks for the one that heed chooses.
 std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileOptions& options) {
-  Session session = cut_text(model, {.text = options.text, .target = options.target});
+  Session session =
+      cut_text(model, {.text = options.text, .pair = options.pair, .target = options.target});
   if (!options.view.view.empty()) view_of(options.view, session, {});  // errors before the work
   const bool chosen = !options.view.view.empty() || (options.view.layer && options.view.head);
   auto live = std::make_shared<LiveSession>("saved", options.text, std::move(session), model);

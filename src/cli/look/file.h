@@ -12,6 +12,7 @@ namespace heed::cli {
 struct LookFileOptions {
   std::string format;  // svg, png or html
   std::string text;
+  std::optional<std::string> pair = {};
   std::optional<std::string> target = {};
   ViewOptions view;
   int width = 1440;

@@ -12,6 +12,9 @@ void add_look_input(OptionList& list, LookInput& input) {
         .to = &input.file,
         .type = "FILE",
         .help = "read the text from a file, or from stdin with -"},
+       {.name = "--pair",
+        .to = &input.pair,
+        .help = "a second text, which an encoder reads beside the first"},
        {.name = "--target",
         .to = &input.target,
         .help = "what an encoder-decoder writes about the text (default: what it writes by "
@@ -25,6 +28,10 @@ void add_look_input(OptionList& list, LookInput& input) {
         .to = &input.ids,
         .type = "5,3,9",
         .help = "token ids instead of a text (heed tokenize prints them)"}});
+}
+
+std::optional<std::string> pair_of(const LookInput& input) {
+  return input.has_pair ? std::optional(input.pair) : std::nullopt;
 }
 
 std::optional<std::string> target_of(const LookInput& input) {

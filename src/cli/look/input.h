@@ -12,7 +12,9 @@ namespace heed::cli {
 
 struct LookInput {
   std::string text, file;
+  std::string pair;    // the second text that an encoder reads
   std::string target;  // what an encoder-decoder writes
+  bool has_pair = false;
   bool has_target = false;
   std::vector<TokenId> ids;
   std::string cut;  // "first" or "last" tokens; empty: all of them
@@ -21,7 +23,8 @@ struct LookInput {
 /// Declares TEXT, --file, --target, --cut and --ids.
 void add_look_input(OptionList& list, LookInput& input);
 
-/// --target, where it was given.
+/// --pair and --target, where they were given.
+std::optional<std::string> pair_of(const LookInput& input);
 std::optional<std::string> target_of(const LookInput& input);
 
 /// The text, or the part of it that is kept.

@@ -33,8 +33,9 @@ Session open(const LookOptions& options, const LoadedModel& model, ProgressLine&
   progress.begin("the model: layers", layers_of(model.model->info()));
   if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
   const std::string text = text_of(options.input, model);
+  const std::optional<std::string> pair = pair_of(options.input);
   const std::optional<std::string> target = target_of(options.input);
-  Session session = cut_text(model, {.text = text, .target = target});
+  Session session = cut_text(model, {.text = text, .pair = pair, .target = target});
   run_session(session, model, keep);
   return session;
 }
@@ -100,6 +101,7 @@ int write_page_file(const LookOptions& options, const LoadedModel& model) {
   output.write(look_file(
       model, {.format = options.format,
               .text = text_of(options.input, model),
+              .pair = pair_of(options.input),
               .target = target_of(options.input),
               .view = {options.view, options.layer, options.head, options.who, options.to},
               .width = options.width,
@@ -160,6 +162,7 @@ Run declare(OptionList& list) {
               .help = "compute in this type: f32"}});
   return [options](const Given& given) {
     options->text_given = given.has("TEXT");
+    options->input.has_pair = given.has("--pair");
     options->input.has_target = given.has("--target");
     options->format = chosen_format(*options);
     return run(given, *options);

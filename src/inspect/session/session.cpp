@@ -76,8 +76,10 @@ SessionToken token_of(const Tokenizer* tokenizer, TokenId id, TokenSpan span) {
 
 std::vector<SessionToken> tokens_of(const Tokenizer& tokenizer, const Encoding& encoding) {
   std::vector<SessionToken> tokens;
-  for (std::size_t i = 0; i < encoding.ids.size(); ++i)
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
     tokens.push_back(token_of(&tokenizer, encoding.ids[i], encoding.spans[i]));
+    if (!encoding.texts.empty()) tokens.back().text = encoding.texts[i];
+  }
   return tokens;
 }
 
@@ -189,6 +191,8 @@ void run_session(Session& session, const LoadedModel& model, const SessionOption
   if (options.stopped != nullptr) scope.emplace(*options.stopped);
   Batch batch = {.ids = ids};
   if (session.info.reads_source()) batch.source = source;
+  if (!session.types.empty())
+    batch.types = ConstView(session.types.data(), DType::kI32, ids.shape());
   Tensor logits = model.model->forward(batch, run);
   if (!session.info.has_logits) return;
   const Shape shape = {logits.dim(1), logits.dim(2)};
@@ -200,6 +204,25 @@ bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {
       tokens, [](const SessionToken& token) { return find_invalid_utf8(token.bytes) >= 0; });
   return 2 * parts > std::ssize(tokens);
 }
+
+namespace {
+
+// The text, or both texts of a pair as one sequence.
+void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& session) {
+  const ModelInfo& info = session.info;
+  if (texts.pair && (info.causal || info.reads_source()))
+    fail({.op = "session",
+          .argument = "pair",
+          .found = "given",
+          .expected = "none: " + model.name + " is no encoder"});
+  const Encoding encoding =
+      texts.pair ? model.tokenizer->encode_pair(texts.text, *texts.pair, /*add_special=*/true)
+                 : model.tokenizer->encode(texts.text, /*add_special=*/true);
+  session.tokens = tokens_of(*model.tokenizer, encoding);
+  if (texts.pair && info.token_types > 1) session.types = encoding.types;
+}
+
+}  // namespace
 
 Session tokenize_session(const LoadedModel& model, const SessionTexts& texts) {
   const bool reads_source = model.model->info().reads_source();
@@ -215,8 +238,7 @@ Session tokenize_session(const LoadedModel& model, const SessionTexts& texts) {
           .found = "given",
           .expected = "none: " + model.name + " is no encoder-decoder"});
   Session session = session_of(model);
-  session.tokens =
-      tokens_of(*model.tokenizer, model.tokenizer->encode(texts.text, /*add_special=*/true));
+  read_texts(model, texts, session);
   if (session.tokens.empty()) {
     if (session.info.first_token < 0 || reads_source)
       fail({.op = "session",
