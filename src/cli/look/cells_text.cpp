@@ -31,16 +31,16 @@ std::string neighbours(const TokenNames& names, const LookCell& cell) {
     const bool larger = static_cast<std::int64_t>(i) + 1 < cell.rank;
     const char* joint =
         i == 0 ? (larger ? ", after " : ", then ") : (!larger && cell.rank == 2 ? ", then " : ", ");
-    text += fmt::format("{}{}{} {:.3f}", joint, names.word(other.key), names.mark(other.key),
+    text += fmt::format("{}{}{} {:.3f}", joint, names.key(other.key), names.mark(other.key),
                         other.weight);
   }
   return text;
 }
 
 Line& put_pair(Line& line, const TokenNames& names, const LookCell& cell) {
-  return line.put(names.word(cell.query), Style::kBold)
+  return line.put(names.query(cell.query), Style::kBold)
       .put(fmt::format(" {} -> ", cell.query), Style::kDim)
-      .put(names.word(cell.key), Style::kBold)
+      .put(names.key(cell.key), Style::kBold)
       .put(fmt::format(" {}", cell.key), Style::kDim);
 }
 
@@ -104,8 +104,8 @@ std::string table(const Terminal& terminal, const TokenNames& names,
   int to = 0;
   int rank_cells = 0;
   for (const LookCell& cell : cells) {
-    who = std::max(who, cell_width(fmt::format("{} {}", names.word(cell.query), cell.query)));
-    to = std::max(to, cell_width(fmt::format("{} {}", names.word(cell.key), cell.key)));
+    who = std::max(who, cell_width(fmt::format("{} {}", names.query(cell.query), cell.query)));
+    to = std::max(to, cell_width(fmt::format("{} {}", names.key(cell.key), cell.key)));
     rank_cells = std::max(rank_cells, cell_width(rank_of(cell)));
   }
   const int arrow = kTableColumn + who + 2;
@@ -114,9 +114,9 @@ std::string table(const Terminal& terminal, const TokenNames& names,
   std::string text;
   for (const LookCell& cell : cells) {
     Line line(terminal);
-    line.to(kTableColumn).put(names.word(cell.query), Style::kBold);
+    line.to(kTableColumn).put(names.query(cell.query), Style::kBold);
     line.put(fmt::format(" {}", cell.query)).to(arrow).put("-> ", Style::kDim).to(arrow + 3);
-    line.put(names.word(cell.key), Style::kBold).put(fmt::format(" {}", cell.key));
+    line.put(names.key(cell.key), Style::kBold).put(fmt::format(" {}", cell.key));
     line.right(percent_end, percent(cell.weight)).to(percent_end + 1);
     line.put(bar(terminal, cell.weight, bar_cells), Style::kBar);
     text += line.right(terminal.width, rank_of(cell), Style::kDim).str();
@@ -127,7 +127,7 @@ std::string table(const Terminal& terminal, const TokenNames& names,
 }  // namespace
 
 std::string cells_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
-  const TokenNames names(terminal, look.tokens);
+  const TokenNames names(terminal, look);
   std::string text;
   if (look.chosen.automatic)
     text +=

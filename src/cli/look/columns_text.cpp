@@ -30,12 +30,13 @@ std::string column_text(const Terminal& terminal, const Look& look, const TokenN
           column.key),
       explanation(look, column));
   int who = 0;
-  for (const LookQuery& from : column.from) who = std::max(who, cell_width(names.word(from.query)));
+  for (const LookQuery& from : column.from)
+    who = std::max(who, cell_width(names.query(from.query)));
   const int percent_end = kWhoColumn + who + 1 + 5;
   for (const LookQuery& from : column.from) {
     Line line(terminal);
     line.right(kIndexEnd, std::to_string(from.query), Style::kDim).to(kWhoColumn);
-    line.put(names.word(from.query), Style::kBold).right(percent_end, percent(from.weight));
+    line.put(names.query(from.query), Style::kBold).right(percent_end, percent(from.weight));
     line.to(percent_end + 1);
     line.put(bar(terminal, from.weight, terminal.width - percent_end - 1), Style::kBar);
     text += line.str();
@@ -51,7 +52,7 @@ std::string column_text(const Terminal& terminal, const Look& look, const TokenN
 }  // namespace
 
 std::string columns_text(const Terminal& terminal, const Look& look) {
-  const TokenNames names(terminal, look.tokens);
+  const TokenNames names(terminal, look);
   std::string text;
   for (const LookColumn& column : look.columns)
     text += (text.empty() ? "" : "\n") + column_text(terminal, look, names, column);

@@ -37,7 +37,7 @@ Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& na
   int rest = 0;
   int most = 1;
   for (const LookRow& row : look.rows) {
-    who = std::max(who, cell_width(names.word(row.query)));
+    who = std::max(who, cell_width(names.query(row.query)));
     rest = std::max(rest, cell_width(rest_of(row)));
     most = std::max(most, static_cast<int>(row.attends.size()));
     for (const LookKey& key : row.attends)
@@ -65,7 +65,7 @@ void put_key(Line& line, const Terminal& terminal, const Columns& columns, const
              const LookKey& key) {
   const int begin = line.column();
   const Style style = key.weight >= kBoldFrom ? Style::kBold : Style::kPlain;
-  line.put(names.word(key.key), style).put(names.mark(key.key));
+  line.put(names.key(key.key), style).put(names.mark(key.key));
   const int percent_end = begin + columns.key_cells + 1 + kPercentCells;
   line.right(percent_end, percent(key.weight), style).to(percent_end + 1);
   line.put(bar(terminal, key.weight, columns.bar_cells), Style::kBar);
@@ -75,7 +75,7 @@ std::string row_lines(const Terminal& terminal, const Columns& columns, const To
                       const LookRow& row) {
   Line line(terminal);
   line.right(kIndexEnd, std::to_string(row.query), Style::kDim).to(kWhoColumn);
-  line.put(names.word(row.query), Style::kBold).to(columns.arrow).put("->", Style::kDim);
+  line.put(names.query(row.query), Style::kBold).to(columns.arrow).put("->", Style::kDim);
   std::string lines;
   for (std::size_t i = 0; i < row.attends.size(); ++i) {
     const int column = static_cast<int>(i) % columns.a_line;
@@ -109,7 +109,7 @@ std::string reason(const Terminal& terminal, const Look& look) {
 }  // namespace
 
 std::string rows_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
-  const TokenNames names(terminal, look.tokens);
+  const TokenNames names(terminal, look);
   const Columns columns = lay_out(terminal, look, names);
   std::string text = heading(terminal, "Who attends to whom", explanation(look, options));
   text += reason(terminal, look);

@@ -18,6 +18,10 @@ constexpr int kNextWordCells = 8;
 std::string model_line(const Terminal& terminal, const Look& look) {
   const ModelInfo& info = look.info;
   std::string shape = fmt::format("{}, {} layers x {} heads", info.title, info.layers, info.heads);
+  for (const StackShape& stack : info.stacks)
+    if (stack.stack == look.chosen.stack && stack.stack != Stack::kSelf)
+      shape = fmt::format("{}, {}: {} layers x {} heads", info.title, stack_name(stack.stack),
+                          stack.layers, stack.heads);
   if (info.kv_heads != info.heads) shape += fmt::format(" on {} kv", info.kv_heads);
   if (look.built_in) shape += ", built in";
   const std::size_t count = look.tokens.size();
@@ -69,26 +73,31 @@ std::string next_text(const Terminal& terminal, const Look& look) {
 
 }  // namespace
 
-TokenNames::TokenNames(const Terminal& terminal, const std::vector<SessionToken>& tokens) {
+TokenNames::TokenNames(const Terminal& terminal, const Look& look) {
+  for (const SessionToken& token : look.tokens) queries_.push_back(shown(terminal, token.bytes));
   std::map<std::string, int> times;
-  for (const SessionToken& token : tokens) {
-    words_.push_back(shown(terminal, token.bytes));
-    ++times[words_.back()];
+  for (const SessionToken& token : look.keys()) {
+    keys_.push_back(shown(terminal, token.bytes));
+    ++times[keys_.back()];
   }
-  for (std::size_t i = 0; i < words_.size(); ++i)
-    marks_.push_back(times[words_[i]] > 1 ? fmt::format(" {}", i) : "");
+  for (std::size_t i = 0; i < keys_.size(); ++i)
+    marks_.push_back(times[keys_[i]] > 1 ? fmt::format(" {}", i) : "");
 }
 
-const std::string& TokenNames::word(std::int64_t index) const {
-  return words_[static_cast<std::size_t>(index)];
+const std::string& TokenNames::query(std::int64_t index) const {
+  return queries_[static_cast<std::size_t>(index)];
 }
 
-const std::string& TokenNames::mark(std::int64_t index) const {
-  return marks_[static_cast<std::size_t>(index)];
+const std::string& TokenNames::key(std::int64_t index) const {
+  return keys_[static_cast<std::size_t>(index)];
 }
 
-int TokenNames::width(std::int64_t index) const {
-  return cell_width(word(index)) + cell_width(mark(index));
+const std::string& TokenNames::mark(std::int64_t key) const {
+  return marks_[static_cast<std::size_t>(key)];
+}
+
+int TokenNames::width(std::int64_t key) const {
+  return cell_width(keys_[static_cast<std::size_t>(key)]) + cell_width(mark(key));
 }
 
 std::string TokenNames::shown(const Terminal& terminal, const std::string& bytes) {

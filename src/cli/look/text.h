@@ -12,18 +12,20 @@ namespace heed::cli {
 /// Tokens as the terminal shows them: trimmed of spaces, one short line each.
 class TokenNames {
  public:
-  TokenNames(const Terminal& terminal, const std::vector<SessionToken>& tokens);
+  TokenNames(const Terminal& terminal, const Look& look);
 
-  const std::string& word(std::int64_t index) const;
-  /// ` 12` for a token that occurs twice, else nothing.
-  const std::string& mark(std::int64_t index) const;
-  /// Cells of the widest of these, with mark.
-  int width(std::int64_t index) const;
+  const std::string& query(std::int64_t index) const;
+  const std::string& key(std::int64_t index) const;
+  /// ` 12` for a key that occurs twice, else nothing.
+  const std::string& mark(std::int64_t key) const;
+  /// Cells of a key with its mark.
+  int width(std::int64_t key) const;
 
   static std::string shown(const Terminal& terminal, const std::string& bytes);
 
  private:
-  std::vector<std::string> words_;
+  std::vector<std::string> queries_;
+  std::vector<std::string> keys_;
   std::vector<std::string> marks_;
 };
 
