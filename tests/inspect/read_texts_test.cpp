@@ -55,7 +55,7 @@ TEST(Transliteration, OfATargetThatIsGivenReadsIt) {
   Session session = tokenize_session(loaded, {.text = "آ ت ز م و ن", .target = "a t s"});
   EXPECT_EQ(session.tokens.size(), 4U);  // with the first token
   run_session(session, loaded);
-  EXPECT_EQ(next_words(session, 1).words[0].bytes.find('u') != std::string::npos, true);
+  EXPECT_TRUE(next_words(session, 1).words[0].bytes.ends_with("u"));
 }
 
 // HEED_MINILM is the folder of all-MiniLM-L6-v2.
@@ -69,7 +69,7 @@ TEST(MiniLm, APairOfTextsHasThePublishedAttention) {
   Session session = tokenize_session(
       loaded, {.text = "time flies like an arrow", .pair = "fruit flies like a banana"});
   ASSERT_EQ(session.tokens.size(), 13U);
-  EXPECT_EQ(session.tokens[7].bytes, " fruit");
+  EXPECT_TRUE(session.tokens[7].bytes.ends_with("fruit"));
   EXPECT_EQ(session.tokens[7].text, 1);
   EXPECT_EQ(session.tokens[7].begin, 0);
   EXPECT_EQ(session.types, (std::vector<std::int32_t>{0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}));
