@@ -4,7 +4,6 @@
 
 #include "base/protobuf.h"
 #include "text/files/readers.h"
-#include "text/utf8.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,6 @@
 #include "text/pipeline/decoder.h"
 #include "text/pipeline/metaspace.h"
 #include "text/pipeline/pattern.h"
-#include "text/utf8.h"
 
 namespace heed {
 namespace {
