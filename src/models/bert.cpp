@@ -14,6 +14,7 @@ Bert::Block Bert::make_block(const BertConfig& config, int layer) {
   const BertNames& names = *config.names;
   const std::string name = names.layer + std::to_string(layer) + ".";
   const std::int64_t C = config.width;
+  const std::int64_t head_dim = C / config.heads;
   const auto linear = [&](const char* part, std::int64_t in, std::int64_t out) {
     return Linear(name + part, {.in = in, .out = out});
   };
@@ -29,8 +30,8 @@ Bert::Block Bert::make_block(const BertConfig& config, int layer) {
       {.layer = layer,
        .heads = config.heads,
        .kv_heads = config.heads,
-       .head_dim = C / config.heads,
-       .scale = 1 / std::sqrt(static_cast<double>(C / config.heads))});
+       .head_dim = head_dim,
+       .scale = 1 / std::sqrt(static_cast<double>(head_dim))});
   Mlp mlp(linear(names.up, C, config.inner), config.activation, linear(names.down, config.inner, C),
           {.rate = config.dropout, .site = site + 1}, {.layer = layer});
   return {{norm(names.attention_norm), std::move(attention), attention_names(Stack::kSelf, layer)},

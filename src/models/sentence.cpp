@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/json.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 #include "models/config.h"

@@ -123,8 +123,9 @@ Tensor Seq2seq::embed(const Side& side, Stack stack, const ConstView& ids, Run& 
   const Shown show{run, stack};
   const Tensor positions = positions_of(ids, run, config_.positions);
   Tensor x = scaled(side.words.forward(ids), config_.word_scale);
-  x = add(std::move(x), side.positions ? side.positions->forward(positions)
-                                       : sinusoids(positions, config_.width, x.dtype()));
+  const Tensor places = side.positions ? side.positions->forward(positions)
+                                       : sinusoids(positions, config_.width, x.dtype());
+  x = add(std::move(x), places);
   return show(TapKind::kEmbedding, side.dropout.forward(std::move(x), run));  // [B, T, C]
 }
 
@@ -150,7 +151,7 @@ Tensor Seq2seq::forward(const Batch& batch, Run& run) const {
   Tensor x = embed(decoder_, Stack::kDecoder, batch.ids, run);  // [B, T, C]
   for (const Layer& layer : decoder_.layers) {
     x = layer.attention.forward(std::move(x), run);
-    x = layer.cross->forward(std::move(x), run, source);
+    if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
     x = layer.mlp.forward(std::move(x), run);
   }
   if (decoder_.norm) x = decoder_.norm->forward(x, run);
@@ -179,7 +180,7 @@ void Seq2seq::backward(const Tensor& dlogits, const Batch& batch, Run& run,
   if (decoder_.norm) dx = decoder_.norm->backward(dx, run, gradients);
   for (auto layer = decoder_.layers.rbegin(); layer != decoder_.layers.rend(); ++layer) {
     dx = layer->mlp.backward(dx, run, gradients);
-    dx = layer->cross->backward(dx, run, gradients, source, dstates);
+    if (layer->cross) dx = layer->cross->backward(dx, run, gradients, source, dstates);
     dx = layer->attention.backward(dx, run, gradients);
   }
   embed_backward(decoder_, dx, batch.ids, run, gradients);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "models/family.h"
 #include "models/initial_parameters.h"

@@ -136,7 +136,7 @@ Tensor T5::forward(const Batch& batch, Run& run) const {
   Tensor x = show(TapKind::kEmbedding, words_.forward(batch.ids));  // [B, T, C]
   for (const Layer& layer : decoder_.layers) {
     x = layer.attention.forward(std::move(x), run);
-    x = layer.cross->forward(std::move(x), run, source);
+    if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
     x = std::visit([&](const auto& mlp) { return mlp.forward(std::move(x), run); }, layer.mlp);
   }
   Tensor last = show(TapKind::kFinal, decoder_.norm.forward(x, run));
@@ -159,7 +159,7 @@ void T5::backward(const Tensor& dlogits, const Batch& batch, Run& run, Gradients
       Tensor::zeros({batch.source.dim(0), batch.source.dim(1), config_.width}, dx.dtype());
   for (auto layer = decoder_.layers.rbegin(); layer != decoder_.layers.rend(); ++layer) {
     dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, run, gradients); }, layer->mlp);
-    dx = layer->cross->backward(dx, run, gradients, source, dstates);
+    if (layer->cross) dx = layer->cross->backward(dx, run, gradients, source, dstates);
     dx = layer->attention.backward(dx, run, gradients);
   }
   words_.backward(batch.ids, dx, gradients);

@@ -125,7 +125,7 @@ TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
 
 TEST(Effects, ABenchmarkTakesItsOwnOptions) {
   refused({"bench", "attention", "--model", "tales"},
-          "--model is given with attention, expected it with model, inspect");
+          "--model is given with attention, expected it with model, inspect, tokenize");
   refused({"bench", "decode", "--config", "x"},
           "--config is given with decode, expected it with model, inspect, train");
   refused(

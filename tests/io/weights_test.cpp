@@ -86,8 +86,9 @@ TEST(Weights, AnIndexThatNamesAMissingFileIsAnError) {
   const test::Scratch scratch;
   write_file(scratch / "model.safetensors.index.json",
              R"({"weight_map": {"a": "gone.safetensors"}})");
-  EXPECT_HEED_ERROR(Weights::open(scratch.folder()), ErrorCode::kNotFound,
-                    (scratch / "gone.safetensors").string() + ": no such file");
+  EXPECT_HEED_ERROR(
+      Weights::open(scratch.folder()), ErrorCode::kNotFound,
+      (scratch / "gone.safetensors").string() + ": cannot be opened: No such file or directory");
 }
 
 TEST(Weights, PickledWeightsAloneAreRefusedWithTheLineThatConvertsThem) {

@@ -7,7 +7,6 @@
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
-#include "support/random_tensor.h"
 #include "support/scratch.h"
 
 namespace heed {

@@ -25,8 +25,8 @@ constexpr std::string_view kWide = R"({"model_type": "gpt2", "n_layer": 2, "n_he
 
 // In f64, far from the flat start.
 std::unique_ptr<Model> exact_model(bool tied) {
-  const std::string config = fmt::format("{}, \"tie_word_embeddings\": {}}}",
-                                         kTiny.substr(0, kTiny.size() - 1), tied);
+  const std::string config =
+      fmt::format("{}, \"tie_word_embeddings\": {}}}", kTiny.substr(0, kTiny.size() - 1), tied);
   auto model = make_model(config, 1);
   for (Parameter* parameter : model->parameters()) {
     parameter->value = Tensor::converted(parameter->value, DType::kF64);

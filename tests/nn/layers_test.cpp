@@ -3,7 +3,6 @@
 
 #include "heed/masks/band.h"
 #include "nn/attention.h"
-#include "nn/bias.h"
 #include "nn/embedding.h"
 #include "nn/gated_mlp.h"
 #include "nn/gradient_support.h"

@@ -18,7 +18,6 @@
 #include "heed/ops/observe.h"
 #include "heed/ops/observers/received.h"
 #include "heed/tensor/tensor.h"
-#include "ops/matmul.h"
 #include "support/every_kernel.h"
 #include "support/random_tensor.h"
 

@@ -167,7 +167,7 @@ void add_look_options(OptionList& list, LookOptions& options) {
 }
 
 StackShape LookOptions::stack_of(const std::string& model_name, const ModelInfo& info) const {
-  const Stack asked = stack.empty() ? info.stacks.front().stack : *heed::stack_of(stack);
+  const Stack asked = heed::stack_of(stack).value_or(info.stacks.front().stack);
   return find_stack("look", model_name, info.stacks, asked);
 }
 

@@ -218,7 +218,8 @@ std::unique_ptr<PreTokenizer> read_digits(const TokenizerFile&, const Json& comp
 std::unique_ptr<PreTokenizer> read_punctuation(const TokenizerFile& file, const Json& component) {
   const Json& behavior = component["behavior"];
   return std::make_unique<CharacterSplit>(
-      is_library_punctuation, behavior.is_null() ? Behavior::kIsolated : read_behavior(file, behavior));
+      is_library_punctuation,
+      behavior.is_null() ? Behavior::kIsolated : read_behavior(file, behavior));
 }
 
 std::unique_ptr<PreTokenizer> read_whitespace(const TokenizerFile&, const Json&) {
