@@ -11,7 +11,6 @@
 #include "heed/io/safetensors.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
-#include "support/random_tensor.h"
 #include "support/shared_data.h"
 
 namespace heed {
