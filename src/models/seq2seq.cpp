@@ -178,10 +178,11 @@ void Seq2seq::backward(const Tensor& dlogits, const Batch& batch, Run& run,
   Tensor dstates =
       Tensor::zeros({batch.source.dim(0), batch.source.dim(1), config_.width}, dx.dtype());
   if (decoder_.norm) dx = decoder_.norm->backward(dx, run, gradients);
-  for (auto layer = decoder_.layers.rbegin(); layer != decoder_.layers.rend(); ++layer) {
-    dx = layer->mlp.backward(dx, run, gradients);
-    if (layer->cross) dx = layer->cross->backward(dx, run, gradients, source, dstates);
-    dx = layer->attention.backward(dx, run, gradients);
+  for (auto at = decoder_.layers.rbegin(); at != decoder_.layers.rend(); ++at) {
+    const Layer& layer = *at;
+    dx = layer.mlp.backward(dx, run, gradients);
+    if (layer.cross) dx = layer.cross->backward(dx, run, gradients, source, dstates);
+    dx = layer.attention.backward(dx, run, gradients);
   }
   embed_backward(decoder_, dx, batch.ids, run, gradients);
   Run reading = source_run(batch, run);

@@ -157,10 +157,11 @@ void T5::backward(const Tensor& dlogits, const Batch& batch, Run& run, Gradients
   const Source source{.states = {}, .lengths = source_lengths(batch)};
   Tensor dstates =
       Tensor::zeros({batch.source.dim(0), batch.source.dim(1), config_.width}, dx.dtype());
-  for (auto layer = decoder_.layers.rbegin(); layer != decoder_.layers.rend(); ++layer) {
-    dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, run, gradients); }, layer->mlp);
-    if (layer->cross) dx = layer->cross->backward(dx, run, gradients, source, dstates);
-    dx = layer->attention.backward(dx, run, gradients);
+  for (auto at = decoder_.layers.rbegin(); at != decoder_.layers.rend(); ++at) {
+    const Layer& layer = *at;
+    dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, run, gradients); }, layer.mlp);
+    if (layer.cross) dx = layer.cross->backward(dx, run, gradients, source, dstates);
+    dx = layer.attention.backward(dx, run, gradients);
   }
   words_.backward(batch.ids, dx, gradients);
   Run reading = source_run(batch, run);
