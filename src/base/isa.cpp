@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "heed/base/error.h"
@@ -23,19 +25,42 @@ std::int64_t better_than(Isa isa) {
   return isa == Isa::kAvx2 ? HWY_AVX2 - 1 : 0;
 }
 
+// As it is when the program begins.
+const std::string& variable() {
+  static const std::string value = [] {
+    const char* const given = std::getenv("HEED_ISA");
+    return std::string(given != nullptr ? given : "");
+  }();
+  return value;
+}
+
+// Nothing where the variable is not set or names none.
+std::optional<Isa> wanted_isa() {
+  const auto* const found = std::ranges::find(kNames, std::string_view(variable()));
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<Isa>(found - kNames.begin());
+}
+
+// Highway asks the CPU at its first call of a kernel and whenever it is asked itself, and each time
+// forgets what is disabled until Update: so it is asked once.
+std::int64_t choose_targets() {
+  const std::int64_t disabled = better_than(wanted_isa().value_or(Isa::kAmx));
+  if (disabled != 0) hwy::DisableTargets(disabled);
+  const std::int64_t targets = hwy::SupportedTargets();
+  hwy::GetChosenTarget().Update(targets);
+  return targets;
+}
+
+const std::int64_t kBeforeMain = highway_targets();  // so no thread sees the choice half made
+
 Isa read_isa() {
-  const char* const variable = std::getenv("HEED_ISA");
-  const std::string_view wanted = variable != nullptr ? variable : "";
-  if (wanted.empty()) return Isa::kAmx;
-  const auto* const found = std::ranges::find(kNames, wanted);
-  if (found == kNames.end())
+  if (const std::optional<Isa> wanted = wanted_isa()) return *wanted;
+  if (!variable().empty())
     fail({.code = ErrorCode::kNotFound,
           .argument = "HEED_ISA",
-          .found = fmt::format("'{}'", wanted),
+          .found = fmt::format("'{}'", variable()),
           .expected = fmt::format("one of {}", fmt::join(kNames, ", "))});
-  const auto isa = static_cast<Isa>(found - kNames.begin());
-  if (const std::int64_t disabled = better_than(isa); disabled != 0) hwy::DisableTargets(disabled);
-  return isa;
+  return Isa::kAmx;
 }
 
 }  // namespace
@@ -43,6 +68,11 @@ Isa read_isa() {
 Isa allowed_isa() {
   static const Isa isa = read_isa();
   return isa;
+}
+
+std::int64_t highway_targets() {
+  static const std::int64_t targets = choose_targets();
+  return targets;
 }
 
 }  // namespace heed

@@ -9,8 +9,12 @@ namespace heed {
 enum class Isa : std::uint8_t { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 /// The widest one that $HEED_ISA (portable, avx2, avx512, avx512-bf16, amx) allows; kAmx when it is
-/// not set. Kernels for the others are not chosen from the first call on. kNotFound for any other
-/// value.
+/// not set. It is read once, before main: kernels for the others are not chosen. kNotFound for any
+/// other value.
 Isa allowed_isa();
+
+/// Highway's targets that this CPU has and that are allowed. In place of hwy::SupportedTargets,
+/// which enables again what is disabled.
+std::int64_t highway_targets();
 
 }  // namespace heed

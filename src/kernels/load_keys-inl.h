@@ -27,7 +27,9 @@ using FloatTag = hn::ScalableTag<float>;
 // A vector of f32, f16 or bf16 as f32.
 template <typename From>
 HWY_INLINE hn::Vec<FloatTag> load_lanes(const From* from) {
-  if constexpr (sizeof(From) == 2) {
+  if constexpr (sizeof(From) == 2 && HWY_TARGET == HWY_SCALAR) {
+    return hn::Set(FloatTag(), static_cast<float>(*from));  // Highway's f16 has no infinity there
+  } else if constexpr (sizeof(From) == 2) {
     using Lane = std::conditional_t<std::is_same_v<From, f16>, hwy::float16_t, hwy::bfloat16_t>;
     const hn::Rebind<Lane, FloatTag> narrow;
     return hn::PromoteTo(FloatTag(), hn::LoadU(narrow, reinterpret_cast<const Lane*>(from)));

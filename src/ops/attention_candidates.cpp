@@ -73,7 +73,7 @@ template <typename Results>
 const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
                                  const AttentionProblem& problem, std::uint32_t features,
                                  const std::string& wanted, std::vector<Plan::Refusal>& refusals) {
-  allowed_isa();  // before kernels are asked for their refusals
+  allowed_isa();  // throws for a bad HEED_ISA
   if (!wanted.empty()) check_known("kernel", wanted);
   const char* variable = std::getenv("HEED_FORCE");
   const std::string forced = variable != nullptr ? variable : "";

@@ -11,7 +11,6 @@
 #include "nn/mlp.h"
 #include "nn/residual.h"
 #include "nn/rms_norm.h"
-#include "support/expect_error.h"
 
 namespace heed {
 namespace {
@@ -286,24 +285,6 @@ TEST(EmbeddingLayer, GradientsGatherInTheTable) {
   Parameter& table = *layer.table();
   test::expect_gradient(table.value, gradients.of(table),
                         [&] { return test::weighted_sum(layer.forward(ids), dy); });
-}
-
-TEST(Gradients, ClearKeepsTheMemory) {
-  const Parameter parameter = {.name = "w", .value = random_tensor({3}, 1)};
-  Gradients gradients;
-  EXPECT_EQ(gradients.find(parameter), nullptr);
-  Tensor& gradient = gradients.of(parameter);
-  gradient.data<float>()[1] = 5;
-  gradients.clear();
-  EXPECT_EQ(gradients.find(parameter), &gradient);
-  EXPECT_EQ(gradient.data<float>()[1], 0);
-}
-
-TEST(Saved, AnEmptyStackSaysWhatIsMissing) {
-  Saved saved;
-  EXPECT_HEED_ERROR(
-      saved.take(), ErrorCode::kInvalidArgument,
-      "backward: run.saved is empty, expected what the forward pass of the same run kept");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(Activation, AgreesWithTheReference) {
 TEST(Activation, DerivativeAgreesWithTheReference) {
   for (const Activation kind : kKinds)
     EXPECT_LE(largest_difference(derivative(DType::kF32, kind), derivative(DType::kF64, kind)),
-              2e-6);
+              3e-6);  // most without FMA
 }
 
 TEST(Activation, DerivativeIsAFiniteDifference) {

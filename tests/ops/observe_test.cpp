@@ -128,11 +128,9 @@ TEST(Observe, SaysWhatDoesNotFit) {
   RegionObserver region({.row_begin = 1, .row_end = 4});
   EXPECT_HEED_ERROR(watch(region), code, "region: rows is [1, 4), expected at most [0, 3)");
   RowsObserver rows(std::vector<HeadRow>{{2, 0}});
-  EXPECT_HEED_ERROR(watch(rows), code,
-                    "rows: rows is head 2 row 0, expected one of 2 heads and 3 rows");
+  EXPECT_HEED_ERROR(watch(rows), code, "rows: head is 2, expected 0 to 1 (2 heads)");
   ColumnsObserver columns(std::vector<std::int64_t>{3});
-  EXPECT_HEED_ERROR(watch(columns), code,
-                    "columns: columns is head 0 key 3, expected one of 2 heads and 3 keys");
+  EXPECT_HEED_ERROR(watch(columns), code, "columns: key is 3, expected 0 to 2 (3 keys)");
   EntropyObserver entropy;
   ValueNormObserver weighted(entropy);
   EXPECT_HEED_ERROR(watch(weighted), code,

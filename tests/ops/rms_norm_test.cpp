@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/isa.h"
 #include "heed/base/threads.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
@@ -51,7 +52,8 @@ TEST(RmsNorm, AgreesWithTheReference) {
   for (const auto& [rows, width] : kShapes) {
     const Layer fast({rows, width});
     const Layer slow({rows, width}, DType::kF64);
-    EXPECT_LE(largest_difference(rms_norm(fast.args()), rms_norm(slow.args())), 2e-6);
+    const double bound = allowed_isa() == Isa::kPortable ? 8e-6 : 2e-6;  // a sum in one lane
+    EXPECT_LE(largest_difference(rms_norm(fast.args()), rms_norm(slow.args())), bound);
   }
 }
 

@@ -36,9 +36,7 @@ std::string refusal(const AttentionProblem& problem, std::int64_t target, Isa is
        {problem.dtype, problem.k.dtype, problem.v.dtype, problem.score.bias.dtype})
     if (dtype == DType::kF64) return "it computes in f32 only";
   if (allowed_isa() < isa) return "HEED_ISA allows narrower vectors only";
-  // Asked once: each question is a few CPUID instructions, microseconds in a virtual machine.
-  static const std::int64_t supported = hwy::SupportedTargets();
-  if ((supported & target) == 0) return needs;
+  if ((highway_targets() & target) == 0) return needs;
   return {};
 }
 

@@ -47,7 +47,9 @@ Strided<Pointer> rows_at(Strided<Pointer> x, std::int64_t batch, std::int64_t he
 template <typename T>
 HWY_INLINE void store_lanes(hn::Vec<Lanes> x, T* to) {
   const Lanes d;
-  if constexpr (std::is_same_v<T, f16>) {
+  if constexpr (std::is_same_v<T, f16> && HWY_TARGET == HWY_SCALAR) {
+    *to = f16(hn::GetLane(x));  // Highway's has no infinity there
+  } else if constexpr (std::is_same_v<T, f16>) {
     const hn::Rebind<hwy::float16_t, Lanes> half;
     hn::StoreU(hn::DemoteTo(half, x), half, reinterpret_cast<hwy::float16_t*>(to));
   } else if constexpr (std::is_same_v<T, bf16>) {
