@@ -17,7 +17,7 @@ constexpr std::string_view kBegin = "<!-- support table: generated -->\n";
 constexpr std::string_view kEnd = "<!-- support table: end -->\n";
 
 TEST(SupportTable, OfTheDocsIsTheOneThatTheCasesGive) {
-  const std::string path = std::string(HEED_SOURCE_DIR) + "/docs/attention.md";
+  const std::string path = HEED_SOURCE_DIR "/docs/attention.md";
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
   const std::string page = text.str();

@@ -1,6 +1,6 @@
 """The speed of tiktoken and tokenizers, to stand beside `heed bench tokenize` on the same file and one thread.
 
-    python bench/peers/tokenize.py --ranks r50k_base.tiktoken --tokenizer gpt2/tokenizer.json --text story.txt
+    python bench/peers/text_to_tokens.py --ranks r50k_base.tiktoken --tokenizer gpt2/tokenizer.json --text story.txt
         [--heed build/release/heed]
 
 With --heed the three take turns, so that they meet the same machine. MB are 10^6 bytes of the text.
