@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/clipped.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 
@@ -13,7 +14,6 @@ namespace heed {
 namespace {
 
 constexpr std::size_t kMostLevels = 128;  // as the library that writes tokenizer.json has it
-constexpr std::size_t kBriefBytes = 60;   // of a value in a message
 
 /// Walks over a text and tells how far the parser has come.
 struct Cursor {
@@ -57,13 +57,6 @@ std::size_t token_begin(std::string_view text, std::size_t end) {
   if (!is_word(text[begin])) return begin;
   while (begin > 0 && is_word(text[begin - 1])) --begin;
   return begin;
-}
-
-std::string clipped(std::string_view text) {
-  if (text.size() <= kBriefBytes) return std::string(text);
-  std::size_t end = kBriefBytes;
-  while (end > 0 && is_continuation(text[end])) --end;
-  return std::string(text.substr(0, end)) + "...";
 }
 
 // Of equal keys the last counts; it stands where the first one stood.
@@ -128,7 +121,10 @@ class JsonReader {
     fault_byte = std::min(position, text_.size());
     if (position > text_.size()) return refuse("not JSON: ends too early");
     if (fault_byte > 0) fault_byte = token_begin(text_, fault_byte);
-    const std::string_view token = text_.substr(fault_byte, position - fault_byte);
+    std::string_view token = text_.substr(fault_byte, position - fault_byte);
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+    token = token.substr(
+        0, std::max<std::size_t>(std::ranges::find_if(token, is_control) - token.begin(), 1));
     if (error.id == kOutOfRange)
       return refuse(fmt::format("the number {} is beyond all that f64 holds", clipped(token)));
     const auto byte = static_cast<unsigned char>(token.empty() ? '\0' : token.front());

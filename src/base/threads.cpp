@@ -96,7 +96,7 @@ void parallel_for(std::int64_t count,
 
 void parallel_for(std::int64_t count, int threads,
                   const std::function<void(std::int64_t index, int thread)>& task) {
-  allowed_isa();  // before the first kernel runs
+  allowed_isa();  // throws for a bad HEED_ISA
   if (const std::atomic<bool>* const stop = stop_flag)
     return run(count, threads, [&](std::int64_t index, int thread) {
       if (*stop) fail({.code = ErrorCode::kInterrupted, .found = "the work was stopped"});

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
+#include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/golden/golden_check.h"
 #include "onnx/node_tests.h"
@@ -123,17 +124,29 @@ std::string as_text(const std::string& dir, const GoldenReport& report) {
 }
 
 int check_model(const std::string& dir, DType dtype, bool json) {
-  const GoldenReport report = check_golden(dir, dtype);
+  const GoldenReport report = check_golden(find_model(dir), dtype);
   print(json ? as_json(dir, report) : as_text(dir, report));
   return report.passed() ? 0 : 1;
 }
 
+struct Options {
+  std::string what, dir;
+  DType dtype = DType::kF32;
+  bool json = false;
+};
+
+int check(const Options& options, const Given& given) {
+  if (options.what == "onnx" && given.has("--dtype"))
+    fail({.argument = "--dtype", .found = "given with onnx", .expected = "it with model"});
+  if (options.what == "model") return check_model(options.dir, options.dtype, options.json);
+  if (options.what != "onnx")
+    fail({.argument = "WHAT",
+          .found = fmt::format("'{}'", options.what),
+          .expected = "model or onnx"});
+  return check_onnx(options.dir, options.json);
+}
+
 Run declare(OptionList& list) {
-  struct Options {
-    std::string what, dir;
-    DType dtype = DType::kF32;
-    bool json = false;
-  };
   const auto options = std::make_shared<Options>();
   add(list, {{.name = "WHAT",
               .to = &options->what,
@@ -142,7 +155,8 @@ Run declare(OptionList& list) {
              {.name = "DIR",
               .to = &options->dir,
               .required = true,
-              .help = "the model's folder; of onnx, a folder of node tests or one of them"},
+              .help = "the model's folder, or a name that heed models lists; of onnx, a folder of "
+                      "node tests or one of them"},
              {.name = "--dtype",
               .to =
                   [options](const std::string& name) {
@@ -152,14 +166,7 @@ Run declare(OptionList& list) {
               .help = "of a model: hold its weights in this type (default: f32)"},
              {.name = "--json", .to = &options->json, .help = "print every tensor or case as JSON"},
              threads_option()});
-  return [options](const Given&) {
-    if (options->what == "model") return check_model(options->dir, options->dtype, options->json);
-    if (options->what != "onnx")
-      fail({.argument = "WHAT",
-            .found = fmt::format("'{}'", options->what),
-            .expected = "model or onnx"});
-    return check_onnx(options->dir, options->json);
-  };
+  return [options](const Given& given) { return check(*options, given); };
 }
 
 }  // namespace

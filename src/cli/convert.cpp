@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
+#include "heed/base/error.h"
 #include "heed/models/registry.h"
 
 namespace heed::cli {
@@ -20,10 +23,46 @@ struct Options {
   std::string dtype = "f32";
 };
 
+// The folder that is written: new, or empty. Unless it is kept, what was written goes away again.
+class NewFolder {
+ public:
+  explicit NewFolder(std::filesystem::path path)
+      : path_(std::move(path)), was_there_(std::filesystem::exists(path_)) {
+    const bool is_file = was_there_ && !std::filesystem::is_directory(path_);
+    if (is_file || (was_there_ && !std::filesystem::is_empty(path_)))
+      fail({.argument = "-o",
+            .found = path_.string() + (is_file ? ", a file" : ", a folder with files in it"),
+            .expected = "a new folder, or an empty one"});
+  }
+  ~NewFolder() {
+    std::error_code ignored;
+    if (!kept_ && was_there_)
+      for (const auto& entry : std::filesystem::directory_iterator(path_, ignored))
+        std::filesystem::remove_all(entry.path(), ignored);
+    else if (!kept_)
+      std::filesystem::remove_all(path_, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  void keep() { kept_ = true; }
+
+ private:
+  std::filesystem::path path_;
+  bool was_there_;
+  bool kept_ = false;
+};
+
 int run(const Options& options) {
+  NewFolder folder(options.out);
   const LoadedModel model = load_model(find_model(options.model));
-  for (const auto& [name, dtype] : kTypes)
-    if (options.dtype == name) save_model(options.out, model, dtype);
+  {
+    const InterruptScope scope;
+    for (const auto& [name, dtype] : kTypes)
+      if (options.dtype == name) save_model(options.out, model, dtype);
+    check_interrupted();
+    folder.keep();
+  }
   print(fmt::format("{}: {} in {}\n", options.out, model.model->info().title, options.dtype));
   return 0;
 }
@@ -38,7 +77,7 @@ Run declare(OptionList& list) {
               .to = &options->out,
               .type = "DIR",
               .required = true,
-              .help = "the folder to write"},
+              .help = "the folder to write: a new one, or an empty one"},
              {.name = "--dtype",
               .to = &options->dtype,
               .words = {"f32", "f16", "bf16"},

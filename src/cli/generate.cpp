@@ -69,6 +69,17 @@ void check(const Options& options) {
   check(options.args.sampling);
 }
 
+// An option that would change nothing is refused.
+void check_effects(const Options& options, const Given& given) {
+  const bool searches = given.has("--beams");
+  for (const char* name : {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"})
+    given.require_beside(name, !searches, "no --beams");
+  for (const char* name : {"--length-penalty", "--early-stopping"})
+    given.require_beside(name, options.args.beams > 1, "--beams above 1");
+  for (const char* name : {"--top-k", "--top-p", "--min-p", "--seed"})
+    given.require_beside(name, options.args.sampling.temperature > 0, "--temperature above 0");
+}
+
 Json as_json(const Tokenizer& tokenizer, const GeneratedToken& token) {
   const std::string bytes = tokenizer.token_bytes(token.id);
   Json json = {{"id", token.id},
@@ -79,14 +90,15 @@ Json as_json(const Tokenizer& tokenizer, const GeneratedToken& token) {
   return json;
 }
 
-std::string as_json(const Tokenizer& tokenizer, const std::string& prompt,
+std::string as_json(const GenerateArgs& args, const std::string& prompt,
                     const Generated& generated) {
   Json tokens = Json::array();
-  for (const GeneratedToken& token : generated.tokens) tokens.push(as_json(tokenizer, token));
-  const Json json = {{"prompt", prompt},
-                     {"text", generated.text},
-                     {"tokens", std::move(tokens)},
-                     {"stopped", name(generated.stopped)}};
+  for (const GeneratedToken& token : generated.tokens) tokens.push(as_json(*args.tokenizer, token));
+  Json json = {{"prompt", prompt},
+               {"text", generated.text},
+               {"tokens", std::move(tokens)},
+               {"stopped", name(generated.stopped)}};
+  if (args.beams > 1) json.set("score", generated.score);
   return json.dump(2) + "\n";
 }
 
@@ -94,19 +106,23 @@ std::string as_json(const Tokenizer& tokenizer, const std::string& prompt,
 void read_prompt(const LoadedModel& model, const std::string& prompt, GenerateArgs& args) {
   args.tokenizer = model.writing_tokenizer();
   args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
+  tell_of_unknown_text("generate", "prompt", *model.tokenizer, args.prompts[0]);
   if (!model.model->info().reads_source()) return;
   args.sources = std::move(args.prompts);
   args.prompts = {{static_cast<TokenId>(model.model->info().first_token)}};
 }
 
-int run(Options options) {
+int run(Options options, const Given& given) {
+  options.prompt_given = given.has("PROMPT");
   check(options);
+  check_effects(options, given);
   const std::string prompt = given_text(options.prompt, options.file);
   const LoadedModel model = load_model(find_model(options.model));
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model that reads text"});
   pack(model.model->parameters(), options.dtype ? *options.dtype : stored_type(model.folder));
   options.args.sampling.top_k = options.top_k.value_or(0);
+  if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam is greedy
   read_prompt(model, prompt, options.args);
   const InterruptScope scope;
   std::unique_ptr<GenerateListener> listener;
@@ -116,7 +132,7 @@ int run(Options options) {
     listener = std::make_unique<Writer>(options.args.sources.empty() ? prompt : "");
   const Generated generated = generate(*model.model, options.args, *listener).front();
   listener.reset();  // takes the progress away
-  print(options.json ? as_json(*options.args.tokenizer, prompt, generated) : "\n");
+  print(options.json ? as_json(options.args, prompt, generated) : "\n");
   if (generated.stopped == Stopped::kPositions && !options.json)
     fmt::print(stderr,
                "heed generate: stopped after {} tokens: {} has no position for a further one\n",
@@ -156,6 +172,30 @@ void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64
         .to = &args.seed,
         .type = "S",
         .help = "the same seed gives the same text (default 0)"}});
+}
+
+void add_beams(OptionList& list, GenerateArgs& args) {
+  add(list,
+      {{.name = "--beams",
+        .to = &args.beams,
+        .type = "N",
+        .help = "search for the most probable text with N of them side by side, in place of "
+                "choosing token by token"},
+       {.name = "--length-penalty",
+        .to = &args.length_penalty,
+        .type = "X",
+        .help = "a text's score is its log-probability / tokens^X: above 0 favours long ones "
+                "(default 1)"},
+       {.name = "--early-stopping",
+        .to =
+            [&args](const std::string& word) {
+              args.early_stopping = word == "true"    ? EarlyStopping::kTrue
+                                    : word == "never" ? EarlyStopping::kNever
+                                                      : EarlyStopping::kFalse;
+            },
+        .words = {"false", "true", "never"},
+        .help = "end once N texts are finished (true), once the open ones look worse (false, the "
+                "default), or once they cannot become better (never)"}});
 }
 
 void add_answer(OptionList& list, Options& options) {
@@ -198,12 +238,10 @@ Run declare(OptionList& list) {
         .type = "N",
         .help = "tokens to write at most (default 200)"}});
   add_sampling(list, options->args, options->top_k);
+  add_beams(list, options->args);
   add_answer(list, *options);
   add(list, {threads_option()});
-  return [options](const Given& given) {
-    options->prompt_given = given.has("PROMPT");
-    return run(*options);
-  };
+  return [options](const Given& given) { return run(*options, given); };
 }
 
 }  // namespace
@@ -212,7 +250,8 @@ Command generate_command() {
   return {"generate", "lets a model continue a text, or an encoder-decoder answer it",
           "  heed generate \"Once upon a time\"\n"
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
-          "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"",
+          "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"\n"
+          "  heed generate \"Once upon a time\" -n 50 --beams 4",
           declare};
 }
 

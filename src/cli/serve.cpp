@@ -10,6 +10,7 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
+#include "heed/inspect/session.h"
 #include "serve/server.h"
 #include "text/utf8.h"
 
@@ -21,11 +22,35 @@ constexpr int kDefaultPort = 8321;
 struct Options {
   std::string model;
   std::string text, file;
+  std::string pair, target, stack;
   std::string host = "127.0.0.1";
   int port = kDefaultPort;
   bool new_token = false;
   bool text_given = false;
+  bool pair_given = false;
+  bool target_given = false;
 };
+
+std::optional<std::string> given_if(bool given, const std::string& text) {
+  if (!given) return {};
+  require_utf8(text);
+  return text;
+}
+
+// What the page begins with is refused now, and not when it is opened.
+void check_sides(const Options& options, const LoadedModel& model) {
+  const ModelInfo& info = model.model->info();
+  if (options.pair_given && (info.causal || info.reads_source()))
+    fail({.argument = "--pair",
+          .found = "given",
+          .expected = "none: " + model.name + " is no encoder"});
+  if (options.target_given && !info.reads_source())
+    fail({.argument = "--target",
+          .found = "given",
+          .expected = "none: " + model.name + " is no encoder-decoder"});
+  if (const std::optional<Stack> stack = stack_of(options.stack))
+    find_stack("serve", model.name, info.stacks, *stack);
+}
 
 std::optional<std::string> first_text(const Options& options) {
   if (!options.text_given && options.file.empty()) return {};
@@ -51,10 +76,14 @@ int run(const Options& options) {
   pack(model.model->parameters(), DType::kF32);
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
+  check_sides(options, model);
   Server server(model, {.host = options.host,
                         .port = options.port,
                         .token = server_token(options.new_token),
-                        .text = text});
+                        .text = text,
+                        .pair = given_if(options.pair_given, options.pair),
+                        .target = given_if(options.target_given, options.target),
+                        .stack = given_if(!options.stack.empty(), options.stack)});
   if (!server.is_local()) warn_of_cleartext(options.host, server.port());
   print(fmt::format("{}\n", server.address()));
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -62,18 +91,36 @@ int run(const Options& options) {
   return kInterruptedStatus;
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
-  add(list, {model_option(options->model),
-             {.name = "--text",
-              .to = &options->text,
+// What the page begins with.
+void add_texts(OptionList& list, Options& options) {
+  add(list, {{.name = "--text",
+              .to = &options.text,
               .type = "TEXT",
               .help = "the text that the page begins with; - reads it from stdin"},
              {.name = "--file",
-              .to = &options->file,
+              .to = &options.file,
               .type = "FILE",
               .help = "that text from a file, or from stdin with -"},
-             {.name = "--port",
+             {.name = "--pair",
+              .to = &options.pair,
+              .type = "TEXT",
+              .help = "a second text, which an encoder reads beside the first"},
+             {.name = "--target",
+              .to = &options.target,
+              .type = "TEXT",
+              .help = "what an encoder-decoder writes about the text (default: what it writes by "
+                      "itself)"},
+             {.name = "--stack",
+              .to = &options.stack,
+              .words = {"self", "encoder", "decoder", "cross"},
+              .help = "the attention that the page begins with (default: the model's first)"}});
+}
+
+Run declare(OptionList& list) {
+  const auto options = std::make_shared<Options>();
+  add(list, {model_option(options->model)});
+  add_texts(list, *options);
+  add(list, {{.name = "--port",
               .to = &options->port,
               .type = "N",
               .least = 0,
@@ -89,6 +136,11 @@ Run declare(OptionList& list) {
              threads_option()});
   return [options](const Given& given) {
     options->text_given = given.has("--text");
+    options->pair_given = given.has("--pair");
+    options->target_given = given.has("--target");
+    for (const char* beside : {"--pair", "--target"})
+      given.require_beside(beside, options->text_given || !options->file.empty(),
+                           "--text or --file");
     return run(*options);
   };
 }
@@ -98,7 +150,8 @@ Run declare(OptionList& list) {
 Command serve_command() {
   return {"serve", "the inspector's page: prints its address, and serves until Ctrl-C",
           "  heed serve --text \"The cat sat on the mat because it was tired.\"\n"
-          "  heed serve --model models/gpt2 --file story.txt --port 0",
+          "  heed serve --model models/gpt2 --file story.txt --port 0\n"
+          "  heed serve --model models/minilm --text \"time flies\" --pair \"fruit flies\"",
           declare};
 }
 

@@ -1,6 +1,7 @@
 // heed tokenize: a text as a model's tokens, and tokens as text.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -19,6 +20,8 @@
 namespace heed::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kMostBytesOfLines = std::size_t{1} << 30;
 
 struct Options {
@@ -35,20 +38,23 @@ struct Options {
 };
 
 std::unique_ptr<Tokenizer> open_tokenizer(const Options& options) {
-  const std::filesystem::path from = options.tokenizer.empty()
-                                         ? find_model(options.model)
-                                         : std::filesystem::path(options.tokenizer);
-  std::unique_ptr<Tokenizer> tokenizer =
-      options.target ? load_target_tokenizer(from) : load_tokenizer(from);
+  const fs::path from =
+      options.tokenizer.empty() ? find_model(options.model) : fs::path(options.tokenizer);
+  std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(from);
   if (!tokenizer)
     fail({.code = ErrorCode::kNotFound,
           .file = from.string(),
-          .found = options.target ? "no tokenizer of the target's own" : "no tokenizer",
-          .expected = options.target
-                          ? "tokenizer_target.json, or target.spm with vocab.json"
-                          : "tokenizer.json, vocab.json with merges.txt, vocab.txt, "
-                            "tokenizer.model, spiece.model or source.spm with vocab.json"});
-  return tokenizer;
+          .found = "no tokenizer",
+          .expected = "tokenizer.json, vocab.json with merges.txt, vocab.txt, tokenizer.model, "
+                      "spiece.model or source.spm with vocab.json"});
+  if (!options.target) return tokenizer;
+  std::unique_ptr<Tokenizer> target = load_target_tokenizer(from);
+  if (!target)
+    fail({.argument = "--target",
+          .found = "given",
+          .expected = fmt::format("none: {} has one tokenizer for all texts",
+                                  fs::canonical(from).filename().string())});
+  return target;
 }
 
 std::string as_json(const Tokenizer& tokenizer, const Encoding& encoding, bool pair) {

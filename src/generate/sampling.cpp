@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/philox.h"
+#include "generate/logits.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -31,29 +32,11 @@ std::vector<Choice> penalised(std::span<const float> logits, double penalty,
   for (const TokenId id : seen) {
     const auto i = static_cast<std::size_t>(id);
     const auto logit = static_cast<double>(logits[i]);  // once, however often it occurred
-    all[i].probability = logit > 0 ? logit / penalty : logit * penalty;
+    all[i].probability = logit > 0
+                             ? logit / penalty
+                             : std::max(logit * penalty, std::numeric_limits<double>::lowest());
   }
   return all;
-}
-
-double checked_largest(const std::vector<Choice>& logits) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (const auto& [id, logit] : logits) {
-    if (std::isnan(logit) || logit == HUGE_VAL)
-      fail({.code = ErrorCode::kFailed,
-            .op = "generate",
-            .argument = fmt::format("logits[{}]", id),
-            .found = logit,
-            .expected = "a number"});
-    largest = std::max(largest, logit);
-  }
-  if (std::isinf(largest))
-    fail({.code = ErrorCode::kFailed,
-          .op = "generate",
-          .argument = "logits",
-          .found = "-inf for every token",
-          .expected = "a number for at least one"});
-  return largest;
 }
 
 void renormalise(std::vector<Choice>& all) {
@@ -79,7 +62,7 @@ void keep_mass(std::vector<Choice>& all, double mass) {
 
 void check(const Sampling& s) {
   if (!(std::isfinite(s.temperature) && s.temperature >= 0))
-    fail("generate", "temperature", s.temperature, "0 (greedy) or more");
+    fail("generate", "temperature", s.temperature, "a finite number of at least 0 (greedy)");
   if (s.top_k < 0) fail("generate", "top_k", s.top_k, "at least 1, or 0 for all");
   if (!(s.top_p > 0 && s.top_p <= 1)) fail("generate", "top_p", s.top_p, "above 0 and at most 1");
   if (!(s.min_p >= 0 && s.min_p <= 1)) fail("generate", "min_p", s.min_p, "0 to 1");
@@ -89,9 +72,10 @@ void check(const Sampling& s) {
 
 std::vector<Choice> choices(std::span<const float> logits, const Sampling& sampling,
                             std::span<const TokenId> seen) {
+  check_logits(logits);
   std::vector<Choice> all = penalised(logits, sampling.repetition_penalty, seen);
-  const double largest = checked_largest(all);
-  if (sampling.temperature == 0) return {{std::ranges::max_element(all, less_likely)->id, 1}};
+  const auto [most_likely, largest] = *std::ranges::max_element(all, less_likely);
+  if (sampling.temperature == 0) return {{most_likely, 1}};
   for (auto& [id, value] : all) value = std::exp((value - largest) / sampling.temperature);
   if (sampling.top_k > 0 && sampling.top_k < std::ssize(all)) {
     std::ranges::nth_element(all, all.begin() + (sampling.top_k - 1), likelier);

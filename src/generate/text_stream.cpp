@@ -49,18 +49,18 @@ std::size_t begun(std::string_view text, const std::vector<std::string>& stops) 
 
 TextStream::TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
                        std::span<const std::string> stops)
-    : tokenizer_(tokenizer), stops_(stops.begin(), stops.end()) {
+    : tokenizer_(&tokenizer), stops_(stops.begin(), stops.end()) {
   for (auto id = prompt.rbegin(); id != prompt.rend() && context_.size() < kContext; ++id)
-    if (!tokenizer_.is_special(*id)) context_.insert(context_.begin(), *id);
+    if (!tokenizer_->is_special(*id)) context_.insert(context_.begin(), *id);
 }
 
 // What the token adds to the text of those before it. Special tokens have no text, and leave the
 // next one where it was: at the beginning of the text or inside.
 std::string TextStream::text_of(TokenId id) {
-  if (tokenizer_.is_special(id)) return {};
-  const std::size_t before = tokenizer_.decode(context_, /*skip_special=*/true).size();
+  if (tokenizer_->is_special(id)) return {};
+  const std::size_t before = tokenizer_->decode(context_, /*skip_special=*/true).size();
   context_.push_back(id);
-  const std::string with = tokenizer_.decode(context_, /*skip_special=*/true);
+  const std::string with = tokenizer_->decode(context_, /*skip_special=*/true);
   if (context_.size() > kContext) context_.erase(context_.begin());
   return with.substr(std::min(before, with.size()));
 }

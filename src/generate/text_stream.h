@@ -13,7 +13,7 @@ namespace heed {
 /// Its text is always valid UTF-8: a token that ends inside a character is held back until the
 /// character is whole; bytes that cannot become one are U+FFFD. What may yet become a stop string
 /// is held back, too.
-class TextStream {
+class TextStream {  // copies go on by themselves
  public:
   /// The tokenizer must outlive it. `prompt`: what stands before, since some tokenizers write a
   /// token differently at the beginning of a text.
@@ -31,7 +31,7 @@ class TextStream {
   std::string text_of(TokenId id);
   std::string release(std::size_t bytes);
 
-  const Tokenizer& tokenizer_;
+  const Tokenizer* tokenizer_;
   std::vector<std::string> stops_;
   std::vector<TokenId> context_;  // the last tokens
   std::string held_;

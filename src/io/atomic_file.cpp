@@ -46,6 +46,9 @@ void flush_folder(const std::filesystem::path& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), partial_(path_) {
+  if (std::error_code ignored;
+      !path_.has_filename() || std::filesystem::is_directory(path_, ignored))
+    fail({.file = path_.string(), .found = "is a folder", .expected = "a file's name"});
   if (!is_device_or_pipe(path_)) partial_ += fmt::format(".partial-{}", ::getpid());
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_writing(path_);

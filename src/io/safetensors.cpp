@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/clipped.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
@@ -55,8 +56,10 @@ namespace {
 [[noreturn]] void fail_without(const std::filesystem::path& path, const std::string& name,
                                std::vector<std::string> names) {
   constexpr std::size_t kShown = 8;
+  constexpr std::size_t kLongest = 100;  // a broken file may hold any
   const std::size_t count = names.size();
   names.resize(std::min(count, kShown));
+  for (std::string& shown : names) shown = clipped(shown, kLongest);
   fail({.code = ErrorCode::kNotFound,
         .file = path.string(),
         .found = fmt::format("has no tensor '{}'", name),

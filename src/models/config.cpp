@@ -1,5 +1,7 @@
 #include "models/config.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace heed {
@@ -41,7 +43,8 @@ std::int64_t Config::extent(const char* key, std::int64_t otherwise) const {
   const Json* value = find(key);
   if (value == nullptr) return otherwise;
   const std::optional<std::int64_t> number = value->as_integer();
-  if (!number || *number < 1 || *number > kMost) refuse(key, "a whole number of at least 1");
+  if (!number || *number < 1 || *number > kMost)
+    refuse(key, fmt::format("a whole number, 1 to {}", kMost));
   return *number;
 }
 
@@ -113,6 +116,21 @@ std::vector<std::string> Config::texts(const char* key) const {
     texts.push_back(*item.as_text());
   }
   return texts;
+}
+
+std::vector<double> Config::positives(const char* key, std::int64_t count) const {
+  const Json* value = find(key);
+  const std::string expected = fmt::format("a list of {} numbers above 0", count);
+  if (value == nullptr || !value->is_array()) refuse(key, expected);
+  std::vector<double> numbers;
+  for (const Json& item : value->items()) {
+    const std::optional<double> number = item.as_number();
+    if (!number || !(*number > 0)) refuse(key, expected);
+    numbers.push_back(*number);
+  }
+  if (std::ssize(numbers) != count)
+    refuse(key, fmt::format("a list of {}", numbers.size()), expected);
+  return numbers;
 }
 
 std::optional<Config> Config::part(const char* key) const {

@@ -37,6 +37,8 @@ class Config {
   bool flag(const char* key, bool otherwise) const;
   std::string text(const char* key, std::string_view otherwise) const;
   std::vector<std::string> texts(const char* key) const;  // none where it is absent
+  /// `count` numbers above 0.
+  std::vector<double> positives(const char* key, std::int64_t count) const;
   /// A member that is an object itself; none where it is absent or null.
   std::optional<Config> part(const char* key) const;
 

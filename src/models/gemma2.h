@@ -3,17 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "heed/models/model.h"
 #include "models/config.h"
-#include "nn/attention.h"
-#include "nn/embedding.h"
-#include "nn/gated_mlp.h"
-#include "nn/linear.h"
-#include "nn/residual.h"
-#include "nn/rms_norm.h"
+#include "nn/rope_scaling.h"
 
 namespace heed {
 
@@ -33,32 +29,7 @@ struct Gemma2Config {
   std::string json;
 };
 
-class Gemma2 : public Model {
- public:
-  /// Weights are not initialised.
-  explicit Gemma2(const Gemma2Config& config);
-
-  const ModelInfo& info() const override { return info_; }
-  Tensor forward(const Batch& batch, Run& run) const override;
-  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
-                Gradients& gradients) const override;
-  std::vector<Parameter*> parameters() override;
-  std::string config_json() const override { return config_.json; }
-
- private:
-  struct Block {
-    Residual<RmsNorm, Attention> attention;
-    Residual<RmsNorm, GatedMlp> mlp;
-  };
-  static Block make_block(const Gemma2Config& config, int layer,
-                          const std::shared_ptr<const Rotation>& rotation);
-
-  Gemma2Config config_;
-  ModelInfo info_;
-  Embedding tokens_;
-  std::vector<Block> blocks_;
-  RmsNorm norm_;
-  Linear head_;
-};
+/// The decoder of `config`; weights are not initialised.
+std::unique_ptr<Model> make_gemma2(const Gemma2Config& config);
 
 }  // namespace heed

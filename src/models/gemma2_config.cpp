@@ -7,6 +7,7 @@
 #include "models/gemma2.h"
 #include "models/initial_parameters.h"
 #include "models/rope_config.h"
+#include "models/rotary_decoder.h"
 #include "models/stored_weights.h"
 #include "models/text_pass.h"
 
@@ -104,7 +105,7 @@ ModelInfo describe(const Config& config) { return Gemma2Config::read(config).inf
 
 std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   const Gemma2Config read = Gemma2Config::read(config);
-  auto model = std::make_unique<Gemma2>(read);
+  auto model = make_gemma2(read);
   initialise(model->parameters(),
              {.seed = seed,
               .deviation = [&](std::string_view) { return read.initial_deviation; },
@@ -116,11 +117,8 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
   const Gemma2Config read = Gemma2Config::read(config);
   const StoredWeights stored(
       weights, {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight"}});
-  const std::string last = fmt::format("model.layers.{}.", read.layers - 1);
-  stored.require("model.embed_tokens.weight", {read.vocabulary, read.width});
-  stored.require(last + "self_attn.q_proj.weight", {read.heads * read.head_dim, read.width});
-  stored.require(last + "mlp.down_proj.weight", {read.width, read.inner});
-  auto model = std::make_unique<Gemma2>(read);
+  require_rotary_decoder(stored, read.info(), read.inner);
+  auto model = make_gemma2(read);
   stored.load(model->parameters());
   return model;
 }

@@ -4,18 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "heed/models/model.h"
 #include "models/config.h"
-#include "nn/attention.h"
-#include "nn/embedding.h"
-#include "nn/gated_mlp.h"
-#include "nn/linear.h"
-#include "nn/residual.h"
-#include "nn/rms_norm.h"
+#include "nn/rope_scaling.h"
+#include "ops/activation.h"
 
 namespace heed {
 
@@ -36,32 +32,7 @@ struct LlamaConfig {
   std::string json;
 };
 
-class Llama : public Model {
- public:
-  /// Weights are not initialised.
-  explicit Llama(const LlamaConfig& config);
-
-  const ModelInfo& info() const override { return info_; }
-  Tensor forward(const Batch& batch, Run& run) const override;
-  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
-                Gradients& gradients) const override;
-  std::vector<Parameter*> parameters() override;
-  std::string config_json() const override { return config_.json; }
-
- private:
-  struct Block {
-    Residual<RmsNorm, Attention> attention;
-    Residual<RmsNorm, GatedMlp> mlp;
-  };
-  static Block make_block(const LlamaConfig& config, int layer,
-                          const std::shared_ptr<const Rotation>& rotation);
-
-  LlamaConfig config_;
-  ModelInfo info_;
-  Embedding tokens_;
-  std::vector<Block> blocks_;
-  RmsNorm norm_;
-  Linear head_;
-};
+/// The decoder of `config`; weights are not initialised.
+std::unique_ptr<Model> make_llama(const LlamaConfig& config);
 
 }  // namespace heed

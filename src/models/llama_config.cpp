@@ -7,6 +7,7 @@
 #include "models/initial_parameters.h"
 #include "models/llama.h"
 #include "models/rope_config.h"
+#include "models/rotary_decoder.h"
 #include "models/stored_weights.h"
 #include "models/text_pass.h"
 
@@ -90,12 +91,7 @@ constexpr std::int64_t kAnyLength = std::int64_t{1} << 20;
 // Windows are a list of as many entries as layers, so those are bounded.
 constexpr std::int64_t kMostLayers = 10000;
 
-}  // namespace
-
-LlamaConfig LlamaConfig::read(const Config& config) {
-  const Kin& kin = kin_of(config);
-  LlamaConfig read;
-  read.model_type = kin.model_type;
+void read_shape(const Config& config, const Kin& kin, LlamaConfig& read) {
   read.layers = config.extent("num_hidden_layers", 32);
   if (read.layers > kMostLayers)
     config.refuse("num_hidden_layers", read.layers, fmt::format("at most {}", kMostLayers));
@@ -110,6 +106,15 @@ LlamaConfig LlamaConfig::read(const Config& config) {
   read.inner = config.extent("intermediate_size", kin.inner);
   read.vocabulary = config.extent("vocab_size", kin.vocabulary);
   read.positions = config.extent("max_position_embeddings", kin.positions);
+}
+
+}  // namespace
+
+LlamaConfig LlamaConfig::read(const Config& config) {
+  const Kin& kin = kin_of(config);
+  LlamaConfig read;
+  read.model_type = kin.model_type;
+  read_shape(config, kin, read);
   read.epsilon = config.number("rms_norm_eps", 1e-6);
   read.qkv_bias = kin.qkv_bias || config.flag("attention_bias", false);
   read.out_bias = !kin.qkv_bias && config.flag("attention_bias", false);
@@ -181,7 +186,7 @@ ModelInfo describe(const Config& config) { return LlamaConfig::read(config).info
 
 std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   const LlamaConfig read = LlamaConfig::read(config);
-  auto model = std::make_unique<Llama>(read);
+  auto model = make_llama(read);
   initialise(model->parameters(),
              {.seed = seed, .deviation = [&](std::string_view) { return read.initial_deviation; }});
   return model;
@@ -193,11 +198,8 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
       weights,
       {.prefix = "model.",
        .unused = {"rotary_emb.inv_freq", read.tied ? "lm_head.weight" : "rotary_emb.inv_freq"}});
-  const std::string last = fmt::format("model.layers.{}.", read.layers - 1);
-  stored.require("model.embed_tokens.weight", {read.vocabulary, read.width});
-  stored.require(last + "self_attn.q_proj.weight", {read.heads * read.head_dim, read.width});
-  stored.require(last + "mlp.down_proj.weight", {read.width, read.inner});
-  auto model = std::make_unique<Llama>(read);
+  require_rotary_decoder(stored, read.info(), read.inner);
+  auto model = make_llama(read);
   stored.load(model->parameters());
   return model;
 }

@@ -10,12 +10,15 @@
 namespace heed {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, RopeScalingKind>, 5> kKinds = {
+constexpr std::array<std::pair<std::string_view, RopeScalingKind>, 6> kKinds = {
     {{"default", RopeScalingKind::kNone},
      {"linear", RopeScalingKind::kLinear},
      {"dynamic", RopeScalingKind::kDynamic},
      {"llama3", RopeScalingKind::kLlama3},
-     {"yarn", RopeScalingKind::kYarn}}};
+     {"yarn", RopeScalingKind::kYarn},
+     {"longrope", RopeScalingKind::kLong}}};
+
+constexpr const char* kTrained = "original_max_position_embeddings";
 
 RopeScalingKind kind_of(const Config& scaling) {
   const char* key = scaling.has("rope_type") ? "rope_type" : "type";  // the older name
@@ -45,12 +48,23 @@ double yarn_length(const Config& scaling, double factor) {
   return length(1);
 }
 
-void read_scaling(const Config& scaling, std::int64_t positions, RopeScaling& rope) {
+// Ding et al. 2024. Without `attention_factor` rows are longer by the root of 1 + ln(factor) /
+// ln(trained positions), as in Phi-3.
+void read_long(const Config& scaling, RopeScaling& rope) {
+  rope.short_factors = scaling.positives("short_factor", rope.width / 2);
+  rope.long_factors = scaling.positives("long_factor", rope.width / 2);
+  const double more = std::log(rope.factor) / std::log(static_cast<double>(rope.trained_positions));
+  rope.length = scaling.positive("attention_factor", rope.factor <= 1 ? 1 : std::sqrt(1 + more));
+}
+
+// `top` is the whole configuration: Phi keeps the trained length there.
+void read_scaling(const Config& scaling, const Config& top, std::int64_t positions,
+                  RopeScaling& rope) {
   rope.kind = kind_of(scaling);
   if (rope.kind == RopeScalingKind::kNone) return;
   rope.trained_positions = rope.kind == RopeScalingKind::kDynamic
                                ? positions
-                               : scaling.extent("original_max_position_embeddings", positions);
+                               : scaling.extent(kTrained, top.extent(kTrained, positions));
   rope.factor = factor_of(
       scaling, static_cast<double>(positions) / static_cast<double>(rope.trained_positions));
   rope.low_frequency_factor = scaling.positive("low_freq_factor", 1);
@@ -62,6 +76,7 @@ void read_scaling(const Config& scaling, std::int64_t positions, RopeScaling& ro
     scaling.refuse("high_freq_factor", rope.high_frequency_factor,
                    fmt::format("above low_freq_factor ({})", rope.low_frequency_factor));
   if (rope.kind == RopeScalingKind::kYarn) rope.length = yarn_length(scaling, rope.factor);
+  if (rope.kind == RopeScalingKind::kLong) read_long(scaling, rope);
 }
 
 }  // namespace
@@ -78,8 +93,8 @@ RopeScaling read_rope(const Config& config, std::int64_t head_dim, std::int64_t 
     top.refuse("partial_rotary_factor", share,
                fmt::format("an even number of head_dim's {} elements", head_dim));
   const std::optional<Config> older = parameters ? std::nullopt : config.part("rope_scaling");
-  if (parameters) read_scaling(*parameters, positions, rope);
-  if (older) read_scaling(*older, positions, rope);
+  if (parameters) read_scaling(*parameters, config, positions, rope);
+  if (older) read_scaling(*older, config, positions, rope);
   if (rope.kind == RopeScalingKind::kDynamic && rope.width < 4)
     top.refuse("rope_type", "'dynamic'", "another kind: pairs are one alone");
   return rope;

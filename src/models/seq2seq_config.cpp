@@ -52,12 +52,7 @@ void check(const Seq2seqConfig& read, const Config& config) {
         fmt::format("{} (vocab_size, as both share their words)", read.encoder.vocabulary));
 }
 
-}  // namespace
-
-Seq2seqConfig Seq2seqConfig::read(const Config& config) {
-  const Kin& kin = kin_of(config);
-  Seq2seqConfig read;
-  read.title = kin.title;
+void read_sides(Seq2seqConfig& read, const Config& config, const Kin& kin) {
   const std::int64_t words = config.extent("vocab_size", kin.vocabulary);
   read.encoder = {config.extent("encoder_layers", kin.encoder_layers),
                   config.extent("encoder_attention_heads", kin.heads),
@@ -66,6 +61,15 @@ Seq2seqConfig Seq2seqConfig::read(const Config& config) {
                   config.extent("decoder_attention_heads", kin.heads),
                   config.extent("decoder_ffn_dim", kin.inner),
                   config.extent("decoder_vocab_size", words)};
+}
+
+}  // namespace
+
+Seq2seqConfig Seq2seqConfig::read(const Config& config) {
+  const Kin& kin = kin_of(config);
+  Seq2seqConfig read;
+  read.title = kin.title;
+  read_sides(read, config, kin);
   read.width = config.extent("d_model", kin.width);
   read.positions = config.extent("max_position_embeddings", kin.positions);
   read.norms_first = kin.norms_first;

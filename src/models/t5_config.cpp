@@ -24,6 +24,14 @@ Activation activation_of(const Config& config, const std::string& name) {
                 ErrorCode::kUnsupported);
 }
 
+void check_buckets(const T5Config& read, const Config& config) {
+  if (read.buckets < 4 || read.buckets % 4 != 0)
+    config.refuse("relative_attention_num_buckets", read.buckets, "a multiple of 4");
+  if (read.farthest <= read.buckets / 2)
+    config.refuse("relative_attention_max_distance", read.farthest,
+                  fmt::format("above {}, half of the buckets", read.buckets / 2));
+}
+
 }  // namespace
 
 T5Config T5Config::read(const Config& config) {
@@ -37,11 +45,7 @@ T5Config T5Config::read(const Config& config) {
   read.vocabulary = config.extent("vocab_size", 32128);
   read.buckets = config.extent("relative_attention_num_buckets", 32);
   read.farthest = config.extent("relative_attention_max_distance", 128);
-  if (read.buckets < 4 || read.buckets % 4 != 0)
-    config.refuse("relative_attention_num_buckets", read.buckets, "a multiple of 4");
-  if (read.farthest <= read.buckets / 2)
-    config.refuse("relative_attention_max_distance", read.farthest,
-                  fmt::format("above {}, half of the buckets", read.buckets / 2));
+  check_buckets(read, config);
   read.epsilon = config.number("layer_norm_epsilon", 1e-6);
   read.dropout = config.rate("dropout_rate", 0.1);
   read.initial_factor = config.positive("initializer_factor", 1);

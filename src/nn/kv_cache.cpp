@@ -11,7 +11,6 @@
 #include "heed/base/error.h"
 #include "heed/ops/quantise.h"
 #include "nn/page_pool.h"
-#include "nn/source_keys.h"
 #include "tensor/view_text.h"
 
 namespace heed {
@@ -39,14 +38,6 @@ std::int64_t offset(const ConstView& view, std::int64_t block, std::int64_t g, s
 
 std::size_t row_bytes(const ConstView& view) {
   return static_cast<std::size_t>(view.dim(3)) * size_bytes(view.dtype());
-}
-
-void move_rows(const View& slots, std::int64_t from, std::int64_t to, std::int64_t count) {
-  if (!slots.given()) return;
-  auto* memory = static_cast<std::byte*>(slots.raw());
-  for (std::int64_t g = 0; g < slots.dim(1); ++g)
-    std::memcpy(memory + offset(slots, to, g, 0), memory + offset(slots, from, g, 0),
-                static_cast<std::size_t>(count) * row_bytes(slots));
 }
 
 void check(const KvCacheShape& shape, const KvCacheOptions& options) {
@@ -84,7 +75,10 @@ RopeArgs turned_by(const RopeArgs& rope, const ConstView& k,
 }  // namespace
 
 KvCache::KvCache(const KvCacheShape& shape, const KvCacheOptions& options)
-    : shape_(shape), options_(options), pool_(std::make_unique<PagePool>()) {
+    : shape_(shape),
+      most_rows_(shape.batch),
+      options_(options),
+      pool_(std::make_unique<PagePool>()) {
   check(shape, options);
   lengths_.resize(static_cast<std::size_t>(shape.batch));
   if (options_.form == KvForm::kPaged) {
@@ -249,39 +243,6 @@ Extents KvCache::extents(std::span<const std::int64_t> counts) const {
     extents.q_offset.push_back(lengths_[b]);
   }
   return extents;
-}
-
-void KvCache::move(std::int64_t from, std::int64_t to) {
-  const std::int64_t length = lengths_[static_cast<std::size_t>(from)];
-  lengths_[static_cast<std::size_t>(to)] = length;
-  if (options_.form == KvForm::kPaged) {
-    pool_->move(from, to);
-    return;
-  }
-  for (Layer& layer : layers_)
-    for (Slots* slots : {&layer.k, &layer.v})
-      for (Tensor* tensor : {&slots->values, &slots->scales})
-        move_rows(*tensor, from, to, std::min(length, shape_.capacity));
-}
-
-void KvCache::keep(std::span<const std::int64_t> rows) {
-  std::int64_t previous = -1;
-  for (const std::int64_t row : rows) {
-    if (row <= previous || row >= shape_.batch)
-      fail(kOp, "rows", fmt::format("{} after {}", row, previous),
-           fmt::format("rising rows below {}", shape_.batch));
-    previous = row;
-  }
-  for (std::int64_t row = 0; row < shape_.batch; ++row)
-    if (!std::ranges::binary_search(rows, row)) clear(row);
-  for (std::size_t to = 0; to < rows.size(); ++to)
-    if (rows[to] != static_cast<std::int64_t>(to)) move(rows[to], static_cast<std::int64_t>(to));
-  lengths_.resize(rows.size());
-  for (Layer& layer : layers_) {
-    layer.appended.assign(rows.size(), 0);  // a row that moved left them
-    keep_rows(layer.source, rows);
-  }
-  shape_.batch = static_cast<std::int64_t>(rows.size());
 }
 
 void KvCache::clear(std::int64_t row) {

@@ -1,6 +1,8 @@
 #include "nn/page_pool.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace heed {
 
@@ -38,11 +40,40 @@ void PagePool::give_back(std::int64_t row) {
   }
 }
 
-void PagePool::move(std::int64_t from, std::int64_t to) {
-  std::int32_t* table = table_.data<std::int32_t>();
-  std::swap_ranges(table + from * table_.dim(1), table + (from + 1) * table_.dim(1),
-                   table + to * table_.dim(1));
-  std::swap(held_[static_cast<std::size_t>(from)], held_[static_cast<std::size_t>(to)]);
+std::int64_t PagePool::missing(std::span<const std::int64_t> rows) const {
+  std::int64_t pages = -std::accumulate(held_.begin(), held_.end(), std::int64_t{0});
+  for (const std::int64_t row : rows) pages += held_[static_cast<std::size_t>(row)];
+  return pages;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> PagePool::select(
+    std::span<const std::int64_t> rows) {
+  std::vector<std::vector<std::int32_t>> before;  // pages by row
+  for (std::int64_t row = 0; row < std::ssize(held_); ++row) {
+    if (std::ranges::find(rows, row) == rows.end()) give_back(row);
+    const std::int32_t* pages = table_.data<std::int32_t>() + row * table_.dim(1);
+    before.emplace_back(pages, pages + std::exchange(held_[static_cast<std::size_t>(row)], 0));
+  }
+  std::fill_n(table_.data<std::int32_t>(), table_.element_count(), -1);
+
+  std::vector<std::pair<std::int64_t, std::int64_t>> copies;
+  std::vector<bool> taken(held_.size());
+  for (std::size_t to = 0; to < rows.size(); ++to) {
+    const auto from = static_cast<std::size_t>(rows[to]);
+    std::int32_t* pages =
+        table_.data<std::int32_t>() + static_cast<std::int64_t>(to) * table_.dim(1);
+    for (const std::int32_t page : before[from]) {
+      std::int32_t own = page;
+      if (taken[from]) {
+        own = free_.back();
+        free_.pop_back();
+        copies.emplace_back(page, own);
+      }
+      pages[held_[to]++] = own;
+    }
+    taken[from] = true;
+  }
+  return copies;
 }
 
 std::int64_t PagePool::page_of(std::int64_t row, std::int64_t token) const {

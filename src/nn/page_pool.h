@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "heed/tensor/tensor.h"
@@ -16,15 +17,18 @@ class PagePool {
   PagePool() = default;
   PagePool(std::int64_t rows, std::int64_t pages_a_row, std::int64_t pages, std::int64_t page_size);
 
-  std::int64_t page_size() const { return page_size_; }
   std::int64_t free_pages() const { return std::ssize(free_); }
   /// How many more pages a row needs to hold so many tokens.
   std::int64_t missing(std::int64_t row, std::int64_t tokens) const;
   /// Takes those pages; the pool must have as many.
   void take(std::int64_t row, std::int64_t tokens);
   void give_back(std::int64_t row);
-  /// Moves the pages of row `from` to row `to`, which holds none.
-  void move(std::int64_t from, std::int64_t to);
+  /// How many more pages select(rows) takes than it gives back.
+  std::int64_t missing(std::span<const std::int64_t> rows) const;
+  /// Row r holds what row rows[r] held; rows that are not named give theirs back. The first to name
+  /// a row takes its pages, others take free ones, which the pool must have. Returns those as
+  /// pairs: a page, and the one to copy it to.
+  std::vector<std::pair<std::int64_t, std::int64_t>> select(std::span<const std::int64_t> rows);
 
   /// The page that holds a token of a row.
   std::int64_t page_of(std::int64_t row, std::int64_t token) const;

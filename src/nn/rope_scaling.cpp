@@ -66,6 +66,12 @@ std::vector<double> rope_frequencies(const RopeScaling& scaling, std::int64_t le
   if (scaling.kind == RopeScalingKind::kDynamic)
     return powers(dynamic_base(scaling, length), scaling.width);
   std::vector<double> frequencies = powers(scaling.base, scaling.width);
+  if (scaling.kind == RopeScalingKind::kLong) {
+    const std::vector<double>& factors =
+        length > scaling.trained_positions ? scaling.long_factors : scaling.short_factors;
+    for (std::size_t n = 0; n < frequencies.size(); ++n) frequencies[n] /= factors[n];
+    return frequencies;
+  }
   for (double& frequency : frequencies) {
     if (scaling.kind == RopeScalingKind::kLinear) frequency /= scaling.factor;
     if (scaling.kind == RopeScalingKind::kLlama3) frequency = llama3(scaling, frequency);

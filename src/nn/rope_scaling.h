@@ -12,6 +12,7 @@ enum class RopeScalingKind : std::uint8_t {
   kDynamic,  // a base that grows with the text ("dynamic NTK"; Peng et al. 2023, section 3.4)
   kLlama3,   // slow pairs divided, fast ones kept, between them a ramp by wave length
   kYarn,     // a ramp by pair, and longer queries and keys (Peng et al. 2023)
+  kLong,     // each pair by a factor of its own, others in long texts (Ding et al. 2024)
 };
 
 struct RopeScaling {
@@ -24,8 +25,10 @@ struct RopeScaling {
   double high_frequency_factor = 4;
   double beta_fast = 32;  // yarn
   double beta_slow = 1;
-  bool rounded_ramp = true;  // yarn: the ramp begins and ends at whole pairs
-  double length = 1;         // yarn: what queries and keys are multiplied by
+  bool rounded_ramp = true;                // yarn: the ramp begins and ends at whole pairs
+  double length = 1;                       // yarn, long: what queries and keys are multiplied by
+  std::vector<double> short_factors = {};  // long: of each pair, up to trained_positions
+  std::vector<double> long_factors = {};   // beyond them
 };
 
 /// Radians a position, for each of R / 2 pairs, in a text of `length` tokens.

@@ -31,17 +31,28 @@ void copy_rows(const Tensor& table, std::int64_t first, const View& into) {
       static_cast<std::size_t>(into.dim(0)) * row);
 }
 
+// What angles_by says of texts beyond the trained length, where those have factors of their own.
+constexpr std::int64_t kBeyond = -1;
+
 }  // namespace
+
+std::int64_t Rotation::angles_by(std::int64_t length) const {
+  if (scaling_.kind == RopeScalingKind::kDynamic) return length;
+  if (scaling_.kind == RopeScalingKind::kLong && length > scaling_.trained_positions)
+    return kBeyond;
+  return 0;
+}
 
 std::shared_ptr<const Rotation::Table> Rotation::table(DType dtype, std::int64_t positions,
                                                        std::int64_t length) const {
-  const std::int64_t of_length = depends_on_length() ? length : 0;
+  const std::int64_t by = angles_by(length);
+  const std::size_t is_long = by == kBeyond ? 1 : 0;
   const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const Table>& kept = tables_[dtype == DType::kF64 ? 1 : 0];
-  if (kept && kept->length == of_length && kept->cosines.dim(0) >= positions) return kept;
+  std::shared_ptr<const Table>& kept = tables_[dtype == DType::kF64 ? 1 : 0][is_long];
+  if (kept && kept->by == by && kept->cosines.dim(0) >= positions) return kept;
   const auto rows = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(positions)));
   auto made = std::make_shared<Table>();
-  made->length = of_length;
+  made->by = by;
   made->cosines = Tensor::empty({rows, scaling_.width / 2}, dtype);
   made->sines = Tensor::empty({rows, scaling_.width / 2}, dtype);
   if (dtype == DType::kF64)

@@ -25,7 +25,11 @@ class Rotation {
 
   /// Scaling by the text's length turns a key anew when the text grows, so a cache keeps keys as
   /// they were before the rotation.
-  bool depends_on_length() const { return scaling_.kind == RopeScalingKind::kDynamic; }
+  bool depends_on_length() const {
+    return scaling_.kind == RopeScalingKind::kDynamic || scaling_.kind == RopeScalingKind::kLong;
+  }
+  /// Texts of which lengths have the same angles: those of equal numbers.
+  std::int64_t angles_by(std::int64_t length) const;
 
   /// Turns x [B, H, T, D], f32 or f64, in place.
   void turn(const View& x, const Standing& standing) const;
@@ -34,8 +38,8 @@ class Rotation {
 
  private:
   struct Table {
-    std::int64_t length = 0;  // of the text, where angles depend on it
-    Tensor cosines;           // [positions, R / 2]
+    std::int64_t by = 0;  // angles_by
+    Tensor cosines;       // [positions, R / 2]
     Tensor sines;
   };
   struct Angles {
@@ -48,7 +52,7 @@ class Rotation {
 
   RopeScaling scaling_;
   mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Table> tables_[2];  // of f32 and f64, the last ones asked for
+  mutable std::shared_ptr<const Table> tables_[2][2];  // f32 and f64, short and long: the last ones
 };
 
 }  // namespace heed

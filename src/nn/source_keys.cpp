@@ -10,20 +10,20 @@ namespace {
 Tensor rows_of(const Tensor& tensor, std::span<const std::int64_t> rows) {
   Shape shape = tensor.shape();
   shape[0] = std::ssize(rows);
-  Tensor kept = Tensor::empty(shape, tensor.dtype());
+  Tensor chosen = Tensor::empty(shape, tensor.dtype());
   const std::int64_t row = tensor.dim(0) == 0 ? 0 : tensor.element_count() / tensor.dim(0);
   const std::size_t bytes = static_cast<std::size_t>(row) * size_bytes(tensor.dtype());
   for (std::size_t to = 0; to < rows.size(); ++to)
-    std::memcpy(static_cast<std::byte*>(kept.view().raw()) + to * bytes,
+    std::memcpy(static_cast<std::byte*>(chosen.view().raw()) + to * bytes,
                 static_cast<const std::byte*>(tensor.view().raw()) +
                     static_cast<std::size_t>(rows[to]) * bytes,
                 bytes);
-  return kept;
+  return chosen;
 }
 
 }  // namespace
 
-void keep_rows(SourceKeys& source, std::span<const std::int64_t> rows) {
+void select_rows(SourceKeys& source, std::span<const std::int64_t> rows) {
   if (!source.k.given()) return;
   source.k = rows_of(source.k, rows);
   source.v = rows_of(source.v, rows);

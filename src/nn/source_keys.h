@@ -1,4 +1,4 @@
-// Keys of a source in a cache whose rows come to an end.
+// Keys of a source in a cache whose rows end and branch.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-/// Keeps these rows (rising), renumbered 0, 1, ...; nothing where no keys were put.
-void keep_rows(SourceKeys& source, std::span<const std::int64_t> rows);
+/// Row r becomes row rows[r]; nothing where no keys were put.
+void select_rows(SourceKeys& source, std::span<const std::int64_t> rows);
 
 }  // namespace heed

@@ -172,7 +172,10 @@ double NodeTestResult::largest_error() const {
 
 std::vector<fs::path> node_test_folders(const fs::path& dir) {
   if (!fs::is_directory(dir))
-    fail({.code = ErrorCode::kNotFound, .file = dir.string(), .found = "no such folder"});
+    fail({.code = ErrorCode::kNotFound,
+          .file = dir.string(),
+          .found = fs::exists(dir) ? "is a file" : "no such folder",
+          .expected = "a node test's folder, with model.onnx in it, or a folder of such"});
   if (fs::exists(dir / "model.onnx")) return {dir};
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(dir))

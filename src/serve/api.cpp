@@ -6,27 +6,29 @@
 #include <optional>
 #include <string_view>
 
-#include "inspect/answers/json_text.h"
-
 namespace heed::serve {
 
 std::span<const Route> api_routes() {
   static constexpr Route kRoutes[] = {
       {"GET", "/api/v1/models", get_models},
       {"POST", "/api/v1/sessions", post_session},
-      {"POST", "/api/v1/picture", post_picture},
+      {"POST", "/api/v1/picture", post_picture, "failed"},
       {"GET", "/api/v1/sessions/{id}", get_session},
       {"DELETE", "/api/v1/sessions/{id}", delete_session},
-      {"GET", "/api/v1/sessions/{id}/events", get_events},
-      {"GET", "/api/v1/sessions/{id}/export", get_export},
-      {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads},
-      {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/edges", get_edges},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/tile/{z}/{y}/{x}", get_tile},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/row/{query}", get_row},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/rows", get_rows},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/column/{key}", get_column},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals},
+      {"GET", "/api/v1/sessions/{id}/events", get_events, "stack layer tokens"},
+      {"GET", "/api/v1/sessions/{id}/export", get_export, "view format"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads, "layer"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next, "position top"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/edges", get_edges,
+       "heads begin end top_p at_most view"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/tile/{z}/{y}/{x}", get_tile,
+       "q pool as view"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/row/{query}", get_row,
+       "end top_p at_most view"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/rows", get_rows, "begin end view"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/column/{key}", get_column,
+       "end top_p at_most view"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals, "view"},
       {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
   };
   return kRoutes;
@@ -78,16 +80,21 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
   }
 }
 
-}  // namespace
-
-void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
-               LongAnswer answer) {
-  const std::string view = answer.named ? parameters.text("view", "") : "";
+std::string view_asking(const Parameters& parameters) {
+  std::string view = parameters.text("view", "");
   if (view.size() > 64)
     refuse(400, "bad_request",
            {.argument = "view",
             .found = fmt::format("{} bytes long", view.size()),
             .expected = "at most 64"});
+  return view;
+}
+
+}  // namespace
+
+void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
+               LongAnswer answer) {
+  const std::string view = answer.named ? view_asking(parameters) : "";
   const SessionPointer session = answer.session;
   const Flag flag = session->views.enter(view);
   const auto body = [&api, flag, answer](const httplib::DataSink& sink) {
@@ -117,15 +124,7 @@ SessionPointer find_session(Api& api, const Parameters& parameters) {
 }
 
 const StackShape& find_stack(const LiveSession& session, const Parameters& parameters) {
-  const StackShape& first = session.shapes().front();
-  const std::string name = parameters.path("stack", stack_name(first.stack));
-  const std::optional<Stack> stack = stack_of(name);
-  if (!stack)
-    refuse(404, "not_found",
-           {.argument = "stack",
-            .found = json_string(name.substr(0, 40)),
-            .expected = "the name of a stack, as in attentions of the session"});
-  return heed::find_stack("session", session.session().model, session.shapes(), *stack);
+  return stack_named(session.session().model, session.shapes(), parameters.path("stack", ""));
 }
 
 int layer_in_view(LiveSession& session, const StackShape& stack, std::int64_t layer) {

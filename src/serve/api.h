@@ -22,7 +22,7 @@ struct Api {
       : model(loaded),
         options(given),
         maps({given.limits.tile_bytes, given.limits.coarse_bytes, given.limits.overview_bytes}),
-        sessions(loaded, given, maps.overviews, [this] { give_way(); }) {}
+        sessions(loaded, given, maps.overviews, stopping, [this] { give_way(); }) {}
 
   const LoadedModel* model;
   const ServerOptions& options;
@@ -43,6 +43,7 @@ struct Route {
   const char* method;
   const char* pattern;
   Handler handler;
+  std::string_view parameters = {};  // behind the question mark, with blanks between
 };
 
 /// All of them; POST bodies have been read.

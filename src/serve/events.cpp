@@ -19,8 +19,8 @@ std::string event(const char* name, const std::string& data) {
 // One client's stream: what it has been told, and what comes next.
 class Stream {
  public:
-  Stream(Api& api, SessionPointer session, bool tokens)
-      : api_(api), session_(std::move(session)), tokens_(tokens) {}
+  Stream(Api& api, SessionPointer session, Stack stack, bool tokens)
+      : api_(api), session_(std::move(session)), stack_(stack), tokens_(tokens) {}
   ~Stream() { --api_.streams; }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -57,15 +57,17 @@ class Stream {
     told_next_ = progress.ready;
     for (; told_layers_ < progress.order.size(); ++told_layers_)
       text += layer(session_->place_of(progress.order[told_layers_]));
-    if (!progress.chosen) return text;
+    if (!progress.scored) return text;
     ended_ = true;
-    return text + event("chosen", to_json(answer_chosen(*progress.chosen))) + event("done", "{}");
+    return text + event("chosen", to_json(answer_chosen(session_->chosen(stack_)))) +
+           event("done", "{}");
   }
 
   std::string next_words() const {
-    const Stack stack = session_->shapes().front().stack;
     const std::int64_t last = std::ssize(session_->session().tokens) - 1;
-    return event("next", to_json(answer_next(*session_, stack, last, kFirstWords)));
+    const bool reads = session_->session().info.reads_source() && stack_ == Stack::kEncoder;
+    return event("next", to_json(answer_next(*session_, reads ? Stack::kDecoder : stack_, last,
+                                             kFirstWords)));
   }
 
   std::string layer(const Place& place) const {
@@ -82,6 +84,7 @@ class Stream {
 
   Api& api_;
   SessionPointer session_;
+  Stack stack_;  // of the head to begin with
   bool tokens_;  // wanted
   std::int64_t version_ = -1;
   bool told_next_ = false;
@@ -94,9 +97,10 @@ class Stream {
 
 void get_events(Api& api, const Parameters& parameters, httplib::Response& response) {
   const SessionPointer session = find_session(api, parameters);
+  const StackShape& stack =
+      stack_named(session->session().model, session->shapes(), parameters.text("stack", ""));
   if (parameters.request().has_param("layer"))
-    layer_in_view(*session, session->shapes().front(),
-                  parameters.number("layer", 0, INT64_MIN, INT64_MAX));
+    layer_in_view(*session, stack, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
   const bool tokens = parameters.number("tokens", 1, 0, 1) == 1;
   if (++api.streams > api.options.limits.streams) {
     --api.streams;
@@ -106,7 +110,7 @@ void get_events(Api& api, const Parameters& parameters, httplib::Response& respo
                                  api.options.limits.streams),
             .hint = "try again later"});
   }
-  const auto stream = std::make_shared<Stream>(api, session, tokens);
+  const auto stream = std::make_shared<Stream>(api, session, stack.stack, tokens);
   response.set_header("Cache-Control", "no-store");
   response.set_chunked_content_provider(
       "text/event-stream",

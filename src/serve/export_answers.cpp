@@ -10,15 +10,15 @@ namespace {
 constexpr auto kPatience = std::chrono::milliseconds(100);  // between looks at whether to stop
 
 ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
-  const ViewAddress view = parse_view(parameters.text("view", parameters.text("address", "")));
-  check_view(view, session.session().model, session.shapes(), std::ssize(session.session().tokens));
+  const ViewAddress view = parse_view(parameters.text("view", ""));
+  check_view(view, session.session());
   return view;
 }
 
 // A file holds the scores of all heads.
 void wait_for_scores(const LiveSession& session, Cancel& cancel) {
   LiveSession::Progress seen = session.progress();
-  while (!seen.chosen && !seen.failed) {
+  while (!seen.scored && !seen.failed) {
     cancel.check();
     seen = session.wait(seen.version, kPatience);
   }

@@ -45,6 +45,21 @@ std::optional<PathValues> match_path(std::string_view pattern, std::string_view 
   return values;
 }
 
+void check_names(const httplib::Request& request, std::string_view known) {
+  std::vector<std::string_view> names;
+  for (std::string_view left = known; !left.empty();) {
+    names.push_back(left.substr(0, left.find(' ')));
+    left.remove_prefix(std::min(left.size(), names.back().size() + 1));
+  }
+  for (const auto& [name, value] : request.params)
+    if (std::ranges::find(names, name) == names.end())
+      refuse(400, "bad_request",
+             {.argument = name.substr(0, 40),
+              .found = found(value),
+              .expected = names.empty() ? "none: this path takes no parameters"
+                                        : fmt::format("one of {}", fmt::join(names, ", "))});
+}
+
 std::int64_t Parameters::path_number(std::string_view name) const {
   const auto number = whole_number(path(name));
   if (!number)

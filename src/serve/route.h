@@ -18,6 +18,9 @@ using PathValues = std::map<std::string, std::string, std::less<>>;
 /// "/api/v1/sessions/{id}" against "/api/v1/sessions/5e1c"; not given where they differ.
 std::optional<PathValues> match_path(std::string_view pattern, std::string_view path);
 
+/// Throws bad_request for a parameter that is none of `known`, names with blanks between.
+void check_names(const httplib::Request& request, std::string_view known);
+
 /// What a handler reads of a request; every method throws bad_request that names the parameter.
 class Parameters {
  public:

@@ -174,6 +174,7 @@ class Server::Impl {
     for (const serve::Route& route : serve::api_routes()) {
       auto values = serve::match_path(route.pattern, request.path);
       if (values && method == route.method) {
+        serve::check_names(request, route.parameters);
         route.handler(api_, {request, std::move(*values)}, response);
         return;
       }

@@ -40,7 +40,9 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   int port = 0;  // 0: one that is free
   std::string token = {};
-  std::optional<std::string> text = {};  // what the page begins with
+  std::optional<std::string> text = {};               // what the page begins with
+  std::optional<std::string> pair = {}, target = {};  // beside it, as SessionTexts
+  std::optional<std::string> stack = {};              // whose attention it shows first
   std::optional<PictureOrder> picture = {};
   /// A session that is shown first; its text is what the page begins with.
   std::shared_ptr<LiveSession> session = {};

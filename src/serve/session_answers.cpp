@@ -35,15 +35,51 @@ std::vector<TokenId> ids_of(const Json& body) {
   return ids;
 }
 
-// Inputs of families that are still to come.
+std::string text_of(const Json& body, const char* name) {
+  const std::string* text = body[name].as_text();
+  if (text == nullptr)
+    fail({.op = "body", .argument = name, .found = body[name].brief(), .expected = "a string"});
+  return *text;
+}
+
+std::optional<std::string> optional_text_of(const Json& body, const char* name) {
+  if (body[name].is_null()) return {};
+  return text_of(body, name);
+}
+
 void check_inputs(const Json& body) {
-  for (const char* later : {"pair", "source", "target", "edits"})
-    if (body.has(later))
+  if (body.has("edits"))
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "body",
+          .argument = "edits",
+          .found = "given",
+          .expected = "none: sessions cannot be edited yet"});
+  const int inputs =
+      (body.has("text") ? 1 : 0) + (body.has("source") ? 1 : 0) + (body.has("ids") ? 1 : 0);
+  if (inputs != 1)
+    fail({.op = "body",
+          .argument = "text",
+          .found = inputs == 0 ? "missing" : "given beside another one",
+          .expected = "one of \"text\", \"source\" (the same of an encoder-decoder) and \"ids\""});
+}
+
+SessionInput input_of(const Json& body) {
+  check_inputs(body);
+  SessionInput input{.pair = optional_text_of(body, "pair"),
+                     .target = optional_text_of(body, "target")};
+  if (!body.has("ids")) {
+    input.text = text_of(body, body.has("source") ? "source" : "text");
+    return input;
+  }
+  for (const char* beside : {"pair", "target"})
+    if (body.has(beside))
       fail({.code = ErrorCode::kUnsupported,
             .op = "body",
-            .argument = later,
+            .argument = beside,
             .found = "given",
-            .expected = "\"text\" or \"ids\": models of this version read one text"});
+            .expected = "none beside \"ids\": it goes with \"text\""});
+  input.ids = ids_of(body);
+  return input;
 }
 
 PostedInput posted(const std::string& text) {
@@ -51,15 +87,9 @@ PostedInput posted(const std::string& text) {
   const Json& body = json.root();
   if (!body.is_object())
     fail({.op = "body", .found = body.brief(), .expected = "an object as {\"text\": \"...\"}"});
-  check_inputs(body);
-  PostedInput input{.keep = keep_of(body)};
-  if (body.has("ids")) {
-    input.ids = ids_of(body);
-  } else if (const std::string* given = body["text"].as_text()) {
-    input.text = *given;
-  } else {
-    fail({.op = "body", .argument = "text", .found = body["text"].brief(), .expected = "a string"});
-  }
+  PostedInput posted{.input = input_of(body), .keep = keep_of(body)};
+  posted.stack = optional_text_of(body, "stack").value_or("");
+  posted.replaces = optional_text_of(body, "replaces").value_or("");
   if (body.has("layer")) {
     const std::optional<std::int64_t> layer = body["layer"].as_integer();
     if (!layer)
@@ -67,10 +97,9 @@ PostedInput posted(const std::string& text) {
             .argument = "layer",
             .found = body["layer"].brief(),
             .expected = "a whole number"});
-    input.layer = *layer;
+    posted.layer = *layer;
   }
-  if (const std::string* replaced = body["replaces"].as_text()) input.replaces = *replaced;
-  return input;
+  return posted;
 }
 
 LimitsAnswer limits_of(const ServerLimits& limits, std::int64_t positions) {
@@ -94,7 +123,10 @@ void get_models(Api& api, const Parameters&, httplib::Response& response) {
       api.model != nullptr ? answer_model(*api.model) : answer_model(shown->session());
   ModelsAnswer answer{.version = std::string(version()),
                       .models = {model},
-                      .text = {shown ? shown->text : api.options.text},
+                      .text = shown ? shown->input.text : api.options.text,
+                      .pair = shown ? shown->input.pair : api.options.pair,
+                      .target = shown ? shown->input.target : api.options.target,
+                      .stack = api.options.stack,
                       .limits = limits_of(api.options.limits, model.info.positions),
                       .scores = answer_scores(shapes_of(api))};
   if (const std::optional<PictureOrder>& order = api.options.picture)
@@ -130,6 +162,11 @@ void get_next(Api& api, const Parameters& parameters, httplib::Response& respons
   const SessionPointer session = find_session(api, parameters);
   const StackShape& stack = find_stack(*session, parameters);
   require_ready(*session);
+  if (stack.stack == Stack::kEncoder)
+    refuse(404, "not_found",
+           {.argument = "stack",
+            .found = "encoder, which reads",
+            .expected = "decoder or cross: these write words"});
   const std::int64_t length = std::ssize(session->session().tokens);
   const std::int64_t position = parameters.number("position", length - 1, INT64_MIN, INT64_MAX);
   const std::int64_t top = parameters.number("top", 6, 1, 16);

@@ -4,34 +4,36 @@
 
 #include <algorithm>
 
+#include "base/stop.h"
 #include "heed/base/error.h"
+#include "inspect/answers/json_text.h"
 #include "inspect/session/session_name.h"
 #include "serve/api_error.h"
 
 namespace heed::serve {
 namespace {
 
-void check_text(const std::string& text, const ServerLimits& limits) {
+void check_text(const char* name, const std::string& text, const ServerLimits& limits) {
   if (std::ssize(text) > limits.text_bytes)
     refuse(413, "too_large",
            {.op = "session",
-            .argument = "text",
+            .argument = name,
             .found = fmt::format("{} bytes long", text.size()),
             .expected = fmt::format("at most {}", limits.text_bytes)});
   const std::int64_t invalid = find_invalid_utf8(text);
   if (invalid >= 0)
-    refuse(400, "bad_request",
-           {.op = "session",
-            .argument = "text",
-            .found = fmt::format("not UTF-8 at byte {}", invalid)});
+    refuse(
+        400, "bad_request",
+        {.op = "session", .argument = name, .found = fmt::format("not UTF-8 at byte {}", invalid)});
 }
 
-Session tokenized(const LoadedModel& model, const PostedInput& input, const ServerLimits& limits) {
-  Session session =
-      input.ids.empty() ? tokenize_session(model, input.text) : tokenize_session(model, input.ids);
+Session tokenized(const LoadedModel& model, const SessionInput& input, const ServerLimits& limits) {
+  Session session;
   try {
+    session = input.ids.empty() ? tokenize_session(model, input.texts())
+                                : tokenize_session(model, input.ids);
     check_length(session);
-  } catch (const Error& error) {
+  } catch (const TooManyTokens& error) {
     refuse(413, "too_large", error.parts());
   }
   const std::int64_t bytes = session_bytes(session);
@@ -43,14 +45,35 @@ Session tokenized(const LoadedModel& model, const PostedInput& input, const Serv
   return session;
 }
 
+// The statistics of this layer come first.
+void look_at(LiveSession& session, const PostedInput& posted) {
+  const StackShape& stack = stack_named(session.session().model, session.shapes(), posted.stack);
+  check_layer("session", session.session().model, stack, posted.layer);
+  session.in_view = session.index_of(stack.stack, static_cast<int>(posted.layer));
+}
+
 }  // namespace
 
+const StackShape& stack_named(std::string_view model, std::span<const StackShape> stacks,
+                              const std::string& name) {
+  if (name.empty()) return stacks.front();
+  const std::optional<Stack> stack = stack_of(name);
+  if (!stack)
+    refuse(404, "not_found",
+           {.argument = "stack",
+            .found = json_string(name.substr(0, 40)),
+            .expected = "the name of a stack, as in attentions of the session"});
+  return find_stack("session", model, stacks, *stack);
+}
+
 SessionStore::SessionStore(const LoadedModel* model, const ServerOptions& options,
-                           Overviews& overviews, std::function<void()> give_way)
+                           Overviews& overviews, const std::atomic<bool>& server_stops,
+                           std::function<void()> give_way)
     : model_(model),
       model_identity_(model == nullptr ? "" : model_identity(*model)),
       limits_(options.limits),
       overviews_(overviews),
+      server_stops_(server_stops),
       give_way_(std::move(give_way)),
       thread_([this] { work(); }) {
   if (options.session) keep({.session = options.session});
@@ -66,10 +89,9 @@ SessionStore::~SessionStore() {
   thread_.join();
 }
 
-SessionPointer SessionStore::kept_session(const PostedInput& input) {
+SessionPointer SessionStore::kept_session(const SessionInput& input) {
   const auto same = [&](const Kept& kept) {
-    const LiveSession& session = *kept.session;
-    return session.text == input.text && kept.ids == input.ids && !session.progress().failed;
+    return kept.session->input == input && !kept.session->progress().failed;
   };
   const std::scoped_lock lock(guard_);
   const auto found = std::ranges::find_if(kept_, same);
@@ -78,16 +100,25 @@ SessionPointer SessionStore::kept_session(const PostedInput& input) {
   return found->session;
 }
 
+void SessionStore::check(const PostedInput& posted) const {
+  const SessionInput& input = posted.input;
+  check_text("text", input.text, limits_);
+  if (input.pair) check_text("pair", *input.pair, limits_);
+  if (input.target) check_text("target", *input.target, limits_);
+  const ModelInfo& info = model_->model->info();
+  check_layer("session", model_->name, stack_named(model_->name, info.stacks, posted.stack),
+              posted.layer);
+}
+
 SessionStore::Posted SessionStore::post(const PostedInput& posted) {
-  PostedInput input = posted;
+  SessionInput input = posted.input;
   if (model_ != nullptr) {
-    check_text(input.text, limits_);
-    check_layer("session", model_->name, model_->model->info().stacks.front(), input.layer);
-    if (input.ids.empty()) input.text = shorten(*model_, input.text, input.keep);
+    check(posted);
+    if (input.ids.empty()) input.text = shorten(*model_, input.text, posted.keep, input.pair);
   }
-  if (!input.replaces.empty()) drop_running(input.replaces);
+  if (!posted.replaces.empty()) drop_running(posted.replaces);
   if (const SessionPointer kept = kept_session(input)) {
-    kept->in_view = static_cast<std::size_t>(input.layer);
+    look_at(*kept, posted);
     return {kept, false};
   }
   if (model_ == nullptr)
@@ -96,13 +127,13 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
           .argument = "text",
           .found = "another one",
           .expected = "the one that is shown: there is no model to run"});
+  const StopScope scope(server_stops_);  // an encoder-decoder may have to write its target
   Session session = tokenized(*model_, input, limits_);
   const std::int64_t bytes = session_bytes(session);
-  const auto live =
-      std::make_shared<LiveSession>(session_name(model_identity_, input.text, input.ids),
-                                    input.text, std::move(session), *model_);
-  live->in_view = static_cast<std::size_t>(input.layer);
-  return keep({live, bytes, input.ids});
+  const std::string name = session_name(model_identity_, input);
+  const auto live = std::make_shared<LiveSession>(name, input, std::move(session), *model_);
+  look_at(*live, posted);
+  return keep({live, bytes});
 }
 
 // Somebody else may have opened the same one in the meantime; one that failed is tried again.

@@ -16,22 +16,27 @@
 
 namespace heed::serve {
 
-/// What a client asks to be opened: a text, or ids in its place.
+/// What a client asks to be opened.
 struct PostedInput {
-  std::string text = {};
-  std::vector<TokenId> ids = {};
+  SessionInput input = {};
+  std::string stack = {};  // in view; empty: the model's first
   std::int64_t layer = 0;  // in view
   Keep keep = Keep::kAll;
   std::string replaces = {};  // a session that the client shows no more
 };
 
+/// A stack of the model by its name, or the first where the name is empty (not_found).
+const StackShape& stack_named(std::string_view model, std::span<const StackShape> stacks,
+                              const std::string& name);
+
 /// Bounded by number and bytes; the session not used for longest goes first.
 class SessionStore {
  public:
-  /// Without a model there is the session of the options alone. `give_way` is called between blocks
-  /// of the work, and may wait a little for what is urgent.
+  /// Without a model there is the session of the options alone. While a session is opened,
+  /// `server_stops` is looked at; `give_way` is called between blocks of the work, and may wait a
+  /// little for what is urgent.
   SessionStore(const LoadedModel* model, const ServerOptions& options, Overviews& overviews,
-               std::function<void()> give_way);
+               const std::atomic<bool>& server_stops, std::function<void()> give_way);
   ~SessionStore();  // stops the work
 
   struct Posted {
@@ -39,7 +44,7 @@ class SessionStore {
     bool fresh = false;
   };
   /// The session of this input: the one that exists, or a new one whose pass begins.
-  Posted post(const PostedInput& input);
+  Posted post(const PostedInput& posted);
   /// Throws unknown_session.
   SessionPointer find(const std::string& id);
   void drop(const std::string& id);
@@ -48,9 +53,9 @@ class SessionStore {
   struct Kept {
     SessionPointer session;
     std::int64_t bytes = 0;
-    std::vector<TokenId> ids = {};  // of a session that was opened from ids
   };
-  SessionPointer kept_session(const PostedInput& input);
+  SessionPointer kept_session(const SessionInput& input);
+  void check(const PostedInput& posted) const;
   void drop_running(const std::string& id);
   Posted keep(Kept kept);
   std::list<Kept>::iterator find_kept(const std::string& id);  // under guard_
@@ -62,6 +67,7 @@ class SessionStore {
   const std::string model_identity_;
   const ServerLimits limits_;
   Overviews& overviews_;
+  const std::atomic<bool>& server_stops_;
   const std::function<void()> give_way_;
   std::mutex guard_;
   std::condition_variable wake_;

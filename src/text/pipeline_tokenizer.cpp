@@ -32,6 +32,7 @@ class PipelineTokenizer final : public Tokenizer {
   bool is_special(TokenId id) const override { return special_[checked(id)]; }
   TokenId find(std::string_view piece) const override { return vocabulary().find(piece); }
   std::string to_json() const override { return parts_.to_json(); }
+  TokenId unknown() const { return parts_.model->unknown(); }
 
  private:
   const Vocabulary& vocabulary() const { return *parts_.vocabulary; }
@@ -112,14 +113,19 @@ PlainEncoding PipelineTokenizer::encode_plain(std::string_view text) const {
 }
 
 std::size_t PipelineTokenizer::checked(TokenId id) const {
-  const bool known = id >= 0 && id < vocabulary_size() &&
-                     !vocabulary().pieces[static_cast<std::size_t>(id)].empty();
-  if (!known)
+  const bool inside = id >= 0 && id < vocabulary_size();
+  if (!inside)
     fail({.op = "tokenizer",
           .argument = "id",
           .found = id,
-          .expected = fmt::format("one of the vocabulary of {}", vocabulary_size())});
-  return static_cast<std::size_t>(id);
+          .expected = fmt::format("0 to {}", vocabulary_size() - 1)});
+  const auto index = static_cast<std::size_t>(id);
+  if (vocabulary().pieces[index].empty())
+    fail({.op = "tokenizer",
+          .argument = "id",
+          .found = fmt::format("{}, a gap in the vocabulary", id),
+          .expected = fmt::format("an id from 0 to {} that a token has", vocabulary_size() - 1)});
+  return index;
 }
 
 std::string PipelineTokenizer::joined(std::vector<std::string> pieces) const {
@@ -166,6 +172,11 @@ void check_frame(const TokenizerPipeline& pipeline, const std::string& name) {
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerPipeline pipeline, const std::string& name) {
   check_frame(pipeline, name);
   return std::make_unique<PipelineTokenizer>(std::move(pipeline));
+}
+
+TokenId unknown_token(const Tokenizer& tokenizer) {
+  const auto* known = dynamic_cast<const PipelineTokenizer*>(&tokenizer);
+  return known == nullptr ? -1 : known->unknown();
 }
 
 std::unique_ptr<Tokenizer> read_tokenizer(const TokenizerFile& file) {

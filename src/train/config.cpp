@@ -118,6 +118,11 @@ void one_of(const std::string& value, std::initializer_list<std::string_view> kn
     refuse(key, quoted(value), fmt::format("{}", fmt::join(known, " or ")));
 }
 
+// Of one pass: beyond it its logits alone do not fit into a machine's memory.
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
+
+constexpr std::int64_t kMostPasses = 4096;  // Ctrl-C waits for the end of a step
+
 void check_counts(const TrainConfig& c) {
   at_least(c.steps, 1, "steps");
   at_least(c.batch, 1, "batch");
@@ -132,6 +137,12 @@ void check_counts(const TrainConfig& c) {
   at_least(c.evaluate_batches, 0, "evaluate_batches");
   at_least(c.checkpoint_every, 1, "checkpoint_every");
   at_least(c.sample_every, 0, "sample_every");
+  if (c.batch > kMostTokens / c.block)
+    refuse("batch", c.batch,
+           fmt::format("at most {} sequences of {} tokens (block) in one pass",
+                       kMostTokens / c.block, c.block));
+  if (c.accumulate > kMostPasses)
+    refuse("accumulate", c.accumulate, fmt::format("at most {} passes in one step", kMostPasses));
   if (c.width % c.heads != 0)
     refuse("heads", c.heads, fmt::format("a divisor of width ({})", c.width));
 }

@@ -56,13 +56,14 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const Halve
     for (const std::string& text : texts.validation) all += text;
     return train_characters(all);
   }
-  auto tokenizer = load_tokenizer(config.tokenizer);
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (std::filesystem::exists(config.tokenizer)) tokenizer = load_tokenizer(config.tokenizer);
   if (tokenizer == nullptr)
     fail({.code = ErrorCode::kNotFound,
           .op = "train",
           .argument = "tokenizer",
           .found = fmt::format("\"{}\"", config.tokenizer),
-          .expected = "\"characters\", \"byte-bpe\" or a folder that holds a tokenizer"});
+          .expected = "\"characters\", \"byte-bpe\", or a tokenizer's file or folder"});
   return tokenizer;
 }
 

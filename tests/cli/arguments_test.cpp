@@ -56,12 +56,13 @@ TEST(Arguments, WhatTheLibraryRefusesIsNamedByItsOption) {
     refused({"generate", "the", "--model", test::tiny_model(), option, value}, message);
   };
   generate("--top-p", "2", "--top-p is 2, expected above 0 and at most 1");
-  generate("--temperature", "-1", "--temperature is -1, expected 0 (greedy) or more");
+  generate("--temperature", "-1",
+           "--temperature is -1, expected a finite number of at least 0 (greedy)");
   generate("--repetition-penalty", "0", "--repetition-penalty is 0, expected above 0");
   refused({"look", "the", "--model", test::tiny_model(), "--layer", "9"},
           "--layer is 9, expected 0 to 1 (tiny has 2 layers)");
   refused({"look", "the", "--model", test::tiny_model(), "--view", "grid/L0.H0"},
-          "--view: grid, expected look");
+          "--view is \"grid/L0.H0\", expected an address of the page, as in look/L2.H4/i=17/j=3");
   refused({"look", "--ids", "5,9999", "--model", test::tiny_model()},
           "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   refused({"train", "-o", "x", "--data", "y", "--width", "10", "--heads", "3"},
@@ -141,9 +142,8 @@ TEST(Arguments, AnObserverIsNamedAsItIsGiven) {
                              test::in_scratch("observed")}),
             message);
   };
-  observe("row=9", "--observe row: rows is head 0 row 9, expected one of 2 heads and 6 rows");
-  observe("value_norm:column=9",
-          "--observe column: columns is head 0 key 9, expected one of 2 heads and 6 keys");
+  observe("row=9", "--observe row: row is 9, expected 0 to 5 (6 queries)");
+  observe("value_norm:column=9", "--observe column: key is 9, expected 0 to 5 (6 keys)");
   observe("offset_profile=-99999999:0",
           "--observe offset_profile: first is -99999999, expected a distance within 16777216 of 0");
   observe("entropy",
@@ -157,6 +157,14 @@ TEST(Arguments, WhatAFileSaysKeepsItsName) {
   const std::string config = test::in_scratch("zero.json");
   std::ofstream(config) << R"({"data": ["y"], "steps": 0})";
   refused({"train", config, "-o", "x"}, "steps is 0, expected at least 1");
+}
+
+TEST(Arguments, ATokenizerThatIsNotThereIsNamed) {
+  const std::string text = test::in_scratch("a-text.txt");
+  std::ofstream(text) << "the cat sat on the mat";
+  refused({"train", "--data", text, "--tokenizer", "foo", "-o", test::in_scratch("no-run")},
+          "--tokenizer is \"foo\", expected \"characters\", \"byte-bpe\", or a tokenizer's file or "
+          "folder");
 }
 
 TEST(Arguments, ALeadingZeroIsNoOctalNumber) {
@@ -176,11 +184,14 @@ TEST(Arguments, AWordIsOneOfItsList) {
 }
 
 TEST(Arguments, AnEmptyValueIsNotAMissingOne) {
-  refused({"look", "abc", "--model", ""}, "--model is \"\", expected M");
-  refused({"look", "abc", "--who", ""}, "--who is \"\", expected WORD");
-  refused({"look", "--file", ""}, "--file is \"\", expected FILE");
-  refused({"generate", "abc", "--model", ""}, "--model is \"\", expected M");
-  refused({"train", "", "-o", "x"}, "CONFIG is \"\", expected FILE");
+  refused({"look", "abc", "--who", ""},
+          "--who is \"\", expected a word of the text, or the index of a token");
+  refused({"look", "abc", "--top", ""}, "--top is \"\", expected a number from 1, or all");
+  refused({"look", "--file", ""}, "--file is \"\", expected a file's name");
+  refused({"generate", "abc", "--model", ""}, "--model is \"\", expected a model's folder or name");
+  refused({"train", "", "-o", "x"}, "CONFIG is \"\", expected a file's name");
+  refused({"convert", "tales", "-o", ""}, "--out is \"\", expected a folder's name");
+  refused({"attend", "q", "k", "v", "-o", ""}, "--out is \"\", expected a file's name, OUT.npy");
 }
 
 TEST(Arguments, AListHasNoGaps) {
@@ -189,11 +200,15 @@ TEST(Arguments, AListHasNoGaps) {
 }
 
 TEST(Arguments, TooFewAndTooManyAreNamed) {
-  refused({"look", "abc", "--who"}, "--who is given no value, expected WORD");
+  refused({"look", "abc", "--who"},
+          "--who is given no value, expected a word of the text, or the index of a token");
   refused({"look", "abc", "--who", "a", "--who", "b"},
-          "--who is given several values, expected WORD");
+          "--who is given several values, expected a word of the text, or the index of a token");
   refused({"attend", "q", "k", "v", "--window", "3"},
           "--window is given too few values, expected L,R");
+  refused({"generate", "abc", "--temperature"},
+          "--temperature is given no value, expected a number");
+  refused({"generate", "abc", "-n"}, "-n is given no value, expected a whole number");
   refused({"attend", "q", "k"}, "V is missing");
   refused({"train"}, "--output is missing");
   refused({"generate", "abc", "def"},
@@ -245,6 +260,13 @@ TEST(Arguments, AHyphenAloneReadsTheTextFromStdin) {
     EXPECT_EQ(answer({"-"}, "< " + file).out, written_out.out) << command;
     EXPECT_EQ(answer({"--file", "-"}, "< " + file).out, written_out.out) << command;
   }
+}
+
+TEST(Arguments, AFileIsNoFolderOfGradients) {
+  const std::string file = test::in_scratch("no-folder");
+  std::ofstream(file) << "x";
+  refused(attend_on_files({"--grad", test::in_scratch("D.npy"), "--grad-out", file}),
+          file + ": is a file, expected a folder");
 }
 
 TEST(Arguments, AFolderIsNoText) {

@@ -178,6 +178,11 @@ TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
   const std::string ids = written("ids.npy", wave({2, 6}, 0).view());
   refused({"--segments", ids, "-o", ids},
           "-o is " + ids + ", which is read, expected another file");
+  const std::string folder = in_scratch("inputs");
+  std::filesystem::create_directories(folder);
+  const std::string dout = written("inputs/dk.npy", wave({2, 4, 7, 5}, 3).view());
+  refused({"--grad", dout, "--grad-out", folder, "--grad-of", "dk"},
+          "--grad-out is " + dout + ", which is read, expected another file");
   refused(
       {"--observe", "topk=2,entropy,topk=3", "--observe-out", "x"},
       "--observe is topk=2 and topk=3, which both answer in topk_keys.npy, expected one of them");

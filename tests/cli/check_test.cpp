@@ -97,7 +97,11 @@ TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {
     EXPECT_EQ(answer.error, "heed check: " + line + "\n");
   };
   expect({"check", "torch", "."}, "WHAT is 'torch', expected model or onnx");
-  expect({"check", "onnx", folder_of("none")}, folder_of("none") + ": no such folder");
+  const std::string expected =
+      ", expected a node test's folder, with model.onnx in it, or a folder of such";
+  expect({"check", "onnx", folder_of("none")}, folder_of("none") + ": no such folder" + expected);
+  std::ofstream(folder_of("a-file")) << "x";
+  expect({"check", "onnx", folder_of("a-file")}, folder_of("a-file") + ": is a file" + expected);
   const std::filesystem::path dir = folder_of("broken");
   write_case(dir, "Softmax", 0.5F);
   std::ofstream(dir / "model.onnx") << "no protobuf";

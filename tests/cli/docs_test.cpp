@@ -113,6 +113,21 @@ TEST(Docs, TheReadmeShowsWhatItsCommandsPrint) {
     EXPECT_EQ(fmt::format("\n{}", in_checkout(shown.command).out), shown.output) << shown.command;
 }
 
+// A blank line ends a table: a row behind it is shown as text.
+TEST(Docs, EachRowStandsInATable) {
+  for (const fs::path& page : pages()) {
+    std::istringstream lines(test::content(page));
+    std::string before;
+    bool begins = false;  // a table, with the line before
+    for (std::string line; std::getline(lines, line); before = line) {
+      if (begins) {
+        EXPECT_THAT(line, testing::StartsWith("|--")) << page << ": " << before;
+      }
+      begins = line.starts_with("| ") && !before.starts_with("|");
+    }
+  }
+}
+
 // The lines of the ```cpp blocks of a page.
 std::vector<std::string> programs_of(const fs::path& page) {
   std::vector<std::string> all;

@@ -34,12 +34,17 @@ TEST(Effects, WhatListsKeysNeedsALists) {
                        " is without effect, expected --format text, json or tsv beside it");
 }
 
-TEST(Effects, APartIsKeptOfATextAlone) {
-  const test::Answer answer =
-      test::heed({"look", "--ids", "1,2", "--cut", "last", "--model", test::tiny_model()});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error,
-            "heed look: --cut is without effect, expected TEXT or --file beside it\n");
+TEST(Effects, WhatIsOfTextsNeedsOne) {
+  const std::pair<const char*, const char*> options[] = {
+      {"--cut", "last"}, {"--pair", "the mat"}, {"--target", "the mat"}};
+  for (const auto& [option, value] : options)
+    refused({"look", "--ids", "1,2", option, value, "--model", test::tiny_model()},
+            std::string(option) + " is without effect, expected TEXT or --file beside it");
+}
+
+TEST(Effects, NodeTestsHaveTypesOfTheirOwn) {
+  refused({"check", "onnx", ".", "--dtype", "f16"},
+          "--dtype is given with onnx, expected it with model");
 }
 
 TEST(Effects, ColoursAreOfText) {
@@ -121,6 +126,14 @@ TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
   train({"--initial-positions", "sinusoidal", "--start-from", "x"},
         "--initial-positions and --start-from both say what the run begins with, expected one of "
         "them");
+}
+
+TEST(Effects, TheLikeliestTokenIsNotDrawn) {
+  const std::pair<const char*, const char*> options[] = {
+      {"--seed", "1"}, {"--top-k", "3"}, {"--top-p", "0.5"}, {"--min-p", "0.1"}};
+  for (const auto& [option, value] : options)
+    refused({"generate", "the", "--temperature", "0", option, value},
+            std::string(option) + " is without effect, expected --temperature above 0 beside it");
 }
 
 TEST(Effects, ABenchmarkTakesItsOwnOptions) {

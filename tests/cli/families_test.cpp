@@ -1,6 +1,7 @@
 // heed check model, convert and models as a user runs them, on the committed models.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,22 @@ using testing::HasSubstr;
 
 const std::string kGoldens = std::string(HEED_SOURCE_DIR) + "/tests/models/golden/";
 
+// While it lives, a file of this process and its children has at most so many bytes.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small = {.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallFiles() { setrlimit(RLIMIT_FSIZE, &before_); }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
 TEST(CheckModelProgram, PrintsTheWorstErrorOfEachTensor) {
   const Answer answer = heed({"check", "model", kGoldens + "marian"});
   EXPECT_EQ(answer.status, 0);
@@ -34,6 +51,17 @@ TEST(CheckModelProgram, JsonHasEveryTensor) {
   EXPECT_EQ(json["tensors"].size(), 11U);
   for (const auto& tensor : json["tensors"])
     EXPECT_EQ(tensor.contains("worst"), tensor["status"] == "passed") << tensor;
+}
+
+TEST(CheckModelProgram, TakesTheNameOfAModel) {
+  EXPECT_TRUE(
+      heed({"check", "model", "tales"})
+          .error.ends_with("models/tales: has no golden.safetensors, expected the published "
+                           "numbers of a model beside it\n"));
+  const Answer unknown = heed({"check", "model", "nope"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.error,
+              testing::StartsWith("heed check: DIR is 'nope', neither a folder nor a name in "));
 }
 
 TEST(CheckModelProgram, AnotherModelFails) {
@@ -56,6 +84,50 @@ TEST(ConvertProgram, WritesTheSameModelInAnotherType) {
   const Safetensors given = Safetensors::open(kGoldens + "llama/model.safetensors");
   EXPECT_EQ(written.names(), given.names());
   EXPECT_EQ(written.tensor("model.norm.weight").dtype(), DType::kF16);
+}
+
+TEST(ConvertProgram, LeavesAFolderAloneThatHoldsSomething) {
+  const std::filesystem::path out = test::scratch() / "not-empty";
+  std::filesystem::create_directories(out);
+  std::ofstream(out / "config.json") << "mine";
+  const Answer answer = heed({"convert", kGoldens + "llama", "-o", out.string()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed convert: -o is " + out.string() +
+                              ", a folder with files in it, expected a new folder, or an empty "
+                              "one\n");
+  EXPECT_EQ(test::content(out / "config.json"), "mine");
+  const Answer file = heed({"convert", kGoldens + "llama", "-o", (out / "config.json").string()});
+  EXPECT_EQ(file.error, "heed convert: -o is " + (out / "config.json").string() +
+                            ", a file, expected a new folder, or an empty one\n");
+}
+
+TEST(ConvertProgram, FillsAnEmptyFolder) {
+  const std::filesystem::path out = test::scratch() / "empty";
+  std::filesystem::create_directories(out);
+  EXPECT_EQ(heed({"convert", kGoldens + "llama", "-o", out.string()}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(out / "config.json"));
+}
+
+TEST(ConvertProgram, LeavesNothingHalfWritten) {
+  const std::filesystem::path out = test::scratch() / "half";
+  const auto convert = [&] { return heed({"convert", kGoldens + "llama", "-o", out.string()}); };
+  {
+    const SmallFiles scope(4096);
+    EXPECT_EQ(convert().status, 1);
+    EXPECT_FALSE(std::filesystem::exists(out));
+    std::filesystem::create_directories(out);
+    EXPECT_EQ(convert().status, 1);
+    EXPECT_TRUE(std::filesystem::is_empty(out));
+  }
+  EXPECT_EQ(convert().status, 0);
+}
+
+TEST(ConvertProgram, NamesItsArgument) {
+  EXPECT_THAT(
+      heed({"convert", "nope", "-o", "x"}).error,
+      testing::StartsWith("heed convert: MODEL is 'nope', neither a folder nor a name in "));
+  EXPECT_THAT(heed({"models", "nope"}).error,
+              testing::StartsWith("heed models: NAME is 'nope', neither a folder nor a name in "));
 }
 
 TEST(ModelsProgram, TellsTheShapeOfEachFamily) {

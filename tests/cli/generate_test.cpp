@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
+#include "support/sharpen.h"
 #include "text/characters.h"
 
 namespace heed {
@@ -23,10 +25,7 @@ std::string folder(const std::string& name, const std::string& more = "") {
     "n_positions": 24, "vocab_size": 11)" +
                                     more + "}",
                                 1);
-  for (Parameter* parameter : model->parameters())
-    if (parameter->value.rank() == 2)
-      for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
-        parameter->value.data<float>()[i] *= 8;
+  test::sharpen(*model);
   save_model(path, *model, train_characters("abcdefghijk").get(), DType::kF32);
   return path;
 }
@@ -117,6 +116,27 @@ TEST(GenerateProgram, FiltersReachTheSampler) {
   EXPECT_NE(generate({"abc"}).out, greedy);
 }
 
+TEST(GenerateProgram, BeamsFindAMoreProbableText) {
+  const auto log_probability = [](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = {"abc", "-n", "7", "--json"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Answer answer = generate(arguments);
+    EXPECT_EQ(answer.status, 0) << answer.error;
+    double sum = 0;
+    const json parsed = json::parse(answer.out);
+    for (const json& token : parsed["tokens"]) sum += std::log(token["probability"].get<double>());
+    if (parsed.contains("score")) {
+      EXPECT_NEAR(parsed["score"].get<double>(), sum, 1e-6);
+    }
+    return sum;
+  };
+  const double greedy = log_probability({"--temperature", "0"});
+  EXPECT_GE(log_probability({"--beams", "4", "--length-penalty", "0"}), greedy);
+  EXPECT_EQ(generate({"abc", "-n", "7", "--beams", "4"}).out.substr(0, 3), "abc");
+  EXPECT_EQ(generate({"abc", "-n", "7", "--beams", "1"}).out,
+            generate({"abc", "-n", "7", "--temperature", "0"}).out);
+}
+
 TEST(GenerateProgram, TheCacheMayBeNarrow) {
   const auto probability = [](const char* type) {
     const json answer = json::parse(
@@ -155,27 +175,39 @@ struct Bad {
   const char* line;
 };
 
-TEST(GenerateProgram, BadInputIsOneLineAndStatusTwo) {
-  const std::vector<Bad> all = {
+std::vector<Bad> bad_inputs() {
+  return {
       {{}, "no prompt is given, expected either a PROMPT or --file FILE"},
       {{"abc", "--file", "x"},
        "PROMPT and --file are both given, expected either a PROMPT or --file FILE"},
-      {{"abc", "--temperature", "-1"}, "--temperature is -1, expected 0 (greedy) or more"},
-      {{"abc", "--temperature", "nan"}, "--temperature is nan, expected 0 (greedy) or more"},
+      {{"abc", "--temperature", "-1"},
+       "--temperature is -1, expected a finite number of at least 0 (greedy)"},
+      {{"abc", "--temperature", "nan"},
+       "--temperature is nan, expected a finite number of at least 0 (greedy)"},
       {{"abc", "--top-k", "0"}, "--top-k is 0, expected at least 1"},
       {{"abc", "--top-p", "0"}, "--top-p is 0, expected above 0 and at most 1"},
       {{"abc", "--top-p", "1.01"}, "--top-p is 1.01, expected above 0 and at most 1"},
       {{"abc", "--min-p", "-0.1"}, "--min-p is -0.1, expected 0 to 1"},
       {{"abc", "--repetition-penalty", "0"}, "--repetition-penalty is 0, expected above 0"},
       {{"abc", "-n", "0"}, "-n is 0, expected at least 1"},
+      {{"abc", "--beams", "0"}, "--beams is 0, expected 1 to 4096"},
+      {{"abc", "--length-penalty", "2"},
+       "--length-penalty is without effect, expected --beams above 1 beside it"},
+      {{"abc", "--beams", "2", "--seed", "1"},
+       "--seed is without effect, expected no --beams beside it"},
+      {{"abc", "--temperature", "0", "--top-k", "3"},
+       "--top-k is without effect, expected --temperature above 0 beside it"},
       {{"abc", "--stop", ""}, "--stop is empty, expected at least one character"},
       {{"abcabcabcabcabcabcabcabca"},
-       "prompt is 25 tokens long, expected at most 24 (the model's positions)"},
+       "PROMPT is 25 tokens long, expected at most 24 (the model's positions)"},
       {{""},
-       "prompt is empty, expected at least one character (the model has no first token to start "
+       "PROMPT is empty, expected at least one character (the model has no first token to start "
        "from)"},
   };
-  for (const auto& [arguments, line] : all) {
+}
+
+TEST(GenerateProgram, BadInputIsOneLineAndStatusTwo) {
+  for (const auto& [arguments, line] : bad_inputs()) {
     const Answer answer = generate(arguments);
     EXPECT_EQ(answer.status, 2) << line;
     EXPECT_EQ(answer.out, "");

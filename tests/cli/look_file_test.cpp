@@ -1,4 +1,5 @@
 // `heed look --view` and --format svg|png|html: what is refused, and what works without a browser.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,13 +65,27 @@ TEST(LookView, AnEdgeIsACell) {
   EXPECT_EQ(found["cells"][0]["key"], 1);
 }
 
+TEST(LookView, IsReadOutOfThePagesAddress) {
+  const std::string view = "look/L1.H2/i=3/j=1";
+  for (const char* before : {"#", "http://127.0.0.1:8321/#", "https://host/heed/?token=a#"})
+    EXPECT_EQ(look({"--view", before + view}).out, look({"--view", view}).out) << before;
+}
+
 TEST(LookView, ASpanIsItsRows) {
   const json found = json::parse(look({"--view", "look/L1.H2/range=1-3", "--format", "json"}).out);
   EXPECT_EQ(found["rows"].size(), 3);
 }
 
 TEST(LookView, RefusesWhatDoesNotExist) {
-  expect_refused({"--view", "grid/L0.H0"}, "--view: grid, expected look");
+  for (const char* wrong : {"grid/L0.H0", "foo", "look", "http://127.0.0.1:8321/"})
+    expect_refused({"--view", wrong},
+                   fmt::format("--view is \"{}\", expected an address of the page, as in "
+                               "look/L2.H4/i=17/j=3",
+                               wrong));
+  expect_refused({"--view", "look/"},
+                 "--view is \"look/\", expected a head as in L2.H4, L2.H4+H1 or cross.L2.H4 behind "
+                 "look/");
+  expect_refused({"--view", "look/L0.H0/i=x"}, "--view has \"i=x\", expected a number from 0");
   expect_refused({"--view", "look/L2.H0"},
                  "--view: layer is 2, expected 0 to 1 (tiny has 2 layers)");
   expect_refused({"--view", "look/L0.H4"}, "--view: head is 4, expected 0 to 3 (tiny has 4 heads)");

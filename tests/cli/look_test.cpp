@@ -1,12 +1,15 @@
 // `heed look` on a small random GPT-2.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
 #include "heed/io/npy.h"
+#include "support/places.h"
 #include "support/shared_data.h"
 
 namespace heed::cli {
@@ -23,6 +26,20 @@ Answer look(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "look");
   arguments.insert(arguments.end(), {"--model", tiny_model()});
   return test::heed(arguments);
+}
+
+TEST(LookCommand, NeverWritesOverItsOwnInput) {
+  const std::string file = in_scratch("own.txt");
+  std::ofstream(file) << kText;
+  const Answer answer = look({"--file", file, "-o", file});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed look: -o is " + file + ", which is read, expected another file\n");
+}
+
+TEST(LookCommand, OneTextAtMostComesFromStdin) {
+  const Answer answer = look({"-", "--pair", "-"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed look: several texts come from stdin, expected one of them\n");
 }
 
 TEST(LookCommand, AKernelThatIsAskedForGivesTheSameWeights) {
@@ -95,7 +112,7 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
   refused({"--ids", "1,2,9999"}, "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   std::string ids = "0";
   for (int i = 0; i < 40; ++i) ids += ",1";
-  refused({"--ids", ids}, "session: input is 41 tokens, expected at most 40 (tiny's positions)");
+  refused({"--ids", ids}, "--ids is 41 tokens, expected at most 40 (tiny's positions)");
 }
 
 std::string long_text() {
@@ -106,11 +123,19 @@ std::string long_text() {
 
 TEST(LookCommand, SaysHowATextThatIsTooLongCanBeRead) {
   for (const char* format : {"text", "json", "npy", "html"}) {
-    const Answer answer = look({long_text(), "--format", format, "-o", in_scratch("long")});
+    const Answer answer = look({long_text(), "--format", format, "-o", in_scratch("too-long")});
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error,
-              "heed look: session: input is 90 tokens, expected at most 40 (tiny's positions); "
+              "heed look: TEXT is 90 tokens, expected at most 40 (tiny's positions); "
               "--cut first or --cut last reads a part of it\n");
+  }
+}
+
+TEST(LookCommand, AFolderIsNoFileToWrite) {
+  for (const std::string& folder : {test::scratch().string(), test::scratch().string() + "/"}) {
+    const Answer answer = look({kText, "-o", folder});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed look: " + folder + ": is a folder, expected a file's name\n");
   }
 }
 
@@ -142,6 +167,52 @@ TEST(LookCommand, ThePageAsAFileHoldsThePartThatIsKept) {
   EXPECT_EQ(page.out, look({first, "--format", "html"}).out);
 }
 
+// An encoder-decoder with a tokenizer of words.
+std::filesystem::path translator() {
+  const std::filesystem::path model = test::scratch() / "translator";
+  const std::filesystem::path tests = HEED_SOURCE_DIR "/tests";
+  std::filesystem::copy(
+      tests / "models/golden/marian", model,
+      std::filesystem::copy_options::overwrite_existing | std::filesystem::copy_options::recursive);
+  json tokenizer = json::parse(test::content(tests / "text/tokenizers/words.json"));
+  tokenizer["post_processor"] = nullptr;
+  for (int id = 7; id <= 60; ++id) tokenizer["model"]["vocab"][fmt::format("word{}", id)] = id;
+  std::ofstream(model / "tokenizer.json") << tokenizer.dump();
+  return model;
+}
+
+TEST(LookCommand, SaysThatTheVocabularyHasNothingOfAText) {
+  const std::string model = translator().string();
+  const auto told = [&](const char* text, const char* target) {
+    const Answer answer = test::heed({"look", text, "--target", target, "--model", model});
+    EXPECT_EQ(answer.status, 0) << answer.error;
+    return answer.error;
+  };
+  const std::string line = "heed look: no token of the {} is in the vocabulary ({} [UNK])\n";
+  EXPECT_EQ(told("b c", "the"), fmt::format(fmt::runtime(line), "text", "2 of 2 tokens are"));
+  EXPECT_EQ(told("the", "b"), fmt::format(fmt::runtime(line), "target", "1 of 1 tokens is"));
+  EXPECT_EQ(told("cat b", "b cat"), "");
+  EXPECT_EQ(
+      test::heed({"generate", "b", "-n", "1", "--model", model}).error,
+      "heed generate: no token of the prompt is in the vocabulary (1 of 1 tokens is [UNK])\n");
+}
+
+TEST(LookCommand, ASourceThatIsTooLongCanBeCut) {
+  const std::filesystem::path model = translator();
+  std::string text = "a";
+  for (int i = 0; i < 100; ++i) text += " a";
+  const Answer whole = test::heed({"look", text, "--target", "a", "--model", model.string()});
+  EXPECT_EQ(whole.status, 2);
+  EXPECT_THAT(whole.error, testing::StartsWith("heed look: TEXT is "));
+  EXPECT_THAT(whole.error, testing::EndsWith("; --cut first or --cut last reads a part of it\n"));
+  const Answer part =
+      test::heed({"look", text, "--target", "a", "--cut", "last", "--model", model.string()});
+  EXPECT_EQ(part.status, 0) << part.error;
+  const Answer target = test::heed({"look", "a", "--target", text, "--model", model.string()});
+  EXPECT_EQ(target.status, 2);
+  EXPECT_THAT(target.error, testing::StartsWith("heed look: --target is "));
+}
+
 TEST(LookCommand, NamesTheByteOfInvalidUtf8) {
   const Answer answer = look({"ab\xff"});
   EXPECT_EQ(answer.status, 2);
@@ -151,7 +222,8 @@ TEST(LookCommand, NamesTheByteOfInvalidUtf8) {
 TEST(LookCommand, NamesTokensNearAWordThatIsNotThere) {
   const Answer answer = look({kText, "--who", "caat"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_THAT(answer.error, testing::HasSubstr("\"caat\" is no word of the text"));
+  EXPECT_THAT(answer.error,
+              testing::StartsWith("heed look: --who: \"caat\" is no word of the text"));
   EXPECT_THAT(answer.error, testing::HasSubstr("nearest: cat ("));
 }
 

@@ -167,8 +167,8 @@ TEST(LookText, OneCellShowsRankScoreAndWeight) {
                  .others = {{0, .288F}, {9, .131F}}}};
   EXPECT_EQ(cells_text({}, look, {.who = "She", .to = "Lily"}),
             "She 10 -> Lily 1     0.403   largest of 11, then <s> 0.288, . 0.131\n"
-            "  score   10.21\n"
-            "  weight  e^(10.21 - 11.12)  =  0.403\n");
+            "  score   10.2100\n"
+            "  weight  e^(10.2100 - 11.1200)  =  0.403\n");
 }
 
 TEST(LookText, AWordThatStandsTwiceShowsEveryPair) {

@@ -65,6 +65,12 @@ TEST(OptionNames, AnObserverIsAnOperationOfItsOwn) {
             "--observe entropy: the normaliser is none");
 }
 
+TEST(OptionNames, AMaskHasItsArgumentsName) {
+  EXPECT_EQ(printed({.op = "window", .argument = "window", .found = "f32", .expected = "i64"},
+                    {"--window"}),
+            "--window is f32, expected i64");
+}
+
 TEST(OptionNames, TheCommandIsNotSaidTwice) {
   EXPECT_EQ(printed({.op = "attend", .found = "nothing to do"}, {}), "nothing to do");
 }

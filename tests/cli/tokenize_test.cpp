@@ -87,7 +87,7 @@ TEST(TokenizeCommand, DecodesIds) {
             (json{{"text", "the a"}}));
   const Answer answer = test::heed({"tokenize", "--decode", "99", "--tokenizer", words()});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed tokenize: --decode is 99, expected one of the vocabulary of 7\n");
+  EXPECT_EQ(answer.error, "heed tokenize: --decode is 99, expected 0 to 6\n");
 }
 
 TEST(TokenizeCommand, AFolderWithoutATokenizerIsOneLine) {
@@ -100,6 +100,26 @@ TEST(TokenizeCommand, AFolderWithoutATokenizerIsOneLine) {
                 ": no tokenizer, expected tokenizer.json, vocab.json with merges.txt, "
                 "vocab.txt, tokenizer.model, spiece.model or source.spm with "
                 "vocab.json\n");
+}
+
+TEST(TokenizeCommand, AGapInTheVocabularyIsSaidToBeOne) {
+  const std::string file = in_scratch("gap.json");
+  json gap = json::parse(test::content(words()));
+  gap["model"]["vocab"]["far"] = 9;
+  std::ofstream(file) << gap.dump();
+  const Answer answer = test::heed({"tokenize", "--decode", "8", "--tokenizer", file});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed tokenize: --decode is 8, a gap in the vocabulary, expected an id from 0 to 9 "
+            "that a token has\n");
+}
+
+TEST(TokenizeCommand, ATargetNeedsATokenizerOfItsOwn) {
+  const Answer answer = test::heed({"tokenize", "the", "--target", "--model", tiny_model()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed tokenize: --target is given, expected none: tiny has one tokenizer for all "
+            "texts\n");
 }
 
 TEST(TokenizeCommand, TakesOneInputAndOneTokenizer) {

@@ -11,6 +11,7 @@
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/shared_data.h"
+#include "support/sharpen.h"
 #include "text/characters.h"
 
 namespace heed {
@@ -27,10 +28,7 @@ std::unique_ptr<Model> tiny(const std::string& more = "") {
     "n_positions": 24, "vocab_size": 11)" +
                               more + "}",
                           1);
-  for (Parameter* parameter : model->parameters())
-    if (parameter->value.rank() == 2)
-      for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
-        parameter->value.data<float>()[i] *= 8;
+  test::sharpen(*model);
   return model;
 }
 

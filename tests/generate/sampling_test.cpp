@@ -154,10 +154,12 @@ TEST(Sampling, ValuesOutOfRangeAreErrors) {
   const auto expect = [](const Sampling& sampling, const char* message) {
     EXPECT_HEED_ERROR(check(sampling), ErrorCode::kInvalidArgument, message);
   };
-  expect({.temperature = -1}, "generate: temperature is -1, expected 0 (greedy) or more");
+  expect({.temperature = -1},
+         "generate: temperature is -1, expected a finite number of at least 0 (greedy)");
   expect({.temperature = std::nan("")},
-         "generate: temperature is nan, expected 0 (greedy) or more");
-  expect({.temperature = HUGE_VAL}, "generate: temperature is inf, expected 0 (greedy) or more");
+         "generate: temperature is nan, expected a finite number of at least 0 (greedy)");
+  expect({.temperature = HUGE_VAL},
+         "generate: temperature is inf, expected a finite number of at least 0 (greedy)");
   expect({.top_k = -1}, "generate: top_k is -1, expected at least 1, or 0 for all");
   expect({.top_p = 0}, "generate: top_p is 0, expected above 0 and at most 1");
   expect({.top_p = 1.5}, "generate: top_p is 1.5, expected above 0 and at most 1");

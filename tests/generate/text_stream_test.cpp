@@ -99,7 +99,8 @@ TEST(TextStream, WordPiecesJoinAsTheyAreDecoded) {
   write_file(scratch / "tokenizer.json",
              R"({"normalizer": null, "pre_tokenizer": {"type": "Whitespace"},
       "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
-      "model": {"type": "WordPiece", "unk_token": "?", "vocab": {"?": 0, "walk": 1, "##s": 2, ".": 3}}})");
+      "model": {"type": "WordPiece", "unk_token": "?",
+                "vocab": {"?": 0, "walk": 1, "##s": 2, ".": 3}}})");
   const auto tokenizer = load_tokenizer(scratch.folder());
   TextStream stream(*tokenizer, {}, {});
   std::string text;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -99,7 +100,7 @@ TEST(TypeWriter, DeclaresWhatAnAnswerNeedsBeforeIt) {
 
 // HEED_WRITE_TYPES=1 writes the file anew.
 TEST(TypeWriter, ThePageHasTheTypesOfTheAnswersAsTheyAre) {
-  const std::string file = std::string(HEED_SOURCE_DIR) + "/web/src/answers.ts";
+  const std::filesystem::path file = HEED_SOURCE_DIR "/web/src/answers.ts";
   if (std::getenv("HEED_WRITE_TYPES") != nullptr) std::ofstream(file) << answer_types();
   EXPECT_EQ(read_file(file), answer_types())
       << "an answer has changed: HEED_WRITE_TYPES=1 build/release/tests/inspect_tests "

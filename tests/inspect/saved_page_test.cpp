@@ -20,7 +20,7 @@ using test::shared_model;
 
 std::unique_ptr<LiveSession> scored(const std::string& text) {
   auto session = std::make_unique<LiveSession>(
-      "saved", text, tokenize_session(shared_model(), text), shared_model());
+      "saved", SessionInput{.text = text}, tokenize_session(shared_model(), text), shared_model());
   Overviews none_kept(0);
   while (session->work([] { return false; }, none_kept)) {
   }
@@ -81,7 +81,8 @@ TEST_F(SavedPage, MarkupInATextDoesNotEndTheScript) {
 TEST_F(SavedPage, HoldsEveryHeadWhereTheyFit) {
   const json data = data_of(file_of("the cat sat", "look/L1.H2/i=1"));
   EXPECT_EQ(data["view"], "look/L1.H2/i=1");
-  EXPECT_EQ(data["about"]["models"][0]["held"].dump(), "[[0,1,2,3],[0,1,2,3]]");
+  EXPECT_EQ(data["about"]["models"][0]["held"].dump(),
+            R"([{"layers":[[0,1,2,3],[0,1,2,3]],"stack":"self"}])");
   EXPECT_EQ(data["held"].size(), 2);
   EXPECT_EQ(data["scores"].size(), 2);
   EXPECT_EQ(data["next"].size(), data["session"]["tokens"].size());
@@ -89,7 +90,7 @@ TEST_F(SavedPage, HoldsEveryHeadWhereTheyFit) {
 
 TEST_F(SavedPage, HoldsTheHeadsInViewWhereNoMoreFits) {
   const json data = data_of(file_of("the cat sat", "look/L1.H2+H0", 1));
-  EXPECT_EQ(data["about"]["models"][0]["held"].dump(), "[[],[0,2]]");
+  EXPECT_EQ(data["about"]["models"][0]["held"].dump(), R"([{"layers":[[],[0,2]],"stack":"self"}])");
   EXPECT_EQ(data["held"].size(), 1);
   EXPECT_EQ(data["held"][0]["heads"].size(), 2);
 }
@@ -100,9 +101,12 @@ TEST(HeldHeads, TheLayerIsHeldWhereItFitsAlone) {
   const ViewAddress view = parse_view("look/L1.H2");
   const std::int64_t layer = 100 * (4 * (4 * info.head_dim + 16) + 4 * 4 * info.head_dim);
   const std::vector<int> all = {0, 1, 2, 3};
-  EXPECT_EQ(choose_held(session, view, layer), (std::vector<std::vector<int>>{{}, all}));
-  EXPECT_EQ(choose_held(session, view, 2 * layer), (std::vector<std::vector<int>>{all, all}));
-  EXPECT_EQ(choose_held(session, view, layer - 1), (std::vector<std::vector<int>>{{}, {2}}));
+  const auto held = [&](std::int64_t bytes) {
+    return choose_held(session, view, bytes).at(0).layers;
+  };
+  EXPECT_EQ(held(layer), (std::vector<std::vector<int>>{{}, all}));
+  EXPECT_EQ(held(2 * layer), (std::vector<std::vector<int>>{all, all}));
+  EXPECT_EQ(held(layer - 1), (std::vector<std::vector<int>>{{}, {2}}));
 }
 
 LayerAttention masked(const Mask& mask, std::int64_t length) {

@@ -10,24 +10,26 @@
 namespace heed {
 namespace {
 
-constexpr TokenId kIds[] = {3, 1, 2};
-
 TEST(SessionName, IsSixteenDigitsAndTheSameForTheSame) {
-  const std::string name = session_name("tales", "the cat", {});
+  const std::string name = session_name("tales", {.text = "the cat"});
   EXPECT_EQ(name.size(), 16);
   EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
-  EXPECT_EQ(session_name("tales", "the cat", {}), name);
+  EXPECT_EQ(session_name("tales", {.text = "the cat"}), name);
 }
 
 TEST(SessionName, TellsModelsTextsAndIdsApart) {
-  const std::string names[] = {session_name("tales", "the cat", {}),
-                               session_name("tale", "sthe cat", {}),
-                               session_name("tales", "the cat ", {}),
-                               session_name("tales", "", {}),
-                               session_name("tales", "", kIds),
-                               session_name("tales", "", std::span(kIds).first(2)),
-                               session_name("tales", std::string_view("\3\0\0\0", 4), {}),
-                               session_name("tales", "", std::span(kIds).first(1))};
+  const std::string names[] = {session_name("tales", {.text = "the cat"}),
+                               session_name("tale", {.text = "sthe cat"}),
+                               session_name("tales", {.text = "the cat "}),
+                               session_name("tales", {}),
+                               session_name("tales", {.ids = {3, 1, 2}}),
+                               session_name("tales", {.ids = {3, 1}}),
+                               session_name("tales", {.text = std::string("\3\0\0\0", 4)}),
+                               session_name("tales", {.ids = {3}}),
+                               session_name("tales", {.text = "the cat", .pair = ""}),
+                               session_name("tales", {.text = "the cat", .target = ""}),
+                               session_name("tales", {.text = "the cat", .pair = "a mat"}),
+                               session_name("tales", {.text = "the cat", .target = "a mat"})};
   for (const std::string& one : names)
     for (const std::string& other : names) EXPECT_EQ(&one == &other, one == other);
 }

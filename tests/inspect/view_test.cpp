@@ -32,6 +32,7 @@ json parsed_json(const ViewAddress& view) {
   if (view.to) as["to"] = true;
   if (view.units != "token") as["units"] = view.units;
   if (view.scale != "log") as["scale"] = view.scale;
+  if (!view.pair.empty()) as["pair"] = view.pair;
   if (view.scores != ViewAddress().scores) as["scores"] = view.scores;
   return as;
 }
@@ -68,7 +69,7 @@ TEST(View, IsReadBehindItsSign) { EXPECT_EQ(parse_view("#look/L2.H4").places[0].
 
 TEST(View, MustFitTheModelAndTheText) {
   const auto check = [&](const char* address) {
-    check_view(parse_view(address), "tiny", {{.layers = 2, .heads = 4, .causal = true}}, 10);
+    check_view(parse_view(address), "tiny", {{.layers = 2, .heads = 4, .causal = true}}, {10, 10});
   };
   constexpr ErrorCode kNone = ErrorCode::kNotFound;
   check("look/L1.H3/i=9/j=9");
@@ -85,18 +86,36 @@ TEST(View, MustFitTheModelAndTheText) {
                     "view: range is 12, expected 0 to 9, a token of the text");
 }
 
+TEST(View, OfACrossAttentionCountsQueriesAndKeysApart) {
+  const std::vector<StackShape> stacks = {
+      {.stack = Stack::kEncoder, .layers = 1, .heads = 1, .causal = false},
+      {.stack = Stack::kCross, .layers = 1, .heads = 1, .causal = false}};
+  const auto check = [&](const char* address) {
+    check_view(parse_view(address), "tiny", stacks, {3, 7});
+  };
+  check("look/cross.L0.H0/i=2/j=6");
+  check("look/cross.L0.H0/i=6/to=1");
+  EXPECT_HEED_ERROR(check("look/cross.L0.H0/i=6"), ErrorCode::kNotFound,
+                    "view: i is 6, expected 0 to 2, a token of the text");
+  EXPECT_HEED_ERROR(check("look/cross.L0.H0/i=2/j=7"), ErrorCode::kNotFound,
+                    "view: j is 7, expected 0 to 6, a token of the text");
+  EXPECT_HEED_ERROR(check("look/cross.L0.H0+encoder.L0.H0"), ErrorCode::kInvalidArgument,
+                    "view: stack is encoder, expected cross, as of the first head");
+}
+
 TEST(View, MayNameTheScoresThatTheModelHas) {
   for (const bool causal : {true, false}) {
     const std::vector<StackShape> stacks = {{.layers = 1, .heads = 1, .causal = causal}};
     for (const ScoreInfo& info : score_infos()) {
       const ViewAddress view = parse_view(fmt::format("look/L0.H0/scores={}+sink", info.name));
       if (causal && info.looks_ahead) {
-        EXPECT_THROW(check_view(view, "tiny", stacks, 1), Error);
+        EXPECT_THROW(check_view(view, "tiny", stacks, {1, 1}), Error);
       } else {
-        check_view(view, "tiny", stacks, 1);
+        check_view(view, "tiny", stacks, {1, 1});
       }
     }
-    EXPECT_THROW(check_view(parse_view("look/L0.H0/scores=sink+nose"), "tiny", stacks, 1), Error);
+    const ViewAddress wrong = parse_view("look/L0.H0/scores=sink+nose");
+    EXPECT_THROW(check_view(wrong, "tiny", stacks, {1, 1}), Error);
   }
 }
 

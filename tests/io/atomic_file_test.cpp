@@ -89,8 +89,9 @@ TEST(AtomicFile, AFolderThatDoesNotExistIsNamed) {
 TEST(AtomicFile, AFolderIsNotReplaced) {
   const test::Scratch scratch;
   std::filesystem::create_directory(scratch / "a");
-  EXPECT_HEED_ERROR(write_file(scratch / "a", "x"), ErrorCode::kIo,
-                    (scratch / "a").string() + ": cannot be written: Is a directory");
+  for (const auto& path : {scratch / "a", scratch / "a" / "", scratch / "none" / ""})
+    EXPECT_HEED_ERROR(write_file(path, "x"), ErrorCode::kInvalidArgument,
+                      path.string() + ": is a folder, expected a file's name");
   EXPECT_EQ(file_count(scratch.folder()), 1);
 }
 

@@ -21,10 +21,17 @@ std::string llama(const std::string& members) {
 
 TEST(LlamaConfig, AnUnknownScalingOfPositionsIsNamed) {
   EXPECT_HEED_ERROR(
-      make_model(llama(R"("rope_scaling": {"type": "longrope", "factor": 2})"), 1),
+      make_model(llama(R"("rope_scaling": {"type": "longer", "factor": 2})"), 1),
       ErrorCode::kUnsupported,
-      "config: line 1, column 161: rope_scaling.type is 'longrope', expected one of: default, "
-      "linear, dynamic, llama3, yarn");
+      "config: line 1, column 161: rope_scaling.type is 'longer', expected one of: default, "
+      "linear, dynamic, llama3, yarn, longrope");
+  EXPECT_HEED_ERROR(
+      make_model(
+          llama(R"("rope_scaling": {"type": "longrope", "factor": 2, "short_factor": [1, 2, 3]})"),
+          1),
+      ErrorCode::kCorrupt,
+      "config: line 1, column 202: rope_scaling.short_factor is a list of 3, expected a list of 2 "
+      "numbers above 0");
   EXPECT_HEED_ERROR(make_model(llama(R"("rope_parameters": {"rope_type": 3})"), 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 169: rope_parameters.rope_type is 3, expected a text");

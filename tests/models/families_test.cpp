@@ -33,10 +33,15 @@ constexpr Variant kVariants[] = {
     {"qwen3", R"({"model_type": "qwen3", "num_hidden_layers": 2, "num_attention_heads": 2,
       "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 6, "intermediate_size": 12,
       "max_position_embeddings": 8, "vocab_size": 11, "layer_types": ["full_attention",
-      "sliding_attention"], "use_sliding_window": true, "sliding_window": 2, "rope_theta": 100.0})"},
+      "sliding_attention"], "use_sliding_window": true, "sliding_window": 2,
+      "rope_theta": 100.0})"},
     {"dynamic", R"({"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 2,
       "hidden_size": 12, "intermediate_size": 12, "max_position_embeddings": 3, "vocab_size": 11,
       "rope_scaling": {"type": "dynamic", "factor": 3.0}})"},
+    {"longrope", R"({"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 8, "vocab_size": 11,
+      "original_max_position_embeddings": 4, "rope_scaling": {"type": "longrope",
+      "short_factor": [1.0, 1.5], "long_factor": [1.2, 3.0], "attention_factor": 0.8}})"},
     {"yarn", R"({"model_type": "qwen2", "num_hidden_layers": 1, "num_attention_heads": 2,
       "num_key_value_heads": 2, "hidden_size": 16, "intermediate_size": 12,
       "max_position_embeddings": 32, "vocab_size": 11, "rope_parameters": {"rope_type": "yarn",
@@ -92,13 +97,18 @@ class Families : public testing::TestWithParam<Variant> {
   std::unique_ptr<Model> model_ = make_model(GetParam().config, 1);
 };
 
-TEST_P(Families, GradientsAreFiniteDifferences) {
-  for (Parameter* parameter : model_->parameters()) {  // in f64, far from the flat start
+// In f64, far from the flat start.
+void steepen(Model& model) {
+  for (Parameter* parameter : model.parameters()) {
     parameter->value = Tensor::converted(parameter->value, DType::kF64);
     for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
       parameter->value.data<double>()[i] =
           10 * parameter->value.data<double>()[i] + 0.01 * static_cast<double>(i % 7);
   }
+}
+
+TEST_P(Families, GradientsAreFiniteDifferences) {
+  steepen(*model_);
   const Inputs inputs(model_->info());
   const Tensor targets = test::random_ids({2, 7}, 11, 4);
   Saved saved;

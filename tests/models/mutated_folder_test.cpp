@@ -21,8 +21,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTiny = R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8,
-  "n_positions": 6, "vocab_size": 259})";
+constexpr std::string_view kFamilies[] = {
+    R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8, "n_positions": 6,
+      "vocab_size": 259})",
+    R"({"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8,
+      "num_key_value_heads": 1, "intermediate_size": 6, "max_position_embeddings": 6,
+      "vocab_size": 259, "rope_scaling": {"rope_type": "linear", "factor": 2.0}})",
+    R"({"model_type": "bert", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8,
+      "intermediate_size": 6, "max_position_embeddings": 6, "vocab_size": 259})",
+    R"({"model_type": "marian", "encoder_layers": 1, "decoder_layers": 1, "d_model": 8,
+      "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 6,
+      "decoder_ffn_dim": 6, "max_position_embeddings": 6, "vocab_size": 259,
+      "decoder_start_token_id": 258})",
+    R"({"model_type": "t5", "num_layers": 1, "num_heads": 2, "d_model": 8, "d_kv": 4, "d_ff": 6,
+      "vocab_size": 259})",
+    R"({"model_type": "gemma2", "num_hidden_layers": 1, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 4, "intermediate_size": 6,
+      "max_position_embeddings": 6, "vocab_size": 259})"};
 
 constexpr const char* kFiles[] = {"config.json", "tokenizer.json", "model.safetensors"};
 
@@ -128,27 +143,33 @@ void load(const fs::path& folder, const std::string& name, Counts& counts) {
   }
 }
 
+// What is in the file, changed in one or two places.
+std::string changed(const std::string& name, std::string file, Mutations& mutations) {
+  const std::size_t edits = 1 + mutations.below(2);
+  for (std::size_t edit = 0; edit < edits && file.size() > 8; ++edit) {
+    if (name == "model.safetensors")
+      change_weights(mutations, file);
+    else
+      mutations.change(file, file.size());
+  }
+  return file;
+}
+
+class MutatedFolder : public testing::TestWithParam<std::string_view> {};
+
 // HEED_MUTATED_FOLDERS=2500 tries more.
-TEST(MutatedFolder, LoadsOrIsAnErrorThatNamesTheFile) {
+TEST_P(MutatedFolder, LoadsOrIsAnErrorThatNamesTheFile) {
   const char* wanted = std::getenv("HEED_MUTATED_FOLDERS");
-  const int rounds = wanted == nullptr ? 400 : std::atoi(wanted);
+  const int rounds = wanted == nullptr ? 200 : std::atoi(wanted);
   const test::Scratch scratch;
   const auto tokenizer = train_byte_bpe("low low lower", {.vocabulary_size = 259});
-  save_model(scratch.folder(), *make_model(kTiny, 1), tokenizer.get(), DType::kF32);
+  save_model(scratch.folder(), *make_model(GetParam(), 1), tokenizer.get(), DType::kF32);
   Counts counts;
   for (int round = 0; round < rounds; ++round) {
     Mutations mutations(static_cast<std::uint32_t>(round));
     const std::string name = kFiles[round % 3];
     const std::string whole = read_file(scratch / name);
-    std::string changed = whole;
-    for (std::size_t edit = 0, edits = 1 + mutations.below(2); edit < edits && changed.size() > 8;
-         ++edit) {
-      if (name == "model.safetensors")
-        change_weights(mutations, changed);
-      else
-        mutations.change(changed, changed.size());
-    }
-    put(scratch / name, changed);
+    put(scratch / name, changed(name, whole, mutations));
     load(scratch.folder(), fmt::format("{}, round {}", name, round), counts);
     put(scratch / name, whole);
   }
@@ -156,6 +177,14 @@ TEST(MutatedFolder, LoadsOrIsAnErrorThatNamesTheFile) {
   RecordProperty("refused", counts.refused);
   EXPECT_GT(counts.refused, rounds / 3);
 }
+
+std::string family_name(const testing::TestParamInfo<std::string_view>& info) {
+  constexpr std::string_view kBefore = R"("model_type": ")";
+  const std::size_t begin = info.param.find(kBefore) + kBefore.size();
+  return std::string(info.param.substr(begin, info.param.find('"', begin) - begin));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MutatedFolder, testing::ValuesIn(kFamilies), family_name);
 
 }  // namespace
 }  // namespace heed

@@ -82,8 +82,8 @@ TEST(Registry, AnUnknownModelTypeIsNamed) {
 TEST(Registry, ConfigValuesOfTheWrongKindAreNamed) {
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_embd": "wide"})", 1),
                     ErrorCode::kCorrupt,
-                    "config: line 1, column 34: n_embd is \"wide\", expected a whole number of at "
-                    "least 1");
+                    "config: line 1, column 34: n_embd is \"wide\", expected a whole number, 1 to "
+                    "1073741824");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_embd": 10, "n_head": 3})", 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 34: n_embd is 10, expected a multiple of n_head (3)");

@@ -152,12 +152,24 @@ TEST_P(KvForms, RowsThatGoOnKeepTheirTokens) {
   KvCache cache(shape, GetParam().options);
   expect_pass(cache, {9, 5, 3});
   expect_pass(cache, {11, 16, 1});
-  cache.keep(Counts{1, 2});
+  cache.select(Counts{1, 2});
   rows = {1, 2};
   expect_pass(cache, {1, 1});
-  cache.keep(Counts{1});
+  cache.select(Counts{1});
   rows = {2};
   expect_pass(cache, {4});
+}
+
+TEST_P(KvForms, RowsMayBranch) {
+  KvCache cache(shape, GetParam().options);
+  expect_pass(cache, {9, 5, 3});
+  for (const Counts& chosen : {Counts{2, 2, 0}, Counts{1, 2, 1}, Counts{2, 0}, Counts{1, 0, 0}}) {
+    cache.select(chosen);
+    Counts were;
+    for (const std::int64_t row : chosen) were.push_back(rows[static_cast<std::size_t>(row)]);
+    rows = were;
+    expect_pass(cache, Counts(chosen.size(), 2));
+  }
 }
 
 TEST_P(KvForms, ATextMayBeginWhereAnotherEnded) {
@@ -234,8 +246,20 @@ TEST(KvPages, AreTakenAsRowsGrowAndGivenBackWhenTheyEnd) {
   small.cache.clear(1);
   EXPECT_EQ(small.cache.free_pages(), 3);
   small.append({4, 2});
-  small.cache.keep(Counts{1});
+  small.cache.select(Counts{1});
   EXPECT_EQ(small.cache.free_pages(), 4);
+}
+
+TEST(KvPages, BranchesNeedPagesOfTheirOwn) {
+  Small small({.form = KvForm::kPaged, .page_size = 2, .pages = 5});
+  small.append({3, 5});
+  EXPECT_HEED_ERROR(small.cache.select(Counts({1, 1})), ErrorCode::kInvalidArgument,
+                    "kv cache: rows is for 1 more pages, expected at most 0 (the free ones of 5)");
+  EXPECT_EQ(small.cache.lengths()[0], 3);
+  small.cache.select(Counts{0, 0});
+  EXPECT_EQ(small.cache.free_pages(), 1);
+  small.cache.select(Counts{1});
+  EXPECT_EQ(small.cache.free_pages(), 3);
 }
 
 TEST(KvPages, OneRowMayNotOutgrowItsCapacity) {

@@ -97,7 +97,7 @@ TEST(KvCache, AppendedTokensOfRowsThatMovedOrEndedAreForgotten) {
   cache.clear(2);
   EXPECT_HEED_ERROR(cache.advance(Counts({1, 1, 1})), ErrorCode::kInvalidArgument,
                     "kv cache: counts[2] is 1, expected at most 0, what layer 0 has appended");
-  cache.keep(Counts{1, 2});
+  cache.select(Counts{1, 2});
   EXPECT_HEED_ERROR(cache.advance(Counts({1, 0})), ErrorCode::kInvalidArgument,
                     "kv cache: counts[0] is 1, expected at most 0, what layer 0 has appended");
 }
@@ -135,7 +135,7 @@ TEST(KvCache, RowsThatGoOnKeepTheirTokens) {
   const Fresh first = fresh(3, 1);
   for (int layer = 0; layer < 2; ++layer) cache.append(layer, by_head(first), Counts{1, 3, 2});
   cache.advance(Counts{1, 3, 2});
-  cache.keep(Counts{1, 2});
+  cache.select(Counts{1, 2});
   EXPECT_EQ(Counts(cache.lengths().begin(), cache.lengths().end()), (Counts{3, 2}));
   EXPECT_EQ(cache.keys(1).k.dim(0), 2);
   EXPECT_TRUE(test::same_bits(held(cache.keys(1).k, 0, 0, 3), held(by_head(first).k, 1, 0, 3)));
@@ -153,8 +153,20 @@ TEST(KvCache, WhatDoesNotFitItsShapeIsAnError) {
                     ErrorCode::kInvalidArgument, "kv cache: k.shape[2] is 1, expected at least 2");
   EXPECT_HEED_ERROR(cache.advance(Counts({1, 1})), ErrorCode::kInvalidArgument,
                     "kv cache: counts is a list of 2, expected 3 entries (one a row)");
-  EXPECT_HEED_ERROR(cache.keep(Counts({1, 1})), ErrorCode::kInvalidArgument,
-                    "kv cache: rows is 1 after 1, expected rising rows below 3");
+}
+
+TEST(KvCache, RowsThatCannotBranchAreNamed) {
+  KvCache cache(kShape);
+  EXPECT_HEED_ERROR(cache.select(Counts({0, 3})), ErrorCode::kInvalidArgument,
+                    "kv cache: rows[1] is 3, expected 0 to 2");
+  EXPECT_HEED_ERROR(cache.select(Counts({-1})), ErrorCode::kInvalidArgument,
+                    "kv cache: rows[0] is -1, expected 0 to 2");
+  cache.select(Counts{1});
+  EXPECT_HEED_ERROR(cache.select(Counts({0, 0, 0, 0})), ErrorCode::kInvalidArgument,
+                    "kv cache: rows is a list of 4, expected at most 3, for which the cache was "
+                    "made");
+  cache.select(Counts{0, 0, 0});
+  EXPECT_EQ(cache.shape().batch, 3);
 }
 
 TEST(KvCache, KeysOfASourceLeaveWithTheirRows) {
@@ -165,12 +177,24 @@ TEST(KvCache, KeysOfASourceLeaveWithTheirRows) {
   const Tensor v = test::random_tensor({3, 5, 2}, 2);
   cache.put_source(0, {.k = k.clone(), .v = v.clone(), .lengths = {5, 2, 4}});
   const std::int64_t kept[] = {0, 2};
-  cache.keep(kept);
+  cache.select(kept);
   const SourceKeys& source = *cache.source(0);
   EXPECT_EQ(source.lengths, (std::vector<std::int64_t>{5, 4}));
   EXPECT_EQ(source.k.shape(), (Shape{2, 5, 2}));
   EXPECT_TRUE(test::same_bits(source.k.view().select(0, 1), k.view().select(0, 2)));
   EXPECT_TRUE(test::same_bits(source.v.view().select(0, 0), v.view().select(0, 0)));
+}
+
+TEST(KvCache, KeysOfASourceBranchWithTheirRows) {
+  KvCache cache(
+      {.layers = 1, .batch = 3, .kv_heads = 1, .capacity = 4, .head_dim = 2, .value_dim = 2});
+  const Tensor k = test::random_tensor({3, 5, 2}, 1);
+  cache.put_source(0, {.k = k.clone(), .v = k.clone(), .lengths = {5, 2, 4}});
+  cache.select(Counts{2, 0, 2});
+  const SourceKeys& source = *cache.source(0);
+  EXPECT_EQ(source.lengths, (Counts{4, 5, 4}));
+  for (const auto& [row, was] : {std::pair(0, 2), {1, 0}, {2, 2}})
+    EXPECT_TRUE(test::same_bits(source.k.view().select(0, row), k.view().select(0, was))) << row;
 }
 
 }  // namespace

@@ -56,6 +56,19 @@ TEST(RopeFrequencies, Llama3KeepsFastPairsAndStretchesSlowOnes) {
   EXPECT_NEAR(f[3], 0.001 / 8, 1e-15);
 }
 
+TEST(RopeFrequencies, LongScalingHasTwoFactorsAPair) {
+  const RopeScaling scaling = {.kind = RopeScalingKind::kLong,
+                               .width = 4,
+                               .base = 100,
+                               .trained_positions = 10,
+                               .short_factors = {1, 2},
+                               .long_factors = {4, 5}};
+  EXPECT_NEAR(rope_frequencies(scaling, 10)[0], 1, 1e-15);
+  EXPECT_NEAR(rope_frequencies(scaling, 10)[1], 0.05, 1e-15);
+  EXPECT_NEAR(rope_frequencies(scaling, 11)[0], 0.25, 1e-15);
+  EXPECT_NEAR(rope_frequencies(scaling, 11)[1], 0.02, 1e-15);
+}
+
 TEST(RopeFrequencies, YarnKeepsTheFirstPairAndStretchesTheLast) {
   const RopeScaling scaling = {.kind = RopeScalingKind::kYarn,
                                .width = 64,

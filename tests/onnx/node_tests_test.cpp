@@ -191,7 +191,9 @@ TEST_F(NodeTestRun, FoldersComeByName) {
               testing::ElementsAre(scratch_ / "a_test", folder_));
   EXPECT_THAT(node_test_folders(folder_), testing::ElementsAre(folder_));
   EXPECT_HEED_ERROR(node_test_folders(scratch_ / "none"), ErrorCode::kNotFound,
-                    (scratch_ / "none").string() + ": no such folder");
+                    (scratch_ / "none").string() +
+                        ": no such folder, expected a node test's folder, with model.onnx in it, "
+                        "or a folder of such");
 }
 
 TEST(TensorFile, ReadsTheTypedListsToo) {

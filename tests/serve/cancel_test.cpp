@@ -48,8 +48,9 @@ std::pair<std::string, bool> sent_by(const std::function<std::string(Cancel&)>& 
   Api api(&test::shared_model(), options);
   const httplib::Request request;
   httplib::Response response;
-  send_long(api, {request, {}}, response,
-            {.session = api.sessions.post({.text = "the cat"}).session, .compute = compute});
+  send_long(
+      api, {request, {}}, response,
+      {.session = api.sessions.post({.input = {.text = "the cat"}}).session, .compute = compute});
   std::pair<std::string, bool> sent;
   httplib::DataSink sink;
   sink.is_writable = [] { return true; };

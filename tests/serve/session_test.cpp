@@ -181,14 +181,26 @@ TEST(ServerSession, ATextThatAnotherReplacesStopsItsPass) {
   EXPECT_EQ(client.Get("/api/v1/sessions/" + fresh["session"].get<std::string>())->status, 200);
 }
 
-TEST(ServerSession, InputsOfOtherFamiliesAreRefusedByName) {
+TEST(ServerSession, InputsThatTheModelDoesNotReadAreRefusedByName) {
   const Served served;
   httplib::Client client = served.client();
-  for (const char* name : {"pair", "source", "target", "edits"}) {
+  for (const char* name : {"pair", "target", "edits"}) {
     const auto answer = post(client, json({{"text", "the cat"}, {name, "x"}}).dump());
     expect_error(answer, 400, "bad_request");
-    EXPECT_EQ(json::parse(answer->body)["error"]["argument"], name);
+    const json error = json::parse(answer->body)["error"];
+    EXPECT_EQ(error["argument"], name);
+    EXPECT_EQ(error["found"], "given");
+    EXPECT_TRUE(error["expected"].get<std::string>().starts_with("none: ")) << error;
   }
+}
+
+TEST(ServerSession, OneInputIsOpened) {
+  const Served served;
+  httplib::Client client = served.client();
+  for (const char* body : {R"({"layer": 0})", R"({"text": "a", "source": "b"})",
+                           R"({"text": "a", "ids": [1]})", R"({"ids": [1], "pair": "b"})",
+                           R"({"ids": [1], "target": "b"})", R"({"text": "a", "pair": 7})"})
+    expect_error(post(client, body), 400, "bad_request");
 }
 
 TEST(ServerSession, AnErrorIsDataBesideItsMessage) {

@@ -19,7 +19,7 @@ SessionPointer cross_attention() {
   SessionArrays arrays{.name = "mine"};
   arrays.stacks = {{Stack::kCross, {{.args = {.q = q, .keys = {.k = k, .v = k}}}}}};
   for (int i = 0; i < kKeys; ++i) arrays.key_tokens.push_back(" k" + std::to_string(i));
-  return std::make_shared<LiveSession>("arrays", "", open_session(arrays));
+  return std::make_shared<LiveSession>("arrays", SessionInput(), open_session(arrays));
 }
 
 class ShownArrays : public testing::Test {
@@ -97,8 +97,8 @@ TEST_F(ShownArrays, LeaveNoModelToReadAnotherText) {
 TEST(ShownSession, ThatHasRunIsNotRunAgain) {
   const test::Counted counted(test::served_model(2, 600));
   const std::string text = "the cat sat";
-  auto live = std::make_shared<LiveSession>("shown", text, tokenize_session(counted.model, text),
-                                            counted.model);
+  auto live = std::make_shared<LiveSession>("shown", SessionInput{.text = text},
+                                            tokenize_session(counted.model, text), counted.model);
   Overviews none_kept(0);
   while (live->work([] { return false; }, none_kept)) {
   }

@@ -182,5 +182,22 @@ TEST(ServerWeights, RowsAreTheRowsAsNumbers) {
   }
 }
 
+TEST(ServerWeights, AParameterThatAPathDoesNotTakeIsRefusedByName) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path = "/api/v1/sessions/" + served.open("the cat").value("session", "");
+  for (const auto& [rest, expected] :
+       {std::pair("/self/0/0/row/0?nonsense=1", "one of end, top_p, at_most, view"),
+        {"/self/heads?nonsense=1", "one of layer"},
+        {"?nonsense=1", "none: this path takes no parameters"}}) {
+    const auto answer = client.Get(path + rest);
+    expect_error(answer, 400, "bad_request");
+    const json error = json::parse(answer->body)["error"];
+    EXPECT_EQ(error["argument"], "nonsense") << rest;
+    EXPECT_EQ(error["found"], "\"1\"") << rest;
+    EXPECT_EQ(error["expected"], expected) << rest;
+  }
+}
+
 }  // namespace
 }  // namespace heed

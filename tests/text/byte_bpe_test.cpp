@@ -123,9 +123,9 @@ TEST(ByteBpe, InvalidTextIsRefused) {
 TEST(ByteBpe, AnIdOutsideTheVocabularyIsRefused) {
   const std::vector<TokenId> ids = {300};
   EXPECT_HEED_ERROR(small()->decode(ids, false), ErrorCode::kInvalidArgument,
-                    "tokenizer: id is 300, expected one of the vocabulary of 270");
+                    "tokenizer: id is 300, expected 0 to 269");
   EXPECT_HEED_ERROR(small()->token_bytes(-1), ErrorCode::kInvalidArgument,
-                    "tokenizer: id is -1, expected one of the vocabulary of 270");
+                    "tokenizer: id is -1, expected 0 to 269");
 }
 
 TEST(ByteBpe, ItsJsonGivesTheSameTokenizer) {

@@ -239,7 +239,8 @@ TEST_F(LoadTokenizer, TheLongestAddedTokenWins) {
 
 TEST_F(LoadTokenizer, AnAddedTokenIsNoPieceOfTheModel) {
   const auto tokenizer = load(Json::parse(R"({
-      "added_tokens": [{"id": 2, "content": "cat", "single_word": true}, {"id": 3, "content": "the"}],
+      "added_tokens": [{"id": 2, "content": "cat", "single_word": true},
+                       {"id": 3, "content": "the"}],
       "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}})"));
   EXPECT_THAT(tokenizer->encode("cat", false).ids, ElementsAre(2));
   EXPECT_THAT(tokenizer->encode("catthe", false).ids, ElementsAre(0, 3));

@@ -82,6 +82,11 @@ INSTANTIATE_TEST_SUITE_P(
                  "train: data is not given, expected at least one text file"},
         BadValue{[](C& c) { c.dtype = "f64"; }, kArgument,
                  "train: dtype is \"f64\", expected f32 or f16 or bf16"},
+        BadValue{[](C& c) { c.batch = 100000000000; }, kArgument,
+                 "train: batch is 100000000000, expected at most 262144 sequences of 64 tokens "
+                 "(block) in one pass"},
+        BadValue{[](C& c) { c.accumulate = 4097; }, kArgument,
+                 "train: accumulate is 4097, expected at most 4096 passes in one step"},
         BadValue{[](C& c) { c.steps = 0; }, kArgument, "train: steps is 0, expected at least 1"},
         BadValue{[](C& c) { c.heads = 3; }, kArgument,
                  "train: heads is 3, expected a divisor of width (128)"},

@@ -1,6 +1,6 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
 import type {Place, Selection} from './selection';
-import {kMostHeads, kNothing, kScales, kStacks, kUnits, kViewNames} from './selection';
+import {kMostHeads, kNothing, kPairs, kScales, kStacks, kUnits, kViewNames} from './selection';
 
 const kMostSaid = 40;  // characters of an address that is wrong
 
@@ -65,6 +65,10 @@ const kParts: readonly Part[] = [
   {
     name: 'scale', expected: list(kScales), write: ({scale}) => scale === kNothing.scale ? null : scale,
     read: (value) => isOneOf(kScales, value) ? {scale: value} : null,
+  },
+  {
+    name: 'pair', expected: list(kPairs), write: ({pair}) => pair,
+    read: (value) => isOneOf(kPairs, value) ? {pair: value} : null,
   },
   {
     name: 'scores', expected: 'two names, as in previous+distance', read: readScores,

@@ -8,6 +8,11 @@ export interface Stack {
   causal: boolean;
 }
 
+export interface HeldStack {
+  stack: string;
+  layers: number[][];
+}
+
 export interface Model {
   name: string;
   built_in: boolean;
@@ -22,8 +27,10 @@ export interface Model {
   positions: number;
   causal: boolean;
   has_words: boolean;
+  takes_pair: boolean;
+  takes_target: boolean;
   stacks: Stack[];
-  held?: number[][];
+  held?: HeldStack[];
 }
 
 export interface Limits {
@@ -50,6 +57,9 @@ export interface Models {
   heed: string;
   models: Model[];
   text: string | null;
+  pair?: string;
+  target?: string;
+  stack?: string;
   limits: Limits;
   scores: Score[];
   picture?: Picture;
@@ -82,6 +92,9 @@ export interface Attention {
   causal: boolean;
   queries: number;
   keys: number;
+  query_tokens: string;
+  key_tokens: string;
+  rectangular: boolean;
   zooms: number;
   tile: number;
 }
@@ -90,11 +103,14 @@ export interface Session {
   session: string;
   model: string;
   text: string;
+  pair?: string;
+  target?: string;
   state: string;
   error?: ApiError;
   heads_done: number;
   tokens: Token[];
   key_tokens?: Token[];
+  split?: number;
   attentions: Attention[];
 }
 
@@ -186,6 +202,19 @@ export interface Marginals {
   row_sum_error: number;
 }
 
+export interface Shares {
+  a_to_a: number;
+  a_to_b: number;
+  b_to_a: number;
+  b_to_b: number;
+  to_first: number;
+}
+
+export interface Order {
+  in_order: number;
+  peak: number;
+}
+
 export interface Head {
   head: number;
   previous: number;
@@ -196,6 +225,8 @@ export interface Head {
   entropy: number;
   elsewhere: number;
   profile: number[];
+  shares?: Shares;
+  order?: Order;
 }
 
 export interface LayerHeads {

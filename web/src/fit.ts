@@ -3,63 +3,93 @@ import {isSamePlace, list} from './address';
 import type {Place, Selection} from './selection';
 import {kNothing} from './selection';
 
-export interface Attention { stack: string; layers: number; heads: number }
+export interface Attention { stack: string; layers: number; heads: number; queries: number; keys: number; rectangular: boolean }
 
 /** What a session has, of all that an address may name. */
-export interface Size { attentions: Attention[]; tokens: number; scores: string[] }
+export interface Size { attentions: Attention[]; isPair: boolean; scores: string[] }
 
-function attentionOf({attentions}: Size, place: Place): Attention {
-  return attentions.find(({stack}) => stack === place.stack) ?? attentions[0]!;
+function attentionOf({attentions}: Size, {stack}: Place): Attention {
+  return attentions.find((each) => each.stack === stack) ?? attentions[0]!;
 }
 
-/** The place, in a layer that there is. */
+/** The place, in a layer that there is; the first attention needs no name. */
 function fitPlace(place: Place, size: Size): Place {
-  const {stack, layers} = attentionOf(size, place);
-  return {...place.stack !== undefined && place.stack === stack && {stack: place.stack}, layer: Math.min(place.layer, layers - 1), head: place.head};
+  const own = attentionOf(size, place);
+  const isNamed = place.stack !== undefined && place.stack === own.stack && own !== size.attentions[0];
+  return {...isNamed && {stack: place.stack!}, layer: Math.min(place.layer, own.layers - 1), head: place.head};
 }
 
+/** The heads of the first one's attention that there are. */
 function fitPlaces(places: Place[], size: Size): Place[] {
-  const fitted = places.map((place) => fitPlace(place, size));
+  const fitted = places.map((place) => fitPlace(place, size)).filter((place, _, [first]) => place.stack === first!.stack);
   const there = fitted.filter((place) => place.head < attentionOf(size, place).heads)
     .filter((place, at, all) => all.findIndex((each) => isSamePlace(each, place)) === at);
   return there.length > 0 ? there : [{...fitted[0]!, head: 0}];
 }
 
+/** How many tokens a query, a key and a span may name; without a key and the other way round the query is a column. */
+function counts({places, to, key}: Selection, size: Size): {query: number; key: number; range: number} {
+  const {queries, keys} = attentionOf(size, places[0]!);
+  return {query: to && key === null ? keys : queries, key: keys, range: to ? keys : queries};
+}
+
 /** The same selection with everything that the session does not have taken out. */
 export function fit(selection: Selection, size: Size): Selection {
-  const token = (index: number | null) => index !== null && index < size.tokens ? index : null;
+  const within = (index: number | null, count: number) => index !== null && index < count ? index : null;
   const {range, scores} = selection;
-  const query = token(selection.query);
+  const count = counts(selection, size);
+  const query = within(selection.query, count.query);
   return {
     ...selection, query,
     places: fitPlaces(selection.places, size),
-    key: query === null ? null : token(selection.key),
+    key: query === null ? null : within(selection.key, count.key),
     scores: scores.every((name) => size.scores.includes(name)) ? scores : kNothing.scores,
-    range: range && range[1] < size.tokens ? range : null,
+    range: range && range[1] < count.range ? range : null,
+    pair: size.isPair ? selection.pair : null,
+    unit: attentionOf(size, selection.places[0]!).rectangular ? kNothing.unit : selection.unit,
   };
 }
 
 function unique(numbers: number[]): number[] { return [...new Set(numbers)]; }
 
-/** What of an asked selection is not there, and what is shown instead, a sentence each. */
-export function misfit(asked: Selection, size: Size): string[] {
-  const shown = fit(asked, size);
+/** What of an asked selection's heads is not there, a sentence each. */
+function misfitPlaces(asked: Selection, size: Size, shown: Selection): string[] {
   const said: string[] = [];
-  const none = (what: string, last: number, instead: string) =>
-    said.push(`There is no ${what}, the last one is ${last}: ${instead}.`);
   const {places} = asked;
   const stacks = size.attentions.map(({stack}) => stack);
   const unknown = places.map(({stack}) => stack).find((stack) => stack !== undefined && !stacks.includes(stack));
   if (unknown) said.push(`There is no attention ${unknown}, expected ${list(stacks)}: ${stacks[0]} is shown.`);
-  const {layers, heads} = attentionOf(size, places[0]!);
-  const high = unique(places.filter((place) => place.layer >= attentionOf(size, place).layers).map(({layer}) => layer));
-  if (high.length > 0) none(`layer ${high.join(', ')}`, layers - 1, `layer ${shown.places[0]!.layer} is shown`);
-  const wrong = unique(places.filter((place) => place.head >= attentionOf(size, place).heads).map(({head}) => head));
+  const first = attentionOf(size, places[0]!);
+  const other = places.find((place) => attentionOf(size, place) !== first);
+  if (other && !unknown) said.push(`Heads of one attention are shown at once: ${attentionOf(size, other).stack} is left out.`);
+  const own = places.filter((place) => attentionOf(size, place) === first);
+  const none = (what: string, last: number, instead: string) =>
+    said.push(`There is no ${what}, the last one is ${last}: ${instead}.`);
+  const high = unique(own.filter(({layer}) => layer >= first.layers).map(({layer}) => layer));
+  if (high.length > 0) none(`layer ${high.join(', ')}`, first.layers - 1, `layer ${shown.places[0]!.layer} is shown`);
+  const wrong = unique(own.filter(({head}) => head >= first.heads).map(({head}) => head));
   if (wrong.length > 0) {
-    none(`head ${wrong.join(', ')}`, heads - 1, `head ${shown.places.map(({head}) => head).join(', ')} is shown`);
+    none(`head ${wrong.join(', ')}`, first.heads - 1, `head ${shown.places.map(({head}) => head).join(', ')} is shown`);
   }
-  const tokens = [asked.query, asked.key, ...asked.range ?? []].filter((index) => index !== null && index >= size.tokens);
-  if (tokens.length > 0) none(`token ${tokens.join(', ')}`, size.tokens - 1, 'it is not pinned');
+  return said;
+}
+
+/** What of an asked selection is not there, and what is shown instead, a sentence each. */
+export function misfit(asked: Selection, size: Size): string[] {
+  const shown = fit(asked, size);
+  const said = misfitPlaces(asked, size, shown);
+  const count = counts(asked, size);
+  const lost = (indices: (number | null)[], last: number, what: string) => {
+    const beyond = indices.filter((index) => index !== null && index > last);
+    if (beyond.length > 0) said.push(`There is no ${what} ${beyond.join(', ')}, the last one is ${last}: it is not pinned.`);
+  };
+  if (count.query === count.key) {
+    lost([asked.query, asked.key, ...asked.range ?? []], count.key - 1, 'token');
+  } else {
+    lost([asked.query, ...asked.range ?? []], count.query - 1, 'query token');
+    lost([asked.key], count.key - 1, 'key token');
+  }
+  if (asked.pair !== null && shown.pair === null) said.push('One text was read, not a pair: all is shown.');
   const scores = asked.scores.filter((name) => !size.scores.includes(name));
   if (scores.length > 0) {
     said.push(`There is no score ${scores.join(', ')}, expected ${list(size.scores)}: ${shown.scores.join(' and ')} are shown.`);

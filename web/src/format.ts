@@ -1,4 +1,5 @@
 // How numbers are written: weights without the leading zero, minus signs, never -0.00.
+import type {Model} from './answers';
 
 const kMinus = '\u2212';
 
@@ -44,4 +45,12 @@ export function hundredths(value: number): string {
 
 export function count(value: number, noun: string): string {
   return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** `GPT-2, 4 layers \u00d7 6 heads`, `6 + 6 layers \u00d7 8 heads`, `6 layers \u00d7 8 heads + 2 layers \u00d7 4 heads`. */
+export function shapeOf({title, stacks}: Pick<Model, 'title' | 'stacks'>): string {
+  const own = stacks.filter(({stack}) => stack !== 'cross');
+  const isAlike = own.every(({heads}) => heads === own[0]!.heads);
+  const parts = isAlike ? [{layers: own.map(({layers}) => layers).join(' + '), heads: own[0]!.heads}] : own;
+  return `${title}, ${parts.map(({layers, heads}) => `${layers} layers \u00d7 ${heads} heads`).join(' + ')}`;
 }

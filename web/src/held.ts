@@ -1,55 +1,62 @@
 // Which heads can be looked at: all that the model has, but in a saved page.
 import type {Place, Selection} from './selection';
+import type {Side} from './side';
 import type {ModelInfo} from './transport/api';
 
 type Places = Pick<Selection, 'places'>;
 
+/** The heads of one attention. */
+export type Heads = Pick<Side, 'layers' | 'heads' | 'held'>;
+
 /** Whether the page is a file, which holds some heads and asks nobody. */
 export function isSaved(model: ModelInfo): boolean { return model.held !== undefined; }
 
-export function holds(model: ModelInfo, {layer, head}: Place): boolean {
-  return model.held === undefined || (model.held[layer]?.includes(head) ?? false);
+export function holds({held}: Heads, {layer, head}: Place): boolean {
+  return held === null || (held[layer]?.includes(head) ?? false);
 }
 
 /** The heads of the selection that can be looked at. */
-export function heldOf(model: ModelInfo, {places}: Places): Place[] {
-  return places.filter((place) => holds(model, place));
+export function heldOf(all: Heads, {places}: Places): Place[] {
+  return places.filter((place) => holds(all, place));
 }
 
-/** The first head that can be looked at. */
-export function firstHeld({held}: ModelInfo): Place {
-  const layer = Math.max(0, held?.findIndex((each) => each.length > 0) ?? 0);
-  return {layer, head: held?.[layer]?.[0] ?? 0};
+/** Whether any head of the attention can be looked at. */
+export function holdsAny({held}: Heads): boolean { return held === null || held.some((each) => each.length > 0); }
+
+/** The first head that can be looked at; null where none can. */
+export function firstHeld({held}: Heads): Place | null {
+  if (held === null) return {layer: 0, head: 0};
+  const layer = held.findIndex((each) => each.length > 0);
+  return layer < 0 ? null : {layer, head: held[layer]![0]!};
 }
 
-/** The next head, layer after layer and around, that can be looked at. */
-export function headAfter(model: ModelInfo, {places}: Places, by: 1 | -1): Places {
-  const {layers, heads} = model;
+/** The next head, layer after layer and around, that can be looked at; the selection as it is where none can. */
+export function headAfter(all: Heads, {places}: Places, by: 1 | -1): Places {
+  const {layers, heads} = all;
   const {layer, head} = places[0]!;
-  const all = layers * heads;
-  let at = layer * heads + head;
-  let place: Place;
-  do {
-    at = (at + by + all) % all;
-    place = {...places[0]!, layer: Math.floor(at / heads), head: at % heads};
-  } while (!holds(model, place));
-  return {places: [place]};
+  const count = layers * heads;
+  for (let step = 1; step <= count; ++step) {
+    const at = (layer * heads + head + by * step + count) % count;
+    const place = {...places[0]!, layer: Math.floor(at / heads), head: at % heads};
+    if (holds(all, place)) return {places: [place]};
+  }
+  return {places};
 }
 
 /** The same heads of the next layer that has any of them; the layer itself where none has. */
-export function layerAfter(model: ModelInfo, selection: Places, by: 1 | -1): Places {
-  const {layers} = model;
+export function layerAfter(all: Heads, selection: Places, by: 1 | -1): Places {
+  const {layers} = all;
   for (let step = 1; step < layers; ++step) {
     const moved = selection.places.map((place) => ({...place, layer: (place.layer + by * step + layers * step) % layers}));
-    const places = heldOf(model, {places: moved});
+    const places = heldOf(all, {places: moved});
     if (places.length > 0) return {places};
   }
   return {places: selection.places};
 }
 
 /** What a saved page cannot show of an address, in a sentence; null where it can show all. */
-export function missing(model: ModelInfo, {places}: Places): string | null {
-  const names = places.filter((place) => !holds(model, place)).map(({layer, head}) => `${layer}\u00b7${head}`);
+export function missing(all: Heads, {places}: Places): string | null {
+  const names = places.filter((place) => !holds(all, place)).map(({layer, head}) => `${layer}\u00b7${head}`);
   if (names.length === 0) return null;
   return `This file does not hold ${names.length === 1 ? 'head' : 'heads'} ${names.join(', ')}: `
     + 'it was saved with the heads that fit. Save it again from that view, or open the text with heed serve.';

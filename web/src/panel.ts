@@ -5,8 +5,12 @@ import {kColours} from './selection';
 import type {Stage} from './stage';
 import type {SelectionStore} from './store';
 import type {Units} from './tokens';
+import type {Side, Span} from './side';
+import type {HasTokens} from './tokens';
 import {phrase, sentences, words} from './tokens';
-import type {SessionApi, SessionInfo} from './transport/api';
+import type {SessionApi} from './transport/api';
+
+export type {Span};
 
 export interface Panel {
   update(): void;
@@ -14,7 +18,7 @@ export interface Panel {
 }
 
 /** What the parts of one page share. */
-export interface Page { store: SelectionStore; api: SessionApi; stage: Stage }
+export interface Page { store: SelectionStore; api: SessionApi; side: Side; stage: Stage }
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;
 
@@ -35,32 +39,38 @@ export function colourOf({places}: Selection, place: Place): string {
   return `head-${places.length > kColours ? 1 : places.findIndex((each) => isSamePlace(each, place)) + 1}`;
 }
 
-const kUnitsOf = new WeakMap<SessionApi, {word: Units; sentence: Units}>();
+const kUnitsOf = new WeakMap<Side, {word: Units; sentence: Units}>();
 
-export function unitsOf(api: SessionApi, unit: 'word' | 'sentence'): Units {
-  let found = kUnitsOf.get(api);
+/** Of the queries. */
+export function unitsOf(side: Side, unit: 'word' | 'sentence'): Units {
+  let found = kUnitsOf.get(side);
   if (!found) {
-    found = {word: words(api.info), sentence: sentences(api.info)};
-    kUnitsOf.set(api, found);
+    const tokens = {tokens: side.queries};
+    found = {word: words(tokens), sentence: sentences(tokens)};
+    kUnitsOf.set(side, found);
   }
   return found[unit];
 }
 
 /** The units of the selection; null where each token is its own. */
-export function chosenUnits(selection: Selection, api: SessionApi): Units | null {
-  return selection.unit === 'token' ? null : unitsOf(api, selection.unit);
+export function chosenUnits(selection: Selection, side: Side): Units | null {
+  return selection.unit === 'token' ? null : unitsOf(side, selection.unit);
 }
 
-/** Tokens [first, end) whose attention is shown, as the mean of their rows. */
-export interface Span { first: number; end: number }
+/** A row that is pointed at is no column where these are other tokens. */
+function hoveredOf({store, side}: Page): number | null {
+  return side.isSquare || !store.to || store.hover.key !== null ? store.hoveredToken : null;
+}
 
-/** A dragged span, or the token that is pinned or hovered with its word or sentence; null with neither. */
-export function focus({store, api}: Page, hovered = store.hoveredToken): Span | null {
+/** The tokens whose attention is shown as the mean of their rows: a dragged span, or the token that is pinned or
+    hovered with its word or sentence; null with neither. */
+export function focus(page: Page, hovered = hoveredOf(page)): Span | null {
+  const {store, side} = page;
   const {range} = store.now;
   if (hovered === null && range) return {first: range[0], end: range[1] + 1};
   const token = hovered ?? store.pinnedToken;
   if (token === null) return null;
-  const units = chosenUnits(store.now, api);
+  const units = chosenUnits(store.now, side);
   return units ? {first: units.begins[token]!, end: units.ends[token]!} : {first: token, end: token + 1};
 }
 
@@ -69,7 +79,7 @@ export function isIn(span: Span | null, index: number): boolean {
 }
 
 /** The words of a span; of a long one its beginning and its end. */
-export function spanName({tokens}: SessionInfo, {first, end}: Span): string {
+export function spanName({tokens}: HasTokens, {first, end}: Span): string {
   if (end - first <= 4) return phrase(tokens, first, end);
   const hasLetters = (index: number) => /[\p{L}\p{N}]/u.test(tokens[index]!.text);
   let last = end - 1;

@@ -8,6 +8,8 @@ export const kUnits = ['token', 'word', 'sentence'] as const;
 export type Unit = (typeof kUnits)[number];
 export const kStacks = ['self', 'encoder', 'decoder', 'cross'] as const;
 export type Stack = (typeof kStacks)[number];
+export const kPairs = ['A-A', 'A-B', 'B-A', 'B-B'] as const;
+export type Pair = (typeof kPairs)[number];
 
 /** A head; without a stack it is one of the session's first. */
 export interface Place { stack?: Stack; layer: number; head: number }
@@ -24,6 +26,7 @@ export interface Selection {
   to: boolean;                 // who attends to the token is shown, not whom it attends to
   unit: Unit;
   scale: Scale;
+  pair: Pair | null;           // of two texts, from which to which; null: all
   scores: [string, string];    // the two that the chips show, by name
 }
 
@@ -33,5 +36,5 @@ export const kMostHeads = 16;
 
 export const kNothing: Selection = {
   view: 'look', places: [{layer: 0, head: 0}], query: null, key: null, range: null, to: false,
-  unit: 'token', scale: 'log', scores: ['previous', 'distance'],
+  unit: 'token', scale: 'log', pair: null, scores: ['previous', 'distance'],
 };

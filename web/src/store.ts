@@ -52,6 +52,23 @@ export class SelectionStore {
     return this.to ? key ?? query : query;
   }
 
+  /** The row that is pinned: the one token of a column is none, and where rows and columns differ has another's number. */
+  get pinnedQuery(): number | null { return this.isColumn ? null : this.chosen.query; }
+
+  /** The column that is pinned, of an edge or alone. */
+  get pinnedKey(): number | null { return this.isColumn ? this.chosen.query : this.chosen.key; }
+
+  /** The row that is marked: under the pointer, else pinned. */
+  get markedQuery(): number | null { return this.hovered.query ?? this.pinnedQuery; }
+
+  /** The column that is marked: under the pointer, else pinned, as long as its row is shown. */
+  get markedKey(): number | null {
+    if (this.hovered.key !== null) return this.hovered.key;
+    return this.markedQuery === this.pinnedQuery ? this.pinnedKey : null;
+  }
+
+  private get isColumn(): boolean { return this.chosen.to && this.chosen.key === null; }
+
   get pinnedToken(): number | null {
     const {query, key} = this.chosen;
     return this.to ? key ?? query : query;

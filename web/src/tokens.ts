@@ -1,5 +1,7 @@
 // How tokens read: visible spaces, line ends, bytes; and the words and sentences they make.
-import type {SessionInfo, Token} from './transport/api';
+import type {Token} from './answers';
+
+export interface HasTokens { tokens: Token[] }
 
 export interface Piece {
   text: string;
@@ -67,7 +69,7 @@ export function phrase(tokens: Token[], begin: number, end: number): string {
 }
 
 /** Whether more than half of the tokens are bytes that are no character on their own. */
-export function areMostlyBytes({tokens}: SessionInfo): boolean {
+export function areMostlyBytes({tokens}: HasTokens): boolean {
   return tokens.filter(({bytes}) => bytes !== undefined).length > tokens.length / 2;
 }
 
@@ -94,13 +96,13 @@ function fromStarts(length: number, starts: (index: number) => boolean): Units {
 }
 
 /** A word is a run of pieces without a gap; punctuation stands alone. */
-export function words(info: SessionInfo): Units {
+export function words(info: HasTokens): Units {
   const {tokens} = info;
   return fromStarts(tokens.length, (index) => !continues(tokens[index - 1]!, tokens[index]!));
 }
 
 /** A sentence ends with . ! ? (and what closes it), a line end or a special token. */
-export function sentences(info: SessionInfo): Units {
+export function sentences(info: HasTokens): Units {
   const {tokens} = info;
   const closes = (index: number) => /[.!?\u3002\u0964\u061f]["')\]\u201d\u2019]*$/u.test(tokens[index]!.text);
   const isTail = (index: number) => /^["')\]\u201d\u2019.!?]+$/u.test(tokens[index]!.text);

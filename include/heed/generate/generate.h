@@ -23,6 +23,13 @@ enum class Stopped : std::uint8_t {
 /// "end", "stop", "length", "positions", "interrupted".
 std::string_view name(Stopped stopped);
 
+/// When a beam search ends, as transformers' `early_stopping`.
+enum class EarlyStopping : std::uint8_t {
+  kFalse,  // once no open text beats the worst finished one at the length that it has now
+  kTrue,   // once as many texts are finished as there are beams
+  kNever,  // once no open text can beat it: with a penalty above 0, at the greatest length
+};
+
 struct GenerateArgs {
   std::vector<std::vector<TokenId>> prompts = {};  // at least one token each; they run side by side
   /// What an encoder-decoder reads, one for each prompt; the prompts are what its answers begin
@@ -35,6 +42,11 @@ struct GenerateArgs {
   std::vector<std::string> stop = {};    // a text ends before the first of these; needs a tokenizer
   KvCacheOptions cache = {};             // type and form in which keys and values are kept
   bool stop_at_end = true;               // false: the end token is treated like any other
+  /// Above 1: beam search (Sutskever et al. 2014), of so many texts side by side. Of `sampling` the
+  /// repetition penalty alone has an effect, on log-probabilities.
+  std::int64_t beams = 1;
+  double length_penalty = 1;  // a text's score: its log-probability / tokens^length_penalty
+  EarlyStopping early_stopping = EarlyStopping::kFalse;
 };
 
 struct GeneratedToken {
@@ -47,9 +59,11 @@ struct Generated {
   std::vector<GeneratedToken> tokens;  // the end token, and those of a stop string, included
   std::string text;                    // valid UTF-8, without special tokens and stop string
   Stopped stopped = Stopped::kLength;
+  double score = 0;  // of a beam search
 };
 
-/// Hears tokens as they come; `row` is the prompt's index.
+/// Hears tokens as they come, those of a beam search when it has ended; `row` is the prompt's
+/// index.
 class GenerateListener {
  public:
   virtual ~GenerateListener() = default;

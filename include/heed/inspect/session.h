@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "heed/ops/attention.h"
 
@@ -89,7 +90,7 @@ struct Session {
   Tensor logits;                         // [T or 1, V]; not given when the model has none
   Tensor hidden;                         // [T, C]; when asked for
   const Tokenizer* tokenizer = nullptr;  // of what the model writes; it must outlive the session
-
+  const Tokenizer* source_tokenizer = nullptr;  // of key_tokens
   /// Throws kNotFound, with what there is, for a stack, layer or head that does not exist.
   const SessionStack& at(Stack stack) const;
   const LayerAttention& at(const Place& place) const;
@@ -135,9 +136,12 @@ Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids,
                          std::optional<std::span<const TokenId>> target = {});
 void run_session(Session& session, const LoadedModel& model, const SessionOptions& options = {});
 
-/// Throws kInvalidArgument where the session has more tokens than its model has positions; `hint`
-/// says what else to do.
-void check_length(const Session& session, std::string_view hint = {});
+/// Of code kInvalidArgument.
+struct TooManyTokens : Error {
+  using Error::Error;
+};
+/// Throws it where the session has more than its model has positions.
+void check_length(const Session& session);
 
 /// Whether more than half of the tokens are parts of characters: single bytes of a text that the
 /// model's vocabulary hardly knows.

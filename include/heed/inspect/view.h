@@ -1,5 +1,6 @@
 // The address of a view, which the page shows behind # and the command line takes as --view:
-// look/L2.H4+H1/i=17/j=3/range=2-9/to=1/units=word/scale=sqrt, look/cross.L2.H4
+// look/L2.H4+H1/i=17/j=3/range=2-9/to=1/units=word/scale=sqrt, look/cross.L2.H4,
+// look/L0.H8/pair=A-B
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct ViewAddress {
   bool to = false;              // who attends to the query, in place of what it attends to
   std::string units = "token";  // token, word, sentence
   std::string scale = "log";    // linear, sqrt, log, rank
+  std::string pair = "";        // of two texts, from which to which: A-A, A-B, B-A, B-B
   std::vector<std::string> scores = {"previous", "distance"};  // the two that chips show
 };
 
@@ -40,10 +42,12 @@ ViewAddress parse_view(std::string_view address);
 /// The shortest address that reads as the same.
 std::string format_view(const ViewAddress& view);
 
-/// Throws unless `model`, with these stacks, has the places and the scores, and a text of `tokens`
-/// the positions.
+/// Throws unless `model`, with these stacks, has the places, all of one stack, and the scores, and
+/// the stack's matrices, of this size, the positions.
 void check_view(const ViewAddress& view, std::string_view model,
-                const std::vector<StackShape>& stacks, std::int64_t tokens);
+                const std::vector<StackShape>& stacks, const MatrixSize& size);
+/// The same of a session, which may not have been run.
+void check_view(const ViewAddress& view, const Session& session);
 
 /// The place of a session of these stacks.
 Place place_of(const ViewPlace& place, const std::vector<StackShape>& stacks);

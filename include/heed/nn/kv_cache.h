@@ -86,8 +86,11 @@ class KvCache {
   /// Null until they were put.
   const SourceKeys* source(int layer) const;
 
-  /// Keeps only these rows (rising), renumbered 0, 1, ...; the others are forgotten.
-  void keep(std::span<const std::int64_t> rows);
+  /// Row r becomes what row rows[r] is. A row that is named several times branches: each of its
+  /// copies goes on by itself. One that is not named is forgotten. At most as many rows as the
+  /// cache was made for; of a paged cache, branches take pages. Tokens of a pass that has not
+  /// advanced are forgotten.
+  void select(std::span<const std::int64_t> rows);
   /// Forgets a row's tokens: a new text may begin there.
   void clear(std::int64_t row);
 
@@ -115,9 +118,10 @@ class KvCache {
   void write(const ConstView& source, Slots& slots, std::span<const std::int64_t> counts) const;
   void write_rows(const ConstView& source, const View& slots,
                   std::span<const std::int64_t> counts) const;
-  void move(std::int64_t from, std::int64_t to);
+  void require_selectable(std::span<const std::int64_t> rows) const;
 
   KvCacheShape shape_;
+  std::int64_t most_rows_;  // that the slots have room for
   KvCacheOptions options_;
   std::vector<Layer> layers_;
   std::vector<std::int64_t> lengths_;

@@ -47,15 +47,8 @@ std::vector<std::string> inputs_of(const Options& options) {
 }
 
 // An output may not overwrite an input.
-void refuse_inputs(const Options& options) {
-  for (const std::string* out : {&options.out, &options.lse})
-    for (const std::string& in : inputs_of(options)) {
-      std::error_code is_absent;
-      if (std::filesystem::equivalent(*out, in, is_absent) && !is_absent)
-        fail({.argument = out == &options.out ? "-o" : "--lse",
-              .found = *out + ", which is read",
-              .expected = "another file"});
-    }
+void refuse_input(const Options& options, const char* option, const std::filesystem::path& out) {
+  for (const std::string& in : inputs_of(options)) refuse_overwrite(option, out, in);
 }
 
 // One of two options that work together only.
@@ -74,7 +67,8 @@ void check_outputs(const Options& options) {
   if (!options.out.empty() && options.out == options.lse)
     fail({.found = fmt::format("-o and --lse both name {}", options.out),
           .expected = "a file for each"});
-  refuse_inputs(options);
+  refuse_input(options, "-o", options.out);
+  refuse_input(options, "--lse", options.lse);
   if (piped > 0 && isatty(STDOUT_FILENO) != 0)
     fail({.found = "an array cannot be shown in a terminal",
           .expected = "a file or a pipe in place of -"});
@@ -113,14 +107,23 @@ void write_whole(const std::filesystem::path& path, const ConstView& array) {
   check_interrupted();
 }
 
-void write_into(const std::string& folder, const char* name, const ConstView& array) {
-  write_whole(std::filesystem::path(folder) / fmt::format("{}.npy", name), array);
-}
-
 void make_folder(const std::string& folder) {
   std::error_code error;
+  if (std::filesystem::is_regular_file(folder, error))
+    fail({.file = folder, .found = "is a file", .expected = "a folder"});
   std::filesystem::create_directories(folder, error);
   if (error) fail({.code = ErrorCode::kIo, .file = folder, .found = error.message()});
+}
+
+// Writes arrays as NAME.npy: all of them or, where one would overwrite an input, none.
+void write_into(const Options& options, const char* option, const std::string& folder,
+                const std::vector<std::pair<std::string, ConstView>>& arrays) {
+  const auto file = [&](const std::string& name) {
+    return std::filesystem::path(folder) / fmt::format("{}.npy", name);
+  };
+  make_folder(folder);
+  for (const auto& [name, array] : arrays) refuse_input(options, option, file(name));
+  for (const auto& [name, array] : arrays) write_whole(file(name), array);
 }
 
 // The gradient of Q, K or V has that input's rank; the others keep their shape.
@@ -152,20 +155,19 @@ void write_gradients(const Options& options, const AttentionProblemData& problem
   }
   const AttentionGrads grads =
       attention_backward(problem.args, attended, lifted(dout, problem.packed()), request);
-  make_folder(options.grad_out);
+  std::vector<std::pair<std::string, ConstView>> arrays;
   for (const NamedGradient& gradient : kGradients)
     if (request.*gradient.asked)
-      write_into(options.grad_out, gradient.name,
-                 like_input(grads.*gradient.tensor, gradient.option, problem));
+      arrays.emplace_back(gradient.name,
+                          like_input(grads.*gradient.tensor, gradient.option, problem));
+  write_into(options, "--grad-out", options.grad_out, arrays);
 }
 
 void write_observations(const Options& options, const AttentionProblemData& problem,
                         const Attended& attended) {
   Observations observations(options.observe);
   observe(problem.args, attended, observations.observers());
-  make_folder(options.observe_out);
-  for (const auto& [name, array] : observations.answers())
-    write_into(options.observe_out, name.c_str(), array);
+  write_into(options, "--observe-out", options.observe_out, observations.answers());
 }
 
 int run(const Options& options) {

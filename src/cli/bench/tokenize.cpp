@@ -64,7 +64,7 @@ int bench_tokenize(const BenchOptions& options) {
   }
   table.finish(
       "each text as a whole, without special tokens; beside tiktoken and tokenizers: "
-      "bench/peers/tokenize.py\n");
+      "bench/peers/text_to_tokens.py\n");
   return 0;
 }
 

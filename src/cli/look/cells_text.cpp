@@ -13,9 +13,10 @@ namespace {
 constexpr int kValueColumn = 10;
 constexpr int kTableColumn = 6;
 
-std::string signed_hundredths(double value) {
-  const std::string text = fmt::format("{:.2f}", value);
-  return text == "-0.00" ? "0.00" : text;
+// As many digits as the weight needs to follow from score and log-sum-exp.
+std::string signed_decimals(double value) {
+  const std::string text = fmt::format("{:.4f}", value);
+  return text == "-0.0000" ? "0.0000" : text;
 }
 
 // `3rd largest of 8`.
@@ -56,12 +57,12 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
   first.put(fmt::format("{:.3f}", cell.weight), Style::kBold).to(first.column() + 3);
   first.put(neighbours(names, cell), Style::kDim);
   Line score(terminal);
-  score.to(2).put("score", Style::kDim).to(kValueColumn).put(signed_hundredths(cell.score));
+  score.to(2).put("score", Style::kDim).to(kValueColumn).put(signed_decimals(cell.score));
   Line weight(terminal);
   weight.to(2).put("weight", Style::kDim).to(kValueColumn);
   const double lse = cell.lse;
-  weight.put(fmt::format("e^({} {} {})", signed_hundredths(cell.score), lse < 0 ? "+" : "-",
-                         signed_hundredths(std::abs(lse))));
+  weight.put(fmt::format("e^({} {} {})", signed_decimals(cell.score), lse < 0 ? "+" : "-",
+                         signed_decimals(std::abs(lse))));
   weight.put("  =  ", Style::kDim).put(fmt::format("{:.3f}", cell.weight));
   return first.str() + score.str() + weight.str();
 }
@@ -130,11 +131,10 @@ std::string cells_text(const Terminal& terminal, const Look& look, const LookTex
   const TokenNames names(terminal, look);
   std::string text;
   if (look.chosen.automatic)
-    text +=
-        paragraph(terminal,
-                  fmt::format("layer {}, head {}, chosen by heed: {}, {}", look.chosen.layer,
-                              look.chosen.head, look.chosen.reason, hundredths(look.chosen.score)),
-                  0);
+    text += paragraph(terminal,
+                      fmt::format("layer {}, head {}, chosen by heed: {}", look.chosen.layer,
+                                  look.chosen.head, reason_of_choice(look)),
+                      0);
   if (look.cells.size() == 1) return text + one_cell(terminal, names, look.cells[0]);
   std::vector<LookCell> visible;
   for (const LookCell& cell : look.cells)

@@ -28,7 +28,8 @@ std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileO
       cut_text(model, {.text = options.text, .pair = options.pair, .target = options.target});
   if (!options.view.view.empty()) view_of(options.view, session, {});  // errors before the work
   const bool chosen = !options.view.view.empty() || (options.view.layer && options.view.head);
-  auto live = std::make_shared<LiveSession>("saved", options.text, std::move(session), model);
+  const SessionInput input = {.text = options.text, .pair = options.pair, .target = options.target};
+  auto live = std::make_shared<LiveSession>("saved", input, std::move(session), model);
   Overviews none_kept(0);  // the saved file makes its own
   while (!(chosen && options.format != "html" && live->pass_ended()) &&
          live->work(interrupted, none_kept)) {

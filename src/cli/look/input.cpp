@@ -1,9 +1,32 @@
 #include "cli/look/input.h"
 
+#include "base/reworded.h"
 #include "cli/options/text_input.h"
+#include "heed/base/error.h"
+#include "heed/text/tokenizer.h"
 #include "inspect/session/shorten.h"
 
 namespace heed::cli {
+
+namespace {
+
+// Of the tokens that stand for a part of the text.
+std::vector<TokenId> written_ids(std::span<const SessionToken> tokens) {
+  std::vector<TokenId> ids;
+  for (const SessionToken& token : tokens)
+    if (token.begin < token.end) ids.push_back(token.id);
+  return ids;
+}
+
+void tell_of_unknown_texts(const LoadedModel& model, const Session& session, bool has_target) {
+  const bool reads_source = session.info.reads_source();
+  tell_of_unknown_text("look", "text", *model.tokenizer,
+                       written_ids(reads_source ? session.key_tokens : session.tokens));
+  if (has_target)
+    tell_of_unknown_text("look", "target", *model.writing_tokenizer(), written_ids(session.tokens));
+}
+
+}  // namespace
 
 void add_look_input(OptionList& list, LookInput& input) {
   add(list,
@@ -14,7 +37,7 @@ void add_look_input(OptionList& list, LookInput& input) {
         .help = "read the text from a file, or from stdin with -"},
        {.name = "--pair",
         .to = &input.pair,
-        .help = "a second text, which an encoder reads beside the first"},
+        .help = "a second text, which an encoder reads beside TEXT or --file"},
        {.name = "--target",
         .to = &input.target,
         .help = "what an encoder-decoder writes about the text (default: what it writes by "
@@ -38,17 +61,35 @@ std::optional<std::string> target_of(const LookInput& input) {
   return input.has_target ? std::optional(input.target) : std::nullopt;
 }
 
+void read_standard_input(LookInput& input) {
+  std::vector<std::string*> waiting;
+  for (std::string* text : {&input.text, &input.file, &input.pair, &input.target})
+    if (*text == "-") waiting.push_back(text);
+  if (waiting.size() > 1)
+    fail({.found = "several texts come from stdin", .expected = "one of them"});
+  for (std::string* text : {&input.pair, &input.target})
+    if (*text == "-") *text = read_text("-");
+}
+
 std::string text_of(const LookInput& input, const LoadedModel& model) {
   const Keep part = input.cut.empty()      ? Keep::kAll
                     : input.cut == "first" ? Keep::kFirst
                                            : Keep::kLast;
-  return shorten(model, given_text(input.text, input.file), part);
+  return shorten(model, given_text(input.text, input.file), part, pair_of(input));
 }
 
 Session cut_text(const LoadedModel& model, const SessionTexts& texts) {
-  Session cut = tokenize_session(model, texts);
-  check_length(cut, "--cut first or --cut last reads a part of it");
-  return cut;
+  const auto cut = [&] {
+    Session session = tokenize_session(model, texts);
+    check_length(session);
+    return session;
+  };
+  Session session = reworded(cut, [](ErrorParts& parts) {
+    if (parts.argument.text() == "input")
+      parts.hint = "--cut first or --cut last reads a part of it";
+  });
+  tell_of_unknown_texts(model, session, texts.target.has_value());
+  return session;
 }
 
 }  // namespace heed::cli

@@ -20,17 +20,21 @@ struct LookInput {
   std::string cut;  // "first" or "last" tokens; empty: all of them
 };
 
-/// Declares TEXT, --file, --target, --cut and --ids.
+/// Declares TEXT, --file, --pair, --target, --cut and --ids.
 void add_look_input(OptionList& list, LookInput& input);
 
 /// --pair and --target, where they were given.
 std::optional<std::string> pair_of(const LookInput& input);
 std::optional<std::string> target_of(const LookInput& input);
 
+/// Reads --pair or --target from stdin where it is "-"; of all texts one may be.
+void read_standard_input(LookInput& input);
+
 /// The text, or the part of it that is kept.
 std::string text_of(const LookInput& input, const LoadedModel& model);
 
-/// A text's tokens before the pass; where they are too many the error names --cut.
+/// A text's tokens before the pass; where they are too many the error names --cut, and where the
+/// vocabulary has none of them stderr says so.
 Session cut_text(const LoadedModel& model, const SessionTexts& texts);
 
 }  // namespace heed::cli

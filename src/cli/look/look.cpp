@@ -56,8 +56,8 @@ void write_npy_output(const LookOptions& options, const Session& session, Stack 
 
 // The first head of the view, its rows and its cell: what a terminal can show of it.
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
-  const ViewAddress view = parse_view(options.view);
-  check_view(view, session.model, session.shapes(), std::ssize(session.tokens));
+  const ViewAddress view = read_view(options.view);
+  check_view(view, session);
   if (view.to)
     fail({.argument = "--format",
           .found = options.format,
@@ -78,10 +78,11 @@ LookRequest request_of(const LookOptions& options, const Session& session, Stack
   if (!options.view.empty()) return request_of_view(options, session);
   LookRequest request{.stack = stack, .layer = options.layer, .head = options.head};
   request.top = top_of(options);
-  if (!options.who.empty()) request.queries = find_word(session.queries(stack), options.who);
+  if (!options.who.empty())
+    request.queries = named_tokens("--who", session.queries(stack), options.who);
   if (options.to.empty()) return request;
   (options.who.empty() ? request.columns : request.cell_keys) =
-      find_word(session.keys(stack), options.to);
+      named_tokens("--to", session.keys(stack), options.to);
   return request;
 }
 
@@ -98,14 +99,14 @@ std::int64_t choose_rows(const LookOptions& options, const Session& session, Loo
 
 int write_page_file(const LookOptions& options, const LoadedModel& model) {
   Output output(options.out);  // a missing folder is an error before the work
-  output.write(look_file(
-      model, {.format = options.format,
-              .text = text_of(options.input, model),
-              .pair = pair_of(options.input),
-              .target = target_of(options.input),
-              .view = {options.view, options.layer, options.head, options.who, options.to},
-              .width = options.width,
-              .dark = options.theme == "dark"}));
+  output.write(look_file(model, {.format = options.format,
+                                 .text = text_of(options.input, model),
+                                 .pair = pair_of(options.input),
+                                 .target = target_of(options.input),
+                                 .view = {options.view, heed::stack_of(options.stack),
+                                          options.layer, options.head, options.who, options.to},
+                                 .width = options.width,
+                                 .dark = options.theme == "dark"}));
   output.finish();
   return 0;
 }
@@ -125,8 +126,9 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
   output.finish();
 }
 
-int run(const Given& given, const LookOptions& options) {
+int run(const Given& given, LookOptions options) {
   check(given, options);
+  read_standard_input(options.input);
   const LoadedModel model = load_model(find_model(options.model));
   pack(model.model->parameters(), DType::kF32);
   const StackShape stack = options.stack_of(model.name, model.model->info());

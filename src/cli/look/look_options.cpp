@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cli/options/numbers.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -36,9 +37,7 @@ void check_view_options(const LookOptions& options) {
 }
 
 void check_formats(const LookOptions& options) {
-  if (options.is_page() && !options.stack.empty())
-    fail({.found = fmt::format("--format {} shows the stack that --view names", options.format),
-          .expected = "--view look/cross:L0.H0 and the like, not --stack"});
+  refuse_overwrite("-o", options.out, options.input.file);
   if (options.is_page() && !options.input.ids.empty())
     fail({.found = fmt::format("--format {} shows a text", options.format),
           .expected = "TEXT or --file, not --ids"});
@@ -61,7 +60,8 @@ void check_effects(const Given& given, const LookOptions& options) {
     given.require_beside(option, lists, "--format text, json or tsv");
   for (const char* option : {"--layer", "--head"})
     given.require_beside(option, options.what == "weights", "--what weights");
-  given.require_beside("--cut", options.input.ids.empty(), "TEXT or --file");
+  for (const char* option : {"--cut", "--pair", "--target"})
+    given.require_beside(option, options.input.ids.empty(), "TEXT or --file");
   given.require_beside("--color", options.format == "text", "--format text");
   given.require_beside("--what", options.is_array(), "--format npy");
   if (!options.rows.empty() && !options.who.empty())
@@ -105,8 +105,8 @@ void add_tokens(OptionList& list, LookOptions& options) {
        {.name = "--view",
         .to = &options.view,
         .type = "look/L2.H4/i=17/j=3",
-        .help = "the address of a view, as the page shows it behind #: layer, heads, query i, "
-                "key j"},
+        .help = "the address of a view, as the page shows it behind #, or all of the page's "
+                "address: layer, heads, query i, key j"},
        {.name = "--top",
         .to = &options.top,
         .type = "N|all",

@@ -101,12 +101,15 @@ std::string explanation(const Look& look, const LookTextOptions& options) {
 
 std::string reason(const Terminal& terminal, const Look& look) {
   if (!look.chosen.automatic) return {};
-  std::string text = "heed chose this head: " + look.chosen.reason;
-  if (look.chosen.score > 0) text += ", " + hundredths(look.chosen.score);
-  return paragraph(terminal, text, 2);
+  return paragraph(terminal, "heed chose this head: " + reason_of_choice(look), 2);
 }
 
 }  // namespace
+
+std::string reason_of_choice(const Look& look) {
+  const std::string& reason = look.chosen.reason;
+  return look.chosen.score > 0 ? reason + ", " + hundredths(look.chosen.score) : reason;
+}
 
 std::string rows_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
   const TokenNames names(terminal, look);

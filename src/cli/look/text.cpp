@@ -46,7 +46,9 @@ std::string bytes_note(const Terminal& terminal, const Look& look) {
 
 std::string next_text(const Terminal& terminal, const Look& look) {
   if (look.next.words.empty())
-    return heading(terminal, "Next word", "none: this model writes no text");
+    return heading(terminal, "Next word",
+                   look.info.reads_source() ? "none here: the decoder writes, the encoder reads"
+                                            : "none: this model writes no text");
   const std::string last = TokenNames::shown(terminal, look.tokens.back().bytes);
   std::string text = heading(terminal, "Next word", fmt::format("after \"{}\"", last));
   std::vector<std::string> words;

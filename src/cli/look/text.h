@@ -36,6 +36,9 @@ struct LookTextOptions {
   std::string to = {};
 };
 
+/// Why heed chose the head, with the score that it has.
+std::string reason_of_choice(const Look& look);
+
 /// Model, who attends to whom, heads, next word.
 std::string look_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 

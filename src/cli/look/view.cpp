@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
+#include "base/reworded.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
 namespace {
 
 // The last of the tokens that the query may see.
-std::int64_t key_of(const Session& cut, const std::string& word, std::int64_t query) {
-  const std::vector<std::int64_t> keys = find_word(cut.tokens, word);
-  if (!cut.info.causal) return keys.back();
+std::int64_t key_of(const Session& cut, const StackShape& stack, const std::string& word,
+                    std::int64_t query) {
+  const std::vector<std::int64_t> keys = named_tokens("--to", cut.keys(stack.stack), word);
+  if (!stack.causal) return keys.back();
   for (auto key = keys.rbegin(); key != keys.rend(); ++key)
     if (*key <= query) return *key;
   fail({.argument = "--to",
@@ -19,27 +23,72 @@ std::int64_t key_of(const Session& cut, const std::string& word, std::int64_t qu
             fmt::format("a word that token {} sees: it sees only what is before it", query)});
 }
 
+// The part behind # of http://127.0.0.1:8321/#look/L2.H4.
+std::string_view part_behind_sign(std::string_view text) {
+  if (!text.starts_with("http://") && !text.starts_with("https://")) return text;
+  const std::size_t sign = text.find('#');
+  return sign == std::string_view::npos ? text : text.substr(sign + 1);
+}
+
+// The head that was asked for, or the one that heed chooses. A stack that is the first is not
+// named.
+ViewPlace place_of(const ViewOptions& options, const Session& cut, Stack stack,
+                   const std::function<std::vector<HeadScores>()>& scores) {
+  const bool is_first = stack == cut.stacks.front().shape.stack;
+  ViewPlace place = {.stack = is_first ? std::nullopt : std::optional(stack)};
+  if (options.layer && options.head) {
+    place.layer = *options.layer;
+    place.head = *options.head;
+    return place;
+  }
+  const ChosenHead chosen = choose_head(cut, scores(), stack, options.layer, options.head);
+  place.layer = chosen.layer;
+  place.head = chosen.head;
+  return place;
+}
+
 }  // namespace
+
+ViewAddress read_view(const std::string& text) {
+  const std::string_view address = part_behind_sign(text);
+  const bool is_address = address.starts_with("look/") || address.starts_with("#look/");
+  return reworded([&] { return parse_view(address); },
+                  [&](ErrorParts& parts) {
+                    parts.op = {};
+                    if (is_address && !parts.found.empty()) {  // one part of it is wrong
+                      parts.found = fmt::format("--view has \"{}\"", parts.found.text());
+                      return;
+                    }
+                    parts.argument = "--view";
+                    parts.found = fmt::format("\"{}\"", text);
+                    parts.expected = is_address
+                                         ? fmt::format("{} behind look/", parts.expected.text())
+                                         : "an address of the page, as in look/L2.H4/i=17/j=3";
+                  });
+}
+
+std::vector<std::int64_t> named_tokens(const char* option, std::span<const SessionToken> tokens,
+                                       const std::string& word) {
+  return reworded([&] { return find_word(tokens, word); },
+                  [&](ErrorParts& parts) { parts.op = option; });
+}
 
 ViewAddress view_of(const ViewOptions& options, const Session& cut,
                     const std::function<std::vector<HeadScores>()>& scores) {
-  const std::int64_t length = std::ssize(cut.tokens);
   ViewAddress view;
   if (!options.view.empty()) {
-    view = parse_view(options.view);
-    check_view(view, cut.model, cut.shapes(), length);
+    view = read_view(options.view);
+    check_view(view, cut);
     return view;
   }
+  const StackShape& stack = cut.at(options.stack.value_or(cut.stacks.front().shape.stack)).shape;
   view.to = options.who.empty() && !options.to.empty();
+  const auto tokens = view.to ? cut.keys(stack.stack) : cut.queries(stack.stack);
   const std::string& pinned = view.to ? options.to : options.who;
-  view.query = pinned.empty() ? length - 1 : find_word(cut.tokens, pinned).back();
-  if (!options.to.empty() && !view.to) view.key = key_of(cut, options.to, *view.query);
-  if (options.layer && options.head) {
-    view.places = {{.layer = *options.layer, .head = *options.head}};
-  } else {
-    const ChosenHead chosen = choose_head(cut, scores(), {}, options.layer, options.head);
-    view.places = {{.layer = chosen.layer, .head = chosen.head}};
-  }
+  view.query = pinned.empty() ? std::ssize(tokens) - 1
+                              : named_tokens(view.to ? "--to" : "--who", tokens, pinned).back();
+  if (!options.to.empty() && !view.to) view.key = key_of(cut, stack, options.to, *view.query);
+  view.places = {place_of(options, cut, stack.stack, scores)};
   return view;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,18 @@ namespace heed::cli {
 
 /// What the command line says of the view.
 struct ViewOptions {
-  std::string view = {};  // empty: the others say it
+  std::string view = {};            // empty: the others say it
+  std::optional<Stack> stack = {};  // none: the model's first
   std::optional<int> layer = {}, head = {};
   std::string who = {}, to = {};
 };
+
+/// What --view says: the address behind # of the page, or the whole of what a browser shows.
+ViewAddress read_view(const std::string& text);
+
+/// The tokens that the word of --who or --to names.
+std::vector<std::int64_t> named_tokens(const char* option, std::span<const SessionToken> tokens,
+                                       const std::string& word);
 
 /// The view of these tokens, checked against the model. Where the options leave the head free, it
 /// is the one that `heed look` chooses; only then `scores` is called, since it needs the pass.

@@ -38,7 +38,6 @@ ErrorParts translated(const OptionList& options, const CLI::ParseError& error) {
   const Option* option = named_in(options, message);
   if (option == nullptr) return {.found = message};
   const std::string name = option->long_name();
-  const std::string type = option->type_name();
   if (kind == "RequiredError") return {.argument = name, .found = "missing"};
   if (kind == "RequiresError") return without_effect(name, option->needs);
   if (is_flag(*option)) return {.argument = name, .found = "given a value", .expected = "none"};
@@ -48,7 +47,7 @@ ErrorParts translated(const OptionList& options, const CLI::ParseError& error) {
                                 ? more ? "given too many values" : "given too few values"
                             : more ? "given several values"
                                    : "given no value";
-  return {.argument = name, .found = found, .expected = type};
+  return {.argument = name, .found = found, .expected = option->expected()};
 }
 
 // The option that was probably meant: at most a third of the letters differ. Empty without one.
@@ -117,13 +116,13 @@ void refuse_gaps(const OptionList& options, const std::vector<std::string>& argu
     const bool joined = equals != std::string::npos;
     if (!joined && n + 1 == arguments.size()) continue;
     const std::string value = joined ? arguments[n].substr(equals + 1) : arguments[n + 1];
-    if (has_gap(value)) refuse(*option, value, option->type_name());
+    if (has_gap(value)) refuse(*option, value, option->expected());
   }
 }
 
 void refuse_empty(const Option& option, const std::vector<std::string>& values) {
-  const std::string type = option.type_name();
-  if (type != "TEXT" && std::ranges::find(values, "") != values.end()) refuse(option, "", type);
+  if (option.type_name() != "TEXT" && std::ranges::find(values, "") != values.end())
+    refuse(option, "", option.expected());
 }
 
 void declare_list(CLI::Option& declared, const Option& option) {

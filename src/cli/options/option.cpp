@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "cli/options/numbers.h"
 #include "heed/base/error.h"
@@ -76,6 +77,20 @@ Value value_of(const Option& option, const std::string& text) {
   }
 }
 
+// The types of help in the words of errors; the others say it themselves: "L,R", "5,3,9".
+constexpr std::pair<std::string_view, const char*> kWordsOfTypes[] = {
+    {"M", "a model's folder or name"},
+    {"NAME", "a name"},
+    {"WORD", "a word of the text, or the index of a token"},
+    {"FILE", "a file's name"},
+    {"DIR", "a folder's name"},
+    {"HOST", "the address of a network interface"},
+    {"TEXT", "a text"},
+    {"IDS", "token ids, as in 5,3,9"},
+    {"N|all", "a number from 1, or all"},
+    {"look/L2.H4/i=17/j=3", "an address of the page, as in look/L2.H4/i=17/j=3"},
+};
+
 // "5 3 9" has three values; a text keeps its blanks.
 template <typename Value>
 std::vector<std::string> pieces_of(const std::vector<std::string>& values) {
@@ -117,6 +132,22 @@ std::string Option::type_name() const {
         if constexpr (std::is_same_v<Value, bool>) return "";
         if constexpr (std::floating_point<Value>) return "X";
         return std::integral<Value> ? "N" : "TEXT";
+      },
+      to);
+}
+
+std::string Option::expected() const {
+  const std::string named = type_name();
+  for (const auto& [type_of_help, in_words] : kWordsOfTypes)
+    if (type_of_help == named) return in_words;
+  if (named.ends_with(".npy")) return fmt::format("a file's name, {}", named);
+  if (!words.empty()) return fmt::format("one of {}", fmt::join(words, ", "));
+  if (takes_several()) return named;
+  return std::visit(
+      [&](const auto& target) -> std::string {
+        using Value = OneOf<decltype(target)>;
+        if constexpr (std::floating_point<Value>) return "a number";
+        return std::integral<Value> ? "a whole number" : named;
       },
       to);
 }

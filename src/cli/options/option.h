@@ -51,6 +51,8 @@ struct Option {
   std::string long_name() const;
   /// The type in help and errors: "FILE", "first|last", "INT".
   std::string type_name() const;
+  /// What a value is, in words for errors: "a file's name", "a whole number".
+  std::string expected() const;
   bool is_positional() const { return !name.starts_with('-'); }
   bool takes_several() const;
 };

@@ -19,6 +19,14 @@ constexpr Alias kAliases[] = {
     {"left", "--window", "--window: left"},
     {"right", "--window", "--window: right"},
     {"token", "--ids", "--ids: token"},
+    {"model", "MODEL", "MODEL"},
+    {"model", "NAME", "NAME"},
+    {"model", "DIR", "DIR"},
+    {"input", "--ids", "--ids"},
+    {"input", "--file", "--file"},
+    {"input", "TEXT", "TEXT"},
+    {"prompt", "--file", "--file"},
+    {"prompt", "PROMPT", "PROMPT"},
     {"text", "--file", "--file"},
     {"text", "TEXT", "TEXT"},
     {"text", "PROMPT", "PROMPT"},
@@ -74,12 +82,14 @@ Error in_options(const Given& given, std::string_view command, const Error& erro
   ErrorParts parts = error.parts();
   // An observer is an operation (--observe row), and no option gives its fields.
   std::string op = words_for(given, error.op(), false);
-  const bool is_own_field = !op.empty() && error.argument().find('.') == std::string::npos;
+  const bool is_own_field = !op.empty() && error.argument() != error.op() &&
+                            error.argument().find('.') == std::string::npos;
   const bool is_of_file = !error.file().empty();  // a member of it, whose name no option has
   if (std::string argument = in_options(given, error.argument(), error.found().empty());
       !argument.empty() && !is_own_field && !is_of_file) {
     parts.argument = std::move(argument);
     parts.op = {};
+    if (error.argument() == error.op()) op.clear();
   }
   if (error.op() == command) parts.op = {};
   if (!op.empty()) parts.op = std::move(op);

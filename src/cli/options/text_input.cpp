@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +11,7 @@
 
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
+#include "text/pipeline_tokenizer.h"
 
 namespace heed::cli {
 namespace {
@@ -51,6 +53,18 @@ std::string read_text(const std::string& path, std::size_t most_bytes) {
 std::string given_text(const std::string& text, const std::string& file) {
   if (!file.empty()) return read_text(file);
   return text == "-" ? read_text(text) : text;
+}
+
+void tell_of_unknown_text(std::string_view command, std::string_view text,
+                          const Tokenizer& tokenizer, std::span<const TokenId> ids) {
+  const TokenId unknown = unknown_token(tokenizer);
+  const auto count = std::ranges::count(ids, unknown);
+  const bool knows_one = std::ranges::any_of(
+      ids, [&](TokenId id) { return id != unknown && !tokenizer.is_special(id); });
+  if (unknown < 0 || count == 0 || knows_one) return;
+  fmt::print(stderr, "heed {}: no token of the {} is in the vocabulary ({} of {} tokens {} {})\n",
+             command, text, count, count, count == 1 ? "is" : "are",
+             displayable(tokenizer.piece(unknown)));
 }
 
 std::string readable(std::string_view bytes) {

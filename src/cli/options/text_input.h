@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "heed/text/tokenizer.h"
 
 namespace heed::cli {
 
@@ -16,6 +19,11 @@ std::string read_text(const std::string& path, std::size_t most_bytes = kMostTex
 
 /// The content of `file` where one is given; else `text`, or stdin where that is "-".
 std::string given_text(const std::string& text, const std::string& file);
+
+/// Says on stderr where no token of the text is in the vocabulary: "heed look: no token of the text
+/// is in the vocabulary (4 of 4 tokens are <unk>)". `ids` may have special tokens around it.
+void tell_of_unknown_text(std::string_view command, std::string_view text,
+                          const Tokenizer& tokenizer, std::span<const TokenId> ids);
 
 /// A token's bytes where they are valid UTF-8, else with <0xE3> forms: what JSON can hold.
 std::string readable(std::string_view bytes);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 
 #include "heed/base/error.h"
 
@@ -26,6 +27,15 @@ void flush_stdout() {
 void print(std::string_view text) {
   write_stdout(text.data(), text.size());
   flush_stdout();
+}
+
+void refuse_overwrite(std::string_view option, const std::filesystem::path& out,
+                      const std::filesystem::path& in) {
+  std::error_code is_absent;
+  if (std::filesystem::equivalent(out, in, is_absent) && !is_absent)
+    fail({.argument = option,
+          .found = out.string() + ", which is read",
+          .expected = "another file"});
 }
 
 Output::Output(const std::string& path) {

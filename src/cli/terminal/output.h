@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,10 @@ namespace heed::cli {
 
 /// Writes to stdout and flushes; kIo when the system refuses.
 void print(std::string_view text);
+
+/// Throws where the file `out`, which `option` names, is the file `in`, which is read.
+void refuse_overwrite(std::string_view option, const std::filesystem::path& out,
+                      const std::filesystem::path& in);
 
 /// Takes bytes in pieces. A file appears only with `finish`. While it is open, Ctrl-C waits for the
 /// next check, so that no part of a file is left.

@@ -9,6 +9,7 @@
 #include "heed/inspect/look.h"
 #include "inspect/answers/json_text.h"
 #include "inspect/answers/place.h"
+#include "inspect/heads/sides.h"
 
 namespace heed {
 
@@ -26,17 +27,44 @@ void describe_scores(Fields& field, const std::vector<double>& values, bool caus
   }
 }
 
+struct SharesAnswer {
+  static constexpr const char* kName = "Shares";
+  PairShares shares = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("a_to_a", shares.a_to_a);
+    field("a_to_b", shares.a_to_b);
+    field("b_to_a", shares.b_to_a);
+    field("b_to_b", shares.b_to_b);
+    field("to_first", shares.to_first);
+  }
+};
+
+struct OrderAnswer {
+  static constexpr const char* kName = "Order";
+  SourceOrder order = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("in_order", order.in_order);
+    field("peak", order.peak);
+  }
+};
+
 struct HeadAnswer {
   static constexpr const char* kName = "Head";
   int head = 0;
   std::vector<double> scores = {};
   bool causal = false;
   std::vector<float> profile = {};
+  std::optional<SharesAnswer> shares = {};  // of a pair of texts
+  std::optional<OrderAnswer> order = {};    // of a cross-attention
   template <typename Fields>
   void describe(Fields& field) const {
     field("head", head);
     describe_scores(field, scores, causal);
     field("profile", profile);
+    field("shares", shares);
+    field("order", order);
   }
 };
 

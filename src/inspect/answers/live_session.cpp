@@ -49,19 +49,19 @@ std::int64_t session_bytes(const Session& session) {
   return 4 * numbers;
 }
 
-LiveSession::LiveSession(std::string name, std::string content, Session session,
+LiveSession::LiveSession(std::string name, SessionInput read, Session session,
                          const LoadedModel& model)
-    : LiveSession(std::move(name), std::move(content), std::move(session), &model) {}
+    : LiveSession(std::move(name), std::move(read), std::move(session), &model) {}
 
-LiveSession::LiveSession(std::string name, std::string content, Session session)
-    : LiveSession(std::move(name), std::move(content), std::move(session), nullptr) {
+LiveSession::LiveSession(std::string name, SessionInput read, Session session)
+    : LiveSession(std::move(name), std::move(read), std::move(session), nullptr) {
   keep_next();
 }
 
-LiveSession::LiveSession(std::string name, std::string content, Session session,
+LiveSession::LiveSession(std::string name, SessionInput read, Session session,
                          const LoadedModel* model)
     : id(std::move(name)),
-      text(std::move(content)),
+      input(std::move(read)),
       session_(std::move(session)),
       model_(model),
       shapes_(session_.shapes()) {
@@ -92,6 +92,11 @@ std::size_t LiveSession::index_of(Stack stack, int layer) const {
   for (const StackShape* one = shapes_.data(); one != &shape; ++one)
     before += static_cast<std::size_t>(one->layers);
   return before + static_cast<std::size_t>(layer);
+}
+
+std::optional<std::int64_t> LiveSession::split() const {
+  if (!input.pair) return {};
+  return pair_split(session_.tokens);
 }
 
 LiveSession::Progress LiveSession::progress() const {
@@ -127,6 +132,10 @@ std::vector<HeadScores> LiveSession::scores() const {
   for (const LayerHeads& layer : progress().layers)
     for (const HeadStatistics& head : *layer) scores.push_back(head.scores);
   return scores;
+}
+
+ChosenHead LiveSession::chosen(Stack stack) const {
+  return choose_head(session_, scores(), stack, {}, {});
 }
 
 bool LiveSession::keeps_next(std::int64_t position) const {
@@ -198,17 +207,20 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
     overviews.keep(head_name({place.stack, place.layer, static_cast<int>(head)}), kept,
                    kept->bytes());
   };
-  auto heads = std::make_shared<const std::vector<HeadStatistics>>(
-      layer_statistics(session_.at(place), place.stack, place.layer, check, keep));
-  bool all = false;
+  const LayerAttention& layer = session_.at(place);
+  std::vector<HeadStatistics> heads =
+      layer_statistics(layer, place.stack, place.layer, check, keep);
+  for (HeadStatistics& head : heads) {
+    check();
+    if (const auto first = split()) head.shares = pair_shares(layer, head.place().head, *first);
+    if (place.stack == Stack::kCross) head.order = source_order(layer, head.place().head);
+  }
+  const auto kept = std::make_shared<const std::vector<HeadStatistics>>(std::move(heads));
   change([&](Progress& progress) {
-    progress.layers[index] = heads;
+    progress.layers[index] = kept;
     progress.order.push_back(index);
-    all = progress.order.size() == places_.size();
+    progress.scored = progress.order.size() == places_.size();
   });
-  if (!all) return;
-  const ChosenHead chosen = choose_head(session_, scores(), {}, {}, {});
-  change([&](Progress& progress) { progress.chosen = chosen; });
 }
 
 // The layer in view, else the first that is missing.

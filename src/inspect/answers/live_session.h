@@ -16,6 +16,7 @@
 #include "inspect/heads/statistics.h"
 #include "inspect/map/maps.h"
 #include "inspect/session/cancel.h"
+#include "inspect/session/session_input.h"
 
 namespace heed {
 
@@ -26,11 +27,11 @@ class LiveSession {
  public:
   /// A session that `model`, which must outlive it, has yet to run; or one that is whole already:
   /// it was run, or opened from arrays.
-  LiveSession(std::string id, std::string text, Session session, const LoadedModel& model);
-  LiveSession(std::string id, std::string text, Session session);
+  LiveSession(std::string id, SessionInput input, Session session, const LoadedModel& model);
+  LiveSession(std::string id, SessionInput input, Session session);
 
   const std::string id;
-  const std::string text;
+  const SessionInput input;
   Views views;
   std::atomic<std::size_t> in_view = 0;  // the layer whose statistics come first
   std::atomic<bool> dropped = false;     // nobody wants its work any more
@@ -43,6 +44,8 @@ class LiveSession {
   std::size_t layer_count() const { return places_.size(); }
   const Place& place_of(std::size_t index) const { return places_.at(index); }
   std::size_t index_of(Stack stack, int layer) const;
+  /// The first token of the second text, where two were read as one sequence.
+  std::optional<std::int64_t> split() const;
 
   /// Where the work stands; each step is a new version.
   struct Progress {
@@ -51,7 +54,7 @@ class LiveSession {
     std::exception_ptr failed = {};
     std::vector<LayerHeads> layers = {};  // by index; null where still to come
     std::vector<std::size_t> order = {};  // the layers that are there, as they came
-    std::optional<ChosenHead> chosen = {};
+    bool scored = false;                  // all of them are there
   };
   Progress progress() const;
   /// Waits for another version than `seen`, at most `time`.
@@ -64,6 +67,8 @@ class LiveSession {
   LayerHeads heads(Stack stack, int layer) const;
   /// Every head's scores; all layers must have been scored.
   std::vector<HeadScores> scores() const;
+  /// The head to begin with in a stack; all layers must have been scored.
+  ChosenHead chosen(Stack stack) const;
   /// Names what is kept of a head elsewhere.
   std::string head_name(const Place& place) const;
   /// The words after a position; kNotFound where they were not kept.
@@ -74,7 +79,7 @@ class LiveSession {
   bool work(const std::function<bool()>& stop, Overviews& overviews);
 
  private:
-  LiveSession(std::string id, std::string text, Session session, const LoadedModel* model);
+  LiveSession(std::string id, SessionInput input, Session session, const LoadedModel* model);
   void run_pass(const std::function<bool()>& stop);
   void keep_next();
   void score_layer(std::size_t index, const std::function<bool()>& stop, Overviews& overviews);

@@ -35,13 +35,27 @@ struct StackAnswer {
   }
 };
 
+/// The heads of a stack that a saved page holds.
+struct HeldStackAnswer {
+  static constexpr const char* kName = "HeldStack";
+  Stack stack = Stack::kSelf;
+  std::vector<std::vector<int>> layers = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(stack)));
+    field("layers", layers);
+  }
+};
+
 struct ModelAnswer {
   static constexpr const char* kName = "Model";
   std::string name = {};
   bool built_in = false;
   ModelInfo info = {};
   std::vector<StackAnswer> stacks = {};
-  std::optional<std::vector<std::vector<int>>> held = {};  // heads of each layer in a saved page
+  bool takes_pair = false;
+  bool takes_target = false;
+  std::optional<std::vector<HeldStackAnswer>> held = {};  // in a saved page
   template <typename Fields>
   void describe(Fields& field) const {
     field("name", name);
@@ -56,7 +70,9 @@ struct ModelAnswer {
     field("vocabulary", info.vocabulary);
     field("positions", info.positions);
     field("causal", info.causal);
-    field("has_words", info.has_logits);
+    field("has_words", info.writes());
+    field("takes_pair", takes_pair);
+    field("takes_target", takes_target);
     field("stacks", stacks);
     field("held", held);
   }
@@ -97,6 +113,7 @@ struct ModelsAnswer {
   std::string version = {};
   std::vector<ModelAnswer> models = {};  // the first is served
   Nullable<std::string> text = {};
+  std::optional<std::string> pair = {}, target = {}, stack = {};  // what the page begins with
   LimitsAnswer limits = {};
   std::vector<ScoreAnswer> scores = {};
   std::optional<PictureAnswer> picture = {};
@@ -105,6 +122,9 @@ struct ModelsAnswer {
     field("heed", version);
     field("models", models);
     field("text", text);
+    field("pair", pair);
+    field("target", target);
+    field("stack", stack);
     field("limits", limits);
     field("scores", scores);
     field("picture", picture);

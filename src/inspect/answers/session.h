@@ -49,6 +49,7 @@ struct AttentionAnswer {
   static constexpr const char* kName = "Attention";
   StackShape shape = {};
   MatrixSize size = {};
+  std::string query_tokens = {}, key_tokens = {};  // which list of the session these are
   int zooms = 0;
   std::int64_t tile = 0;
   template <typename Fields>
@@ -60,6 +61,9 @@ struct AttentionAnswer {
     field("causal", shape.causal);
     field("queries", size.queries);
     field("keys", size.keys);
+    field("query_tokens", query_tokens);
+    field("key_tokens", key_tokens);
+    field("rectangular", query_tokens != key_tokens);
     field("zooms", zooms);
     field("tile", tile);
   }
@@ -70,22 +74,27 @@ struct SessionAnswer {
   std::string session = {};
   std::string model = {};
   std::string text = {};
-  std::string state = {};  // running, ready or failed
+  std::optional<std::string> pair = {}, target = {};  // as they were given
+  std::string state = {};                             // running, ready or failed
   std::optional<ErrorAnswer> error = {};
   std::int64_t heads_done = 0;  // layers whose statistics are there
   std::vector<TokenAnswer> tokens = {};
   std::optional<std::vector<TokenAnswer>> key_tokens = {};
+  std::optional<std::int64_t> split = {};  // the first token of the second text
   std::vector<AttentionAnswer> attentions = {};
   template <typename Fields>
   void describe(Fields& field) const {
     field("session", session);
     field("model", model);
     field("text", text);
+    field("pair", pair);
+    field("target", target);
     field("state", state);
     field("error", error);
     field("heads_done", heads_done);
     field("tokens", tokens);
     field("key_tokens", key_tokens);
+    field("split", split);
     field("attentions", attentions);
   }
 };

@@ -29,11 +29,11 @@ std::optional<std::string> given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 
-std::vector<TokenAnswer> answer_tokens(const Session& session,
+std::vector<TokenAnswer> answer_tokens(const Tokenizer* tokenizer,
                                        std::span<const SessionToken> tokens) {
   std::vector<TokenAnswer> answer;
   for (const SessionToken& token : tokens) {
-    const bool special = session.tokenizer != nullptr && session.tokenizer->is_special(token.id);
+    const bool special = tokenizer != nullptr && tokenizer->is_special(token.id);
     answer.push_back({std::ssize(answer), token, special});
   }
   return answer;
@@ -43,6 +43,34 @@ std::vector<StackAnswer> answer_stacks(const std::vector<StackShape>& shapes) {
   std::vector<StackAnswer> stacks;
   for (const StackShape& shape : shapes) stacks.push_back({shape});
   return stacks;
+}
+
+std::optional<SharesAnswer> shares_of(const HeadStatistics& head) {
+  if (!head.shares) return {};
+  return SharesAnswer{*head.shares};
+}
+
+std::optional<OrderAnswer> order_of(const HeadStatistics& head) {
+  if (!head.order) return {};
+  return OrderAnswer{*head.order};
+}
+
+std::vector<AttentionAnswer> answer_attentions(const LiveSession& live) {
+  const Session& session = live.session();
+  std::vector<AttentionAnswer> attentions;
+  const auto list_of = [&](std::span<const SessionToken> tokens) {
+    return tokens.data() == session.tokens.data() ? "tokens" : "key_tokens";
+  };
+  for (const StackShape& shape : live.shapes()) {
+    const MatrixSize size = live.size(shape.stack);
+    attentions.push_back({.shape = shape,
+                          .size = size,
+                          .query_tokens = list_of(session.queries(shape.stack)),
+                          .key_tokens = list_of(session.keys(shape.stack)),
+                          .zooms = zoom_levels(size),
+                          .tile = kTile});
+  }
+  return attentions;
 }
 
 std::string one_line(std::string text) {
@@ -57,7 +85,9 @@ ModelAnswer answer_model(const LoadedModel& model) {
   return {.name = model.name,
           .built_in = model.built_in,
           .info = info,
-          .stacks = answer_stacks(info.stacks)};
+          .stacks = answer_stacks(info.stacks),
+          .takes_pair = !info.causal && !info.reads_source(),
+          .takes_target = info.reads_source()};
 }
 
 ModelAnswer answer_model(const Session& session) {
@@ -98,18 +128,19 @@ SessionAnswer answer_session(const LiveSession& live) {
   const Session& session = live.session();
   SessionAnswer answer{.session = live.id,
                        .model = session.model,
-                       .text = live.text,
+                       .text = live.input.text,
+                       .pair = live.input.pair,
+                       .target = live.input.target,
                        .state = progress.failed  ? "failed"
                                 : progress.ready ? "ready"
                                                  : "running",
                        .heads_done = std::ssize(progress.order),
-                       .tokens = answer_tokens(session, session.tokens)};
+                       .tokens = answer_tokens(session.tokenizer, session.tokens),
+                       .split = live.split()};
   if (progress.failed) answer.error = answer_error(progress.failed);
-  if (!session.key_tokens.empty()) answer.key_tokens = answer_tokens(session, session.key_tokens);
-  for (const StackShape& shape : live.shapes()) {
-    const MatrixSize size = live.size(shape.stack);
-    answer.attentions.push_back({shape, size, zoom_levels(size), kTile});
-  }
+  if (!session.key_tokens.empty())
+    answer.key_tokens = answer_tokens(session.source_tokenizer, session.key_tokens);
+  answer.attentions = answer_attentions(live);
   return answer;
 }
 
@@ -120,7 +151,12 @@ LayerHeadsAnswer answer_layer(const LiveSession& session, Stack stack, int layer
   LayerHeadsAnswer answer{.stack = stack, .layer = layer};
   const LayerHeads heads = session.heads(stack, layer);
   for (const HeadStatistics& head : *heads)
-    answer.heads.push_back({head.scores.place.head, head.scores.values, causal, head.profile});
+    answer.heads.push_back({.head = head.place().head,
+                            .scores = head.scores.values,
+                            .causal = causal,
+                            .profile = head.profile,
+                            .shares = shares_of(head),
+                            .order = order_of(head)});
   return answer;
 }
 

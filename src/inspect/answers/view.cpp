@@ -19,6 +19,7 @@ constexpr std::size_t kNumberDigits = 9;
 constexpr std::size_t kPlaceDigits = 4;
 constexpr const char* kPlaces = "a head as in L2.H4, L2.H4+H1 or cross.L2.H4";
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
+constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 
 std::string_view take_part(std::string_view& text, char end) {
@@ -83,7 +84,7 @@ struct Part {
   std::string (*write)(const ViewAddress& view);
 };
 
-const std::array<Part, 7> kParts = {{
+const std::array<Part, 8> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -110,6 +111,11 @@ const std::array<Part, 7> kParts = {{
        return read_choice(view.scale, kScales, value);
      },
      [](const ViewAddress& view) { return view.scale == "log" ? "" : view.scale; }},
+    {"pair", "A-A, A-B, B-A or B-B",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.pair, kPairs, value);
+     },
+     [](const ViewAddress& view) { return view.pair; }},
     {"scores", "two names, as in previous+distance", read_scores,
      [](const ViewAddress& view) {
        return view.scores == ViewAddress().scores ? ""
@@ -165,7 +171,7 @@ void read_places(ViewAddress& view, const std::string_view text) {
 void read_part(ViewAddress& view, const std::string_view part) {
   const std::string_view name = part.substr(0, part.find('='));
   const auto known = std::ranges::find(kParts, name, &Part::name);
-  if (known == kParts.end()) refuse(part, "i=, j=, range=, to=, units=, scale= or scores=");
+  if (known == kParts.end()) refuse(part, "i=, j=, range=, to=, units=, scale=, pair= or scores=");
   const std::string_view value = part.substr(std::min(part.size(), name.size() + 1));
   if (!known->read(view, value)) refuse(part, known->expected);
 }
@@ -233,16 +239,37 @@ Place place_of(const ViewPlace& place, const std::vector<StackShape>& stacks) {
 }
 
 void check_view(const ViewAddress& view, std::string_view model,
-                const std::vector<StackShape>& stacks, std::int64_t tokens) {
+                const std::vector<StackShape>& stacks, const MatrixSize& size) {
+  const Stack first = place_of(view.places.front(), stacks).stack;
   for (const ViewPlace& place : view.places) {
     const StackShape& stack = find_stack("view", model, stacks, place_of(place, stacks).stack);
+    if (stack.stack != first)
+      fail({.op = "view",
+            .argument = "stack",
+            .found = stack_name(stack.stack),
+            .expected = fmt::format("{}, as of the first head", stack_name(first))});
     check_layer("view", model, stack, place.layer);
     check_head("view", model, stack, place.head);
   }
   for (const std::string& name : view.scores) check_score(name, stacks);
-  if (view.query) check_token("i", *view.query, tokens);
-  if (view.key) check_token("j", *view.key, tokens);
-  if (view.range) check_token("range", view.range->second, tokens);
+  const std::int64_t pinned = view.to ? size.keys : size.queries;
+  if (view.query) check_token("i", *view.query, view.key ? size.queries : pinned);
+  if (view.key) check_token("j", *view.key, size.keys);
+  if (view.range) check_token("range", view.range->second, view.to ? size.keys : size.queries);
+}
+
+void check_view(const ViewAddress& view, const Session& session) {
+  const std::vector<StackShape> shapes = session.shapes();
+  const Stack stack =
+      find_stack("view", session.model, shapes, place_of(view.places.front(), shapes).stack).stack;
+  check_view(view, session.model, shapes,
+             {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
+  if (!view.pair.empty() &&
+      std::ranges::find(session.tokens, 1, &SessionToken::text) == session.tokens.end())
+    fail({.op = "view",
+          .argument = "pair",
+          .found = view.pair,
+          .expected = "none: one text was read, not a pair"});
 }
 
 }  // namespace heed

@@ -87,7 +87,9 @@ std::int64_t period_for(const LoadedModel& model, const ProbeOptions& options) {
 std::vector<TokenId> plain_tokens(const LoadedModel& model) {
   std::vector<TokenId> tokens;
   const ModelInfo& info = model.model->info();
-  const std::int64_t vocabulary = info.reads_source() ? info.source_vocabulary : info.vocabulary;
+  std::int64_t vocabulary = info.reads_source() ? info.source_vocabulary : info.vocabulary;
+  if (model.tokenizer && info.reads_source())  // whose table may hold the target's tokens too
+    vocabulary = std::min(vocabulary, model.tokenizer->vocabulary_size());
   for (TokenId id = 0; id < vocabulary; ++id) {
     const bool special = model.tokenizer && id < model.tokenizer->vocabulary_size() &&
                          model.tokenizer->is_special(id);

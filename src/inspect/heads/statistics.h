@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "heed/inspect/head_scores.h"
+#include "inspect/heads/sides.h"
 #include "inspect/map/coarse.h"
 #include "inspect/map/margins.h"
 
@@ -17,6 +19,10 @@ struct HeadStatistics {
   HeadScores scores;
   std::vector<float> profile;  // [kProfile]: mean weight at each offset
   Margins margins;
+  std::optional<PairShares> shares = {};  // of a pair of texts
+  std::optional<SourceOrder> order = {};  // of a cross-attention
+
+  const Place& place() const { return scores.place; }
 };
 
 /// One entry a head. `check` is called between blocks of rows, on several threads, and may throw;

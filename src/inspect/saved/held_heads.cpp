@@ -101,13 +101,23 @@ HeldLayerAnswer hold_layer(const LiveSession& session, const StackShape& stack, 
   return held;
 }
 
-// What `heads` of one layer cost, before base64.
-std::int64_t bytes_of(const StackShape& stack, const ModelInfo& info, const MatrixSize& size,
-                      std::int64_t heads) {
-  const std::int64_t sharing = stack.heads / stack.kv_heads;
-  const std::int64_t groups = (heads + sharing - 1) / sharing;
-  return heads * (size.queries * (4 * info.head_dim + 12) + size.keys * 4) +
-         groups * size.keys * 4 * info.head_dim;
+// What one layer costs, before base64.
+std::int64_t bytes_of(const Session& session, const StackShape& stack) {
+  const std::int64_t queries = std::ssize(session.queries(stack.stack));
+  const std::int64_t keys = std::ssize(session.keys(stack.stack));
+  return stack.heads * (queries * (4 * stack.head_dim + 12) + keys * 4) +
+         stack.kv_heads * keys * 4 * stack.head_dim;
+}
+
+std::vector<int> all_heads(const StackShape& stack) {
+  std::vector<int> all(static_cast<std::size_t>(stack.heads));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::vector<int>& layer_of(std::vector<HeldStackAnswer>& held, const Place& place) {
+  const auto stack = std::ranges::find(held, place.stack, &HeldStackAnswer::stack);
+  return stack->layers[static_cast<std::size_t>(place.layer)];
 }
 
 // The runs of keys of at most 64 rows, found while the keys pass by: bit i of `word` says whether
@@ -150,25 +160,26 @@ class Runs {
 
 }  // namespace
 
-std::vector<std::vector<int>> choose_held(const Session& session, const ViewAddress& view,
-                                          std::int64_t bytes) {
-  const StackShape& stack = session.stacks.at(0).shape;
-  const MatrixSize size{std::ssize(session.queries(stack.stack)),
-                        std::ssize(session.keys(stack.stack))};
-  std::vector<std::vector<int>> held(static_cast<std::size_t>(stack.layers));
-  const std::int64_t layer_bytes = bytes_of(stack, session.info, size, stack.heads);
-  std::vector<int> all(static_cast<std::size_t>(stack.heads));
-  std::iota(all.begin(), all.end(), 0);
-  if (layer_bytes * stack.layers <= bytes) {
-    std::ranges::fill(held, all);
-    return held;
+std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddress& view,
+                                         std::int64_t bytes) {
+  const std::vector<StackShape> shapes = session.shapes();
+  std::int64_t all_bytes = 0;
+  std::vector<HeldStackAnswer> held;
+  for (const StackShape& shape : shapes) {
+    all_bytes += shape.layers * bytes_of(session, shape);
+    held.push_back({shape.stack, {static_cast<std::size_t>(shape.layers), all_heads(shape)}});
   }
-  for (const ViewPlace& place : view.places) {
-    std::vector<int>& heads = held[static_cast<std::size_t>(place.layer)];
+  if (all_bytes <= bytes) return held;
+  for (HeldStackAnswer& stack : held) std::ranges::fill(stack.layers, std::vector<int>());
+  for (const ViewPlace& named : view.places) {
+    const Place place = place_of(named, shapes);
+    std::vector<int>& heads = layer_of(held, place);
     if (std::ranges::find(heads, place.head) == heads.end()) heads.push_back(place.head);
     std::ranges::sort(heads);
   }
-  if (layer_bytes <= bytes) held[static_cast<std::size_t>(view.places.front().layer)] = all;
+  const Place first = place_of(view.places.front(), shapes);
+  const StackShape& shape = session.at(first.stack).shape;
+  if (bytes_of(session, shape) <= bytes) layer_of(held, first) = all_heads(shape);
   return held;
 }
 
@@ -189,12 +200,14 @@ VisibleKeys visible_keys(const LayerAttention& layer, int head) {
 }
 
 std::vector<HeldLayerAnswer> hold(const LiveSession& session,
-                                  const std::vector<std::vector<int>>& held) {
-  const StackShape& stack = session.shapes().front();
+                                  const std::vector<HeldStackAnswer>& held) {
   std::vector<HeldLayerAnswer> layers;
-  for (int layer = 0; layer < stack.layers; ++layer) {
-    const std::vector<int>& heads = held[static_cast<std::size_t>(layer)];
-    if (!heads.empty()) layers.push_back(hold_layer(session, stack, layer, heads));
+  for (const HeldStackAnswer& stack : held) {
+    const StackShape& shape = session.session().at(stack.stack).shape;
+    for (int layer = 0; layer < shape.layers; ++layer) {
+      const std::vector<int>& heads = stack.layers[static_cast<std::size_t>(layer)];
+      if (!heads.empty()) layers.push_back(hold_layer(session, shape, layer, heads));
+    }
   }
   return layers;
 }

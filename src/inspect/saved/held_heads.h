@@ -10,15 +10,15 @@
 
 namespace heed {
 
-/// The heads of each layer of the session's first stack that a file of this view holds: all of
-/// them, or the layer's, or those in view alone, whichever is the most that stays within `bytes`;
-/// the heads in view in any case.
-std::vector<std::vector<int>> choose_held(const Session& session, const ViewAddress& view,
-                                          std::int64_t bytes);
+/// The heads that a file of this view holds: all of them, or those of the first one's layer, or
+/// those in view alone, whichever is the most that stays within `bytes`; the heads in view in any
+/// case.
+std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddress& view,
+                                         std::int64_t bytes);
 
 /// Throws kUnsupported where a weight is more than e^(scale q.k - lse) over a run of keys.
 std::vector<HeldLayerAnswer> hold(const LiveSession& session,
-                                  const std::vector<std::vector<int>>& held);
+                                  const std::vector<HeldStackAnswer>& held);
 
 /// The keys [begin, end) that each query of the layer may see.
 struct VisibleKeys {

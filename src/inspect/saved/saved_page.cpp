@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "heed/base/error.h"
 #include "heed/base/version.h"
 #include "inspect/answers/answer_writer.h"
@@ -29,31 +32,39 @@ void replace(std::string& page, std::string_view from, const std::string& to) {
   page.replace(at, from.size(), to);
 }
 
-ModelsAnswer about(const LiveSession& live, std::vector<std::vector<int>> held) {
+ModelsAnswer about(const LiveSession& live, std::vector<HeldStackAnswer> held) {
   const Session& session = live.session();
   ModelsAnswer answer{.version = std::string(version()),
                       .models = {answer_model(session)},
-                      .text = {live.text},
+                      .text = {live.input.text},
+                      .pair = live.input.pair,
+                      .target = live.input.target,
                       .limits = {.tokens = session.info.positions},
                       .scores = answer_scores(live.shapes())};
   answer.models.front().held = std::move(held);
   return answer;
 }
 
+std::vector<LayerHeadsAnswer> all_scores(const LiveSession& session) {
+  std::vector<LayerHeadsAnswer> scores;
+  for (const StackShape& shape : session.shapes())
+    std::ranges::move(answer_heads(session, shape.stack, {}).layers, std::back_inserter(scores));
+  return scores;
+}
+
 SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std::int64_t bytes) {
-  const LiveSession::Progress progress = session.progress();
-  if (!progress.chosen)
+  if (!session.progress().scored)
     fail({.code = ErrorCode::kFailed,
           .op = "html",
           .found = "the heads have not been scored",
           .hint = "a file holds their scores"});
-  const Stack stack = session.shapes().front().stack;
+  const Stack stack = place_of(view.places.front(), session.shapes()).stack;
   const auto held = choose_held(session.session(), view, bytes);
   SnapshotAnswer answer{.about = about(session, held),
                         .session = answer_session(session),
                         .view = format_view(view),
-                        .chosen = answer_chosen(*progress.chosen),
-                        .scores = answer_heads(session, stack, {}).layers,
+                        .chosen = answer_chosen(session.chosen(stack)),
+                        .scores = all_scores(session),
                         .held = hold(session, held)};
   for (std::int64_t position = 0; position < std::ssize(session.session().tokens); ++position)
     if (session.keeps_next(position))

@@ -64,6 +64,7 @@ Session session_of(const LoadedModel& model) {
   session.built_in = model.built_in;
   session.info = model.model->info();
   session.tokenizer = model.writing_tokenizer();
+  session.source_tokenizer = model.tokenizer.get();
   for (const StackShape& shape : session.info.stacks)
     session.stacks.push_back({.shape = shape, .layers = {}});
   return session;
@@ -164,18 +165,19 @@ AttendedConstView LayerAttention::attended() const {
   return {.out = {}, .lse = lse.view(), .lse_low = lse_low.view()};
 }
 
-void check_length(const Session& session, std::string_view hint) {
+void check_length(const Session& session) {
+  const bool reads_source = session.info.reads_source();
   const bool too_long = std::ssize(session.tokens) > session.info.positions;
   const bool source_too_long =
-      session.info.reads_source() && std::ssize(session.key_tokens) > session.info.source_positions;
+      reads_source && std::ssize(session.key_tokens) > session.info.source_positions;
   const std::int64_t length = std::ssize(too_long ? session.tokens : session.key_tokens);
   const std::int64_t most = too_long ? session.info.positions : session.info.source_positions;
   if (too_long || source_too_long)
-    fail({.op = "session",
-          .argument = "input",
-          .found = fmt::format("{} tokens", length),
-          .expected = fmt::format("at most {} ({}'s positions)", most, session.model),
-          .hint = hint});
+    throw TooManyTokens(
+        {.op = "session",
+         .argument = too_long && reads_source ? "target" : "input",
+         .found = fmt::format("{} tokens", length),
+         .expected = fmt::format("at most {} ({}'s positions)", most, session.model)});
 }
 
 void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {

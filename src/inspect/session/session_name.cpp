@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "heed/base/version.h"
 
@@ -55,13 +57,18 @@ std::string model_identity(const LoadedModel& model) {
                      model.folder.empty() ? made_now() : state_of(model.folder));
 }
 
-std::string session_name(std::string_view model_identity, std::string_view text,
-                         std::span<const TokenId> ids) {
+std::string session_name(std::string_view model_identity, const SessionInput& input) {
+  const std::vector<TokenId>& ids = input.ids;
   Hash hash;
   hash.add(model_identity);
   hash.add(ids.empty() ? "text" : "ids");
-  hash.add(text);
-  hash.add({reinterpret_cast<const char*>(ids.data()), ids.size_bytes()});
+  hash.add(input.text);
+  hash.add({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(TokenId)});
+  for (const auto& [name, text] : {std::pair("pair", &input.pair), {"target", &input.target}}) {
+    if (!*text) continue;
+    hash.add(name);
+    hash.add(**text);
+  }
   return hash.digits();
 }
 

@@ -2,11 +2,10 @@
 // same name, today and after a restart.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "heed/models/registry.h"
+#include "inspect/session/session_input.h"
 
 namespace heed {
 
@@ -14,9 +13,7 @@ namespace heed {
 /// time of each file. A model without a folder can change unseen, so each call names another one.
 std::string model_identity(const LoadedModel& model);
 
-/// 16 hexadecimal digits: a hash of the model and of the text, or of the ids that stand in its
-/// place.
-std::string session_name(std::string_view model_identity, std::string_view text,
-                         std::span<const TokenId> ids);
+/// 16 hexadecimal digits: a hash of the model and of the input.
+std::string session_name(std::string_view model_identity, const SessionInput& input);
 
 }  // namespace heed

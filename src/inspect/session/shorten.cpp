@@ -1,6 +1,7 @@
 #include "inspect/session/shorten.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace heed {
 namespace {
@@ -23,21 +24,25 @@ std::string last_part(const std::string& text, std::int64_t begin) {
 
 }  // namespace
 
-std::string shorten(const LoadedModel& model, const std::string& text, Keep keep) {
+std::string shorten(const LoadedModel& model, const std::string& text, Keep keep,
+                    std::optional<std::string_view> pair) {
+  if (model.tokenizer == nullptr || keep == Keep::kAll) return text;
+  const ModelInfo& info = model.model->info();
+  const auto limit =
+      static_cast<std::size_t>(info.reads_source() ? info.source_positions : info.positions);
   std::string kept = text;
   // What is left may be cut into other tokens, even more of them, so it is looked at again.
-  while (keep != Keep::kAll && !kept.empty()) {
-    const Session session = tokenize_session(model, kept);
-    const auto limit = static_cast<std::size_t>(session.info.positions);
-    const auto& tokens = session.tokens;
-    if (tokens.size() <= limit) break;
-    const auto specials = static_cast<std::size_t>(std::ranges::count_if(
-        tokens, [](const SessionToken& token) { return token.begin == token.end; }));
-    const std::size_t room = limit - std::min(specials, limit - 1);  // of tokens that are text
-    std::vector<SessionToken> written;
-    std::ranges::copy_if(tokens, std::back_inserter(written),
-                         [](const SessionToken& token) { return token.begin < token.end; });
-    if (written.empty()) break;  // the added tokens alone are too many
+  while (!kept.empty()) {
+    const Encoding tokens = pair ? model.tokenizer->encode_pair(kept, *pair, /*add_special=*/true)
+                                 : model.tokenizer->encode(kept, /*add_special=*/true);
+    if (tokens.ids.size() <= limit) break;
+    std::vector<TokenSpan> written;
+    for (std::size_t i = 0; i < tokens.ids.size(); ++i)
+      if (tokens.spans[i].begin < tokens.spans[i].end && (!pair || tokens.texts[i] == 0))
+        written.push_back(tokens.spans[i]);
+    const std::size_t others = tokens.ids.size() - written.size();
+    if (written.empty() || others >= limit) break;  // the other tokens alone are too many
+    const std::size_t room = limit - others;
     kept = keep == Keep::kFirst ? first_part(kept, written[room - 1].end)
                                 : last_part(kept, written[written.size() - room].begin);
   }

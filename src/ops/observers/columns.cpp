@@ -1,10 +1,7 @@
 #include "heed/ops/observers/columns.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "heed/base/error.h"
 #include "ops/observers/row_values.h"
 
 namespace heed {
@@ -37,10 +34,10 @@ bool ColumnsObserver::needs(const ObservedRows& rows, std::int64_t key_begin,
 void ColumnsObserver::begin(const ObservedShape& shape) {
   if (!keys_of_every_head_.empty())
     chosen_ = of_every_head<HeadKey>(keys_of_every_head_, shape.heads);
-  for (const HeadKey& one : chosen_)
-    if (one.head < 0 || one.head >= shape.heads || one.key < 0 || one.key >= shape.key_length)
-      fail("columns", "columns", fmt::format("head {} key {}", one.head, one.key),
-           fmt::format("one of {} heads and {} keys", shape.heads, shape.key_length));
+  for (const HeadKey& one : chosen_) {
+    check_index("columns", "head", one.head, shape.heads, "heads");
+    check_index("columns", "key", one.key, shape.key_length, "keys");
+  }
   values =
       Tensor::empty({shape.batch, static_cast<std::int64_t>(chosen_.size()), shape.query_length});
   std::fill_n(values.data<float>(), values.element_count(), absent(value_));

@@ -2,10 +2,14 @@
 // gather.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <vector>
 
+#include "heed/base/error.h"
 #include "heed/ops/observe.h"
 #include "heed/ops/observers/region.h"
 
@@ -13,6 +17,13 @@ namespace heed {
 
 inline float absent(ObservedValue value) {
   return value == ObservedValue::kWeights ? 0 : -std::numeric_limits<float>::infinity();
+}
+
+/// Throws unless there is such an index: "row is 9, expected 0 to 5 (6 queries)".
+inline void check_index(std::string_view observer, std::string_view name, std::int64_t index,
+                        std::int64_t count, std::string_view things) {
+  if (index < 0 || index >= count)
+    fail(observer, name, index, fmt::format("0 to {} ({} {})", count - 1, count, things));
 }
 
 /// The same rows or keys of every head, the heads outermost.

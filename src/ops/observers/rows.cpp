@@ -1,10 +1,7 @@
 #include "heed/ops/observers/rows.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "heed/base/error.h"
 #include "ops/observers/row_values.h"
 
 namespace heed {
@@ -29,10 +26,10 @@ bool RowsObserver::needs(const ObservedRows& rows) const {
 void RowsObserver::begin(const ObservedShape& shape) {
   if (!rows_of_every_head_.empty())
     chosen_ = of_every_head<HeadRow>(rows_of_every_head_, shape.heads);
-  for (const HeadRow& one : chosen_)
-    if (one.head < 0 || one.head >= shape.heads || one.row < 0 || one.row >= shape.query_length)
-      fail("rows", "rows", fmt::format("head {} row {}", one.head, one.row),
-           fmt::format("one of {} heads and {} rows", shape.heads, shape.query_length));
+  for (const HeadRow& one : chosen_) {
+    check_index("rows", "head", one.head, shape.heads, "heads");
+    check_index("rows", "row", one.row, shape.query_length, "queries");
+  }
   values =
       Tensor::empty({shape.batch, static_cast<std::int64_t>(chosen_.size()), shape.key_length});
   std::fill_n(values.data<float>(), values.element_count(), absent(value_));

@@ -31,6 +31,7 @@ class Bpe final : public TokenModel {
                  std::int32_t rank, TokenId result);
   const BpeOptions& options() const { return options_; }
   std::unique_ptr<ModelRun> run() const override;
+  TokenId unknown() const override { return options_.bytes.empty() ? options_.unknown : -1; }
 
   /// Words that merges cannot join may be encoded each for itself: true where a word may end before
   /// each `▁` that follows another character.

@@ -33,6 +33,8 @@ class TokenModel {
  public:
   virtual ~TokenModel() = default;
   virtual std::unique_ptr<ModelRun> run() const = 0;
+  /// The token of what has no piece; -1 where that is dropped, refused or cut into bytes.
+  virtual TokenId unknown() const = 0;
 };
 
 /// The component `model` of a file, with all pieces of the file, which outlive it.

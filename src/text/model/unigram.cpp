@@ -24,6 +24,7 @@ class Unigram final : public TokenModel {
   std::unique_ptr<ModelRun> run() const override {
     return std::make_unique<PlainRun<Unigram>>(*this);
   }
+  TokenId unknown() const override { return options_.bytes.empty() ? options_.unknown : -1; }
   void encode(const Piece& piece, const TokenSink& out) const;
 
  private:

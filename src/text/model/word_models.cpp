@@ -15,6 +15,7 @@ class WordLevel final : public TokenModel {
  public:
   WordLevel(const Vocabulary& vocabulary, TokenId unknown)
       : vocabulary_(vocabulary), unknown_(unknown) {}
+  TokenId unknown() const override { return unknown_; }
   std::unique_ptr<ModelRun> run() const override {
     return std::make_unique<PlainRun<WordLevel>>(*this);
   }
@@ -57,6 +58,7 @@ class WordPiece final : public TokenModel {
         trie_.add(vocabulary.pieces[id], static_cast<TokenId>(id));
     inside_ = trie_.walk(Trie::kRoot, options.prefix);
   }
+  TokenId unknown() const override { return unknown_; }
   std::unique_ptr<ModelRun> run() const override {
     return std::make_unique<PlainRun<WordPiece>>(*this);
   }

@@ -8,15 +8,15 @@ import {choiceText} from './edge_choice';
 export interface Heading { title: string; after: string }
 
 /** Whose weights: of several tokens their mean or sum, of a column its name. */
-function rowsText({api, store}: Page, at: Span): string {
+function rowsText({side, store}: Page, at: Span): string {
   const many = at.end - at.first;
   if (many > 1) return `${store.to ? 'sum of' : 'mean of'} ${many} ${store.to ? 'columns' : 'rows'}`;
-  return store.to ? `to ${spanName(api.info, at)}` : '';
+  return store.to ? `to ${spanName({tokens: side.queries}, at)}` : '';
 }
 
 /** `choice`: the arcs that stand with nothing pinned; null in a narrow page, which then has none. */
 export function headingOf(page: Page, at: Span | null, choice: Choice | null): Heading {
-  const {api, store} = page;
+  const {side, store} = page;
   const {places} = store.now;
   const isMany = places.length > kColours;
   if (at === null && choice !== null) {
@@ -30,7 +30,7 @@ export function headingOf(page: Page, at: Span | null, choice: Choice | null): H
   const head = !isMany ? `head ${headName(store.now)}`
     : `${places.length} heads${isOneLayer ? ` of layer ${places[0]!.layer}` : ''}`;
   const which = store.to ? 'the 8 largest' : isNarrow ? 'largest edges' : 'largest edges, up to 90 % of the row';
-  const name = at === null ? '' : spanName(api.info, at);
+  const name = at === null ? '' : spanName({tokens: side.queries}, at);
   return {
     title: !isNamed ? 'Who attends to whom' : store.to ? `Who attends to ${name}` : `${name} attends to`,
     after: `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, ${store.to ? which : 'up to 90 % of it'}`}`,

@@ -2,7 +2,7 @@
 import {button, html} from '../dom';
 import {weight} from '../format';
 import {phrase, plain} from '../tokens';
-import type {SessionApi} from '../transport/api';
+import type {Token} from '../transport/api';
 
 /** Whether a token begins with a space, which belongs to nobody. */
 function gap(text: string): string {
@@ -18,9 +18,9 @@ function stateClass({pinned, hovered}: RowState): string {
 }
 
 export function queryRow(
-  api: SessionApi, index: number, state: RowState, isStop: boolean, pin: () => void, preview: () => void
+  tokens: Token[], index: number, state: RowState, isStop: boolean, pin: () => void, preview: () => void
 ): HTMLElement {
-  const name = plain(api.info.tokens[index]!);
+  const name = plain(tokens[index]!);
   const row = button({
     class: `query${stateClass(state)}`, 'data-index': index, tabindex: isStop ? 0 : -1,
     'aria-pressed': String(state.pinned),
@@ -33,9 +33,8 @@ export function queryRow(
 
 /** A key with the token before and after it in grey. */
 export function keyRow(
-  api: SessionApi, key: number, value: number | null, state: RowState, pin: () => void, preview: () => void
+  tokens: Token[], key: number, value: number | null, state: RowState, pin: () => void, preview: () => void
 ): HTMLElement {
-  const {tokens} = api.info;
   const row = button({class: `key${stateClass(state)}`, 'data-index': key, 'aria-pressed': String(state.pinned)}, pin,
     html('span', {class: 'context'},
       html('span', {class: 'before'}, key > 0 ? `${phrase(tokens, key - 1, key)}${gap(tokens[key]!.text)}` : ''),
@@ -56,6 +55,15 @@ export function foldRow(begin: number, end: number, unfold: () => void): HTMLEle
 
 export function restRow(text: string): HTMLElement {
   return html('div', {class: 'rest quiet', 'data-index': 'rest'}, text);
+}
+
+/** The same, and the focus stays with the row that had it. */
+export function replaceWithFocus(column: HTMLElement, rows: HTMLElement[]): void {
+  const focused = column.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset.index : undefined;
+  replaceUnlessSame(column, rows);
+  if (focused === undefined) return;
+  const row = column.querySelector<HTMLElement>(`[data-index="${focused}"]`);
+  if (row !== document.activeElement) row?.focus({preventScroll: true});
 }
 
 /** New rows under a resting pointer would enter again and never end: equal ones stay. */

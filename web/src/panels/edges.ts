@@ -14,7 +14,7 @@ import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
 import {EdgeData} from './edge_data';
 import {headingOf} from './edge_heading';
-import {foldRow, keyRow, queryRow, replaceUnlessSame, restRow} from './edge_rows';
+import {foldRow, keyRow, queryRow, replaceUnlessSame, replaceWithFocus, restRow} from './edge_rows';
 import {RowWindow} from './edge_window';
 import type {Entry} from './key_column';
 import {entriesOf, entryIndex, fitting, heaviest, heaviestFirst, rest} from './key_column';
@@ -44,10 +44,10 @@ class EdgesPanel implements Panel {
   private frameAsked = 0;
 
   constructor(container: HTMLElement, private readonly page: Page) {
-    const {store, api} = page;
+    const {store, side} = page;
     this.multiples = new Multiples(page, {pin: (other) => this.pin(other), preview: (other) => this.preview(other)});
     this.data = new EdgeData(page, () => this.update());
-    this.rows = new RowWindow(api.length);
+    this.rows = new RowWindow(side.queries.length);
     this.body.append(this.arcs, this.queries, this.keys);
     container.append(html('div', {class: 'heading'}, this.title, this.after), this.body, this.multiples.element);
     this.resized = new ResizeObserver(() => {
@@ -77,14 +77,14 @@ class EdgesPanel implements Panel {
   private get isNarrow(): boolean { return this.page.stage.isNarrow; }
 
   update(): void {
-    const {store, api} = this.page;
+    const {store, api, side} = this.page;
     const isMany = store.now.places.length > kColours;
     this.body.hidden = isMany;
     this.multiples.element.hidden = !isMany;
     const hovered = this.isNarrow ? null : store.hoveredToken;  // a touch on the matrix must not move it
     this.at = focus(this.page, hovered);
     this.token = hovered ?? store.pinnedToken;
-    if (isMany && this.at === null) this.at = {first: api.length - 1, end: api.length};
+    if (isMany && this.at === null) this.at = {first: side.queries.length - 1, end: side.queries.length};
     if (!isMany) this.placeRows();
     this.data.show(this.at, isMany || this.isNarrow ? null : this.rows);
     this.name();
@@ -114,7 +114,7 @@ class EdgesPanel implements Panel {
   }
 
   private entries(): Entry[] {
-    const {at, data: {lines}, page: {store, api: {model: {causal}, length}}} = this;
+    const {at, data: {lines}, page: {store, side: {attention: {causal, keys: length}}}} = this;
     if (at === null) {
       const end = this.rows.end;
       return entriesOf(heaviest(this.choice.rows.flatMap((row) => row.edges), 8), {first: 0, end}, this.unfolded);
@@ -144,36 +144,31 @@ class EdgesPanel implements Panel {
 
   private drawQueries(): void {
     const {begin, end} = this.rows;
-    const {store, api} = this.page;
-    const focused = this.queries.contains(document.activeElement)
-      ? (document.activeElement as HTMLElement).dataset.index : undefined;
+    const {store, side} = this.page;
     const {pinnedToken: pinned, hoveredToken: hovered, now: {range}} = store;
     const stop = pinned !== null && pinned >= begin && pinned < end ? pinned : begin;
     const rows = Array.from({length: end - begin}, (_, place) => {
       const index = begin + place;
       const isOfRange = range !== null && index >= range[0] && index <= range[1];
       const state = {pinned: index === pinned || isOfRange, hovered: index === hovered};
-      const row = queryRow(api, index, state, index === stop,
+      const row = queryRow(side.queries, index, state, index === stop,
         () => store.set({query: index, key: null, range: null}), () => store.preview({query: index}));
       row.style.height = `${this.rowHeight}px`;
       return row;
     });
-    replaceUnlessSame(this.queries, rows);
-    if (focused !== undefined) {
-      this.queries.querySelector<HTMLElement>(`[data-index="${focused}"]`)?.focus({preventScroll: true});
-    }
+    replaceWithFocus(this.queries, rows);
   }
 
   private drawNarrowQuery(): void {
     const {at} = this;
-    const name = at ? phrase(this.page.api.info.tokens, at.first, at.end) : '';
+    const name = at ? phrase(this.page.side.queries, at.first, at.end) : '';
     const box = html('div', {class: 'query pinned', 'data-index': at?.first ?? ''}, name);
     box.style.top = `${this.list.length * kMostHeight / 2 - 14}px`;
     this.queries.replaceChildren(...(at ? [box] : []));
   }
 
   private drawKeys(): void {
-    const {store, api} = this.page;
+    const {store, side} = this.page;
     if (this.isNarrow) this.list = this.list.filter((entry) => entry.kind === 'key');
     const first = primary(store.now);
     const line = this.data.lines.get(nameOf(first));
@@ -186,7 +181,7 @@ class EdgesPanel implements Panel {
       }
       const {key: other} = entry;
       const state = {pinned: other === store.pinnedOther, hovered: other === store.other};
-      return keyRow(api, other, line?.weights[other] ?? null, state, () => this.pin(other), () => this.preview(other));
+      return keyRow(side.keys, other, line?.weights[other] ?? null, state, () => this.pin(other), () => this.preview(other));
     });
     const whose = store.now.places.length > 1 ? shortName(store.now, first) : '';
     if (line) rows.push(restRow(restOf(whose, rest(line.weights, this.list))));
@@ -262,11 +257,11 @@ class EdgesPanel implements Panel {
   }
 
   private walk(event: KeyboardEvent): void {
-    const {store, api} = this.page;
+    const {store, side} = this.page;
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
     if (step === undefined) return;
     const from = Number((event.target as HTMLElement).dataset.index);
-    const next = Math.max(0, Math.min(api.length - 1, from + step));
+    const next = Math.max(0, Math.min(side.queries.length - 1, from + step));
     store.preview({query: next});
     this.draw();
     this.queries.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();

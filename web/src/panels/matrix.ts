@@ -10,6 +10,9 @@ import type {Marginals} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
 import {hasTokens, MatrixLabels} from './matrix_labels';
+import {blockOf} from '../side';
+import {isBetween} from '../sides';
+import {rowNames} from '../written';
 import {drawReceived, drawUse, kUseWidth} from './matrix_margins';
 import type {Box, Sight} from './matrix_sight';
 import {MatrixSight} from './matrix_sight';
@@ -28,6 +31,8 @@ const kLeastCorner = 440;    // px a side, for the read-out to stand in the mask
 const kReadOut = [104, 62] as const;  // px of the read-out under the matrix, on two lines or one
 const kOneLine = 640;        // px a side, for one line
 const kBelow = 32;            // the foot line and the space over it
+const kLeastBetween = 400;   // the same two where other heads stand under it
+const kBelowBetween = 300;
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
 /** Whether the rows beside the read-out end before it begins. */
@@ -60,22 +65,23 @@ class MatrixPanel implements Panel {
   private drawnReceived = '';
   private drawnUse = '';
   private speak = false;
+  private isBetween = false;
   private readonly resized = new ResizeObserver(() => this.resize());
   private readonly redraw = () => this.schedule();
   private readonly forget: () => void;
 
   constructor(private readonly container: HTMLElement, private readonly page: Page) {
-    const {api, store, stage} = page;
-    this.tiles = new Tiles(api, this.redraw);
+    const {api, side, store, stage} = page;
+    this.tiles = new Tiles(api, side, this.redraw);
     this.canvas = new MatrixCanvas(page, this.tiles, this.redraw);
-    this.readOut = new ReadOut(api);
-    this.labels = new MatrixLabels(api);
+    this.readOut = new ReadOut(side);
+    this.labels = new MatrixLabels(side, rowNames(page, this.redraw));
     this.scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})), (name) => store.set({scale: name}));
     const {element} = this.canvas;
     this.build(element);
-    const {length, model: {causal}} = api;
-    this.sight = new MatrixSight(element, length, causal, this.redraw);
-    listenToMatrix(element, this.sight, store, {length, causal}, {
+    const {queries: rows, keys: columns, causal} = side.attention;
+    this.sight = new MatrixSight(element, {rows, columns, causal}, this.redraw);
+    listenToMatrix(element, this.sight, store, {rows, columns, causal}, {
       drawBox: (box) => {
         this.box = box;
         this.schedule();
@@ -120,32 +126,36 @@ class MatrixPanel implements Panel {
 
   private resize(): void {
     if (this.frame.hidden) return;
-    const {stage: {isStacked}, api: {length}} = this.page;
+    const {stage: {isStacked}, side: {attention: {queries, keys}}} = this.page;
     const own = isStacked ? kLeadAlone : kLead;
     const gutter = isStacked ? 0 : kGutter;
     let [lead, band] = [own, MatrixLabels.height(0)];
-    let side = this.sideWith(lead, band);
-    if (hasTokens(side / length)) {  // tokens stand at all rows
+    let width = this.widthWith(lead, band);
+    if (hasTokens(width / keys)) {  // tokens stand at all rows
       lead = Math.max(own, this.labels.width + kToMatrix - gutter);
-      side = this.sideWith(lead, band = MatrixLabels.height(side / length));
+      width = this.widthWith(lead, band = MatrixLabels.height(width / keys));
     }
     this.frame.style.setProperty('--lead', `${lead}px`);
     this.frame.style.setProperty('--labels', `${lead + gutter - kToMatrix}px`);
-    if (side <= 0 || side === this.sight.side) return;
-    this.canvas.resize(side);
-    this.frame.style.setProperty('--side', `${side}px`);
-    this.sight.resize(side);
+    if (width <= 0 || width === this.sight.width) return;
+    const tall = queries === keys ? width : Math.round(width / keys * queries);
+    this.canvas.resize(width);
+    this.frame.style.setProperty('--side', `${width}px`);
+    this.frame.style.setProperty('--tall', `${tall}px`);
+    this.sight.resize(width, tall);
     this.schedule();
   }
 
-  /** The side of the matrix beside `lead` and over `band` pixels. */
-  private sideWith(lead: number, band: number): number {
-    const {stage} = this.page;
+  /** The width of the matrix beside `lead` and over `band` pixels, where it fits whole. */
+  private widthWith(lead: number, band: number): number {
+    const {stage, side: {attention: {queries, keys}}} = this.page;
     const use = stage.isTight ? kUseName : kUseWidth + 10;  // else it stands over the gutter
     const width = this.container.clientWidth - lead - (stage.isNarrow ? 0 : kToUse + use);
     const top = this.plot.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
-    const room = stage.viewHeight - top - kBelow - band;
-    return Math.floor(stage.isNarrow ? width : Math.min(width, Math.max(kLeastSide, room)));
+    const [least, below] = isBetween(this.page) ? [kLeastBetween, kBelow + kBelowBetween] : [kLeastSide, kBelow];
+    const room = stage.viewHeight - top - below - band;
+    const most = Math.max(least, room) * Math.min(1, keys / queries);
+    return Math.floor(stage.isNarrow ? Math.min(width, width * keys / queries) : Math.min(width, most));
   }
 
   fit(): void { this.sight.fit(); }
@@ -157,10 +167,10 @@ class MatrixPanel implements Panel {
       this.canvas.element.focus();
       return;
     }
-    const {api, store} = this.page;
-    const query = store.query ?? api.length - 1;
+    const {api, side, store} = this.page;
+    const query = (side.isSquare ? store.query : store.markedQuery) ?? side.queries.length - 1;
     const place = primary(store.now);
-    const table = await tableOf(api, place, query, store.key ?? query);
+    const table = await tableOf(api, side, place, query, store.markedKey ?? Math.min(query, side.keys.length - 1));
     if (this.table || nameOf(place) !== nameOf(primary(store.now))) return;  // another head was chosen meanwhile
     this.table = table;
     this.frame.hidden = true;
@@ -178,13 +188,17 @@ class MatrixPanel implements Panel {
   update(): void {
     const {store: {now}, api} = this.page;
     const place = primary(now);
+    if (isBetween(this.page) !== this.isBetween) {
+      this.isBetween = isBetween(this.page);
+      this.resize();
+    }
     const name = nameOf(place);
     this.scales.show(now.scale);
     this.tiles.show(name, now.scale);
     this.readOut.showScale(now.scale);
     say(this.about, now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token');
     if (name !== this.lastPlace && api.hasWeights) {
-      if (this.sight.side > 0) this.canvas.fetch(place, this.sight.now);  // now, and not in the next frame
+      if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, and not in the next frame
       if (this.table) this.closeTable();
       this.lastPlace = name;
     }
@@ -215,20 +229,23 @@ class MatrixPanel implements Panel {
   }
 
   private draw(): void {
-    const {store: {now, hover, query, key}, api, stage} = this.page;
+    const {store, store: {now, hover}, api, side, stage} = this.page;
     const sight = this.sight.now;
-    const {side} = this.sight;
-    if (!api.hasWeights || side <= 0) return;
+    const {width} = this.sight;
+    if (!api.hasWeights || width <= 0) return;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
-    this.makeRoom(sight, side);
+    this.makeRoom(sight, width);
     this.canvas.draw(primary(now), sight, this.sight.height, now.scale, {
       pinned: cell(now.query, now.key), hovered: cell(hover.query, hover.key),
-      rows: focus(this.page), isColumns: this.page.store.to, box: this.box,
+      rows: focus(this.page), isColumns: store.to, box: this.box,
+      inside: now.pair && blockOf(side, now.pair),
     });
-    if (!stage.isNarrow) this.drawMargins(sight, side);
-    this.labels.draw(sight, this.sight, query, key);
+    if (!stage.isNarrow) this.drawMargins(sight, width);
+    if (!side.isSquare && this.labels.rename(rowNames(this.page, this.redraw))) this.resize();
+    this.labels.draw(sight, this.sight, store.markedQuery, store.markedKey);
     this.frame.style.setProperty('--band', `${MatrixLabels.height(sight.size)}px`);
-    const corner = api.model.causal && this.sight.isFitted && hasFreeCorner(api.length, side, stage.isNarrow);
+    const {causal, keys} = side.attention;
+    const corner = causal && this.sight.isFitted && hasFreeCorner(keys, width, stage.isNarrow);
     this.frame.classList.toggle('covered', !corner);
   }
 
@@ -236,7 +253,7 @@ class MatrixPanel implements Panel {
   private makeRoom(sight: Sight, side: number): void {
     const isZoomed = !this.sight.isFitted && !this.page.stage.isNarrow;
     const room = kReadOut[side < kOneLine ? 0 : 1];
-    const labels = MatrixLabels.height(sight.size) - MatrixLabels.height(side / this.page.api.length);
+    const labels = MatrixLabels.height(sight.size) - MatrixLabels.height(side / this.page.side.keys.length);
     this.sight.makeRoom(isZoomed ? room + labels : 0);
     this.frame.classList.toggle('zoomed', isZoomed);
     this.frame.style.setProperty('--room', `${room}px`);
@@ -245,7 +262,7 @@ class MatrixPanel implements Panel {
 
   /** Each where it has changed: a margin costs as much as the matrix. */
   private drawMargins(sight: Sight, side: number): void {
-    const {stage, store: {query, key}} = this.page;
+    const {stage, store: {markedQuery: query, markedKey: key}} = this.page;
     const {left, top, size} = sight;
     const {marginals} = this;
     const height = this.sight.height;

@@ -4,11 +4,12 @@ import {hundredths} from '../format';
 import type {Page, Span} from '../panel';
 import type {Place, Scale} from '../selection';
 import {nameOf} from '../selection';
+import type {Block, Side} from '../side';
 import type {Stage} from '../stage';
 import type {SessionApi, TilePlace} from '../transport/api';
 import {position} from './matrix_scale';
 import type {Box, Cell, Sight} from './matrix_sight';
-import type {Tiles} from './matrix_tiles';
+import type {Axis, Tiles} from './matrix_tiles';
 
 export interface Marks {
   pinned: Cell | null;
@@ -16,46 +17,75 @@ export interface Marks {
   rows: Span | null;   // whose attention is shown
   isColumns: boolean;  // they are columns: whose attention to them is shown
   box: Box | null;
+  inside: Block | null;  // the others fade
 }
 
 const kNumbersFrom = 24;  // pixels a cell
+const kFaded = 0.42;      // what is left of a cell outside of the block
+const kGap = 4;           // pixels between the texts of a pair
+
+function isWithin({first, end}: Span, index: number): boolean { return index >= first && index < end; }
 
 export class MatrixCanvas {
   readonly element = document.createElement('canvas');
-  private side = 0;
+  private width = 0;
+  private seen = 0;  // pixels of its height
   private readonly exact = new Map<string, Float32Array>();
   private exactOf = '';
 
   private readonly api: SessionApi;
+  private readonly side: Side;
   private readonly stage: Stage;
 
-  constructor({api, stage}: Page, private readonly tiles: Tiles, private readonly again: () => void) {
+  constructor({api, side, stage}: Page, private readonly tiles: Tiles, private readonly again: () => void) {
     this.api = api;
+    this.side = side;
     this.stage = stage;
   }
 
-  resize(side: number): void {
-    this.side = side;
-    this.element.style.width = `${side}px`;
+  resize(width: number): void {
+    this.width = width;
+    this.element.style.width = `${width}px`;
   }
 
   draw(place: Place, sight: Sight, height: number, scale: Scale, marks: Marks): void {
     const context = this.element.getContext('2d')!;
+    this.seen = height;
     const ratio = this.stage.pixelRatio;
-    const [width, rows] = [this.side, height].map((size) => Math.round(size * ratio)) as [number, number];
+    const [width, rows] = [this.width, height].map((size) => Math.round(size * ratio)) as [number, number];
     if (this.element.width !== width) this.element.width = width;
     if (this.element.height !== rows) this.element.height = rows;
     this.element.style.height = `${height}px`;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, this.side, height);
+    context.clearRect(0, 0, this.width, height);
     context.imageSmoothingEnabled = false;
     this.drawTiles(context, place, sight);
-    if (sight.size >= kNumbersFrom) this.drawNumbers(context, place, sight, scale);
+    if (marks.inside) this.fade(context, sight, marks.inside);
+    if (sight.size >= kNumbersFrom) this.drawNumbers(context, place, sight, scale, marks.inside);
     this.drawMarks(context, sight, marks);
   }
 
+  /** What is not asked about is paler, and a line of nothing stands between the texts. */
+  private fade(context: CanvasRenderingContext2D, {left, top, size}: Sight, {queries, keys}: Block): void {
+    const {split, attention} = this.side;
+    const [width, height] = [attention.keys * size, attention.queries * size];
+    const x = [0, keys.first * size, keys.end * size, width] as const;
+    const y = [0, queries.first * size, queries.end * size, height] as const;
+    context.fillStyle = this.stage.colour('--bg');
+    context.globalAlpha = 1 - kFaded;
+    context.fillRect(left, top, width, y[1]);
+    context.fillRect(left, top + y[2], width, height - y[2]);
+    context.fillRect(left, top + y[1], x[1], y[2] - y[1]);
+    context.fillRect(left + x[2], top + y[1], width - x[2], y[2] - y[1]);
+    context.globalAlpha = 1;
+    if (split === null || size < kGap) return;
+    context.fillRect(left + split * size - kGap / 2, top, kGap, height);
+    context.fillRect(left, top + split * size - kGap / 2, width, kGap);
+  }
+
   /** Asks for what a drawing of this part will need. */
-  fetch(place: Place, sight: Sight): void {
+  fetch(place: Place, sight: Sight, height: number): void {
+    this.seen = height;
     this.visitTiles(place, sight, (at) => this.tiles.picture(at));
   }
 
@@ -63,7 +93,7 @@ export class MatrixCanvas {
     this.visitTiles(place, sight, (at, block) => {
       const picture = this.tiles.picture(at);
       if (!picture) return;
-      const span = block * this.api.attention.tile * sight.size;
+      const span = block * this.side.attention.tile * sight.size;
       const cell = block * sight.size;
       context.drawImage(picture, sight.left + at.x * span, sight.top + at.y * span,
         picture.width * cell, picture.height * cell);
@@ -75,14 +105,14 @@ export class MatrixCanvas {
   ): void {
     const wanted = this.tiles.levelFor(sight.size * this.stage.pixelRatio);
     for (let z = 0; z <= wanted.z; ++z) {  // coarser ones stand in until the fine ones are there
-      const {block, tiles} = this.tiles.level(z);
-      const span = block * this.api.attention.tile * sight.size;
+      const {block, rows, columns} = this.tiles.level(z);
+      const span = block * this.side.attention.tile * sight.size;
       const first = (offset: number) => Math.max(0, Math.floor(-offset / span));
-      const last = (offset: number) => Math.min(tiles - 1, Math.floor((this.side - offset) / span));
+      const last = (offset: number, {tiles}: Axis, seen: number) => Math.min(tiles - 1, Math.floor((seen - offset) / span));
       if (z !== 0 && z !== wanted.z) continue;
-      for (let y = first(sight.top); y <= last(sight.top); ++y) {
-        for (let x = first(sight.left); x <= last(sight.left); ++x) {
-          if (this.api.model.causal && x > y) continue;  // all masked
+      for (let y = first(sight.top); y <= last(sight.top, rows, this.seen); ++y) {
+        for (let x = first(sight.left); x <= last(sight.left, columns, this.width); ++x) {
+          if (this.side.attention.causal && x > y) continue;  // all masked
           visit({...place, z, y, x}, block);
         }
       }
@@ -91,28 +121,29 @@ export class MatrixCanvas {
 
   /** Exact weights: the bytes of a tile are not good enough to be written out. */
   private drawNumbers(
-    context: CanvasRenderingContext2D, place: Place, sight: Sight, scale: Scale
+    context: CanvasRenderingContext2D, place: Place, sight: Sight, scale: Scale, inside: Block | null
   ): void {
-    const length = this.api.length;
+    const {queries, keys} = this.side.attention;
     const begin = (offset: number) => Math.max(0, Math.floor(-offset / sight.size));
-    const end = (offset: number) => Math.min(length, Math.ceil((this.side - offset) / sight.size));
+    const end = (offset: number, length: number, seen: number) => Math.min(length, Math.ceil((seen - offset) / sight.size));
     context.font = '11px Inter, system-ui, sans-serif';
     context.textAlign = 'center';
     context.textBaseline = 'middle';
-    for (let row = begin(sight.top); row < end(sight.top); ++row) {
-      for (let column = begin(sight.left); column < end(sight.left); ++column) {
+    for (let row = begin(sight.top); row < end(sight.top, queries, this.seen); ++row) {
+      for (let column = begin(sight.left); column < end(sight.left, keys, this.width); ++column) {
         const weight = this.weight(place, row, column);
         const text = weight === null ? '' : hundredths(weight);
         if (!text) continue;
         const t = scale === 'rank' ? position(weight!, 'log') : position(weight!, scale);
-        context.fillStyle = numberColour(cividis(t));
+        const isFaded = inside !== null && !(isWithin(inside.queries, row) && isWithin(inside.keys, column));
+        context.fillStyle = isFaded ? this.stage.colour('--ink') : numberColour(cividis(t));
         context.fillText(text, sight.left + (column + 0.5) * sight.size, sight.top + (row + 0.5) * sight.size);
       }
     }
   }
 
   private weight(place: Place, row: number, column: number): number | null {
-    const {tile, zooms} = this.api.attention;
+    const {tile, zooms, keys} = this.side.attention;
     const head = nameOf(place);
     if (head !== this.exactOf || this.exact.size > 64) {
       this.exact.clear();
@@ -131,7 +162,7 @@ export class MatrixCanvas {
       }, () => this.exact.delete(name));
       return null;
     }
-    const width = Math.min(tile, this.api.length - tile * x);
+    const width = Math.min(tile, keys - tile * x);
     const value = values[(row - y * tile) * width + column - x * tile];
     return value === undefined || Number.isNaN(value) ? null : value;
   }
@@ -155,9 +186,8 @@ export class MatrixCanvas {
   }
 
   private drawCrossHair(context: CanvasRenderingContext2D, sight: Sight, {query, key}: Cell): void {
-    const {causal} = this.api.model;
+    const {causal, keys: length} = this.side.attention;
     if (causal && key > query) return;
-    const length = this.api.length;
     const x = sight.left + (key + 0.5) * sight.size;
     const y = sight.top + (query + 0.5) * sight.size;
     const top = causal ? sight.top + key * sight.size : sight.top;
@@ -173,7 +203,7 @@ export class MatrixCanvas {
   }
 
   private drawRow(context: CanvasRenderingContext2D, sight: Sight, row: number): void {
-    const right = (this.api.model.causal ? row + 1 : this.api.length) * sight.size;
+    const right = (this.side.attention.causal ? row + 1 : this.side.attention.keys) * sight.size;
     const y = sight.top + (row + 0.5) * sight.size;
     if (sight.size >= kNumbersFrom) {
       context.lineWidth = 1;
@@ -184,7 +214,7 @@ export class MatrixCanvas {
   }
 
   private drawColumn(context: CanvasRenderingContext2D, {left, top, size}: Sight, column: number): void {
-    const {model: {causal}, length} = this.api;
+    const {causal, queries: length} = this.side.attention;
     const begin = top + (causal ? column : 0) * size;
     const height = top + length * size - begin;
     if (size >= kNumbersFrom) {
@@ -197,7 +227,7 @@ export class MatrixCanvas {
 
   /** Lines over the first and under the last row of a span, along the data. */
   private drawSpan(context: CanvasRenderingContext2D, {left, top, size}: Sight, {first, end}: Span): void {
-    const length = (row: number) => (this.api.model.causal ? row + 1 : this.api.length) * size;
+    const length = (row: number) => (this.side.attention.causal ? row + 1 : this.side.attention.keys) * size;
     context.fillRect(left, Math.round(top + first * size) - 1, length(first), 1);
     context.fillRect(left, Math.round(top + end * size), length(end - 1), 1);
     context.fillRect(Math.max(0, left), Math.round(top + first * size) - 1, 2, (end - first) * size + 2);

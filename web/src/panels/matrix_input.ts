@@ -1,6 +1,6 @@
 // Pointer, touch and keys over the matrix; wheel and drag are the sight's.
 import type {SelectionStore} from '../store';
-import type {Box, Cell, MatrixSight} from './matrix_sight';
+import type {Box, Cell, Extent, MatrixSight} from './matrix_sight';
 
 const kLeastBox = 4;  // px: less is a click
 
@@ -58,16 +58,17 @@ function listenToBox(element: HTMLCanvasElement, sight: MatrixSight, events: Mat
 
 function listenToKeys(
   element: HTMLCanvasElement, sight: MatrixSight, store: SelectionStore,
-  {length, causal}: {length: number; causal: boolean}, events: MatrixEvents
+  {rows, columns, causal}: Extent, events: MatrixEvents
 ): void {
   const steps: Record<string, [number, number]> =
     {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
   element.addEventListener('keydown', (event) => {
     const step = steps[event.key];
-    const now: Cell = {query: store.query ?? 0, key: store.key ?? store.query ?? 0};
+    const own = Math.min(rows - 1, store.markedQuery ?? store.query ?? 0);
+    const now: Cell = {query: own, key: store.markedKey ?? Math.min(columns - 1, own)};
     if (step) {
-      const query = Math.max(0, Math.min(length - 1, now.query + step[0]));
-      const key = Math.max(0, Math.min(causal ? query : length - 1, now.key + step[1]));
+      const query = Math.max(0, Math.min(rows - 1, now.query + step[0]));
+      const key = Math.max(0, Math.min(causal ? query : columns - 1, now.key + step[1]));
       events.walk({query, key});
       sight.follow({query, key});
     } else if (event.key === 'Enter' && store.hover.query !== null) {
@@ -84,7 +85,7 @@ function listenToKeys(
 
 export function listenToMatrix(
   element: HTMLCanvasElement, sight: MatrixSight, store: SelectionStore,
-  size: {length: number; causal: boolean}, events: MatrixEvents
+  size: Extent, events: MatrixEvents
 ): void {
   const isBoxing = listenToBox(element, sight, events);
   element.addEventListener('pointermove', (event) => {

@@ -3,7 +3,7 @@ import {scaleLinear} from 'd3-scale';
 import {html, svg} from '../dom';
 import {shortened} from '../graphemes';
 import {plain} from '../tokens';
-import type {SessionApi} from '../transport/api';
+import type {Side} from '../side';
 import type {Sight} from './matrix_sight';
 
 const kFrom = 14;        // pixels a cell, for a token to stand at it
@@ -12,6 +12,7 @@ const kMostLength = 54;  // of a token at its column, along the slope
 const kLead = 40;        // what slopes to the left of the first column
 const kAfter = 12;       // half of the last column's number; a longer one is shown beyond
 const kSlope = -60;
+const kUpright = 16 / 11;  // an upright name is that much larger
 
 const kMeasure = document.createElement('canvas').getContext('2d')!;
 
@@ -28,34 +29,51 @@ interface Label { at: number; index: number; text: string }
 export class MatrixLabels {
   readonly rows = html('div', {class: 'row-ticks', 'aria-hidden': true});
   readonly columns = svg('svg', {class: 'column-ticks', 'aria-hidden': true});
-  private readonly names: string[];
+  private readonly keys: string[];
   private drawn = '';
 
-  constructor({info}: SessionApi) { this.names = info.tokens.map(plain); }
+  private readonly keyWidth: number;  // of the widest, where they may stand upright
+
+  /** `queries`: what stands at each row. */
+  constructor(side: Side, private queries: string[]) {
+    this.keys = side.keys.map(plain);
+    this.keyWidth = side.isSquare ? Infinity : kUpright * Math.max(...this.keys.map(widthOf));
+  }
+
+  /** True where the rows are called otherwise now. */
+  rename(queries: string[]): boolean {
+    if (queries.every((name, at) => name === this.queries[at])) return false;
+    this.queries = queries;
+    this.drawn = '';
+    return true;
+  }
 
   /** The room that the widest token takes at its row. */
   get width(): number {
-    return Math.ceil(this.names.reduce((most, name) => Math.max(most, Math.min(kMostWidth, widthOf(name))), 0));
+    return Math.ceil(this.queries.reduce((most, name) => Math.max(most, Math.min(kMostWidth, widthOf(name))), 0));
   }
 
   /** The room under the matrix. */
   static height(cell: number): number { return hasTokens(cell) ? 52 : 16; }
 
-  draw({left, top, size}: Sight, {side, height: seen}: {side: number; height: number}, query: number | null, key: number | null): void {
-    const state = `${left} ${top} ${size} ${side} ${seen} ${query} ${key}`;
+  draw({left, top, size}: Sight, {width, height: seen}: {width: number; height: number}, query: number | null, key: number | null): void {
+    const state = `${left} ${top} ${size} ${width} ${seen} ${query} ${key}`;
     if (state === this.drawn) return;
     this.drawn = state;
     const height = MatrixLabels.height(size);
-    for (const [name, value] of [['width', side + kLead + kAfter], ['height', height]] as const) {
+    for (const [name, value] of [['width', width + kLead + kAfter], ['height', height]] as const) {
       this.columns.setAttribute(name, String(value));
     }
-    this.rows.replaceChildren(...this.labels(top, size, seen).map((label) => {
+    this.rows.replaceChildren(...this.labels(this.queries, top, size, seen).map((label) => {
       const own = label.index === query ? 'row-token own' : 'row-token';
       const mark = html('span', {class: hasTokens(size) ? own : null}, label.text);
       mark.style.top = `${label.at}px`;
       return mark;
     }));
-    this.columns.replaceChildren(...this.labels(left, size, side).map(({at, index, text}) => {
+    this.columns.replaceChildren(...this.labels(this.keys, left, size, width).map(({at, index, text}) => {
+      if (this.keyWidth < size) {
+        return svg('text', {class: index === key ? 'column-upright accent' : 'column-upright', transform: `translate(${kLead + at} 18)`}, text);
+      }
       const place = hasTokens(size) ? `translate(${kLead + at + 3} 9) rotate(${kSlope})` : `translate(${kLead + at} 12)`;
       const cut = widthOf(text) <= kMostLength ? text : shortened(text, (part) => widthOf(part) <= kMostLength);
       const own = index === key ? 'column-token accent' : 'column-token';
@@ -63,11 +81,11 @@ export class MatrixLabels {
     }));
   }
 
-  private labels(offset: number, size: number, side: number): Label[] {
-    const last = this.names.length - 1;
+  private labels(names: string[], offset: number, size: number, side: number): Label[] {
+    const last = names.length - 1;
     const inSight = ({at}: Label) => at >= 0 && at <= side;
     const label = (index: number, text: string) => ({index, text, at: offset + (index + 0.5) * size});
-    if (hasTokens(size)) return this.names.map((name, index) => label(index, name)).filter(inSight);
+    if (hasTokens(size)) return names.map((name, index) => label(index, name)).filter(inSight);
     const scale = scaleLinear().domain([-offset / size, (side - offset) / size]);
     return scale.ticks(5).filter((tick) => Number.isInteger(tick) && tick >= 0 && tick <= last)
       .map((tick) => label(tick, String(tick))).filter(inSight);

@@ -10,18 +10,19 @@ export interface Sight { left: number; top: number; size: number }
 
 export interface Cell { query: number; key: number }
 
+/** What a matrix has: whether its upper corner is masked, too. */
+export interface Extent { rows: number; columns: number; causal: boolean }
+
 export interface Box { x0: number; y0: number; x1: number; y1: number }
 
 export class MatrixSight {
   private readonly behaviour = zoom<HTMLCanvasElement, unknown>();
   private transform: ZoomTransform = zoomIdentity;
-  side = 0;
+  width = 0;           // px of the whole matrix while it is fitted
+  private tall = 0;
   private below = 0;
 
-  constructor(
-    private readonly element: HTMLCanvasElement, private readonly length: number,
-    private readonly causal: boolean, changed: () => void
-  ) {
+  constructor(private readonly element: HTMLCanvasElement, private readonly extent: Extent, changed: () => void) {
     this.behaviour
       .filter((event: MouseEvent) => !event.shiftKey && !event.button
         && !(event.type === 'touchstart' && this.isFitted))
@@ -33,21 +34,22 @@ export class MatrixSight {
     select(element).call(this.behaviour).on('dblclick.zoom', null);
   }
 
-  resize(side: number): void {
-    this.side = side;
+  resize(width: number, tall: number): void {
+    this.width = width;
+    this.tall = tall;
     const most = Math.max(1, kLargestCell / this.fitted);
-    const seen = (): [[number, number], [number, number]] => [[0, 0], [side, this.height]];
-    this.behaviour.scaleExtent([1, most]).extent(seen).translateExtent([[0, 0], [side, side]]);
+    const seen = (): [[number, number], [number, number]] => [[0, 0], [width, this.height]];
+    this.behaviour.scaleExtent([1, most]).extent(seen).translateExtent([[0, 0], [width, tall]]);
     this.fit();
   }
 
-  /** What can be seen of the side: while it is zoomed, `below` of it makes room for what stands under it. */
-  get height(): number { return this.isFitted ? this.side : this.side - this.below; }
+  /** What can be seen: while it is zoomed, `below` of it makes room for what stands under it. */
+  get height(): number { return this.isFitted ? this.tall : this.tall - this.below; }
 
   makeRoom(below: number): void { this.below = below; }
 
   /** Pixels a cell when the whole matrix is in sight. */
-  private get fitted(): number { return this.side / this.length; }
+  private get fitted(): number { return this.width / this.extent.columns; }
 
   get isFitted(): boolean { return this.transform.k === 1; }
 
@@ -60,9 +62,9 @@ export class MatrixSight {
   zoomBy(factor: number): void { select(this.element).call(this.behaviour.scaleBy, factor); }
 
   zoomTo({x0, y0, x1, y1}: Box): void {
-    const size = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0));
+    const size = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0) * this.width / this.tall);
     const [x, y] = this.transform.invert([Math.min(x0, x1), Math.min(y0, y1)]);
-    const k = Math.min(this.behaviour.scaleExtent()[1], this.transform.k * this.side / size);
+    const k = Math.min(this.behaviour.scaleExtent()[1], this.transform.k * this.width / size);
     select(this.element).call(this.behaviour.transform, zoomIdentity.scale(k).translate(-x, -y));
   }
 
@@ -71,7 +73,7 @@ export class MatrixSight {
     const {left, top, size} = this.now;
     const x = left + (key + 0.5) * size;
     const y = top + (query + 0.5) * size;
-    if (x >= 0 && y >= 0 && x <= this.side && y <= this.height) return;
+    if (x >= 0 && y >= 0 && x <= this.width && y <= this.height) return;
     select(this.element).call(this.behaviour.translateTo, (key + 0.5) * this.fitted, (query + 0.5) * this.fitted);
   }
 
@@ -81,7 +83,8 @@ export class MatrixSight {
     const {left, top, size} = this.now;
     const key = Math.floor((clientX - bounds.left - left) / size);
     const query = Math.floor((clientY - bounds.top - top) / size);
-    const inside = query >= 0 && key >= 0 && query < this.length && key < this.length;
-    return inside && !(this.causal && key > query) ? {query, key} : null;
+    const {rows, columns, causal} = this.extent;
+    const inside = query >= 0 && key >= 0 && query < rows && key < columns;
+    return inside && !(causal && key > query) ? {query, key} : null;
   }
 }

@@ -3,6 +3,7 @@ import {html} from '../dom';
 import {weight} from '../format';
 import type {Place} from '../selection';
 import {plain} from '../tokens';
+import type {Side} from '../side';
 import type {SessionApi} from '../transport/api';
 
 const kRows = 16;
@@ -15,19 +16,18 @@ function window(centre: number, most: number, length: number): {begin: number; e
 
 /** Rows are queries, columns keys: some around the chosen cell. */
 export async function tableOf(
-  api: SessionApi, place: Place, query: number, key: number
+  api: SessionApi, side: Side, place: Place, query: number, key: number
 ): Promise<HTMLElement> {
-  const rows = window(query, kRows, api.length);
-  const columns = window(key, kColumns, api.length);
-  const {tokens} = api.info;
+  const rows = window(query, kRows, side.queries.length);
+  const columns = window(key, kColumns, side.keys.length);
   const lines = await Promise.all(Array.from({length: rows.end - rows.begin}, (_, row) =>
     api.line(place, rows.begin + row, rows.begin + row + 1, false).get(`table-${row}`)));
-  const keys = tokens.slice(columns.begin, columns.end);
+  const keys = side.keys.slice(columns.begin, columns.end);
   const head = html('tr', {}, html('td', {}), ...keys.map((token) =>
     html('th', {scope: 'col', title: plain(token)},
       html('div', {class: 'table-token'}, plain(token)), ' ', html('div', {}, String(token.index)))));
   const body = lines.map((line, row) => {
-    const token = tokens[rows.begin + row]!;
+    const token = side.queries[rows.begin + row]!;
     return html('tr', {}, html('th', {scope: 'row', title: plain(token)},
       html('div', {class: 'table-token'}, plain(token)), ` ${token.index}`),
       ...keys.map(({index}) => {
@@ -36,7 +36,7 @@ export async function tableOf(
       }));
   });
   const caption = `Weights of queries ${rows.begin} to ${rows.end - 1} (rows) on keys ${columns.begin} to `
-    + `${columns.end - 1} (columns) of ${api.length} tokens; empty: may not be seen`;
+    + `${columns.end - 1} (columns) of ${side.keys.length} tokens; empty: may not be seen`;
   return html('div', {class: 'table', tabindex: 0, role: 'region', 'aria-label': 'Matrix as a table'},
     html('table', {}, html('caption', {}, caption), html('thead', {}, head), html('tbody', {}, ...body)));
 }

@@ -1,5 +1,6 @@
 // Tiles as pictures: fetched once, coloured anew when the scale changes, bounded in number.
 import type {Scale} from '../selection';
+import type {Side} from '../side';
 import type {SessionApi, TilePlace} from '../transport/api';
 import {table} from './matrix_scale';
 
@@ -7,8 +8,9 @@ const kMostPictures = 128;  // 256 x 256 x 4 bytes each: 32 MiB
 
 interface Picture { canvas: HTMLCanvasElement; colours: Uint32Array }
 
-/** How the zoom level z cuts T tokens: cells of `block` entries, `cells` a side. */
-export interface Level { z: number; block: number; cells: number; tiles: number }
+/** How the zoom level z cuts an axis: into so many cells of `block` entries, and these into tiles. */
+export interface Axis { cells: number; tiles: number }
+export interface Level { z: number; block: number; rows: Axis; columns: Axis }
 
 export class Tiles {
   private readonly bytes = new Map<string, Uint8Array>();
@@ -19,19 +21,23 @@ export class Tiles {
   private scale: Scale = 'log';
   private head = '';
 
-  constructor(private readonly api: SessionApi, private readonly arrived: () => void) {
+  constructor(private readonly api: SessionApi, private readonly side: Side, private readonly arrived: () => void) {
     this.colours = table(this.scale, this.histogram);
   }
 
   level(z: number): Level {
-    const block = 2 ** (this.api.attention.zooms - 1 - z);
-    const cells = Math.ceil(this.api.length / block);
-    return {z, block, cells, tiles: Math.ceil(cells / this.api.attention.tile)};
+    const {zooms, tile, queries, keys} = this.side.attention;
+    const block = 2 ** (zooms - 1 - z);
+    const axis = (entries: number): Axis => {
+      const cells = Math.ceil(entries / block);
+      return {cells, tiles: Math.ceil(cells / tile)};
+    };
+    return {z, block, rows: axis(queries), columns: axis(keys)};
   }
 
   /** The coarsest level whose cells are at least a pixel, so that none is fetched in vain. */
   levelFor(pixelsPerEntry: number): Level {
-    const {zooms} = this.api.attention;
+    const {zooms} = this.side.attention;
     for (let z = 0; z < zooms; ++z) {
       const level = this.level(z);
       if (level.block * pixelsPerEntry <= 2) return level;
@@ -53,9 +59,9 @@ export class Tiles {
   }
 
   size(place: TilePlace): {width: number; height: number} {
-    const {tile} = this.api.attention;
-    const {cells} = this.level(place.z);
-    return {width: Math.min(tile, cells - tile * place.x), height: Math.min(tile, cells - tile * place.y)};
+    const {tile} = this.side.attention;
+    const {rows, columns} = this.level(place.z);
+    return {width: Math.min(tile, columns.cells - tile * place.x), height: Math.min(tile, rows.cells - tile * place.y)};
   }
 
   /** The tile as a picture; null until it has come, which `arrived` tells. */

@@ -66,9 +66,9 @@ export class Multiples {
 
   private drawOne(small: Small, place: Place, at: Span, line: Line | undefined): void {
     const edges = line?.edges ?? [];
-    const {store, api} = this.page;
+    const {store, side} = this.page;
     small.name.textContent = shortName(store.now, place);
-    small.query.textContent = phrase(api.info.tokens, at.first, at.end);
+    small.query.textContent = phrase(side.queries, at.first, at.end);
     small.query.style.top = `${(edges.length * kRowHeight - 20) / 2}px`;
     replaceUnlessSame(small.keys, edges.map((edge) => this.key(edge)));
     small.arcs.style.height = `${edges.length * kRowHeight}px`;
@@ -88,13 +88,13 @@ export class Multiples {
   }
 
   private key(edge: Edge): HTMLElement {
-    const {store, api} = this.page;
+    const {store, side} = this.page;
     const other = otherEnd(edge, store.to);
     const isShown = other === store.other;
     const isPinned = other === store.pinnedOther;
     const state = isPinned ? ' pinned' : isShown ? ' hovered' : '';
     const row = button({class: `key${state}`, 'data-index': other, 'aria-pressed': String(isPinned)}, () => this.actions.pin(other),
-      html('span', {class: 'context'}, html('b', {}, plain(api.info.tokens[other]!))),
+      html('span', {class: 'context'}, html('b', {}, plain(side.keys[other]!))),
       html('span', {class: 'index'}, String(other)), html('span', {class: 'value'}, weight(edge.weight)));
     row.addEventListener('pointerenter', () => this.actions.preview(other));
     row.addEventListener('focus', () => row.matches(':focus-visible') && this.actions.preview(other));

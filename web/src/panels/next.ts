@@ -6,7 +6,8 @@ import {weight} from '../format';
 import type {MakePanel, Panel} from '../panel';
 import {primary, unitsOf} from '../panel';
 import {phrase, plain, shown} from '../tokens';
-import type {Next, SessionApi} from '../transport/api';
+import type {Side} from '../side';
+import type {Next, Token} from '../transport/api';
 import {others} from './key_column';
 
 function word(text: string): HTMLElement {
@@ -34,13 +35,20 @@ function nextRows(next: Next): HTMLElement[] {
   return rows;
 }
 
-function edgeRows(edges: Edge[], api: SessionApi): HTMLElement[] {
+function edgeRows(edges: Edge[], {keys}: Side): HTMLElement[] {
   return [...edges].sort((a, b) => b.weight - a.weight).slice(0, 5).map((edge) =>
-    row(html('span', {class: 'word'}, `${plain(api.info.tokens[edge.key]!)} ${edge.key}`), edge.weight));
+    row(html('span', {class: 'word'}, `${plain(keys[edge.key]!)} ${edge.key}`), edge.weight));
 }
 
-export const nextPanel: MakePanel = (container, {store, api}): Panel => {
-  const title = html('h2', {}, api.model.has_words ? 'Next word' : 'Largest edges');
+/** Without the special tokens, where there are others. */
+function readable(tokens: Token[], begin: number, end: number): Token[] {
+  const all = tokens.slice(begin, end);
+  const plainOnes = all.filter(({special}) => !special);
+  return plainOnes.length > 0 ? plainOnes : all;
+}
+
+export const nextPanel: MakePanel = (container, {store, api, side}): Panel => {
+  const title = html('h2', {}, side.isWritten ? 'Next word' : 'Largest edges');
   const after = html('span', {class: 'quiet'});
   const list = html('ol', {class: 'next'});
   container.append(html('div', {class: 'heading'}, title, after), list);
@@ -50,7 +58,7 @@ export const nextPanel: MakePanel = (container, {store, api}): Panel => {
 
   /** The first token of the three words that end at the position. */
   const wordsBefore = (position: number) => {
-    const {begins} = unitsOf(api, 'word');
+    const {begins} = unitsOf(side, 'word');
     let first = begins[position]!;
     for (let word = 0; word < 3 && first > 0; ++word) first = begins[first - 1]!;
     return first;
@@ -58,20 +66,22 @@ export const nextPanel: MakePanel = (container, {store, api}): Panel => {
   const show = (answer: Next | Line | null, position: number, rows: () => HTMLElement[]) => {
     if (answer === drawn) return;
     drawn = answer;
-    const {tokens} = api.info;
-    after.textContent = answer && `after \u201c${phrase(tokens, wordsBefore(position), position + 1)}\u201d`;
+    after.textContent = answer && `after \u201c${phrase(readable(side.queries, wordsBefore(position), position + 1), 0, Infinity)}\u201d`;
     list.replaceChildren(...rows());
   };
   const update = () => {
-    const position = store.query ?? store.now.range?.[1] ?? api.length - 1;
+    const {range, to} = store.now;
+    // Where columns are other tokens, one of them is no position.
+    const query = side.isSquare ? store.query ?? range?.[1] : store.markedQuery ?? (to ? null : range?.[1]);
+    const position = query ?? side.queries.length - 1;
     if (!api.hasWeights) return;
-    if (api.model.has_words) {
+    if (side.isWritten) {
       const found = latest(next.show(api.next(position)));
       show(found, found?.position ?? position, () => found ? nextRows(found) : []);
       return;
     }
     const found = latest(line.show(api.line(primary(store.now), position, position + 1, false)));
-    show(found, found?.edges[0]?.query ?? position, () => found ? edgeRows(found.edges, api) : []);
+    show(found, found?.edges[0]?.query ?? position, () => found ? edgeRows(found.edges, side) : []);
   };
   const stop = () => {
     next.stop();

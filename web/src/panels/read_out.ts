@@ -5,9 +5,9 @@ import {html} from '../dom';
 import {largeWeight} from '../format';
 import type {Span} from '../panel';
 import {spanName} from '../panel';
+import type {Side} from '../side';
 import type {Scale} from '../selection';
 import {plain} from '../tokens';
-import type {SessionApi} from '../transport/api';
 import {ticks} from './matrix_scale';
 
 /** An edge between the tokens `at` and the token `other`; `line`: of these tokens, null while it is on its way. */
@@ -52,7 +52,7 @@ export class ReadOut {
   private readonly labels = html('div', {class: 'ticks'});
   private scale: Scale | null = null;
 
-  constructor(private readonly api: SessionApi) {
+  constructor(private readonly side: Side) {
     this.legend.append(html('div', {class: 'quiet'}, 'weight'), this.ramp, this.labels);
     this.element.append(html('div', {class: 'figure'}, this.value, this.from), this.rank, this.legend);
     const context = this.ramp.getContext('2d')!;
@@ -96,24 +96,25 @@ export class ReadOut {
   }
 
   private name({at, other, to}: Shown): void {
-    const {info} = this.api;
+    const {queries, keys, isSquare} = this.side;
+    const [own, others] = to ? [keys, queries] : [queries, keys];
     const isOne = at.end - at.first === 1;
-    const side = (word: string, name: string, after: string) => html('div', {},
+    const line = (word: string, name: string, after: string) => html('div', {},
       html('span', {class: 'quiet'}, `${word} `), html('b', {class: word === 'to' ? 'accent' : null}, name),
       html('span', {class: 'quiet'}, after));
-    const span = isOne ? plain(info.tokens[at.first]!) : spanName(info, at);
-    const own = isOne ? ` ${at.first}` : '';
-    const end = plain(info.tokens[other]!);
-    const back = isOne ? `, ${to ? backText(other, at.first) : backText(at.first, other)}` : '';
+    const span = isOne ? plain(own[at.first]!) : spanName({tokens: own}, at);
+    const index = isOne ? ` ${at.first}` : '';
+    const end = plain(others[other]!);
+    const back = isOne && isSquare ? `, ${to ? backText(other, at.first) : backText(at.first, other)}` : '';
     this.from.replaceChildren(...to
-      ? [side('from', end, ` ${other}`), side('to', span, `${own}${back}`)]
-      : [side('from', span, own), side('to', end, ` ${other}${back}`)]);
+      ? [line('from', end, ` ${other}`), line('to', span, `${index}${back}`)]
+      : [line('from', span, index), line('to', end, ` ${other}${back}`)]);
   }
 
   private say({at, other, to}: Shown, value: number | null): void {
-    const {tokens} = this.api.info;
+    const {queries, keys} = this.side;
     const [query, key] = to ? [other, at.first] : [at.first, other];
-    this.spoken.textContent = `${plain(tokens[query]!)} ${query} to ${plain(tokens[key]!)} `
+    this.spoken.textContent = `${plain(queries[query]!)} ${query} to ${plain(keys[key]!)} `
       + `${key}: ${value === null ? 'may not be seen' : largeWeight(value)}`;
   }
 }

@@ -1,5 +1,6 @@
 // The layer, and a chip for each of its heads: name, offset profile, two scores.
 import {isSamePlace} from '../address';
+import {kUsualPair, pairShare} from '../between';
 import {button, html, svg} from '../dom';
 import {score, shortWeight} from '../format';
 import {holds, layerAfter} from '../held';
@@ -7,7 +8,9 @@ import type {MakePanel, Page, Panel} from '../panel';
 import {colourOf, primary} from '../panel';
 import type {Place} from '../selection';
 import {kMostHeads, nameOf} from '../selection';
+import type {Side} from '../side';
 import type {SelectionStore} from '../store';
+import {plain} from '../tokens';
 import type {HeadScores, SessionApi} from '../transport/api';
 
 const kMostChips = 16;  // more: name and one score, wrapped
@@ -47,26 +50,53 @@ function scoreText(api: SessionApi, scores: HeadScores | undefined, name: string
   return scores ? score(name, short, scores[name] as number) : `${short} \u2013`;
 }
 
-function chip({store, api}: Page, head: number): HTMLButtonElement {
+/** Name, a share with its bar, and what else is told between two texts. */
+function shareOf(page: Page, place: Place, scores: HeadScores | undefined): {share: number | null; below: string[]} | null {
+  const {side} = page;
+  const told = (name: string, value: number | undefined) => `${name} ${value === undefined ? '\u2013' : shortWeight(value)}`;
+  if (side.split !== null) {
+    const first = side.queries[0]!;
+    return {share: pairShare(page, place) ?? null, below: first.special ? [told(plain(first), scores?.shares?.to_first)] : []};
+  }
+  if (side.isSquare) return null;
+  const order = scores?.order;
+  return {share: order?.in_order ?? null, below: ['in order', told('peak', order?.peak)]};
+}
+
+function chipContent(page: Page, place: Place, scores: HeadScores | undefined): HTMLElement[] {
+  const {store, api, side} = page;
+  const isSmall = side.heads > kMostChips;
+  const name = html('b', {}, `H${place.head}`);
+  const between = shareOf(page, place, scores);
+  if (!between) {
+    const [first, second] = store.now.scores.map((each) => html('span', {}, scoreText(api, scores, each)));
+    return [html('span', {class: 'chip-name'}, name, isSmall ? null : profile(scores)),
+      html('span', {class: 'chip-scores'}, first, isSmall ? null : second)];
+  }
+  const {share, below} = between;
+  const bar = html('span', {class: 'chip-bar'});
+  bar.style.setProperty('--share', String(share ?? 0));
+  return [html('span', {class: 'chip-name share'}, name, html('span', {}, share === null ? '\u2013' : shortWeight(share))),
+    html('span', {class: 'chip-bar-room'}, bar),
+    html('span', {class: 'chip-scores'}, ...below.map((each) => html('span', {}, each)))];
+}
+
+function chip(page: Page, head: number): HTMLButtonElement {
+  const {store, api, side} = page;
   const place = {...primary(store.now), head};
-  const scores = api.scores.get(place.layer)?.find((each) => each.head === head);
+  const scores = api.scoresOf(place)?.find((each) => each.head === head);
   const isChosen = store.now.places.some((each) => isSamePlace(each, place));
-  const isSmall = api.model.heads > kMostChips;
-  const [first, second] = store.now.scores.map((name) => html('span', {}, scoreText(api, scores, name)));
   const chosen = isChosen ? ` chosen ${colourOf(store.now, place)}` : '';
-  const isHeld = holds(api.model, place);
+  const isHeld = holds(side, place);
   return button({
     class: `chip${chosen}`, 'aria-pressed': String(isChosen), 'data-head': head, disabled: !isHeld,
     title: isHeld ? null : 'this file does not hold the head',
-  },
-    (event) => choose(store, place, event),
-    html('span', {class: 'chip-name'}, html('b', {}, `H${head}`), isSmall ? null : profile(scores)),
-    html('span', {class: 'chip-scores'}, first, isSmall ? null : second));
+  }, (event) => choose(store, place, event), ...chipContent(page, place, scores));
 }
 
 /** One bracket for the heads that share keys and values. */
-function brackets(api: SessionApi): HTMLElement[] {
-  const {heads, kv_heads: groups} = api.model;
+function brackets({attention}: Side): HTMLElement[] {
+  const {heads, kv_heads: groups} = attention;
   if (groups === heads || heads > kMostChips) return [];
   const each = heads / groups;
   return Array.from({length: groups}, (_, group) => {
@@ -78,22 +108,45 @@ function brackets(api: SessionApi): HTMLElement[] {
   });
 }
 
+/** What the chips of this attention tell. */
+function layerText({side, store}: Page): HTMLElement {
+  if (side.split !== null) {
+    const [from, to] = (store.now.pair ?? kUsualPair).split('-');
+    return html('div', {class: 'quiet layer-heads'}, `${from} to ${to}, share`);
+  }
+  if (!side.isSquare) return html('div', {class: 'quiet layer-heads'}, `${side.stack}, of ${side.layers}`);
+  return layerHeads(side.heads, side.attention.kv_heads);
+}
+
 function layerHeads(heads: number, groups: number): HTMLElement {
   if (groups === heads) return html('div', {class: 'quiet layer-heads'}, `${heads} heads`);
   const title = `${groups} heads of keys and values (kv), each shared by ${heads / groups} heads of queries`;
   return html('div', {class: 'quiet layer-heads', title}, `${heads} heads on ${groups} kv`);
 }
 
+/** Scrolls to a chip; none is cut where the strip begins, not even at its end. */
+function bringIntoView(list: HTMLElement, chips: HTMLElement[], head: number): void {
+  const [first, second] = chips;
+  const chosen = chips[head];
+  if (!first || !second || !chosen) return;
+  const pitch = second.offsetLeft - first.offsetLeft;
+  list.style.paddingRight = `${(list.clientWidth + pitch - first.offsetWidth) % pitch}px`;
+  const wanted = chosen.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
+  const whole = chips.find(({offsetLeft}) => offsetLeft >= wanted) ?? chosen;
+  list.scrollLeft = whole.offsetLeft - first.offsetLeft;
+}
+
 export const chipsPanel: MakePanel = (container, page): Panel => {
-  const {store, api, stage} = page;
-  const {heads, kv_heads: groups} = api.model;
-  const step = (by: 1 | -1) => store.set(layerAfter(api.model, store.now, by));
+  const {store, api, side, stage} = page;
+  const {heads} = side;
+  const step = (by: 1 | -1) => store.set(layerAfter(side, store.now, by));
   const number = html('b', {class: 'layer-number'});
+  const about = html('div', {});
   const place = html('div', {class: 'layer'},
     html('div', {class: 'layer-line'}, html('b', {}, 'Layer'),
       button({class: 'step', 'aria-label': 'previous layer'}, () => step(-1), '\u2039'), number,
       button({class: 'step', 'aria-label': 'next layer'}, () => step(1), '\u203a')),
-    layerHeads(heads, groups));
+    about);
   const shape = heads > kMostChips ? 'chips wrapped' : 'chips';
   const list = html('div', {class: shape, role: 'group', 'aria-label': 'Heads'});
   list.style.setProperty('--heads', String(heads));
@@ -101,21 +154,20 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
   let drawn = '';
 
   const update = () => {
-    const {places, scores} = store.now;
+    const {places, scores, pair} = store.now;
     const {layer, head} = primary(store.now);
-    const state = [...places.map(nameOf), ...scores, api.scores.has(layer)].join(' ');
+    const state = [...places.map(nameOf), ...scores, pair, api.scoresOf(primary(store.now)) !== undefined].join(' ');
     if (state === drawn) return;
     drawn = state;
     number.textContent = String(layer);
+    about.replaceChildren(layerText(page));
     const focused = list.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset.head : undefined;
     const chips = Array.from({length: heads}, (_, each) => chip(page, each));
-    list.replaceChildren(...chips, ...brackets(api));
+    list.replaceChildren(...chips, ...brackets(side));
     if (focused !== undefined) chips[Number(focused)]!.focus({preventScroll: true});
-    const chosen = chips[head];
-    if (chosen && stage.isNarrow && list.scrollWidth > list.clientWidth) {  // the chosen one in view
-      list.scrollLeft = chosen.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
-    }
+    list.style.paddingRight = '';
+    if (stage.isNarrow && list.scrollWidth > list.clientWidth) bringIntoView(list, chips, head);
   };
   return {update, destroy: () => undefined};
 };

@@ -7,9 +7,15 @@ import {kFormats, save} from '../export/save';
 import {isSaved} from '../held';
 import type {MakePanel, Page, Panel} from '../panel';
 import {primary} from '../panel';
+import {stacksOf} from '../sides';
 import type {Marginals} from '../transport/api';
 
-const kKeys = [['click', 'pins'], ['Esc', 'unpins'], ['[ ]', 'layer'], [', .', 'head']] as const;  // four at most
+/** Four at most; what there is to choose takes the place of a key that many pages have. */
+function keysOf({api, side}: Page): [string, string][] {
+  const own: [string, string] = stacksOf(api).length > 1 ? ['e', 'next attention']
+    : side.split !== null ? ['d', 'next filter'] : ['Esc', 'unpins'];
+  return [['click', 'pins'], own, ['[ ]', 'layer'], [', .', 'head']];
+}
 
 /** `2e-7`, rounded up, so that the sentence stays true. */
 function bound(error: number): string {
@@ -43,7 +49,7 @@ export const footPanel = ((container, page): Foot => {
   const address = html('span', {class: 'address'});
   const reason = html('span', {class: 'quiet reason', 'data-unsaved': true});
   const check = html('span', {class: 'quiet check'});
-  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...kKeys.map(([name, does]) =>
+  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...keysOf(page).map(([name, does]) =>
     html('span', {}, html('b', {}, name), ` ${does}`)));
   const saving = saver(page);
   const margins = new Slot<Marginals>('check', () => update());

@@ -1,37 +1,50 @@
 // The header: the model and its shape, the text, the views, the keys.
 import {button, html} from '../dom';
-import {count} from '../format';
+import {count, shapeOf} from '../format';
 import {graphemes} from '../graphemes';
 import {isSaved} from '../held';
 import type {SelectionStore} from '../store';
-import type {About, SessionInfo} from '../transport/api';
+import type {About, SessionApi} from '../transport/api';
+import {phrase} from '../tokens';
 import {kViews} from '../views/list';
 import {keysDialog} from './keys_list';
 
 const kWords = 5;         // of the text, in the header
+const kWordsOfTwo = 8;    // of each of two
 const kCharacters = 40;
 
 export interface Header {
   element: HTMLElement;
-  show(info: SessionInfo | null): void;
+  show(api: SessionApi | null): void;
   press(key: string): boolean;  // whether the key was one of the header's
 }
 
 /** How a text begins, in a few words. */
-function beginningOf({text}: SessionInfo): {start: string; isWhole: boolean} {
+function beginningOf(text: string, most = kWords): {start: string; isWhole: boolean} {
   const words = text.trim().split(/\s+/);
-  const start = graphemes(words.slice(0, kWords).join(' ')).slice(0, kCharacters).join('').trimEnd();
+  const start = graphemes(words.slice(0, most).join(' ')).slice(0, kCharacters).join('').trimEnd();
   return {start, isWhole: start.length === words.join(' ').length};
+}
+
+function quoted(text: string, most = kWords): string {
+  const {start, isWhole} = beginningOf(text, most);
+  return `\u201c${start}${isWhole ? '' : '\u2026'}\u201d`;
+}
+
+/** Both texts of a session that has two, each by its name; null where it has one. */
+function bothOf({info}: SessionApi): [string, string][] | null {
+  if (info.pair !== undefined) return [['A', info.text], ['B', info.pair]];
+  if (!info.key_tokens) return null;
+  const written = info.target ?? phrase(info.tokens.filter(({special}) => !special), 0, Infinity);
+  return [['source', info.text], ['target', written]];
 }
 
 export function makeHeader(
   about: About, store: SelectionStore, edit: () => void, onTitle: (title: string) => void
 ): Header {
   const {model} = about;
-  const beginning = html('span', {class: 'beginning', dir: 'auto'});
-  const tokens = html('span', {class: 'quiet'});
-  const text = button({class: 'header-text', 'aria-label': 'Edit the text', disabled: isSaved(model)}, edit,
-    beginning, tokens);
+  const beginning = (text: string) => html('span', {class: 'beginning', dir: 'auto'}, text);
+  const text = button({class: 'header-text', 'aria-label': 'Edit the text', disabled: isSaved(model)}, edit);
   const dialog = keysDialog(about.scores, store);
   const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
     () => dialog.showModal(), html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
@@ -41,7 +54,7 @@ export function makeHeader(
   const element = html('header', {class: 'header'},
     html('span', {class: 'wordmark'}, 'heed'),
     html('span', {class: 'model'}, html('b', {}, model.name), ' ',
-      html('span', {class: 'quiet shape'}, `${model.title}, ${model.layers} layers \u00d7 ${model.heads} heads`)),
+      html('span', {class: 'quiet shape'}, shapeOf(model))),
     text, html('nav', {'aria-label': 'Views'}, ...options), keys, dialog);
   const press = (key: string) => {
     if (key === '?') {
@@ -53,14 +66,16 @@ export function makeHeader(
     if (view) store.set({view: view.name});
     return view !== undefined;
   };
-  const show = (info: SessionInfo | null) => {
-    text.hidden = info === null;
-    for (const option of options) option.hidden = info === null;
-    if (!info) return;
-    const {start, isWhole} = beginningOf(info);
-    beginning.textContent = `\u201c${start}${isWhole ? '' : '\u2026'}\u201d`;
-    tokens.textContent = count(info.tokens.length, 'token');
-    onTitle(`${start} \u2013 heed`);
+  const show = (api: SessionApi | null) => {
+    text.hidden = api === null;
+    for (const option of options) option.hidden = api === null;
+    if (!api) return;
+    const both = bothOf(api);
+    const length = api.info.tokens.length + (api.info.key_tokens?.length ?? 0);
+    const tokens = (classes: string) => html('span', {class: classes}, count(length, 'token'));
+    if (both) text.replaceChildren(...both.flatMap(([name, each]) => [html('span', {class: 'quiet two'}, name), beginning(quoted(each, kWordsOfTwo))]), tokens('quiet slim'));
+    else text.replaceChildren(beginning(quoted(api.info.text)), tokens('quiet'));
+    onTitle(`${beginningOf(api.info.text).start} \u2013 heed`);
   };
   return {element, show, press};
 }

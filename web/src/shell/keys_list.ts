@@ -17,6 +17,8 @@ const kKeys: readonly KeyText[] = [
   [', .', 'head before, head after'],
   ['arrows', 'walk the text, the queries or the cells of the matrix'],
   ['Enter', 'pins what the arrows are at'],
+  ['d', 'of two texts: from which to which, all, A\u2192A, A\u2192B, B\u2192A, B\u2192B'],
+  ['e', 'of a model that reads and writes: encoder, decoder, cross'],
   ...kViews.flatMap(({keys}) => keys),
   ['s', 'saves the view as svg'],
   ...kViews.map(({key, label}) => [key, label] as const),

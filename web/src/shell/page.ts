@@ -4,14 +4,15 @@ import {html} from '../dom';
 import {deliver, deliverFailure} from '../export/deliver';
 import {fit, misfit} from '../fit';
 import {firstHeld, heldOf, missing} from '../held';
-import type {Selection} from '../selection';
+import type {Place, Selection, Stack} from '../selection';
 import {kNothing} from '../selection';
+import {stacksOf, toStack} from '../sides';
 import type {Theme} from '../stage';
 import {Stage} from '../stage';
 import type {OnAddress} from '../store';
 import {SelectionStore} from '../store';
-import type {About, Keep, SessionInfo} from '../transport/api';
-import {ApiError, SessionApi, about as askModel, drop, open} from '../transport/api';
+import type {About, Input, Keep, SessionInfo} from '../transport/api';
+import {ApiError, SessionApi, about as askModel, drop, isSameInput, open, taken} from '../transport/api';
 import {Requests} from '../transport/requests';
 import type {Transport} from '../transport/transport';
 import type {Header} from './header';
@@ -52,7 +53,8 @@ export class PageShell implements Mounted {
   private opening = 0;
   private isPassing = false;  // what the notice says ends with the next choice
   private seen: Selection;
-  private wanted = '';  // the text that is opened, or was last
+  private wanted: Input = {text: ''};  // what is opened, or was last
+  private shown = '';    // the attention that is drawn
   private retry: ReturnType<typeof setTimeout> | undefined;
   private readonly stopKeys: () => void;
   private readonly stop = new AbortController();
@@ -71,7 +73,8 @@ export class PageShell implements Mounted {
     this.store.listen(() => this.moveOn());
     root.addEventListener('pointerdown', () => { this.isPointed = true; }, {signal: this.stop.signal});
     root.addEventListener('keydown', ({key}) => { this.isPointed &&= key === 'Escape'; }, {capture: true, signal: this.stop.signal});
-    const alt = altOf((held) => this.store.turn(held));
+    // Between two lists of tokens the other direction would take a query for a key.
+    const alt = altOf((held) => this.store.turn(held && (this.session?.page.side.isSquare ?? true)));
     this.stopKeys = listenToKeys(root, (event) => {
       alt(event);
       if (event.type === 'keydown') this.press(event);
@@ -122,7 +125,7 @@ export class PageShell implements Mounted {
     try {
       this.about = await askModel(this.requests);
     } catch (error) {
-      if (order === this.opening) this.fail(error as ApiError, '');
+      if (order === this.opening) this.fail(error as ApiError, {text: ''});
       return;
     }
     if (order !== this.opening) return;
@@ -133,32 +136,48 @@ export class PageShell implements Mounted {
       this.header.show(null);
     }
     this.notice.replaceChildren();
-    const text = (this.about.picture ? null : this.options.transport.memory?.text()) ?? this.about.text;
-    if (text === null) nothingYet(this.main, this.about, '', (typed) => void this.run(typed));
-    else await this.run(text);
+    const {text, pair, target} = this.about;
+    const given = text === null ? null : {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}};
+    const input = (this.about.picture ? null : this.options.transport.memory?.texts()) ?? given;
+    if (input === null) nothingYet(this.main, this.about, {text: ''}, (typed) => void this.run(typed));
+    else await this.run(taken(this.about.model, input));
+  }
+
+  /** What is looked at where the address says nothing. */
+  private get first(): Selection {
+    const stack = this.about?.stack as Stack | undefined;
+    return stack === undefined ? kNothing : {...kNothing, places: [{stack, layer: 0, head: 0}]};
   }
 
   /** Opens a session; the old result stays until the new one is there. */
-  private async run(text: string, keep?: Keep): Promise<void> {
+  private async run(input: Input, keep?: Keep): Promise<void> {
     const order = ++this.opening;
-    this.wanted = text;
-    const layer = Math.min(parse(this.address).selection?.places[0]!.layer ?? 0, this.about!.model.layers - 1);
-    const late = setTimeout(() => this.notice.replaceChildren(opening(text)), kQuietMilliseconds);
+    this.wanted = input;
+    const late = setTimeout(() => this.notice.replaceChildren(opening(input)), kQuietMilliseconds);
     try {
-      const info = await open(this.requests, text, layer, keep);
+      const info = await open(this.requests, input, this.inView, keep);
       if (order === this.opening) this.take(info);
-      else if (text !== this.wanted && info.session !== this.api?.info.session) void drop(this.requests, info);
+      else if (!isSameInput(input, this.wanted) && info.session !== this.api?.info.session) void drop(this.requests, info);
     } catch (error) {
-      if (order === this.opening) this.fail(error as ApiError, text);
+      if (order === this.opening) this.fail(error as ApiError, input);
     } finally {
       clearTimeout(late);
     }
   }
 
+  /** The place whose statistics should come first, in a layer that there is. */
+  private get inView(): Place {
+    const {stacks} = this.about!.model;
+    const asked = (parse(this.address).selection ?? this.first).places[0]!;
+    const own = stacks.find(({stack}) => stack === asked.stack);
+    const {layers} = own ?? stacks[0]!;
+    return {...own && {stack: asked.stack!}, layer: Math.min(asked.layer, layers - 1), head: 0};
+  }
+
   private take(info: SessionInfo): void {
-    this.options.transport.memory?.keep(info.text, info.model);
+    this.options.transport.memory?.keep(info, info.model);
     const old = this.api;
-    const isSameText = old?.info.text === info.text;
+    const isSameText = old !== null && isSameInput(old.info, info);
     this.open(new SessionApi(this.about!, info, this.requests), old === null || isSameText);
     if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
   }
@@ -166,29 +185,43 @@ export class PageShell implements Mounted {
   private open(api: SessionApi, keepSelection: boolean): void {
     const isFirst = this.api === null;
     this.session?.destroy();
+    this.session = null;
     this.api?.stop();
     this.notice.replaceChildren();
     this.main.replaceChildren();
     this.api = api;
     api.failed = (error) => this.lose(api, error);
     const read = parse(this.address);
-    const last = {...(read.selection ?? kNothing), query: api.length - 1, key: null, range: null};
+    const asked = read.selection ?? this.first;
+    const last = {...asked, query: api.side(asked.places[0]!.stack).queries.length - 1, key: null, range: null};
     const selection = keepSelection && read.selection ? read.selection : last;
     this.place(this.fitted(api, selection, remarks(this.address, read)), !read.selection, this.store.isHeadFresh && !(isFirst && read.selection));
-    this.header!.show(api.info);
-    this.session = showSession(this.main, {store: this.store, api, stage: this.stage});
-    if (this.about!.picture) void deliver(this.about!.picture, {store: this.store, api, stage: this.stage});
+    this.header!.show(api);
+    this.draw(api);
+    if (this.about!.picture) void deliver(this.about!.picture, this.session!.page);
+  }
+
+  /** The session with the attention that is chosen. */
+  private draw(api: SessionApi): void {
+    this.session?.destroy();
+    const side = api.side(this.store.now.places[0]!.stack);
+    this.shown = side.stack;
+    this.session = showSession(this.main, {store: this.store, api, side, stage: this.stage});
   }
 
   /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */
   private fitted(api: SessionApi, selection: Selection, wrong: string[]): Selection {
     const fitting = fit(selection, api.size);
-    const lost = missing(api.model, fitting);
+    const all = api.side(fitting.places[0]!.stack);
+    const lost = missing(all, fitting);
     const said = [...wrong, ...misfit(selection, api.size), ...(lost === null ? [] : [lost])];
     if (said.length > 0) this.remark(said.join(' '));
     if (lost === null) return fitting;
-    const held = heldOf(api.model, fitting);
-    return {...fitting, places: held.length > 0 ? held : [firstHeld(api.model)]};
+    const held = heldOf(all, fitting);
+    const first = firstHeld(all);
+    if (held.length > 0 || first) return {...fitting, places: held.length > 0 ? held : [{...fitting.places[0]!, ...first!}]};
+    const [stack] = stacksOf(api);
+    return stack === undefined ? fitting : {...fitting, ...toStack(api, stack, fitting.places)};
   }
 
   private remark(text: string): void {
@@ -200,6 +233,7 @@ export class PageShell implements Mounted {
   private moveOn(): void {
     if (this.store.now === this.seen) return;
     this.seen = this.store.now;
+    if (this.session && this.api!.side(this.seen.places[0]!.stack).stack !== this.shown) this.draw(this.api!);
     if (this.store.byHeed) return;
     if (this.isPassing) this.notice.replaceChildren();
     this.isPassing = false;
@@ -208,15 +242,15 @@ export class PageShell implements Mounted {
   /** A question had no answer: where the server does not know the session any more, the same text again. */
   private lose(api: SessionApi, error: ApiError): void {
     if (api !== this.api) return;
-    if (error.code === 'unknown_session') void this.run(api.info.text);
-    else this.fail(error, api.info.text, true);
+    if (error.code === 'unknown_session') void this.run(api.info);
+    else this.fail(error, api.info, true);
   }
 
-  private fail(error: ApiError, text: string, isOfView = false): void {
+  private fail(error: ApiError, input: Input, isOfView = false): void {
     if (this.about?.picture) void deliverFailure(this.requests, error.message);
     const remedies = {
-      edit: () => this.edit(text),
-      keep: (part: Keep) => void this.run(text, part),
+      edit: () => this.edit(input),
+      keep: (part: Keep) => void this.run(input, part),
       again: () => void this.connect(),
       restart: (this.about && this.options.transport.restart?.(this.about.model.name)) ?? 'heed serve',
       isOfView,
@@ -233,14 +267,14 @@ export class PageShell implements Mounted {
     if (!this.session && this.about) this.main.replaceChildren();
   }
 
-  private edit(text = this.api?.info.text ?? ''): void {
+  private edit(input: Input = this.api?.info ?? {text: ''}): void {
     const leave = () => this.notice.replaceChildren();
     if (!this.session) {
       this.notice.replaceChildren();
-      nothingYet(this.main, this.about!, text, (typed) => void this.run(typed));
+      nothingYet(this.main, this.about!, input, (typed) => void this.run(typed));
       return;
     }
-    const field = textField(this.about!, text, (typed) => void this.run(typed), leave);
+    const field = textField(this.about!, input, (typed) => void this.run(typed), leave);
     this.isPassing = false;
     this.notice.replaceChildren(field.element);
     field.focus();

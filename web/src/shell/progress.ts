@@ -13,22 +13,21 @@ export const progressPanel: MakePanel = (container, {api}): Panel => {
   let late = false;
 
   const update = () => {
-    const {layers, heads} = api.model;
     if (api.error) {
       failed.replaceChildren(html('h2', {}, 'The model could not read the text'), html('p', {}, api.error.message),
         html('p', {class: 'quiet'}, 'Change the text, or start heed serve again.'));
       container.replaceChildren(failed);
       return;
     }
-    const done = api.scores.size;
-    if (!late || done === layers) {
+    const {done, of} = api.scored;
+    if (!late || done === of) {
       container.replaceChildren();
       return;
     }
     what.textContent = api.hasWeights ? 'Scoring heads' : 'Reading the text';
-    count.textContent = api.hasWeights ? `${done * heads} of ${layers * heads}, the layer in view first`
-      : `${api.length} tokens through ${layers} layers`;
-    fill.style.width = `${100 * done / layers}%`;
+    count.textContent = api.hasWeights ? `${done} of ${of}, the layer in view first`
+      : `${api.info.tokens.length} tokens through ${api.model.layers} layers`;
+    fill.style.width = `${100 * done / of}%`;
     container.replaceChildren(line);
   };
   const timer = setTimeout(() => {

@@ -1,5 +1,5 @@
 // What stands where the result would: nothing yet, an edited text, what failed.
-import type {About, ApiError, Keep} from '../transport/api';
+import type {About, ApiError, Input, Keep} from '../transport/api';
 import {button, html} from '../dom';
 import {count} from '../format';
 
@@ -11,24 +11,49 @@ const kExamples = [  // in the manner of what the built-in model has read
 
 export interface TextField { element: HTMLElement; focus(): void }
 
-/** The field that a text is typed into; `leave` when there is an old one to go back to. */
-export function textField(
-  about: About, text: string, run: (text: string) => void, leave: (() => void) | null
-): TextField {
-  const field = html('textarea', {
-    'aria-label': 'Text', placeholder: 'Type or paste a text', rows: Math.min(8, Math.max(1, text.split('\n').length)),
-    spellcheck: 'false', dir: 'auto',
+/** A text that grows with its lines. */
+function area(label: string, placeholder: string, text: string): {element: HTMLTextAreaElement; grow(): void} {
+  const element = html('textarea', {
+    'aria-label': label, placeholder, rows: Math.min(8, Math.max(1, text.split('\n').length)), spellcheck: 'false', dir: 'auto',
   });
-  field.value = text;
+  element.value = text;
   const grow = () => {
-    field.style.height = 'auto';
-    field.style.height = `${Math.min(field.scrollHeight, 300)}px`;
+    element.style.height = 'auto';
+    element.style.height = `${Math.min(element.scrollHeight, 300)}px`;
   };
-  field.addEventListener('input', grow);
-  field.addEventListener('keydown', (event) => {
+  element.addEventListener('input', grow);
+  return {element, grow};
+}
+
+/** The text that the model takes beside the first one. */
+function besideOf({model}: About): {name: 'pair' | 'target'; label: string; placeholder: string} | null {
+  if (model.takes_pair) return {name: 'pair', label: 'Second text', placeholder: 'A second text, if they are a pair'};
+  if (!model.takes_target) return null;
+  return {name: 'target', label: 'Target', placeholder: 'What the model writes; left empty, it writes by itself'};
+}
+
+/** The fields that texts are typed into; `leave` when there is an old one to go back to. */
+export function textField(
+  about: About, input: Input, run: (input: Input) => void, leave: (() => void) | null
+): TextField {
+  const beside = besideOf(about);
+  const first = area('Text', 'Type or paste a text', input.text);
+  const second = beside && area(beside.label, beside.placeholder, input[beside.name] ?? '');
+  const areas = [first, ...second ? [second] : []];
+  const typed = (): Input => {
+    const other = second?.element.value ?? '';
+    return {text: first.element.value, ...beside && other !== '' && {[beside.name]: other}};
+  };
+  const below = html('div', {class: 'field-line'},
+    html('span', {class: 'quiet'}, `at most ${count(about.limits.tokens, 'token')}`),
+    html('span', {}, html('b', {}, 'Ctrl+Enter'), ' ',
+      button({class: 'link'}, () => run(typed()), 'runs it')));
+  const element = html('div', {class: 'field'}, ...areas.map((each) => each.element), below);
+  element.addEventListener('keydown', (event) => {
+    if (!(event.target instanceof HTMLTextAreaElement)) return;
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
-      run(field.value);
+      run(typed());
     } else if (event.key === 'Escape' && leave) {
       leave();
     } else {
@@ -36,22 +61,17 @@ export function textField(
     }
     event.stopPropagation();
   });
-  const below = html('div', {class: 'field-line'},
-    html('span', {class: 'quiet'}, `at most ${count(about.limits.tokens, 'token')}`),
-    html('span', {}, html('b', {}, 'Ctrl+Enter'), ' ',
-      button({class: 'link'}, () => run(field.value), 'runs it')));
-  const element = html('div', {class: 'field'}, field, below);
   return {element, focus: () => {
-    grow();
-    field.focus();
+    for (const {grow} of areas) grow();
+    first.element.focus();
   }};
 }
 
 export function nothingYet(
-  container: HTMLElement, about: About, text: string, run: (text: string) => void
+  container: HTMLElement, about: About, input: Input, run: (input: Input) => void
 ): void {
-  const field = textField(about, text, run, null);
-  const examples = kExamples.map((example) => html('li', {}, button({class: 'link'}, () => run(example), example)));
+  const field = textField(about, input, run, null);
+  const examples = kExamples.map((text) => html('li', {}, button({class: 'link'}, () => run({text}), text)));
   container.replaceChildren(html('div', {class: 'start'}, field.element,
     html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...examples)));
   field.focus();
@@ -78,9 +98,11 @@ function unreachable({again, restart}: Remedies): HTMLElement[] {
 function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): HTMLElement[] {
   const found = Number(/^(\d+) tokens$/.exec(error.found)?.[1]);
   const limit = about?.limits.tokens ?? 0;
-  const editing = button({class: 'link'}, edit, 'edit the text');
-  if (!(found > limit)) {
-    return [html('h2', {}, 'The text is too long'), html('p', {}, `${error.message}. Nothing was run.`),
+  const isTarget = error.argument === 'target';  // what can be kept is a part of the source
+  const what = isTarget ? 'target' : 'text';
+  const editing = button({class: 'link'}, edit, `edit the ${what}`);
+  if (isTarget || !(found > limit)) {
+    return [html('h2', {}, `The ${what} is too long`), html('p', {}, `${error.message}. Nothing was run.`),
       html('p', {}, editing)];
   }
   const written = (value: number) => value.toLocaleString('en');
@@ -93,7 +115,7 @@ function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): 
 }
 
 /** While a long text is cut into tokens. */
-export function opening(text: string): HTMLElement {
+export function opening({text}: Input): HTMLElement {
   return html('div', {class: 'progress', role: 'status'}, html('span', {}, 'Cutting the text into tokens'),
     html('span', {class: 'quiet'}, count(text.length, 'character')));
 }

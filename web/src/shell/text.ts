@@ -64,16 +64,16 @@ class TextPanel implements Panel {
   private readonly resized = new ResizeObserver(() => this.place());
 
   constructor(private readonly container: HTMLElement, private readonly page: Page) {
-    const {api, store} = page;
+    const {api, side, store} = page;
     this.direction = choice('Direction', [{name: 'from', label: 'from'}, {name: 'to', label: 'to'}],
       (name) => store.set({to: name === 'to'}));
     this.unit = choice('Unit', kUnits.map((name) => ({name, label: name})), (name) => store.set({unit: name}));
     this.switches = html('div', {class: 'switches'}, this.what, this.direction.element, this.unit.element);
-    this.isBytes = areMostlyBytes(api.info);
+    this.isBytes = areMostlyBytes({tokens: side.queries});
     this.view = new TextView(page, (index) => this.markOf(index));
     if (this.isBytes) this.switches.prepend(html('p', {class: 'quiet bytes'}, bytesRemark(api.model.name)));
     container.append(this.view.scroller, this.switches);
-    listenToText(this.view, api.length, store);
+    listenToText(this.view, side.queries.length, store);
     this.view.makeStop(store.now.query ?? 0);
     this.resized.observe(container);
     this.place();
@@ -120,7 +120,7 @@ class TextPanel implements Panel {
     const at = this.focused;
     const {unit} = this.page.store.now;
     const [from, towards] = this.direction.element.querySelectorAll('button');
-    const name = at === null ? 'a token' : spanName(this.page.api.info, at);
+    const name = at === null ? 'a token' : spanName({tokens: this.page.side.queries}, at);
     from!.title = towards!.title = name;
     say(from!, `from ${name}`);
     say(towards!, at && at.end - at.first > 4 ? 'to it' : `to ${name}`);
@@ -144,7 +144,7 @@ class TextPanel implements Panel {
   }
 
   update(): void {
-    const {store, api} = this.page;
+    const {store, api, side} = this.page;
     this.focused = focus(this.page);
     this.nameShading();
     this.reveal();
@@ -154,7 +154,7 @@ class TextPanel implements Panel {
     const asked = at === null || !api.hasWeights ? null
       : api.line(primary(store.now), at.first, at.end, store.to);
     const found = this.line.show(asked);
-    const units = chosenUnits(store.now, api);
+    const units = chosenUnits(store.now, side);
     const line = latest(found);
     this.shading = line && shadingOf(line, units, store.to);
     if (this.shading && found?.state === 'stale') this.shading.numbers.clear();  // no number of what was asked before

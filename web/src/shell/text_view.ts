@@ -21,6 +21,12 @@ function directionOf(text: string): 'ltr' | 'rtl' {
   return kRightToLeft.test(letter) ? 'rtl' : 'ltr';
 }
 
+/** What the tokens spell: what was read, or what is written about it. */
+function textOf({api: {info}, side}: Page): string {
+  if (!info.key_tokens || side.queries !== info.tokens) return info.text;
+  return info.target ?? info.tokens.filter(({special}) => !special).map(({text}) => text).join('');
+}
+
 const kNumberSize = 11;
 
 const kUnmarked: Mark = {shade: 0, number: '', classes: '', nudge: 0};
@@ -45,10 +51,9 @@ export class TextView {
   private readonly tokens: Token[];
 
   constructor(private readonly page: Page, private readonly markOf: (index: number) => Mark) {
-    const {info} = page.api;
-    this.tokens = info.tokens;
-    this.shown = info.tokens.map(shown);
-    this.paragraph.dir = directionOf(info.text);
+    this.tokens = page.side.queries;
+    this.shown = this.tokens.map(shown);
+    this.paragraph.dir = directionOf(textOf(page));
     this.lineOf = new Int32Array(this.shown.length);
     document.addEventListener('scroll', this.again, {passive: true, capture: true});  // of the text, or of what it stands in
     this.forget = page.stage.listen(this.again);

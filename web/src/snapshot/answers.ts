@@ -1,6 +1,6 @@
 // The API of docs/api.md, answered by a saved page from what it holds.
 import {arcs, withNulls} from '../arcs';
-import type {Place} from '../selection';
+import type {Place, Stack} from '../selection';
 import type {Events, Transport} from '../transport/transport';
 import type {HeldHead, Snapshot} from './file';
 import {HeldHeads} from './file';
@@ -14,7 +14,7 @@ class Refused extends Error {
 function notFound(message: string): never { throw new Refused(404, 'not_found', message); }
 
 interface Asked {
-  place: Place;
+  place: Required<Place>;
   rest: number[];           // the numbers of the path behind the head
   query: URLSearchParams;
   signal: AbortSignal | null | undefined;
@@ -66,9 +66,10 @@ export class SnapshotTransport implements Transport {
     const what = parts[number] ?? '';
     const [layer = 0, head = 0] = parts.slice(0, number).map(Number);
     const rest = parts.slice(number + 1).map(Number);
-    const asked = {place: {layer, head}, rest, query, signal: init?.signal};
+    const asked = {place: {stack: stack as Stack, layer, head}, rest, query, signal: init?.signal};
     switch (what) {
-      case 'next': return this.next(numberOf(query, 'position', this.length - 1), numberOf(query, 'top', 6));
+      case 'next': return this.next(stack, numberOf(query, 'position', this.length - 1), numberOf(query, 'top', 6));
+      case 'rows': return this.rows(asked);
       case 'row': return this.line(asked, false);
       case 'column': return this.line(asked, true);
       case 'edges': return this.edges(asked);
@@ -78,25 +79,20 @@ export class SnapshotTransport implements Transport {
     }
   }
 
+  /** Of what is written, or of the one text. */
   private get length(): number { return this.snapshot.session.tokens.length; }
 
-  /** What every answer about a place begins with. */
-  private named({layer, head}: Place): object {
-    return {stack: this.snapshot.session.attentions[0]!.stack, layer, head};
+  private head(place: Place): HeldHead {
+    return this.held.find(place) ?? notFound(`this file does not hold layer ${place.layer}, head ${place.head}`);
   }
 
-  private head({layer, head}: Place): HeldHead {
-    return this.held.find({layer, head}) ?? notFound(`this file does not hold layer ${layer}, head ${head}`);
-  }
-
-  private token(name: string, index: number): number {
-    const {length} = this;
+  private token(name: string, index: number, length: number): number {
     if (!(index >= 0 && index < length)) notFound(`${name} ${index} does not exist, the text has tokens 0 to ${length - 1}`);
     return index;
   }
 
-  private next(position: number, top: number): object {
-    const found = this.snapshot.next.find((each) => each.position === this.token('position', position))
+  private next(stack: string, position: number, top: number): object {
+    const found = this.snapshot.next.find((each) => each.position === this.token('position', position, this.length))
       ?? notFound(`next: only the words after the last position are kept`);
     const words = found.words.slice(0, top);
     const left = found.words.slice(top);
@@ -104,27 +100,39 @@ export class SnapshotTransport implements Transport {
       count: found.rest.count + left.length,
       probability: left.reduce((sum, word) => sum + word.probability, found.rest.probability),
     };
-    return {stack: this.snapshot.session.attentions[0]!.stack, position, words, rest};
+    return {stack, position, words, rest};
+  }
+
+  private rows({place, query}: Asked): ArrayBuffer {
+    const held = this.head(place);
+    const begin = this.token('begin', numberOf(query, 'begin', 0), held.queries);
+    const end = Math.min(numberOf(query, 'end', begin + 1), held.queries);
+    const cells = new Float32Array((end - begin) * held.keys);
+    for (let row = begin; row < end; ++row) cells.set(line(held, row, row + 1, false), (row - begin) * held.keys);
+    return cells.buffer;
   }
 
   private line({place, rest, query}: Asked, to: boolean): object {
-    const begin = this.token(to ? 'key' : 'query', rest[0] ?? NaN);
-    const end = Math.min(numberOf(query, 'end', begin + 1), this.length);
-    const weights = line(this.head(place), begin, end, to);
+    const held = this.head(place);
+    const length = to ? held.keys : held.queries;
+    const begin = this.token(to ? 'key' : 'query', rest[0] ?? NaN, length);
+    const end = Math.min(numberOf(query, 'end', begin + 1), length);
+    const weights = line(held, begin, end, to);
     const topP = to ? 1 : numberOf(query, 'top_p', 0.9);
     const {edges, ...of} = arcs(weights, topP, numberOf(query, 'at_most', 8));
     const named = edges.map(({at, weight}) => to ? {query: at, weight} : {key: at, weight});
     const own = to ? {key: begin} : {query: begin, entropy: entropy(weights)};
-    return {...this.named(place), ...own, end, ...of, weights: withNulls(weights), edges: named};
+    return {...place, ...own, end, ...of, weights: withNulls(weights), edges: named};
   }
 
-  private edges({place: {layer}, query}: Asked): object {
-    const begin = this.token('begin', numberOf(query, 'begin', 0));
-    const end = Math.min(numberOf(query, 'end', this.length), this.length);
+  private edges({place: {stack, layer}, query}: Asked): object {
+    const {queries} = this.snapshot.session.attentions.find((each) => each.stack === stack)!;
+    const begin = this.token('begin', numberOf(query, 'begin', 0), queries);
+    const end = Math.min(numberOf(query, 'end', queries), queries);
     const [topP, most] = [numberOf(query, 'top_p', 0.9), numberOf(query, 'at_most', 8)];
     const heads = (query.get('heads') ?? '').split(',').map((name) => {
       const head = Number(name);
-      const held = this.head({layer, head});
+      const held = this.head({stack, layer, head});
       const rows = Array.from({length: end - begin}, (_, at) => {
         const weights = line(held, begin + at, begin + at + 1, false);
         const {edges, rest} = arcs(weights, topP, most);
@@ -132,13 +140,13 @@ export class SnapshotTransport implements Transport {
       });
       return {head, rows};
     });
-    return {stack: this.snapshot.session.attentions[0]!.stack, layer, top_p: topP, at_most: most, begin, end, heads};
+    return {stack, layer, top_p: topP, at_most: most, begin, end, heads};
   }
 
   private marginals({place}: Asked): object {
     const {received, keysInUse, rowSumError} = this.head(place);
     return {
-      ...this.named(place), received: Array.from(received), keys_in_use: Array.from(keysInUse), row_sum_error: rowSumError,
+      ...place, received: Array.from(received), keys_in_use: Array.from(keysInUse), row_sum_error: rowSumError,
     };
   }
 

@@ -9,20 +9,21 @@ interface PackedHead {
   head: number;
   group: number;       // the kv head that it reads
   scale: number;       // score = scale * q . k
-  q: Packed;           // f32 [T, D]
-  lse: Packed;         // f64 [T]
-  received: Packed;    // f32 [T]
-  keys_in_use: Packed; // f32 [T]
+  q: Packed;           // f32 [queries, D]
+  lse: Packed;         // f64 [queries]
+  received: Packed;    // f32 [keys]
+  keys_in_use: Packed; // f32 [queries]
   row_sum_error: number;
   overview?: Packed;   // the tile of zoom 0, where it pools: u8
 }
 
 interface PackedLayer {
+  stack: string;
   layer: number;
   dim: number;
-  begins: Packed;      // i32 [T]: a query may see the keys [begin, end)
+  begins: Packed;      // i32 [queries]: a query may see the keys [begin, end)
   ends: Packed;
-  keys: Record<string, Packed>;  // by kv head, f32 [T, D]
+  keys: Record<string, Packed>;  // by kv head, f32 [keys, D]
   heads: PackedHead[];
 }
 
@@ -39,7 +40,8 @@ export interface Snapshot {
 
 /** One head, unpacked. */
 export interface HeldHead {
-  length: number;
+  queries: number;     // how many
+  keys: number;
   dim: number;
   scale: number;
   q: Float32Array;
@@ -66,15 +68,16 @@ export class HeldHeads {
 
   constructor(private readonly snapshot: Snapshot) {}
 
-  find({layer, head}: Place): HeldHead | null {
-    const name = `${layer}.${head}`;
+  find({stack, layer, head}: Place): HeldHead | null {
+    const name = `${stack}.${layer}.${head}`;
     const known = this.unpacked.get(name);
     if (known) return known;
-    const of = this.snapshot.held.find((each) => each.layer === layer);
+    const of = this.snapshot.held.find((each) => each.stack === stack && each.layer === layer);
     const packed = of?.heads.find((each) => each.head === head);
     if (!of || !packed) return null;
+    const {queries, keys} = this.snapshot.session.attentions.find((each) => each.stack === stack)!;
     const found: HeldHead = {
-      length: this.snapshot.session.tokens.length, dim: of.dim, scale: packed.scale,
+      queries, keys, dim: of.dim, scale: packed.scale,
       q: new Float32Array(bytes(packed.q)), k: new Float32Array(bytes(of.keys[packed.group]!)),
       lse: new Float64Array(bytes(packed.lse)),
       begins: new Int32Array(bytes(of.begins)), ends: new Int32Array(bytes(of.ends)),

@@ -7,6 +7,7 @@ const kSliceMilliseconds = 8;  // then the page may draw
 
 export interface TileOf { z: number; y: number; x: number }
 
+/** Of a matrix by its longer side. */
 export function zoomLevels(length: number): number {
   let levels = 1;
   while (kTile * 2 ** (levels - 1) < length) ++levels;
@@ -15,12 +16,12 @@ export function zoomLevels(length: number): number {
 
 /** Cells of B x B entries; NaN where the mask hides all of a cell. Null: there is no such tile. */
 export async function tile(head: HeldHead, {z, y, x}: TileOf, signal?: AbortSignal | null): Promise<Float32Array | null> {
-  const levels = zoomLevels(head.length);
+  const levels = zoomLevels(Math.max(head.queries, head.keys));
   const block = 2 ** (levels - 1 - z);
   const extent = kTile * block;
-  if (z < 0 || z >= levels || y < 0 || x < 0 || y * extent >= head.length || x * extent >= head.length) return null;
-  const rowEnd = Math.min((y + 1) * extent, head.length);
-  const keyEnd = Math.min((x + 1) * extent, head.length);
+  if (z < 0 || z >= levels || y < 0 || x < 0 || y * extent >= head.queries || x * extent >= head.keys) return null;
+  const rowEnd = Math.min((y + 1) * extent, head.queries);
+  const keyEnd = Math.min((x + 1) * extent, head.keys);
   const width = Math.ceil((keyEnd - x * extent) / block);
   const cells = new Float32Array(Math.ceil((rowEnd - y * extent) / block) * width).fill(NaN);
   let begun = performance.now();

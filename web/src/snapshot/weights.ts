@@ -12,7 +12,7 @@ export function weightOf(head: HeldHead, query: number, key: number): number {
 
 /** The mean of rows (of the queries [begin, end)), or the sum of columns; NaN where all are hidden. */
 export function line(head: HeldHead, begin: number, end: number, to: boolean): Float32Array {
-  const {length} = head;
+  const length = to ? head.queries : head.keys;
   const sums = new Float64Array(length);
   const seen = new Uint8Array(length);
   for (let own = begin; own < end; ++own) {

@@ -11,7 +11,7 @@ export class Ahead {
   private asked = '';
   private reading: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly page: Page, private readonly inSight: () => {first: number; end: number}) {}
+  constructor(private readonly page: Page, private readonly inSight: () => {first: number; end: number} | null) {}
 
   stop(): void {
     this.asked = '';
@@ -22,7 +22,7 @@ export class Ahead {
     const {api, store} = this.page;
     if (!api.hasWeights || isSaved(api.model)) return;  // a file has everything at hand
     const place = primary(store.now);
-    const {first, end} = this.inSight();
+    const {first, end} = this.inSight() ?? {first: 0, end: 0};
     const name = `${nameOf(place)} ${first} ${end} ${store.now.query}`;
     if (name === this.asked) return;
     this.asked = name;
@@ -35,8 +35,8 @@ export class Ahead {
   }
 
   private fetchHead(by: 1 | -1): void {
-    const {api, store} = this.page;
-    const place = primary(headAfter(api.model, store.now, by));
+    const {api, side, store} = this.page;
+    const place = primary(headAfter(side, store.now, by));
     const {query} = store.now;
     const ignore = () => undefined;  // it is asked for again when it is wanted
     api.tile({...place, z: 0, y: 0, x: 0}, 'u8').get(`ahead-tile-${by}`).catch(ignore);

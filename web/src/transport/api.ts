@@ -1,32 +1,38 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
 import type {
-  Attention as AttentionInfo, Chosen, Head, LayerHeads, Marginals, Model as ModelInfo, Models, Next, Score as ScoreName,
+  ApiError as ErrorAnswer, Attention as AttentionInfo, Chosen, Head, LayerHeads, Marginals, Model as ModelInfo, Models, Next, Score as ScoreName,
   Session as SessionInfo, Token,
 } from '../answers';
 import type {Edge, EdgeRow, Line} from '../arcs';
 import type {Question} from '../data/slot';
 import type {Size} from '../fit';
+import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
+import type {Side} from '../side';
+import {sideOf} from '../side';
 import {Recent} from './recent';
 import type {Requests} from './requests';
 import {kMostBlocks, RowBlocks} from './row_blocks';
+import type {Input} from './transport';
 
 export const kApi = '/api/v1';
+const kMostWeights = 1 << 21;  // of one answer with rows
+const kMostKeptRows = 64;      // that a drawing shows too
 
-export type {AttentionInfo, Chosen, Marginals, ModelInfo, Next, ScoreName, SessionInfo, Token};
+export type {AttentionInfo, Chosen, Input, Marginals, ModelInfo, Next, ScoreName, SessionInfo, Token};
 
 /** What the server says of itself; `model` is the one that it serves. */
 export type About = Omit<Models, 'models'> & {model: ModelInfo};
 
 /** One number for each score of the model, by its name. */
-export type HeadScores = Head & Record<string, number | number[]>;
+export type HeadScores = Head & Record<string, unknown>;
 
 export type LayerScores = Omit<LayerHeads, 'heads'> & {heads: HeadScores[]};
 export interface TilePlace extends Place { z: number; y: number; x: number }
 
 /** An error in the server's words; `unreachable` when there is no server. */
 export class ApiError extends Error {
-  constructor(readonly code: string, message: string, readonly found = '') { super(message); }
+  constructor(readonly code: string, message: string, readonly found = '', readonly argument = '') { super(message); }
 }
 
 async function answer(requests: Requests, path: string, init?: RequestInit): Promise<Response> {
@@ -38,8 +44,8 @@ async function answer(requests: Requests, path: string, init?: RequestInit): Pro
     throw new ApiError('unreachable', 'heed cannot be reached');
   }
   if (response.ok) return response;
-  const body = await response.json().catch(() => null) as {error?: {code: string; message: string; found?: string}} | null;
-  throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText, body?.error?.found);
+  const body = await response.json().catch(() => null) as {error?: ErrorAnswer} | null;
+  throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText, body?.error?.found, body?.error?.argument);
 }
 
 async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
@@ -54,10 +60,19 @@ export async function about(requests: Requests): Promise<About> {
 /** Which end of a text that is too long is kept. */
 export type Keep = 'first' | 'last';
 
-export function open(requests: Requests, text: string, layer: number, keep?: Keep): Promise<SessionInfo> {
+/** Of the texts those that the model takes: a tab keeps them, and another model may stand behind its address now. */
+export function taken({takes_pair, takes_target}: ModelInfo, {text, pair, target}: Input): Input {
+  return {text, ...takes_pair && pair !== undefined && {pair}, ...takes_target && target !== undefined && {target}};
+}
+
+export function open(requests: Requests, {text, pair, target}: Input, {stack, layer}: Place, keep?: Keep): Promise<SessionInfo> {
   return json(requests, `${kApi}/sessions`, {
-    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, layer, keep}),
+    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, pair, target, stack, layer, keep}),
   });
+}
+
+export function isSameInput(a: Input, b: Input): boolean {
+  return a.text === b.text && a.pair === b.pair && a.target === b.target;
 }
 
 /** Ends the work on a session that nobody looks at; one that is gone already needs nothing. */
@@ -80,13 +95,16 @@ export class SessionApi {
   private readonly lines: Recent<Line>;
   private readonly blocks: Recent<Float32Array>;
   private readonly rows: RowBlocks;
+  private readonly matrices: Recent<Float32Array>;
+  private readonly read: Recent<Looks>;
+  private readonly sides = new Map<string, Side>();
   private readonly windows: Recent<EdgeRow[]>;
   private readonly margins: Recent<Marginals>;
   private readonly words: Recent<Next>;
   private readonly tiles: Recent<ArrayBuffer>;
   private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
   readonly model: ModelInfo;
-  readonly scores = new Map<number, HeadScores[]>();  // by layer, as they come
+  private readonly scores = new Map<string, HeadScores[]>();  // by layer, as they come
   error: ApiError | null = null;
   failed: (error: ApiError) => void = () => undefined;  // a question had no answer
   hasWeights = false;  // the pass has ended
@@ -103,30 +121,47 @@ export class SessionApi {
     this.margins = recent(64);
     this.words = recent(500);
     this.tiles = recent(256);
+    this.matrices = recent(64);
+    this.read = recent(64);
     // Asked for ahead of time, so what goes wrong with it is nobody's concern.
-    this.rows = new RowBlocks(info.tokens.length, this.blocks, async (place, begin, end, signal, view) => {
+    const sizeOf = ({stack}: Place) => this.side(stack).attention;
+    this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal, view) => {
       const path = withView(`${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, view);
       return (await answer(this.requests, path, {signal})).arrayBuffer();
     });
   }
 
-  get length(): number { return this.info.tokens.length; }
-
-  /** The attention that is looked at where an address names no stack. */
-  get attention(): AttentionInfo { return this.info.attentions[0]!; }
+  /** An attention by its name, or the first. */
+  side(stack?: string): Side {
+    const name = stack ?? this.info.attentions[0]!.stack;
+    const known = this.sides.get(name) ?? sideOf(this.info, this.model, stack);
+    this.sides.set(name, known);
+    return known;
+  }
 
   /** What an address may name. */
   get size(): Size {
     const scores = this.about.scores.map(({name}) => name);
-    return {attentions: this.info.attentions, tokens: this.length, scores};
+    return {attentions: this.info.attentions, isPair: this.info.split !== undefined, scores};
+  }
+
+  /** Heads whose scores are there, of all. */
+  get scored(): {done: number; of: number} {
+    const done = [...this.scores.values()].reduce((sum, heads) => sum + heads.length, 0);
+    return {done, of: this.info.attentions.reduce((sum, {layers, heads}) => sum + layers * heads, 0)};
+  }
+
+  /** The scores of the heads of the place's layer. */
+  scoresOf(place: Place): HeadScores[] | undefined {
+    return this.scores.get(`${this.stackOf(place)} ${place.layer}`);
   }
 
   /** Ends what is on its way, for when another session takes the page. */
   stop(): void {
-    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles]) kind.stop();
+    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.matrices, this.read]) kind.stop();
   }
 
-  private stackOf({stack}: Place): string { return stack ?? this.attention.stack; }
+  private stackOf({stack}: Place): string { return this.side(stack).stack; }
 
   private at(place: Place): string { return `${this.stackOf(place)}/${place.layer}/${place.head}`; }
 
@@ -174,18 +209,52 @@ export class SessionApi {
     return {name, now: () => this.rows.edges(place, begin, end) ?? far.now(), get: far.get};
   }
 
+  /** Rows [begin, end) of a head as numbers, one behind the other; NaN where masked. */
+  matrix(place: Place, begin: number, end: number): Question<Float32Array> {
+    return this.question(this.matrices, `${this.at(place)}/rows?begin=${begin}&end=${end}`, async (signal, view) => {
+      const width = this.side(place.stack).keys.length;
+      const all = new Float32Array((end - begin) * width);
+      await this.readRows(place, begin, end, signal, view, (cells, first) => all.set(cells, (first - begin) * width));
+      return all;
+    });
+  }
+
+  /** What is read out of rows [begin, end) of a head, which are not kept where they are many; `what` names it. */
+  looks(place: Place, begin: number, end: number, what: string, make: () => LooksReader): Question<Looks> {
+    const name = `${this.at(place)}/${what}/${begin}/${end}`;
+    const get = (lane: string) => this.read.get(name, lane, async (signal, view) => {
+      const reader = make();
+      if (end - begin <= kMostKeptRows) reader.add(await this.matrix(place, begin, end).get(lane), begin);
+      else await this.readRows(place, begin, end, signal, view, (cells, first) => reader.add(cells, first));
+      return reader.looks;
+    });
+    return {name, now: () => this.read.now(name), get};
+  }
+
+  /** Asks for as many rows at once as the server gives. */
+  private async readRows(
+    place: Place, begin: number, end: number, signal: AbortSignal, view: string, take: (cells: Float32Array, first: number) => void
+  ): Promise<void> {
+    const most = Math.max(1, Math.floor(kMostWeights / this.side(place.stack).keys.length));
+    for (let first = begin; first < end; first += most) {
+      const name = `${this.at(place)}/rows?begin=${first}&end=${Math.min(end, first + most)}`;
+      take(new Float32Array(await (await this.get(withView(name, view), signal)).arrayBuffer()), first);
+    }
+  }
+
   marginals(place: Place): Question<Marginals> {
     const name = `${this.at(place)}/marginals`;
     return this.question(this.margins, name, (signal, view) => this.json(withView(name, view), signal));
   }
 
-  /** The words after a position; of a long text after its last token, whatever was asked. */
+  /** The words after a position of what is written; of a long text after its last token, whatever was asked. */
   next(position: number): Question<Next> {
+    const {stack} = this.info.attentions.find(({query_tokens: list}) => list === 'tokens')!;
     const at = (place: number) => {
-      const name = `${this.attention.stack}/next?position=${place}&top=5`;
+      const name = `${stack}/next?position=${place}&top=5`;
       return this.question(this.words, name, (signal) => this.json<Next>(name, signal));
     };
-    const last = at(this.length - 1);
+    const last = at(this.info.tokens.length - 1);
     if (!this.hasEveryNext) return last;
     const own = at(position);
     const get = async (lane: string) => {
@@ -207,15 +276,15 @@ export class SessionApi {
   }
 
   /** Asks for scores until all are there; `changed` is called at each step. */
-  follow(layer: number, changed: () => void, begin: (chosen: Chosen) => void): () => void {
-    const source = this.requests.events(`${this.path}/events?layer=${layer}&tokens=0`);
+  follow(place: Place, changed: () => void, begin: (chosen: Chosen) => void): () => void {
+    const source = this.requests.events(`${this.path}/events?stack=${this.stackOf(place)}&layer=${place.layer}&tokens=0`);
     source.addEventListener('next', () => {
       this.hasWeights = true;
       changed();
     });
     source.addEventListener('heads', (event) => {
       const scores = JSON.parse((event as MessageEvent<string>).data) as LayerScores;
-      this.scores.set(scores.layer, scores.heads);
+      this.scores.set(`${scores.stack} ${scores.layer}`, scores.heads);
       changed();
     });
     source.addEventListener('chosen', (event) =>

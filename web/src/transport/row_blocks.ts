@@ -17,26 +17,31 @@ export type AskRows = (
 
 export class RowBlocks {
   private readonly lines = new Map<string, Line>();
-  private readonly rows: number;
 
   constructor(
-    private readonly length: number, private readonly blocks: Recent<Float32Array>, private readonly ask: AskRows
-  ) {
+    private readonly sizeOf: (place: Place) => {queries: number; keys: number},
+    private readonly blocks: Recent<Float32Array>, private readonly ask: AskRows
+  ) {}
+
+  /** How many rows a block of the head has. */
+  private rowsOf(place: Place): number {
+    const {keys} = this.sizeOf(place);
     let rows = kMostRows;
-    while (rows > 1 && 4 * rows * length > kBlockBytes) rows /= 2;
-    this.rows = rows;
+    while (rows > 1 && 4 * rows * keys > kBlockBytes) rows /= 2;
+    return rows;
   }
 
   stop(): void { this.blocks.stop(); }
 
   /** Fetches what is missing of the rows [begin, end); of a long text the first few blocks. */
   fetch(place: Place, begin: number, end: number): void {
-    const first = Math.floor(begin / this.rows);
-    const last = Math.min(Math.ceil(end / this.rows), first + kMostBlocks / 2);
+    const rows = this.rowsOf(place);
+    const first = Math.floor(begin / rows);
+    const last = Math.min(Math.ceil(end / rows), first + kMostBlocks / 2);
     for (let block = first; block < last; ++block) {
-      const from = block * this.rows;
+      const from = block * rows;
       this.blocks.get(this.name(place, block), `rows-${block - first}`, async (signal, view) => {
-        const to = Math.min(this.length, from + this.rows);
+        const to = Math.min(this.sizeOf(place).queries, from + rows);
         return new Float32Array(await this.ask(place, from, to, signal, view));
       }).catch(() => undefined);  // only ahead of time: who needs a row asks for it
     }
@@ -72,9 +77,11 @@ export class RowBlocks {
   }
 
   private row(place: Place, query: number): Float32Array | undefined {
-    const block = Math.floor(query / this.rows);
-    const from = (query - block * this.rows) * this.length;
-    return this.blocks.now(this.name(place, block))?.subarray(from, from + this.length);
+    const rows = this.rowsOf(place);
+    const {keys} = this.sizeOf(place);
+    const block = Math.floor(query / rows);
+    const from = (query - block * rows) * keys;
+    return this.blocks.now(this.name(place, block))?.subarray(from, from + keys);
   }
 
   private name(place: Place, block: number): string { return `${nameOf(place)} ${block}`; }

@@ -1,14 +1,24 @@
-// The transport of a page that heed serves: requests to where it came from, its text in the tab's storage.
+// The transport of a page that heed serves: requests to where it came from, its texts in the tab's storage.
 import type {Memory, Transport} from './transport';
 
 const kText = 'heed.text';
+const kBeside = ['pair', 'target'] as const;
 const kModel = 'heed.model';
 
 export const tabMemory: Memory = {
-  text: () => sessionStorage.getItem(kText),
-  keep: (text, model) => {
-    sessionStorage.setItem(kText, text);
+  texts: () => {
+    const text = sessionStorage.getItem(kText);
+    const beside = kBeside.map((name) => [name, sessionStorage.getItem(`heed.${name}`) ?? undefined]);
+    return text === null ? null : {text, ...Object.fromEntries(beside)};
+  },
+  keep: (input, model) => {
+    sessionStorage.setItem(kText, input.text);
     sessionStorage.setItem(kModel, model);
+    for (const name of kBeside) {
+      const text = input[name];
+      if (text === undefined) sessionStorage.removeItem(`heed.${name}`);
+      else sessionStorage.setItem(`heed.${name}`, text);
+    }
   },
 };
 

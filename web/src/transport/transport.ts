@@ -1,15 +1,20 @@
 // Who answers the requests of docs/api.md: a server, a saved file, a notebook's messages.
 
+import type {Session} from '../answers';
+
+/** The texts that a session reads. */
+export type Input = Pick<Session, 'text' | 'pair' | 'target'>;
+
 /** As much of an EventSource as the page needs. */
 export interface Events {
   addEventListener(name: string, listener: (event: Event) => void): void;
   close(): void;
 }
 
-/** Keeps the text of a page for its next start. */
+/** Keeps the texts of a page for its next start. */
 export interface Memory {
-  text(): string | null;
-  keep(text: string, model: string): void;
+  texts(): Input | null;
+  keep(input: Input, model: string): void;
 }
 
 export interface Transport {

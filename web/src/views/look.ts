@@ -1,9 +1,41 @@
 // Look: who attends to whom, the matrix of a head, the next word.
 import {html} from '../dom';
+import {betweenPanel} from '../panels/between';
+import {betweenSide} from '../panels/between_side';
 import {edgesPanel} from '../panels/edges';
 import {matrixPanel} from '../panels/matrix';
 import {nextPanel} from '../panels/next';
+import {allHeads, everyLayer} from '../panels/under';
+import type {MakePanel, Page, Panel} from '../panel';
+import {isBetween, sideSwitch} from '../sides';
 import type {View} from './view';
+
+const nothing: MakePanel = () => ({update: () => undefined, destroy: () => undefined});
+
+/** What stands under the columns. */
+function underOf({side, store}: Page): MakePanel {
+  return !side.isSquare ? allHeads : store.now.pair !== null ? everyLayer : nothing;
+}
+
+/** The panel that `pick` names; another one takes its place as soon as it names that. */
+function switching(container: HTMLElement, page: Page, pick: () => MakePanel, drawn: () => void): Panel {
+  let made = pick();
+  let panel = made(container, page);
+  drawn();
+  return {
+    update: () => {
+      if (pick() !== made) {
+        panel.destroy();
+        container.replaceChildren();
+        made = pick();
+        panel = made(container, page);
+        drawn();
+      }
+      panel.update();
+    },
+    destroy: () => panel.destroy(),
+  };
+}
 
 export const look: View = {
   name: 'look',
@@ -22,9 +54,20 @@ export const look: View = {
     const edges = part('edges', 'Who attends to whom');
     const place = part('matrix-part', 'Matrix');
     const side = part('side', 'Next word');
-    container.append(html('div', {class: 'columns'}, edges, place, side));
+    const under = part('below', 'Other heads');
+    const columns = html('div', {class: 'columns'}, edges, place, side);
+    container.append(columns, under);
+    columns.classList.toggle('between', isBetween(page));
     const matrix = matrixPanel(place, page);
-    const panels = [matrix, edgesPanel(edges, page), nextPanel(side, page)];  // what is asked for first comes first
+    const switches = sideSwitch(page);
+    const edgesPart = switching(edges, page, () => isBetween(page) ? betweenPanel : edgesPanel, () => {
+      columns.classList.toggle('between', isBetween(page));
+      if (switches) edges.querySelector('.heading')!.append(switches.element);
+    });
+    const sidePart = switching(side, page, () => page.store.now.pair === null ? nextPanel : betweenSide, () => undefined);
+    const underPart = switching(under, page, () => underOf(page), () => { under.hidden = underOf(page) === nothing; });
+    const panels: Panel[] = [matrix, edgesPart, sidePart, underPart];  // what is asked for first comes first
+    if (switches) panels.push({update: () => switches.show(), destroy: () => undefined});
     return {
       keys: {0: () => matrix.fit(), t: () => void matrix.toggleTable()},
       update: () => panels.forEach((panel) => panel.update()),

@@ -253,7 +253,8 @@ test('heads that a file does not hold are said, not missed', async () => {
   const data = JSON.parse(/heed-snapshot">(.*?)<\/script>/s.exec(whole)[1]);
   data.held = data.held.filter(({layer}) => layer === 1)
     .map((layer) => ({...layer, heads: layer.heads.filter(({head}) => head === 3 || head === 5)}));
-  data.about.models[0].held = data.about.models[0].held.map((_, layer) => layer === 1 ? [3, 5] : []);
+  const [held] = data.about.models[0].held;
+  held.layers = held.layers.map((_, layer) => layer === 1 ? [3, 5] : []);
   const file = join(folder, 'few.html');
   writeFileSync(file, whole.replace(/heed-snapshot">.*?<\/script>/s,
     () => `heed-snapshot">${JSON.stringify(data).replace(/</g, '\\u003c')}</script>`));

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {join} from 'node:path';
+import {dirname, join} from 'node:path';
+import {fileURLToPath} from 'node:url';
 import {after, afterEach, before} from 'node:test';
 import {chromium} from 'playwright-core';
 import {writeModel} from './model.mjs';
@@ -23,6 +24,14 @@ const kBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/g
 
 export const browserPath = [process.env.CHROMIUM, ...kBrowsers].find((path) => path && existsSync(path));
 
+/** A file or folder of the test data beside the checkout; without it the test file skips. */
+export function shared(path) {
+  const data = process.env.HEED_SHARED_DATA ?? join(dirname(fileURLToPath(import.meta.url)), '../../../../shared/data');
+  const found = join(data, path);
+  if (!existsSync(found)) skip(`needs ${found}`);
+  return found;
+}
+
 function skip(why) {
   console.log(`skipped: ${why}`);
   process.exit(77);
@@ -38,8 +47,8 @@ export const modelPath = process.env.HEED_PAGE_MODEL ?? join(scratch, 'tiny');
 if (!process.env.HEED_PAGE_MODEL) writeModel(modelPath, kText);
 
 /** The program, listening on a port that is free; `address` holds the token. */
-export async function startServer(port = 0, {text = kText, folder = modelPath} = {}) {
-  const args = ['serve', '--port', String(port), '--text', text, '--model', folder];
+export async function startServer(port = 0, {text = kText, folder = modelPath, more = []} = {}) {
+  const args = ['serve', '--port', String(port), '--text', text, '--model', folder, ...more];
   const child = spawn(process.env.HEED_PROGRAM, args, {stdio: ['ignore', 'pipe', 'inherit']});
   const address = await new Promise((resolve, reject) => {
     let said = '';
@@ -90,10 +99,10 @@ export async function quiet(page) {
 }
 
 /** Registers start and end with the test runner; `open()` gives a page that has looked at the text. */
-export function withPages() {
+export function withPages(served = {}) {
   const state = {server: null, browser: null, requests: [], problems: []};
   before(async () => {
-    state.server = await startServer();
+    state.server = await startServer(0, served);
     state.browser = await startBrowser();
   });
   after(async () => {

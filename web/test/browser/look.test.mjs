@@ -247,11 +247,11 @@ test('a text that scrolls shows whole lines, and what is pinned at every width',
 
 test('heads that share keys and values stand over a bracket that says so', async () => {
   const page = await blank();
-  await page.route('**/api/v1/models', async (route) => {
+  await page.route('**/api/v1/sessions', async (route) => {
     const response = await route.fetch();
-    const about = await response.json();
-    about.models[0].kv_heads = about.models[0].heads / 4;
-    await route.fulfill({response, json: about});
+    const session = await response.json();
+    session.attentions[0].kv_heads = session.attentions[0].heads / 4;
+    await route.fulfill({response, json: session});
   });
   await page.goto(state.server.address);
   await ready(page);

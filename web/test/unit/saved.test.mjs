@@ -130,7 +130,7 @@ function longHead(length) {
   const next = () => (state = state * 48271 % 2147483647) / 2147483647 - 0.5;
   const numbers = () => Float32Array.from({length: length * dim}, next);
   const head = {
-    length, dim, scale: 2, q: numbers(), k: numbers(), lse: new Float64Array(length),
+    queries: length, keys: length, dim, scale: 2, q: numbers(), k: numbers(), lse: new Float64Array(length),
     begins: new Int32Array(length), ends: Int32Array.from({length}, (_, at) => at + 1),
   };
   for (let query = 0; query < length; ++query) {

@@ -13,11 +13,11 @@ const {kNothing} = await load('selection');
 const {Slot, valueOf, latest} = await load('data/slot');
 
 /** A selection as the vectors have it: what is as usual is left out. */
-function written({view, places, query, key, range, to, unit, scale, scores}) {
+function written({view, places, query, key, range, to, unit, scale, pair, scores}) {
   const unless = (value, usual, name) => JSON.stringify(value) === JSON.stringify(usual) ? {} : {[name]: value};
   return {
     view, places, ...unless(query, null, 'i'), ...unless(key, null, 'j'), ...unless(range, null, 'range'), ...unless(to, false, 'to'),
-    ...unless(unit, kNothing.unit, 'units'), ...unless(scale, kNothing.scale, 'scale'), ...unless(scores, kNothing.scores, 'scores'),
+    ...unless(unit, kNothing.unit, 'units'), ...unless(scale, kNothing.scale, 'scale'), ...unless(pair, null, 'pair'), ...unless(scores, kNothing.scores, 'scores'),
   };
 }
 
@@ -32,7 +32,7 @@ for (const {address: asked, parsed, error, written: again = asked} of vectors) {
 }
 for (const [part, why] of [
   ['units=pink', 'units= is token, word or sentence'], ['i=', 'i= is a number from 0'], ['i=1/j=-1', 'j= is a number from 0'],
-  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, scale= or scores='],
+  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, scale=, pair= or scores='],
 ]) {
   test(`an address with ${part} says what it leaves out, and why`, () => {
     const asked = `#look/L1.H2/${part}/to=1`;
@@ -54,7 +54,10 @@ test('of too many heads the first sixteen are shown', () => {
   assert.deepEqual(wrong.map(({said}) => said), ['Of 20 heads the first 16 are shown.']);
 });
 
-const size = {attentions: [{stack: 'self', layers: 4, heads: 6}], tokens: 20, scores: ['previous', 'distance', 'sink']};
+const self = {stack: 'self', layers: 4, heads: 6, queries: 20, keys: 20, rectangular: false};
+const cross = {stack: 'cross', layers: 2, heads: 2, queries: 5, keys: 9, rectangular: true};
+const size = {attentions: [self], isPair: false, scores: ['previous', 'distance', 'sink']};
+const both = {...size, attentions: [self, cross]};
 const fitted = (asked, to = size) => address.format(fitting.fit(address.parse(asked).selection, to));
 test('a selection is fitted to what the session has', () => {
   assert.equal(fitted('#look/L9.H9/i=50/j=2/range=1-99/scores=sink+nonsense'), 'look/L3.H0');
@@ -62,9 +65,25 @@ test('a selection is fitted to what the session has', () => {
   assert.equal(fitted('#look/L1.H2/scores=sink+distance'), 'look/L1.H2/scores=sink+distance');
   assert.equal(fitted('#look/cross.L1.H2'), 'look/L1.H2');
 });
-test('with several attentions each head is fitted to its own', () => {
-  const two = {...size, attentions: [...size.attentions, {stack: 'cross', layers: 2, heads: 2}]};
-  assert.equal(fitted('#look/L3.H5+cross.L3.H1+cross.L0.H5', two), 'look/L3.H5+cross.L1.H1');
+test('with several attentions the heads of the first one\u2019s are shown', () => {
+  assert.equal(fitted('#look/L3.H5+cross.L0.H1+self.L2.H0', both), 'look/L3.H5+L2.H0');
+  assert.equal(fitted('#look/cross.L3.H1+L0.H5', both), 'look/cross.L1.H1');
+});
+test('the tokens of a cross-attention are counted on their own sides', () => {
+  assert.equal(fitted('#look/cross.L0.H0/i=4/j=8', both), 'look/cross.L0.H0/i=4/j=8');
+  assert.equal(fitted('#look/cross.L0.H0/i=5/j=8', both), 'look/cross.L0.H0');
+  assert.equal(fitted('#look/cross.L0.H0/i=8/to=1', both), 'look/cross.L0.H0/i=8/to=1');
+  assert.equal(fitted('#look/cross.L0.H0/i=1/units=word', both), 'look/cross.L0.H0/i=1');
+  const said = (asked) => fitting.misfit(address.parse(asked).selection, both);
+  assert.deepEqual(said('#look/cross.L0.H0/i=5/j=9'), [
+    'There is no query token 5, the last one is 4: it is not pinned.', 'There is no key token 9, the last one is 8: it is not pinned.']);
+  assert.deepEqual(said('#look/cross.L0.H0+self.L0.H0'), ['Heads of one attention are shown at once: self is left out.']);
+});
+test('a filter for pairs needs a pair', () => {
+  const read = '#look/L1.H2/pair=A-B';
+  assert.equal(fitted(read, {...size, isPair: true}), 'look/L1.H2/pair=A-B');
+  assert.equal(fitted(read), 'look/L1.H2');
+  assert.deepEqual(fitting.misfit(address.parse(read).selection, size), ['One text was read, not a pair: all is shown.']);
 });
 test('what a session does not have is said', () => {
   const said = (asked) => fitting.misfit(address.parse(asked).selection, size);
@@ -87,6 +106,19 @@ test('in the other direction an edge belongs to its key', () => {
   store.turn(true);
   store.preview({});
   assert.deepEqual([store.token, store.other], [9, 4]);
+});
+test('the one token of a column is pinned as a key, and as no query', () => {
+  const store = new SelectionStore();
+  const marks = () => [store.pinnedQuery, store.pinnedKey, store.markedQuery, store.markedKey];
+  store.set({...kNothing, query: 5});
+  assert.deepEqual(marks(), [5, null, 5, null]);
+  store.set({to: true});
+  assert.deepEqual(marks(), [null, 5, null, 5]);
+  store.preview({query: 2});
+  assert.deepEqual(marks(), [null, 5, 2, null]);
+  store.preview({});
+  store.set({query: 3, key: 5});
+  assert.deepEqual(marks(), [3, 5, 3, 5]);
 });
 test('each selection tells its own host, once a step', () => {
   const told = [];

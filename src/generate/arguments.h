@@ -1,0 +1,15 @@
+// What generation refuses.
+#pragma once
+
+#include "heed/generate/generate.h"
+
+namespace heed {
+
+/// Throws unless the model can continue these prompts as `args` says.
+void check(const ModelInfo& info, const GenerateArgs& args);
+
+/// Tokens that a text may get: most_tokens, or until the model has no position for a further one.
+std::int64_t most_tokens(const ModelInfo& info, const GenerateArgs& args,
+                         std::size_t prompt_length);
+
+}  // namespace heed

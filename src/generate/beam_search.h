@@ -1,0 +1,15 @@
+// Beam search, with the scores and the end of transformers' (`GenerationMixin._beam_search`).
+#pragma once
+
+#include <vector>
+
+#include "heed/generate/generate.h"
+
+namespace heed {
+
+/// The best text of each prompt; `args` are checked, with beams above 1. Prompts run side by side,
+/// and none changes another's text.
+std::vector<Generated> beam_search(const Model& model, const GenerateArgs& args,
+                                   GenerateListener& listener);
+
+}  // namespace heed

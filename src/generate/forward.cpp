@@ -1,0 +1,70 @@
+#include "generate/forward.h"
+
+#include <algorithm>
+
+#include "generate/arguments.h"
+
+namespace heed {
+namespace {
+
+// Rows of ids side by side, padded with 0.
+struct PaddedRows {
+  Tensor ids;  // [rows, longest]
+  std::vector<std::int64_t> lengths;
+};
+
+PaddedRows padded(const std::vector<std::span<const TokenId>>& rows) {
+  PaddedRows padded;
+  std::int64_t longest = 0;
+  for (const auto& row : rows) {
+    padded.lengths.push_back(std::ssize(row));
+    longest = std::max<std::int64_t>(longest, std::ssize(row));
+  }
+  padded.ids = Tensor::zeros({std::ssize(rows), longest}, DType::kI32);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    std::ranges::copy(rows[r], padded.ids.data<TokenId>() + static_cast<std::int64_t>(r) * longest);
+  return padded;
+}
+
+}  // namespace
+
+KvCache cache_of(const Model& model, const GenerateArgs& args, std::int64_t beams) {
+  std::size_t longest = 1;
+  for (const auto& prompt : args.prompts) longest = std::max(longest, prompt.size());
+  // The last token of a text is not fed.
+  const std::int64_t capacity =
+      static_cast<std::int64_t>(longest) + most_tokens(model.info(), args, longest) - 1;
+  return make_cache(model, beams * std::ssize(args.prompts), capacity, args.cache);
+}
+
+Tensor next_logits(const Model& model, KvCache& cache,
+                   const std::vector<std::span<const TokenId>>& rows,
+                   const std::vector<std::vector<TokenId>>& sources) {
+  Run run;
+  run.cache = &cache;
+  run.last_position_only = true;
+  // The prompts: bits of bf16 products differ in bulk, so all of them or none.
+  run.in_bulk = std::ranges::all_of(cache.lengths(), [](auto n) { return n == 0; }) &&
+                packed_type(model.parameters()) == DType::kBF16;
+  std::vector<std::span<const TokenId>> missing;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    missing.push_back(rows[r].subspan(static_cast<std::size_t>(cache.lengths()[r])));
+  const PaddedRows text = padded(missing);
+  run.extents.query_length = text.lengths;
+  Batch batch = {.ids = text.ids};
+  PaddedRows source;
+  if (!sources.empty() && cache.source(0) == nullptr) {
+    source = padded({sources.begin(), sources.end()});
+    batch.source = source.ids;
+    batch.source_lengths = source.lengths;
+  }
+  return model.forward(batch, run);
+}
+
+std::span<const float> row_of(const Tensor& logits, std::size_t r) {
+  const std::int64_t vocabulary = logits.dim(2);
+  return {logits.data<float>() + static_cast<std::int64_t>(r) * vocabulary,
+          static_cast<std::size_t>(vocabulary)};
+}
+
+}  // namespace heed

@@ -1,0 +1,28 @@
+// What a session was opened with, kept for as long as the session.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/session.h"
+
+namespace heed {
+
+struct SessionInput {
+  std::string text = {};
+  std::optional<std::string> pair = {};    // the second text that an encoder reads
+  std::optional<std::string> target = {};  // what an encoder-decoder writes
+  std::vector<TokenId> ids = {};           // in place of texts
+
+  bool operator==(const SessionInput&) const = default;
+  SessionTexts texts() const { return {.text = text, .pair = pair, .target = target}; }
+};
+
+/// The first token of the second text of a pair; what stands around the texts belongs to the one
+/// before it.
+std::int64_t pair_split(std::span<const SessionToken> tokens);
+
+}  // namespace heed

@@ -1,0 +1,92 @@
+// What goes from one text to another: of each row of a block its share, its arcs, and what the keys get in the mean.
+import type {Shares} from './answers';
+import type {Edge} from './arcs';
+import {arcs} from './arcs';
+import {Slot, valueOf} from './data/slot';
+import type {Page} from './panel';
+import type {Place} from './selection';
+import {nameOf} from './selection';
+import type {Block, Span} from './side';
+import {blockOf} from './side';
+
+const kTopP = 0.9;      // of a row's weight on the text
+const kLeast = 0.01;    // no lighter arc is drawn
+const kMostRows = 64;   // of one drawing
+
+export const kUsualPair = 'A-B';  // whose share is told while all is shown
+
+export interface BetweenRow { query: number; share: number; edges: Edge[] }
+export interface Between { rows: BetweenRow[]; means: number[] }  // means: by key of the block
+
+/** `cells`: the rows of the block's queries, `width` keys each; masked ones are NaN. Shares are of `all` keys of the
+    text, of which the block's are drawn. */
+export function between(cells: Float32Array, width: number, {queries, keys}: Block, all: Span, topP: number): Between {
+  const count = queries.end - queries.first;
+  const means = new Array<number>(keys.end - keys.first).fill(0);
+  const rows = Array.from({length: count}, (_, at): BetweenRow => {
+    const row = cells.subarray(at * width, (at + 1) * width);
+    for (const key of means.keys()) means[key]! += Math.max(0, row[keys.first + key]! || 0) / count;
+    const {edges, sum} = arcs(row.subarray(all.first, all.end), topP, Infinity);
+    const query = queries.first + at;
+    const drawn = edges.map(({at: key, weight}) => ({query, key: all.first + key, weight}))
+      .filter(({key, weight}) => weight >= kLeast && key >= keys.first && key < keys.end);
+    return {query, share: sum, edges: drawn};
+  });
+  return {rows, means};
+}
+
+/** How much of a text's attention a head sends to a text, as its chip tells; undefined until the scores are there. */
+export function pairShare({api, store}: Page, place: Place): number | undefined {
+  const of = (store.now.pair ?? kUsualPair).toLowerCase().replace('-', '_to_') as keyof Shares;
+  return api.scoresOf(place)?.find(({head}) => head === place.head)?.shares?.[of];
+}
+
+/** The part of a long span that is drawn: around a token. */
+function windowOf({first, end}: Span, centre: number | null): Span {
+  const count = Math.min(kMostRows, end - first);
+  const begin = Math.max(first, Math.min(end - count, (centre ?? first) - Math.floor(count / 2)));
+  return {first: begin, end: begin + count};
+}
+
+/** The block that is looked at, as far as it is drawn: around what is pinned, or around a query. */
+export function blockInSight({side, store}: Page, query: number | null = null): Block {
+  const {queries, keys} = blockOf(side, store.now.pair);
+  return {queries: windowOf(queries, query ?? store.pinnedQuery), keys: windowOf(keys, store.pinnedKey)};
+}
+
+/** Rows of several heads, each in a slot of its own. */
+export class BetweenData {
+  private readonly slots: Slot<Float32Array>[] = [];
+  private readonly known = new WeakMap<Float32Array, {keys: string; value: Between}>();
+
+  constructor(private readonly page: Page, private readonly lane: string, private readonly changed: () => void) {}
+
+  stop(): void { for (const slot of this.slots) slot.stop(); }
+
+  /** By head; one that is on its way is not in it. */
+  show(places: Place[], block: Block): Map<string, Between> {
+    const {api} = this.page;
+    const {first, end} = block.queries;
+    const found = new Map<string, Between>();
+    while (this.slots.length < places.length) {
+      this.slots.push(new Slot<Float32Array>(`${this.lane}-${this.slots.length}`, this.changed));
+    }
+    for (const [index, slot] of this.slots.entries()) {
+      const place = places[index];
+      const cells = valueOf(slot.show(place && api.hasWeights ? api.matrix(place, first, end) : null));
+      if (cells && place) found.set(nameOf(place), this.of(cells, block));
+    }
+    return found;
+  }
+
+  private of(cells: Float32Array, block: Block): Between {
+    const {side, store} = this.page;
+    const all = blockOf(side, store.now.pair).keys;
+    const keys = [block.keys.first, block.keys.end, all.first, all.end].join(' ');
+    const known = this.known.get(cells);
+    if (known?.keys === keys) return known.value;
+    const value = between(cells, side.keys.length, block, all, side.isSquare ? kTopP : 1);
+    this.known.set(cells, {keys, value});
+    return value;
+  }
+}

@@ -1,0 +1,50 @@
+// The attention that is looked at. Its rows and columns are tokens of the session, which need not be the same ones.
+import type {Attention, Model, Session, Token} from './answers';
+import type {Pair} from './selection';
+
+export interface Side {
+  stack: string;
+  attention: Attention;
+  queries: Token[];
+  keys: Token[];
+  isSquare: boolean;         // both are the same tokens
+  isWritten: boolean;        // the queries are what the model writes: words follow them
+  split: number | null;      // where the second text of a pair begins
+  layers: number;
+  heads: number;
+  held: number[][] | null;   // by layer, the heads that a saved page holds; null: all
+}
+
+/** Tokens [first, end). */
+export interface Span { first: number; end: number }
+
+/** The cells of a matrix that are looked at. */
+export interface Block { queries: Span; keys: Span }
+
+/** Of a stack, or of the session's first where none has the name. */
+export function sideOf(info: Session, model: Model, stack: string | undefined): Side {
+  const attention = info.attentions.find((each) => each.stack === stack) ?? info.attentions[0]!;
+  const listOf = (name: string) => name === 'key_tokens' ? info.key_tokens ?? info.tokens : info.tokens;
+  return {
+    stack: attention.stack, attention, queries: listOf(attention.query_tokens), keys: listOf(attention.key_tokens),
+    isSquare: !attention.rectangular,
+    isWritten: model.has_words && attention.query_tokens === 'tokens',
+    split: info.split ?? null, layers: attention.layers, heads: attention.heads,
+    held: model.held ? model.held.find((each) => each.stack === attention.stack)?.layers ?? [] : null,
+  };
+}
+
+/** The tokens of a text of the pair. */
+function textOf({split, queries}: Side, name: string): Span {
+  const middle = split ?? queries.length;
+  return name === 'A' ? {first: 0, end: middle} : {first: middle, end: queries.length};
+}
+
+/** The cells from one text of a pair to the other, or all. */
+export function blockOf(side: Side, pair: Pair | null): Block {
+  if (pair === null || side.split === null) {
+    return {queries: {first: 0, end: side.queries.length}, keys: {first: 0, end: side.keys.length}};
+  }
+  const [from, to] = pair.split('-') as [string, string];
+  return {queries: textOf(side, from), keys: textOf(side, to)};
+}

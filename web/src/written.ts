@@ -1,0 +1,39 @@
+// What stands at the rows of a cross-attention: a token, and the token that is written there.
+import type {Page} from './panel';
+import {plain} from './tokens';
+import type {Next} from './transport/api';
+
+/** The words after a query, where they are known; else they are asked for. */
+function nextOf({api}: Page, query: number, arrived: () => void): Next | undefined {
+  if (!api.hasWeights) return undefined;
+  const question = api.next(query);
+  const known = question.now();
+  if (!known) question.get(`written-${query}`).then(arrived, () => undefined);
+  return known?.position === query ? known : undefined;  // of a long text the last position's words alone are kept
+}
+
+/** What is written at a query, and how likely that was; null where the server does not tell. */
+export interface Written { name: string; probability: number | null }
+
+/** The token that follows; behind the last one the likeliest word. */
+export function writtenAt(page: Page, query: number, arrived: () => void): Written {
+  const {queries} = page.side;
+  const words = nextOf(page, query, arrived)?.words ?? [];
+  const next = queries[query + 1];
+  if (next) {
+    const found = words.find(({id}) => id === next.id);
+    return {name: plain(next), probability: found?.probability ?? null};
+  }
+  const [likeliest] = words;
+  if (!likeliest) return {name: '\u2026', probability: null};
+  return {name: plain({...likeliest, index: 0, begin: 0, end: 0}), probability: likeliest.probability};
+}
+
+/** `z \u2192 m` at the rows of a cross-attention, else the tokens. */
+export function rowNames(page: Page, arrived: () => void): string[] {
+  const {queries, isSquare} = page.side;
+  if (isSquare) return queries.map(plain);
+  const last = queries.length - 1;
+  return queries.map((token, at) =>
+    `${plain(token)} \u2192 ${at < last ? plain(queries[at + 1]!) : writtenAt(page, at, arrived).name}`);
+}

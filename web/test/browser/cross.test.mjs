@@ -1,0 +1,165 @@
+// A model that reads one text and writes another: encoder, decoder, and the attention between them.
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {test} from 'node:test';
+import {hash, quiet, scratch, shared, withPages} from './harness.mjs';
+
+const folder = shared('models/aren-transliteration');
+const kSource = '\u0622 \u062a \u0632 \u0645 \u0648 \u0646';  // atzmon
+const kLetters = kSource.split(' ');
+const {open, blank} = withPages({text: kSource, folder, more: ['--stack', 'cross']});
+const texts = (page, name) => page.locator(name).allTextContents();
+
+/** Until the likeliest word behind the last token is known. */
+const drawn = (page) => page.waitForFunction(() => {
+  const names = [...document.querySelectorAll('.written-token')];
+  return names.length > 0 && names.at(-1).textContent === '</s>';
+});
+
+test('rows are a token and what it writes, columns the source', async () => {
+  const page = await open('#look/cross.L2.H1/i=3/j=3');
+  await drawn(page);
+  await quiet(page);
+  assert.deepEqual(await texts(page, '.asker-token'), ['<s>', 'a', 't', 'z', 'm', 'o', 'n']);
+  assert.deepEqual(await texts(page, '.written-token'), ['a', 't', 'z', 'm', 'o', 'n', '</s>']);
+  assert.deepEqual(await texts(page, '.read-token'), kLetters);
+  assert.deepEqual(await texts(page, '.row-token'),
+    ['<s> \u2192 a', 'a \u2192 t', 't \u2192 z', 'z \u2192 m', 'm \u2192 o', 'o \u2192 n', 'n \u2192 </s>']);
+  assert.equal(await page.locator('.large').textContent(), '0.830');
+  assert.equal(await page.locator('.arc-number').textContent(), '.830');
+  assert.deepEqual(await texts(page, '.figure b'), ['z', kLetters[3]]);
+  assert.equal(await page.locator('.rank').textContent(), 'largest of the 6 in its row');
+  assert.match(await page.locator('.chip.chosen').textContent(), /^H1\.79in orderpeak \.82$/);
+});
+
+test('the matrix has as many rows as tokens are written, and columns as are read', async () => {
+  const page = await open('#look/cross.L2.H1');
+  await drawn(page);
+  await quiet(page);
+  const box = await page.locator('canvas.matrix').boundingBox();
+  assert.ok(Math.abs(box.height / box.width - 7 / 6) < 0.01, `${box.width} x ${box.height}`);
+  await page.mouse.click(box.x + box.width * 5.5 / 6, box.y + box.height * 6.5 / 7);
+  assert.equal(await hash(page), '#look/cross.L2.H1/i=6/j=5');
+  await page.locator('canvas.matrix').focus();
+  for (const key of ['ArrowDown', 'ArrowRight', 'ArrowUp', 'Enter']) await page.keyboard.press(key);
+  assert.equal(await hash(page), '#look/cross.L2.H1/i=5/j=5');
+});
+
+test('e and the switch go from one attention to the next', async () => {
+  const page = await open('#look/cross.L2.H1/i=3');
+  const chosen = () => page.locator('.edges .option[aria-pressed=true]').textContent();
+  assert.equal(await chosen(), 'cross');
+  await page.keyboard.press('e');
+  assert.equal(await chosen(), 'encoder');
+  assert.equal(await hash(page), '#look/L2.H1/i=5');
+  await page.waitForSelector('.token');
+  assert.deepEqual((await texts(page, '.token')).map((each) => each[0]), kLetters);
+  await page.locator('.edges .option', {hasText: 'decoder'}).click();
+  assert.equal(await hash(page), '#look/decoder.L2.H1/i=6');
+  await page.waitForSelector('.next-row');
+  assert.equal(await page.locator('.side h2').textContent(), 'Next word');
+  await page.goBack();
+  assert.equal(await chosen(), 'encoder');
+});
+
+test('it begins with the attention that was asked for, and says what of an address is not there', async () => {
+  const page = await open();
+  await page.waitForSelector('.asker');
+  assert.match(await hash(page), /^(#look\/cross\.L\d\.H\d\/i=6)?$/);
+  const wrong = await open('#look/cross.L2.H1+decoder.L0.H0/i=7/j=6');
+  assert.equal(await wrong.locator('.notice').textContent(),
+    'Heads of one attention are shown at once: decoder is left out. There is no query token 7, the last one is 6: it is not pinned. '
+    + 'There is no key token 6, the last one is 5: it is not pinned.');
+});
+
+test('all heads stand below, and a click shows one', async () => {
+  const page = await open('#look/cross.L2.H1/i=3');
+  await page.waitForFunction(() => document.querySelectorAll('.below canvas').length === 48);
+  assert.equal(await page.locator('.below .most').textContent(), 'most 2\u00b71 .79, then 3\u00b71 .78');
+  await page.locator('.all-head').nth(25).click();
+  assert.equal(await hash(page), '#look/cross.L3.H1/i=3');
+});
+
+test('a target of one\u2019s own is read, and without one the model writes', async () => {
+  const page = await open('#look/cross.L2.H1');
+  await page.locator('.header-text').click();
+  await page.getByLabel('Target').fill('a t s');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction(() => document.querySelectorAll('.asker').length === 4);
+  assert.deepEqual(await texts(page, '.asker-token'), ['<s>', 'a', 't', 's']);
+});
+
+test('a target that is too long can be edited, and no part of the source is offered', async () => {
+  const page = await open('#look/cross.L2.H1');
+  await page.locator('.header-text').click();
+  await page.getByLabel('Target').fill('a t '.repeat(2000));
+  await page.keyboard.press('Control+Enter');
+  await page.waitForSelector('.failed');
+  assert.match(await page.locator('.failed').textContent(), /^The target is too long.*Nothing was run\.edit the targetbefore the change$/);
+});
+
+test('in the other direction the number is of a source token, and a target token turns back', async () => {
+  const page = await open('#look/cross.L2.H1/i=4/to=1');
+  await drawn(page);
+  const pinned = (name) => page.locator(`${name}.pinned`).evaluateAll((all) => all.map(({dataset}) => dataset.index));
+  assert.deepEqual([await pinned('.asker'), await pinned('.read-row')], [[], ['4']]);
+  await page.locator('.read-row').nth(2).click();
+  assert.equal(await hash(page), '#look/cross.L2.H1/i=2/to=1');
+  await page.locator('.asker').nth(6).click();
+  assert.equal(await hash(page), '#look/cross.L2.H1/i=6');
+  assert.deepEqual([await pinned('.asker'), await pinned('.read-row')], [['6'], []]);
+});
+
+test('the bar of the row under the pointer stands out, and the focus stays in its row', async () => {
+  const page = await open('#look/cross.L2.H1/i=3');
+  await drawn(page);
+  await quiet(page);
+  const shown = () => page.locator('.asker.shown').evaluateAll((all) => all.map(({dataset}) => dataset.index));
+  assert.deepEqual(await shown(), ['3']);
+  await page.locator('.asker').nth(5).hover();
+  assert.deepEqual(await shown(), ['5']);
+  await page.locator('.asker').nth(3).focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press(']');
+  await quiet(page);
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.index), '4');
+});
+
+test('of long texts a part is drawn, which the heading says and the arrow keys leave', async () => {
+  const page = await open('#look/cross.L2.H1');
+  await page.locator('.header-text').click();
+  await page.getByRole('textbox', {name: 'Text'}).fill('\u0622 '.repeat(70));
+  await page.getByLabel('Target').fill('a t '.repeat(50));
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction(() => document.querySelectorAll('.asker').length === 64);
+  assert.match(await page.locator('.edges .heading .quiet').first().textContent(), /, 64 of 101 rows, 64 of 70 keys, every edge/);
+  await page.locator('.asker').first().click();
+  await quiet(page);
+  const first = Number(await page.locator('.asker').first().getAttribute('data-index'));
+  await page.locator('.asker').first().focus();
+  for (let step = 0; step < 3; ++step) await page.keyboard.press('ArrowUp');
+  await quiet(page);
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.index), String(Math.max(0, first - 3)));
+});
+
+test('saved, it shows the same, and as svg from the command line', async () => {
+  const page = await open('#look/cross.L2.H1/i=3/j=3');
+  await drawn(page);
+  const file = join(scratch, 'cross.html');
+  execFileSync(process.env.HEED_PROGRAM, ['look', kSource, '--model', folder, '--view', 'look/cross.L2.H1/i=3/j=3', '-o', file]);
+  const saved = await blank();
+  await saved.goto(pathToFileURL(file).href);
+  await drawn(saved);
+  for (const one of [page, saved]) await quiet(one);
+  for (const name of ['.asker', '.read-row', '.chip', '.row-token', '.large', '.next-row']) {
+    assert.deepEqual(await texts(saved, name), await texts(page, name), name);
+  }
+});
+
+test('a narrow page does not scroll sideways', async () => {
+  const page = await open('#look/cross.L2.H1/i=3/j=3', {viewport: {width: 390, height: 844}});
+  await drawn(page);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+});

@@ -1,0 +1,140 @@
+// Two texts as one sequence: from which to which, in the columns, the chips, the matrix and the address.
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {cpSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {test} from 'node:test';
+import {hash, quiet, scratch, shared, withPages} from './harness.mjs';
+
+const kFirst = 'time flies like an arrow';
+const kSecond = 'fruit flies like a banana';
+const folder = join(scratch, 'bert');
+cpSync(shared('models/tiny/bert'), folder, {recursive: true});
+
+/** WordPiece over the words of both texts, in a vocabulary of the model's size. */
+function writeTokenizer() {
+  const specials = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
+  const words = [...new Set(`${kFirst} ${kSecond}`.split(' '))];
+  const pieces = [...specials, ...words, ...Array.from({length: 97}, (_, id) => `##${id}`)].slice(0, 97);
+  const special = (content) => ({id: specials.indexOf(content), content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true});
+  const of = (id, type) => ({SpecialToken: {id, type_id: type}});
+  const text = (id, type) => ({Sequence: {id, type_id: type}});
+  const token = (id) => ({id, ids: [specials.indexOf(id)], tokens: [id]});
+  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify({
+    version: '1.0', truncation: null, padding: null, added_tokens: specials.map(special),
+    normalizer: {type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true},
+    pre_tokenizer: {type: 'BertPreTokenizer'},
+    post_processor: {
+      type: 'TemplateProcessing', single: [of('[CLS]', 0), text('A', 0), of('[SEP]', 0)],
+      pair: [of('[CLS]', 0), text('A', 0), of('[SEP]', 0), text('B', 1), of('[SEP]', 1)],
+      special_tokens: {'[CLS]': token('[CLS]'), '[SEP]': token('[SEP]')},
+    },
+    decoder: {type: 'WordPiece', prefix: '##', cleanup: true},
+    model: {
+      type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', max_input_chars_per_word: 100,
+      vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
+    },
+  }));
+}
+writeTokenizer();
+
+const {open, blank} = withPages({text: kFirst, folder, more: ['--pair', kSecond]});
+const texts = (page, name) => page.locator(name).allTextContents();
+const short = (value) => value.toFixed(2).replace(/^0/, '');
+
+/** The rows of a head, as the server has them. */
+function rowsOf(page, layer, head) {
+  return page.evaluate(async ([layer, head, text, pair]) => {
+    const post = {method: 'POST', body: JSON.stringify({text, pair})};
+    const {session, tokens} = await (await fetch('/api/v1/sessions', post)).json();
+    return Promise.all(tokens.map(async ({index}) =>
+      (await (await fetch(`/api/v1/sessions/${session}/self/${layer}/${head}/row/${index}`)).json()).weights));
+  }, [layer, head, kFirst, kSecond]);
+}
+
+/** Until both columns have their numbers. */
+const drawn = (page) => page.waitForFunction(() => {
+  const values = [...document.querySelectorAll('.share-value')];
+  return values.length > 0 && !values.some(({textContent}) => textContent === '\u2013');
+});
+
+test('the header names both texts, and d goes through the filters', async () => {
+  const page = await open('#look/L1.H2/i=2');
+  assert.deepEqual(await texts(page, '.header-text .beginning'), [`\u201c${kFirst}\u201d`, `\u201c${kSecond}\u201d`]);
+  for (const pair of ['A-A', 'A-B', 'B-A', 'B-B']) {
+    await page.keyboard.press('d');
+    assert.equal(await hash(page), `#look/L1.H2/i=2/pair=${pair}`);
+    assert.equal(await page.locator('.edges .option[aria-pressed=true]').textContent(), pair.replace('-', '\u2192'));
+  }
+  await page.keyboard.press('d');
+  assert.equal(await hash(page), '#look/L1.H2/i=2');
+  await page.keyboard.press('?');
+  assert.ok((await texts(page, '.keys-list dt')).includes('d'));
+});
+
+test('the columns and the chips tell the shares that the rows have', async () => {
+  const page = await open('#look/L1.H2/i=2/pair=A-B');
+  await drawn(page);
+  assert.deepEqual(await texts(page, '.asker-token'), ['[CLS]', ...kFirst.split(' '), '[SEP]']);
+  assert.deepEqual(await texts(page, '.read-token'), [...kSecond.split(' '), '[SEP]']);
+  const rows = (await rowsOf(page, 1, 2)).slice(0, 7);
+  const shares = rows.map((row) => row.slice(7).reduce((sum, weight) => sum + weight, 0));
+  assert.deepEqual(await texts(page, '.asker .share-value'), shares.map(short));
+  const means = rows[0].slice(7).map((_, key) => rows.reduce((sum, row) => sum + row[7 + key], 0) / 7);
+  assert.deepEqual(await texts(page, '.read-row .share-value'), means.map(short));
+  const mean = shares.reduce((sum, share) => sum + share, 0) / 7;
+  assert.equal(await page.locator('.chip.chosen .chip-name').textContent(), `H2${short(mean)}`);
+  assert.equal(await page.locator('.layer-heads').textContent(), 'A to B, share');
+  assert.equal(await page.locator('.below h2').textContent(), 'Head 2 in every layer');
+});
+
+test('only edges of the filter are drawn, and a click on one pins it', async () => {
+  const page = await open('#look/L1.H2/pair=B-A');
+  await drawn(page);
+  await page.waitForSelector('.between-sheet .arc-target');
+  const ends = await page.locator('.between-sheet .arc-target').evaluateAll((arcs) =>
+    arcs.map(({dataset}) => [Number(dataset.query), Number(dataset.key)]));
+  assert.ok(ends.length > 0 && ends.every(([query, key]) => query >= 7 && key < 7));
+  await page.locator('.asker').first().click();
+  assert.equal(await hash(page), '#look/L1.H2/i=7/pair=B-A');
+  await page.locator('.read-row').nth(1).click();
+  assert.equal(await hash(page), '#look/L1.H2/i=7/j=1/pair=B-A');
+  await quiet(page);
+  assert.equal(await page.locator('.figure b').allTextContents().then((names) => names.join(' ')), 'fruit time');
+});
+
+test('from the fifth head on each has its own drawing', async () => {
+  const page = await open('#look/L0.H0+H1+H2+H3+L1.H0/pair=A-B');
+  await page.waitForSelector('.edges .between-small path.arc');
+  assert.equal(await page.locator('.edges .between-small').count(), 5);
+  assert.equal(await page.locator('.between-body').isVisible(), false);
+});
+
+test('a second text can be typed, and goes with the first', async () => {
+  const page = await open();
+  await page.locator('.header-text').click();
+  assert.equal(await page.getByLabel('Second text').inputValue(), kSecond);
+  await page.getByLabel('Second text').fill('a fruit');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction(() => document.querySelectorAll('.header-text .beginning')[1]?.textContent === '\u201ca fruit\u201d');
+  await page.locator('.header-text').click();
+  await page.getByLabel('Second text').fill('');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction(() => document.querySelectorAll('.header-text .beginning').length === 1);
+  assert.equal(await page.locator('.edges .choice').count(), 0);
+});
+
+test('a saved page of a pair shows the same', async () => {
+  const page = await open('#look/L1.H2/i=2/pair=A-B');
+  await drawn(page);
+  const file = join(scratch, 'pair.html');
+  execFileSync(process.env.HEED_PROGRAM, ['look', kFirst, '--pair', kSecond, '--model', folder, '--view', 'look/L1.H2/i=2/pair=A-B', '-o', file]);
+  const saved = await blank();
+  await saved.goto(pathToFileURL(file).href);
+  await drawn(saved);
+  await quiet(saved);
+  for (const name of ['.asker', '.read-row', '.chip', '.largest .value', '.where .value']) {
+    assert.deepEqual(await texts(saved, name), await texts(page, name), name);
+  }
+});
