@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -66,8 +67,11 @@ Isa read_isa() {
 }  // namespace
 
 Isa allowed_isa() {
-  static const Isa isa = read_isa();
-  return isa;
+  // Not a static of its own making: a child forked while another thread makes one waits for ever.
+  static std::atomic<int> known{-1};
+  int isa = known.load(std::memory_order_relaxed);
+  if (isa < 0) known = isa = static_cast<int>(read_isa());
+  return static_cast<Isa>(isa);
 }
 
 std::int64_t highway_targets() {

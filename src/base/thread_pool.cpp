@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -84,15 +85,23 @@ bool ThreadPool::has_failed() {
   return here.failed != nullptr && here.failed->load(std::memory_order_relaxed);
 }
 
+namespace {
+
+std::atomic<ThreadPool*> pool{nullptr};  // never destroyed: its threads outlive everything else
+
+// Before main, and no static that is made at its first use: a child forked while another thread
+// makes one would wait for it for ever.
+[[maybe_unused]] const int kForkIsHandled =
+    pthread_atfork(nullptr, nullptr, [] { pool.store(nullptr, std::memory_order_relaxed); });
+
+}  // namespace
+
 ThreadPool& ThreadPool::instance() {
-  static ThreadPool* pool = nullptr;  // never destroyed: its threads outlive everything else
-  static const bool is_made = [] {
-    pool = new ThreadPool;
-    pthread_atfork(nullptr, nullptr, [] { pool = new ThreadPool; });
-    return true;
-  }();
-  static_cast<void>(is_made);
-  return *pool;
+  ThreadPool* made = pool.load(std::memory_order_acquire);
+  if (made != nullptr) return *made;
+  auto mine = std::make_unique<ThreadPool>();
+  if (!pool.compare_exchange_strong(made, mine.get(), std::memory_order_acq_rel)) return *made;
+  return *mine.release();
 }
 
 void ThreadPool::run(Loop& loop, int threads) {

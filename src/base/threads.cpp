@@ -39,20 +39,25 @@ int cpu_count() {
   return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 
+int count_from_environment() {
+  const char* value = std::getenv("HEED_THREADS");
+  const std::string_view text = value != nullptr ? value : "";
+  if (text.empty()) return cpu_count();
+  int wanted = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
+  const bool read = error == std::errc() && end == text.data() + text.size();
+  if (!read || wanted < 1 || wanted > kMostThreads)
+    fail({.argument = "HEED_THREADS",
+          .found = fmt::format("\"{}\"", text),
+          .expected = fmt::format("a whole number from 1 to {}", kMostThreads)});
+  return wanted;
+}
+
+// Not a static of its own making: a child forked while another thread makes one waits for ever.
 int default_count() {
-  static const int count = [] {
-    const char* value = std::getenv("HEED_THREADS");
-    const std::string_view text = value != nullptr ? value : "";
-    if (text.empty()) return cpu_count();
-    int wanted = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wanted);
-    const bool read = error == std::errc() && end == text.data() + text.size();
-    if (!read || wanted < 1 || wanted > kMostThreads)
-      fail({.argument = "HEED_THREADS",
-            .found = fmt::format("\"{}\"", text),
-            .expected = fmt::format("a whole number from 1 to {}", kMostThreads)});
-    return wanted;
-  }();
+  static std::atomic<int> known{0};
+  int count = known.load(std::memory_order_relaxed);
+  if (count == 0) known = count = count_from_environment();
   return count;
 }
 
