@@ -16,7 +16,6 @@
 #include "cli/terminal/progress.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
-#include "models/stored_type.h"
 
 namespace heed::cli {
 namespace {
@@ -117,10 +116,10 @@ int run(Options options, const Given& given) {
   check(options);
   check_effects(options, given);
   const std::string prompt = given_text(options.prompt, options.file);
-  const LoadedModel model = load_model(find_model(options.model));
+  const LoadedModel model =
+      load_model(find_model(options.model), {.packed = true, .dtype = options.dtype});
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model that reads text"});
-  pack(model.model->parameters(), options.dtype ? *options.dtype : stored_type(model.folder));
   options.args.sampling.top_k = options.top_k.value_or(0);
   if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam is greedy
   read_prompt(model, prompt, options.args);

@@ -26,13 +26,13 @@ struct Safetensors::Impl {
   SafetensorsHeader header;
 };
 
-Safetensors::Safetensors(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Safetensors::Safetensors(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 Safetensors::Safetensors(Safetensors&&) noexcept = default;
 Safetensors& Safetensors::operator=(Safetensors&&) noexcept = default;
 Safetensors::~Safetensors() = default;
 
 Safetensors Safetensors::open(const std::filesystem::path& path) {
-  return Safetensors(std::make_unique<Impl>(path));
+  return Safetensors(std::make_shared<const Impl>(path));
 }
 
 const std::filesystem::path& Safetensors::path() const { return impl_->path; }
@@ -74,6 +74,10 @@ ConstView Safetensors::tensor(const std::string& name) const {
   if (found == impl_->header.tensors.end()) fail_without(impl_->path, name, names());
   const StoredTensor& stored = found->second;
   return {impl_->map.bytes().data() + stored.begin, stored.dtype, stored.shape};
+}
+
+Tensor Safetensors::mapped(const std::string& name) const {
+  return Tensor::over(impl_, tensor(name));
 }
 
 namespace {

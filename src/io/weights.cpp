@@ -111,7 +111,7 @@ const Safetensors& Weights::file_of(const std::string& name) const {
 
 ConstView Weights::tensor(const std::string& name) const { return file_of(name).tensor(name); }
 
-Tensor Weights::load_f32(const std::string& name, const Shape& shape) const {
+ConstView Weights::tensor(const std::string& name, const Shape& shape) const {
   const ConstView stored = tensor(name);
   const auto refuse = [&](const char* member, Phrase found, Phrase expected) {
     fail({.code = ErrorCode::kCorrupt,
@@ -123,7 +123,17 @@ Tensor Weights::load_f32(const std::string& name, const Shape& shape) const {
   if (!(stored.shape() == shape)) refuse("shape", to_string(stored.shape()), to_string(shape));
   if (!is_floating(stored.dtype()))
     refuse("dtype", heed::name(stored.dtype()), "f32, f16, bf16 or f64");
-  return Tensor::converted(stored, DType::kF32);
+  return stored;
+}
+
+Tensor Weights::load_f32(const std::string& name, const Shape& shape) const {
+  return Tensor::converted(tensor(name, shape), DType::kF32);
+}
+
+Tensor Weights::mapped(const std::string& name, const Shape& shape) const {
+  const ConstView stored = tensor(name, shape);
+  if (stored.dtype() == DType::kF64 || !stored.is_aligned()) return load_f32(name, shape);
+  return file_of(name).mapped(name);
 }
 
 }  // namespace heed

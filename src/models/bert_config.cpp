@@ -188,7 +188,8 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights,
+                            std::optional<DType> packed) {
   BertConfig read = BertConfig::read(config);
   const BertNames& names = *read.names;
   read.masked_token_head = StoredWeights(weights, spelling_of(config, read))
@@ -201,7 +202,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
     stored.require(std::string(names.types) + ".weight", {read.types, read.width});
   stored.require(last + names.up + ".weight", {read.inner, read.width});
   auto model = std::make_unique<Bert>(read);
-  stored.load(model->parameters());
+  stored.load(model->parameters(), packed);
   return model;
 }
 

@@ -113,13 +113,14 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights,
+                            std::optional<DType> packed) {
   const Gemma2Config read = Gemma2Config::read(config);
   const StoredWeights stored(
       weights, {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight"}});
   require_rotary_decoder(stored, read.info(), read.inner);
   auto model = make_gemma2(read);
-  stored.load(model->parameters());
+  stored.load(model->parameters(), packed);
   return model;
 }
 

@@ -121,7 +121,8 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights,
+                            std::optional<DType> packed) {
   const Gpt2Config read = Gpt2Config::read(config);
   const StoredWeights stored(weights, {.prefix = "transformer.",
                                        .unused = {".attn.bias", ".attn.masked_bias",
@@ -131,7 +132,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
   stored.require("transformer.wpe.weight", {read.positions, read.width});
   stored.require(last + "mlp.c_fc.weight", {read.width, read.inner});
   auto model = std::make_unique<Gpt2>(read);
-  stored.load(model->parameters());
+  stored.load(model->parameters(), packed);
   return model;
 }
 

@@ -192,7 +192,8 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights,
+                            std::optional<DType> packed) {
   const LlamaConfig read = LlamaConfig::read(config);
   const StoredWeights stored(
       weights,
@@ -200,7 +201,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
        .unused = {"rotary_emb.inv_freq", read.tied ? "lm_head.weight" : "rotary_emb.inv_freq"}});
   require_rotary_decoder(stored, read.info(), read.inner);
   auto model = make_llama(read);
-  stored.load(model->parameters());
+  stored.load(model->parameters(), packed);
   return model;
 }
 

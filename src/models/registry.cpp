@@ -9,6 +9,7 @@
 #include "io/atomic_file.h"
 #include "models/family.h"
 #include "models/search_path.h"
+#include "models/stored_type.h"
 
 namespace heed {
 namespace {
@@ -74,7 +75,10 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   loaded.folder = folder;
   loaded.name = model_name(folder);
   loaded.built_in = is_built_in(folder);
-  loaded.model = family.load(config, Weights::open(folder));
+  const Weights weights = Weights::open(folder);
+  std::optional<DType> packed;
+  if (options.packed) packed = options.dtype ? *options.dtype : stored_type(weights);
+  loaded.model = family.load(config, weights, packed);
   if (!options.tokenizers) return loaded;
   loaded.tokenizer = load_tokenizer(folder);
   loaded.target_tokenizer = load_target_tokenizer(folder);

@@ -3,15 +3,12 @@
 #include <cstdint>
 #include <string>
 
-#include "heed/io/safetensors.h"
-
 namespace heed {
 
-DType stored_type(const std::filesystem::path& folder) {
+DType stored_type(const Weights& weights) {
   std::int64_t f16 = 0;
   std::int64_t bf16 = 0;
   std::int64_t wider = 0;
-  const Weights weights = Weights::open(folder);
   for (const std::string& name : weights.names()) {
     const ConstView tensor = weights.tensor(name);
     const DType dtype = tensor.dtype();

@@ -1,13 +1,12 @@
 // In which type a model folder holds its weights.
 #pragma once
 
-#include <filesystem>
-
+#include "heed/io/safetensors.h"
 #include "heed/tensor/dtype.h"
 
 namespace heed {
 
 /// f32, f16 or bf16: that of the most numbers.
-DType stored_type(const std::filesystem::path& folder);
+DType stored_type(const Weights& weights);
 
 }  // namespace heed

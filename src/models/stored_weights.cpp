@@ -37,15 +37,30 @@ std::string StoredWeights::stored_name(const std::string& name) const {
 }
 
 void StoredWeights::require(const std::string& name, const Shape& shape) const {
-  const std::string stored = stored_name(name);
-  if (weights_.tensor(stored).shape() != shape) weights_.load_f32(stored, shape);  // fails
+  weights_.tensor(stored_name(name), shape);
 }
 
-void StoredWeights::load(std::span<Parameter* const> parameters) const {
+void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
+                                DType packed) const {
+  const Shape shape = parameter.value.shape();
+  if (is_packed(parameter, packed))
+    pack(parameter, weights_.tensor(stored, shape), packed);
+  else if (parameter.looked_up ||
+           (parameter.linear && weights_.tensor(stored).dtype() == DType::kF32))
+    parameter.value = weights_.mapped(stored, shape);
+  else
+    parameter.value = weights_.load_f32(stored, shape);
+}
+
+void StoredWeights::load(std::span<Parameter* const> parameters,
+                         std::optional<DType> packed) const {
   std::set<std::string> used;
   for (Parameter* parameter : parameters) {
     const std::string stored = stored_name(parameter->name);
-    parameter->value = weights_.load_f32(stored, parameter->value.shape());
+    if (packed)
+      load_to_run(*parameter, stored, *packed);
+    else
+      parameter->value = weights_.load_f32(stored, parameter->value.shape());
     used.insert(stored);
   }
   for (const std::string& name : weights_.names()) {

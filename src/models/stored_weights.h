@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,11 +38,15 @@ class StoredWeights {
   /// Fails unless the file holds it in this shape: before memory is taken for as many layers and as
   /// wide ones as a configuration promises.
   void require(const std::string& name, const Shape& shape) const;
-  /// Reads all parameters. A tensor of the file that is neither one of them nor known to be unused
-  /// is an error: the model would compute something else than it means.
-  void load(std::span<Parameter* const> parameters) const;
+  /// Reads all parameters, as f32. With `packed`, to run: the weights of linear layers go from the
+  /// file into panels of that type (`pack`), one after the other, so that the model is in memory
+  /// once; tables whose rows are looked up stay in the file, mapped, in its type. A tensor of the
+  /// file that is neither a parameter nor known to be unused is an error: the model would compute
+  /// something else than it means.
+  void load(std::span<Parameter* const> parameters, std::optional<DType> packed) const;
 
  private:
+  void load_to_run(Parameter& parameter, const std::string& stored, DType packed) const;
   std::string stored_name(const std::string& name) const;
   const std::string* find(const std::string& name, std::string& spelled) const;
 

@@ -111,7 +111,8 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights,
+                            std::optional<DType> packed) {
   T5Config read = T5Config::read(config);
   read.tied = read.scaled_head || !weights.contains("lm_head.weight");
   Spelling spelling = {
@@ -129,7 +130,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights) {
       fmt::format("decoder.block.{}.layer.2.DenseReluDense.wo.weight", read.decoder_layers - 1),
       {read.width, read.inner});
   auto model = std::make_unique<T5>(read);
-  stored.load(model->parameters());
+  stored.load(model->parameters(), packed);
   return model;
 }
 

@@ -8,6 +8,7 @@ Embedding::Embedding(const std::string& name, std::int64_t rows, std::int64_t wi
     : table_(std::make_shared<Parameter>()) {
   table_->name = name + ".weight";
   table_->value = Tensor::empty({rows, width});
+  table_->looked_up = true;
 }
 
 Tensor Embedding::forward(const ConstView& ids) const {

@@ -19,17 +19,23 @@ DType packed_type(std::span<const Parameter* const> parameters) {
   return found == parameters.end() ? DType::kF32 : (*found)->dtype();
 }
 
+bool is_packed(const Parameter& parameter, DType dtype) {
+  return parameter.linear && packing_pays(dtype);
+}
+
+void pack(Parameter& parameter, const ConstView& value, DType dtype) {
+  // A file's numbers need not lie where their type wants them.
+  const bool as_it_lies = value.dtype() == dtype && value.is_aligned();
+  const Tensor rounded = as_it_lies ? Tensor() : Tensor::converted(value, dtype);
+  const ConstView weight = as_it_lies ? value : rounded.view();
+  parameter.packed = std::make_shared<const PackedMatrix>(
+      parameter.linear == WeightLayout::kInOut ? weight : weight.permute({1, 0}));
+  parameter.value = {};
+}
+
 void pack(std::span<Parameter* const> parameters, DType dtype) {
-  for (Parameter* const parameter : parameters) {
-    if (!parameter->linear || !packing_pays(dtype)) continue;
-    const Tensor rounded = parameter->value.dtype() == dtype
-                               ? parameter->value.share()
-                               : Tensor::converted(parameter->value, dtype);
-    const ConstView weight = rounded;
-    parameter->packed = std::make_shared<const PackedMatrix>(
-        parameter->linear == WeightLayout::kInOut ? weight : weight.permute({1, 0}));
-    parameter->value = {};
-  }
+  for (Parameter* const parameter : parameters)
+    if (is_packed(*parameter, dtype)) pack(*parameter, parameter->value, dtype);
 }
 
 Tensor& Gradients::of(const Parameter& parameter) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include "base/blocks.h"
@@ -35,15 +37,28 @@ void check_ids(const ConstView& ids, std::int64_t rows) {
 void check(const ConstView& table, const ConstView& ids) {
   if (table.rank() != 2 || !table.is_contiguous())
     fail("embedding", "table.shape", to_string(table.shape()), "a row-major matrix");
-  if (table.dtype() != DType::kF32 && table.dtype() != DType::kF64)
-    fail("embedding", "table", name(table.dtype()), "f32 or f64");
+  if (!is_floating(table.dtype()))
+    fail("embedding", "table", name(table.dtype()), "f32, f64, f16 or bf16");
   check_ids(ids, table.dim(0));
+}
+
+// Rows of 16-bit numbers, widened.
+Tensor narrow_rows(const ConstView& table, const ConstView& ids) {
+  Tensor rows = Tensor::empty(with_width(ids.shape(), table.dim(1)), table.dtype());
+  const std::size_t bytes = static_cast<std::size_t>(table.dim(1)) * size_bytes(table.dtype());
+  const auto* const from = static_cast<const std::byte*>(table.raw());
+  auto* to = static_cast<std::byte*>(rows.view().raw());
+  const auto* const id = ids.data<std::int32_t>();
+  for (std::int64_t i = 0; i < ids.element_count(); ++i, to += bytes)
+    std::memcpy(to, from + static_cast<std::size_t>(id[i]) * bytes, bytes);
+  return Tensor::converted(rows, DType::kF32);
 }
 
 }  // namespace
 
 Tensor embedding(const ConstView& table, const ConstView& ids) {
   check(table, ids);
+  if (size_bytes(table.dtype()) == 2) return narrow_rows(table, ids);
   const std::int64_t width = table.dim(1);
   Tensor out = Tensor::empty(with_width(ids.shape(), width), table.dtype());
   const auto* id = ids.data<std::int32_t>();
@@ -68,6 +83,8 @@ Tensor embedding(const PackedMatrix& table, const ConstView& ids) {
 
 void embedding_backward(const ConstView& ids, const ConstView& dy, const View& dtable) {
   check(dtable, ids);
+  if (size_bytes(dtable.dtype()) == 2)
+    fail("embedding", "dtable", name(dtable.dtype()), "f32 or f64");
   const std::int64_t width = dtable.dim(1);
   if (dy.shape() != with_width(ids.shape(), width) || dy.dtype() != dtable.dtype() ||
       !dy.is_contiguous())

@@ -6,8 +6,9 @@
 
 namespace heed {
 
-/// out[..., :] = table[ids[...], :]. table [V, C] f32 or f64, ids i32 of any shape, both row-major.
-/// An id outside of 0 .. V-1 is an error that names its place.
+/// out[..., :] = table[ids[...], :]. table [V, C], ids i32 of any shape, both row-major; out is of
+/// the table's type, f32 or f64, and f32 of a table in f16 or bf16. An id outside of 0 .. V-1 is an
+/// error that names its place.
 Tensor embedding(const ConstView& table, const ConstView& ids);
 
 /// The same of a table whose transpose [C, V] is packed, as that of a tied head is; f32.

@@ -89,6 +89,15 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   return tensor;
 }
 
+Tensor Tensor::over(std::shared_ptr<const void> owner, const ConstView& view) {
+  if (!view.is_contiguous()) fail("tensor", "view", to_string(view), "row-major");
+  auto* const bytes = static_cast<std::byte*>(const_cast<void*>(view.raw()));
+  Tensor tensor;
+  tensor.memory_ = std::shared_ptr<std::byte>(std::move(owner), bytes);
+  tensor.view_ = View(bytes, view.dtype(), view.shape());
+  return tensor;
+}
+
 Tensor Tensor::zeros(const Shape& shape, DType dtype) {
   Tensor tensor = empty(shape, dtype);
   std::memset(tensor.view_.raw(), 0,

@@ -37,6 +37,10 @@ ConstView::ConstView(const void* data, DType dtype, const Shape& shape, const Sh
 std::int64_t ConstView::dim(int axis) const { return shape_[absolute_axis(axis, rank())]; }
 std::int64_t ConstView::stride(int axis) const { return strides_[absolute_axis(axis, rank())]; }
 
+bool ConstView::is_aligned() const {
+  return std::bit_cast<std::uintptr_t>(data_) % size_bytes(dtype_) == 0;
+}
+
 bool ConstView::is_contiguous() const {
   std::int64_t step = 1;
   for (int axis = rank() - 1; axis >= 0; --axis) {

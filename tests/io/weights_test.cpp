@@ -43,6 +43,17 @@ TEST(Weights, SixteenBitTensorsAreConverted) {
   EXPECT_EQ(Weights::open(scratch.folder()).load_f32("w", {2}).data<float>()[0], -2.5F);
 }
 
+TEST(Weights, AreMappedInTheirOwnTypeAndOutliveTheFile) {
+  const test::Scratch scratch;
+  Tensor tensor = Tensor::zeros({2}, DType::kBF16);
+  tensor.data<bf16>()[0] = bf16(-2.5F);
+  write_safetensors(scratch / "model.safetensors", std::vector<NamedView>{{"w", tensor}});
+  const Tensor mapped = Weights::open(scratch.folder()).mapped("w", {2});
+  std::filesystem::remove(scratch / "model.safetensors");
+  ASSERT_EQ(mapped.dtype(), DType::kBF16);
+  EXPECT_EQ(static_cast<float>(mapped.data<bf16>()[0]), -2.5F);
+}
+
 TEST(Weights, ShardsAreOneModel) {
   const test::Scratch scratch;
   write_one(scratch / "one.safetensors", "a");

@@ -56,6 +56,41 @@ TEST(Registry, SixteenBitsAreCloseToWhatWasSaved) {
   }
 }
 
+// A model loaded to run computes what one that was loaded and packed afterwards does, tied or not,
+// from files of any type.
+TEST(Registry, LoadedToRunIsAsLoadedAndPacked) {
+  for (const char* tied : {"true", "false"}) {
+    for (const DType stored : {DType::kF32, DType::kF16, DType::kBF16}) {
+      const test::Scratch scratch;
+      const std::string config = std::string(kTiny).substr(0, kTiny.size() - 1) +
+                                 R"(, "tie_word_embeddings": )" + tied + "}";
+      save_model(scratch / "tiny", *make_model(config, 1), nullptr, stored);
+      for (const DType dtype : {stored, DType::kF32, DType::kBF16}) {
+        const LoadedModel packed = load_model(scratch / "tiny");
+        pack(packed.model->parameters(), dtype);
+        const LoadedModel loaded = load_model(scratch / "tiny", {.packed = true, .dtype = dtype});
+        EXPECT_TRUE(test::same_bits(logits_of(*loaded.model), logits_of(*packed.model)))
+            << tied << ", " << name(stored) << " as " << name(dtype);
+        EXPECT_EQ(packed_type(loaded.model->parameters()), packed_type(packed.model->parameters()));
+      }
+    }
+  }
+}
+
+TEST(Registry, LoadedToRunIsOfTheTypeOfTheFile) {
+  const TinyFolder saved(DType::kBF16);
+  const LoadedModel loaded = load_model(saved.folder(), {.packed = true});
+  EXPECT_EQ(packed_type(loaded.model->parameters()), DType::kBF16);
+}
+
+// The file may be gone: what is mapped stays.
+TEST(Registry, LoadedToRunOutlivesItsFile) {
+  const TinyFolder saved;
+  const LoadedModel loaded = load_model(saved.folder(), {.packed = true});
+  fs::remove_all(saved.folder());
+  EXPECT_TRUE(test::same_bits(logits_of(*loaded.model), logits_of(*saved.model)));
+}
+
 TEST(Registry, AnUnknownFolderIsNamed) {
   EXPECT_HEED_ERROR(load_model("/no/such/model"), ErrorCode::kNotFound,
                     "/no/such/model: no such folder");

@@ -25,6 +25,16 @@ TEST(Embedding, GathersRows) {
   }
 }
 
+TEST(Embedding, NarrowRowsAreWidened) {
+  const Tensor ids = random_ids({3, 4}, 7, 2);
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const Tensor table = Tensor::converted(random_tensor({7, 5}, 1), dtype);
+    const Tensor rows = embedding(table, ids);
+    EXPECT_EQ(rows.dtype(), DType::kF32);
+    EXPECT_TRUE(test::same_bits(rows, embedding(Tensor::converted(table, DType::kF32), ids)));
+  }
+}
+
 TEST(Embedding, RepeatedIdsAddUp) {
   Tensor ids = Tensor::zeros({3}, DType::kI32);
   ids.data<std::int32_t>()[1] = 2;

@@ -28,12 +28,14 @@ class Safetensors {
   std::vector<std::string> names() const;  // sorted
   bool contains(const std::string& name) const;
   ConstView tensor(const std::string& name) const;  // kNotFound names the file and what it holds
+  /// The same, for as long as it is needed: it keeps the file mapped.
+  Tensor mapped(const std::string& name) const;
   const std::map<std::string, std::string>& metadata() const;
 
  private:
   struct Impl;
-  explicit Safetensors(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Safetensors(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
 };
 
 /// The weights of a model folder: `model.safetensors`, or the shards that
@@ -45,11 +47,16 @@ class Weights {
   std::vector<std::string> names() const;
   bool contains(const std::string& name) const;
   ConstView tensor(const std::string& name) const;
+  /// Of a floating type, and of the shape that the model expects; else an error names file, tensor,
+  /// what was found and what was expected.
+  ConstView tensor(const std::string& name, const Shape& shape) const;
   /// The file that holds it.
   const std::filesystem::path& file(const std::string& name) const { return file_of(name).path(); }
-  /// As an owned f32 tensor (f16, bf16 and f64 are converted); `shape` is what the model expects,
-  /// and a mismatch is an error that names file, tensor, found and expected shape.
+  /// The same as an owned f32 tensor: f16, bf16 and f64 are converted.
   Tensor load_f32(const std::string& name, const Shape& shape) const;
+  /// The same as the file has it, f32, f16 or bf16, mapped: nothing is read before it is used, and
+  /// nobody may write to it. What lies across its type's alignment, and f64, come as from load_f32.
+  Tensor mapped(const std::string& name, const Shape& shape) const;
 
  private:
   void add(Safetensors file);

@@ -31,6 +31,9 @@ struct LoadedModel {
 
 struct LoadOptions {
   bool tokenizers = true;  // false: ids only
+  /// To run, not to train or save: the weights of linear layers are held as `pack` makes them.
+  bool packed = false;
+  std::optional<DType> dtype = {};  // of those, f32, f16 or bf16; none: the file's
 };
 
 /// Reads the folder; any error names file, tensor and what was expected, and nothing partial is

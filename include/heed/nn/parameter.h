@@ -20,11 +20,13 @@ enum class WeightLayout : std::uint8_t {
   kOutIn,  // torch.nn.Linear
 };
 
-/// A named f32 tensor of a layer. The name is the one in the model file.
+/// A named tensor of a layer, f32 unless a model was loaded to run. The name is the one in the
+/// model file.
 struct Parameter {
   std::string name;
-  Tensor value;        // not given where `packed` has the numbers
-  bool decays = true;  // weight decay applies (matrices: yes; biases, norms: no)
+  Tensor value;            // not given where `packed` has the numbers
+  bool decays = true;      // weight decay applies (matrices: yes; biases, norms: no)
+  bool looked_up = false;  // a table, of which rows alone are read: any floating type will do
   std::optional<WeightLayout> linear = {};          // set: the weight of a linear layer
   std::shared_ptr<const PackedMatrix> packed = {};  // set by `pack`
 
@@ -36,6 +38,10 @@ struct Parameter {
 /// (f32, f16 or bf16), in place of the plain ones. Such a model runs forward; it can be neither
 /// trained nor saved. A weight that embeddings share is packed too.
 void pack(std::span<Parameter* const> parameters, DType dtype);
+/// One of them, with the numbers of `value`, of any floating type.
+void pack(Parameter& parameter, const ConstView& value, DType dtype);
+/// Whether `pack` changes it: the weight of a linear layer, where panels are the faster form.
+bool is_packed(const Parameter& parameter, DType dtype);
 
 /// The type of packed weights; f32 where none is packed.
 DType packed_type(std::span<const Parameter* const> parameters);

@@ -27,6 +27,9 @@ class Tensor {
   static Tensor zeros(const Shape& shape, DType dtype = DType::kF32);
   static Tensor copy_of(const ConstView& view);  // any strides in, row-major out
 
+  /// What `owner` keeps alive, without a copy, row-major; nobody may write to it: a mapped file's.
+  static Tensor over(std::shared_ptr<const void> owner, const ConstView& view);
+
   /// As `copy_of`, in another floating type: rounds to nearest even.
   static Tensor converted(const ConstView& view, DType dtype);
 

@@ -27,6 +27,7 @@ class ConstView {
   std::int64_t stride(int axis) const;  // in elements; negative axes count from the end
   std::int64_t element_count() const { return shape_.element_count(); }
   bool is_contiguous() const;
+  bool is_aligned() const;  // to its type; what a file holds need not be
   const void* raw() const { return data_; }
 
   /// The first element as T, which must be the view's type.

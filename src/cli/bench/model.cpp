@@ -14,7 +14,6 @@
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
-#include "models/stored_type.h"
 
 namespace heed::cli {
 namespace {
@@ -22,20 +21,13 @@ namespace {
 std::unique_ptr<Model> open(const BenchOptions& options) {
   if (!options.model.empty() && !options.config.empty())
     fail({.found = "--model and --config are both given", .expected = "one of them"});
-  const auto type = [&](DType otherwise) {
-    return options.dtype.empty()
-               ? otherwise
-               : std::ranges::find(kDTypes, options.dtype, &DTypeInfo::name)->dtype;
-  };
-  std::unique_ptr<Model> model;
-  if (options.config.empty()) {
-    LoadedModel loaded = load_model(find_model(options.model));
-    pack(loaded.model->parameters(), type(stored_type(loaded.folder)));
-    model = std::move(loaded.model);
-    return model;
-  }
-  model = make_model(read_file(options.config), 1);
-  pack(model->parameters(), type(DType::kF32));
+  std::optional<DType> dtype;
+  if (!options.dtype.empty())
+    dtype = std::ranges::find(kDTypes, options.dtype, &DTypeInfo::name)->dtype;
+  if (options.config.empty())
+    return std::move(load_model(find_model(options.model), {.packed = true, .dtype = dtype}).model);
+  std::unique_ptr<Model> model = make_model(read_file(options.config), 1);
+  pack(model->parameters(), dtype.value_or(DType::kF32));
   return model;
 }
 

@@ -129,8 +129,8 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
 int run(const Given& given, LookOptions options) {
   check(given, options);
   read_standard_input(options.input);
-  const LoadedModel model = load_model(find_model(options.model));
-  pack(model.model->parameters(), DType::kF32);
+  const LoadedModel model =
+      load_model(find_model(options.model), {.packed = true, .dtype = DType::kF32});
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);

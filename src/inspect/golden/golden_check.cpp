@@ -70,10 +70,10 @@ double largest_difference(const ConstView& a, const ConstView& b) {
 class Checker {
  public:
   Checker(const fs::path& folder, DType dtype)
-      : loaded_(load_model(folder, {.tokenizers = false})),
+      : loaded_(load_model(folder,
+                           {.tokenizers = false, .packed = dtype != DType::kF32, .dtype = dtype})),
         golden_(Safetensors::open(folder / "golden.safetensors")),
         tolerances_(folder / "golden.json", dtype) {
-    if (dtype != DType::kF32) pack(loaded_.model->parameters(), dtype);
     pass_ = golden_pass(golden_, *loaded_.model);
   }
 
