@@ -1,10 +1,12 @@
-"""Whole decoders beside transformers: random weights in the shape of GPT-2 small (124 M) and of a Llama of
-110 M, written by transformers, their logits compared, then `heed bench model` and PyTorch case by case in turn.
+"""Whole decoders beside transformers and llama.cpp: random weights in the shape of GPT-2 small (124 M) and of a
+Llama of 110 M, written by transformers, their logits compared, then each program case by case in turn.
 
     python bench/peers/models.py build/release/heed [--threads 2] [--dtype f32 bf16] [--model gpt2 llama]
+        [--llama-bench llama.cpp/build/bin/llama-bench]
 
 prefill-N: N tokens at once, the logits of the last one (`logits_to_keep=1`). step-N: one token behind N in the
-cache, the mean of 32 in a row. Tokens a second; the ratio is heed's over transformers'.
+cache, the mean of 32 in a row. Tokens a second, the median of `--rounds`; the ratios are heed's over theirs.
+llama-bench is what the source package of llama-cpp-python builds (`cmake --build . --target llama-bench`).
 """
 import argparse
 import json
@@ -78,20 +80,42 @@ def check_logits(program, folder, model):
     print((done.stdout + done.stderr).strip(), flush=True)
 
 
-def compare(program, name, dtypes, threads):
+def llama_bench_rate(program, file, case, threads):
+    kind, count = case.split("-")
+    shape = ["-p", count, "-n", "0"] if kind == "prefill" else ["-p", "0", "-n", str(STEPS), "-d", count]
+    done = subprocess.run([program, "-m", file, "-t", str(threads), "-r", "3", "-o", "json", *shape], check=True,
+                          text=True, capture_output=True)
+    return statistics.median(json.loads(done.stdout)[0]["samples_ts"])
+
+
+def rates(options, folder, model, case, dtype):
+    """Of heed, transformers and llama.cpp, in turn."""
+    ours = lambda: heed_rate(options.program, folder, case, dtype, options.threads)
+    peers = [ours, lambda: torch_rate(model, case)]
+    if options.llama_bench:
+        file = folder / f"{dtype}.gguf"
+        peers.append(lambda: llama_bench_rate(options.llama_bench, file, case, options.threads))
+    rounds = [[peer() for peer in peers] for _ in range(options.rounds)]
+    return [statistics.median(column) for column in zip(*rounds)]
+
+
+def compare(options, name):
     torch.manual_seed(1)
     kind = transformers.GPT2LMHeadModel if name == "gpt2" else transformers.LlamaForCausalLM
     model = kind(config_of(name)).eval()
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         model.save_pretrained(folder)
-        check_logits(program, folder, model)
-        for dtype in dtypes:
+        check_logits(options.program, folder, model)
+        for dtype in options.dtype:
+            if options.llama_bench:
+                import gguf_file
+                gguf_file.write(folder / f"{dtype}.gguf", model, name, dtype)
             model = model.to(TYPES[dtype])
             for case in CASES:
-                theirs = torch_rate(model, case)
-                ours = heed_rate(program, folder, case, dtype, threads)
-                print(f"{name:<6} {dtype:<5} {case:<13} {ours:9.1f} {theirs:9.1f} {ours / theirs:8.2f}", flush=True)
+                ours, *theirs = rates(options, folder, model, case, dtype)
+                columns = "".join(f"{rate:10.1f} {ours / rate:6.2f}" for rate in theirs)
+                print(f"{name:<6} {dtype:<5} {case:<13} {ours:9.1f} {columns}", flush=True)
 
 
 def main():
@@ -100,12 +124,15 @@ def main():
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--dtype", nargs="*", default=list(TYPES))
     parser.add_argument("--model", nargs="*", default=["gpt2", "llama"])
+    parser.add_argument("--llama-bench", help="llama.cpp's program")
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}, threads: {options.threads}")
-    print(f"{'model':<6} {'type':<5} {'case':<13} {'heed':>9} {'transf.':>9} {'ratio':>8}")
+    print(f"{'model':<6} {'type':<5} {'case':<13} {'heed':>9} {'transf.':>10} {'ratio':>6}"
+          + (f"{'llama.cpp':>10} {'ratio':>6}" if options.llama_bench else ""))
     for name in options.model:
-        compare(options.program, name, options.dtype, options.threads)
+        compare(options, name)
 
 
 if __name__ == "__main__":
