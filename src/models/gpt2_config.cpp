@@ -46,6 +46,7 @@ Gpt2Config Gpt2Config::read(const Config& config) {
   read.bos = config.id("bos_token_id", end_of_text);
   read.eos = config.ids("eos_token_id",
                         end_of_text < 0 ? std::vector<std::int64_t>() : std::vector{end_of_text});
+  read.bad_words = config.bad_words();
   read.initial_deviation = config.number("initializer_range", 0.02);
   check(read, config);
   return read;
@@ -63,6 +64,7 @@ ModelInfo Gpt2Config::info() const {
           .positions = positions,
           .first_token = bos,
           .end_tokens = eos,
+          .bad_words = bad_words,
           .stacks = {
               stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, heads, width / heads})}};
 }
