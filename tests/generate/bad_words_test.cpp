@@ -43,9 +43,12 @@ bool has(const Ids& ids, const Ids& part) { return !std::ranges::search(ids, par
 TEST(BadWords, AreNotWrittenAndAnotherTokenStandsInTheirPlace) {
   for (const std::int64_t beams : {1, 3}) {
     const Ids free = written(*tiny("null"), beams);
-    const TokenId first = free[3];
+    const auto found = std::ranges::find_if(free.begin() + 3, free.end(),
+                                            [](TokenId id) { return id > 3 && id < 10; });
+    ASSERT_NE(found, free.end());
+    const TokenId first = *found;
     const Ids bound = written(*tiny(fmt::format("[[{}]]", first)), beams);
-    EXPECT_EQ(std::ranges::count(bound, first), std::ranges::count(Ids{1, 2, 3}, first)) << beams;
+    EXPECT_EQ(std::ranges::count(bound, first), 0) << beams;
     EXPECT_EQ(bound.size(), free.size());
   }
 }
