@@ -100,10 +100,10 @@ class JsonText {
   struct Origin {
     std::string file;                      // its path, or what stands for one
     std::optional<std::size_t> byte = {};  // where the text begins in a file that is not text
+    bool unique_keys = false;              // of one object; else of equal keys the last counts
   };
 
-  /// Strict JSON in UTF-8, nested at most 128 levels deep; of equal keys the last counts. Errors
-  /// are kCorrupt with file and place.
+  /// Strict JSON in UTF-8, nested at most 128 levels deep. Errors are kCorrupt with file and place.
   static JsonText parse(std::string text, Origin origin);
 
   const Json& root() const { return root_; }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/clipped.h"
 #include "base/json.h"
@@ -59,6 +60,14 @@ std::size_t token_begin(std::string_view text, std::size_t end) {
   return begin;
 }
 
+// The first member whose key another has, too; null where there is none.
+const Json::Member* find_again(const std::vector<Json::Member>& members) {
+  std::unordered_set<std::string_view> keys;
+  for (const Json::Member& one : members)
+    if (!keys.insert(one.first).second) return &one;
+  return nullptr;
+}
+
 // Of equal keys the last counts; it stands where the first one stood.
 void keep_last_of_equal_keys(std::vector<Json::Member>& members) {
   std::unordered_map<std::string_view, std::size_t> last;
@@ -80,7 +89,8 @@ void keep_last_of_equal_keys(std::vector<Json::Member>& members) {
 /// Builds the tree as the parser tells what it reads.
 class JsonReader {
  public:
-  explicit JsonReader(std::string_view text) : text_(text), reached_(text.data()) {}
+  JsonReader(std::string_view text, bool unique_keys)
+      : text_(text), reached_(text.data()), unique_keys_(unique_keys) {}
 
   /// False where the text is not JSON: `fault` says why.
   bool read() {
@@ -91,6 +101,7 @@ class JsonReader {
   Json root;
   std::size_t fault_byte = 0;
   std::string fault;
+  std::string twice;  // the key that is to blame
 
   // What the parser calls.
   bool null() { return put(nullptr); }
@@ -107,6 +118,8 @@ class JsonReader {
   bool start_object(std::size_t /*size*/) { return open(Json::object()); }
   bool start_array(std::size_t /*size*/) { return open(Json::array()); }
   bool end_object() {
+    const Json::Member* const again = unique_keys_ ? find_again(members()) : nullptr;
+    if (again != nullptr) return refuse_again(*again);
     keep_last_of_equal_keys(members());
     open_.pop_back();
     return true;
@@ -171,10 +184,16 @@ class JsonReader {
     return false;
   }
 
+  bool refuse_again(const Json::Member& again) {
+    twice = clipped(again.first);
+    fault_byte = token_begin(text_, again.second.end_);
+    return refuse("given twice");
+  }
   static bool is_number(const Json& value) { return value.as_number().has_value(); }
 
   std::string_view text_;
   const char* reached_;
+  bool unique_keys_;
   std::vector<Json*> open_;
 };
 
@@ -182,12 +201,14 @@ JsonText JsonText::parse(std::string text, Origin origin) {
   JsonText result;
   result.text_ = std::move(text);
   result.origin_ = std::move(origin);
-  JsonReader reader(result.text_);
+  JsonReader reader(result.text_, result.origin_.unique_keys);
   if (!reader.read())
     fail({.code = ErrorCode::kCorrupt,
           .file = result.origin_.file,
           .place = result.place_of_byte(reader.fault_byte),
-          .found = reader.fault});
+          .argument = reader.twice,
+          .found = reader.fault,
+          .expected = reader.twice.empty() ? "" : "once"});
   result.root_ = std::move(reader.root);
   return result;
 }

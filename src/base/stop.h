@@ -5,9 +5,9 @@
 
 namespace heed {
 
-/// While one lives, the parallel loops of the thread that made it look at `stop` before each task;
-/// once it is true they end with kInterrupted. So a pass through a model can be left inside of a
-/// product or an attention, not only between them.
+/// While one lives, the parallel loops of the thread that made it, and those inside of their tasks,
+/// look at `stop` before each task; once it is true they end with kInterrupted. So a pass through a
+/// model can be left inside of a product or an attention, not only between them.
 class StopScope {
  public:
   explicit StopScope(const std::atomic<bool>& stop);

@@ -105,6 +105,7 @@ void parallel_for(std::int64_t count, int threads,
   if (const std::atomic<bool>* const stop = stop_flag)
     return run(count, threads, [&](std::int64_t index, int thread) {
       if (*stop) fail({.code = ErrorCode::kInterrupted, .found = "the work was stopped"});
+      const StopScope inside(*stop);  // on a worker's thread, too
       task(index, thread);
     });
   run(count, threads, task);

@@ -86,6 +86,7 @@ const char* word(const GoldenTensor& tensor) {
     case GoldenTensor::Kind::kCompared:
       break;
   }
+  if (!std::isfinite(tensor.tolerance)) return "measured";
   return tensor.passed() ? "passed" : "failed";
 }
 
@@ -117,10 +118,14 @@ std::string as_text(const std::string& dir, const GoldenReport& report) {
     else if (std::isfinite(tensor.tolerance))
       text += fmt::format("  worst {:<8.2g} of {:.2g}\n", tensor.worst, tensor.tolerance);
     else
-      text += fmt::format("  worst {:.2g}\n", tensor.worst);
+      text +=
+          fmt::format("  worst {:<8.2g} golden.json has no tolerance in this type\n", tensor.worst);
   }
-  return text + fmt::format("{}: {} passed, {} failed, {} unknown, {} inputs\n", displayable(dir),
-                            counts["passed"], counts["failed"], counts["unknown"], counts["input"]);
+  const std::string measured =
+      counts["measured"] > 0 ? fmt::format("{} measured, ", counts["measured"]) : "";
+  return text + fmt::format("{}: {} passed, {} failed, {}{} unknown, {} inputs\n", displayable(dir),
+                            counts["passed"], counts["failed"], measured, counts["unknown"],
+                            counts["input"]);
 }
 
 int check_model(const std::string& dir, DType dtype, bool json) {

@@ -11,6 +11,7 @@ Command attend_command();
 Command bench_command();
 Command check_command();
 Command convert_command();
+Command embed_command();
 Command explain_command();
 Command generate_command();
 Command look_command();
@@ -23,7 +24,7 @@ std::span<const Command> commands() {
   static const Command table[] = {
       look_command(),     serve_command(),   generate_command(), train_command(),
       attend_command(),   explain_command(), bench_command(),    check_command(),
-      tokenize_command(), models_command(),  convert_command(),
+      tokenize_command(), embed_command(),   models_command(),   convert_command(),
   };
   return table;
 }

@@ -1,15 +1,18 @@
 // heed convert: a model written again, in another type or as one file.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
+#include "models/companions.h"
 
 namespace heed::cli {
 namespace {
@@ -63,7 +66,11 @@ int run(const Options& options) {
     check_interrupted();
     folder.keep();
   }
-  print(fmt::format("{}: {} in {}\n", options.out, model.model->info().title, options.dtype));
+  std::string said =
+      fmt::format("{}: {} in {}\n", options.out, model.model->info().title, options.dtype);
+  if (const std::vector<std::string> others = left_out(model.folder); !others.empty())
+    said += fmt::format("left out: {}\n", fmt::join(others, ", "));
+  print(said);
   return 0;
 }
 

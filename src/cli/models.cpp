@@ -67,7 +67,8 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
   Line line(terminal);
   line.put(model.name, Style::kBold).to(static_cast<int>(width) + 2);
   line.put(model.built_in ? "built in" : "").to(static_cast<int>(width) + 12);
-  std::string text = line.put(model.folder.string(), Style::kDim).str();
+  std::string text = terminal.cuts() ? line.str() + paragraph(terminal, model.folder.string(), 2)
+                                     : line.put(model.folder.string(), Style::kDim).str();
   if (!model.by_name)
     text += paragraph(terminal,
                       fmt::format("--model {} is the one above; this one is {}", model.name,
@@ -121,6 +122,7 @@ std::string heads_text(const Terminal& terminal, const Probe& probe, int heads) 
                                  "score of each, mean over the second half",
                                  probe.sequences, probe.period),
       .legend = {"p previous", "s sink", "d duplicate", "i induction"},
+      .note = kNoName,
       .heads = heads};
   for (const ProbedHead& head : probe.heads) {
     const std::array<NamedScore, 4> scores = {{{"prev", 'p', head.previous},
@@ -175,7 +177,10 @@ Run declare(OptionList& list) {
         .help = "a folder or a name: its shape, and what its heads do on repeated random tokens"},
        {.name = "--json", .to = &options->json, .help = "print as JSON"},
        threads_option()});
-  return [options](const Given&) { return run(*options); };
+  return [options](const Given& given) {
+    given.require_beside("--threads", !options->name.empty(), "NAME");
+    return run(*options);
+  };
 }
 
 }  // namespace

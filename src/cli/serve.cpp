@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cli/command.h"
+#include "cli/look/input.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
@@ -61,6 +62,27 @@ std::optional<std::string> first_text(const Options& options) {
   return text;
 }
 
+// The page offers to read a part of a text that is too long, so the server starts with it.
+void tell_of_texts(const Options& options, const LoadedModel& model, const ServerOptions& shown) {
+  if (!shown.text) return;
+  SessionTexts texts = {.text = *shown.text, .pair = shown.pair, .target = shown.target};
+  const bool writes = model.model->info().reads_source() && !texts.target;
+  if (writes) texts.target = "";  // it is written when the page is opened
+  try {
+    const Session session = tokenize_session(model, texts);
+    tell_of_unknown_texts("serve", model, session, shown.target.has_value());
+    check_texts(texts, session);
+  } catch (const Error& error) {
+    ErrorParts parts = error.parts();
+    parts.op = {};
+    const std::string text = parts.argument.text();
+    const char* const input = options.file.empty() ? "--text" : "--file";
+    parts.argument = text == "input" || text == "text" ? input : "--" + text;
+    if (text == "input") parts.hint = "the page reads its first or its last tokens where asked to";
+    fmt::print(stderr, "heed serve: {}\n", to_string(parts));
+  }
+}
+
 void warn_of_cleartext(const std::string& host, int port) {
   fmt::print(stderr,
              "heed serve: --host {}: HTTP is not encrypted: whoever sees the network's traffic can "
@@ -77,13 +99,15 @@ int run(const Options& options) {
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   check_sides(options, model);
-  Server server(model, {.host = options.host,
-                        .port = options.port,
-                        .token = server_token(options.new_token),
-                        .text = text,
-                        .pair = given_if(options.pair_given, options.pair),
-                        .target = given_if(options.target_given, options.target),
-                        .stack = given_if(!options.stack.empty(), options.stack)});
+  const ServerOptions shown = {.host = options.host,
+                               .port = options.port,
+                               .token = server_token(options.new_token),
+                               .text = text,
+                               .pair = given_if(options.pair_given, options.pair),
+                               .target = given_if(options.target_given, options.target),
+                               .stack = given_if(!options.stack.empty(), options.stack)};
+  Server server(model, shown);
+  tell_of_texts(options, model, shown);
   if (!server.is_local()) warn_of_cleartext(options.host, server.port());
   print(fmt::format("{}\n", server.address()));
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -109,6 +109,18 @@ TrainConfig effective_config(const Given& given, const Arguments& arguments) {
   return config;
 }
 
+std::string said_of(const TrainResult& result) {
+  std::string loss = fmt::format("loss {:.4f}", result.loss);
+  if (result.best_loss && result.validation_loss)
+    loss = fmt::format("validation loss {:.4f} (best {:.4f} after step {})",
+                       *result.validation_loss, *result.best_loss, result.best_step);
+  const std::string rate = result.tokens_per_second > 0
+                               ? fmt::format(", {} tokens/s", grouped(result.tokens_per_second))
+                               : "";
+  return fmt::format("{}  {}  {} steps, {}{}\n", result.model.string(), loss, result.steps,
+                     duration(result.seconds), rate);
+}
+
 int run(const Given& given, const Arguments& arguments) {
   const TrainConfig config = effective_config(given, arguments);
   given.require_beside("--vocabulary", config.tokenizer == "byte-bpe", "--tokenizer byte-bpe");
@@ -120,17 +132,12 @@ int run(const Given& given, const Arguments& arguments) {
   Progress progress(config.evaluate_every);
   const InterruptScope scope;
   try {
-    const TrainResult result =
-        train({.config = config, .folder = arguments.output, .resume = arguments.resume}, progress);
-    std::string loss = fmt::format("loss {:.4f}", result.loss);
-    if (result.best_loss && result.validation_loss)
-      loss = fmt::format("validation loss {:.4f} (best {:.4f} after step {})",
-                         *result.validation_loss, *result.best_loss, result.best_step);
-    print(fmt::format("{}  {}  {} steps, {}{}\n", result.model.string(), loss, result.steps,
-                      duration(result.seconds),
-                      result.tokens_per_second > 0
-                          ? fmt::format(", {} tokens/s", grouped(result.tokens_per_second))
-                          : ""));
+    const TrainResult result = train({.config = config,
+                                      .folder = arguments.output,
+                                      .resume = arguments.resume,
+                                      .stopped = &interrupt_flag()},
+                                     progress);
+    print(said_of(result));
   } catch (...) {
     progress.end_line();
     throw;

@@ -79,6 +79,10 @@ class Search {
   // Adds a token to each: logits[b] stand behind open()[b].
   void advance(const std::vector<std::span<const float>>& logits) {
     std::vector<Distribution> distributions;
+    for (const std::span<const float> of_beam : logits) {
+      check_logits(of_beam);
+      distributions.push_back(distribution_of(of_beam));
+    }
     const std::vector<Candidate> candidates = best_of(logits, distributions);
     std::vector<Beam> open;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -122,12 +126,10 @@ class Search {
   // Room for as many continuations as there are beams, even where every beam's end tokens come
   // first.
   std::vector<Candidate> best_of(const std::vector<std::span<const float>>& logits,
-                                 std::vector<Distribution>& distributions) const {
+                                 const std::vector<Distribution>& distributions) const {
     const std::size_t ends = args_.stop_at_end ? info_.end_tokens.size() : 0;
     TopCandidates best(std::max<std::size_t>(2, 1 + ends) * beams());
     for (std::size_t b = 0; b < open_.size(); ++b) {
-      check_logits(logits[b]);
-      distributions.push_back(distribution_of(logits[b]));
       const std::vector<double> behind = log_probabilities(open_[b], logits[b], distributions[b]);
       for (std::size_t id = 0; id < behind.size(); ++id)
         best.offer({open_[b].log_probability + behind[id], b, static_cast<TokenId>(id)});
@@ -140,11 +142,13 @@ class Search {
     std::vector<double> all;
     all.reserve(logits.size());
     for (const float logit : logits) all.push_back(logit - distribution.log_sum);
-    if (args_.sampling.repetition_penalty == 1) return all;
-    for (const TokenId id : beam.ids) {
-      const auto i = static_cast<std::size_t>(id);
-      all[i] = (logits[i] - distribution.log_sum) * args_.sampling.repetition_penalty;  // once
-    }
+    if (args_.sampling.repetition_penalty != 1)
+      for (const TokenId id : beam.ids) {
+        const auto i = static_cast<std::size_t>(id);
+        all[i] = (logits[i] - distribution.log_sum) * args_.sampling.repetition_penalty;  // once
+      }
+    for (const TokenId id : never_next(info_, beam.ids))
+      all[static_cast<std::size_t>(id)] = -HUGE_VAL;
     return all;
   }
 

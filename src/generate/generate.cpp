@@ -1,5 +1,6 @@
 #include "heed/generate/generate.h"
 
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -57,8 +58,7 @@ class Generation {
   // False where the text ends with this token.
   bool next_token(Row& row, std::span<const float> logits) {
     const auto position = static_cast<std::int64_t>(row.ids.size());
-    const TokenId id =
-        choose(choices(logits, args_.sampling, row.ids), sampling_number(args_.seed, position));
+    const TokenId id = next_id(row, logits);
     const GeneratedToken token = token_of(id, logits, distribution_of(logits));
     Generated& result = results_[row.index];
     result.tokens.push_back(token);
@@ -72,6 +72,15 @@ class Generation {
     if (std::ssize(result.tokens) == args_.most_tokens) return finish(row, Stopped::kLength);
     if (position == model_.info().positions) return finish(row, Stopped::kPositions);
     return true;
+  }
+
+  TokenId next_id(const Row& row, std::span<const float> logits) const {
+    const double uniform = sampling_number(args_.seed, std::ssize(row.ids));
+    const std::vector<TokenId> never = never_next(model_.info(), row.ids);
+    if (never.empty()) return choose(choices(logits, args_.sampling, row.ids), uniform);
+    std::vector<float> allowed(logits.begin(), logits.end());
+    for (const TokenId id : never) allowed[static_cast<std::size_t>(id)] = -HUGE_VALF;
+    return choose(choices(allowed, args_.sampling, row.ids), uniform);
   }
 
   bool finish(Row& row, Stopped why) {

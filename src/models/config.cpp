@@ -9,7 +9,7 @@ namespace heed {
 Config Config::parse(std::string_view text, std::string source) {
   Config config;
   config.json_ = std::make_shared<const JsonText>(
-      JsonText::parse(std::string(text), {.file = std::move(source)}));
+      JsonText::parse(std::string(text), {.file = std::move(source), .unique_keys = true}));
   config.node_ = &config.json_->root();
   if (!config.node_->is_object())
     config.json_->refuse(*config.node_, "the whole", "a JSON object with 'model_type'");
@@ -70,6 +70,26 @@ std::vector<std::int64_t> Config::ids(const char* key, std::vector<std::int64_t>
     ids.push_back(*number);
   }
   return ids;
+}
+
+std::vector<std::vector<std::int64_t>> Config::bad_words() const {
+  constexpr const char* kKey = "bad_words_ids";
+  if (generation_) return generation_->bad_words();
+  const Json* value = find(kKey);
+  if (value == nullptr) return {};
+  const auto refuse_value = [&] { refuse(kKey, "a list of lists of token ids"); };
+  if (!value->is_array()) refuse_value();
+  std::vector<std::vector<std::int64_t>> all;
+  for (const Json& word : value->items()) {
+    all.emplace_back();
+    for (const Json& item : word.items()) {
+      const std::optional<std::int64_t> id = item.as_integer();
+      if (!id || *id < 0) refuse_value();
+      all.back().push_back(*id);
+    }
+    if (all.back().empty()) refuse_value();
+  }
+  return all;
 }
 
 double Config::number(const char* key, double otherwise) const {

@@ -29,6 +29,9 @@ class Config {
   std::int64_t id(const char* key, std::int64_t otherwise) const;
   /// One id, a list of them, or null.
   std::vector<std::int64_t> ids(const char* key, std::vector<std::int64_t> otherwise) const;
+  /// `bad_words_ids`: lists of ids. As transformers has it, those of generation_config.json where
+  /// there is one, else the configuration's own.
+  std::vector<std::vector<std::int64_t>> bad_words() const;
   double number(const char* key, double otherwise) const;
   /// Above 0.
   double positive(const char* key, double otherwise) const;

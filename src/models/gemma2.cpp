@@ -46,10 +46,9 @@ RotaryDecoder::Block make_block(const Gemma2Config& config, int layer,
 std::unique_ptr<Model> make_gemma2(const Gemma2Config& config) {
   Embedding tokens("model.embed_tokens", config.vocabulary, config.width);
   Linear head(tokens.table(), WeightLayout::kOutIn);
-  const auto rotation = std::make_shared<const Rotation>(config.rope);
-  std::vector<RotaryDecoder::Block> blocks;
-  for (int layer = 0; layer < config.layers; ++layer)
-    blocks.push_back(make_block(config, layer, rotation));
+  auto blocks = rotary_blocks(config.layers, config.rope, [&](int layer, const auto& rotation) {
+    return make_block(config, layer, rotation);
+  });
   return std::make_unique<RotaryDecoder>(
       RotaryDecoder::Parts{.info = config.info(),
                            .config_json = config.json,

@@ -26,6 +26,7 @@ struct Gemma2Config {
   bool bias;
   std::int64_t bos;  // -1: none
   std::vector<std::int64_t> eos;
+  std::vector<std::vector<std::int64_t>> bad_words;
   std::string json;
 };
 

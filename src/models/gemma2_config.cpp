@@ -76,6 +76,7 @@ Gemma2Config Gemma2Config::read(const Config& config) {
   read.bias = config.flag("attention_bias", false);
   read.bos = config.id("bos_token_id", 2);
   read.eos = config.ids("eos_token_id", {1});
+  read.bad_words = config.bad_words();
   check(read, config);
   read.slides = slides_of(config, read.layers);
   read.rope = read_rope(config, read.head_dim, read.positions);
@@ -96,6 +97,7 @@ ModelInfo Gemma2Config::info() const {
       .positions = positions,
       .first_token = bos,
       .end_tokens = eos,
+      .bad_words = bad_words,
       .stacks = {stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, kv_heads, head_dim})}};
 }
 

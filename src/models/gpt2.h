@@ -31,6 +31,7 @@ struct Gpt2Config {
   bool scale_by_head_dim, scale_by_layer, tied;
   std::int64_t bos;  // -1: none
   std::vector<std::int64_t> eos;
+  std::vector<std::vector<std::int64_t>> bad_words;
 };
 
 class Gpt2 : public Model {

@@ -1,6 +1,8 @@
 // GPT-2's `config.json` and the names of its tensors.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/json.h"
 #include "models/family.h"
 #include "models/gpt2.h"
@@ -46,6 +48,7 @@ Gpt2Config Gpt2Config::read(const Config& config) {
   read.bos = config.id("bos_token_id", end_of_text);
   read.eos = config.ids("eos_token_id",
                         end_of_text < 0 ? std::vector<std::int64_t>() : std::vector{end_of_text});
+  read.bad_words = config.bad_words();
   read.initial_deviation = config.number("initializer_range", 0.02);
   check(read, config);
   return read;
@@ -63,6 +66,7 @@ ModelInfo Gpt2Config::info() const {
           .positions = positions,
           .first_token = bos,
           .end_tokens = eos,
+          .bad_words = bad_words,
           .stacks = {
               stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, heads, width / heads})}};
 }
@@ -70,25 +74,30 @@ ModelInfo Gpt2Config::info() const {
 std::string Gpt2Config::to_json() const {
   std::vector<std::int64_t> begin;
   if (bos >= 0) begin = {bos};
-  const Json json = {{"model_type", "gpt2"},
-                     {"architectures", Json::array({"GPT2LMHeadModel"})},
-                     {"n_layer", layers},
-                     {"n_head", heads},
-                     {"n_embd", width},
-                     {"n_inner", inner},
-                     {"n_positions", positions},
-                     {"vocab_size", vocabulary},
-                     {"activation_function", activation},
-                     {"layer_norm_epsilon", epsilon},
-                     {"initializer_range", initial_deviation},
-                     {"embd_pdrop", embedding_dropout},
-                     {"resid_pdrop", residual_dropout},
-                     {"attn_pdrop", attention_dropout},
-                     {"scale_attn_weights", scale_by_head_dim},
-                     {"scale_attn_by_inverse_layer_idx", scale_by_layer},
-                     {"tie_word_embeddings", tied},
-                     {"bos_token_id", json_of_ids(begin)},
-                     {"eos_token_id", json_of_ids(eos)}};
+  Json json = {{"model_type", "gpt2"},
+               {"architectures", Json::array({"GPT2LMHeadModel"})},
+               {"n_layer", layers},
+               {"n_head", heads},
+               {"n_embd", width},
+               {"n_inner", inner},
+               {"n_positions", positions},
+               {"vocab_size", vocabulary},
+               {"activation_function", activation},
+               {"layer_norm_epsilon", epsilon},
+               {"initializer_range", initial_deviation},
+               {"embd_pdrop", embedding_dropout},
+               {"resid_pdrop", residual_dropout},
+               {"attn_pdrop", attention_dropout},
+               {"scale_attn_weights", scale_by_head_dim},
+               {"scale_attn_by_inverse_layer_idx", scale_by_layer},
+               {"tie_word_embeddings", tied},
+               {"bos_token_id", json_of_ids(begin)},
+               {"eos_token_id", json_of_ids(eos)}};
+  if (!bad_words.empty()) {
+    Json words = Json::array();
+    for (const std::vector<std::int64_t>& word : bad_words) words.push(Json(word));
+    json.set("bad_words_ids", std::move(words));
+  }
   return json.dump(2) + "\n";
 }
 

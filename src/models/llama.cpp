@@ -58,10 +58,9 @@ std::unique_ptr<Model> make_llama(const LlamaConfig& config) {
   Linear head = config.tied ? Linear(tokens.table(), WeightLayout::kOutIn)
                             : Linear("lm_head",
                                      {.in = config.width, .out = config.vocabulary, .bias = false});
-  const auto rotation = std::make_shared<const Rotation>(config.rope);
-  std::vector<RotaryDecoder::Block> blocks;
-  for (int layer = 0; layer < config.layers; ++layer)
-    blocks.push_back(make_block(config, layer, rotation));
+  auto blocks = rotary_blocks(config.layers, config.rope, [&](int layer, const auto& rotation) {
+    return make_block(config, layer, rotation);
+  });
   return std::make_unique<RotaryDecoder>(
       RotaryDecoder::Parts{.info = config.info(),
                            .config_json = config.json,

@@ -29,6 +29,7 @@ struct LlamaConfig {
   Activation activation;
   std::int64_t bos;  // -1: none
   std::vector<std::int64_t> eos;
+  std::vector<std::vector<std::int64_t>> bad_words;
   std::string json;
 };
 

@@ -127,6 +127,7 @@ LlamaConfig LlamaConfig::read(const Config& config) {
   read.bos = config.id("bos_token_id", kin.begins_and_ends ? 1 : -1);
   read.eos = config.ids("eos_token_id", kin.begins_and_ends ? std::vector<std::int64_t>{2}
                                                             : std::vector<std::int64_t>());
+  read.bad_words = config.bad_words();
   check(read, config);
   read.rope = read_rope(config, read.head_dim, read.positions);
   read.windows = windows_of(config, kin, read.layers);
@@ -148,6 +149,7 @@ ModelInfo LlamaConfig::info() const {
       .positions = positions,
       .first_token = bos,
       .end_tokens = eos,
+      .bad_words = bad_words,
       .stacks = {stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, kv_heads, head_dim})}};
 }
 

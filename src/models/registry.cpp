@@ -7,6 +7,7 @@
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
 #include "io/atomic_file.h"
+#include "models/companions.h"
 #include "models/family.h"
 #include "models/search_path.h"
 #include "models/stored_type.h"
@@ -152,6 +153,7 @@ void save_model(const fs::path& folder, const LoadedModel& model, DType dtype) {
   save_model(folder, *model.model, model.tokenizer.get(), dtype);
   if (model.target_tokenizer)
     write_file(folder / "tokenizer_target.json", model.target_tokenizer->to_json());
+  copy_companions(model.folder, folder);
 }
 
 }  // namespace heed

@@ -88,6 +88,14 @@ GatedMlp rotary_mlp(const RotaryBlockShape& shape, int layer, Activation activat
           {.layer = layer}};
 }
 
+std::vector<RotaryDecoder::Block> rotary_blocks(std::int64_t layers, const RopeScaling& rope,
+                                                const MakeRotaryBlock& make) {
+  const auto rotation = std::make_shared<const Rotation>(rope);
+  std::vector<RotaryDecoder::Block> blocks;
+  for (int layer = 0; layer < layers; ++layer) blocks.push_back(make(layer, rotation));
+  return blocks;
+}
+
 void require_rotary_decoder(const StoredWeights& stored, const ModelInfo& info,
                             std::int64_t inner) {
   const std::string last = rotary_block_name(static_cast<int>(info.layers) - 1);

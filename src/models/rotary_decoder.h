@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "nn/linear.h"
 #include "nn/residual.h"
 #include "nn/rms_norm.h"
+#include "nn/rope_scaling.h"
 
 namespace heed {
 
@@ -67,6 +69,12 @@ std::string rotary_block_name(int layer);
 AttentionParts rotary_attention(const RotaryBlockShape& shape, int layer,
                                 std::shared_ptr<const Rotation> rotation);
 GatedMlp rotary_mlp(const RotaryBlockShape& shape, int layer, Activation activation);
+
+/// The blocks of all layers, which turn queries and keys alike.
+using MakeRotaryBlock =
+    std::function<RotaryDecoder::Block(int layer, const std::shared_ptr<const Rotation>& rotation)>;
+std::vector<RotaryDecoder::Block> rotary_blocks(std::int64_t layers, const RopeScaling& rope,
+                                                const MakeRotaryBlock& make);
 
 /// Refuses a folder whose first table or whose last layer has other sizes than `info` tells, before
 /// memory is taken. `inner`: the width of an MLP's hidden layer.

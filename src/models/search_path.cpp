@@ -43,9 +43,9 @@ std::vector<Place> places() {
     std::error_code ignored;
     if (!fs::is_directory(models, ignored))
       fail({.code = ErrorCode::kNotFound,
-            .argument = "HEED_MODELS",
+            .argument = "$HEED_MODELS",
             .found = fmt::format("\"{}\", which is no folder", models.string()),
-            .expected = "one of models"});
+            .expected = "a folder of model folders"});
     all.push_back({.folder = models});
   }
   all.push_back({.folder = "models"});
@@ -81,14 +81,23 @@ std::string hub_name(const std::string& folder) {
   return fmt::format("{}/{}", name.substr(0, dashes), name.substr(dashes + 2));
 }
 
+// A folder itself, or the model of the training run that it holds; empty where it is neither.
+fs::path model_folder(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::exists(folder / "config.json", ignored)) return folder;
+  const bool is_run =
+      fs::exists(folder / "run.json", ignored) && fs::exists(folder / "model/config.json", ignored);
+  return is_run ? folder / "model" : fs::path();
+}
+
 std::vector<FoundModel> models_in(const Place& place) {
   std::vector<FoundModel> found;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(place.folder, ignored)) {
     const std::string file_name = entry.path().filename().string();
     const std::string name = place.hub ? hub_name(file_name) : file_name;
-    const fs::path folder = place.hub ? snapshot_of(entry.path()) : entry.path();
-    if (name.empty() || folder.empty() || !fs::exists(folder / "config.json", ignored)) continue;
+    const fs::path folder = model_folder(place.hub ? snapshot_of(entry.path()) : entry.path());
+    if (name.empty() || folder.empty()) continue;
     found.push_back({.name = name, .folder = folder, .built_in = place.built_in});
   }
   std::ranges::sort(found, {}, &FoundModel::name);
@@ -102,8 +111,9 @@ std::vector<FoundModel> models_in(const Place& place) {
   std::vector<std::string> known;
   for (const FoundModel& model : list_models())
     if (model.by_name) known.push_back(model.name);
+  std::error_code ignored;
   const std::string expected =
-      known.empty() ? "(there is none)" : fmt::format("{}", fmt::join(known, ", "));
+      known.empty() ? "the known names (there is none)" : fmt::format("{}", fmt::join(known, ", "));
   if (name.empty())
     fail({.code = ErrorCode::kNotFound,
           .op = "model",
@@ -113,9 +123,11 @@ std::vector<FoundModel> models_in(const Place& place) {
           .hint = "name a model's folder with --model, or a folder of models with $HEED_MODELS"});
   fail({.code = ErrorCode::kNotFound,
         .argument = "model",
-        .found =
-            fmt::format("'{}', neither a folder nor a name in {}", name, fmt::join(searched, ", ")),
-        .expected = fmt::format("one of {}", expected)});
+        .found = fmt::format(
+            "'{}', {}", name,
+            fs::exists(name, ignored) ? "which is a file" : "neither a folder nor a known name"),
+        .expected = fmt::format("a model's folder, or one of {}", expected),
+        .hint = fmt::format("looked in {}", fmt::join(searched, ", "))});
 }
 
 }  // namespace
@@ -156,7 +168,10 @@ std::string model_name(const fs::path& folder) {
 
 fs::path find_model(std::string_view name) {
   std::error_code ignored;
-  if (!name.empty() && fs::is_directory(name, ignored)) return name;
+  if (!name.empty() && fs::is_directory(name, ignored)) {
+    const fs::path folder = model_folder(name);
+    return folder.empty() ? fs::path(name) : folder;  // load_model says what it lacks
+  }
   std::vector<FoundModel> of_hub;  // ORG/NAME for NAME
   for (const Place& place : places()) {
     for (const FoundModel& model : models_in(place)) {

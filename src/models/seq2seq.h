@@ -39,6 +39,7 @@ struct Seq2seqConfig {
   Activation activation;
   std::int64_t start;  // what the decoder begins with
   std::vector<std::int64_t> eos;
+  std::vector<std::vector<std::int64_t>> bad_words;
   std::string json;
 };
 

@@ -85,6 +85,7 @@ Seq2seqConfig Seq2seqConfig::read(const Config& config) {
   read.activation = activation_of(config);
   read.start = config.id("decoder_start_token_id", kin.start);
   read.eos = config.ids("eos_token_id", {kin.end});
+  read.bad_words = config.bad_words();
   read.json = config.with(Json::object());
   check(read, config);
   return read;
@@ -105,6 +106,7 @@ ModelInfo Seq2seqConfig::info() const {
           .positions = positions,
           .first_token = start,
           .end_tokens = eos,
+          .bad_words = bad_words,
           .causal = false,
           .stacks = {shape(Stack::kEncoder, /*causal=*/false, encoder),
                      shape(Stack::kDecoder, /*causal=*/true, decoder),

@@ -35,6 +35,7 @@ struct T5Config {
   Activation activation;
   std::int64_t start;
   std::vector<std::int64_t> eos;
+  std::vector<std::vector<std::int64_t>> bad_words;
   std::string json;
 };
 

@@ -58,6 +58,7 @@ T5Config T5Config::read(const Config& config) {
   read.scaled_head = config.flag("scale_decoder_outputs", read.tied);
   read.start = config.id("decoder_start_token_id", 0);
   read.eos = config.ids("eos_token_id", {1});
+  read.bad_words = config.bad_words();
   read.json = config.with(Json::object());
   return read;
 }
@@ -77,6 +78,7 @@ ModelInfo T5Config::info() const {
           .positions = kAnyLength,
           .first_token = start,
           .end_tokens = eos,
+          .bad_words = bad_words,
           .causal = false,
           .stacks = {shape(Stack::kEncoder, /*causal=*/false, layers),
                      shape(Stack::kDecoder, /*causal=*/true, decoder_layers),

@@ -42,6 +42,9 @@ class Connection : public httplib::Stream {
   /// once, the system would take back the answer that the client has not read yet.
   void end_after_answer();
 
+  /// False when the client has closed it, or its half of it.
+  bool is_alive() const;
+
   // What httplib asks of a connection.
   bool is_readable() const override { return true; }
   bool is_writable() const override;
@@ -55,7 +58,6 @@ class Connection : public httplib::Stream {
 
  private:
   Head head() const;  // of what has come so far
-  bool is_alive() const;
 
   const int socket_;
   const std::chrono::milliseconds patience_;

@@ -1,5 +1,7 @@
 // What leaves the page: the page itself as a file, and the picture that the command line has
 // ordered.
+#include "base/reworded.h"
+#include "inspect/answers/json_text.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/api.h"
 #include "serve/page_sources.h"
@@ -10,7 +12,16 @@ namespace {
 constexpr auto kPatience = std::chrono::milliseconds(100);  // between looks at whether to stop
 
 ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
-  const ViewAddress view = parse_view(parameters.text("view", ""));
+  if (!parameters.request().has_param("view"))
+    refuse(400, "bad_request",
+           {.argument = "view", .found = "missing", .expected = "an address, as look/L2.H4"});
+  const ViewAddress view = reworded([&] { return parse_view(parameters.text("view", "")); },
+                                    [](ErrorParts& parts) {  // of no part of the address alone
+                                      if (!parts.argument.empty() && !parts.found.empty()) return;
+                                      parts.op = {};
+                                      parts.argument = "view";
+                                      parts.found = json_string(parts.found.text());
+                                    });
   check_view(view, session.session());
   return view;
 }

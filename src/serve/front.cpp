@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "serve/client_watch.h"
+
 namespace heed::serve {
 namespace {
 
@@ -80,6 +82,7 @@ bool Front::serve_one(Connection& connection) {
     request.headers.erase("Expect");  // has been answered
     request.body = std::move(judged->body);
   };
+  const AskingScope scope(connection);
   return process_request(connection, !keep, is_closed, complete) && keep;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/clipped.h"
 #include "inspect/answers/json_text.h"
 #include "serve/api_error.h"
 
@@ -19,7 +20,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 // What a client sent, fit for one line.
-std::string found(std::string_view text) { return json_string(text.substr(0, 40)); }
+std::string found(std::string_view text) { return json_string(clipped(text, kMostShown)); }
 
 std::string_view next_part(std::string_view& path) {
   const std::string_view part = path.substr(0, path.find('/'));
@@ -51,13 +52,17 @@ void check_names(const httplib::Request& request, std::string_view known) {
     names.push_back(left.substr(0, left.find(' ')));
     left.remove_prefix(std::min(left.size(), names.back().size() + 1));
   }
-  for (const auto& [name, value] : request.params)
+  for (const auto& [name, value] : request.params) {
+    if (request.params.count(name) > 1)
+      refuse(400, "bad_request",
+             {.argument = clipped(name, kMostShown), .found = "given twice", .expected = "once"});
     if (std::ranges::find(names, name) == names.end())
       refuse(400, "bad_request",
-             {.argument = name.substr(0, 40),
+             {.argument = clipped(name, kMostShown),
               .found = found(value),
               .expected = names.empty() ? "none: this path takes no parameters"
                                         : fmt::format("one of {}", fmt::join(names, ", "))});
+  }
 }
 
 std::int64_t Parameters::path_number(std::string_view name) const {

@@ -3,6 +3,7 @@
 
 #include <httplib.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,7 +19,11 @@ using PathValues = std::map<std::string, std::string, std::less<>>;
 /// "/api/v1/sessions/{id}" against "/api/v1/sessions/5e1c"; not given where they differ.
 std::optional<PathValues> match_path(std::string_view pattern, std::string_view path);
 
-/// Throws bad_request for a parameter that is none of `known`, names with blanks between.
+/// How many bytes of a name or value that a client sent stand in a message.
+inline constexpr std::size_t kMostShown = 40;
+
+/// Throws bad_request for a parameter that is none of `known`, names with blanks between, or that
+/// is given twice.
 void check_names(const httplib::Request& request, std::string_view known);
 
 /// What a handler reads of a request; every method throws bad_request that names the parameter.

@@ -1,4 +1,10 @@
 // What is asked of a session as a whole: its tokens, statistics, next words.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clipped.h"
 #include "base/json.h"
 #include "heed/base/version.h"
 #include "inspect/answers/answer_writer.h"
@@ -47,6 +53,18 @@ std::optional<std::string> optional_text_of(const Json& body, const char* name) 
   return text_of(body, name);
 }
 
+constexpr std::array kFields = {"text",  "source", "ids",  "pair",    "target",
+                                "stack", "layer",  "keep", "replaces"};
+
+void check_fields(const Json& body) {
+  for (const auto& [name, value] : body.members())
+    if (std::ranges::find(kFields, name) == kFields.end())
+      fail({.op = "body",
+            .argument = clipped(name, kMostShown),
+            .found = "unknown",
+            .expected = fmt::format("one of {}", fmt::join(kFields, ", "))});
+}
+
 void check_inputs(const Json& body) {
   if (body.has("edits"))
     fail({.code = ErrorCode::kUnsupported,
@@ -54,6 +72,7 @@ void check_inputs(const Json& body) {
           .argument = "edits",
           .found = "given",
           .expected = "none: sessions cannot be edited yet"});
+  check_fields(body);
   const int inputs =
       (body.has("text") ? 1 : 0) + (body.has("source") ? 1 : 0) + (body.has("ids") ? 1 : 0);
   if (inputs != 1)
@@ -83,7 +102,7 @@ SessionInput input_of(const Json& body) {
 }
 
 PostedInput posted(const std::string& text) {
-  const JsonText json = JsonText::parse(text, {.file = "body"});
+  const JsonText json = JsonText::parse(text, {.file = "body", .unique_keys = true});
   const Json& body = json.root();
   if (!body.is_object())
     fail({.op = "body", .found = body.brief(), .expected = "an object as {\"text\": \"...\"}"});
@@ -127,7 +146,9 @@ void get_models(Api& api, const Parameters&, httplib::Response& response) {
                       .pair = shown ? shown->input.pair : api.options.pair,
                       .target = shown ? shown->input.target : api.options.target,
                       .stack = api.options.stack,
-                      .limits = limits_of(api.options.limits, model.info.positions),
+                      .limits = limits_of(api.options.limits, model.info.reads_source()
+                                                                  ? model.info.source_positions
+                                                                  : model.info.positions),
                       .scores = answer_scores(shapes_of(api))};
   if (const std::optional<PictureOrder>& order = api.options.picture)
     answer.picture = PictureAnswer{order->format, order->width};

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include "base/clipped.h"
 #include "base/stop.h"
 #include "heed/base/error.h"
 #include "inspect/answers/json_text.h"
 #include "inspect/session/session_name.h"
 #include "serve/api_error.h"
+#include "serve/client_watch.h"
+#include "serve/route.h"
 
 namespace heed::serve {
 namespace {
@@ -61,7 +64,7 @@ const StackShape& stack_named(std::string_view model, std::span<const StackShape
   if (!stack)
     refuse(404, "not_found",
            {.argument = "stack",
-            .found = json_string(name.substr(0, 40)),
+            .found = json_string(clipped(name, kMostShown)),
             .expected = "the name of a stack, as in attentions of the session"});
   return find_stack("session", model, stacks, *stack);
 }
@@ -127,13 +130,21 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
           .argument = "text",
           .found = "another one",
           .expected = "the one that is shown: there is no model to run"});
-  const StopScope scope(server_stops_);  // an encoder-decoder may have to write its target
-  Session session = tokenized(*model_, input, limits_);
+  Session session = opened(input);
   const std::int64_t bytes = session_bytes(session);
   const std::string name = session_name(model_identity_, input);
   const auto live = std::make_shared<LiveSession>(name, input, std::move(session), *model_);
   look_at(*live, posted);
   return keep({live, bytes});
+}
+
+// An encoder-decoder has to write its target where none was posted, for a client that may leave.
+Session SessionStore::opened(const SessionInput& input) const {
+  if (!model_->model->info().reads_source() || input.target)
+    return tokenized(*model_, input, limits_);
+  const ClientWatch client(server_stops_);
+  const StopScope scope(client.is_over());
+  return tokenized(*model_, input, limits_);
 }
 
 // Somebody else may have opened the same one in the meantime; one that failed is tried again.
@@ -187,7 +198,7 @@ SessionPointer SessionStore::find(const std::string& id) {
   if (found == kept_.end())
     refuse(404, "unknown_session",
            {.argument = "session",
-            .found = id.substr(0, 32) + ", which is unknown or was dropped",
+            .found = clipped(id, 32) + ", which is unknown or was dropped",
             .hint = "post the text again"});
   kept_.splice(kept_.begin(), kept_, found);
   return found->session;

@@ -56,6 +56,7 @@ class SessionStore {
   };
   SessionPointer kept_session(const SessionInput& input);
   void check(const PostedInput& posted) const;
+  Session opened(const SessionInput& input) const;
   void drop_running(const std::string& id);
   Posted keep(Kept kept);
   std::list<Kept>::iterator find_kept(const std::string& id);  // under guard_

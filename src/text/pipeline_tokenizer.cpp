@@ -32,7 +32,7 @@ class PipelineTokenizer final : public Tokenizer {
   bool is_special(TokenId id) const override { return special_[checked(id)]; }
   TokenId find(std::string_view piece) const override { return vocabulary().find(piece); }
   std::string to_json() const override { return parts_.to_json(); }
-  TokenId unknown() const { return parts_.model->unknown(); }
+  TokenId unknown_token() const override { return parts_.model->unknown(); }
 
  private:
   const Vocabulary& vocabulary() const { return *parts_.vocabulary; }
@@ -172,11 +172,6 @@ void check_frame(const TokenizerPipeline& pipeline, const std::string& name) {
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerPipeline pipeline, const std::string& name) {
   check_frame(pipeline, name);
   return std::make_unique<PipelineTokenizer>(std::move(pipeline));
-}
-
-TokenId unknown_token(const Tokenizer& tokenizer) {
-  const auto* known = dynamic_cast<const PipelineTokenizer*>(&tokenizer);
-  return known == nullptr ? -1 : known->unknown();
 }
 
 std::unique_ptr<Tokenizer> read_tokenizer(const TokenizerFile& file) {

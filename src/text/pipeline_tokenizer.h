@@ -30,9 +30,6 @@ struct TokenizerPipeline {
 /// Checks that the ids of the frame are in the vocabulary; `name` is what errors call the file.
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerPipeline pipeline, const std::string& name);
 
-/// The token that a text has where the vocabulary has no piece; -1 where the tokenizer has no such.
-TokenId unknown_token(const Tokenizer& tokenizer);
-
 /// The tokenizer that a `tokenizer.json` describes.
 std::unique_ptr<Tokenizer> read_tokenizer(const TokenizerFile& file);
 

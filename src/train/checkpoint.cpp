@@ -37,7 +37,8 @@ std::string to_json(const TrainState& state) {
               {"data_digest", state.data_digest},
               {"cpu", state.cpu},
               {"threads", state.threads},
-              {"config", state.config}}
+              {"config", state.config},
+              {"recorded", state.recorded}}
       .dump();
 }
 
@@ -63,6 +64,9 @@ class StateReader {
   double number(const char* key) const { return checked(member(key).as_number(), key, "a number"); }
   std::optional<double> optional_number(const char* key) const {
     return member(key).is_null() ? std::nullopt : std::optional(number(key));
+  }
+  bool flag(const char* key, bool otherwise) const {
+    return member(key).is_null() ? otherwise : checked(member(key).as_flag(), key, "true or false");
   }
   std::string text(const char* key) const { return checked(member(key).as_text(), key, "a text"); }
 
@@ -126,7 +130,8 @@ TrainState read_state(const std::filesystem::path& path) {
           .data_digest = state.digest("data_digest"),
           .cpu = state.text("cpu"),
           .threads = static_cast<int>(state.count("threads")),
-          .config = state.text("config")};
+          .config = state.text("config"),
+          .recorded = state.flag("recorded", true)};
 }
 
 void read_tensors(const std::filesystem::path& path, const Trained& trained) {

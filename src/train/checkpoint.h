@@ -24,7 +24,8 @@ struct TrainState {
   std::uint64_t data_digest = 0;
   std::string cpu;
   int threads = 0;
-  std::string config;  // as to_json(TrainConfig) has it
+  std::string config;    // as to_json(TrainConfig) has it
+  bool recorded = true;  // false: the step's evaluation and its row of loss.csv are still to come
 };
 
 /// What a checkpoint holds: the model's parameters and the optimizer's moments, by reference.

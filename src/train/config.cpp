@@ -6,6 +6,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/clipped.h"
 #include "base/edit_distance.h"
 #include "base/json.h"
 #include "heed/base/error.h"
@@ -74,7 +75,8 @@ void read_key(TrainConfig& config, const TrainKey& key, const JsonText& file, co
 }  // namespace
 
 TrainConfig parse_train_config(std::string_view text, std::string_view origin) {
-  const JsonText file = JsonText::parse(std::string(text), {.file = std::string(origin)});
+  const JsonText file =
+      JsonText::parse(std::string(text), {.file = std::string(origin), .unique_keys = true});
   if (!file.root().is_object()) file.refuse(file.root(), "the whole", "a JSON object");
   TrainConfig config;
   for (const Json::Member& member : file.root().members())
@@ -121,7 +123,7 @@ void one_of(const std::string& value, std::initializer_list<std::string_view> kn
 // Of one pass: beyond it its logits alone do not fit into a machine's memory.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
 
-constexpr std::int64_t kMostPasses = 4096;  // Ctrl-C waits for the end of a step
+constexpr std::int64_t kMostPasses = 4096;  // what Ctrl-C leaves undone is a step
 
 void check_counts(const TrainConfig& c) {
   at_least(c.steps, 1, "steps");
@@ -161,6 +163,20 @@ void check_rates(const TrainConfig& c) {
   between(c.clip, 0, kAny, "clip");
 }
 
+void check_model_entries(const std::string& entries) {
+  const auto refuse_entries = [&] {
+    refuse("model", quoted(clipped(entries)),
+           "a JSON object of entries for config.json, as {\"model_type\": \"llama\"} (start_from "
+           "names a model to begin with)");
+  };
+  try {
+    if (!JsonText::parse(entries, {.file = "model"}).root().is_object()) refuse_entries();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCorrupt) refuse_entries();
+    throw;
+  }
+}
+
 }  // namespace
 
 void check(const TrainConfig& config) {
@@ -171,8 +187,7 @@ void check(const TrainConfig& config) {
   if (config.data.empty()) refuse("data", "", "at least one text file");
   one_of(config.dtype, {"f32", "f16", "bf16"}, "dtype");
   one_of(config.initial_positions, {"random", "sinusoidal"}, "initial_positions");
-  const JsonText model = JsonText::parse(config.model, {.file = "train: model"});
-  if (!model.root().is_object()) refuse("model", config.model, "a JSON object");
+  check_model_entries(config.model);
   check_counts(config);
   check_rates(config);
 }

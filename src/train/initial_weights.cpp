@@ -6,8 +6,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
+#include "train/lm_passes.h"
+#include "train/memory_needed.h"
 
 namespace heed {
 namespace {
@@ -57,6 +60,30 @@ void start_from(const std::filesystem::path& folder, Model& model) {
     std::copy_n(from[i]->value.data<float>(), from[i]->value.element_count(),
                 into[i]->value.data<float>());
   }
+}
+
+std::unique_ptr<Model> new_model(const TrainConfig& config, std::int64_t vocabulary,
+                                 TokenId separator) {
+  check_memory(config, vocabulary);
+  auto model = make_model(model_config_json(config, vocabulary, separator),
+                          static_cast<std::uint64_t>(config.seed));
+  if (config.initial_positions == "sinusoidal") {
+    if (model->position_table() == nullptr)
+      fail({.op = "train",
+            .argument = "initial_positions",
+            .found = "\"sinusoidal\"",
+            .expected =
+                fmt::format("\"random\": {} has no table of positions", model->info().title)});
+    start_sinusoidal(*model->position_table());
+  }
+  if (config.start_from.empty()) return model;
+  const auto folder = reworded([&] { return find_model(config.start_from); },
+                               [](ErrorParts& parts) {
+                                 parts.op = "train";
+                                 parts.argument = "start_from";
+                               });
+  start_from(folder, *model);
+  return model;
 }
 
 }  // namespace heed

@@ -1,9 +1,13 @@
-// What weights begin as, where the model's own random start is not wanted.
+// The model that a run begins with.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 
 #include "heed/models/model.h"
+#include "heed/text/tokenizer.h"
+#include "heed/train/config.h"
 
 namespace heed {
 
@@ -15,5 +19,10 @@ void start_sinusoidal(Parameter& table);
 
 /// The weights of a model folder, which must have the same parameters.
 void start_from(const std::filesystem::path& folder, Model& model);
+
+/// As the configuration says, with a vocabulary of this size and the token that ends a text (-1:
+/// none). Throws where the run would not fit the machine's memory.
+std::unique_ptr<Model> new_model(const TrainConfig& config, std::int64_t vocabulary,
+                                 TokenId separator);
 
 }  // namespace heed

@@ -111,6 +111,19 @@ void check_same_run(const TrainConfig& stored, const TrainConfig& wanted) {
   }
 }
 
+void tell_differences(const TrainState& before, const TrainState& now, TrainListener& listener) {
+  if (before.cpu != now.cpu)
+    listener.note(
+        fmt::format("the run was on another CPU ({}, now {}): losses may differ in "
+                    "their last digits",
+                    before.cpu, now.cpu));
+  if (before.threads != now.threads)
+    listener.note(
+        fmt::format("the run had {} threads, now {}: losses may differ in their last "
+                    "digits",
+                    before.threads, now.threads));
+}
+
 TrainConfig stored_train_config(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "run.json";
   if (!std::filesystem::exists(path))

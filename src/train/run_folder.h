@@ -47,4 +47,7 @@ class RunFolder {
 /// A key that decides the losses and differs is an error that names it and both values.
 void check_same_run(const TrainConfig& stored, const TrainConfig& wanted);
 
+/// Tells of another machine, on which losses may differ a little.
+void tell_differences(const TrainState& before, const TrainState& now, TrainListener& listener);
+
 }  // namespace heed

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/clipped.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
@@ -30,8 +31,12 @@ Samples::Samples(std::filesystem::path path, const TrainConfig& config, const Mo
       model_(model),
       tokenizer_(tokenizer) {
   ids_ = reworded([&] { return prompt_of(model, tokenizer, prompt_); },
-                  [](ErrorParts& parts) {
+                  [&](ErrorParts& parts) {
                     parts.op = "train";
+                    if (prompt_.empty()) parts.found = {};  // it was not given
+                    if (parts.argument.empty())             // the tokenizer's, of a character
+                      parts.found =
+                          fmt::format("\"{}\", of which {}", clipped(prompt_), parts.found.text());
                     parts.argument = "sample_prompt";
                   });
   if (std::ssize(ids_) > model.info().positions)

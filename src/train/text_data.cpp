@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/reworded.h"
 #include "heed/base/error.h"
+#include "heed/models/registry.h"
 #include "io/atomic_file.h"
 #include "text/byte_bpe.h"
 #include "text/characters.h"
@@ -51,19 +53,29 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const Halve
   std::string all;
   for (const std::string& text : texts.train) all += text;
   if (config.tokenizer == "byte-bpe")
-    return train_byte_bpe(all, {.vocabulary_size = config.vocabulary});
+    return reworded([&] { return train_byte_bpe(all, {.vocabulary_size = config.vocabulary}); },
+                    [](ErrorParts& parts) {
+                      parts.op = "train";
+                      if (parts.argument.text() == "vocabulary_size") parts.argument = "vocabulary";
+                    });
   if (config.tokenizer == "characters") {
     for (const std::string& text : texts.validation) all += text;
     return train_characters(all);
   }
   std::unique_ptr<Tokenizer> tokenizer;
-  if (std::filesystem::exists(config.tokenizer)) tokenizer = load_tokenizer(config.tokenizer);
+  if (std::filesystem::exists(config.tokenizer)) {
+    tokenizer = load_tokenizer(config.tokenizer);
+  } else {
+    for (const FoundModel& model : list_models())
+      if (model.by_name && model.name == config.tokenizer) tokenizer = load_tokenizer(model.folder);
+  }
   if (tokenizer == nullptr)
     fail({.code = ErrorCode::kNotFound,
           .op = "train",
           .argument = "tokenizer",
           .found = fmt::format("\"{}\"", config.tokenizer),
-          .expected = "\"characters\", \"byte-bpe\", or a tokenizer's file or folder"});
+          .expected =
+              "\"characters\", \"byte-bpe\", a tokenizer's file or folder, or a model's name"});
   return tokenizer;
 }
 

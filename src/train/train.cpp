@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/cpu_name.h"
+#include "base/stop.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
@@ -41,29 +42,26 @@ bool all_finite(const Tensor& tensor) {
 // One run from its start, or its last checkpoint, to its end.
 class Training {
  public:
-  Training(const TrainConfig& config, const RunFolder& folder, TrainListener& listener)
-      : config_(config),
+  Training(const TrainArgs& args, const RunFolder& folder, TrainListener& listener)
+      : config_(args.config),
+        stopped_(args.stopped),
         folder_(folder),
         listener_(listener),
-        data_(load_text_data(config)),
-        model_(make_model(
-            model_config_json(config, data_.tokenizer->vocabulary_size(), data_.separator),
-            static_cast<std::uint64_t>(config.seed))),
+        data_(load_text_data(config_)),
+        model_(new_model(config_, data_.tokenizer->vocabulary_size(), data_.separator)),
         parameters_(model_->parameters()),
         optimizer_(parameters_, gradients_,
-                   {.beta1 = config.beta1,
-                    .beta2 = config.beta2,
-                    .epsilon = config.epsilon,
-                    .weight_decay = config.weight_decay}),
-        passes_(config, data_, *model_, parameters_, gradients_) {
-    if (config.initial_positions == "sinusoidal") start_positions();
-    if (!config.start_from.empty()) start_from(config.start_from, *model_);
-    if (config.sample_every > 0)
-      samples_.emplace(folder.samples(), config, *model_, *data_.tokenizer);
+                   {.beta1 = config_.beta1,
+                    .beta2 = config_.beta2,
+                    .epsilon = config_.epsilon,
+                    .weight_decay = config_.weight_decay}),
+        passes_(config_, data_, *model_, parameters_, gradients_) {
+    if (config_.sample_every > 0)
+      samples_.emplace(folder.samples(), config_, *model_, *data_.tokenizer);
     state_.data_digest = data_.digest;
     state_.cpu = cpu_name();
     state_.threads = thread_count();
-    state_.config = to_json(config);
+    state_.config = to_json(config_);
   }
 
   void go_on_from(const RunFolder::Found& found) {
@@ -71,7 +69,7 @@ class Training {
       fail({.op = "train",
             .argument = "data",
             .found = "not what the run to resume was started with (its tokens differ)"});
-    tell_differences(found.state);
+    tell_differences(found.state, state_, listener_);
     read_tensors(found.path, {parameters_, optimizer_});
     optimizer_.set_steps(found.state.step);
     saved_step_ = found.state.step;
@@ -84,76 +82,80 @@ class Training {
   }
 
   TrainResult run() {
-    LossCsv losses(folder_.losses(), state_.step);
+    LossCsv losses(folder_.losses(), state_.recorded ? state_.step : state_.step - 1);
     session_begin_ = now_seconds();
     earlier_seconds_ = state_.seconds;
     first_step_ = state_.step;
     if (samples_) samples_->forget_after(state_.step);
-    while (state_.step < config_.steps) {
-      one_step(losses);
-      if (listener_.stop()) stop(losses);
-    }
+    while (!state_.recorded || state_.step < config_.steps)
+      if (!go_on(losses)) stop(losses);
     return finish();
   }
 
  private:
-  void start_positions() {
-    if (model_->position_table() == nullptr)
-      fail({.op = "train",
-            .argument = "initial_positions",
-            .found = "\"sinusoidal\"",
-            .expected =
-                fmt::format("\"random\": {} has no table of positions", model_->info().title)});
-    start_sinusoidal(*model_->position_table());
-  }
-
   std::int64_t tokens_a_step() const { return config_.batch * config_.block * config_.accumulate; }
 
-  void tell_differences(const TrainState& before) {
-    if (before.cpu != state_.cpu)
-      listener_.note(
-          fmt::format("the run was on another CPU ({}, now {}): losses may differ in "
-                      "their last digits",
-                      before.cpu, state_.cpu));
-    if (before.threads != state_.threads)
-      listener_.note(
-          fmt::format("the run had {} threads, now {}: losses may differ in their last "
-                      "digits",
-                      before.threads, state_.threads));
+  // A step and its row. False where the run was asked to stop, which may leave either undone.
+  bool go_on(LossCsv& losses) {
+    try {
+      if (state_.recorded) step();
+      record(losses);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kInterrupted) return false;
+      throw;
+    }
+    return !listener_.stop();
   }
 
-  void one_step(LossCsv& losses) {
+  // Work that changes nothing before its end: `stopped` leaves it where it stands.
+  template <typename Work>
+  auto leavable(const Work& work) const {
+    std::optional<StopScope> scope;
+    if (stopped_ != nullptr) scope.emplace(*stopped_);
+    return work();
+  }
+
+  // Of the step that follows `steps` of them.
+  double rate_after(std::int64_t steps) const {
+    return learning_rate({.peak = config_.learning_rate,
+                          .last = config_.final_learning_rate,
+                          .warmup = config_.warmup,
+                          .steps = config_.steps},
+                         steps);
+  }
+
+  void step() {
     const double begin = now_seconds();
-    const double rate = learning_rate({.peak = config_.learning_rate,
-                                       .last = config_.final_learning_rate,
-                                       .warmup = config_.warmup,
-                                       .steps = config_.steps},
-                                      state_.step);
-    const double loss = passes_.loss_and_gradients(state_.step);
-    const double norm = optimizer_.gradient_norm();
+    const double loss = leavable([&] { return passes_.loss_and_gradients(state_.step); });
+    norm_ = optimizer_.gradient_norm();
     if (!std::isfinite(loss)) fail_not_finite("the loss", loss);
-    if (!std::isfinite(norm)) fail_not_finite("the gradient's norm", norm);
-    const bool clips = config_.clip > 0 && norm > config_.clip;
-    optimizer_.step(rate, clips ? config_.clip / norm : 1);
+    if (!std::isfinite(norm_)) fail_not_finite("the gradient's norm", norm_);
+    const bool clips = config_.clip > 0 && norm_ > config_.clip;
+    optimizer_.step(rate_after(state_.step), clips ? config_.clip / norm_ : 1);
     ++state_.step;
     state_.loss = loss;
+    state_.recorded = false;
     step_seconds_ += now_seconds() - begin;
+  }
 
+  void record(LossCsv& losses) {
+    const double rate = rate_after(state_.step - 1);
     std::optional<double> validation;
     if (state_.step % config_.evaluate_every == 0 || state_.step == config_.steps)
       validation = evaluate();
     state_.seconds = earlier_seconds_ + now_seconds() - session_begin_;
-    losses.append(
-        {state_.step, loss, validation, rate, state_.step * tokens_a_step(), state_.seconds});
+    losses.append({state_.step, state_.loss, validation, rate, state_.step * tokens_a_step(),
+                   state_.seconds});
+    state_.recorded = true;
     if (state_.step % config_.checkpoint_every == 0 || state_.step == config_.steps)
       save_checkpoint(losses);
-    report(rate, norm, validation);
+    report(rate, validation);
     if (samples_ && state_.step % config_.sample_every == 0)
-      listener_.note(samples_->add(state_.step));
+      listener_.note(leavable([&] { return samples_->add(state_.step); }));
   }
 
   std::optional<double> evaluate() {
-    const std::optional<double> loss = passes_.evaluate();
+    const std::optional<double> loss = leavable([&] { return passes_.evaluate(); });
     if (!loss) return loss;
     if (!std::isfinite(*loss)) fail_not_finite("the validation loss", *loss);
     state_.validation_loss = loss;
@@ -180,14 +182,14 @@ class Training {
     folder_.remove_old_checkpoints();
   }
 
-  void report(double rate, double norm, const std::optional<double>& validation) {
-    const auto done = static_cast<double>(state_.step - first_step_);
+  void report(double rate, const std::optional<double>& validation) {
+    const auto done = static_cast<double>(std::max<std::int64_t>(state_.step - first_step_, 1));
     const double each = (now_seconds() - session_begin_) / done;
     listener_.stepped({.step = state_.step,
                        .steps = config_.steps,
                        .loss = state_.loss,
                        .learning_rate = rate,
-                       .gradient_norm = norm,
+                       .gradient_norm = norm_,
                        .tokens_per_second = tokens_per_second(),
                        .seconds_left = each * static_cast<double>(config_.steps - state_.step),
                        .validation_loss = validation});
@@ -243,6 +245,7 @@ class Training {
   }
 
   const TrainConfig& config_;
+  const std::atomic<bool>* stopped_;
   const RunFolder& folder_;
   TrainListener& listener_;
   TextData data_;
@@ -255,6 +258,7 @@ class Training {
   TrainState state_;
   std::int64_t saved_step_ = -1;  // of the last checkpoint, -1: none
   std::int64_t first_step_ = 0;   // of this session
+  double norm_ = 0;               // of the last gradient
   double session_begin_ = 0;
   double earlier_seconds_ = 0;  // of the sessions before this one
   double step_seconds_ = 0;     // of this session, evaluations and checkpoints apart
@@ -278,7 +282,7 @@ TrainResult train(const TrainArgs& args, TrainListener& listener) {
     listener.note(
         fmt::format("the learning rate only rises: warmup is {}, expected below steps, {}",
                     args.config.warmup, args.config.steps));
-  Training training(args.config, folder, listener);
+  Training training(args, folder, listener);
   write_file(folder.config(), to_json(args.config));
   if (found) training.go_on_from(*found);
   return training.run();

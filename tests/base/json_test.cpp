@@ -52,6 +52,16 @@ TEST(Json, OfEqualKeysTheLastCounts) {
             R"({"a":5,"b":2,"c":4})");
 }
 
+TEST(Json, EqualKeysAreRefusedWhereEachIsToBeUnique) {
+  const auto strict = [](const char* text) {
+    return JsonText::parse(text, {.file = "a.json", .unique_keys = true});
+  };
+  EXPECT_EQ(strict(R"({"a": {"b": 1}, "b": [{"a": 2}, {"a": 3}]})").root()["a"]["b"].as_integer(),
+            1);
+  EXPECT_HEED_ERROR(strict("{\"a\": 1,\n \"b\": {\"c\": 1, \"c\": [2]}}"), ErrorCode::kCorrupt,
+                    "a.json: line 2, column 21: c is given twice, expected once");
+}
+
 TEST(Json, TellsWhereAValueBegins) {
   const JsonText text =
       parsed("{\"\u00e9\": [1, -2.5e3],\n  \"b\": \"x\\\\\\\"y\", \"c\": {\"d\": true}}");

@@ -22,6 +22,21 @@ TEST(Stop, EndsAParallelLoopBetweenItsTasks) {
   EXPECT_LT(tasks, 100000);
 }
 
+TEST(Stop, EndsTheLoopsInsideOfATask) {
+  std::atomic<bool> stop = false;
+  std::atomic<int> inner = 0;
+  const StopScope scope(stop);
+  EXPECT_HEED_ERROR(parallel_for(2,
+                                 [&](std::int64_t, int) {
+                                   parallel_for(100000, [&](std::int64_t, int) {
+                                     ++inner;
+                                     stop = true;
+                                   });
+                                 }),
+                    ErrorCode::kInterrupted, "the work was stopped");
+  EXPECT_LT(inner, 100000);
+}
+
 TEST(Stop, ConcernsItsOwnScopeAlone) {
   const std::atomic<bool> stop = true;
   {

@@ -159,14 +159,6 @@ TEST(Arguments, WhatAFileSaysKeepsItsName) {
   refused({"train", config, "-o", "x"}, "steps is 0, expected at least 1");
 }
 
-TEST(Arguments, ATokenizerThatIsNotThereIsNamed) {
-  const std::string text = test::in_scratch("a-text.txt");
-  std::ofstream(text) << "the cat sat on the mat";
-  refused({"train", "--data", text, "--tokenizer", "foo", "-o", test::in_scratch("no-run")},
-          "--tokenizer is \"foo\", expected \"characters\", \"byte-bpe\", or a tokenizer's file or "
-          "folder");
-}
-
 TEST(Arguments, ALeadingZeroIsNoOctalNumber) {
   refused({"look", "abc", "--layer", "010", "--model", test::tiny_model()},
           "--layer is 10, expected 0 to 1 (tiny has 2 layers)");
@@ -196,7 +188,8 @@ TEST(Arguments, AnEmptyValueIsNotAMissingOne) {
 
 TEST(Arguments, AListHasNoGaps) {
   for (const char* list : {"5,,3", "1,2,", ",1"})
-    refused({"look", "--ids", list}, fmt::format("--ids is \"{}\", expected 5,3,9", list));
+    refused({"look", "--ids", list},
+            fmt::format("--ids is \"{}\", expected token ids, as in 5,3,9", list));
 }
 
 TEST(Arguments, TooFewAndTooManyAreNamed) {

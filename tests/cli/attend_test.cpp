@@ -183,6 +183,10 @@ TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
   const std::string dout = written("inputs/dk.npy", wave({2, 4, 7, 5}, 3).view());
   refused({"--grad", dout, "--grad-out", folder, "--grad-of", "dk"},
           "--grad-out is " + dout + ", which is read, expected another file");
+  const std::string out = in_scratch("not-yet.npy");
+  refused({"--grad", dout, "--grad-out", folder, "--grad-of", "dk", "-o", out},
+          "--grad-out is " + dout + ", which is read, expected another file");
+  EXPECT_FALSE(std::filesystem::exists(out)) << "it computed before it refused";
   refused(
       {"--observe", "topk=2,entropy,topk=3", "--observe-out", "x"},
       "--observe is topk=2 and topk=3, which both answer in topk_keys.npy, expected one of them");

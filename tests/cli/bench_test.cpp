@@ -164,6 +164,13 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
          "--heads is 3, expected a divisor of width (16)");
 }
 
+TEST(BenchProgram, AKernelThatThereIsNotPrintsNoTable) {
+  const Answer answer = heed({"bench", "decode", "--case", "k1024-f32", "--kernel", "nope"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_TRUE(answer.error.starts_with("heed bench: --kernel is 'nope', expected one of "));
+}
+
 TEST(Steadiness, NamesTheCaseThatSpreadMost) {
   cli::Steadiness steadiness;
   steadiness.saw("calm", 0.02);

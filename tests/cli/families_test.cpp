@@ -53,6 +53,14 @@ TEST(CheckModelProgram, JsonHasEveryTensor) {
     EXPECT_EQ(tensor.contains("worst"), tensor["status"] == "passed") << tensor;
 }
 
+TEST(CheckModelProgram, WhatHasNoToleranceIsMeasuredAlone) {
+  const Answer answer = heed({"check", "model", kGoldens + "marian", "--dtype", "f16"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_THAT(answer.out, testing::ContainsRegex("measured  logits +worst [0-9.e-]+ +golden.json "
+                                                 "has no tolerance in this type\n"));
+  EXPECT_THAT(answer.out, testing::ContainsRegex("[0-9]+ failed, [0-9]+ measured, 0 unknown"));
+}
+
 TEST(CheckModelProgram, TakesTheNameOfAModel) {
   EXPECT_TRUE(
       heed({"check", "model", "tales"})
@@ -61,7 +69,8 @@ TEST(CheckModelProgram, TakesTheNameOfAModel) {
   const Answer unknown = heed({"check", "model", "nope"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.error,
-              testing::StartsWith("heed check: DIR is 'nope', neither a folder nor a name in "));
+              testing::StartsWith(
+                  "heed check: DIR is 'nope', neither a folder nor a known name, expected "));
 }
 
 TEST(CheckModelProgram, AnotherModelFails) {
@@ -79,11 +88,30 @@ TEST(ConvertProgram, WritesTheSameModelInAnotherType) {
   const Answer answer = heed({"convert", kGoldens + "llama", "-o", out.string(), "--dtype", "f16"});
   EXPECT_EQ(answer.error, "");
   EXPECT_EQ(answer.status, 0);
-  EXPECT_EQ(answer.out, out.string() + ": Qwen3 in f16\n");
+  EXPECT_EQ(answer.out, out.string() + ": Qwen3 in f16\nleft out: golden.safetensors\n");
   const Safetensors written = Safetensors::open(out / "model.safetensors");
   const Safetensors given = Safetensors::open(kGoldens + "llama/model.safetensors");
   EXPECT_EQ(written.names(), given.names());
   EXPECT_EQ(written.tensor("model.norm.weight").dtype(), DType::kF16);
+}
+
+TEST(ConvertProgram, TakesTheSmallFilesAlongAndNamesWhatItLeavesOut) {
+  const std::filesystem::path model = test::scratch() / "with-companions";
+  std::filesystem::copy(kGoldens + "bert", model);
+  std::filesystem::create_directories(model / "1_Pooling");
+  std::filesystem::create_directories(model / "onnx");
+  const std::vector<std::string> small = {"1_Pooling/config.json", "modules.json",
+                                          "tokenizer_config.json", "special_tokens_map.json",
+                                          "generation_config.json"};
+  for (const std::string& name : small)
+    std::ofstream(model / name) << R"({"about": ")" << name << "\"}";
+  std::ofstream(model / "notes.txt") << "mine";
+  const std::filesystem::path out = test::scratch() / "with-companions-f16";
+  const Answer answer = heed({"convert", model.string(), "-o", out.string(), "--dtype", "f16"});
+  EXPECT_EQ(answer.error, "");
+  EXPECT_THAT(answer.out, testing::EndsWith("\nleft out: golden.safetensors, notes.txt, onnx/\n"));
+  for (const std::string& name : small)
+    EXPECT_EQ(test::content(out / name), test::content(model / name)) << name;
 }
 
 TEST(ConvertProgram, LeavesAFolderAloneThatHoldsSomething) {
@@ -123,11 +151,12 @@ TEST(ConvertProgram, LeavesNothingHalfWritten) {
 }
 
 TEST(ConvertProgram, NamesItsArgument) {
-  EXPECT_THAT(
-      heed({"convert", "nope", "-o", "x"}).error,
-      testing::StartsWith("heed convert: MODEL is 'nope', neither a folder nor a name in "));
+  EXPECT_THAT(heed({"convert", "nope", "-o", "x"}).error,
+              testing::StartsWith(
+                  "heed convert: MODEL is 'nope', neither a folder nor a known name, expected "));
   EXPECT_THAT(heed({"models", "nope"}).error,
-              testing::StartsWith("heed models: NAME is 'nope', neither a folder nor a name in "));
+              testing::StartsWith(
+                  "heed models: NAME is 'nope', neither a folder nor a known name, expected "));
 }
 
 TEST(ModelsProgram, TellsTheShapeOfEachFamily) {

@@ -13,8 +13,8 @@
 namespace heed::cli {
 namespace {
 
-constexpr const char* kCommands[] = {"look",  "serve", "generate", "train",  "attend", "explain",
-                                     "bench", "check", "tokenize", "models", "convert"};
+constexpr const char* kCommands[] = {"look",  "serve", "generate", "train", "attend", "explain",
+                                     "bench", "check", "tokenize", "embed", "models", "convert"};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

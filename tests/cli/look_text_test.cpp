@@ -106,11 +106,50 @@ TEST(LookText, NoColourOnATerminalKeepsBoldOnly) {
 }
 
 TEST(LookText, NoLineIsWiderThanTheTerminal) {
-  for (const int width : {60, 73, 80, 100, 140}) {
-    std::istringstream lines(look_text({.width = width, .utf8 = false}, picture(), {}));
+  Look one = picture(), all = picture(), hidden = picture(), column = picture();
+  const LookCell cell = {.query = 10,
+                         .key = 1,
+                         .visible = true,
+                         .weight = .403,
+                         .score = 10.21,
+                         .lse = 11.12,
+                         .rank = 1,
+                         .of = 11,
+                         .others = {{0, .288F}, {9, .131F}}};
+  one.cells = {cell};
+  all.cells = {cell, cell, cell};
+  hidden.cells = {{.query = 1, .key = 10}};
+  column.columns = {{.key = 1, .sum = 2.5, .from = {{10, .4F}, {2, .3F}}, .rest_count = 3}};
+  for (const int width : {16, 24, 30, 41, 59, 60, 73, 80, 100, 140}) {
+    const Terminal terminal = {.width = width, .utf8 = false};
+    std::string text = look_text(terminal, picture(), {});
+    if (width < 60) {
+      for (const Look* look : {&one, &all, &hidden})
+        text += cells_text(terminal, *look, {.who = "She", .to = "Lily"});
+      text += columns_text(terminal, column);
+    }
+    std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(static_cast<int>(line.size()), width) << line;
   }
+}
+
+TEST(LookText, ANarrowTerminalLosesNoWord) {
+  Look one = picture();
+  one.cells = {{.query = 10,
+                .key = 9,
+                .visible = true,
+                .weight = .1,
+                .rank = 3,
+                .of = 11,
+                .others = {{0, .288F}, {1, .131F}}}};
+  EXPECT_EQ(cells_text({.width = 30}, one, {.who = "She", .to = "."}),
+            "She 10 -> \".\" 9     0.100\n"
+            "  3rd largest of 11, after <s>\n"
+            "  0.288, Lily 0.131\n"
+            "  score   0.0000\n"
+            "  weight  e^(0.0000 - 0.0000)\n"
+            "       =  0.100\n");
 }
 
 TEST(LookText, ATokenThatOccursTwiceCarriesItsIndex) {
@@ -166,7 +205,7 @@ TEST(LookText, OneCellShowsRankScoreAndWeight) {
                  .of = 11,
                  .others = {{0, .288F}, {9, .131F}}}};
   EXPECT_EQ(cells_text({}, look, {.who = "She", .to = "Lily"}),
-            "She 10 -> Lily 1     0.403   largest of 11, then <s> 0.288, . 0.131\n"
+            "She 10 -> Lily 1     0.403   largest of 11, then <s> 0.288, \".\" 0.131\n"
             "  score   10.2100\n"
             "  weight  e^(10.2100 - 11.1200)  =  0.403\n");
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/program.h"
+#include "cli/tiny_model.h"
 #include "support/places.h"
 
 namespace heed {
@@ -112,6 +113,29 @@ TEST(ServeProgram, SaysThatANetworkSeesWhatItSends) {
   for (const char* host : {"127.0.0.1", "localhost"}) EXPECT_EQ(standard_error(host), "") << host;
   EXPECT_THAT(standard_error("0.0.0.0"),
               testing::StartsWith("heed serve: --host 0.0.0.0: HTTP is not encrypted: whoever"));
+}
+
+TEST(ServeProgram, SaysWhatIsWrongWithItsTextsAndStartsAllTheSame) {
+  const auto told = [](std::vector<std::string> arguments) {
+    const std::filesystem::path file = scratch() / "serve-texts";
+    arguments.insert(arguments.end(), {"--port", "0"});
+    const Serving serving(arguments, file.string());
+    EXPECT_TRUE(serving.address.starts_with("http://")) << serving.address;
+    EXPECT_EQ(serving.end(SIGINT), 130);
+    return test::content(file);
+  };
+  const std::string long_text(60, 'z');
+  const std::string fits = "the cat";
+  EXPECT_EQ(told({"--text", fits, "--model", test::tiny_model()}), "");
+  EXPECT_EQ(told({"--text", long_text, "--model", test::tiny_model()}),
+            "heed serve: --text is 60 tokens, expected at most 40 (tiny's positions); the page "
+            "reads its first or its last tokens where asked to\n");
+  EXPECT_EQ(
+      told({"--text", fits, "--target", long_text, "--model", test::tiny_translator()}),
+      "heed serve: --target is 61 tokens, expected at most 40 (tiny-translator's positions)\n");
+  EXPECT_EQ(told({"--text", "z", "--pair", long_text + "zzzzz", "--model", test::tiny_encoder()}),
+            "heed serve: --pair is 65 tokens, expected at most 63 beside 1 of the other text and 0 "
+            "that the tokenizer adds (tiny-reader's positions are 64)\n");
 }
 
 TEST(ServeProgram, APortInUseIsOneLineAndStatusTwo) {

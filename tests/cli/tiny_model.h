@@ -1,4 +1,4 @@
-// A small random GPT-2 of 40 positions, for the tests of commands that read a text.
+// Small random models, for the tests of commands that read a text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace heed::test {
 
-/// A model folder, made once.
+/// The folder of a GPT-2 of 40 positions; each is made once.
 inline const std::string& tiny_model() {
   static const std::string folder = [] {
     const auto tokenizer = train_byte_bpe(
@@ -29,6 +29,41 @@ inline const std::string& tiny_model() {
     return path.string();
   }();
   return folder;
+}
+
+// A model of this configuration and a vocabulary of its own, saved under a name.
+inline std::string saved_model(const char* name, nlohmann::json config) {
+  const std::filesystem::path path = scratch() / name;
+  if (std::filesystem::exists(path)) return path.string();
+  const auto tokenizer = train_byte_bpe("the cat sat on the mat.", {.vocabulary_size = 280});
+  config["vocab_size"] = tokenizer->vocabulary_size();
+  save_model(path, *make_model(config.dump(), 1), tokenizer.get(), DType::kF32);
+  return path.string();
+}
+
+/// A small random encoder of 64 positions.
+inline std::string tiny_encoder() {
+  return saved_model("tiny-reader", {{"model_type", "bert"},
+                                     {"num_hidden_layers", 2},
+                                     {"num_attention_heads", 4},
+                                     {"hidden_size", 16},
+                                     {"intermediate_size", 24},
+                                     {"max_position_embeddings", 64}});
+}
+
+/// A small random encoder-decoder of 40 positions.
+inline std::string tiny_translator() {
+  return saved_model("tiny-translator", {{"model_type", "marian"},
+                                         {"d_model", 16},
+                                         {"encoder_layers", 2},
+                                         {"decoder_layers", 1},
+                                         {"encoder_attention_heads", 2},
+                                         {"decoder_attention_heads", 4},
+                                         {"encoder_ffn_dim", 24},
+                                         {"decoder_ffn_dim", 24},
+                                         {"max_position_embeddings", 40},
+                                         {"decoder_start_token_id", 3},
+                                         {"eos_token_id", 0}});
 }
 
 inline std::string in_scratch(const char* name) { return (scratch() / name).string(); }

@@ -113,6 +113,53 @@ TEST_F(TrainProgram, CtrlCKeepsWhatWasDone) {
   EXPECT_EQ(test::loss_rows(scratch_ / "stopped"), test::loss_rows(scratch_ / "whole"));
 }
 
+// A step of so many passes takes minutes.
+TEST_F(TrainProgram, TermIsAnsweredInsideOfAStep) {
+  auto words = arguments("long");
+  words.insert(words.end(), {"--accumulate", "4096", "--batch", "32"});
+  const pid_t child = start(words);
+  while (!std::filesystem::exists(scratch_ / "long" / "loss.csv")) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(200ms);
+  const auto begin = std::chrono::steady_clock::now();
+  ::kill(child, SIGTERM);
+  EXPECT_EQ(wait_for(child), 130);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  EXPECT_EQ(last_line().substr(0, 33), "heed train: stopped after step 0;");
+  EXPECT_NO_THROW(read_state(list_checkpoints(scratch_ / "long").at(0)));
+}
+
+TEST_F(TrainProgram, EndedAtAnyInstantItGoesOnToTheSameLosses) {
+  auto words = arguments("whole");
+  words.insert(words.end(), {"--evaluate-every", "1"});
+  std::erase(words, "10");  // the other value of --evaluate-every
+  words.erase(std::ranges::find(words, "--evaluate-every"));
+  ASSERT_EQ(run(words), 0) << last_line();
+  words[2] = scratch_ / "ended";
+  words.emplace_back("--resume");
+  std::mt19937 random(21);
+  int ends = 0;
+  for (int status = 130, rounds = 0; status != 0 && rounds < 200; ++rounds) {
+    const pid_t child = start(words);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50 + random() % 50 + 5 * rounds));
+    ::kill(child, SIGTERM);
+    status = wait_for(child);
+    ASSERT_TRUE(status == 0 || status == 130) << status << last_line();
+    ends += status == 130 ? 1 : 0;
+  }
+  EXPECT_GE(ends, 2);
+  EXPECT_EQ(test::loss_rows(scratch_ / "ended"), test::loss_rows(scratch_ / "whole"));
+}
+
+TEST_F(TrainProgram, ARunThatNoMachineHoldsIsRefusedAtOnce) {
+  auto words = arguments("huge");
+  words.insert(words.end(), {"--heads", "1"});
+  std::ranges::replace(words, std::string("2"), std::string("1000000000"));  // of --layers
+  words[std::ranges::find(words, "--threads") - words.begin() + 1] = "2";
+  EXPECT_EQ(run(words), 2);
+  EXPECT_EQ(last_line().substr(0, 64),
+            "heed train: --layers is 1000000000, expected less: the run would");
+}
+
 TEST_F(TrainProgram, ABadArgumentIsOneLineAndStatusTwo) {
   EXPECT_EQ(run({"train", "-o", scratch_ / "a", "--task", "mlm", "--data", "x.txt"}), 2);
   EXPECT_EQ(read_file(scratch_ / "stderr"),

@@ -109,6 +109,9 @@ TEST(Registry, AnUnknownModelTypeIsNamed) {
       "config: line 1, column 16: model_type is 'mamba', expected one of: gpt2, llama, "
       "mistral, qwen2, qwen3, bert, roberta, xlm-roberta, distilbert, marian, "
       "blenderbot, gemma2, t5");
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_layer": 2})", 1),
+                    ErrorCode::kCorrupt,
+                    "config: line 1, column 49: n_layer is given twice, expected once");
   EXPECT_HEED_ERROR(make_model("[1]", 1), ErrorCode::kCorrupt,
                     "config: line 1, column 1: the whole is [1], expected a JSON object with "
                     "'model_type'");
@@ -185,6 +188,20 @@ TEST(Registry, FindsAFolderAndANameInTheSearchPath) {
   ::unsetenv("HEED_MODELS");
 }
 
+TEST(Registry, FindsTheModelOfATrainingRun) {
+  const TinyFolder saved;
+  const fs::path run = saved.scratch / "runs/novels";
+  save_model(run / "model", *saved.model, nullptr, DType::kF32);
+  EXPECT_EQ(find_model(run.string()), run);  // no run yet
+  write_file(run / "run.json", "{}");
+  EXPECT_EQ(find_model(run.string()), run / "model");
+  ::setenv("HEED_MODELS", (saved.scratch / "runs").c_str(), 1);
+  EXPECT_EQ(find_model("novels"), run / "model");
+  EXPECT_EQ(list_models().front().name, "novels");
+  EXPECT_EQ(list_models().front().folder, run / "model");
+  ::unsetenv("HEED_MODELS");
+}
+
 TEST(Registry, FindsASnapshotOfTheHub) {
   const TinyFolder saved;
   const fs::path repository = saved.scratch / "hub/models--some--tiny";
@@ -210,6 +227,20 @@ TEST(CardLine, OfAFolderOfTheHubIsThatOfItsReadme) {
   EXPECT_EQ(card_line(scratch.folder()), "A model.");
 }
 
+TEST(CardLine, IsPlainText) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"A [small *model*](https://x.org/a_(b)) of **two** `layers`.",
+       "A small model of two layers."},
+      {"![badge](x.svg) [![b](y)](z)\n\nReads __well__, as _told_.", "Reads well, as told."},
+      {"snake_case_names, 2 * 3, a [list] and \\*stars\\*",
+       "snake_case_names, 2 * 3, a [list] and *stars*"}};
+  for (const auto& [card, line] : cases) {
+    const test::Scratch scratch;
+    write_file(scratch.folder() / "README.md", card);
+    EXPECT_EQ(card_line(scratch.folder()), line);
+  }
+}
+
 TEST(CardLine, WithoutACardIsEmpty) {
   const test::Scratch scratch;
   EXPECT_EQ(card_line(scratch.folder()), "");
@@ -227,9 +258,10 @@ TEST(Registry, AnUnknownNameListsWhereItLooked) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kNotFound);
-    EXPECT_EQ(std::string(error.what())
-                  .rfind("model is 'no-such-model', neither a folder nor a name in ", 0),
-              0U);
+    EXPECT_EQ(
+        std::string(error.what())
+            .rfind("model is 'no-such-model', neither a folder nor a known name, expected ", 0),
+        0U);
     EXPECT_NE(std::string(error.what()).find("share/heed/models"), std::string::npos);
   }
 }

@@ -93,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{[](C& c) { c.dropout = 1; }, kArgument,
                  "train: dropout is 1, expected at least 0 and below 1"},
         BadValue{[](C& c) { c.model = "4"; }, kArgument,
-                 "train: model is 4, expected a JSON object"}));
+                 "train: model is \"4\", expected a JSON object of entries for config.json, as "
+                 "{\"model_type\": \"llama\"} (start_from names a model to begin with)"}));
 
 }  // namespace
 }  // namespace heed

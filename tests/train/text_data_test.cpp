@@ -6,9 +6,22 @@
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
+#include "support/training.h"
 
 namespace heed {
 namespace {
+
+TEST(TextData, AVocabularyThatIsTooSmallIsNamedByItsKey) {
+  const test::Scratch scratch;
+  write_file(scratch / "text.txt", test::counting_text(500));
+  TrainConfig config;
+  config.data = {(scratch / "text.txt").string()};
+  config.tokenizer = "byte-bpe";
+  config.vocabulary = 5;
+  EXPECT_HEED_ERROR(
+      load_text_data(config), ErrorCode::kInvalidArgument,
+      "train: vocabulary is 5, expected at least 257: 1 special tokens and 256 bytes");
+}
 
 TEST(RejoinLines, MakesALineOfEachParagraph) {
   EXPECT_EQ(rejoin_lines("one\ntwo\n\nthree\n"), "one two\nthree\n");

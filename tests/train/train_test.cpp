@@ -10,8 +10,7 @@
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
-#include "support/scratch.h"
-#include "support/training.h"
+#include "train/small_run.h"
 
 namespace heed {
 namespace {
@@ -19,40 +18,7 @@ namespace {
 using test::loss_rows;
 using test::Recorder;
 
-class Train : public testing::Test {
- protected:
-  Train() {
-    write_file(scratch_ / "text.txt", test::counting_text(4000));
-    config_.data = {(scratch_ / "text.txt").string()};
-    config_.layers = 2;
-    config_.heads = 2;
-    config_.width = 16;
-    config_.block = 16;
-    config_.batch = 4;
-    config_.steps = 20;
-    config_.warmup = 3;
-    config_.evaluate_every = 10;
-    config_.evaluate_batches = 2;
-    config_.checkpoint_every = 5;
-  }
-
-  TrainResult run(const std::string& folder, bool resume = false) {
-    return train({.config = config_, .folder = scratch_ / folder, .resume = resume}, recorder_);
-  }
-  // Stops after `step` as Ctrl-C does.
-  void run_until(std::int64_t step, const std::string& folder) {
-    recorder_.stop_at = step;
-    EXPECT_THROW(run(folder), Error);
-    recorder_.stop_at = -1;
-  }
-  std::string checkpoint(const std::string& folder, int step) {
-    return (scratch_ / folder / fmt::format("checkpoint-{}.safetensors", step)).string();
-  }
-
-  test::Scratch scratch_;
-  TrainConfig config_;
-  Recorder recorder_;
-};
+using Train = test::SmallRun;
 
 TEST_F(Train, SaysThatTheLearningRateOnlyRises) {
   config_.steps = 2;
@@ -104,20 +70,17 @@ TEST_F(Train, LossesAreThoseOfOneThreadWithinRounding) {
   set_thread_count(0);
 }
 
-TEST_F(Train, AResumedRunFollowsTheSameLossesBitForBit) {
-  config_.dropout = 0.1;
-  run("whole");
-  run_until(13, "parts");
-  run("parts", /*resume=*/true);
-  EXPECT_EQ(loss_rows(scratch_ / "parts"), loss_rows(scratch_ / "whole"));
-  EXPECT_EQ(loss_rows(scratch_ / "parts").size(), 21U);
-}
-
-TEST_F(Train, AStoppedRunSaysWhatIsKept) {
-  recorder_.stop_at = 7;
-  EXPECT_HEED_ERROR(run("a"), ErrorCode::kInterrupted,
-                    fmt::format("train: stopped after step 7; {} is kept (--resume goes on)",
-                                checkpoint("a", 7)));
+// As a stop inside of the evaluation leaves it.
+TEST_F(Train, BeginsWithAModelThatIsNamed) {
+  config_.start_from = "nope";
+  try {
+    run("a");
+    FAIL() << "no such model";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+    EXPECT_EQ(std::string(error.what()).find("train: start_from is 'nope', neither a folder"), 0U)
+        << error.what();
+  }
 }
 
 TEST_F(Train, KeepsTheLastTwoCheckpoints) {
@@ -135,38 +98,6 @@ TEST_F(Train, AFolderThatHoldsARunIsLeftAsItIs) {
                                 "choose another folder",
                                 (scratch_ / "a").string()));
   EXPECT_EQ(read_file(scratch_ / "a" / "loss.csv"), losses);
-}
-
-TEST_F(Train, AResumedRunMayNotChangeWhatDecidesTheLosses) {
-  run_until(6, "a");
-  config_.learning_rate = 0.5;
-  EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
-                    "train: learning_rate is 0.5, expected 0.001 as in the run to resume");
-}
-
-TEST_F(Train, AResumedRunMayNotChangeItsText) {
-  run_until(6, "a");
-  write_file(scratch_ / "text.txt", test::counting_text(4100));
-  EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
-                    "train: data is not what the run to resume was started with (its tokens "
-                    "differ)");
-}
-
-TEST_F(Train, AResumedRunMayChangeWhenItKeepsCheckpoints) {
-  run_until(6, "a");
-  config_.checkpoint_every = 7;
-  run("a", true);
-  EXPECT_TRUE(std::filesystem::exists(checkpoint("a", 14)));
-}
-
-TEST_F(Train, ATornCheckpointIsPassedOver) {
-  run("whole");
-  run_until(13, "torn");
-  std::filesystem::resize_file(checkpoint("torn", 13), 1000);
-  run("torn", true);
-  ASSERT_EQ(recorder_.notes.size(), 2U);
-  EXPECT_EQ(recorder_.notes[1], "goes on after step 10 (" + checkpoint("torn", 10) + ")");
-  EXPECT_EQ(loss_rows(scratch_ / "torn"), loss_rows(scratch_ / "whole"));
 }
 
 TEST_F(Train, AFullDiskIsAnErrorAndLeavesTheLastCheckpoint) {
@@ -239,22 +170,16 @@ TEST_F(Train, SamplesDoNotChangeTheLosses) {
   EXPECT_EQ(loss_rows(scratch_ / "with"), loss_rows(scratch_ / "without"));
 }
 
-TEST_F(Train, AResumedRunHasEachSampleOnce) {
-  config_.sample_every = 2;
-  config_.sample_prompt = "a";
-  run("whole");
-  run_until(13, "parts");
-  std::filesystem::remove(checkpoint("parts", 13));  // as if killed: goes on from step 10
-  run("parts", /*resume=*/true);
-  EXPECT_EQ(read_file(scratch_ / "parts" / "samples.txt"),
-            read_file(scratch_ / "whole" / "samples.txt"));
-}
-
 TEST_F(Train, ASamplePromptThatTheModelCannotReadIsAnErrorAtTheStart) {
   config_.sample_every = 2;
-  EXPECT_HEED_ERROR(run("a"), ErrorCode::kInvalidArgument,
-                    "train: sample_prompt is empty, expected at least one character (the model has "
-                    "no first token to start from)");
+  EXPECT_HEED_ERROR(
+      run("a"), ErrorCode::kInvalidArgument,
+      "train: sample_prompt is not given, expected at least one character (the model has "
+      "no first token to start from)");
+  config_.sample_prompt = "a ~";
+  EXPECT_HEED_ERROR(run("c"), ErrorCode::kInvalidArgument,
+                    "train: byte 2: sample_prompt is \"a ~\", of which '~' (U+007E) is none of the "
+                    "22 pieces of the vocabulary");
   config_.sample_prompt = "after 1 comes 2.\n";
   EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
                     "train: sample_prompt is 17 tokens long, expected at most 16 (block)");

@@ -104,6 +104,7 @@ struct Look {
   ModelInfo info;
   std::vector<SessionToken> tokens;      // of the queries
   std::vector<SessionToken> key_tokens;  // where the keys are other tokens; else empty
+  std::optional<std::int64_t> split;     // of a pair: the first token of the second text
   ChosenHead chosen;
   std::vector<LookRow> rows;
   std::vector<LookColumn> columns;

@@ -86,6 +86,7 @@ struct Session {
   std::vector<SessionToken> tokens;      // of the queries; of an encoder-decoder what it writes
   std::vector<SessionToken> key_tokens;  // of the keys, where these are other tokens, as a source's
   std::vector<std::int32_t> types;       // of the tokens, where the model has kinds of them
+  std::optional<std::int64_t> split;     // of a pair: the first token of the second text
   std::vector<SessionStack> stacks;
   Tensor logits;                         // [T or 1, V]; not given when the model has none
   Tensor hidden;                         // [T, C]; when asked for
@@ -127,8 +128,7 @@ Session open_session(const LoadedModel& model, std::string_view text,
 Session open_session(const LoadedModel& model, std::span<const TokenId> ids,
                      const SessionOptions& options = {});
 
-/// The two halves of it, for those who show the tokens while the model runs. Ids outside of the
-/// vocabulary are refused by the first.
+/// Its two halves, to show tokens while the model runs. The first refuses ids that are unknown.
 Session tokenize_session(const LoadedModel& model, const SessionTexts& texts);
 Session tokenize_session(const LoadedModel& model, std::string_view text);
 /// `target` is of an encoder-decoder: what it writes behind its first token, as SessionTexts.

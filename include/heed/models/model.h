@@ -34,6 +34,9 @@ struct ModelInfo {
   std::int64_t first_token =
       -1;  // what generation from nothing starts with; -1: the model has none
   std::vector<std::int64_t> end_tokens = {};  // what the model writes where a text ends
+  /// Sequences that it never writes: generation never writes the last token of one behind the
+  /// others (`bad_words_ids`).
+  std::vector<std::vector<std::int64_t>> bad_words = {};
   bool causal = true;
   bool has_logits = true;
   std::vector<StackShape> stacks = {};

@@ -95,7 +95,8 @@ std::string training_config(const TrainingShape& shape, std::string_view further
 /// null), each atomically, so that `transformers` opens the folder.
 void save_model(const std::filesystem::path& folder, const Model& model, const Tokenizer* tokenizer,
                 DType dtype);
-/// With all of its tokenizers.
+/// With all of its tokenizers, and the small files of its folder that belong to it: how to pool and
+/// to generate, what tokens are for, card and licence.
 void save_model(const std::filesystem::path& folder, const LoadedModel& model, DType dtype);
 
 }  // namespace heed

@@ -51,6 +51,8 @@ class Tokenizer {
   virtual bool is_special(TokenId id) const = 0;
   /// The id of a vocabulary entry as the file writes it, -1 when there is none.
   virtual TokenId find(std::string_view piece) const = 0;
+  /// The token that a text has where the vocabulary has no piece of it; -1 where there is no such.
+  virtual TokenId unknown_token() const { return -1; }
   /// The content of a `tokenizer.json` that gives the same tokens.
   virtual std::string to_json() const = 0;
 };

@@ -24,7 +24,7 @@ struct TrainConfig {
   std::int64_t width = 128;
   std::int64_t block = 64;                   // positions: tokens that the model sees at once
   double dropout = 0;                        // on embeddings and residuals
-  std::string start_from;                    // a model folder: begin with its weights; "": random
+  std::string start_from;                    // a model's folder or name: its weights; "": random
   std::string initial_positions = "random";  // or "sinusoidal": what the position table begins as
   std::string model = "{}";   // a JSON object: further entries of the model's config.json
   std::string dtype = "f32";  // of the model that is written: f32, f16 or bf16

@@ -1,6 +1,7 @@
 // A training run in a folder: starts, reports, survives.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -37,6 +38,9 @@ struct TrainArgs {
   TrainConfig config = {};
   std::filesystem::path folder = {};
   bool resume = false;  // go on from the folder's last checkpoint; without one, from the beginning
+  /// Once true, the step that runs is left where it stands, and the run ends as after `stop`: with
+  /// the checkpoint of the step before.
+  const std::atomic<bool>* stopped = nullptr;
 };
 
 struct TrainResult {
@@ -64,7 +68,8 @@ struct TrainResult {
 /// the folder holds a run and resume is false (nothing is touched), or when the configuration
 /// differs in a key that decides the losses; kIo when the system refuses to write (the last
 /// checkpoint stays whole); kFailed when a number is not finite, with step, tensor and last
-/// checkpoint; kInterrupted after `stop`.
+/// checkpoint; kInterrupted after `stop` or `stopped`; kInvalidArgument where the run would take
+/// more memory than the machine has, with the key to blame.
 TrainResult train(const TrainArgs& args, TrainListener& listener);
 
 /// The configuration of the run that `folder` holds; kNotFound when it holds none.

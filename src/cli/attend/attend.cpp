@@ -115,15 +115,27 @@ void make_folder(const std::string& folder) {
   if (error) fail({.code = ErrorCode::kIo, .file = folder, .found = error.message()});
 }
 
-// Writes arrays as NAME.npy: all of them or, where one would overwrite an input, none.
-void write_into(const Options& options, const char* option, const std::string& folder,
+std::filesystem::path file_in(const std::string& folder, const std::string& name) {
+  return std::filesystem::path(folder) / fmt::format("{}.npy", name);
+}
+
+// Writes arrays as NAME.npy.
+void write_into(const std::string& folder,
                 const std::vector<std::pair<std::string, ConstView>>& arrays) {
-  const auto file = [&](const std::string& name) {
-    return std::filesystem::path(folder) / fmt::format("{}.npy", name);
-  };
   make_folder(folder);
-  for (const auto& [name, array] : arrays) refuse_input(options, option, file(name));
-  for (const auto& [name, array] : arrays) write_whole(file(name), array);
+  for (const auto& [name, array] : arrays) write_whole(file_in(folder, name), array);
+}
+
+// Before the work: what is written into folders may not overwrite an input either.
+void refuse_inputs_in_folders(const Options& options, const AttentionProblemData& problem) {
+  if (!options.grad.empty()) {
+    const AttentionGradRequest request = grad_request(options.attention, problem.args);
+    for (const NamedGradient& gradient : kGradients)
+      if (request.*gradient.asked)
+        refuse_input(options, "--grad-out", file_in(options.grad_out, gradient.name));
+  }
+  for (const auto& [name, array] : Observations(options.observe).answers())
+    refuse_input(options, "--observe-out", file_in(options.observe_out, name));
 }
 
 // The gradient of Q, K or V has that input's rank; the others keep their shape.
@@ -160,19 +172,20 @@ void write_gradients(const Options& options, const AttentionProblemData& problem
     if (request.*gradient.asked)
       arrays.emplace_back(gradient.name,
                           like_input(grads.*gradient.tensor, gradient.option, problem));
-  write_into(options, "--grad-out", options.grad_out, arrays);
+  write_into(options.grad_out, arrays);
 }
 
 void write_observations(const Options& options, const AttentionProblemData& problem,
                         const Attended& attended) {
   Observations observations(options.observe);
   observe(problem.args, attended, observations.observers());
-  write_into(options, "--observe-out", options.observe_out, observations.answers());
+  write_into(options.observe_out, observations.answers());
 }
 
 int run(const Options& options) {
   check(options);
   const AttentionProblemData problem = read_problem(options.attention);
+  refuse_inputs_in_folders(options, problem);
   ProgressLine progress;
   progress.begin("attention");
   const Attended attended = attention(problem.args);

@@ -8,9 +8,8 @@
 
 namespace heed::cli {
 
-BenchTable::BenchTable(bool as_json, std::vector<std::string> cases, const std::string& heading)
-    : as_json_(as_json), left_(std::move(cases)) {
-  if (!as_json_) print(heading);
+BenchTable::BenchTable(bool as_json, std::vector<std::string> cases, std::string heading)
+    : as_json_(as_json), left_(std::move(cases)), heading_(std::move(heading)) {
   progress_.begin("",
                   left_.size() > 1 ? std::ssize(left_) : 0);  // one case: only the time is shown
   std::ranges::reverse(left_);
@@ -27,7 +26,7 @@ void BenchTable::add(const std::string& name, double spread, const std::string& 
   if (as_json_)
     list_.push(std::move(json));
   else
-    progress_.aside([&] { print(row); });
+    progress_.aside([&] { print(std::exchange(heading_, "") + row); });
   progress_.advance();
   name_next();
   steadiness_.saw(name, spread);
@@ -35,7 +34,7 @@ void BenchTable::add(const std::string& name, double spread, const std::string& 
 
 void BenchTable::finish(const std::string& footer) {
   progress_.begin("");
-  print(as_json_ ? list_.dump(2) + "\n" : footer);
+  print(as_json_ ? list_.dump(2) + "\n" : heading_ + footer);
   steadiness_.report();
 }
 

@@ -20,8 +20,9 @@ std::vector<std::string> names_of(const Cases& cases) {
 
 class BenchTable {
  public:
-  /// `cases`: the names of all that will be added, in their order.
-  BenchTable(bool as_json, std::vector<std::string> cases, const std::string& heading);
+  /// `cases`: the names of all that will be added, in their order. The heading stands above the
+  /// first row: work that fails before it prints no table.
+  BenchTable(bool as_json, std::vector<std::string> cases, std::string heading);
 
   /// `spread` of the times of the case `name`, as Steadiness has it.
   void add(const std::string& name, double spread, const std::string& row, Json json);
@@ -33,6 +34,7 @@ class BenchTable {
 
   bool as_json_;
   std::vector<std::string> left_;  // in reverse: the next case is the last
+  std::string heading_;            // until it is printed
   Json list_ = Json::array();
   ProgressLine progress_;
   Steadiness steadiness_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cli/look/text.h"
 #include "cli/terminal/cells.h"
@@ -32,16 +33,16 @@ std::string neighbours(const TokenNames& names, const LookCell& cell) {
     const bool larger = static_cast<std::int64_t>(i) + 1 < cell.rank;
     const char* joint =
         i == 0 ? (larger ? ", after " : ", then ") : (!larger && cell.rank == 2 ? ", then " : ", ");
-    text += fmt::format("{}{}{} {:.3f}", joint, names.key(other.key), names.mark(other.key),
+    text += fmt::format("{}{}{} {:.3f}", joint, names.quoted_key(other.key), names.mark(other.key),
                         other.weight);
   }
   return text;
 }
 
 Line& put_pair(Line& line, const TokenNames& names, const LookCell& cell) {
-  return line.put(names.query(cell.query), Style::kBold)
+  return line.put(names.quoted_query(cell.query), Style::kBold)
       .put(fmt::format(" {} -> ", cell.query), Style::kDim)
-      .put(names.key(cell.key), Style::kBold)
+      .put(names.quoted_key(cell.key), Style::kBold)
       .put(fmt::format(" {}", cell.key), Style::kDim);
 }
 
@@ -50,12 +51,15 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
   put_pair(first, names, cell).to(first.column() + 5);
   if (!cell.visible) {
     first.put("0", Style::kBold).to(first.column() + 3);
-    return first
-        .put("hidden by the mask: a token sees itself and what stands before it", Style::kDim)
-        .str();
+    const std::string_view why =
+        "hidden by the mask: a token sees itself and what stands before it";
+    if (terminal.cuts()) return first.str() + paragraph(terminal, why, 2);
+    return first.put(why, Style::kDim).str();
   }
   first.put(fmt::format("{:.3f}", cell.weight), Style::kBold).to(first.column() + 3);
-  first.put(neighbours(names, cell), Style::kDim);
+  std::string below = neighbours(names, cell);
+  if (!terminal.cuts() || first.column() + cell_width(below) <= terminal.width)
+    first.put(std::exchange(below, ""), Style::kDim);
   Line score(terminal);
   score.to(2).put("score", Style::kDim).to(kValueColumn).put(signed_decimals(cell.score));
   Line weight(terminal);
@@ -63,8 +67,12 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
   const double lse = cell.lse;
   weight.put(fmt::format("e^({} {} {})", signed_decimals(cell.score), lse < 0 ? "+" : "-",
                          signed_decimals(std::abs(lse))));
-  weight.put("  =  ", Style::kDim).put(fmt::format("{:.3f}", cell.weight));
-  return first.str() + score.str() + weight.str();
+  const std::string value = fmt::format("{:.3f}", cell.weight);
+  std::string above;  // the formula, where both do not fit on a line
+  if (terminal.cuts() && weight.column() + 5 + cell_width(value) > terminal.width)
+    above = std::exchange(weight, Line(terminal).to(kValueColumn - 5)).str();
+  weight.put("  =  ", Style::kDim).put(value);
+  return first.str() + paragraph(terminal, below, 2) + score.str() + above + weight.str();
 }
 
 std::string list(std::vector<std::int64_t> indices) {
@@ -91,12 +99,12 @@ std::string places(const Look& look, const LookTextOptions& options, std::size_t
   if (options.to != options.who) text += fmt::format(", \"{}\" at {}", options.to, list(keys));
   const std::string count = number_word(static_cast<std::int64_t>(shown));
   if (shown == 0)
-    return text + fmt::format(". The mask hides all {}.\n",
+    return text + fmt::format(". The mask hides all {}.",
                               number_word(static_cast<std::int64_t>(look.cells.size())));
   const bool all = shown == look.cells.size();
   text += all ? fmt::format(". All {}", count)
               : fmt::format(". The {} that the mask lets see, of {}", count, look.cells.size());
-  return text + fmt::format(", layer {}, head {}:\n", look.chosen.layer, look.chosen.head);
+  return text + fmt::format(", layer {}, head {}:", look.chosen.layer, look.chosen.head);
 }
 
 std::string table(const Terminal& terminal, const TokenNames& names,
@@ -120,6 +128,10 @@ std::string table(const Terminal& terminal, const TokenNames& names,
     line.put(names.key(cell.key), Style::kBold).put(fmt::format(" {}", cell.key));
     line.right(percent_end, percent(cell.weight)).to(percent_end + 1);
     line.put(bar(terminal, cell.weight, bar_cells), Style::kBar);
+    if (terminal.cuts() && line.column() + 1 + cell_width(rank_of(cell)) > terminal.width) {
+      text += line.str();
+      line = Line(terminal);
+    }
     text += line.right(terminal.width, rank_of(cell), Style::kDim).str();
   }
   return text;
@@ -139,7 +151,9 @@ std::string cells_text(const Terminal& terminal, const Look& look, const LookTex
   std::vector<LookCell> visible;
   for (const LookCell& cell : look.cells)
     if (cell.visible) visible.push_back(cell);
-  return text + places(look, options, visible.size()) + table(terminal, names, visible);
+  const std::string where = places(look, options, visible.size());
+  text += terminal.cuts() ? paragraph(terminal, where, 0) : where + "\n";
+  return text + table(terminal, names, visible);
 }
 
 }  // namespace heed::cli

@@ -23,11 +23,7 @@ std::string explanation(const Look& look, const LookColumn& column) {
 std::string column_text(const Terminal& terminal, const Look& look, const TokenNames& names,
                         const LookColumn& column) {
   std::string text = heading(
-      terminal,
-      fmt::format(
-          "Who attends to {} {}",
-          TokenNames::shown(terminal, look.keys()[static_cast<std::size_t>(column.key)].bytes),
-          column.key),
+      terminal, fmt::format("Who attends to {} {}", names.quoted_key(column.key), column.key),
       explanation(look, column));
   int who = 0;
   for (const LookQuery& from : column.from)

@@ -15,6 +15,8 @@ const std::string& bytes_of(const std::vector<SessionToken>& tokens, std::int64_
   return tokens[static_cast<std::size_t>(index)].bytes;
 }
 
+}  // namespace
+
 std::string escaped(const std::string& bytes) {
   std::string text;
   for (const char byte : readable(bytes)) {
@@ -33,8 +35,6 @@ std::string escaped(const std::string& bytes) {
   return text;
 }
 
-}  // namespace
-
 void write_json(Output& output, const Look& look) {
   AnswerWriter writer(JsonLayout::kLines, [&](std::string_view part) {
     check_interrupted();
@@ -45,12 +45,16 @@ void write_json(Output& output, const Look& look) {
 }
 
 void write_tsv(Output& output, const Look& look) {
+  const auto text_of = [&](std::int64_t token) { return token < *look.split ? 'A' : 'B'; };
   const auto write = [&](std::int64_t query, std::int64_t key, auto weight) {
-    output.write(fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", look.chosen.layer, look.chosen.head,
+    output.write(fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}", look.chosen.layer, look.chosen.head,
                              query, escaped(bytes_of(look.tokens, query)), key,
                              escaped(bytes_of(look.keys(), key)), weight));
+    if (look.split) output.write(fmt::format("\t{}\t{}", text_of(query), text_of(key)));
+    output.write("\n");
   };
-  output.write("layer\thead\tquery\tquery_token\tkey\tkey_token\tweight\n");
+  output.write("layer\thead\tquery\tquery_token\tkey\tkey_token\tweight");
+  output.write(look.split ? "\tquery_text\tkey_text\n" : "\n");
   for (const LookCell& cell : look.cells) write(cell.query, cell.key, cell.weight);
   for (const LookColumn& column : look.columns)
     for (const LookQuery& from : column.from) write(from.query, column.key, from.weight);

@@ -1,4 +1,4 @@
-// A table of heads: the largest score of each, with its name.
+// A table of heads: the largest score of each with its name, or two numbers of each.
 #pragma once
 
 #include <span>
@@ -15,24 +15,31 @@ struct NamedScore {
   double value = 0;
 };
 
-/// One head's entry: the largest of its scores.
+/// One head's entry, for wide columns and for narrow ones.
 struct HeadEntry {
-  NamedScore largest;
+  std::string wide, narrow;
+  bool bold = false;
   bool chosen = false;
 };
 
+/// The largest of the scores.
 HeadEntry head_entry(std::span<const NamedScore> scores, bool chosen = false);
+/// Two shares, `.79 .82`; bold by the first.
+HeadEntry head_entry(double first, double second, bool chosen);
 
 struct HeadsTable {
   std::string title;
   std::string explanation;              // of the scores
-  std::vector<std::string> legend;      // of the letters, for narrow columns
+  std::vector<std::string> legend;      // of the letters, in its place over narrow columns
+  std::string note = {};                // behind either
   int heads = 0;                        // a layer
+  int narrow_cells = 5;                 // of an entry in a narrow column
   std::vector<HeadEntry> entries = {};  // layer by layer
 };
 
-/// Scores below this have no name in the table.
+/// Scores below this have no name in the table: `kNoName` says so behind an explanation.
 inline constexpr double kNamedFrom = 0.2;
+inline constexpr const char* kNoName = "; - where none reaches 0.2";
 
 std::string heads_table(const Terminal& terminal, const HeadsTable& table);
 

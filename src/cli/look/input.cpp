@@ -1,5 +1,9 @@
 #include "cli/look/input.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/reworded.h"
 #include "cli/options/text_input.h"
 #include "heed/base/error.h"
@@ -18,12 +22,11 @@ std::vector<TokenId> written_ids(std::span<const SessionToken> tokens) {
   return ids;
 }
 
-void tell_of_unknown_texts(const LoadedModel& model, const Session& session, bool has_target) {
-  const bool reads_source = session.info.reads_source();
-  tell_of_unknown_text("look", "text", *model.tokenizer,
-                       written_ids(reads_source ? session.key_tokens : session.tokens));
-  if (has_target)
-    tell_of_unknown_text("look", "target", *model.writing_tokenizer(), written_ids(session.tokens));
+// How many tokens of a pair are of the text `which`, without those that the tokenizer added.
+std::int64_t tokens_of(const Session& session, int which) {
+  return std::ranges::count_if(session.tokens, [&](const SessionToken& token) {
+    return token.text == which && token.begin < token.end;
+  });
 }
 
 }  // namespace
@@ -78,17 +81,46 @@ std::string text_of(const LookInput& input, const LoadedModel& model) {
   return shorten(model, given_text(input.text, input.file), part, pair_of(input));
 }
 
+void check_texts(const SessionTexts& texts, const Session& session) {
+  reworded([&] { check_length(session); },
+           [&](ErrorParts& parts) {
+             if (!texts.pair || parts.argument.text() != "input") return;
+             const std::int64_t first = tokens_of(session, 0), second = tokens_of(session, 1);
+             const std::int64_t most = session.info.positions;
+             const std::int64_t added = std::ssize(session.tokens) - first - second;
+             const bool fills_all = second + added >= most;  // no token of the first text fits
+             if (fills_all) parts.argument = "pair";
+             parts.found = fmt::format("{} tokens", fills_all ? second : first);
+             parts.expected = fmt::format(
+                 "at most {} beside {} of the other text and {} that the "
+                 "tokenizer adds ({}'s positions are {})",
+                 most - added - (fills_all ? 1 : second), fills_all ? 1 : second, added,
+                 session.model, most);
+           });
+}
+
+void tell_of_unknown_texts(std::string_view command, const LoadedModel& model,
+                           const Session& session, bool has_target) {
+  const bool reads_source = session.info.reads_source();
+  tell_of_unknown_text(command, "text", *model.tokenizer,
+                       written_ids(reads_source ? session.key_tokens : session.tokens));
+  if (has_target)
+    tell_of_unknown_text(command, "target", *model.writing_tokenizer(),
+                         written_ids(session.tokens));
+}
+
 Session cut_text(const LoadedModel& model, const SessionTexts& texts) {
   const auto cut = [&] {
     Session session = tokenize_session(model, texts);
-    check_length(session);
+    check_texts(texts, session);
     return session;
   };
   Session session = reworded(cut, [](ErrorParts& parts) {
-    if (parts.argument.text() == "input")
-      parts.hint = "--cut first or --cut last reads a part of it";
+    const std::string& text = parts.argument.text();
+    if (text == "input") parts.hint = "--cut first or --cut last reads a part of it";
+    if (text == "pair" || text == "target") parts.hint = "--cut cuts the first text alone";
   });
-  tell_of_unknown_texts(model, session, texts.target.has_value());
+  tell_of_unknown_texts("look", model, session, texts.target.has_value());
   return session;
 }
 

@@ -87,8 +87,12 @@ std::string row_lines(const Terminal& terminal, const Columns& columns, const To
     put_key(line, terminal, columns, names, row.attends[i]);
   }
   if (row.attends.empty()) line.to(columns.keys).put("nobody", Style::kDim);
-  if (row.rest_count > 0) line.right(terminal.width, rest_of(row), Style::kDim);
-  return lines + line.str();
+  if (row.rest_count == 0) return lines + line.str();
+  if (terminal.cuts() && line.column() + 1 + cell_width(rest_of(row)) > terminal.width) {
+    lines += line.str();
+    line = Line(terminal);
+  }
+  return lines + line.right(terminal.width, rest_of(row), Style::kDim).str();
 }
 
 std::string explanation(const Look& look, const LookTextOptions& options) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "cli/terminal/cells.h"
@@ -100,6 +101,15 @@ const std::string& TokenNames::mark(std::int64_t key) const {
 
 int TokenNames::width(std::int64_t key) const {
   return cell_width(keys_[static_cast<std::size_t>(key)]) + cell_width(mark(key));
+}
+
+std::string TokenNames::quoted(const std::string& shown) {
+  const bool is_word = std::ranges::any_of(shown, [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return std::isalnum(byte) != 0 || byte >= 0x80;
+  });
+  const bool is_mark = shown == "␣" || shown == "⏎";
+  return is_word && !is_mark ? shown : fmt::format("\"{}\"", shown);
 }
 
 std::string TokenNames::shown(const Terminal& terminal, const std::string& bytes) {

@@ -21,6 +21,11 @@ class TokenNames {
   /// Cells of a key with its mark.
   int width(std::int64_t key) const;
 
+  /// In a sentence: what is no word stands in quotation marks.
+  std::string quoted_query(std::int64_t index) const { return quoted(query(index)); }
+  std::string quoted_key(std::int64_t index) const { return quoted(key(index)); }
+  static std::string quoted(const std::string& shown);
+
   static std::string shown(const Terminal& terminal, const std::string& bytes);
 
  private:

@@ -50,8 +50,12 @@ ErrorParts translated(const OptionList& options, const CLI::ParseError& error) {
   return {.argument = name, .found = found, .expected = option->expected()};
 }
 
-// The option that was probably meant: at most a third of the letters differ. Empty without one.
+// The option that was probably meant: the one that begins so, or at most a third of the letters
+// differ. Empty without one.
 std::string nearest_option(const OptionList& options, const std::string& found) {
+  const auto begins = [&](const Option& option) { return option.long_name().starts_with(found); };
+  if (found.size() > 3 && std::ranges::count_if(options, begins) == 1)
+    return std::ranges::find_if(options, begins)->long_name();
   std::string nearest;
   std::size_t least = found.size() / 3 + 1;
   for (const Option& option : options) {
@@ -104,6 +108,17 @@ void refuse_unknown(const CLI::App& app, const OptionList& options, const Given&
 
 bool has_gap(const std::string& list) {
   return list.starts_with(',') || list.ends_with(',') || list.find(",,") != std::string::npos;
+}
+
+// CLI11 reads -hi as -h with something behind it.
+void refuse_joined_help(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;
+    if (argument.starts_with("-h") && argument.size() > 2)
+      fail({.argument = argument,
+            .found = "no option",
+            .hint = "a text that begins with a hyphen stands behind --"});
+  }
 }
 
 // CLI11 drops what is empty between two commas.
@@ -175,6 +190,7 @@ bool read_arguments(const std::string& command, const OptionList& options,
   for (std::size_t n = 0; n < options.size(); ++n)
     declared.push_back(declare(app, options[n], [&given, n] { given.mark(n); }));
   refuse_gaps(options, arguments);
+  refuse_joined_help(arguments);
   std::ranges::reverse(arguments);  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));

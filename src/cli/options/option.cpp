@@ -87,6 +87,7 @@ constexpr std::pair<std::string_view, const char*> kWordsOfTypes[] = {
     {"HOST", "the address of a network interface"},
     {"TEXT", "a text"},
     {"IDS", "token ids, as in 5,3,9"},
+    {"5,3,9", "token ids, as in 5,3,9"},
     {"N|all", "a number from 1, or all"},
     {"look/L2.H4/i=17/j=3", "an address of the page, as in look/L2.H4/i=17/j=3"},
 };

@@ -11,7 +11,6 @@
 
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
-#include "text/pipeline_tokenizer.h"
 
 namespace heed::cli {
 namespace {
@@ -57,7 +56,7 @@ std::string given_text(const std::string& text, const std::string& file) {
 
 void tell_of_unknown_text(std::string_view command, std::string_view text,
                           const Tokenizer& tokenizer, std::span<const TokenId> ids) {
-  const TokenId unknown = unknown_token(tokenizer);
+  const TokenId unknown = tokenizer.unknown_token();
   const auto count = std::ranges::count(ids, unknown);
   const bool knows_one = std::ranges::any_of(
       ids, [&](TokenId id) { return id != unknown && !tokenizer.is_special(id); });

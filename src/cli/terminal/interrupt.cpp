@@ -9,12 +9,13 @@
 namespace heed::cli {
 namespace {
 
-volatile std::sig_atomic_t flag = 0;
+std::atomic<bool> flag = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // the handler sets it
 volatile std::sig_atomic_t deferred = 0;
 
 extern "C" void on_interrupt(int) {
-  if (deferred == 0 || flag != 0) _exit(kInterruptedStatus);
-  flag = 1;
+  if (deferred == 0 || flag) _exit(kInterruptedStatus);
+  flag = true;
 }
 
 }  // namespace
@@ -27,7 +28,8 @@ void catch_interrupts() {
 InterruptScope::InterruptScope() { deferred = deferred + 1; }
 InterruptScope::~InterruptScope() { deferred = deferred - 1; }
 
-bool interrupted() { return flag != 0; }
+const std::atomic<bool>& interrupt_flag() { return flag; }
+bool interrupted() { return flag; }
 
 void check_interrupted() {
   if (interrupted()) fail({.code = ErrorCode::kInterrupted, .found = "interrupted"});

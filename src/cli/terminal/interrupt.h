@@ -2,6 +2,8 @@
 // the next check so that what is half done can be undone.
 #pragma once
 
+#include <atomic>
+
 namespace heed::cli {
 
 inline constexpr int kInterruptedStatus = 130;
@@ -20,6 +22,8 @@ class InterruptScope {
 };
 
 bool interrupted();
+/// The flag itself, for work that looks at it while it runs.
+const std::atomic<bool>& interrupt_flag();
 
 /// Throws kInterrupted when the flag is up.
 void check_interrupted();

@@ -16,7 +16,7 @@ namespace heed::cli {
 namespace {
 
 constexpr int kUnknownWidth = 100;
-constexpr int kLeastWidth = 60;
+constexpr int kLeastWidth = 16;
 
 bool locale_is_utf8() {
   std::setlocale(LC_CTYPE, "");
@@ -63,6 +63,8 @@ Terminal detect_terminal(std::string_view colour) {
 
 Line& Line::put(std::string_view text, Style style) {
   if (text.empty()) return *this;
+  const int room = terminal_.width - column_;
+  if (terminal_.cuts() && cell_width(text) > room) return put_cut(text, room, style);
   text_.append(static_cast<std::size_t>(spaces_), ' ');
   spaces_ = 0;
   const bool allowed = style == Style::kBold ? terminal_.bold : terminal_.colour;
@@ -72,6 +74,11 @@ Line& Line::put(std::string_view text, Style style) {
   if (!begin.empty()) text_ += "\x1b[0m";
   column_ += cell_width(text);
   return *this;
+}
+
+Line& Line::put_cut(std::string_view text, int room, Style style) {
+  if (room <= 0) return *this;
+  return put(truncated(text, room, terminal_.utf8 ? "…" : "~"), style);
 }
 
 Line& Line::to(int column) {
@@ -125,8 +132,11 @@ std::string paragraph(const Terminal& terminal, std::string_view text, int inden
       if (space == std::string_view::npos || space == 0) break;
       end = space;
     }
+    std::size_t next = end + 1;
+    if (terminal.cuts() && cell_width(text.substr(0, end)) > terminal.width - indent)  // one word
+      next = end = truncated(text, terminal.width - indent + 1, "").size();
     lines += Line(terminal).to(indent).put(text.substr(0, end), Style::kDim).str();
-    text.remove_prefix(std::min(text.size(), end + 1));
+    text.remove_prefix(std::min(text.size(), next));
   }
   return lines;
 }

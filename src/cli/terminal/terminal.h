@@ -12,10 +12,13 @@ struct Terminal {
   bool bold = false;    // bold may be used
   bool colour = false;  // colours, dim and reverse video too
   bool utf8 = true;     // else bars are = and -
+
+  /// Whether what does not fit on a line is cut off, in place of wrapping anywhere.
+  bool cuts() const { return width < 60; }
 };
 
 /// `colour` is "auto" (a terminal, and NO_COLOR is not set), "always" or "never". The width is the
-/// terminal's, else $COLUMNS, else 100; at least 60.
+/// terminal's, else $COLUMNS, else 100; at least 16.
 Terminal detect_terminal(std::string_view colour);
 
 enum class Style { kPlain, kBold, kDim, kBar, kReverse };
@@ -35,6 +38,8 @@ class Line {
   std::string str() const;
 
  private:
+  Line& put_cut(std::string_view text, int room, Style style);
+
   Terminal terminal_;
   std::string text_;
   int column_ = 0;

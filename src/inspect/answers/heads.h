@@ -9,7 +9,6 @@
 #include "heed/inspect/look.h"
 #include "inspect/answers/json_text.h"
 #include "inspect/answers/place.h"
-#include "inspect/heads/sides.h"
 
 namespace heed {
 
@@ -50,21 +49,24 @@ struct OrderAnswer {
   }
 };
 
+/// What a pair or a cross-attention has besides; neither of one text.
+template <typename Fields>
+void describe_sides(Fields& field, const HeadScores& head) {
+  field("shares", head.shares ? std::optional(SharesAnswer{*head.shares}) : std::nullopt);
+  field("order", head.order ? std::optional(OrderAnswer{*head.order}) : std::nullopt);
+}
+
 struct HeadAnswer {
   static constexpr const char* kName = "Head";
-  int head = 0;
-  std::vector<double> scores = {};
+  HeadScores scores = {};
   bool causal = false;
   std::vector<float> profile = {};
-  std::optional<SharesAnswer> shares = {};  // of a pair of texts
-  std::optional<OrderAnswer> order = {};    // of a cross-attention
   template <typename Fields>
   void describe(Fields& field) const {
-    field("head", head);
-    describe_scores(field, scores, causal);
+    field("head", scores.place.head);
+    describe_scores(field, scores.values, causal);
     field("profile", profile);
-    field("shares", shares);
-    field("order", order);
+    describe_sides(field, scores);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "heed/base/error.h"
+#include "inspect/heads/sides.h"
 #include "tensor/memory.h"
 
 namespace heed {
@@ -92,11 +93,6 @@ std::size_t LiveSession::index_of(Stack stack, int layer) const {
   for (const StackShape* one = shapes_.data(); one != &shape; ++one)
     before += static_cast<std::size_t>(one->layers);
   return before + static_cast<std::size_t>(layer);
-}
-
-std::optional<std::int64_t> LiveSession::split() const {
-  if (!input.pair) return {};
-  return pair_split(session_.tokens);
 }
 
 LiveSession::Progress LiveSession::progress() const {
@@ -212,8 +208,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
       layer_statistics(layer, place.stack, place.layer, check, keep);
   for (HeadStatistics& head : heads) {
     check();
-    if (const auto first = split()) head.shares = pair_shares(layer, head.place().head, *first);
-    if (place.stack == Stack::kCross) head.order = source_order(layer, head.place().head);
+    score_sides(head.scores, layer, session_.split);
   }
   const auto kept = std::make_shared<const std::vector<HeadStatistics>>(std::move(heads));
   change([&](Progress& progress) {

@@ -44,8 +44,6 @@ class LiveSession {
   std::size_t layer_count() const { return places_.size(); }
   const Place& place_of(std::size_t index) const { return places_.at(index); }
   std::size_t index_of(Stack stack, int layer) const;
-  /// The first token of the second text, where two were read as one sequence.
-  std::optional<std::int64_t> split() const;
 
   /// Where the work stands; each step is a new version.
   struct Progress {

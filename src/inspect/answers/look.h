@@ -89,6 +89,7 @@ struct LookHeadAnswer {
   void describe(Fields& field) const {
     describe_place(field, head.place);
     describe_scores(field, head.values, causal);
+    describe_sides(field, head);
   }
 };
 
@@ -123,6 +124,7 @@ void LookAnswer::describe(Fields& field) const {
   field("stack", std::string(stack_name(place.stack)));
   field.list("tokens", look.tokens, token(look.tokens));
   if (!look.key_tokens.empty()) field.list("key_tokens", look.key_tokens, token(look.key_tokens));
+  field("split", look.split);
   field("layer", place.layer);
   field("head", place.head);
   field("chosen", LookReasonAnswer{look.chosen});

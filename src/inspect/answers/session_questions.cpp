@@ -45,16 +45,6 @@ std::vector<StackAnswer> answer_stacks(const std::vector<StackShape>& shapes) {
   return stacks;
 }
 
-std::optional<SharesAnswer> shares_of(const HeadStatistics& head) {
-  if (!head.shares) return {};
-  return SharesAnswer{*head.shares};
-}
-
-std::optional<OrderAnswer> order_of(const HeadStatistics& head) {
-  if (!head.order) return {};
-  return OrderAnswer{*head.order};
-}
-
 std::vector<AttentionAnswer> answer_attentions(const LiveSession& live) {
   const Session& session = live.session();
   std::vector<AttentionAnswer> attentions;
@@ -136,7 +126,7 @@ SessionAnswer answer_session(const LiveSession& live) {
                                                  : "running",
                        .heads_done = std::ssize(progress.order),
                        .tokens = answer_tokens(session.tokenizer, session.tokens),
-                       .split = live.split()};
+                       .split = session.split};
   if (progress.failed) answer.error = answer_error(progress.failed);
   if (!session.key_tokens.empty())
     answer.key_tokens = answer_tokens(session.source_tokenizer, session.key_tokens);
@@ -151,12 +141,7 @@ LayerHeadsAnswer answer_layer(const LiveSession& session, Stack stack, int layer
   LayerHeadsAnswer answer{.stack = stack, .layer = layer};
   const LayerHeads heads = session.heads(stack, layer);
   for (const HeadStatistics& head : *heads)
-    answer.heads.push_back({.head = head.place().head,
-                            .scores = head.scores.values,
-                            .causal = causal,
-                            .profile = head.profile,
-                            .shares = shares_of(head),
-                            .order = order_of(head)});
+    answer.heads.push_back({.scores = head.scores, .causal = causal, .profile = head.profile});
   return answer;
 }
 

@@ -264,8 +264,7 @@ void check_view(const ViewAddress& view, const Session& session) {
       find_stack("view", session.model, shapes, place_of(view.places.front(), shapes).stack).stack;
   check_view(view, session.model, shapes,
              {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
-  if (!view.pair.empty() &&
-      std::ranges::find(session.tokens, 1, &SessionToken::text) == session.tokens.end())
+  if (!view.pair.empty() && !session.split)
     fail({.op = "view",
           .argument = "pair",
           .found = view.pair,

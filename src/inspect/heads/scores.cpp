@@ -4,6 +4,7 @@
 #include <array>
 
 #include "heed/base/error.h"
+#include "inspect/heads/sides.h"
 
 namespace heed {
 namespace {
@@ -66,7 +67,8 @@ std::vector<double> ScoreSweep::values(std::int64_t head) const {
   return values;
 }
 
-std::vector<HeadScores> score_heads(const LayerAttention& layer, int index, Stack stack) {
+std::vector<HeadScores> score_heads(const LayerAttention& layer, int index, Stack stack,
+                                    std::optional<std::int64_t> split) {
   const ScoreSweep sweep;
   std::vector<Observer*> observers;
   sweep.add_to(observers);
@@ -74,6 +76,7 @@ std::vector<HeadScores> score_heads(const LayerAttention& layer, int index, Stac
   std::vector<HeadScores> scores;
   for (int head = 0; head < layer.q.dim(1); ++head)
     scores.push_back({{stack, index, head}, sweep.values(head)});
+  for (HeadScores& head : scores) score_sides(head, layer, split);
   return scores;
 }
 
@@ -82,7 +85,8 @@ std::vector<HeadScores> score_heads(const Session& session) {
   for (const SessionStack& stack : session.stacks)
     for (const LayerAttention& layer : stack.layers) {
       const auto index = static_cast<int>(&layer - stack.layers.data());
-      std::ranges::move(score_heads(layer, index, stack.shape.stack), std::back_inserter(scores));
+      std::ranges::move(score_heads(layer, index, stack.shape.stack, session.split),
+                        std::back_inserter(scores));
     }
   return scores;
 }

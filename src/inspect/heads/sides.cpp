@@ -47,4 +47,9 @@ SourceOrder source_order(const LayerAttention& layer, int head) {
           .peak = mean_of(sums.peak, layer.queries())};
 }
 
+void score_sides(HeadScores& head, const LayerAttention& layer, std::optional<std::int64_t> split) {
+  if (split) head.shares = pair_shares(layer, head.place.head, *split);
+  if (head.place.stack == Stack::kCross) head.order = source_order(layer, head.place.head);
+}
+
 }  // namespace heed

@@ -3,24 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "heed/inspect/session.h"
+#include "heed/inspect/head_scores.h"
 
 namespace heed {
 
-/// Of the rows of each text, in the mean, the share of their weight that goes to each text; and of
-/// all rows the share of the first token.
-struct PairShares {
-  double a_to_a = 0, a_to_b = 0, b_to_a = 0, b_to_b = 0, to_first = 0;
-};
 /// Text B begins at token `split`.
 PairShares pair_shares(const LayerAttention& layer, int head, std::int64_t split);
 
-/// Whether what is written follows what is read.
-struct SourceOrder {
-  double in_order = 0;  // mean weight of query i on key i, over the queries that have one
-  double peak = 0;      // mean of the largest weight of a row
-};
 SourceOrder source_order(const LayerAttention& layer, int head);
+
+/// Adds to a head's scores what an attention between two sides has: of a pair, whose second text
+/// begins at `split`, its shares, and of a cross-attention its order.
+void score_sides(HeadScores& head, const LayerAttention& layer, std::optional<std::int64_t> split);
 
 }  // namespace heed

@@ -3,11 +3,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "heed/inspect/head_scores.h"
-#include "inspect/heads/sides.h"
 #include "inspect/map/coarse.h"
 #include "inspect/map/margins.h"
 
@@ -19,8 +17,6 @@ struct HeadStatistics {
   HeadScores scores;
   std::vector<float> profile;  // [kProfile]: mean weight at each offset
   Margins margins;
-  std::optional<PairShares> shares = {};  // of a pair of texts
-  std::optional<SourceOrder> order = {};  // of a cross-attention
 
   const Place& place() const { return scores.place; }
 };

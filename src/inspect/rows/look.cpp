@@ -39,7 +39,8 @@ std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& 
   for (const SessionStack& stack : session.stacks)
     for (const LayerAttention& layer : stack.layers) {
       const auto index = static_cast<int>(&layer - stack.layers.data());
-      std::ranges::move(score_heads(layer, index, stack.shape.stack), std::back_inserter(scores));
+      std::ranges::move(score_heads(layer, index, stack.shape.stack, session.split),
+                        std::back_inserter(scores));
       if (request.layer_scored) request.layer_scored();
     }
   return scores;
@@ -153,6 +154,7 @@ Look look(const Session& session, const LookRequest& request) {
               .info = session.info,
               .tokens = {},
               .key_tokens = {},
+              .split = session.split,
               .chosen = {},
               .rows = {},
               .columns = {},

@@ -10,6 +10,7 @@
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
+#include "inspect/session/session_input.h"
 
 namespace heed {
 namespace {
@@ -221,6 +222,7 @@ void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& se
       texts.pair ? model.tokenizer->encode_pair(texts.text, *texts.pair, /*add_special=*/true)
                  : model.tokenizer->encode(texts.text, /*add_special=*/true);
   session.tokens = tokens_of(*model.tokenizer, encoding);
+  if (texts.pair) session.split = pair_split(session.tokens);
   if (texts.pair && info.token_types > 1) session.types = encoding.types;
 }
 

@@ -22,7 +22,7 @@ struct SessionInput {
 };
 
 /// The first token of the second text of a pair; what stands around the texts belongs to the one
-/// before it.
+/// before it, and to an empty second text the token that closes it, the last one.
 std::int64_t pair_split(std::span<const SessionToken> tokens);
 
 }  // namespace heed

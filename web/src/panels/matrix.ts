@@ -13,7 +13,7 @@ import {hasTokens, MatrixLabels} from './matrix_labels';
 import {blockOf} from '../side';
 import {isBetween} from '../sides';
 import {rowNames} from '../written';
-import {drawReceived, drawUse, kUseWidth} from './matrix_margins';
+import {drawReceived, drawUse, freerEnd, kUseWidth} from './matrix_margins';
 import type {Box, Sight} from './matrix_sight';
 import {MatrixSight} from './matrix_sight';
 import {tableOf} from './matrix_table';
@@ -48,6 +48,7 @@ class MatrixPanel implements Panel {
   private readonly readOut: ReadOut;
   private readonly scales: ReturnType<typeof choice<Scale>>;
   private readonly received = html('canvas', {class: 'received', role: 'img', 'aria-label': 'weight received by each key'});
+  private readonly receivedName = html('span', {class: 'quiet'}, 'weight received');
   private readonly use = html('canvas', {class: 'use', role: 'img', 'aria-label': 'effective keys of each query, e to the entropy'});
   private readonly labels: MatrixLabels;
   private readonly about = html('span', {class: 'quiet'});
@@ -109,7 +110,7 @@ class MatrixPanel implements Panel {
       'Matrix of weights. Arrows move a cell, Enter pins it, 0 fits, plus and minus zoom, t gives a table.');
     this.plot.append(element, this.labels.columns, this.readOut.element);
     this.frame.append(
-      html('div', {class: 'received-line'}, this.received, html('span', {class: 'quiet'}, 'weight received')),
+      html('div', {class: 'received-line'}, this.received, this.receivedName),
       html('div', {class: 'use-name quiet'}, html('div', {}, 'effective keys,'), html('div', {}, 'e^entropy')), this.labels.rows, this.plot, this.use);
     this.container.append(
       html('div', {class: 'heading'}, html('h2', {}, 'Matrix'), this.about, this.scales.element),
@@ -271,7 +272,10 @@ class MatrixPanel implements Panel {
     this.drawnMargins = marginals;
     const received = `${look} ${left} ${key}`;
     const use = `${look} ${top} ${query}`;
-    if (isNew || received !== this.drawnReceived) drawReceived(stage, this.received, marginals, sight, side, key);
+    if (isNew || received !== this.drawnReceived) {
+      drawReceived(stage, this.received, marginals, sight, side, key);
+      this.receivedName.classList.toggle('first', marginals !== null && freerEnd(marginals.received, sight, side) === 'left');
+    }
     if (isNew || use !== this.drawnUse) drawUse(stage, this.use, marginals, sight, height, query);
     this.drawnReceived = received;
     this.drawnUse = use;

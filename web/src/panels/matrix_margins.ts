@@ -43,6 +43,15 @@ function prepare(
 export const kReceivedHeight = 28;
 export const kUseWidth = 42;
 
+const kNameRoom = 100;  // px that the name of the margin takes
+
+/** Where the name covers less: at the end with the lower bars, else at the right. */
+export function freerEnd(received: number[], {left, size}: Sight, side: number): 'left' | 'right' {
+  const highest = (from: number, to: number) => received.slice(
+    Math.max(0, Math.floor((from - left) / size)), Math.max(0, Math.ceil((to - left) / size))).reduce((most, value) => Math.max(most, value), 0);
+  return highest(side - kNameRoom, side) > highest(0, kNameRoom) ? 'left' : 'right';
+}
+
 export function drawReceived(
   stage: Stage, canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, key: number | null
 ): void {

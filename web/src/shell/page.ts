@@ -12,7 +12,8 @@ import {Stage} from '../stage';
 import type {OnAddress} from '../store';
 import {SelectionStore} from '../store';
 import type {About, Input, Keep, SessionInfo} from '../transport/api';
-import {ApiError, SessionApi, about as askModel, drop, isSameInput, open, taken} from '../transport/api';
+import {ApiError, SessionApi, about as askModel, drop, open} from '../transport/api';
+import {isSameInput, taken, toBegin} from '../transport/inputs';
 import {Requests} from '../transport/requests';
 import type {Transport} from '../transport/transport';
 import type {Header} from './header';
@@ -138,7 +139,8 @@ export class PageShell implements Mounted {
     this.notice.replaceChildren();
     const {text, pair, target} = this.about;
     const given = text === null ? null : {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}};
-    const input = (this.about.picture ? null : this.options.transport.memory?.texts()) ?? given;
+    const kept = this.about.picture ? null : this.options.transport.memory?.texts() ?? null;
+    const input = toBegin(kept, given, this.about.model.name);
     if (input === null) nothingYet(this.main, this.about, {text: ''}, (typed) => void this.run(typed));
     else await this.run(taken(this.about.model, input));
   }

@@ -1,8 +1,15 @@
 // One line while the server works: what, how many of how many; or what failed, and why.
 import {html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
+import type {SessionInfo} from '../transport/api';
 
 const kQuietMilliseconds = 200;  // nothing is said about what takes less
+
+/** All that the model runs: an encoder-decoder reads the source and the target. */
+export function passOf({tokens, key_tokens: source, attentions}: SessionInfo): string {
+  const layers = attentions.reduce((sum, each) => sum + (each.stack === 'cross' ? 0 : each.layers), 0);
+  return `${tokens.length + (source?.length ?? 0)} tokens through ${layers} layers`;
+}
 
 export const progressPanel: MakePanel = (container, {api}): Panel => {
   const what = html('span', {});
@@ -26,7 +33,7 @@ export const progressPanel: MakePanel = (container, {api}): Panel => {
     }
     what.textContent = api.hasWeights ? 'Scoring heads' : 'Reading the text';
     count.textContent = api.hasWeights ? `${done} of ${of}, the layer in view first`
-      : `${api.info.tokens.length} tokens through ${api.model.layers} layers`;
+      : passOf(api.info);
     fill.style.width = `${100 * done / of}%`;
     container.replaceChildren(line);
   };

@@ -60,19 +60,10 @@ export async function about(requests: Requests): Promise<About> {
 /** Which end of a text that is too long is kept. */
 export type Keep = 'first' | 'last';
 
-/** Of the texts those that the model takes: a tab keeps them, and another model may stand behind its address now. */
-export function taken({takes_pair, takes_target}: ModelInfo, {text, pair, target}: Input): Input {
-  return {text, ...takes_pair && pair !== undefined && {pair}, ...takes_target && target !== undefined && {target}};
-}
-
 export function open(requests: Requests, {text, pair, target}: Input, {stack, layer}: Place, keep?: Keep): Promise<SessionInfo> {
   return json(requests, `${kApi}/sessions`, {
     method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, pair, target, stack, layer, keep}),
   });
-}
-
-export function isSameInput(a: Input, b: Input): boolean {
-  return a.text === b.text && a.pair === b.pair && a.target === b.target;
 }
 
 /** Ends the work on a session that nobody looks at; one that is gone already needs nothing. */

@@ -9,7 +9,7 @@ export const tabMemory: Memory = {
   texts: () => {
     const text = sessionStorage.getItem(kText);
     const beside = kBeside.map((name) => [name, sessionStorage.getItem(`heed.${name}`) ?? undefined]);
-    return text === null ? null : {text, ...Object.fromEntries(beside)};
+    return text === null ? null : {text, model: sessionStorage.getItem(kModel) ?? '', ...Object.fromEntries(beside)};
   },
   keep: (input, model) => {
     sessionStorage.setItem(kText, input.text);

@@ -13,7 +13,7 @@ export interface Events {
 
 /** Keeps the texts of a page for its next start. */
 export interface Memory {
-  texts(): Input | null;
+  texts(): (Input & {model: string}) | null;  // and which model read them
   keep(input: Input, model: string): void;
 }
 

@@ -7,10 +7,13 @@ const side = await load('side');
 const sides = await load('sides');
 const {between} = await load('between');
 const {SnapshotTransport} = await load('snapshot/answers');
-const {SessionApi, taken} = await load('transport/api');
+const {SessionApi} = await load('transport/api');
+const {taken, toBegin} = await load('transport/inputs');
 const {Requests} = await load('transport/requests');
 const {shapeOf} = await load('format');
 const {LooksReader} = await load('looks');
+const {passOf} = await load('shell/progress');
+const {freerEnd} = await load('panels/matrix_margins');
 const {holds, headAfter, firstHeld, missing} = await load('held');
 
 const token = (text, index) => ({index, id: index, text, begin: 0, end: 1});
@@ -193,4 +196,24 @@ test('a saved page answers of a matrix that is not square', async () => {
   near([...new Float32Array(await (await ask('tile/0/0/0?as=f32')).arrayBuffer())], [0.5, 0.5, 0.25, 0.75, 0.1, 0.9]);
   assert.equal((await ask('row/3')).status, 404);
   assert.equal((await ask('column/2')).status, 404);
+});
+
+test('a text that another model read gives way to the one of the command line', () => {
+  const kept = {text: 'old', model: 'other'};
+  const given = {text: 'new'};
+  assert.equal(toBegin(kept, given, 'tiny').text, 'new');
+  assert.equal(toBegin({...kept, model: 'tiny'}, given, 'tiny').text, 'old');
+  assert.equal(toBegin(kept, null, 'tiny').text, 'old');
+  assert.equal(toBegin(null, given, 'tiny').text, 'new');
+  assert.equal(toBegin(null, null, 'tiny'), null);
+});
+test('the pass of an encoder-decoder is that of both texts through the layers of both', () => {
+  assert.equal(passOf(session), '5 tokens through 4 layers');
+  assert.equal(passOf({tokens: written, attentions: [attention('self', written, written)]}), '3 tokens through 2 layers');
+});
+test('the name of a margin stands where the bars are lower', () => {
+  const sight = {left: 0, top: 0, size: 50};
+  assert.equal(freerEnd([1, 1, 1, 1, 1, 9], sight, 300), 'left');
+  assert.equal(freerEnd([9, 1, 1, 1, 1, 1], sight, 300), 'right');
+  assert.equal(freerEnd([1, 1, 9, 1, 1, 1], sight, 300), 'right');
 });

@@ -1,0 +1,70 @@
+#include "models/companions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "heed/models/registry.h"
+#include "io/atomic_file.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCompanions[] = {"1_Pooling/config.json",
+                                            "modules.json",
+                                            "sentence_bert_config.json",
+                                            "config_sentence_transformers.json",
+                                            "tokenizer_config.json",
+                                            "special_tokens_map.json",
+                                            "generation_config.json",
+                                            "card.md",
+                                            "README.md",
+                                            "LICENSE"};
+
+// What save_model writes, in this form or in another.
+constexpr std::string_view kWritten[] = {
+    "config.json",       "model.safetensors", "model.safetensors.index.json",
+    "pytorch_model.bin", "tokenizer.json",    "tokenizer_target.json",
+    "tokenizer.model",   "spiece.model",      "source.spm",
+    "target.spm",        "vocab.json",        "vocab.txt",
+    "merges.txt",        "added_tokens.json", "pytorch_model.bin.index.json",
+    "1_Pooling"};
+
+bool is_shard(const std::string& name) {
+  return name.starts_with("model-") && name.ends_with(".safetensors");
+}
+
+template <typename List>
+bool lists(const List& list, std::string_view name) {
+  return std::ranges::find(list, name) != std::end(list);
+}
+
+}  // namespace
+
+void copy_companions(const fs::path& from, const fs::path& to) {
+  std::error_code ignored;
+  if (from.empty() || fs::equivalent(from, to, ignored)) return;
+  for (const std::string_view name : kCompanions) {
+    if (!fs::is_regular_file(from / name, ignored)) continue;
+    fs::create_directories((to / name).parent_path(), ignored);
+    write_file(to / name, read_file(from / name));
+  }
+}
+
+std::vector<std::string> left_out(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.') || is_shard(name) || lists(kCompanions, name) ||
+        lists(kWritten, name))
+      continue;
+    names.push_back(name + (entry.is_directory(ignored) ? "/" : ""));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace heed

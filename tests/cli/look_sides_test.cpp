@@ -1,0 +1,143 @@
+// `heed look` of two texts: a pair that an encoder reads, a source and what is written about it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/program.h"
+#include "cli/tiny_model.h"
+
+namespace heed::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::string look(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "look");
+  const test::Answer answer = test::heed(arguments);
+  EXPECT_EQ(answer.status, 0) << answer.error;
+  return answer.out;
+}
+
+std::string pair_as(const char* format, const char* second) {
+  return look({"the cat", "--pair", second, "--model", test::tiny_encoder(), "--format", format});
+}
+
+std::string cross_as(const char* format) {
+  return look({"the cat sat", "--target", "a mat", "--model", test::tiny_translator(), "--stack",
+               "cross", "--format", format});
+}
+
+TEST(LookPair, JsonSaysWhereTheSecondTextBegins) {
+  const json found = json::parse(pair_as("json", "on the mat"));
+  std::string first, second;
+  for (const json& token : found["tokens"])
+    (token["index"] < found["split"] ? first : second) += token["text"].get<std::string>();
+  EXPECT_EQ(first, "the cat");
+  EXPECT_EQ(second, "on the mat");
+  const json shares = found["heads"][0]["shares"];
+  EXPECT_NEAR(shares["a_to_a"].get<double>() + shares["a_to_b"].get<double>(), 1, 1e-5);
+}
+
+TEST(LookPair, OneTextHasNoSplit) {
+  const json found =
+      json::parse(look({"the cat", "--model", test::tiny_encoder(), "--format", "json"}));
+  EXPECT_FALSE(found.contains("split"));
+  EXPECT_FALSE(found["heads"][0].contains("shares"));
+}
+
+TEST(LookPair, TsvNamesTheTextOfEachToken) {
+  std::istringstream lines(pair_as("tsv", "on the mat"));
+  const std::int64_t split = json::parse(pair_as("json", "on the mat"))["split"];
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_THAT(line, testing::EndsWith("\tweight\tquery_text\tkey_text"));
+  int count = 0;
+  for (; std::getline(lines, line); ++count) {
+    std::istringstream fields(line);
+    std::string field;
+    std::vector<std::string> all;
+    while (std::getline(fields, field, '\t')) all.push_back(field);
+    ASSERT_EQ(all.size(), 9U) << line;
+    EXPECT_EQ(all[7], std::stoi(all[2]) < split ? "A" : "B") << line;
+    EXPECT_EQ(all[8], std::stoi(all[4]) < split ? "A" : "B") << line;
+  }
+  EXPECT_GT(count, 16);
+}
+
+// As the server says of it: the token that closes the texts is the second one's.
+TEST(LookPair, AnEmptySecondTextIsOneOfAPair) {
+  const json found = json::parse(pair_as("json", ""));
+  EXPECT_EQ(found["split"], found["tokens"].size() - 1);
+  const test::Answer view =
+      test::heed({"look", "the cat", "--pair", "", "--model", test::tiny_encoder(), "--view",
+                  "look/L0.H0/pair=A-B", "--format", "json"});
+  EXPECT_EQ(view.error, "");
+}
+
+TEST(LookPair, AnErrorNamesTheTextThatIsToBeShortened) {
+  const auto refused = [](std::size_t first, std::size_t second) {
+    const test::Answer answer =
+        test::heed({"look", std::string(first, 'z'), "--pair", std::string(second, 'z'), "--model",
+                    test::tiny_encoder()});
+    EXPECT_EQ(answer.status, 2);
+    return answer.error;
+  };
+  EXPECT_EQ(
+      refused(60, 10),
+      "heed look: TEXT is 60 tokens, expected at most 54 beside 10 of the other text and 0 "
+      "that the tokenizer adds (tiny-reader's positions are 64); --cut first or --cut last reads "
+      "a part of it\n");
+  EXPECT_EQ(refused(2, 70),
+            "heed look: --pair is 70 tokens, expected at most 63 beside 1 of the other text and 0 "
+            "that the tokenizer adds (tiny-reader's positions are 64); --cut cuts the first text "
+            "alone\n");
+}
+
+TEST(LookCross, AnErrorNamesTheTargetThatIsToBeShortened) {
+  const test::Answer answer = test::heed(
+      {"look", "the cat", "--target", std::string(60, 'z'), "--model", test::tiny_translator()});
+  EXPECT_EQ(
+      answer.error,
+      "heed look: --target is 61 tokens, expected at most 40 (tiny-translator's positions); --cut "
+      "cuts the first text alone\n");
+}
+
+TEST(LookCross, HeadsSayWhetherTheyFollowTheSource) {
+  const json found = json::parse(cross_as("json"));
+  const json all = json::parse(
+      look({"the cat sat", "--target", "a mat", "--model", test::tiny_translator(), "--stack",
+            "cross", "--layer", "0", "--head", "1", "--format", "json", "--top", "all"}));
+  const auto rows = static_cast<double>(all["rows"].size());
+  const double paired = std::min(rows, static_cast<double>(all["key_tokens"].size()));
+  double peak = 0, in_order = 0;
+  for (const json& row : all["rows"]) {
+    peak += row["attends"][0]["weight"].get<double>() / rows;
+    for (const json& key : row["attends"])
+      if (key["key"] == row["query"]) in_order += key["weight"].get<double>() / paired;
+  }
+  int count = 0;
+  for (const json& head : found["heads"]) {
+    EXPECT_EQ(head.contains("order"), head["stack"] == "cross") << head;
+    if (head["stack"] != "cross" || head["head"] != 1) continue;
+    EXPECT_NEAR(head["order"]["peak"], peak, 1e-5);
+    EXPECT_NEAR(head["order"]["in_order"], in_order, 1e-5);
+    ++count;
+  }
+  EXPECT_EQ(count, 1);
+}
+
+TEST(LookCross, TheTerminalSaysInOrderAndPeak) {
+  const std::string text = cross_as("text");
+  EXPECT_THAT(text, HasSubstr("Heads  in order: mean weight of token i on token i; peak: "));
+  const std::string heads =
+      text.substr(text.find("Heads "), text.find("Next") - text.find("Heads "));
+  for (const char* score : {"prev", "sink", "where none"})
+    EXPECT_THAT(heads, testing::Not(HasSubstr(score)));
+  EXPECT_THAT(heads, testing::ContainsRegex("     0 +.?\\.[0-9][0-9] \\.[0-9][0-9]"));
+}
+
+}  // namespace
+}  // namespace heed::cli

@@ -1,0 +1,44 @@
+// Options and models that there are not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "cli/program.h"
+#include "cli/tiny_model.h"
+#include "support/places.h"
+
+namespace heed::cli {
+namespace {
+
+void refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const test::Answer answer = test::heed(arguments);
+  EXPECT_EQ(answer.status, 2) << message;
+  EXPECT_EQ(answer.error, "heed " + arguments[0] + ": " + message + "\n");
+}
+
+TEST(Mistyped, TheBeginningOfAnOptionIsNotIt) {
+  refused({"train", "--vocab", "5", "-o", "x"},
+          "--vocab is no option; the nearest is --vocabulary");
+  refused({"look", "-hi"}, "-hi is no option; a text that begins with a hyphen stands behind --");
+}
+
+TEST(Mistyped, WhatIsNoModelIsNamedWithWhatThereIs) {
+  const test::Answer file = test::heed({"look", "hi", "--model", HEED_SOURCE_DIR "/LICENSE"});
+  EXPECT_EQ(file.status, 2);
+  EXPECT_THAT(file.error,
+              testing::HasSubstr("LICENSE', which is a file, expected a model's folder, "
+                                 "or one of "));
+  refused({"models", "--threads", "2"}, "--threads is without effect, expected NAME beside it");
+}
+
+TEST(Mistyped, ATokenizerThatIsNotThereIsNamed) {
+  const std::string text = test::in_scratch("a-text.txt");
+  std::ofstream(text) << "the cat sat on the mat";
+  refused({"train", "--data", text, "--tokenizer", "foo", "-o", test::in_scratch("no-run")},
+          "--tokenizer is \"foo\", expected \"characters\", \"byte-bpe\", a tokenizer's file or "
+          "folder, or a model's name");
+}
+
+}  // namespace
+}  // namespace heed::cli

@@ -1,0 +1,104 @@
+// What a client sends by mistake is refused by its name, and a client that leaves ends its work.
+#include <httplib.h>
+
+#include <chrono>
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "serve/served.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+using test::expect_error;
+
+std::string message_of(const httplib::Result& answer) {
+  return answer ? json::parse(answer->body)["error"].value("message", "none") : "no answer";
+}
+
+TEST(StrictApi, AFieldThatIsUnknownOrGivenTwiceIsRefusedByItsName) {
+  const test::Served served;
+  httplib::Client client = served.client();
+  const auto post = [&](const char* body) {
+    return client.Post("/api/v1/sessions", body, "application/json");
+  };
+  const auto unknown = post(R"({"text": "the cat", "layr": 1})");
+  expect_error(unknown, 400, "bad_request");
+  EXPECT_EQ(message_of(unknown),
+            "body: layr is unknown, expected one of text, source, ids, pair, target, stack, layer, "
+            "keep, replaces");
+  const auto twice = post(R"({"text": "the cat", "text": "the mat"})");
+  expect_error(twice, 400, "bad_request");
+  EXPECT_EQ(message_of(twice), "body: line 1, column 29: text is given twice, expected once");
+  EXPECT_EQ(json::parse(twice->body)["error"]["argument"], "text");
+}
+
+TEST(StrictApi, AParameterThatIsGivenTwiceIsRefused) {
+  const test::Served served;
+  httplib::Client client = served.client();
+  const std::string session = served.open("the cat")["session"];
+  const auto twice = client.Get("/api/v1/sessions/" + session + "/self/next?top=1&top=2");
+  expect_error(twice, 400, "bad_request");
+  EXPECT_EQ(message_of(twice), "top is given twice, expected once");
+  const auto cut =
+      client.Get("/api/v1/sessions/" + session + "?" + std::string(39, 'a') + "%C3%A9%C3%A9=1");
+  EXPECT_EQ(message_of(cut),
+            std::string(39, 'a') + "... is \"1\", expected none: this path takes no parameters");
+}
+
+TEST(StrictApi, AnExportNamesTheViewThatIsMissingOrWrong) {
+  const test::Served served;
+  httplib::Client client = served.client();
+  const std::string session = served.open("the cat", /*statistics=*/true)["session"];
+  const auto exported = [&](const std::string& query) {
+    return message_of(client.Get("/api/v1/sessions/" + session + "/export" + query));
+  };
+  EXPECT_EQ(exported(""), "view is missing, expected an address, as look/L2.H4");
+  for (const char* query : {"?view=", "?view=look/x", "?view=look/L0.H0/units=x"})
+    EXPECT_EQ(exported(query).substr(0, 9), "view is \"") << exported(query);
+}
+
+// Writes for a while.
+LoadedModel slow_translator() {
+  LoadedModel model{.name = "slow", .folder = {}, .model = {}, .tokenizer = {}};
+  model.tokenizer = train_byte_bpe(test::kServedText, {.vocabulary_size = 280});
+  const json config = {{"model_type", "marian"},
+                       {"vocab_size", model.tokenizer->vocabulary_size()},
+                       {"d_model", 512},
+                       {"encoder_layers", 1},
+                       {"decoder_layers", 12},
+                       {"encoder_attention_heads", 8},
+                       {"decoder_attention_heads", 8},
+                       {"encoder_ffn_dim", 512},
+                       {"decoder_ffn_dim", 2048},
+                       {"max_position_embeddings", 512},
+                       {"decoder_start_token_id", 3},
+                       {"eos_token_id", 0}};
+  model.model = make_model(config.dump(), 1);
+  return model;
+}
+
+TEST(ClientThatLeaves, EndsTheWritingOfItsTarget) {
+  using Clock = std::chrono::steady_clock;
+  const LoadedModel model = slow_translator();
+  ServerOptions options = test::served_options();
+  options.limits.workers = 1;  // who comes next waits for it
+  const test::Served served(options, model);
+  const auto post = [&](const char* text, std::chrono::milliseconds patience) {
+    httplib::Client client = served.client();
+    client.set_read_timeout(patience);
+    return client.Post("/api/v1/sessions", json({{"text", text}}).dump(), "application/json");
+  };
+  const auto begin = Clock::now();
+  ASSERT_TRUE(post("the cat", std::chrono::minutes(2)));
+  const auto whole = Clock::now() - begin;
+  ASSERT_GT(whole, std::chrono::milliseconds(800)) << "too quick to tell";
+  EXPECT_FALSE(post("the mat", std::chrono::milliseconds(100)));  // and has left
+  const auto left = Clock::now();
+  EXPECT_TRUE(served.client().Get("/api/v1/models"));
+  EXPECT_LT(Clock::now() - left, whole / 2);
+}
+
+}  // namespace
+}  // namespace heed
