@@ -6,7 +6,6 @@ object that answers every question about the weights without ever storing them.
 
 from . import errors, hopfield
 from ._attention import attention, explain
-from ._core import set_thread_count, thread_count
 from ._core import version as __version__
 from ._linear_attention import linear_attention, linear_attention_backward
 from ._masks import Mask, band, blocks, causal, custom, edges, keep, prefix, segments
@@ -28,6 +27,7 @@ from ._operators import (
 )
 from ._plan import Plan
 from ._seen import Seen
+from ._threads import set_thread_count, thread_count
 from ._weights import Weights
 
 __all__ = [

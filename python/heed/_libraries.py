@@ -26,6 +26,14 @@ class NumPy:
         return np.asarray(array)
 
 
+class Buffers(NumPy):
+    """Whatever has a buffer and no library: results are NumPy's."""
+
+    @staticmethod
+    def empty(shape: tuple[int, ...], like: Any) -> Any:
+        return None
+
+
 class Torch:
     @staticmethod
     def empty(shape: tuple[int, ...], like: Any) -> Any:
@@ -52,6 +60,7 @@ class ArrayApi:
 
 _NUMPY = NumPy()
 _TORCH = Torch()
+_BUFFERS = Buffers()
 
 
 def library_of(array: Any) -> Any:
@@ -63,6 +72,6 @@ def library_of(array: Any) -> Any:
         return _TORCH
     if hasattr(array, "__array_namespace__"):
         return ArrayApi(array.__array_namespace__())
-    return _NUMPY
+    return _BUFFERS
 
 

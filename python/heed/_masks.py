@@ -38,12 +38,12 @@ def prefix(lengths: Any) -> Mask:
     return _core.prefix(lengths)
 
 
-def segments(ids: Any, key_ids: Any = None) -> Mask:
-    """Keys of the query's own document: ``ids`` is [T] or [B, T] of int32 or int64.
+def segments(query_ids: Any, key_ids: Any = None) -> Mask:
+    """Keys of the query's own document: ids are [T] or [B, T] of int32 or int64.
 
     ``key_ids`` are those of the keys where they are not the same tokens as the queries.
     """
-    return _core.segments(ids, key_ids)
+    return _core.segments(query_ids, key_ids)
 
 
 def keep(array: Any) -> Mask:

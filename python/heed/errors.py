@@ -71,3 +71,31 @@ def from_parts(text: str, parts: dict[str, str]) -> Error:
     error = kind(text)
     error.__dict__.update(parts)
     return error
+
+
+def made(kind: type[Error], **parts: str) -> Error:
+    """An error of parts, whose line reads as the C++ library's do."""
+    error = kind(_line(**parts))
+    error.__dict__.update(parts)
+    return error
+
+
+def renamed(error: Error, names: dict[str, str]) -> Error:
+    """The same about arguments that are called otherwise: ``{"q": "query"}``."""
+    parts = dict(error.__dict__)
+    argument = error.argument
+    for name, other in names.items():
+        if argument == name or argument.startswith((name + ".", name + "[")):
+            parts["argument"] = other + argument[len(name) :]
+            return made(type(error), **parts)
+    return error
+
+
+def _line(
+    op: str = "", file: str = "", argument: str = "", found: str = "", expected: str = "", hint: str = ""
+) -> str:
+    said = f"{argument} is {found or 'not given'}" if argument else found
+    line = "".join(f"{part}: " for part in (op, file) if part) + said
+    if expected:
+        line += f", expected {expected}"
+    return line + (f"; {hint}" if hint else "")

@@ -21,12 +21,14 @@ from . import _core
 from ._libraries import Torch
 from ._masks import causal, keep
 from ._problem import problem
-from .errors import InvalidArgument
+from .errors import Error, InvalidArgument, made, renamed
 
 __all__ = ["scaled_dot_product_attention", "use"]
 
 _OP = "scaled_dot_product_attention"
 _GRADIENTS = ("q", "k", "v", "bias")
+_NAMES = {"q": "query", "k": "key", "v": "value", "bias": "attn_mask", "mask.keep": "attn_mask",
+          "keep": "attn_mask", "dropout": "dropout_p"}  # fmt: skip
 
 
 def scaled_dot_product_attention(
@@ -62,6 +64,7 @@ def scaled_dot_product_attention(
     ValueError, TypeError
         as ``heed.attention``; tensors have to be in the host's memory
     """
+    _refuse_transforms()
     _check(query, key, value, attn_mask, is_causal, enable_gqa)
     query4, key4, value4, mask4 = _of_rank_4(query, key, value, attn_mask)
     settings: dict[str, Any] = {"scale": scale}
@@ -78,7 +81,10 @@ def scaled_dot_product_attention(
     if dropout_p == 1:  # everything is dropped, which is a product with 0 for the gradients too
         out = (query4.sum() + key4.sum()) * 0 + value4.new_zeros((*query4.shape[:3], value4.shape[3]))
     else:
-        out = _computed(query4, key4, value4, bias, settings)
+        try:
+            out = _computed(query4, key4, value4, bias, settings)
+        except Error as error:
+            raise renamed(error, _NAMES) from None
     return out.reshape((*query.shape[:-1], value.shape[-1])) if query.dim() != 4 else out
 
 
@@ -102,47 +108,46 @@ class _Attention(torch.autograd.Function):
     """Attention of rank 4, with gradients by query, key, value and a floating mask."""
 
     @staticmethod
-    def forward(query: Tensor, key: Tensor, value: Tensor, bias: Any, settings: dict) -> Any:
+    def forward(
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Any, settings: dict[str, Any]
+    ) -> Tensor:
         out = query.new_empty((*query.shape[:-1], value.shape[-1]))
         asked = problem(query, key, value, bias=bias, **settings)
-        return out, _core.attend_into(asked, out, True)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Any]) -> None:
-        out, ctx.seen = output
-        ctx.save_for_backward(*inputs[:4], out)
+        # Of `out` itself, whose graph holds ctx, it would make a circle that nobody frees.
+        ctx.seen = _core.attend_into(asked, out.detach(), True)
+        ctx.save_for_backward(query, key, value, bias, out)
+        return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, dout: Tensor, _: Any) -> tuple[Any, ...]:
+    def backward(ctx: Any, dout: Tensor) -> tuple[Any, ...]:
         _ = ctx.saved_tensors  # raises where one of them was written to in the meantime
         of = tuple(name for name, asked in zip(_GRADIENTS, ctx.needs_input_grad) if asked)
         found = dict(zip(of, ctx.seen.backward(dout, None, of)))
         gradients = (Torch.taken(found[name]) if name in found else None for name in _GRADIENTS)
         return (*gradients, None)
 
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, *inputs: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"heed.torch.{_OP} has no rule for torch.func.vmap; give it the mapped axis as a batch "
-            "axis of query, key and value, which may have any number of them"
-        )
-
 
 def _computed(query: Tensor, key: Tensor, value: Tensor, bias: Any, settings: dict) -> Tensor:
     inputs = (query, key, value, bias)
-    gradient = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs)
-    if gradient or torch._C._functorch.peek_interpreter_stack() is not None:
-        return _Attention.apply(*inputs, settings)[0]
+    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs):
+        return _Attention.apply(*inputs, settings)
     out = query.new_empty((*query.shape[:-1], value.shape[-1]))
     _core.attend_into(problem(query, key, value, bias=bias, **settings), out, False)
     return out
 
 
+def _refuse_transforms() -> None:
+    """vmap, grad and their like show tensors without memory."""
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        raise NotImplementedError(
+            f"heed.torch.{_OP} does not run inside torch.func's transforms (vmap, grad, jvp); give it "
+            "a mapped axis as a batch axis, of which query, key and value may have any number"
+        )
+
+
 def _refuse(argument: str, found: Any, expected: str) -> NoReturn:
-    error = InvalidArgument(f"{_OP}: {argument} is {found}, expected {expected}")
-    error.op, error.argument, error.found, error.expected = _OP, argument, str(found), expected
-    raise error
+    raise made(InvalidArgument, op=_OP, argument=argument, found=str(found), expected=expected)
 
 
 def _check(
@@ -155,26 +160,37 @@ def _check(
             _refuse(name, tensor.dtype, f"{query.dtype} (query's)")
     if mask is not None and is_causal:
         _refuse("attn_mask", "given beside is_causal", "one of them")
-    if gqa:
-        for name, tensor in (("key", key), ("value", value)):
-            heads = tensor.shape[-3] if tensor.dim() > 2 else 1
-            if query.dim() < 3 or heads == 0 or query.shape[-3] % heads:
-                _refuse(f"{name}.shape[-3]", heads, "a divisor of query's heads")
+    heads = _heads(query)
+    for name, tensor in (("key", key), ("value", value)):
+        found = _heads(tensor)
+        if gqa and (found == 0 or heads % found):
+            _refuse(f"{name}.shape[-3]", found, f"a divisor of {heads} (query's heads)")
+        if not gqa and found != heads and 1 not in (found, heads):
+            _refuse(f"{name}.shape[-3]", found, f"{heads} (query's heads), as enable_gqa is False")
+
+
+def _heads(tensor: Tensor) -> int:
+    return tensor.shape[-3] if tensor.dim() > 2 else 1
 
 
 def _of_rank_4(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The same with one batch axis; batch axes (and heads, without gqa) broadcast by stride 0."""
+    """The same with one batch axis. Batch axes broadcast, and heads where one of them is 1."""
     if query.dim() == key.dim() == value.dim() == 4 and (mask is None or mask.dim() <= 4):
-        if query.shape[0] == key.shape[0] == value.shape[0]:
+        same_batch = query.shape[0] == key.shape[0] == value.shape[0]
+        if same_batch and query.shape[1] >= key.shape[1] == value.shape[1]:
             return query, key, value, mask
-    batch = torch.broadcast_shapes(query.shape[:-3], key.shape[:-3], value.shape[:-3])
+    tensors = (query, key, value) if mask is None else (query, key, value, mask)
+    batch = torch.broadcast_shapes(*(t.shape[:-3] for t in tensors))
+    most = max(map(_heads, (key, value)))
 
     def flat(tensor: Tensor) -> Tensor:
         while tensor.dim() < 3:
             tensor = tensor.unsqueeze(0)
-        return tensor.expand(*batch, *tensor.shape[-3:]).reshape(-1, *tensor.shape[-3:])
+        heads = most if tensor.shape[-3] == 1 and tensor is not mask else tensor.shape[-3]
+        full = tensor.expand(*batch, heads, *tensor.shape[-2:])
+        return full.reshape(-1, heads, *tensor.shape[-2:])
 
     if mask is not None and mask.dim() > 3:
         mask = flat(mask)

@@ -37,11 +37,15 @@ std::optional<DType> element_type(const DlTensor& tensor) {
   return {};
 }
 
+[[noreturn]] void fail_device(const char* argument, const std::string& device) {
+  fail(
+      {.argument = argument, .found = "on " + device, .expected = "an array in the host's memory"});
+}
+
 void check_device(const char* argument, nb::handle object, std::int32_t type) {
   if (type == kDlCpu || std::ranges::find(kDlPinned, type) != std::ranges::end(kDlPinned)) return;
-  const std::string name = nb::hasattr(object, "device") ? text_of(object.attr("device"))
-                                                         : fmt::format("DLPack's device {}", type);
-  fail({.argument = argument, .found = "on " + name, .expected = "an array in the host's memory"});
+  fail_device(argument, nb::hasattr(object, "device") ? text_of(object.attr("device"))
+                                                      : fmt::format("DLPack's device {}", type));
 }
 
 [[noreturn]] void fail_element(const char* argument, nb::handle object, const DlTensor& tensor) {

@@ -35,8 +35,8 @@ HeldMask held_blocks(const nb::object& layout, std::int64_t rows, std::int64_t k
   return {mask, {std::move(array)}};
 }
 
-HeldMask held_segments(const nb::object& ids, const nb::object& key_ids) {
-  const Borrowed queries = borrow(ids, "ids");
+HeldMask held_segments(const nb::object& query_ids, const nb::object& key_ids) {
+  const Borrowed queries = borrow(query_ids, "query_ids");
   if (key_ids.is_none()) return {segments(queries.view), {}};
   return {segments(queries.view, borrow(key_ids, "key_ids").view), {}};
 }
@@ -89,7 +89,7 @@ void bind_masks(nb::module_& module) {
       "prefix",
       [](const nb::object& lengths) { return HeldMask{prefix(integers(lengths, "lengths")), {}}; },
       nb::arg("lengths").none());
-  module.def("segments", &held_segments, nb::arg("ids").none(), nb::arg("key_ids").none());
+  module.def("segments", &held_segments, nb::arg("query_ids").none(), nb::arg("key_ids").none());
   module.def("keep", &held_keep, nb::arg("keep").none());
   module.def("blocks", &held_blocks, nb::arg("layout").none(), nb::arg("rows"), nb::arg("keys"));
   module.def("edges", &held_edges, nb::arg("row_starts").none(), nb::arg("columns").none());
