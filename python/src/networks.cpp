@@ -58,18 +58,26 @@ nb::object pass_messages(const nb::object& x, const nb::object& row_starts,
 }  // namespace
 
 void bind_networks(nb::module_& module) {
-  module.def("hebbian_couplings", [](const nb::object& patterns) {
-    const Borrowed x = borrow(patterns, "patterns");
-    return exported(computing([&] { return hebbian_couplings(x.view); }));
-  });
-  module.def("hopfield_energies", [](const nb::object& couplings, const nb::object& states) {
-    const Borrowed w = borrow(couplings, "couplings"), s = borrow(states, "states");
-    return exported(as_tensor(computing([&] { return hopfield_energies(w.view, s.view); })));
-  });
-  module.def("hopfield_recall", &recall);
-  module.def("retrieve", &retrieve_from);
-  module.def("message_passing", &pass_messages, nb::arg("x"), nb::arg("row_starts"),
-             nb::arg("columns"), nb::arg("scale").none(), nb::arg("dy").none());
+  module.def(
+      "hebbian_couplings",
+      [](const nb::object& patterns) {
+        const Borrowed x = borrow(patterns, "patterns");
+        return exported(computing([&] { return hebbian_couplings(x.view); }));
+      },
+      nb::arg("patterns").none());
+  module.def(
+      "hopfield_energies",
+      [](const nb::object& couplings, const nb::object& states) {
+        const Borrowed w = borrow(couplings, "couplings"), s = borrow(states, "states");
+        return exported(as_tensor(computing([&] { return hopfield_energies(w.view, s.view); })));
+      },
+      nb::arg("couplings").none(), nb::arg("states").none());
+  module.def("hopfield_recall", &recall, nb::arg("couplings").none(), nb::arg("state").none(),
+             nb::arg("sweeps"), nb::arg("seed"));
+  module.def("retrieve", &retrieve_from, nb::arg("patterns").none(), nb::arg("state").none(),
+             nb::arg("beta"), nb::arg("steps"), nb::arg("tolerance"));
+  module.def("message_passing", &pass_messages, nb::arg("x").none(), nb::arg("row_starts").none(),
+             nb::arg("columns").none(), nb::arg("scale").none(), nb::arg("dy").none());
 }
 
 }  // namespace heed::python

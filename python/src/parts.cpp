@@ -31,15 +31,21 @@ nb::tuple merge_two(const nb::tuple& a, const nb::tuple& b, const nb::object& si
 
 void bind_parts(nb::module_& module) {
   module.def("merge", &merge_two, nb::arg("a"), nb::arg("b"), nb::arg("sink").none());
-  module.def("quantise", [](const nb::object& x) {
-    const Borrowed array = borrow(x, "x");
-    Quantised made = computing([&] { return quantise(array.view); });
-    return nb::make_tuple(exported(std::move(made.values)), exported(std::move(made.scales)));
-  });
-  module.def("dequantise", [](const nb::object& values, const nb::object& scales) {
-    const Borrowed i8 = borrow(values, "values"), f32 = borrow(scales, "scales");
-    return exported(computing([&] { return dequantise(i8.view, f32.view); }));
-  });
+  module.def(
+      "quantise",
+      [](const nb::object& x) {
+        const Borrowed array = borrow(x, "x");
+        Quantised made = computing([&] { return quantise(array.view); });
+        return nb::make_tuple(exported(std::move(made.values)), exported(std::move(made.scales)));
+      },
+      nb::arg("x").none());
+  module.def(
+      "dequantise",
+      [](const nb::object& values, const nb::object& scales) {
+        const Borrowed i8 = borrow(values, "values"), f32 = borrow(scales, "scales");
+        return exported(computing([&] { return dequantise(i8.view, f32.view); }));
+      },
+      nb::arg("values").none(), nb::arg("scales").none());
 }
 
 }  // namespace heed::python
