@@ -127,24 +127,24 @@ class Seen:
         return self._ask("offset_profile", first=first, last=last, value_norm=value_norm)
 
     def heatmap(
-        self, height: int, width: int, *, pool: str = "max", heads: Any = None, queries: Any = None,
+        self, height: int, width: int, *, pool: str = "max", heads: Any = None, rows: Any = None,
         keys: Any = None, value_norm: bool = False,
     ) -> Any:  # fmt: skip
         """The matrix in ``height`` by ``width`` cells, [B, heads, height, width].
 
-        ``pool`` is "max", "mean" or "sum"; ``heads``, ``queries`` and ``keys`` are pairs (begin,
+        ``pool`` is "max", "mean" or "sum"; ``heads``, ``rows`` and ``keys`` are pairs (begin,
         end) of a part of it. There are no more cells than there are queries or keys.
         """
         return self._ask(
-            "heatmap", height=height, width=width, pool=pool, heads=heads, rows=queries, keys=keys,
+            "heatmap", height=height, width=width, pool=pool, heads=heads, rows=rows, keys=keys,
             value_norm=value_norm,
         )  # fmt: skip
 
     def head_mean(
-        self, *, heads: Any = None, queries: Any = None, keys: Any = None, value_norm: bool = False
+        self, *, heads: Any = None, rows: Any = None, keys: Any = None, value_norm: bool = False
     ) -> Any:
         """The mean over the heads, [B, Tq, Tk] or a part of it: quadratic in the length."""
-        return self._ask("head_mean", heads=heads, rows=queries, keys=keys, value_norm=value_norm)
+        return self._ask("head_mean", heads=heads, rows=rows, keys=keys, value_norm=value_norm)
 
     def observe(self, *questions: str | tuple[str, dict[str, Any]]) -> list[Any]:
         """Several questions in one pass over the tiles: names, or (name, settings).
@@ -201,7 +201,7 @@ def _filled(settings: dict[str, Any]) -> dict[str, Any]:
     filled = {"value_norm": False, "all_heads": False, "pool": "max", **settings}
     for part in ("heads", "rows", "keys"):
         given = filled.get(part)
-        filled[part] = _EVERYTHING if given is None else tuple(given)
+        filled[part] = _EVERYTHING if given is None else given
     if "classes" in filled:
         classes = np.asarray(filled["classes"], dtype=np.int64)
         filled["classes"] = classes

@@ -15,9 +15,10 @@ namespace nb = nanobind;
 
 // Fields that are keywords of their own in Python.
 std::string keyword_of(std::string_view field) {
-  for (const std::string_view group : {"extents.", "scores.", "keys.", "graph."})
+  for (const std::string_view group : {"extents.", "scores.", "keys.", "graph.", "attended."})
     if (field.starts_with(group)) return std::string(field.substr(group.size()));
-  if (field.starts_with("dropout.rate")) return "dropout";
+  if (field == "dropout.rate") return "dropout";
+  if (field == "class_of_key") return "classes";
   return std::string(field);
 }
 

@@ -12,6 +12,7 @@
 #include "computing.h"
 #include "heed/base/error.h"
 #include "operators.h"
+#include "settings.h"
 
 namespace heed::python {
 namespace {
@@ -42,11 +43,6 @@ FeatureKind features_of(const std::string& word) {
   return static_cast<FeatureKind>(place_of("features", word, kKinds));
 }
 
-template <typename T>
-T setting(const nb::dict& settings, const char* name) {
-  return nb::cast<T>(settings[name]);
-}
-
 HeldLinear held_linear(const nb::dict& settings) {
   HeldLinear held;
   std::size_t at = 0;
@@ -54,19 +50,20 @@ HeldLinear held_linear(const nb::dict& settings) {
     held.memory[at] = borrow(settings[name], name);
     return held.memory[at++].view;
   };
-  held.args = {.q = array("q"),
-               .k = array("k"),
-               .v = array("v"),
-               .state = array("state"),
-               .decay = array("decay"),
-               .beta = array("beta"),
-               .rule = rule_of(setting<std::string>(settings, "rule")),
-               .features = {.kind = features_of(setting<std::string>(settings, "features")),
-                            .scale = setting<double>(settings, "feature_scale"),
-                            .projection = array("projection")},
-               .scale = setting<double>(settings, "scale"),
-               .causal = setting<bool>(settings, "causal"),
-               .normalised = setting<bool>(settings, "normalised")};
+  held.args = {
+      .q = array("q"),
+      .k = array("k"),
+      .v = array("v"),
+      .state = array("state"),
+      .decay = array("decay"),
+      .beta = array("beta"),
+      .rule = rule_of(setting<std::string>(settings, "rule", "a str")),
+      .features = {.kind = features_of(setting<std::string>(settings, "features", "a str")),
+                   .scale = setting<double>(settings, "feature_scale", "a number"),
+                   .projection = array("projection")},
+      .scale = setting<double>(settings, "scale", "a number"),
+      .causal = setting<bool>(settings, "causal", "True or False"),
+      .normalised = setting<bool>(settings, "normalised", "True or False")};
   return held;
 }
 

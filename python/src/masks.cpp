@@ -1,5 +1,9 @@
 #include "masks.h"
 
+#include <nanobind/stl/array.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -45,14 +49,41 @@ HeldMask held_edges(const nb::object& row_starts, const nb::object& columns) {
   return {edges(borrow(row_starts, "row_starts").view, borrow(columns, "columns").view), {}};
 }
 
-// The truth of one pair.
-bool visible(const HeldMask& held, std::int64_t batch, std::int64_t head, std::int64_t query,
-             std::int64_t key, std::int64_t q_offset, std::int64_t key_offset) {
+// The rows [begin, begin + 64) of one head, as bytes.
+void fill_rows(const MaskRule& rule, const MaskPlace& place, std::int64_t begin, const View& rows) {
+  const std::int64_t keys = rows.dim(1);
+  const std::int64_t end = std::min(begin + kMaskRows, rows.dim(0));
+  std::vector<std::uint64_t> by_key(static_cast<std::size_t>(keys));
+  rule.bits(place, {begin, end, 0, keys}, by_key.data());
+  for (std::int64_t i = begin; i < end; ++i)
+    for (std::int64_t j = 0; j < keys; ++j)
+      rows.data<bool>()[i * keys + j] =
+          ((by_key[static_cast<std::size_t>(j)] >> (i - begin)) & 1) != 0;
+}
+
+nb::object as_numpy(Tensor tensor) {
+  return nb::module_::import_("numpy").attr("asarray")(exported(std::move(tensor)));
+}
+
+nb::object to_array(const HeldMask& held, const std::array<std::int64_t, 4>& shape,
+                    const nb::object& q_offset, std::int64_t key_offset) {
+  const auto [batch, heads, queries, keys] = shape;
+  for (const std::int64_t extent : shape)
+    if (extent < 0)
+      fail({.argument = "shape", .found = extent, .expected = "extents of 0 or more"});
+  Tensor visible = Tensor::empty({batch, heads, queries, keys}, DType::kBool);
+  std::fill_n(visible.data<bool>(), visible.element_count(), true);
   const MaskRule* const rule = held.mask.rule();
-  return rule == nullptr ||
-         rule->visible(
-             {.batch = batch, .head = head, .q_offset = q_offset, .key_offset = key_offset}, query,
-             key);
+  if (rule == nullptr || visible.element_count() == 0) return as_numpy(std::move(visible));
+  rule->check({batch, heads, queries, keys});
+  const std::int64_t first =
+      q_offset.is_none() ? key_offset + keys - queries : nb::cast<std::int64_t>(q_offset);
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (std::int64_t begin = 0; begin < queries; begin += kMaskRows)
+        fill_rows(*rule, {b, h, first, key_offset}, begin,
+                  visible.view().select(0, b).select(0, h));
+  return as_numpy(std::move(visible));
 }
 
 }  // namespace
@@ -74,10 +105,10 @@ void bind_masks(nb::module_& module) {
           },
           nb::is_operator())
       .def("__repr__", [](const HeldMask& held) { return held.mask.describe(); })
-      .def("visible", &visible, nb::arg("batch"), nb::arg("head"), nb::arg("query"), nb::arg("key"),
-           nb::arg("q_offset") = 0, nb::arg("key_offset") = 0,
-           "Whether that query may attend to that key; query i stands at q_offset + i, key j at "
-           "key_offset + j.");
+      .def("to_array", &to_array, nb::arg("shape"), nb::arg("q_offset") = nb::none(),
+           nb::arg("key_offset") = 0,
+           "The mask as an array of bool, [B, H, Tq, Tk]. Query i stands at q_offset + i (by "
+           "default the last query stands where the last key does), key j at key_offset + j.");
   module.def(
       "band",
       [](std::int64_t left, std::int64_t right) {

@@ -27,6 +27,7 @@
 #include "heed/ops/observers/top_k.h"
 #include "heed/ops/observers/value_norm.h"
 #include "seen.h"
+#include "settings.h"
 
 namespace heed::python {
 namespace {
@@ -58,50 +59,52 @@ Asked asking(std::unique_ptr<Kind> observer, Tensor Kind::* first, Tensor Kind::
           }};
 }
 
-template <typename T>
-T setting(const nb::dict& settings, const char* name) {
-  return nb::cast<T>(settings[name]);
+std::int64_t whole(const nb::dict& settings, const char* name) {
+  return setting<std::int64_t>(settings, name, "a whole number");
+}
+
+bool flag(const nb::dict& settings, const char* name) {
+  return setting<bool>(settings, name, "True or False");
 }
 
 // [begin, end) of heads, queries and keys.
 Region region_of(const nb::dict& settings) {
   using Range = std::pair<std::int64_t, std::int64_t>;
-  const auto heads = setting<Range>(settings, "heads");
-  const auto rows = setting<Range>(settings, "rows");
-  const auto keys = setting<Range>(settings, "keys");
+  const auto heads = setting<Range>(settings, "heads", "a pair: begin and end");
+  const auto rows = setting<Range>(settings, "rows", "a pair: begin and end");
+  const auto keys = setting<Range>(settings, "keys", "a pair: begin and end");
   return {heads.first, heads.second, rows.first, rows.second, keys.first, keys.second};
 }
 
 Asked ask_heatmap(const nb::dict& settings) {
   constexpr std::array kPools = {"max", "mean", "sum"};
-  const auto name = setting<std::string>(settings, "pool");
+  const auto name = setting<std::string>(settings, "pool", "a str");
   const auto* const pool = std::ranges::find(kPools, name);
   if (pool == kPools.end())
     fail("heatmap", "pool", fmt::format("\"{}\"", name), "one of \"max\", \"mean\", \"sum\"");
-  return asking(std::make_unique<HeatmapObserver>(setting<std::int64_t>(settings, "height"),
-                                                  setting<std::int64_t>(settings, "width"),
-                                                  static_cast<Pool>(pool - kPools.begin()),
-                                                  region_of(settings)),
+  return asking(std::make_unique<HeatmapObserver>(
+                    whole(settings, "height"), whole(settings, "width"),
+                    static_cast<Pool>(pool - kPools.begin()), region_of(settings)),
                 &HeatmapObserver::cells);
 }
 
 Asked ask_mass(const nb::dict& settings) {
   const std::vector<std::int64_t> given = integers(settings["classes"], "classes");
   const std::vector<std::int32_t> classes(given.begin(), given.end());
-  return asking(std::make_unique<MassObserver>(classes, setting<std::int64_t>(settings, "count")),
+  return asking(std::make_unique<MassObserver>(classes, whole(settings, "count")),
                 &MassObserver::mass);
 }
 
 Asked ask_received(const nb::dict& settings) {
-  const bool all = setting<bool>(settings, "all_heads");
+  const bool all = flag(settings, "all_heads");
   return asking(std::make_unique<ReceivedObserver>(all ? OverHeads::kSum : OverHeads::kEach),
                 &ReceivedObserver::received);
 }
 
 Asked ask_offset_profile(const nb::dict& settings) {
-  return asking(std::make_unique<OffsetProfileObserver>(setting<std::int64_t>(settings, "first"),
-                                                        setting<std::int64_t>(settings, "last")),
-                &OffsetProfileObserver::mean, &OffsetProfileObserver::pairs);
+  return asking(
+      std::make_unique<OffsetProfileObserver>(whole(settings, "first"), whole(settings, "last")),
+      &OffsetProfileObserver::mean, &OffsetProfileObserver::pairs);
 }
 
 struct Kind {
@@ -129,8 +132,8 @@ constexpr Kind kKinds[] = {
      }},
     {"top_k",
      [](const nb::dict& settings) {
-       return asking(std::make_unique<TopKObserver>(setting<std::int64_t>(settings, "k")),
-                     &TopKObserver::weights, &TopKObserver::keys);
+       return asking(std::make_unique<TopKObserver>(whole(settings, "k")), &TopKObserver::weights,
+                     &TopKObserver::keys);
      }},
     {"head_mean",
      [](const nb::dict& settings) {
@@ -152,7 +155,7 @@ Asked ask(const std::string& name, const nb::dict& settings) {
     fail("observe", "name", fmt::format("\"{}\"", name), "one of " + known);
   }
   Asked asked = kind->ask(settings);
-  if (setting<bool>(settings, "value_norm"))
+  if (flag(settings, "value_norm"))
     asked.weighted_by_value = std::make_unique<ValueNormObserver>(*asked.observer);
   return asked;
 }

@@ -51,6 +51,20 @@ def test_keep_broadcasts_and_is_not_copied(qkv, rng):
     np.testing.assert_allclose(heed.attention(*qkv, mask=mask), formula(*qkv)[0], atol=2e-6)
 
 
+@pytest.mark.parametrize("name", MASKS)
+def test_a_mask_can_be_an_array(qkv, name):
+    mask, allowed = MASKS[name]
+    array = mask.to_array((2, 4, 5, 7))
+    assert array.dtype == bool
+    assert np.array_equal(array, np.broadcast_to(allowed(*positions(5, 7)), (2, 4, 5, 7)))
+
+
+def test_an_array_of_a_mask_has_the_masks_shape():
+    assert heed.causal().to_array((1, 1, 2, 3), q_offset=0)[0, 0].sum(1).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="keep.shape is"):
+        heed.keep(np.ones((3, 3), bool)).to_array((1, 1, 5, 5))
+
+
 def test_top_left_is_q_offset_0(qkv):
     i, j = np.arange(5)[:, None], np.arange(7)[None]
     out = heed.attention(*qkv, mask=heed.causal(), q_offset=0)

@@ -119,15 +119,16 @@ print(np.isfinite(heed.attention(q[:, :, :5], q[:, :, :5], q[:, :, :5])).all())
 """
 
 CALLS = {
-    "forward": "heed.attention(q, q, q, kernel='reference')",
+    "forward": "heed.attention(q, q, q)",
     "backward": "heed.attention(q, q, q, seen=True)[1].backward(q)",
     "observed": "[heed.Seen.of(q, q, lse=np.ones(q.shape[:3])).received() for _ in range(1000)]",
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_a_long_call(name):
-    code = CTRL_C.format(call=CALLS[name], heads=16, length=6000)
+    code = CTRL_C.format(call=CALLS[name], heads=64, length=6000)
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "computing\n"
     time.sleep(0.5)
@@ -137,7 +138,7 @@ def test_ctrl_c_ends_a_long_call(name):
     took = time.monotonic() - begun
     assert rest == "interrupted\nTrue\n"
     assert child.wait() == 0
-    assert took < 15
+    assert took < 5
 
 
 def test_a_signals_handler_that_does_not_raise_changes_nothing():

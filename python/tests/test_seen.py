@@ -125,10 +125,32 @@ def test_mass_of_classes(seen, weights):
 
 @pytest.mark.parametrize("pool", ["max", "mean", "sum"])
 def test_heatmap(seen, weights, pool):
-    cells = seen.heatmap(2, 3, pool=pool, queries=(1, 5))
+    cells = seen.heatmap(2, 3, pool=pool, rows=(1, 5))
     wanted = getattr(np, pool)(weights[:, :, 1:3, 0:2], axis=(-2, -1))
     np.testing.assert_allclose(cells[:, :, 0, 0], wanted, atol=1e-6)
     assert cells.shape == (2, 4, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "ask, kind, line",
+    [
+        (lambda seen: seen.top_k("a"), TypeError, "k is a, expected a whole number"),
+        (lambda seen: seen.top_k(0), ValueError, "top_k: k is 0, expected 1 to 1048576"),
+        (lambda seen: seen.heatmap(2, 2, heads=3), TypeError, "heads is 3, expected a pair: begin and end"),
+        (lambda seen: seen.heatmap(2, 2, rows=(0, 9)), ValueError, "region: rows is [0, 9), expected at most [0, 5)"),
+        (lambda seen: seen.mass([0]), ValueError, "mass: classes is a list of 1, expected 7 entries (one a key)"),
+        (lambda seen: seen.backward(None), ValueError, "attention_backward: dout is not given, expected [B, H, Tq, Dv] = [2, 4, 5, 6]"),
+    ],
+)  # fmt: skip
+def test_questions_say_what_does_not_fit(seen, ask, kind, line):
+    with pytest.raises(kind) as caught:
+        ask(seen)
+    assert str(caught.value) == line
+
+
+def test_a_log_sum_exp_of_another_shape_is_named(qkv):
+    with pytest.raises(ValueError, match=r"lse.shape is \[3\], expected \[B, H, Tq\] = \[2, 4, 5\]"):
+        heed.Seen.of(*qkv, lse=np.ones(3, np.float32)).entropy()
 
 
 def test_a_heatmap_of_another_pool_is_refused(seen):
