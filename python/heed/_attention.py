@@ -42,12 +42,12 @@ def attention(
     out: Any = None,
     seen: bool = False,
 ) -> Any:
-    """``out_i = sum_j p_ij v_j`` with ``p`` the softmax over the visible keys of ``scale q_i . k_j``.
+    """``out_i = sum_j p_ij v_j``, ``p`` the softmax over the visible keys of ``scale q_i . k_j``.
 
     Scores are computed in this order: similarity times ``scale``, ``softcap``, plus ``bias``, minus
     ``alibi`` times the distance; then the mask selects, the normaliser makes weights of scores, and
-    dropout drops some. Memory is linear in the length; sums are in float32 (float64 for float64) and
-    are rounded once. The bits do not depend on the number of threads or on the rest of the batch.
+    dropout drops some. Memory is linear in the length; sums are in float32 (float64 for float64),
+    rounded once. The bits do not depend on the number of threads or on the rest of the batch.
 
     Arrays are NumPy's, PyTorch's, JAX's or any with ``__dlpack__`` or the buffer protocol, in the
     host's memory. Strides are taken as they are, so ``x.transpose(0, 2, 1, 3)`` of ``[B, T, H, D]``
@@ -117,8 +117,8 @@ def attention(
 def explain(q: Any, k: Any, v: Any, *, backward: Any = None, **settings: Any) -> Plan:
     """Which kernel ``attention`` runs for these arguments, why not those before it, and the cost.
 
-    ``backward`` names the arguments whose gradients are asked for, such as ``("q", "k", "v")``: then
-    the plan is of the backward pass. Printing the :class:`Plan` shows it as a table.
+    ``backward`` names the arguments whose gradients are asked for, such as ``("q", "k", "v")``:
+    then the plan is of the backward pass. Printing the :class:`Plan` shows it as a table.
     """
     asked = problem(q, k, v, **settings)
     return Plan(**_core.plan(asked, None if backward is None else tuple(backward)))

@@ -73,5 +73,3 @@ def library_of(array: Any) -> Any:
     if hasattr(array, "__array_namespace__"):
         return ArrayApi(array.__array_namespace__())
     return _BUFFERS
-
-

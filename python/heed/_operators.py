@@ -30,11 +30,13 @@ def rope(
     """Rotary position embedding of ``x`` [B, H, T, D] (Su et al. 2021).
 
     Pair n of a row at position p turns by ``p base^(-2 n / R)``. ``rotary_dim`` is R, the elements
-    that turn (0: all D); ``pairs`` is "halves" (n and n + R/2, as Llama has it) or "neighbours" (2 n
-    and 2 n + 1). Token t stands at ``offset + t``, or at ``positions[b, t]`` (int32 or int64).
+    that turn (0: all D); ``pairs`` is "halves" (n and n + R/2, as Llama has it) or "neighbours"
+    (2 n and 2 n + 1). Token t stands at ``offset + t``, or at ``positions[b, t]`` (int32 or int64).
     ``cosines`` and ``sines``, [P, R/2] by position or [B, T, R/2], take the place of ``base``.
     """
-    return _taken(x, _core.rope(x, rotary_dim, pairs, base, offset, positions, cosines, sines, None))
+    return _taken(
+        x, _core.rope(x, rotary_dim, pairs, base, offset, positions, cosines, sines, None)
+    )
 
 
 def rope_backward(
@@ -54,8 +56,8 @@ def rope_backward(
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, epsilon: float = 1e-5) -> Any:
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over the trailing axes that ``weight``
-    has (Ba et al. 2016). All three are floating arrays of one type."""
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over the trailing axes of
+    ``weight`` (Ba et al. 2016). All three are floating arrays of one type."""
     return _taken(x, _core.layer_norm(x, weight, bias, epsilon))
 
 
@@ -65,7 +67,7 @@ def layer_norm_backward(x: Any, weight: Any, bias: Any, dy: Any, epsilon: float 
 
 
 def rms_norm(x: Any, weight: Any, epsilon: float = 1e-5) -> Any:
-    """``x / sqrt(mean(x^2) + epsilon) * weight`` over the trailing axes that ``weight`` has (Zhang &
+    """``x / sqrt(mean(x^2) + epsilon) * weight`` over the trailing axes of ``weight`` (Zhang &
     Sennrich 2019)."""
     return _taken(x, _core.rms_norm(x, weight, epsilon))
 

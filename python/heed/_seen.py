@@ -64,7 +64,9 @@ class Seen:
     def scores_before(self, stage: str) -> Weights:
         """Scores before the "softcap", the "bias" or the "mask", at masked pairs too."""
         if stage not in ("softcap", "bias", "mask"):
-            raise ValueError(f'scores_before: stage is "{stage}", expected "softcap", "bias" or "mask"')
+            raise ValueError(
+                f'scores_before: stage is "{stage}", expected "softcap", "bias" or "mask"'
+            )
         return Weights(self._core, self._library, f"before_{stage}", self.shape)
 
     def row(self, batch: int, head: int, query: int) -> Any:
@@ -122,8 +124,8 @@ class Seen:
         return self._ask("mass", classes=classes, value_norm=value_norm)
 
     def offset_profile(self, first: int, last: int, *, value_norm: bool = False) -> tuple[Any, Any]:
-        """The mean weight of visible pairs at each distance from ``first`` to ``last``, and how many
-        pairs there are: two [B, H, last - first + 1]. Distance 1 is the key before the query."""
+        """The mean weight of visible pairs at each distance from ``first`` to ``last``, and how
+        many pairs there are: two [B, H, last - first + 1]. Distance 1 is the key before."""
         return self._ask("offset_profile", first=first, last=last, value_norm=value_norm)
 
     def heatmap(
@@ -163,8 +165,8 @@ class Seen:
     ) -> tuple[Any, ...]:
         """Gradients for the cotangent ``dout`` of the output (and ``dlse`` of ``lse``).
 
-        ``of`` names arguments: "q", "k", "v", "bias", "sink", "alibi", "scale"; the gradients come in
-        that order, each of its argument's shape and type (of ``scale`` float32 [H] or [1]).
+        ``of`` names arguments: "q", "k", "v", "bias", "sink", "alibi", "scale"; the gradients come
+        in that order, each of its argument's shape and type (of ``scale`` float32 [H] or [1]).
         """
         answers = self._core.backward(dout, dlse, _names(of))
         return tuple(self._taken(each) for each in answers)

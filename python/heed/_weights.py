@@ -81,7 +81,9 @@ def _expanded(index: Any, axes: int) -> list[Any]:
         raise IndexError("weights: an index can have one ellipsis ('...')")
     used = sum(entry is not None and entry is not Ellipsis for entry in entries)
     if used > axes:
-        raise IndexError(f"weights: {used} indices, expected at most {axes}: batch, head, query, key")
+        raise IndexError(
+            f"weights: {used} indices, expected at most {axes}: batch, head, query, key"
+        )
     at = next((i for i, entry in enumerate(entries) if entry is Ellipsis), len(entries))
     return entries[:at] + [slice(None)] * (axes - used) + entries[at + 1 :]
 
@@ -96,7 +98,9 @@ def _chosen(entry: Any, extent: int, axis: int) -> tuple[list[int], Any]:
     if array.size == 0:
         return [], np.zeros(array.shape, np.int64)
     if array.dtype.kind not in "iu":
-        raise IndexError(f"weights: an index is {entry!r}, expected whole numbers, slices or booleans")
+        raise IndexError(
+            f"weights: an index is {entry!r}, expected whole numbers, slices or booleans"
+        )
     for number in (int(array.min()), int(array.max())):
         if not -extent <= number < extent:
             name = ("batch", "head", "query", "key")[axis]

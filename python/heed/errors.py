@@ -92,7 +92,12 @@ def renamed(error: Error, names: dict[str, str]) -> Error:
 
 
 def _line(
-    op: str = "", file: str = "", argument: str = "", found: str = "", expected: str = "", hint: str = ""
+    op: str = "",
+    file: str = "",
+    argument: str = "",
+    found: str = "",
+    expected: str = "",
+    hint: str = "",
 ) -> str:
     said = f"{argument} is {found or 'not given'}" if argument else found
     line = "".join(f"{part}: " for part in (op, file) if part) + said

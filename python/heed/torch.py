@@ -50,14 +50,14 @@ def scaled_dot_product_attention(
     value : as key, with its own last axis
     attn_mask : broadcasts to [..., H, Tq, Tk]; a boolean one says where a query *may* attend, a
         floating one is added to the scores and may require a gradient
-    dropout_p : the seed is drawn from PyTorch's generator; which weights are dropped is heed's choice
+    dropout_p : the seed is drawn from PyTorch's generator; the pattern is heed's own
     is_causal : query i sees keys 0 to i (top-left), whatever their number; not with ``attn_mask``
     scale : 1 / sqrt(D) by default
 
     Returns
     -------
-    [..., H, Tq, Dv]. A query that sees no key gets 0, and what is masked has no influence even if it
-    is NaN.
+    [..., H, Tq, Dv]. A query that sees no key gets 0, and what is masked has no influence, even
+    if it is NaN.
 
     Raises
     ------
@@ -79,7 +79,9 @@ def scaled_dot_product_attention(
     elif mask4 is not None:
         bias = mask4
     if dropout_p == 1:  # everything is dropped, which is a product with 0 for the gradients too
-        out = (query4.sum() + key4.sum()) * 0 + value4.new_zeros((*query4.shape[:3], value4.shape[3]))
+        out = (query4.sum() + key4.sum()) * 0 + value4.new_zeros(
+            (*query4.shape[:3], value4.shape[3])
+        )
     else:
         try:
             out = _computed(query4, key4, value4, bias, settings)
@@ -141,8 +143,8 @@ def _refuse_transforms() -> None:
     """vmap, grad and their like show tensors without memory."""
     if torch._C._functorch.peek_interpreter_stack() is not None:
         raise NotImplementedError(
-            f"heed.torch.{_OP} does not run inside torch.func's transforms (vmap, grad, jvp); give it "
-            "a mapped axis as a batch axis, of which query, key and value may have any number"
+            f"heed.torch.{_OP} does not run inside torch.func's transforms (vmap, grad, jvp); give "
+            "it a mapped axis as a batch axis, of which query, key and value may have any number"
         )
 
 

@@ -10,5 +10,5 @@ PROGRAM = Path(__file__).parent / "bin" / "heed"
 
 
 def main() -> None:
-    """Becomes the program: its arguments, streams, signals and exit status are those of the caller."""
+    """Becomes the program: arguments, streams, signals and exit status are its own."""
     os.execv(PROGRAM, ["heed", *sys.argv[1:]])

@@ -101,6 +101,15 @@ Borrowed from_managed(const char* argument, nb::handle object, DlManagedVersione
         .hint = text.substr(0, text.find('\n'))});
 }
 
+std::int32_t device_of(const char* argument, nb::handle object) {
+  try {
+    const nb::object device = object.attr("__dlpack_device__")();
+    return nb::cast<std::int32_t>(nb::int_(device[0]));
+  } catch (const nb::python_error& error) {
+    fail_sharing(argument, object, error);
+  }
+}
+
 nb::object capsule_of(const char* argument, nb::handle object) {
   try {
     return object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 0));
@@ -126,8 +135,7 @@ Managed* taken(const nb::object& capsule, const char* name, const char* used) {
 }  // namespace
 
 Borrowed from_capsule(const char* argument, nb::handle object) {
-  const nb::object device = object.attr("__dlpack_device__")();
-  check_device(argument, object, nb::cast<std::int32_t>(nb::int_(device[0])));
+  check_device(argument, object, device_of(argument, object));
   const nb::object capsule = capsule_of(argument, object);
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0)
     return from_managed(

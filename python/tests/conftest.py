@@ -7,7 +7,9 @@ import pytest
 
 
 def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="as many random problems as a release needs")
+    parser.addoption(
+        "--long", action="store_true", help="as many random problems as a release needs"
+    )
 
 
 @pytest.fixture

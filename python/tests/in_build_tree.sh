@@ -12,5 +12,5 @@ site=$root/build/python-site
 rm -rf "$site"
 mkdir -p "$site/heed"
 ln -s "$root"/python/heed/* "$extension" "$site/heed/"
-cd "$root/python"
+cd "$root/python/tests"
 PYTHONPATH=$site PYTHONDONTWRITEBYTECODE=1 "$root/build/python-tools/bin/pytest" -q -m "not slow" "$@"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import heed
 import numpy as np
 import pytest
 from conftest import formula
+
+import heed
 
 
 def positions(tq, tk):
@@ -32,7 +33,7 @@ MASKS = {
             [[j in row for j in range(7)] for row in ({2}, {}, {0, 6}, {3}, {1, 5})]
         ),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MASKS)
@@ -177,7 +178,9 @@ def test_dropout_follows_its_seed(qkv):
     first = heed.attention(q, k, ones, dropout=0.5, seed=1)
     assert np.array_equal(first, heed.attention(q, k, ones, dropout=0.5, seed=1))
     assert not np.array_equal(first, heed.attention(q, k, ones, dropout=0.5, seed=2))
-    assert not np.array_equal(first, heed.attention(q, k, ones, dropout=0.5, seed=1, dropout_offset=1))
+    assert not np.array_equal(
+        first, heed.attention(q, k, ones, dropout=0.5, seed=1, dropout_offset=1)
+    )
     assert np.array_equal(heed.attention(q, k, ones, seed=1), heed.attention(q, k, ones))
 
 
@@ -185,7 +188,9 @@ def test_padding_is_never_read(qkv):
     q, k, v = (x.copy() for x in qkv)
     k[0, :, 4:], v[0, :, 4:] = np.nan, np.nan
     out = heed.attention(q, k, v, key_length=[4, 7], query_length=[3, 5])
-    np.testing.assert_allclose(out[0, :, :3], formula(q, k[:, :, :4], v[:, :, :4])[0][0, :, :3], atol=2e-6)
+    np.testing.assert_allclose(
+        out[0, :, :3], formula(q, k[:, :, :4], v[:, :, :4])[0][0, :, :3], atol=2e-6
+    )
     assert (out[0, :, 3:] == 0).all()
     left = heed.attention(q[:1], k[:1, :, ::-1], v[:1, :, ::-1], key_begin=3)
     np.testing.assert_allclose(left, formula(q[:1], k[:1, :, :4], v[:1, :, :4])[0], atol=2e-6)
@@ -193,7 +198,9 @@ def test_padding_is_never_read(qkv):
 
 def test_packed_sequences_are_those_alone(rng):
     q, k, v = (rng.normal(size=(2, 9, 4)).astype(np.float32) for _ in range(3))
-    packed = heed.attention(q, k, v, mask=heed.causal(), query_starts=[0, 4, 9], key_starts=[0, 4, 9])
+    packed = heed.attention(
+        q, k, v, mask=heed.causal(), query_starts=[0, 4, 9], key_starts=[0, 4, 9]
+    )
     for begin, end in ((0, 4), (4, 9)):
         alone = heed.attention(*(x[None, :, begin:end] for x in (q, k, v)), mask=heed.causal())
         assert np.array_equal(packed[:, begin:end], alone[0])
@@ -231,7 +238,10 @@ def test_what_is_masked_has_no_influence(qkv):
 def test_two_parts_merge_to_the_whole(qkv):
     q, k, v = qkv
     whole, seen = heed.attention(q, k, v, seen=True)
-    parts = [heed.attention(q, k[:, :, part], v[:, :, part], seen=True) for part in (slice(3), slice(3, 7))]
+    parts = [
+        heed.attention(q, k[:, :, part], v[:, :, part], seen=True)
+        for part in (slice(3), slice(3, 7))
+    ]
     (out_a, a), (out_b, b) = parts
     out, lse, low = heed.merge(out_a, a.lse, out_b, b.lse, lse_low_a=a.lse_low, lse_low_b=b.lse_low)
     np.testing.assert_allclose(out, whole, atol=2e-7)

@@ -7,8 +7,9 @@ import importlib
 import pathlib
 import re
 
-import heed
 import pytest
+
+import heed
 
 ROOT = pathlib.Path(__file__).parents[2]
 TORCH = doctest.register_optionflag("TORCH")  # marks examples that need PyTorch

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import heed
 import numpy as np
 import pytest
+
+import heed
 
 
 def one(*shape, dtype=np.float32):
@@ -27,56 +28,137 @@ class Elsewhere:
 
 
 CASES = {
-    "rank": (dict(q=one(3, 4)), ValueError, "attention: q.shape is [3, 4], expected [batch, heads, T, D]"),
-    "head size": (dict(k=one(1, 2, 3, 5)), ValueError, "attention: k.shape[3] is 5, expected 4 (q's head size)"),
+    "rank": (
+        dict(q=one(3, 4)),
+        ValueError,
+        "attention: q.shape is [3, 4], expected [batch, heads, T, D]",
+    ),
+    "head size": (
+        dict(k=one(1, 2, 3, 5)),
+        ValueError,
+        "attention: k.shape[3] is 5, expected 4 (q's head size)",
+    ),
     "a list": (
-        dict(q=[[1.0]]), TypeError,
+        dict(q=[[1.0]]),
+        TypeError,
         "q is a list, expected an array: NumPy's, PyTorch's, JAX's or any that has __dlpack__",
     ),
     "nothing": (dict(v=None), TypeError, "v is None, expected an array"),
-    "integers": (dict(q=one(1, 2, 3, 4, dtype=np.int32)), TypeError, "attention: q is i32, expected f64, f32, f16 or bf16"),
+    "integers": (
+        dict(q=one(1, 2, 3, 4, dtype=np.int32)),
+        TypeError,
+        "attention: q is i32, expected f64, f32, f16 or bf16",
+    ),
     "narrow integers": (
-        dict(k=one(1, 2, 3, 4, dtype=np.int16)), TypeError,
+        dict(k=one(1, 2, 3, 4, dtype=np.int16)),
+        TypeError,
         "k is an array of int16, expected elements of float64, float32, float16, bfloat16, int64, "
         "int32, int8, uint8 or bool",
     ),
-    "objects": (dict(q=Q.astype(object)), TypeError, "q is an array of object, expected elements of float64, "
-                "float32, float16, bfloat16, int64, int32, int8, uint8 or bool"),
-    "dates": (dict(q=Q.astype("M8[s]")), TypeError, "q is an array of datetime64[s], expected elements of "
-              "float64, float32, float16, bfloat16, int64, int32, int8, uint8 or bool"),
-    "byte order": (
-        dict(q=Q.astype(">f4")), TypeError,
-        'q is in the byte order of another machine, expected this machine\'s: x.astype(x.dtype.newbyteorder("="))',
+    "objects": (
+        dict(q=Q.astype(object)),
+        TypeError,
+        "q is an array of object, expected elements of float64, "
+        "float32, float16, bfloat16, int64, int32, int8, uint8 or bool",
     ),
-    "device": (dict(k=Elsewhere()), ValueError, "k is on cuda:0, expected an array in the host's memory"),
+    "dates": (
+        dict(q=Q.astype("M8[s]")),
+        TypeError,
+        "q is an array of datetime64[s], expected elements of "
+        "float64, float32, float16, bfloat16, int64, int32, int8, uint8 or bool",
+    ),
+    "byte order": (
+        dict(q=Q.astype(">f4")),
+        TypeError,
+        "q is in the byte order of another machine, expected this machine's: "
+        'x.astype(x.dtype.newbyteorder("="))',
+    ),
+    "device": (
+        dict(k=Elsewhere()),
+        ValueError,
+        "k is on cuda:0, expected an array in the host's memory",
+    ),
     "axes": (dict(q=one(*[1] * 9)), ValueError, "q.ndim is 9, expected at most 8"),
     "mask of an array": (
-        dict(mask=np.ones((3, 3), bool)), TypeError,
-        "mask is a ndarray, expected a heed mask, such as heed.causal() or heed.keep(boolean_array)",
+        dict(mask=np.ones((3, 3), bool)),
+        TypeError,
+        "mask is a ndarray, expected a heed mask, such as heed.causal() or "
+        "heed.keep(boolean_array)",
     ),
     "bias": (
-        dict(bias=one(3, 5)), ValueError,
-        "attention: bias.shape is [3, 5], expected one that broadcasts to [B, H, Tq, Tk] = [1, 2, 3, 3]",
+        dict(bias=one(3, 5)),
+        ValueError,
+        "attention: bias.shape is [3, 5], expected one that broadcasts to [B, H, Tq, Tk] = "
+        "[1, 2, 3, 3]",
     ),
-    "scale": (dict(scale="a"), TypeError, "scale is a str, expected a number, or a list or an array of them"),
-    "scales": (dict(scale=[1.0, 2.0, 3.0]), ValueError, "attention: scale is a list of 3, expected none, one or 2 entries (q's heads)"),
-    "lengths": (dict(key_length=[1, 2]), ValueError, "attention: key_length is a list of 2, expected none, one or 1 entries (the batch)"),
+    "scale": (
+        dict(scale="a"),
+        TypeError,
+        "scale is a str, expected a number, or a list or an array of them",
+    ),
+    "scales": (
+        dict(scale=[1.0, 2.0, 3.0]),
+        ValueError,
+        "attention: scale is a list of 3, expected none, one or 2 entries (q's heads)",
+    ),
+    "lengths": (
+        dict(key_length=[1, 2]),
+        ValueError,
+        "attention: key_length is a list of 2, expected none, one or 1 entries (the batch)",
+    ),
     "a length": (dict(key_length=4), ValueError, "attention: key_length[0] is 4, expected 0 to 3"),
-    "lengths of text": (dict(key_length=["a"]), TypeError, "key_length is ['a'], expected a whole number, or a list or an array of them"),
-    "lengths of fractions": (dict(key_length=np.ones(1)), TypeError, "key_length is f64, expected a whole number, or a list or an array of them"),
-    "dropout": (dict(dropout=1.0, seed=0), ValueError, "attention: dropout is 1, expected 0 to below 1"),
-    "seed": (dict(dropout=0.1), ValueError, "attention: seed is not given, expected a whole number, as dropout is given"),
-    "a seed below 0": (dict(dropout=0.1, seed=-1), TypeError, "seed is -1, expected a whole number from 0 to 2**64 - 1"),
+    "lengths of text": (
+        dict(key_length=["a"]),
+        TypeError,
+        "key_length is ['a'], expected a whole number, or a list or an array of them",
+    ),
+    "lengths of fractions": (
+        dict(key_length=np.ones(1)),
+        TypeError,
+        "key_length is f64, expected a whole number, or a list or an array of them",
+    ),
+    "dropout": (
+        dict(dropout=1.0, seed=0),
+        ValueError,
+        "attention: dropout is 1, expected 0 to below 1",
+    ),
+    "seed": (
+        dict(dropout=0.1),
+        ValueError,
+        "attention: seed is not given, expected a whole number, as dropout is given",
+    ),
+    "a seed below 0": (
+        dict(dropout=0.1, seed=-1),
+        TypeError,
+        "seed is -1, expected a whole number from 0 to 2**64 - 1",
+    ),
     "similarity": (
-        dict(similarity="dots"), ValueError,
+        dict(similarity="dots"),
+        ValueError,
         'attention: similarity is "dots", expected one of "dot", "cosine", "gaussian", "absolute"',
     ),
     "softcap": (dict(softcap="a"), TypeError, "softcap is a str, expected a number"),
-    "sink": (dict(sink=one(3)), ValueError, "attention: sink is f32 [3], expected a float for each of the 2 heads"),
-    "kernel": (dict(kernel="fast"), LookupError, "attention: kernel is 'fast', expected one of cpu-avx512, cpu-avx2, tiled, reference"),
-    "out of another shape": (dict(out=one(1, 2, 3, 5)), ValueError, "attention: out.shape is [1, 2, 3, 5], expected [B, H, Tq, Dv] = [1, 2, 3, 4]"),
-    "out of another type": (dict(out=one(1, 2, 3, 4, dtype=np.float64)), TypeError, "attention: out is f64, expected f32 (q is f32)"),
-}  # fmt: skip
+    "sink": (
+        dict(sink=one(3)),
+        ValueError,
+        "attention: sink is f32 [3], expected a float for each of the 2 heads",
+    ),
+    "kernel": (
+        dict(kernel="fast"),
+        LookupError,
+        "attention: kernel is 'fast', expected one of cpu-avx512, cpu-avx2, tiled, reference",
+    ),
+    "out of another shape": (
+        dict(out=one(1, 2, 3, 5)),
+        ValueError,
+        "attention: out.shape is [1, 2, 3, 5], expected [B, H, Tq, Dv] = [1, 2, 3, 4]",
+    ),
+    "out of another type": (
+        dict(out=one(1, 2, 3, 4, dtype=np.float64)),
+        TypeError,
+        "attention: out is f64, expected f32 (q is f32)",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -123,13 +205,29 @@ def test_strides_within_an_element_are_refused():
 @pytest.mark.parametrize(
     "make, kind, line",
     [
-        (lambda: heed.keep(Q), TypeError, "keep: keep is f32, expected bool or u8; additive values are a bias"),
-        (lambda: heed.keep(None), ValueError, "keep: keep is not given, expected a tensor of bool or u8"),
-        (lambda: heed.band(-2, 0), ValueError, "band: left is -2, expected 0 to 2^60 keys, or -1 for open"),
+        (
+            lambda: heed.keep(Q),
+            TypeError,
+            "keep: keep is f32, expected bool or u8; additive values are a bias",
+        ),
+        (
+            lambda: heed.keep(None),
+            ValueError,
+            "keep: keep is not given, expected a tensor of bool or u8",
+        ),
+        (
+            lambda: heed.band(-2, 0),
+            ValueError,
+            "band: left is -2, expected 0 to 2^60 keys, or -1 for open",
+        ),
         (lambda: heed.segments(Q), TypeError, "segments: query_ids is f32, expected i64 or i32"),
-        (lambda: heed.prefix([]), ValueError, "prefix: lengths is not given, expected one entry, or one a batch"),
+        (
+            lambda: heed.prefix([]),
+            ValueError,
+            "prefix: lengths is not given, expected one entry, or one a batch",
+        ),
     ],
-)  # fmt: skip
+)
 def test_masks_say_what_does_not_fit(make, kind, line):
     with pytest.raises(kind) as caught:
         make()

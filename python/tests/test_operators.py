@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import heed
 import numpy as np
 import pytest
+
+import heed
 
 
 def slope(function, x, direction, step=1e-6):
@@ -14,7 +15,9 @@ def slope(function, x, direction, step=1e-6):
 def check_gradient(function, gradient, x, rng):
     """`function` gives a number; `gradient` is its by x."""
     direction = rng.normal(size=x.shape)
-    np.testing.assert_allclose((gradient * direction).sum(), slope(function, x, direction), rtol=1e-6)
+    np.testing.assert_allclose(
+        (gradient * direction).sum(), slope(function, x, direction), rtol=1e-6
+    )
 
 
 def test_rope_turns_pairs(rng):
@@ -35,7 +38,9 @@ def test_rope_turns_pairs(rng):
 def test_layer_norm(rng):
     x, weight, bias, dy = (rng.normal(size=s) for s in ((3, 4, 8), (8,), (8,), (3, 4, 8)))
     y = heed.layer_norm(x, weight, bias)
-    wanted = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias
+    wanted = (x - x.mean(-1, keepdims=True)) / np.sqrt(
+        x.var(-1, keepdims=True) + 1e-5
+    ) * weight + bias
     np.testing.assert_allclose(y, wanted, atol=1e-12)
     dx, dweight, dbias = heed.layer_norm_backward(x, weight, bias, dy)
     check_gradient(lambda x: (heed.layer_norm(x, weight, bias) * dy).sum(), dx, x, rng)
@@ -56,7 +61,9 @@ def test_softmax(rng):
     x, dy = rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4, 5))
     y = heed.softmax(x, axis=1)
     np.testing.assert_allclose(y, np.exp(x) / np.exp(x).sum(1, keepdims=True), atol=1e-12)
-    check_gradient(lambda x: (heed.softmax(x, axis=1) * dy).sum(), heed.softmax_backward(y, dy, 1), x, rng)
+    check_gradient(
+        lambda x: (heed.softmax(x, axis=1) * dy).sum(), heed.softmax_backward(y, dy, 1), x, rng
+    )
 
 
 def test_linear_attention_is_its_quadratic_form(rng):
@@ -93,7 +100,9 @@ def test_linear_attentions_gradients_are_slopes(rng):
         arrays = [q, k, v]
 
         def loss(x, at=at, arrays=arrays):
-            return (heed.linear_attention(*arrays[:at], x, *arrays[at + 1 :], features="relu")[0] * dout).sum()
+            return (
+                heed.linear_attention(*arrays[:at], x, *arrays[at + 1 :], features="relu")[0] * dout
+            ).sum()
 
         check_gradient(loss, gradient, arrays[at], rng)
 

@@ -12,9 +12,10 @@ import sys
 import threading
 import time
 
-import heed
 import numpy as np
 import pytest
+
+import heed
 
 
 def arrays(length, dtype=np.float32):

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import heed
 import pytest
+
+import heed
 
 COMMAND = Path(sys.executable).parent / "heed"
 pytestmark = pytest.mark.skipif(

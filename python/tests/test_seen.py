@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import heed
 import numpy as np
 import pytest
 from conftest import formula
+
+import heed
 
 
 @pytest.fixture
@@ -60,7 +61,12 @@ def test_an_index_computes_what_it_names_alone(rng):
 
 @pytest.mark.parametrize(
     "index, named",
-    [((2,), "batch is 2"), ((0, -5), "head is -5"), ((0, 0, 5), "query is 5"), ((0, 0, 0, [7]), "key is 7")],
+    [
+        ((2,), "batch is 2"),
+        ((0, -5), "head is -5"),
+        ((0, 0, 5), "query is 5"),
+        ((0, 0, 0, [7]), "key is 7"),
+    ],
 )
 def test_an_index_out_of_range_is_named(seen, index, named):
     with pytest.raises(IndexError, match=named):
@@ -105,13 +111,17 @@ def test_sums_and_maxima(seen, weights):
     np.testing.assert_allclose(seen.received(), weights.sum(2), atol=1e-6)
     np.testing.assert_allclose(seen.received(all_heads=True), weights.sum((1, 2)), atol=1e-5)
     np.testing.assert_allclose(seen.head_mean(), weights.mean(1), atol=1e-6)
-    np.testing.assert_allclose(seen.head_mean(heads=(1, 3), keys=(2, 5)), weights[:, 1:3, :, 2:5].mean(1), atol=1e-6)
+    np.testing.assert_allclose(
+        seen.head_mean(heads=(1, 3), keys=(2, 5)), weights[:, 1:3, :, 2:5].mean(1), atol=1e-6
+    )
     assert (seen.sink_share() == 0).all()
 
 
 def test_distances(seen, weights):
     distance = np.arange(5)[:, None] + 2 - np.arange(7)
-    np.testing.assert_allclose(seen.expected_distance(), (weights * abs(distance)).sum(-1), atol=1e-5)
+    np.testing.assert_allclose(
+        seen.expected_distance(), (weights * abs(distance)).sum(-1), atol=1e-5
+    )
     mean, pairs = seen.offset_profile(-1, 2)
     assert pairs[0, 0].tolist() == [0, 5, 5, 5]
     np.testing.assert_allclose(mean[..., 2], weights[..., distance == 1].mean(-1), atol=1e-6)
@@ -136,12 +146,28 @@ def test_heatmap(seen, weights, pool):
     [
         (lambda seen: seen.top_k("a"), TypeError, "k is a, expected a whole number"),
         (lambda seen: seen.top_k(0), ValueError, "top_k: k is 0, expected 1 to 1048576"),
-        (lambda seen: seen.heatmap(2, 2, heads=3), TypeError, "heads is 3, expected a pair: begin and end"),
-        (lambda seen: seen.heatmap(2, 2, rows=(0, 9)), ValueError, "region: rows is [0, 9), expected at most [0, 5)"),
-        (lambda seen: seen.mass([0]), ValueError, "mass: classes is a list of 1, expected 7 entries (one a key)"),
-        (lambda seen: seen.backward(None), ValueError, "attention_backward: dout is not given, expected [B, H, Tq, Dv] = [2, 4, 5, 6]"),
+        (
+            lambda seen: seen.heatmap(2, 2, heads=3),
+            TypeError,
+            "heads is 3, expected a pair: begin and end",
+        ),
+        (
+            lambda seen: seen.heatmap(2, 2, rows=(0, 9)),
+            ValueError,
+            "region: rows is [0, 9), expected at most [0, 5)",
+        ),
+        (
+            lambda seen: seen.mass([0]),
+            ValueError,
+            "mass: classes is a list of 1, expected 7 entries (one a key)",
+        ),
+        (
+            lambda seen: seen.backward(None),
+            ValueError,
+            "attention_backward: dout is not given, expected [B, H, Tq, Dv] = [2, 4, 5, 6]",
+        ),
     ],
-)  # fmt: skip
+)
 def test_questions_say_what_does_not_fit(seen, ask, kind, line):
     with pytest.raises(kind) as caught:
         ask(seen)
@@ -149,7 +175,9 @@ def test_questions_say_what_does_not_fit(seen, ask, kind, line):
 
 
 def test_a_log_sum_exp_of_another_shape_is_named(qkv):
-    with pytest.raises(ValueError, match=r"lse.shape is \[3\], expected \[B, H, Tq\] = \[2, 4, 5\]"):
+    with pytest.raises(
+        ValueError, match=r"lse.shape is \[3\], expected \[B, H, Tq\] = \[2, 4, 5\]"
+    ):
         heed.Seen.of(*qkv, lse=np.ones(3, np.float32)).entropy()
 
 

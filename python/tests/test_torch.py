@@ -23,7 +23,7 @@ def tensors():
     return [torch.randn(s, dtype=torch.float64, generator=generator) for s in shapes]
 
 
-# --- heed.attention on tensors ---------------------------------------------------------------------
+# --- heed.attention on tensors
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
@@ -68,7 +68,7 @@ def test_a_sparse_tensor_is_refused(tensors):
         heed.attention(q.to_sparse(), k, v)
 
 
-# --- the drop-in -----------------------------------------------------------------------------------
+# --- the drop-in
 
 
 def masks():
@@ -132,7 +132,9 @@ def test_gradients_only_where_they_are_asked_for(tensors):
 )
 def test_any_number_of_batch_axes_that_broadcast(query, key, value):
     generator = torch.Generator().manual_seed(1)
-    tensors = [torch.randn(s, dtype=torch.float64, generator=generator) for s in (query, key, value)]
+    tensors = [
+        torch.randn(s, dtype=torch.float64, generator=generator) for s in (query, key, value)
+    ]
     found = ours(*tensors, is_causal=True)
     wanted = theirs(*tensors, is_causal=True)
     assert found.shape == wanted.shape
@@ -181,14 +183,23 @@ REFUSED = {
         lambda q, k, v: ours(q, k, v, torch.ones(5, 7, dtype=torch.bool), is_causal=True),
         "attn_mask is given beside is_causal, expected one of them",
     ),
-    "types": (lambda q, k, v: ours(q.float(), k, v), "key is torch.float64, expected torch.float32"),
-    "rank": (lambda q, k, v: ours(q[0, 0, 0], k, v), "query.shape is [8], expected at least two axes"),
+    "types": (
+        lambda q, k, v: ours(q.float(), k, v),
+        "key is torch.float64, expected torch.float32",
+    ),
+    "rank": (
+        lambda q, k, v: ours(q[0, 0, 0], k, v),
+        "query.shape is [8], expected at least two axes",
+    ),
     "head size": (lambda q, k, v: ours(q[..., :7], k, v), "key.shape[3] is 8, expected 7"),
-    "mask": (lambda q, k, v: ours(q, k, v, torch.ones(5, 6, dtype=torch.bool)), "attn_mask.shape is [5, 6]"),
+    "mask": (
+        lambda q, k, v: ours(q, k, v, torch.ones(5, 6, dtype=torch.bool)),
+        "attn_mask.shape is [5, 6]",
+    ),
     "bias": (lambda q, k, v: ours(q, k, v, torch.ones(5, 6)), "attn_mask.shape is [5, 6]"),
     "device": (lambda q, k, v: ours(q.to("meta"), k, v), "query is on meta"),
     "dropout": (lambda q, k, v: ours(q, k, v, dropout_p=1.5), "dropout_p is 1.5"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -259,4 +270,6 @@ def test_training_leaks_nothing(tensors):
     for _ in range(3000):
         ours(q, k, v).sum().backward()
     assert living() <= before + 2
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 4000  # KB; 3 KB a call leak 9 MB
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 4000
+    )  # KB; 3 KB a call leak 9 MB

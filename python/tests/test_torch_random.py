@@ -40,7 +40,8 @@ def problem(rng):
         settings["scale"] = float(rng.normal())
     if rng.random() < 0.5:  # memory [B, T, H, D]
         tensors = [
-            t.detach().transpose(1, 2).contiguous().transpose(1, 2).requires_grad_() for t in tensors
+            t.detach().transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()
+            for t in tensors
         ]
     return tensors, settings
 
