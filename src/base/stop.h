@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 
 namespace heed {
 
@@ -17,6 +18,20 @@ class StopScope {
 
  private:
   const std::atomic<bool>* before_;
+};
+
+/// The same for a host that must be asked: Python learns of Ctrl-C on its own threads alone. The
+/// parallel loops of the thread that made it call `asked_to_stop` on that thread, before each task
+/// that it takes itself.
+class AskScope {
+ public:
+  explicit AskScope(const std::function<bool()>& asked_to_stop);
+  ~AskScope();
+  AskScope(const AskScope&) = delete;
+  AskScope& operator=(const AskScope&) = delete;
+
+ private:
+  const std::function<bool()>* before_;
 };
 
 }  // namespace heed

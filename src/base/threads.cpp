@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -29,6 +30,7 @@ constexpr int kMostThreads = 4096;  // as --threads takes
 std::atomic<int> chosen_count{0};
 thread_local bool serial = false;
 thread_local const std::atomic<bool>* stop_flag = nullptr;
+thread_local const std::function<bool()>* stop_question = nullptr;
 
 // CPUs that this process may run on.
 int cpu_count() {
@@ -66,6 +68,10 @@ int default_count() {
 StopScope::StopScope(const std::atomic<bool>& stop) : before_(std::exchange(stop_flag, &stop)) {}
 StopScope::~StopScope() { stop_flag = before_; }
 
+AskScope::AskScope(const std::function<bool()>& asked_to_stop)
+    : before_(std::exchange(stop_question, &asked_to_stop)) {}
+AskScope::~AskScope() { stop_question = before_; }
+
 int threads_here() { return serial || ThreadPool::is_inside() ? 1 : thread_count(); }
 
 SerialScope::SerialScope() : before_(std::exchange(serial, true)) {}
@@ -102,13 +108,17 @@ void parallel_for(std::int64_t count,
 void parallel_for(std::int64_t count, int threads,
                   const std::function<void(std::int64_t index, int thread)>& task) {
   allowed_isa();  // throws for a bad HEED_ISA
-  if (const std::atomic<bool>* const stop = stop_flag)
-    return run(count, threads, [&](std::int64_t index, int thread) {
-      if (*stop) fail({.code = ErrorCode::kInterrupted, .found = "the work was stopped"});
-      const StopScope inside(*stop);  // on a worker's thread, too
-      task(index, thread);
-    });
-  run(count, threads, task);
+  const std::atomic<bool>* const stop = stop_flag;
+  const std::function<bool()>* const question = stop_question;
+  if (stop == nullptr && question == nullptr) return run(count, threads, task);
+  run(count, threads, [&](std::int64_t index, int thread) {
+    const bool asks = question != nullptr && thread == 0;  // 0 is the thread that called
+    if ((stop != nullptr && *stop) || (asks && (*question)()))
+      fail({.code = ErrorCode::kInterrupted, .found = "the work was stopped"});
+    std::optional<StopScope> inside;  // on a worker's thread, too
+    if (stop != nullptr) inside.emplace(*stop);
+    task(index, thread);
+  });
 }
 
 }  // namespace heed

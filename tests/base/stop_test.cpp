@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+
 #include "heed/base/threads.h"
 #include "support/expect_error.h"
 
@@ -45,6 +50,29 @@ TEST(Stop, ConcernsItsOwnScopeAlone) {
   int tasks = 0;
   parallel_for(1, [&](std::int64_t, int) { ++tasks; });
   EXPECT_EQ(tasks, 1);
+}
+
+TEST(Stop, AsksOnTheCallersThreadAlone) {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> questions = 0;
+  const std::function<bool()> question = [&] {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    return ++questions == 3;
+  };
+  const AskScope scope(question);
+  EXPECT_HEED_ERROR(parallel_for(100000, [](std::int64_t, int) {}), ErrorCode::kInterrupted,
+                    "the work was stopped");
+  EXPECT_EQ(questions, 3);
+}
+
+TEST(Stop, AsksNobodyOutsideOfItsScope) {
+  int questions = 0;
+  const std::function<bool()> question = [&] { return ++questions > 0; };
+  {
+    const AskScope scope(question);
+  }
+  parallel_for(3, [](std::int64_t, int) {});
+  EXPECT_EQ(questions, 0);
 }
 
 }  // namespace

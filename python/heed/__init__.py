@@ -1,0 +1,69 @@
+"""heed: exact attention that can be seen through.
+
+``heed.attention`` computes attention on anybody's arrays and, with ``seen=True``, gives back an
+object that answers every question about the weights without ever storing them.
+"""
+
+from . import errors, hopfield
+from ._attention import attention, explain
+from ._core import version as __version__
+from ._linear_attention import linear_attention, linear_attention_backward
+from ._masks import Mask, band, blocks, causal, custom, edges, keep, prefix, segments
+from ._operators import (
+    dequantise,
+    layer_norm,
+    layer_norm_backward,
+    merge,
+    message_passing,
+    message_passing_backward,
+    quantise,
+    random_projection,
+    rms_norm,
+    rms_norm_backward,
+    rope,
+    rope_backward,
+    softmax,
+    softmax_backward,
+)
+from ._plan import Plan
+from ._seen import Seen
+from ._threads import set_thread_count, thread_count
+from ._weights import Weights
+
+__all__ = [
+    "Mask",
+    "Plan",
+    "Seen",
+    "Weights",
+    "__version__",
+    "attention",
+    "band",
+    "blocks",
+    "causal",
+    "custom",
+    "dequantise",
+    "edges",
+    "errors",
+    "explain",
+    "hopfield",
+    "keep",
+    "layer_norm",
+    "layer_norm_backward",
+    "linear_attention",
+    "linear_attention_backward",
+    "merge",
+    "message_passing",
+    "message_passing_backward",
+    "prefix",
+    "quantise",
+    "random_projection",
+    "rms_norm",
+    "rms_norm_backward",
+    "rope",
+    "rope_backward",
+    "segments",
+    "set_thread_count",
+    "softmax",
+    "softmax_backward",
+    "thread_count",
+]

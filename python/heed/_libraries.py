@@ -1,0 +1,75 @@
+"""Results as arrays of the library that the caller uses."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import _core
+
+
+class NumPy:
+    """Memory of NumPy, with the bfloat16 of ml_dtypes."""
+
+    @staticmethod
+    def empty(shape: tuple[int, ...], like: Any) -> Any:
+        return np.empty(shape, like.dtype)
+
+    @staticmethod
+    def taken(array: Any) -> Any:
+        if _core.is_bfloat16(array):
+            import ml_dtypes
+
+            return np.asarray(_core.as_bits(array)).view(ml_dtypes.bfloat16)
+        return np.asarray(array)
+
+
+class Buffers(NumPy):
+    """Whatever has a buffer and no library: results are NumPy's."""
+
+    @staticmethod
+    def empty(shape: tuple[int, ...], like: Any) -> Any:
+        return None
+
+
+class Torch:
+    @staticmethod
+    def empty(shape: tuple[int, ...], like: Any) -> Any:
+        return like.new_empty(shape)
+
+    @staticmethod
+    def taken(array: Any) -> Any:
+        return sys.modules["torch"].from_dlpack(array)
+
+
+class ArrayApi:
+    """A library of the array API standard, such as JAX; its arrays are not written to."""
+
+    def __init__(self, namespace: Any):
+        self._namespace = namespace
+
+    @staticmethod
+    def empty(shape: tuple[int, ...], like: Any) -> Any:
+        return None
+
+    def taken(self, array: Any) -> Any:
+        return self._namespace.from_dlpack(array)
+
+
+_NUMPY = NumPy()
+_TORCH = Torch()
+_BUFFERS = Buffers()
+
+
+def library_of(array: Any) -> Any:
+    """The library of an array; NumPy where it has none that could take a result."""
+    if isinstance(array, np.ndarray):
+        return _NUMPY
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return _TORCH
+    if hasattr(array, "__array_namespace__"):
+        return ArrayApi(array.__array_namespace__())
+    return _BUFFERS

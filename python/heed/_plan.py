@@ -1,0 +1,36 @@
+"""What a call would run, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which kernel runs a problem and what it costs."""
+
+    kernel: str
+    refusals: tuple[tuple[str, str], ...]
+    """The kernels before it in the list, and why each does not serve the problem."""
+    mask: str
+    alignment: str
+    """Where query 0 stands: "bottom-right", "top-left" or "given"."""
+    allowed_pairs: int
+    """Pairs of a query and a key that the mask allows, over batch and heads."""
+    flop: float
+    bytes: float
+    """q, k and v read once, the output and its log-sum-exp written once."""
+    workspace_bytes: int
+
+    def __str__(self) -> str:
+        lines = [f"kernel     {self.kernel}"]
+        lines += [f"           not {kernel}: {reason}" for kernel, reason in self.refusals]
+        lines += [
+            f"mask       {self.mask}, {self.alignment}",
+            f"pairs      {self.allowed_pairs:,}",
+            f"work       {self.flop:.3g} FLOP, {self.bytes:.3g} bytes of arrays",
+            f"workspace  {self.workspace_bytes:,} bytes",
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__

@@ -1,0 +1,211 @@
+"""What can be asked about an attention, after it was computed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._libraries import library_of
+from ._problem import problem
+from ._weights import Weights
+
+_EVERYTHING = (0, -1)
+
+
+class Seen:
+    """An attention that was computed: its weights and everything that follows from them.
+
+    It keeps q, k, v and the output (the caller's own arrays, not copies: do not write to them) and
+    the log-sum-exp, which is linear in the length. Every answer is computed when it is asked for,
+    from q and k, tile by tile, with the scores that the forward pass had, so that rows sum to 1.
+    Answers are float32 arrays of q's library. Weights are those before dropout.
+
+    ``attention(..., seen=True)`` makes one; :meth:`of` makes one of anybody's q, k and log-sum-exp.
+    """
+
+    def __init__(self, core: _core.Seen, library: Any):
+        self._core = core
+        self._library = library
+
+    @classmethod
+    def of(
+        cls, q: Any, k: Any, v: Any = None, *, lse: Any = None, lse_low: Any = None, **settings: Any
+    ) -> Seen:
+        """Of q, k and the settings of ``attention``, which somebody else may have computed.
+
+        Without ``lse`` it is computed here. Without ``v`` nothing that depends on values can be
+        asked (``value_norm``, ``backward``).
+        """
+        library = library_of(q)
+        if v is None:
+            v = k[..., :0]
+        return cls(_core.Seen(problem(q, k, v, **settings), lse, lse_low), library)
+
+    # --- the matrix ------------------------------------------------------------------------------
+
+    @cached_property
+    def shape(self) -> tuple[int, int, int, int]:
+        """[B, H, Tq, Tk]; of packed sequences with the longest one's lengths."""
+        return self._core.weights_shape
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The weights: ``seen.weights[0, 3, 100:110]``; 0 where masked."""
+        return Weights(self._core, self._library, "weights", self.shape)
+
+    @cached_property
+    def scores(self) -> Weights:
+        """The scores before the softmax, indexed as ``weights``; -inf where masked."""
+        return Weights(self._core, self._library, "scores", self.shape)
+
+    def scores_before(self, stage: str) -> Weights:
+        """Scores before the "softcap", the "bias" or the "mask", at masked pairs too."""
+        if stage not in ("softcap", "bias", "mask"):
+            raise ValueError(
+                f'scores_before: stage is "{stage}", expected "softcap", "bias" or "mask"'
+            )
+        return Weights(self._core, self._library, f"before_{stage}", self.shape)
+
+    def row(self, batch: int, head: int, query: int) -> Any:
+        """The weights of one query, [Tk]."""
+        return self.weights[batch, head, query]
+
+    def column(self, batch: int, head: int, key: int) -> Any:
+        """The weights of one key, [Tq]."""
+        return self.weights[batch, head, :, key]
+
+    @property
+    def lse(self) -> Any:
+        """The natural log of the softmax's denominator, [B, H, Tq]; None without a softmax."""
+        return self._taken(self._core.lse(False))
+
+    @property
+    def lse_low(self) -> Any:
+        """What ``lse`` lost by rounding: the log-sum-exp is ``lse + lse_low``."""
+        return self._taken(self._core.lse(True))
+
+    # --- questions -------------------------------------------------------------------------------
+
+    def entropy(self) -> Any:
+        """``-sum_j p ln p`` of each query, in nats, [B, H, Tq]; the sink's term is included."""
+        return self._ask("entropy")
+
+    def top_k(self, k: int, *, value_norm: bool = False) -> tuple[Any, Any]:
+        """The ``k`` largest weights of each query, falling, and their keys: two [B, H, Tq, k].
+
+        Ties go to the lower key. Where fewer keys are visible the key is -1.
+        """
+        return self._ask("top_k", k=k, value_norm=value_norm)
+
+    def row_max(self, *, value_norm: bool = False) -> Any:
+        """The largest weight of each query, [B, H, Tq]."""
+        return self._ask("row_max", value_norm=value_norm)
+
+    def expected_distance(self, *, value_norm: bool = False) -> Any:
+        """``sum_j p |position of the query - position of j|``, [B, H, Tq]."""
+        return self._ask("expected_distance", value_norm=value_norm)
+
+    def sink_share(self) -> Any:
+        """The weight that goes to the sink, [B, H, Tq]."""
+        return self._ask("sink_share")
+
+    def received(self, *, all_heads: bool = False, value_norm: bool = False) -> Any:
+        """The sum of each key's weights over the queries, [B, H, Tk]; [B, Tk] over all heads."""
+        return self._ask("received", all_heads=all_heads, value_norm=value_norm)
+
+    def mass(self, classes: Any, *, value_norm: bool = False) -> Any:
+        """The weight on each class of keys, [B, H, Tq, number of classes].
+
+        ``classes`` has the class of each key, from 0 on; a key of class -1 counts nowhere.
+        """
+        return self._ask("mass", classes=classes, value_norm=value_norm)
+
+    def offset_profile(self, first: int, last: int, *, value_norm: bool = False) -> tuple[Any, Any]:
+        """The mean weight of visible pairs at each distance from ``first`` to ``last``, and how
+        many pairs there are: two [B, H, last - first + 1]. Distance 1 is the key before."""
+        return self._ask("offset_profile", first=first, last=last, value_norm=value_norm)
+
+    def heatmap(
+        self, height: int, width: int, *, pool: str = "max", heads: Any = None, rows: Any = None,
+        keys: Any = None, value_norm: bool = False,
+    ) -> Any:  # fmt: skip
+        """The matrix in ``height`` by ``width`` cells, [B, heads, height, width].
+
+        ``pool`` is "max", "mean" or "sum"; ``heads``, ``rows`` and ``keys`` are pairs (begin,
+        end) of a part of it. There are no more cells than there are queries or keys.
+        """
+        return self._ask(
+            "heatmap", height=height, width=width, pool=pool, heads=heads, rows=rows, keys=keys,
+            value_norm=value_norm,
+        )  # fmt: skip
+
+    def head_mean(
+        self, *, heads: Any = None, rows: Any = None, keys: Any = None, value_norm: bool = False
+    ) -> Any:
+        """The mean over the heads, [B, Tq, Tk] or a part of it: quadratic in the length."""
+        return self._ask("head_mean", heads=heads, rows=rows, keys=keys, value_norm=value_norm)
+
+    def observe(self, *questions: str | tuple[str, dict[str, Any]]) -> list[Any]:
+        """Several questions in one pass over the tiles: names, or (name, settings).
+
+        ``seen.observe("entropy", ("top_k", {"k": 8}))`` gives what ``[seen.entropy(),
+        seen.top_k(8)]`` does, in about half the time.
+        """
+        asked = [(each, {}) if isinstance(each, str) else each for each in questions]
+        answers = _core.observe(self._core, [(name, _filled(s)) for name, s in asked])
+        return [self._taken(answer) for answer in answers]
+
+    # --- gradients -------------------------------------------------------------------------------
+
+    def backward(
+        self, dout: Any, *, dlse: Any = None, of: tuple[str, ...] = ("q", "k", "v")
+    ) -> tuple[Any, ...]:
+        """Gradients for the cotangent ``dout`` of the output (and ``dlse`` of ``lse``).
+
+        ``of`` names arguments: "q", "k", "v", "bias", "sink", "alibi", "scale"; the gradients come
+        in that order, each of its argument's shape and type (of ``scale`` float32 [H] or [1]).
+        """
+        answers = self._core.backward(dout, dlse, _names(of))
+        return tuple(self._taken(each) for each in answers)
+
+    def observed_backward(
+        self, *, dentropy: Any = None, dreceived: Any = None, of: tuple[str, ...] = ("q", "k")
+    ) -> tuple[Any, ...]:
+        """Gradients for cotangents of ``entropy()`` [B, H, Tq] and of ``received()`` [B, H, Tk],
+        row-major float32 (float64 where q is), so that both can be part of a loss."""
+        answers = self._core.observed_backward(dentropy, dreceived, _names(of))
+        return tuple(self._taken(each) for each in answers)
+
+    def __repr__(self) -> str:
+        batch, heads, queries, keys = self.shape
+        return f"<heed.Seen of {batch} x {heads} heads, {queries} queries, {keys} keys>"
+
+    def _ask(self, name: str, **settings: Any) -> Any:
+        return self.observe((name, settings))[0]
+
+    def _taken(self, answer: Any) -> Any:
+        if answer is None:
+            return None
+        if isinstance(answer, tuple):
+            return tuple(self._library.taken(each) for each in answer)
+        return self._library.taken(answer)
+
+
+def _names(of: Any) -> tuple[str, ...]:
+    return (of,) if isinstance(of, str) else tuple(of)
+
+
+def _filled(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings with every default that the C++ side reads."""
+    filled = {"value_norm": False, "all_heads": False, "pool": "max", **settings}
+    for part in ("heads", "rows", "keys"):
+        given = filled.get(part)
+        filled[part] = _EVERYTHING if given is None else given
+    if "classes" in filled:
+        classes = np.asarray(filled["classes"], dtype=np.int64)
+        filled["classes"] = classes
+        filled["count"] = int(classes.max(initial=-1)) + 1
+    return filled

@@ -1,0 +1,106 @@
+"""What heed raises: each error has its parts as data, and is one of Python's own kinds too."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """What went wrong.
+
+    ``str(error)`` is one line for people. The parts are for programs: ``op`` (which operator),
+    ``argument`` (the keyword and where in it: ``"k.shape[3]"``), ``found``, ``expected``, ``hint``
+    and, where a file is to blame, ``file``. A part that does not apply is an empty string.
+    """
+
+    op = ""
+    file = ""
+    argument = ""
+    found = ""
+    expected = ""
+    hint = ""
+
+
+class InvalidArgument(Error, ValueError):
+    """A shape, a range or a combination that does not fit."""
+
+
+class WrongType(Error, TypeError):
+    """An argument, or the elements of an array, of a type that does not fit."""
+
+
+class Unsupported(Error, NotImplementedError):
+    """Legal, but not served: a kernel that was named does not know the problem."""
+
+
+class NotFound(Error, LookupError):
+    """A name that nothing has."""
+
+
+class FileMissing(Error, FileNotFoundError):
+    """A file that does not exist."""
+
+
+class Corrupt(Error, ValueError):
+    """A file whose content is not what its format promises."""
+
+
+class SystemRefused(Error, OSError):
+    """The system refused: a full disk, a missing permission."""
+
+
+class Failed(Error, RuntimeError):
+    """The work itself failed."""
+
+
+_KINDS = {
+    "invalid_argument": InvalidArgument,
+    "wrong_type": WrongType,
+    "unsupported": Unsupported,
+    "not_found": NotFound,
+    "corrupt": Corrupt,
+    "io": SystemRefused,
+    "failed": Failed,
+    "interrupted": Failed,
+}
+
+
+def from_parts(text: str, parts: dict[str, str]) -> Error:
+    """The error that the C++ library reported."""
+    kind = _KINDS[parts.pop("code")]
+    if kind is NotFound and parts["file"]:
+        kind = FileMissing
+    error = kind(text)
+    error.__dict__.update(parts)
+    return error
+
+
+def made(kind: type[Error], **parts: str) -> Error:
+    """An error of parts, whose line reads as the C++ library's do."""
+    error = kind(_line(**parts))
+    error.__dict__.update(parts)
+    return error
+
+
+def renamed(error: Error, names: dict[str, str]) -> Error:
+    """The same about arguments that are called otherwise: ``{"q": "query"}``."""
+    parts = dict(error.__dict__)
+    argument = error.argument
+    for name, other in names.items():
+        if argument == name or argument.startswith((name + ".", name + "[")):
+            parts["argument"] = other + argument[len(name) :]
+            return made(type(error), **parts)
+    return error
+
+
+def _line(
+    op: str = "",
+    file: str = "",
+    argument: str = "",
+    found: str = "",
+    expected: str = "",
+    hint: str = "",
+) -> str:
+    said = f"{argument} is {found or 'not given'}" if argument else found
+    line = "".join(f"{part}: " for part in (op, file) if part) + said
+    if expected:
+        line += f", expected {expected}"
+    return line + (f"; {hint}" if hint else "")

@@ -1,0 +1,199 @@
+"""heed in the place of PyTorch's ``scaled_dot_product_attention``, with its gradients.
+
+>>> import torch, heed.torch
+>>> q = torch.ones(1, 2, 3, 4, dtype=torch.float64, requires_grad=True)
+>>> out = heed.torch.scaled_dot_product_attention(q, q, q, is_causal=True)
+>>> out.shape
+torch.Size([1, 2, 3, 4])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import torch
+import torch.nn.functional
+from torch import Tensor
+
+from . import _core
+from ._libraries import Torch
+from ._masks import causal, keep
+from ._problem import problem
+from .errors import Error, InvalidArgument, made, renamed
+
+__all__ = ["scaled_dot_product_attention", "use"]
+
+_OP = "scaled_dot_product_attention"
+_GRADIENTS = ("q", "k", "v", "bias")
+_NAMES = {"q": "query", "k": "key", "v": "value", "bias": "attn_mask", "mask.keep": "attn_mask",
+          "keep": "attn_mask", "dropout": "dropout_p"}  # fmt: skip
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """``torch.nn.functional.scaled_dot_product_attention`` computed by heed, with the same meaning.
+
+    Parameters
+    ----------
+    query : [..., H, Tq, D]; the axes before H are batch axes
+    key : [..., H, Tk, D]; with ``enable_gqa`` [..., G, Tk, D], H a multiple of G
+    value : as key, with its own last axis
+    attn_mask : broadcasts to [..., H, Tq, Tk]; a boolean one says where a query *may* attend, a
+        floating one is added to the scores and may require a gradient
+    dropout_p : the seed is drawn from PyTorch's generator; the pattern is heed's own
+    is_causal : query i sees keys 0 to i (top-left), whatever their number; not with ``attn_mask``
+    scale : 1 / sqrt(D) by default
+
+    Returns
+    -------
+    [..., H, Tq, Dv]. A query that sees no key gets 0, and what is masked has no influence, even
+    if it is NaN.
+
+    Raises
+    ------
+    ValueError, TypeError
+        as ``heed.attention``; tensors have to be in the host's memory
+    """
+    _refuse_transforms()
+    _check(query, key, value, attn_mask, is_causal, enable_gqa)
+    query4, key4, value4, mask4 = _of_rank_4(query, key, value, attn_mask)
+    settings: dict[str, Any] = {"scale": scale}
+    if is_causal:
+        settings |= {"mask": causal(), "q_offset": 0}
+    if dropout_p > 0:
+        seed = int(torch.randint(2**63 - 1, (), dtype=torch.int64))
+        settings |= {"dropout": dropout_p, "seed": seed}
+    bias = None
+    if mask4 is not None and mask4.dtype == torch.bool:
+        settings["mask"] = keep(mask4)
+    elif mask4 is not None:
+        bias = mask4
+    if dropout_p == 1:  # everything is dropped, which is a product with 0 for the gradients too
+        out = (query4.sum() + key4.sum()) * 0 + value4.new_zeros(
+            (*query4.shape[:3], value4.shape[3])
+        )
+    else:
+        try:
+            out = _computed(query4, key4, value4, bias, settings)
+        except Error as error:
+            raise renamed(error, _NAMES) from None
+    return out.reshape((*query.shape[:-1], value.shape[-1])) if query.dim() != 4 else out
+
+
+@contextmanager
+def use() -> Iterator[None]:
+    """Inside, ``torch.nn.functional.scaled_dot_product_attention`` is heed's.
+
+    Code that looks the function up when it calls it gets heed's; what imported it by name before
+    keeps PyTorch's. It holds for all threads.
+    """
+    functional = torch.nn.functional
+    before = functional.scaled_dot_product_attention
+    functional.scaled_dot_product_attention = scaled_dot_product_attention
+    try:
+        yield
+    finally:
+        functional.scaled_dot_product_attention = before
+
+
+class _Attention(torch.autograd.Function):
+    """Attention of rank 4, with gradients by query, key, value and a floating mask."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Any, settings: dict[str, Any]
+    ) -> Tensor:
+        out = query.new_empty((*query.shape[:-1], value.shape[-1]))
+        asked = problem(query, key, value, bias=bias, **settings)
+        # Of `out` itself, whose graph holds ctx, it would make a circle that nobody frees.
+        ctx.seen = _core.attend_into(asked, out.detach(), True)
+        ctx.save_for_backward(query, key, value, bias, out)
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, dout: Tensor) -> tuple[Any, ...]:
+        _ = ctx.saved_tensors  # raises where one of them was written to in the meantime
+        of = tuple(name for name, asked in zip(_GRADIENTS, ctx.needs_input_grad) if asked)
+        found = dict(zip(of, ctx.seen.backward(dout, None, of)))
+        gradients = (Torch.taken(found[name]) if name in found else None for name in _GRADIENTS)
+        return (*gradients, None)
+
+
+def _computed(query: Tensor, key: Tensor, value: Tensor, bias: Any, settings: dict) -> Tensor:
+    inputs = (query, key, value, bias)
+    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs):
+        return _Attention.apply(*inputs, settings)
+    out = query.new_empty((*query.shape[:-1], value.shape[-1]))
+    _core.attend_into(problem(query, key, value, bias=bias, **settings), out, False)
+    return out
+
+
+def _refuse_transforms() -> None:
+    """vmap, grad and their like show tensors without memory."""
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        raise NotImplementedError(
+            f"heed.torch.{_OP} does not run inside torch.func's transforms (vmap, grad, jvp); give "
+            "it a mapped axis as a batch axis, of which query, key and value may have any number"
+        )
+
+
+def _refuse(argument: str, found: Any, expected: str) -> NoReturn:
+    raise made(InvalidArgument, op=_OP, argument=argument, found=str(found), expected=expected)
+
+
+def _check(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, gqa: bool
+) -> None:
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if tensor.dim() < 2:
+            _refuse(f"{name}.shape", list(tensor.shape), "at least two axes")
+        if tensor.dtype != query.dtype:
+            _refuse(name, tensor.dtype, f"{query.dtype} (query's)")
+    if mask is not None and is_causal:
+        _refuse("attn_mask", "given beside is_causal", "one of them")
+    heads = _heads(query)
+    for name, tensor in (("key", key), ("value", value)):
+        found = _heads(tensor)
+        if gqa and (found == 0 or heads % found):
+            _refuse(f"{name}.shape[-3]", found, f"a divisor of {heads} (query's heads)")
+        if not gqa and found != heads and 1 not in (found, heads):
+            _refuse(f"{name}.shape[-3]", found, f"{heads} (query's heads), as enable_gqa is False")
+
+
+def _heads(tensor: Tensor) -> int:
+    return tensor.shape[-3] if tensor.dim() > 2 else 1
+
+
+def _of_rank_4(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The same with one batch axis. Batch axes broadcast, and heads where one of them is 1."""
+    if query.dim() == key.dim() == value.dim() == 4 and (mask is None or mask.dim() <= 4):
+        same_batch = query.shape[0] == key.shape[0] == value.shape[0]
+        if same_batch and query.shape[1] >= key.shape[1] == value.shape[1]:
+            return query, key, value, mask
+    tensors = (query, key, value) if mask is None else (query, key, value, mask)
+    batch = torch.broadcast_shapes(*(t.shape[:-3] for t in tensors))
+    most = max(map(_heads, (key, value)))
+
+    def flat(tensor: Tensor) -> Tensor:
+        while tensor.dim() < 3:
+            tensor = tensor.unsqueeze(0)
+        heads = most if tensor.shape[-3] == 1 and tensor is not mask else tensor.shape[-3]
+        full = tensor.expand(*batch, heads, *tensor.shape[-2:])
+        return full.reshape(-1, heads, *tensor.shape[-2:])
+
+    if mask is not None and mask.dim() > 3:
+        mask = flat(mask)
+    return flat(query), flat(key), flat(value), mask

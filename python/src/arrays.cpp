@@ -1,0 +1,180 @@
+#include "arrays.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "dlpack.h"
+#include "errors.h"
+#include "from_buffer.h"
+#include "from_dlpack.h"
+
+namespace heed::python {
+namespace {
+
+constexpr const char* kArray = "an array: NumPy's, PyTorch's, JAX's or any that has __dlpack__";
+
+bool is_true(nb::handle object, const char* attribute) {
+  const nb::object value = nb::getattr(object, attribute, nb::none());
+  return value.is(nb::handle(Py_True));
+}
+
+// A gradient that nobody would compute is refused, as PyTorch refuses it itself.
+nb::object without_gradient(const char* argument, nb::handle object) {
+  if (!is_true(object, "requires_grad")) return nb::borrow(object);
+  if (nb::cast<bool>(nb::module_::import_("torch").attr("is_grad_enabled")()))
+    fail({.argument = argument,
+          .found = "a tensor that requires grad",
+          .expected = "one that does not, since no gradient would reach it",
+          .hint = "pass it detached, or call heed.torch.scaled_dot_product_attention"});
+  return object.attr("detach")();
+}
+
+// NumPy knows the bfloat16 of ml_dtypes by name, and shows no buffer of it.
+std::optional<Borrowed> from_ml_dtypes(const char* argument, nb::handle object) {
+  if (!nb::hasattr(object, "__array_interface__")) return {};
+  const std::string type = text_of(object.attr("dtype"));
+  if (type != "bfloat16") fail_type(argument, "an array of " + type, kElements);
+  return from_buffer(argument, object.attr("view")("uint16"), DType::kBF16);
+}
+
+bool is_list(nb::handle object) {
+  return nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object);
+}
+
+bool is_array(nb::handle object) {
+  if (nb::isinstance<nb::str>(object) || nb::isinstance<nb::bytes>(object)) return false;
+  return PyObject_CheckBuffer(object.ptr()) != 0 || nb::hasattr(object, "__dlpack__");
+}
+
+// A number, a list of them, or an array of the types that `take` knows.
+template <typename Number, typename Take>
+std::vector<Number> list_of(nb::handle object, const char* argument, const char* expected,
+                            const Take& take) {
+  if (object.is_none()) return {};
+  std::vector<Number> list;
+  try {
+    if (is_list(object)) {
+      for (const nb::handle each : object) list.push_back(nb::cast<Number>(each));
+      return list;
+    }
+    Number one = 0;
+    if (nb::try_cast(object, one)) return {one};
+  } catch (const nb::cast_error&) {
+    fail_type(argument, text_of(object), expected);
+  }
+  if (!is_array(object)) fail_type(argument, "a " + name_of_type(object), expected);
+  const Borrowed array = borrow(object, argument);
+  if (array.view.rank() > 1)
+    fail({.argument = fmt::format("{}.shape", argument),
+          .found = to_string(array.view.shape()),
+          .expected = expected});
+  const std::int64_t stride = array.view.rank() == 0 ? 0 : array.view.stride(0);
+  for (std::int64_t i = 0; i < array.view.element_count(); ++i)
+    list.push_back(take(array.view, i * stride));
+  return list;
+}
+
+}  // namespace
+
+std::string name_of_type(nb::handle object) {
+  return nb::cast<std::string>(object.type().attr("__name__"));
+}
+
+std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+
+Shape shape_of(const char* argument, std::int64_t rank, const std::int64_t* dims) {
+  if (rank > kMaxRank)
+    fail({.argument = fmt::format("{}.ndim", argument),
+          .found = rank,
+          .expected = fmt::format("at most {}", kMaxRank)});
+  return Shape(std::span<const std::int64_t>(dims, static_cast<std::size_t>(rank)));
+}
+
+View Borrowed::writable_view() const {
+  return {const_cast<void*>(view.raw()), view.dtype(), view.shape(), view.strides()};
+}
+
+Borrowed borrow(nb::handle object, const char* argument) {
+  if (object.is_none()) return {};
+  if (PyObject_CheckBuffer(object.ptr()) != 0)
+    if (const std::optional<Borrowed> found = from_buffer(argument, object)) return *found;
+  if (has_exchange(object)) return from_exchange(argument, without_gradient(argument, object));
+  if (const std::optional<Borrowed> found = from_ml_dtypes(argument, object)) return *found;
+  if (nb::hasattr(object, "__dlpack__"))
+    return from_capsule(argument, without_gradient(argument, object));
+  fail_type(argument, "a " + name_of_type(object), kArray);
+}
+
+Borrowed borrow_output(nb::handle object, const char* argument) {
+  Borrowed borrowed = borrow(object, argument);
+  if (borrowed.given() && !borrowed.writable)
+    fail({.argument = argument, .found = "read-only", .expected = "memory to write to"});
+  return borrowed;
+}
+
+std::vector<std::int64_t> integers(nb::handle object, const char* argument) {
+  constexpr const char* kExpected = "a whole number, or a list or an array of them";
+  return list_of<std::int64_t>(object, argument, kExpected,
+                               [&](const ConstView& array, std::int64_t at) {
+                                 if (array.dtype() == DType::kI64)
+                                   return array.data<std::int64_t>()[at];
+                                 if (array.dtype() == DType::kI32)
+                                   return std::int64_t{array.data<std::int32_t>()[at]};
+                                 fail_type(argument, name(array.dtype()), kExpected);
+                               });
+}
+
+std::vector<double> numbers(nb::handle object, const char* argument) {
+  constexpr const char* kExpected = "a number, or a list or an array of them";
+  return list_of<double>(object, argument, kExpected, [&](const ConstView& array, std::int64_t at) {
+    if (array.dtype() == DType::kF64) return array.data<double>()[at];
+    if (array.dtype() == DType::kF32) return double{array.data<float>()[at]};
+    fail_type(argument, name(array.dtype()), "float64 or float32");
+  });
+}
+
+nb::object exported(Tensor tensor) {
+  const std::vector<std::size_t> shape(tensor.shape().begin(), tensor.shape().end());
+  void* const data = tensor.view().raw();
+  const DlType type = dl_type(tensor.dtype());
+  auto held = std::make_unique<Tensor>(std::move(tensor));
+  const nb::capsule owner(held.get(),
+                          [](void* self) noexcept { delete static_cast<Tensor*>(self); });
+  static_cast<void>(held.release());
+  return nb::cast(Exported(data, shape.size(), shape.data(), owner, nullptr,
+                           nb::dlpack::dtype{static_cast<std::uint8_t>(type.code), type.bits, 1},
+                           nb::device::cpu::value));
+}
+
+nb::tuple shape_tuple(const Shape& shape) {
+  nb::list list;
+  for (const std::int64_t extent : shape) list.append(extent);
+  return nb::tuple(list);
+}
+
+namespace {
+
+// NumPy has no bfloat16 of its own: the same memory as integers, for ml_dtypes to see.
+nb::object as_bits(const nb::ndarray<>& array, const nb::object& owner) {
+  const std::vector<std::size_t> shape(array.shape_ptr(), array.shape_ptr() + array.ndim());
+  return nb::cast(Exported(array.data(), shape.size(), shape.data(), owner, array.stride_ptr(),
+                           nb::dtype<std::uint16_t>(), nb::device::cpu::value));
+}
+
+}  // namespace
+
+void bind_arrays(nb::module_& module) {
+  module.def("is_bfloat16", [](const nb::ndarray<>& array) {
+    return array.dtype().code == static_cast<std::uint8_t>(DlCode::kBfloat);
+  });
+  module.def(
+      "as_bits",
+      [](const nb::object& array) { return as_bits(nb::cast<nb::ndarray<>>(array), array); },
+      nb::arg("array"), "The memory of a bfloat16 array as uint16.");
+}
+
+}  // namespace heed::python

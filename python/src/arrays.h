@@ -1,0 +1,56 @@
+// Arrays of other libraries, seen without a copy, and heed's own, handed out without one.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>  // wherever strings are cast, or it is undefined behaviour
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heed/tensor/tensor.h"
+#include "heed/tensor/view.h"
+
+namespace heed::python {
+
+namespace nb = nanobind;
+
+/// Somebody's array, alive as long as this. The default stands for None.
+struct Borrowed {
+  ConstView view;
+  bool writable = false;
+  std::shared_ptr<void> owner;  // released with the GIL held
+
+  bool given() const { return view.given(); }
+  View writable_view() const;
+};
+
+/// What speaks DLPack or the buffer protocol, in the host's memory; None gives nothing. Errors name
+/// `argument`.
+Borrowed borrow(nb::handle object, const char* argument);
+
+/// The same for memory that heed writes to.
+Borrowed borrow_output(nb::handle object, const char* argument);
+
+/// An array that any library takes by DLPack, and NumPy by the buffer protocol too.
+using Exported = nb::ndarray<nb::array_api>;
+nb::object exported(Tensor tensor);
+
+/// A number, or a list or an array of them; None gives nothing.
+std::vector<std::int64_t> integers(nb::handle object, const char* argument);
+std::vector<double> numbers(nb::handle object, const char* argument);
+
+/// For errors: the name of an object's type, and str(object).
+std::string name_of_type(nb::handle object);
+std::string text_of(nb::handle object);
+inline constexpr const char* kElements =
+    "elements of float64, float32, float16, bfloat16, int64, int32, int8, uint8 or bool";
+
+Shape shape_of(const char* argument, std::int64_t rank, const std::int64_t* dims);
+nb::tuple shape_tuple(const Shape& shape);
+
+void bind_arrays(nb::module_& module);
+
+}  // namespace heed::python

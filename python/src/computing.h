@@ -1,0 +1,47 @@
+// Work without the GIL that Ctrl-C ends.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <functional>
+
+#include "base/stop.h"
+#include "heed/base/error.h"
+
+namespace heed::python {
+
+/// Asks Python now and then whether a signal's handler raised: Ctrl-C, or a timer of the caller's.
+class SignalWatch {
+ public:
+  bool operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked_ < kPause) return false;
+    const nanobind::gil_scoped_acquire held;
+    const bool raised = PyErr_CheckSignals() != 0;
+    asked_ = std::chrono::steady_clock::now();
+    return raised;
+  }
+
+ private:
+  // Taking the GIL from a busy Python thread may take 5 ms.
+  static constexpr auto kPause = std::chrono::milliseconds(100);
+  std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+};
+
+/// Runs `work` while other Python threads run. What a signal's handler raises ends it.
+template <typename Work>
+auto computing(const Work& work) {
+  const std::function<bool()> signalled = SignalWatch();
+  try {
+    const nanobind::gil_scoped_release released;
+    const AskScope scope(signalled);
+    return work();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInterrupted && PyErr_Occurred() != nullptr)
+      throw nanobind::python_error();
+    throw;
+  }
+}
+
+}  // namespace heed::python

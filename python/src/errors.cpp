@@ -1,0 +1,89 @@
+#include "errors.h"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "heed/tensor/dtype.h"
+
+namespace heed::python {
+namespace {
+
+namespace nb = nanobind;
+
+// Fields that are keywords of their own in Python.
+std::string keyword_of(std::string_view field) {
+  for (const std::string_view group : {"extents.", "scores.", "keys.", "graph.", "attended."})
+    if (field.starts_with(group)) return std::string(field.substr(group.size()));
+  if (field == "dropout.rate") return "dropout";
+  if (field == "class_of_key") return "classes";
+  return std::string(field);
+}
+
+const char* code_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kCorrupt:
+      return "corrupt";
+    case ErrorCode::kIo:
+      return "io";
+    case ErrorCode::kFailed:
+      return "failed";
+    case ErrorCode::kInterrupted:
+      return "interrupted";
+  }
+  return "failed";
+}
+
+// The operators report an element type that does not fit as `found` alone.
+bool is_about_type(const Error& error) {
+  if (dynamic_cast<const WrongType*>(&error) != nullptr) return true;
+  return error.code() == ErrorCode::kInvalidArgument &&
+         std::ranges::any_of(kDTypes,
+                             [&](const DTypeInfo& row) { return row.name == error.found(); });
+}
+
+void raise(const Error& error) {
+  ErrorParts parts = error.parts();
+  parts.argument = keyword_of(parts.argument.text());
+  nb::dict data;
+  data["code"] = is_about_type(error) ? "wrong_type" : code_name(error.code());
+  const auto set = [&](const char* name, const Phrase& part) {
+    data[name] = nb::str(part.text().data(), part.text().size());
+  };
+  set("op", parts.op);
+  set("file", parts.file);
+  set("argument", parts.argument);
+  set("found", parts.found);
+  set("expected", parts.expected);
+  set("hint", parts.hint);
+  const std::string text = to_string(parts);
+  const nb::object made = nb::module_::import_("heed.errors").attr("from_parts")(text, data);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+}
+
+}  // namespace
+
+void fail_type(const char* argument, Phrase found, Phrase expected) {
+  throw WrongType(
+      ErrorParts{.argument = argument, .found = std::move(found), .expected = std::move(expected)});
+}
+
+void bind_errors(nb::module_& /*module*/) {
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      raise(error);
+    }
+  });
+}
+
+}  // namespace heed::python

@@ -1,0 +1,20 @@
+// Keyword arguments that come as a dict.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "arrays.h"
+#include "errors.h"
+
+namespace heed::python {
+
+/// settings[name] as T; a TypeError that names it where it is something else.
+template <typename T>
+T setting(const nb::dict& settings, const char* name, const char* expected) {
+  const nb::object given = settings[name];
+  T value{};
+  if (!nb::try_cast(given, value)) fail_type(name, text_of(given), expected);
+  return value;
+}
+
+}  // namespace heed::python

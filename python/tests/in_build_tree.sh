@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The package's tests on the extension of the build tree: in_build_tree.sh ROOT [ARGS for pytest]
+set -euo pipefail
+root=$1
+shift
+extension=$(ls "$root"/build/python/python/_core*.so 2>/dev/null | head -n 1 || true)
+if [[ -z $extension || ! -x $root/build/python-tools/bin/pytest ]]; then
+  echo "skipped: Python's extension is not built; ./dev python builds it"
+  exit 77
+fi
+site=$root/build/python-site
+rm -rf "$site"
+mkdir -p "$site/heed"
+ln -s "$root"/python/heed/* "$extension" "$site/heed/"
+cd "$root/python/tests"
+PYTHONPATH=$site PYTHONDONTWRITEBYTECODE=1 "$root/build/python-tools/bin/pytest" -q -m "not slow" "$@"

@@ -1,0 +1,71 @@
+"""Every example of the documentation and of the docstrings gives what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pathlib
+import re
+
+import pytest
+
+import heed
+
+ROOT = pathlib.Path(__file__).parents[2]
+TORCH = doctest.register_optionflag("TORCH")  # marks examples that need PyTorch
+
+
+def has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
+def failures_of(text: str, name: str) -> tuple[int, int]:
+    """How many examples there are, and how many fail."""
+    text = re.sub(r"^```\w*$", "", text, flags=re.MULTILINE)
+    parsed = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    if not has_torch():
+        parsed.examples = [each for each in parsed.examples if not each.options.get(TORCH)]
+    result = doctest.DocTestRunner().run(parsed)
+    return result.attempted, result.failed
+
+
+def test_every_example_of_the_page():
+    attempted, failed = failures_of((ROOT / "docs/python.md").read_text(), "docs/python.md")
+    assert attempted > 30 and failed == 0
+
+
+def test_the_example_of_the_readme():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "python/README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block.replace("4096", "64"), "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("name", ["heed", "heed._masks", "heed.torch"])
+def test_docstrings(name):
+    if name == "heed.torch":
+        pytest.importorskip("torch", reason="skipped: PyTorch is not installed")
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_everything_public_says_what_it_is():
+    for name in heed.__all__:
+        assert name == "__version__" or getattr(heed, name).__doc__, name
+
+
+def test_the_settings_stand_in_the_order_that_c_takes():
+    import inspect
+
+    from heed import _core, _problem
+
+    names = tuple(inspect.signature(_problem.problem).parameters)[3:]
+    assert names == _core.SETTINGS
+    taken = tuple(inspect.signature(heed.attention).parameters)[3:]
+    assert taken == (*_core.SETTINGS, "out", "seen")
+
+
+def test_attention_hands_every_setting_over(qkv):
+    """A setting that is not what its place in the list needs is refused under its own name."""
+    for name in heed._core.SETTINGS:
+        with pytest.raises((ValueError, TypeError, LookupError), match=name.split("_")[0]):
+            heed.attention(*qkv, **{name: object(), **({"dropout": 0.5} if name == "seed" else {})})

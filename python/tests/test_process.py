@@ -1,0 +1,217 @@
+"""heed inside a Python process: threads, forks, Ctrl-C, memory."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import heed
+
+
+def arrays(length, dtype=np.float32):
+    rng = np.random.default_rng(3)
+    return [rng.normal(size=(1, 2, length, 64)).astype(dtype) for _ in range(3)]
+
+
+def test_other_threads_run_while_it_computes():
+    q, k, v = arrays(2048, np.float64)
+    counted = 0
+    done = threading.Event()
+
+    def compute():
+        heed.attention(q, k, v)
+        done.set()
+
+    worker = threading.Thread(target=compute)
+    worker.start()
+    while not done.is_set():
+        counted += 1
+        time.sleep(0.001)
+    worker.join()
+    assert counted > 3
+
+
+def test_threads_at_once_get_the_bits_of_one():
+    q, k, v = arrays(200)
+    wanted = heed.attention(q, k, v)
+    found = []
+
+    def compute():
+        for _ in range(20):
+            found.append(np.array_equal(heed.attention(q, k, v), wanted))
+
+    workers = [threading.Thread(target=compute) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [True] * 80
+
+
+def test_the_number_of_threads_changes_no_bit():
+    q, k, v = arrays(300)
+    before = heed.thread_count()
+    try:
+        outs = []
+        for count in (1, 2, 3):
+            heed.set_thread_count(count)
+            assert heed.thread_count() == count
+            outs.append(heed.attention(q, k, v))
+    finally:
+        heed.set_thread_count(0)
+    assert heed.thread_count() == before
+    assert np.array_equal(outs[0], outs[1]) and np.array_equal(outs[0], outs[2])
+    with pytest.raises(ValueError, match="count is -1"):
+        heed.set_thread_count(-1)
+
+
+def _in_a_child(queue):
+    q, k, v = arrays(300)
+    queue.put(float(heed.attention(q, k, v).sum()))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_that_was_forked_while_a_thread_computes_computes_too():
+    q, k, v = arrays(300)
+    wanted = float(heed.attention(q, k, v).sum())
+    large = arrays(1500, np.float64)
+    stop = threading.Event()
+
+    def compute():
+        while not stop.is_set():
+            heed.attention(*large)
+
+    worker = threading.Thread(target=compute)
+    worker.start()
+    try:
+        context = multiprocessing.get_context("fork")
+        for _ in range(3):
+            queue = context.Queue()
+            child = context.Process(target=_in_a_child, args=(queue,))
+            child.start()
+            assert queue.get(timeout=60) == wanted
+            child.join(60)
+            assert child.exitcode == 0
+    finally:
+        stop.set()
+        worker.join()
+
+
+CTRL_C = """
+import sys, time, heed, numpy as np
+rng = np.random.default_rng(0)
+q = rng.normal(size=(1, {heads}, {length}, 64))
+print("computing", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+print(np.isfinite(heed.attention(q[:, :, :5], q[:, :, :5], q[:, :, :5])).all())
+"""
+
+CALLS = {
+    "forward": "heed.attention(q, q, q)",
+    "backward": "heed.attention(q, q, q, seen=True)[1].backward(q)",
+    "observed": "[heed.Seen.of(q, q, lse=np.ones(q.shape[:3])).received() for _ in range(1000)]",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALLS)
+def test_ctrl_c_ends_a_long_call(name):
+    code = CTRL_C.format(call=CALLS[name], heads=64, length=6000)
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "computing\n"
+    time.sleep(0.5)
+    begun = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    rest = child.stdout.read()
+    took = time.monotonic() - begun
+    assert rest == "interrupted\nTrue\n"
+    assert child.wait() == 0
+    assert took < 5
+
+
+def test_a_signals_handler_that_does_not_raise_changes_nothing():
+    q, k, v = arrays(1024, np.float64)
+    wanted = heed.attention(q, k, v)
+    calls = []
+    before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    try:
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            assert np.array_equal(heed.attention(q, k, v), wanted)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert calls
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc to read memory from")
+@pytest.mark.parametrize("what", ["plain", "seen", "errors", "masks"])
+def test_10_000_calls_leak_nothing(what):
+    q, k, v = (np.ones((1, 2, 16, 16), np.float32) for _ in range(3))
+    keep = np.ones((16, 16), bool)
+
+    def once():
+        if what == "plain":
+            heed.attention(q, k, v)
+        elif what == "seen":
+            _, seen = heed.attention(q, k, v, seen=True)
+            seen.weights[0, 0, 0]
+        elif what == "masks":
+            heed.attention(q, k, v, mask=heed.keep(keep) & heed.causal(), scale=[1.0, 2.0])
+        else:
+            with pytest.raises(ValueError):
+                heed.attention(q, k[..., :3], v)
+
+    for _ in range(1000):
+        once()
+    gc.collect()
+    before, references = resident(), sys.getrefcount(q)
+    for _ in range(10_000):
+        once()
+    gc.collect()
+    assert sys.getrefcount(q) == references
+    assert resident() - before < 2_000_000  # a leak of one array of 2 KB a call would be 20 MB
+
+
+def test_an_array_lives_as_long_as_what_looks_at_it():
+    mask = heed.keep(np.tril(np.ones((64, 64), bool)))
+    seen = heed.attention(*(x[:, :, :64].copy() for x in arrays(64)), mask=mask, seen=True)[1]
+    del mask
+    gc.collect()
+    churn = [np.full((64, 64), np.nan) for _ in range(100)]
+    rows = np.asarray(seen.weights).sum(-1)
+    np.testing.assert_allclose(rows, 1, atol=1e-5)
+    del churn
+
+
+def test_memory_is_linear_in_the_length():
+    """16,384 tokens: the weights alone would be 1 GB a head."""
+    code = (
+        "import heed, numpy as np, resource\n"
+        "q = np.ones((1, 1, 16384, 8), np.float32)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "_, seen = heed.attention(q, q, q, mask=heed.band(100, 0), seen=True)\n"
+        "seen.entropy(), seen.backward(q), seen.heatmap(64, 64)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    grown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(grown.stdout) < 100_000  # KB
