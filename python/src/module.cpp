@@ -16,6 +16,9 @@
 NB_MODULE(_core, module) {
   namespace nb = nanobind;
   using namespace heed::python;
+  // A script's own mask in a script's own global makes a circle through C++, which lasts until
+  // exit.
+  nb::set_leak_warnings(false);
   bind_errors(module);
   bind_arrays(module);
   bind_masks(module);
