@@ -18,6 +18,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def test_types_came_with_the_package():
+    package = Path(heed.__file__).parent
+    assert (package / "py.typed").exists()
+    assert "class Seen" in (package / "_core.pyi").read_text()
+
+
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
 
