@@ -8,7 +8,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("include", "src", "tests", "bench", "examples", "fuzz")
+FOLDERS = ("include", "src", "tests", "bench", "examples", "fuzz", "python/src")
 FILE_LINES, HEADER_LINES, FUNCTION_LINES, KERNEL_LINES, COLUMNS = 300, 150, 30, 60, 100
 
 LITERAL = re.compile(

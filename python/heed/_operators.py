@@ -107,6 +107,28 @@ def merge(
     return _taken(out_a, *_core.merge(a, b, sink))
 
 
+def merge_backward(
+    out_a: Any,
+    lse_a: Any,
+    out_b: Any,
+    lse_b: Any,
+    merged: tuple[Any, Any, Any],
+    dout: Any,
+    *,
+    dlse: Any = None,
+    lse_low_a: Any = None,
+    lse_low_b: Any = None,
+    sink: Any = None,
+) -> Any:
+    """``(dout_a, dlse_a, dout_b, dlse_b, dsink)`` for cotangents of ``merged``, what ``merge``
+    gave.
+
+    Those of a part are what ``Seen.backward`` of that part takes.
+    """
+    a, b = (out_a, lse_a, lse_low_a), (out_b, lse_b, lse_low_b)
+    return _taken(out_a, *_core.merge_backward(a, b, sink, tuple(merged), (dout, dlse)))
+
+
 def quantise(x: Any) -> Any:
     """``(values, scales)``: int8 with one float32 scale for each 32 consecutive elements of a row,
     which ``attention`` takes as ``k`` and ``k_scales``, ``v`` and ``v_scales``."""

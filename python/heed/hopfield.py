@@ -48,7 +48,8 @@ def recall(couplings: Any, state: Any, *, sweeps: int = 100, seed: int = 0) -> R
     """Units take the sign of their field one by one, in an order drawn from ``seed``, until a sweep
     changes nothing."""
     found, energy, settled = _core.hopfield_recall(couplings, state, sweeps, seed)
-    return Recall(*_taken(state, found, energy), settled)
+    ended, energies = _taken(state, found, energy)
+    return Recall(ended, energies, settled)
 
 
 def retrieve(
@@ -56,4 +57,5 @@ def retrieve(
 ) -> Retrieved:
     """``state <- softmax(beta state X^T) X`` for every state [S, D], with patterns X [P, D]."""
     found, energy, taken, settled = _core.retrieve(patterns, state, beta, steps, tolerance)
-    return Retrieved(*_taken(state, found, energy), taken, settled)
+    ended, energies = _taken(state, found, energy)
+    return Retrieved(ended, energies, taken, settled)

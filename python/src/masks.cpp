@@ -88,7 +88,9 @@ nb::object to_array(const HeldMask& held, const std::array<std::int64_t, 4>& sha
 
 }  // namespace
 
-void bind_masks(nb::module_& module) {
+namespace {
+
+void bind_class(nb::module_& module) {
   nb::class_<HeldMask>(module, "Mask",
                        "Who may attend to whom: causal(), band(), keep() and the others make one. "
                        "`a & b` is visible where both are, `a | b` where one of them is.")
@@ -109,6 +111,12 @@ void bind_masks(nb::module_& module) {
            nb::arg("key_offset") = 0,
            "The mask as an array of bool, [B, H, Tq, Tk]. Query i stands at q_offset + i (by "
            "default the last query stands where the last key does), key j at key_offset + j.");
+}
+
+}  // namespace
+
+void bind_masks(nb::module_& module) {
+  bind_class(module);
   module.def(
       "band",
       [](std::int64_t left, std::int64_t right) {

@@ -1,8 +1,6 @@
 // heed._core: the operators, for the Python modules beside it.
 #include <nanobind/nanobind.h>
 
-#include <string>
-
 #include "arrays.h"
 #include "attention.h"
 #include "errors.h"
@@ -13,9 +11,24 @@
 #include "problem.h"
 #include "seen.h"
 
+namespace heed::python {
+namespace {
+
+void bind_process(nb::module_& module) {
+  module.attr("version") = nb::str(version().data(), version().size());
+  module.def("thread_count", &thread_count, "Threads that heed computes with.");
+  module.def("set_thread_count", &set_thread_count, nb::arg("count"),
+             "Sets it for the whole process; 0 returns to the default.");
+}
+
+}  // namespace
+}  // namespace heed::python
+
 NB_MODULE(_core, module) {
-  namespace nb = nanobind;
   using namespace heed::python;
+  // A script's own mask in a script's own global makes a circle through C++, which lasts until
+  // exit.
+  nb::set_leak_warnings(false);
   bind_errors(module);
   bind_arrays(module);
   bind_masks(module);
@@ -24,8 +37,5 @@ NB_MODULE(_core, module) {
   bind_attention(module);
   bind_observers(module);
   bind_operators(module);
-  module.attr("version") = nb::str(heed::version().data(), heed::version().size());
-  module.def("thread_count", &heed::thread_count, "Threads that heed computes with.");
-  module.def("set_thread_count", &heed::set_thread_count, nb::arg("count"),
-             "Sets it for the whole process; 0 returns to the default.");
+  bind_process(module);
 }

@@ -248,6 +248,24 @@ def test_two_parts_merge_to_the_whole(qkv):
     np.testing.assert_allclose(lse, seen.lse, atol=1e-6)
 
 
+def test_gradients_through_parts_are_those_of_the_whole(qkv, rng):
+    q, k, v = (x.astype(np.float64) for x in qkv)
+    out, seen = heed.attention(q, k, v, seen=True)
+    dout, dlse = rng.normal(size=out.shape), rng.normal(size=out.shape[:3])
+    parts = [
+        heed.attention(q, k[:, :, at], v[:, :, at], seen=True) for at in (slice(3), slice(3, 7))
+    ]
+    (out_a, a), (out_b, b) = parts
+    merged = heed.merge(out_a, a.lse, out_b, b.lse)
+    grads = heed.merge_backward(out_a, a.lse, out_b, b.lse, merged, dout, dlse=dlse)
+    dq_a, dk_a, _ = a.backward(grads[0], dlse=grads[1])
+    dq_b, dk_b, _ = b.backward(grads[2], dlse=grads[3])
+    assert grads[4] is None
+    dq, dk, _ = seen.backward(dout, dlse=dlse)
+    np.testing.assert_allclose(dq_a + dq_b, dq, atol=1e-12)
+    np.testing.assert_allclose(np.concatenate([dk_a, dk_b], axis=2), dk, atol=1e-12)
+
+
 def test_memoryviews_become_numpy_arrays(qkv):
     out = heed.attention(*(memoryview(x) for x in qkv))
     assert isinstance(out, np.ndarray)

@@ -192,6 +192,18 @@ def test_10_000_calls_leak_nothing(what):
     assert resident() - before < 2_000_000  # a leak of one array of 2 KB a call would be 20 MB
 
 
+def test_a_script_that_keeps_its_own_mask_ends_quietly(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import heed, numpy as np\n"
+        "q = np.ones((1, 1, 4, 8))\n"
+        "mask = heed.custom(lambda b, h, i, j: j <= i)\n"
+        "out, seen = heed.attention(q, q, q, mask=mask, seen=True)\n"
+    )
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_an_array_lives_as_long_as_what_looks_at_it():
     mask = heed.keep(np.tril(np.ones((64, 64), bool)))
     seen = heed.attention(*(x[:, :, :64].copy() for x in arrays(64)), mask=mask, seen=True)[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import subprocess
 import sys
@@ -16,6 +17,18 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("heed_program") is None,
     reason="skipped: the package is not installed with its program",
 )
+
+
+def test_types_came_with_the_package():
+    package = Path(heed.__file__).parent
+    assert (package / "py.typed").exists()
+    assert "class Seen" in (package / "_core.pyi").read_text()
+
+
+def test_the_notices_came_with_the_package():
+    files = importlib.metadata.files("heed-attention") or []
+    names = {file.name for file in files if "licenses" in file.parts}
+    assert {"LICENSE", "THIRD_PARTY.md", "nanobind.txt", "robin_map.txt"} <= names
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
