@@ -1,6 +1,8 @@
 #include "serve/client_watch.h"
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 
 namespace heed::serve {
 namespace {
@@ -16,9 +18,12 @@ AskingScope::~AskingScope() { asking = nullptr; }
 
 ClientWatch::ClientWatch(const std::atomic<bool>& server_stops)
     : thread_([this, &server_stops, client = asking](const std::stop_token& stop) {
+        std::mutex guard;
+        std::unique_lock lock(guard);
+        std::condition_variable_any asked_to_stop;  // so that no answer waits for the next look
         while (!stop.stop_requested() && !is_over_) {
           is_over_ = server_stops || (client != nullptr && !client->is_alive());
-          std::this_thread::sleep_for(kBetweenLooks);
+          asked_to_stop.wait_for(lock, stop, kBetweenLooks, [] { return false; });
         }
       }) {}
 
