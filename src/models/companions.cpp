@@ -4,7 +4,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "heed/models/registry.h"
 #include "io/atomic_file.h"
 
 namespace heed {

@@ -77,17 +77,17 @@ std::vector<std::vector<std::int64_t>> Config::bad_words() const {
   if (generation_) return generation_->bad_words();
   const Json* value = find(kKey);
   if (value == nullptr) return {};
-  const auto refuse_value = [&] { refuse(kKey, "a list of lists of token ids"); };
-  if (!value->is_array()) refuse_value();
+  constexpr const char* kExpected = "a list of lists of token ids";
+  if (!value->is_array()) refuse(kKey, kExpected);
   std::vector<std::vector<std::int64_t>> all;
   for (const Json& word : value->items()) {
     all.emplace_back();
     for (const Json& item : word.items()) {
       const std::optional<std::int64_t> id = item.as_integer();
-      if (!id || *id < 0) refuse_value();
+      if (!id || *id < 0) refuse(kKey, kExpected);
       all.back().push_back(*id);
     }
-    if (all.back().empty()) refuse_value();
+    if (all.back().empty()) refuse(kKey, kExpected);
   }
   return all;
 }

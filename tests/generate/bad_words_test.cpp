@@ -7,7 +7,6 @@
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
-#include "support/expect_error.h"
 #include "support/scratch.h"
 #include "support/sharpen.h"
 

@@ -2,7 +2,6 @@
 #include <httplib.h>
 
 #include <chrono>
-#include <future>
 #include <nlohmann/json.hpp>
 
 #include "serve/served.h"
