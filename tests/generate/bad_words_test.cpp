@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
