@@ -41,6 +41,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// The whole pages between may leave memory; they come back from the file.
+  void release(std::size_t begin, std::size_t end) const;
 
  private:
   const std::byte* data_ = nullptr;

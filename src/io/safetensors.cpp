@@ -76,6 +76,11 @@ ConstView Safetensors::tensor(const std::string& name) const {
   return {impl_->map.bytes().data() + stored.begin, stored.dtype, stored.shape};
 }
 
+void Safetensors::release(const std::string& name) const {
+  const StoredTensor& stored = impl_->header.tensors.at(name);
+  impl_->map.release(static_cast<std::size_t>(stored.begin), static_cast<std::size_t>(stored.end));
+}
+
 Tensor Safetensors::mapped(const std::string& name) const {
   return Tensor::over(impl_, tensor(name));
 }

@@ -43,13 +43,15 @@ void StoredWeights::require(const std::string& name, const Shape& shape) const {
 void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
                                 DType packed) const {
   const Shape shape = parameter.value.shape();
-  if (is_packed(parameter, packed))
+  if (is_packed(parameter, packed)) {
     pack(parameter, weights_.tensor(stored, shape), packed);
-  else if (parameter.looked_up ||
-           (parameter.linear && weights_.tensor(stored).dtype() == DType::kF32))
+    weights_.release(stored);  // or the model is in memory twice while it is opened
+  } else if (parameter.looked_up ||
+             (parameter.linear && weights_.tensor(stored).dtype() == DType::kF32)) {
     parameter.value = weights_.mapped(stored, shape);
-  else
+  } else {
     parameter.value = weights_.load_f32(stored, shape);
+  }
 }
 
 void StoredWeights::load(std::span<Parameter* const> parameters,

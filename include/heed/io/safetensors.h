@@ -30,6 +30,8 @@ class Safetensors {
   ConstView tensor(const std::string& name) const;  // kNotFound names the file and what it holds
   /// The same, for as long as it is needed: it keeps the file mapped.
   Tensor mapped(const std::string& name) const;
+  /// Its pages need not stay in memory: they are read from the file again where they are asked for.
+  void release(const std::string& name) const;
   const std::map<std::string, std::string>& metadata() const;
 
  private:
@@ -57,6 +59,7 @@ class Weights {
   /// The same as the file has it, f32, f16 or bf16, mapped: nothing is read before it is used, and
   /// nobody may write to it. What lies across its type's alignment, and f64, come as from load_f32.
   Tensor mapped(const std::string& name, const Shape& shape) const;
+  void release(const std::string& name) const { file_of(name).release(name); }
 
  private:
   void add(Safetensors file);
