@@ -12,12 +12,6 @@
 // just the eight chains that two units need. oneDNN 2.6.3 in the same minutes: 66 to 95 % on plain
 // weights and 384 or 512 rows; this had 73 to 90 % before it fetched rows of b ahead.
 //
-// One core of an AMD EPYC (Zen 5, two 512-bit units: 256 GFLOP/s of f32, 469 of pairs), alone,
-// AVX-512: f32 82 to 87 % on 8 rows of 768 x 3,072, 80 to 83 % on 512 rows, 3,072 x 768 87 to 90 %;
-// pairs 97 to 100 %; one row from memory 99 % (f32) and 88 % (bf16) of the read rate. Two threads
-// 1.99 times one. What f32 loses there is neither the tile's shape (6 x 4 vectors: the same) nor
-// fetching ahead (once in four steps: the same) nor, but for 2 to 6 %, the depth of a block (256).
-//
 // Tried: blocks of 128 to 768 k: at 128 a strip's end costs 3 % on 8 rows, from 384 on all are
 // alike; rows of a as they lie: 12 of them share a set of the first level where a row is a multiple
 // of 4 KiB, so lines of 16 k are copied side by side (reckoned: 0.3 %).

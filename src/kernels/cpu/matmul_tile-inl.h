@@ -8,6 +8,12 @@
 // panel to come is fetched while this one is used, line by line as it will be needed (one line in
 // four steps left 70 % of the rate over weights from memory). 6 x 4 and 8 x 3 vectors are within 2
 // % of 12 x 2; broadcasts as memory operands, within 1 %.
+//
+// One core of an AMD EPYC (Zen 5, two 512-bit units: 256 GFLOP/s of f32, 469 of pairs), alone,
+// AVX-512: f32 82 to 87 % on 8 rows of 768 x 3,072, 80 to 83 % on 512 rows, 3,072 x 768 87 to 90 %;
+// pairs 97 to 100 %; one row from memory 99 % (f32) and 88 % (bf16) of the read rate. Two threads
+// 1.99 times one. What f32 loses there is neither the tile's shape (6 x 4 vectors: the same) nor
+// fetching ahead (once in four steps: the same) nor, but for 2 to 6 %, the depth of a block (256).
 #if defined(HEED_KERNELS_CPU_MATMUL_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
