@@ -6,6 +6,7 @@
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
+#include "support/tiny_configs.h"
 #include "text/byte_bpe.h"
 
 namespace heed::test {
@@ -42,28 +43,11 @@ inline std::string saved_model(const char* name, nlohmann::json config) {
 }
 
 /// A small random encoder of 64 positions.
-inline std::string tiny_encoder() {
-  return saved_model("tiny-reader", {{"model_type", "bert"},
-                                     {"num_hidden_layers", 2},
-                                     {"num_attention_heads", 4},
-                                     {"hidden_size", 16},
-                                     {"intermediate_size", 24},
-                                     {"max_position_embeddings", 64}});
-}
+inline std::string tiny_encoder() { return saved_model("tiny-reader", tiny_encoder_config()); }
 
 /// A small random encoder-decoder of 40 positions.
 inline std::string tiny_translator() {
-  return saved_model("tiny-translator", {{"model_type", "marian"},
-                                         {"d_model", 16},
-                                         {"encoder_layers", 2},
-                                         {"decoder_layers", 1},
-                                         {"encoder_attention_heads", 2},
-                                         {"decoder_attention_heads", 4},
-                                         {"encoder_ffn_dim", 24},
-                                         {"decoder_ffn_dim", 24},
-                                         {"max_position_embeddings", 40},
-                                         {"decoder_start_token_id", 3},
-                                         {"eos_token_id", 0}});
+  return saved_model("tiny-translator", tiny_translator_config());
 }
 
 inline std::string in_scratch(const char* name) { return (scratch() / name).string(); }

@@ -2,6 +2,7 @@
 // encoder-decoder.
 
 #include "serve/served.h"
+#include "support/tiny_configs.h"
 
 namespace heed {
 namespace {
@@ -19,27 +20,12 @@ LoadedModel with_bytes(const json& config) {
 }
 
 const LoadedModel& reader() {
-  static const LoadedModel model = with_bytes({{"model_type", "bert"},
-                                               {"num_hidden_layers", 2},
-                                               {"num_attention_heads", 4},
-                                               {"hidden_size", 16},
-                                               {"intermediate_size", 24},
-                                               {"max_position_embeddings", 64}});
+  static const LoadedModel model = with_bytes(test::tiny_encoder_config());
   return model;
 }
 
 const LoadedModel& translator() {
-  static const LoadedModel model = with_bytes({{"model_type", "marian"},
-                                               {"d_model", 16},
-                                               {"encoder_layers", 2},
-                                               {"decoder_layers", 1},
-                                               {"encoder_attention_heads", 2},
-                                               {"decoder_attention_heads", 4},
-                                               {"encoder_ffn_dim", 24},
-                                               {"decoder_ffn_dim", 24},
-                                               {"max_position_embeddings", 40},
-                                               {"decoder_start_token_id", 3},
-                                               {"eos_token_id", 0}});
+  static const LoadedModel model = with_bytes(test::tiny_translator_config());
   return model;
 }
 
