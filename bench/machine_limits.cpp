@@ -127,15 +127,26 @@ double peak_pair_gflops(int threads) {
   return rate(threads, 20, work) * 1e-9;
 }
 
-double read_gbytes_per_second(int threads) {
-  // 256 MiB a thread; on CPUs with a larger last-level cache this is that cache's rate.
-  constexpr std::int64_t kFloats = (std::int64_t{1} << 26) / kPieces;
-  const Tensor memory = Tensor::zeros({threads * kPieces, kFloats});
+namespace {
+
+double read_rate(int threads, int repetitions, std::int64_t floats_of_piece) {
+  const Tensor memory = Tensor::zeros({threads * kPieces, floats_of_piece});
   const float* data = memory.data<float>();
   const auto work = [&](std::int64_t piece) {
-    return HWY_DYNAMIC_DISPATCH(limits::read)(data + piece * kFloats, kFloats);
+    return HWY_DYNAMIC_DISPATCH(limits::read)(data + piece * floats_of_piece, floats_of_piece);
   };
-  return rate(threads, 3, work) * 1e-9;
+  return rate(threads, repetitions, work) * 1e-9;
+}
+
+}  // namespace
+
+double read_gbytes_per_second(int threads) {
+  // 256 MiB a thread; on CPUs with a larger last-level cache this is that cache's rate.
+  return read_rate(threads, 3, (std::int64_t{1} << 26) / kPieces);
+}
+
+double warm_read_gbytes_per_second(int threads, std::int64_t bytes) {
+  return read_rate(threads, 20, bytes / std::int64_t{sizeof(float)} / (threads * kPieces));
 }
 
 }  // namespace heed

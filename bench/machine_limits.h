@@ -1,6 +1,8 @@
 // What this machine can do at most, measured: the yardstick beside a benchmark's figures.
 #pragma once
 
+#include <cstdint>
+
 namespace heed {
 
 /// Fused multiply-adds in f32 by `threads` threads at once, with the widest vectors that the
@@ -12,5 +14,8 @@ double peak_pair_gflops(int threads);
 
 /// Reading memory that no cache holds, by `threads` threads at once, in GB/s (1e9 bytes).
 double read_gbytes_per_second(int threads);
+
+/// Reading the same `bytes` again and again, from whichever cache holds them: the best of 20 times.
+double warm_read_gbytes_per_second(int threads, std::int64_t bytes);
 
 }  // namespace heed

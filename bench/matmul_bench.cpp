@@ -128,11 +128,15 @@ MatmulTiming timed_packed(const MatmulBenchCase& c, const Limits& limits) {
   const Repeated cold = repeat([&] { multiply(weights[next++ % weights.size()]); });
   const double bytes = static_cast<double>(c.in * c.out) * static_cast<double>(size_bytes(c.dtype));
   const double arithmetic = pairs ? limits.pair_gflops : limits.f32_gflops;
-  const double memory = limits.read_gbytes_per_second * gflop(c) * 1e9 / bytes;
+  const double gflop_of_gbyte = gflop(c) * 1e9 / bytes;
+  const double cache =
+      warm_read_gbytes_per_second(thread_count(), static_cast<std::int64_t>(bytes)) *
+      gflop_of_gbyte;
+  const double memory = limits.read_gbytes_per_second * gflop_of_gbyte;
   return {.problem = c,
           .kernel = std::string(kernels::matmul_kernel_name()) + (pairs ? "-bf16" : ""),
           .threads = thread_count(),
-          .warm = rate(c, warm, arithmetic),
+          .warm = rate(c, warm, std::min(arithmetic, cache)),
           .from_memory = rate(c, cold, std::min(arithmetic, memory)),
           .gbytes_per_second = bytes / cold.seconds * 1e-9,
           .read_gbytes_per_second = limits.read_gbytes_per_second,

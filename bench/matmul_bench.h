@@ -35,7 +35,8 @@ struct MatmulRate {
   double seconds = 0;  // median
   double spread = 0;   // of the middle half of the repetitions, relative to the median
   double gflops = 0;
-  double limit_gflops = 0;  // multiply-adds, or memory's rate times FLOP a byte if that is less
+  double limit_gflops = 0;  // multiply-adds, or the rate of reading weights times FLOP a byte if
+                            // that is less
 };
 
 struct MatmulTiming {

@@ -1,6 +1,7 @@
 // Problems so short that one thread solves them before another one is awake.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -16,7 +17,8 @@ inline constexpr std::int64_t kShortMultiplications = std::int64_t{1} << 19;
 
 /// Keeps the loops of a short problem on the calling thread.
 inline std::optional<SerialScope> alone_if_short(const AttentionProblem& problem) {
-  const std::int64_t pairs = problem.query_length * problem.key_length;
+  constexpr std::int64_t kFewRows = 4;  // fewer take as long
+  const std::int64_t pairs = std::max(kFewRows, problem.query_length) * problem.key_length;
   const std::int64_t multiplications =
       pairs * problem.batch * problem.heads * (problem.head_dim + problem.value_dim);
   if (multiplications >= kShortMultiplications) return std::nullopt;

@@ -1,6 +1,7 @@
 // What the SIMD kernels promise beyond the table of cases: their candidates by name.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -106,6 +107,30 @@ TEST_P(SimdAttention, GivesASequenceTheSameBitsAloneAndInABatch) {
   const Attended one = attention(alone);
   const Tensor expected = Tensor::copy_of(all.out.view().slice(0, 1, 2));
   EXPECT_TRUE(test::same_bits(one.out, expected));
+}
+
+// Few rows have their keys in the lanes (few_query_rows-inl.h): a decoder's step is a prompt's row.
+TEST_P(SimdAttention, GivesFewRowsTheSameBitsAsManyRows) {
+  for (const std::int64_t heads : {1, 2, 4}) {  // query heads of the first key/value head: 1 or 2
+    for (const std::int64_t keys : {15, 40, 64, 81, 170}) {
+      AttentionArgs many = args();
+      many.q = many.q.slice(1, 0, heads);
+      const std::int64_t kv_heads = std::max<std::int64_t>(1, heads / 2);
+      many.keys = {many.keys.k.slice(1, 0, kv_heads).slice(2, 0, keys),
+                   many.keys.v.slice(1, 0, kv_heads).slice(2, 0, keys)};
+      const Attended all = attention(many);
+      for (const std::int64_t rows : {1, 2, 3, 4, 5}) {
+        AttentionArgs few = many;
+        few.q = few.q.slice(2, 70, 70 + rows);
+        const Attended some = attention(few);
+        const auto of_rows = [rows](const Tensor& tensor) {
+          return Tensor::copy_of(tensor.view().slice(2, 70, 70 + rows));
+        };
+        EXPECT_TRUE(test::same_bits(some.out, of_rows(all.out))) << rows << " " << keys;
+        EXPECT_TRUE(test::same_bits(some.lse, of_rows(all.lse))) << rows << " " << keys;
+      }
+    }
+  }
 }
 
 TEST_P(SimdAttention, AMaskedKeyHasNoInfluenceEvenIfItIsNotANumber) {

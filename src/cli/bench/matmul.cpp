@@ -76,7 +76,7 @@ int bench_matmul(const BenchOptions& options) {
       "INxOUT-rROWS-TYPE: x W + b over packed weights, bf16 in bulk from 512 rows on; from memory: "
       "weights that no cache holds\n"
       "forward: x W + b; dinput: dy W^T; dweight: dW += x^T dy, f32, plain weights, in bulk\n"
-      "limit: multiply-adds measured beside each case; from memory also its measured rate\n");
+      "limit: multiply-adds, or reading weights from where they lie, measured beside each case\n");
   return 0;
 }
 

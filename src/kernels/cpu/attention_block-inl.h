@@ -20,6 +20,7 @@
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_tile.h"
 #include "kernels/cpu/exp2-inl.h"
+#include "kernels/cpu/few_query_rows-inl.h"
 #include "kernels/cpu/tile_product-inl.h"
 #include "kernels/load_keys-inl.h"
 #include "kernels/mask_lanes-inl.h"
@@ -71,6 +72,7 @@ inline void read_keys(const AttentionProblem& problem, const RowBlock& block, Ti
 /// S^T = K Q^T: a row of `scores` is a key, its lanes are query rows.
 inline void scores_transposed(const AttentionProblem& problem, const KeyTile& keys,
                               const RowTile& tile, float* scores) {
+  if (scores_of_few_rows(keys, tile, problem.head_dim, scores)) return;
   for (int lane = 0; lane < tile.rows; lane += kPanel) {
     const int vectors = std::min(kPanelVectors, (tile.rows - lane + kLanes - 1) / kLanes);
     for (std::int64_t i = 0, strip; i < keys.keys(); i += strip) {

@@ -1,16 +1,7 @@
 // The matrix product: how it is cut into blocks, strips and panels (matmul_kernels.h).
 //
-// Measured on one core of an AMD EPYC (Zen 4; 111 GFLOP/s of f32 multiply-adds, 222 of pairs; the
-// best of many runs, since others used the machine), packed weights that stay in the cache, layers
-// of GPT-2 small, AVX-512:
-//   rows         1         3         8         16         64        512
-//   f32          88 to 92 GB/s   95 to 98 %  96 to 98 %  96 to 98 %  88 to 94 %  88 to 90 %
-//   bf16, wide   86 GB/s   95 to 97 %  93 %   93 to 97 %  90 %      83 to 87 %
-//   bf16 pairs                        84 to 90 %          83 to 93 %  77 to 84 %
-//   f16          55 GB/s   89 %      85 to 88 %  85 %     88 to 92 %  88 %
-// With AVX2 (HEED_ISA=avx2) f32 has 74 to 90 % on 8 rows, 71 to 93 % from 16 on: four rows have
-// just the eight chains that two units need. oneDNN 2.6.3 in the same minutes: 66 to 95 % on plain
-// weights and 384 or 512 rows; this had 73 to 90 % before it fetched rows of b ahead.
+// Measured: matmul_tile-inl.h. With AVX2 (HEED_ISA=avx2) 92 to 97 % of its peak on 512 rows. oneDNN
+// 2.6.3, on a Zen 4: 66 to 95 % on plain weights and 384 or 512 rows, where this had 73 to 90 %.
 //
 // Tried: blocks of 128 to 768 k: at 128 a strip's end costs 3 % on 8 rows, from 384 on all are
 // alike; rows of a as they lie: 12 of them share a set of the first level where a row is a multiple
@@ -36,8 +27,12 @@ using cpu::PanelProduct;
 using cpu::StripForm;
 using cpu::whole_lines;
 
-constexpr std::int64_t kBlockRows = 192;  // strips of 192 x 512 floats and a panel: in a 512 KiB
-constexpr std::int64_t kStripBytes = std::int64_t{400} << 10;  // cache
+// Strips and a panel lie in a 512 KiB cache.
+constexpr std::int64_t kStripBytes = std::int64_t{400} << 10;
+// Rows of a block: as many as have their whole depth there, so that `out` is not written and read
+// again for each block of the depth; in 48 rows or more a panel is worth fetching.
+constexpr std::int64_t kLeastRows = 48;
+constexpr std::int64_t kMostRows = 96;
 // Of a plain b, whose panels every block of rows makes anew: strips then come from the third level,
 // from front to back, two bytes a cycle.
 constexpr std::int64_t kPlainRows = 768;
@@ -105,7 +100,12 @@ void find_panel(const Product& product, std::int64_t column, std::int64_t k, flo
                      product.panel_row(k) * product.row_bytes();
   to.b = from;
   to.ahead_bytes = product.panel_row(to.depth) * product.row_bytes();
-  to.ahead = from + to.ahead_bytes;
+  // As far ahead from every block, the last and shorter one too: no line is left out. One strip is
+  // through with a panel at once; more of them share the fetching of a whole block.
+  constexpr std::int64_t kRowsAhead = 128;
+  const std::int64_t rows_ahead =
+      to.rows <= matmul_kernels().strip ? kRowsAhead : product.panel_row(kBlockDepth);
+  to.ahead = from + rows_ahead * product.row_bytes();
   if (product.form == PanelForm::kPairs) {
     to.depth = product.panel_row(to.depth);
   } else if (product.form != PanelForm::kF32 && to.rows >= kManyRows) {
@@ -161,35 +161,47 @@ struct Cut {
   std::int64_t rows, columns;
 };
 
+std::int64_t block_rows(const Product& product) {
+  if (product.panels == nullptr) return kPlainRows;
+  const std::int64_t row_bytes =
+      strip_depth(product, product.p.inner) * std::int64_t{sizeof(float)};
+  return std::clamp(kStripBytes / std::max<std::int64_t>(1, row_bytes), kLeastRows, kMostRows);
+}
+
 // As many tasks for each thread, two where that is easy, so that one goes on where another is held
 // up. A task brings its rows and, of a plain b, its columns into order for itself.
 Cut cut_of(const Product& product) {
   const MatmulProblem<float>& p = product.p;
   const std::int64_t threads = threads_here();
-  Cut cut = {parts_of(p.rows, product.panels != nullptr ? kBlockRows : kPlainRows), 1};
+  Cut cut = {parts_of(p.rows, block_rows(product)), 1};
   if (threads == 1 || p.rows * p.columns * p.inner < kShort) return cut;
-  cut.columns = cut.rows % threads != 0 ? threads : cut.rows < 2 * threads ? 2 : 1;
+  if (cut.rows >= 2 * threads) return {parts_of(cut.rows, threads) * threads, 1};
+  cut.columns = cut.rows % threads != 0 ? threads : 2;
   const std::int64_t panels = parts_of(p.columns, matmul_kernels().panel);
-  if (cut.columns > panels) cut = {std::max(cut.rows, parts_of(threads, panels)), panels};
-  return cut;
+  if (cut.columns <= panels) return cut;
+  const std::int64_t strips = parts_of(p.rows, matmul_kernels().strip);
+  return {std::min(strips, std::max(cut.rows, parts_of(threads, panels))), panels};
+}
+
+// Where part `index` of `parts` begins, in whole units: as even as they can be.
+std::int64_t part_begin(std::int64_t extent, std::int64_t unit, std::int64_t parts,
+                        std::int64_t index) {
+  return std::min(extent, parts_of(extent, unit) * index / parts * unit);
 }
 
 void run(const Product& product) {
   const MatmulProblem<float>& p = product.p;
   const Cut cut = cut_of(product);
-  const std::int64_t strip = matmul_kernels().strip;
-  const std::int64_t panel = matmul_kernels().panel;
-  const auto part = [](std::int64_t extent, std::int64_t parts, std::int64_t unit) {
-    return parts_of(parts_of(extent, parts), unit) * unit;
+  const auto row = [&](std::int64_t index) {
+    return part_begin(p.rows, matmul_kernels().strip, cut.rows, index);
   };
-  const std::int64_t rows = part(p.rows, cut.rows, strip);
-  const std::int64_t columns = part(p.columns, cut.columns, panel);
-  const std::int64_t across = parts_of(p.columns, columns);
-  parallel_for(parts_of(p.rows, rows) * across, [&](std::int64_t index, int /*thread*/) {
-    const std::int64_t row = index / across * rows;
-    const std::int64_t column = index % across * columns;
-    run_part(product,
-             {row, std::min(row + rows, p.rows), column, std::min(column + columns, p.columns)});
+  const auto column = [&](std::int64_t index) {
+    return part_begin(p.columns, matmul_kernels().panel, cut.columns, index);
+  };
+  parallel_for(cut.rows * cut.columns, [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t i = index / cut.columns;
+    const std::int64_t j = index % cut.columns;
+    run_part(product, {row(i), row(i + 1), column(j), column(j + 1)});
   });
 }
 

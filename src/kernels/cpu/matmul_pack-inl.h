@@ -21,6 +21,7 @@ namespace {
 /// cycles need eight chains, so 8 rows are 4 and 4 where 6 is the largest.
 constexpr std::int64_t strip_of(std::int64_t left) {
   if (kLargestStrip == 6 && (left == 7 || left == 8)) return 4;
+  if (kLargestStrip == 12 && left == 16) return 8;
   if (left >= kLargestStrip) return kLargestStrip;
   if (left >= 8) return 8;
   return left >= 4 ? 4 : left;

@@ -4,16 +4,23 @@
 // AVX2 (12 + 2 + 1 of 16). Bound by the two FMA ports: 24 cycles a step of the AVX-512 tile on a
 // Zen 4, whose 512-bit instructions take both, beside 14 loads.
 //
-// What else it needs: rows of `out` are fetched when a tile begins, or its end waits for them; the
-// panel to come is fetched while this one is used, line by line as it will be needed (one line in
-// four steps left 70 % of the rate over weights from memory). 6 x 4 and 8 x 3 vectors are within 2
-// % of 12 x 2; broadcasts as memory operands, within 1 %.
+// What else it needs: rows of `out` are fetched when a tile begins, or its end waits for them; what
+// comes next of b is fetched while this is used, line by line as it will be needed (one line in
+// four steps left 70 % of the rate over weights from memory): 16 KB ahead into the first level for
+// one strip, the panel to come for many, 2 KB ahead in each of four panels for up to three rows. 6
+// x 4 and 8 x 3 vectors are within 2 % of 12 x 2; broadcasts as memory operands, within 1 %.
 //
-// One core of an AMD EPYC (Zen 5, two 512-bit units: 256 GFLOP/s of f32, 469 of pairs), alone,
-// AVX-512: f32 82 to 87 % on 8 rows of 768 x 3,072, 80 to 83 % on 512 rows, 3,072 x 768 87 to 90 %;
-// pairs 97 to 100 %; one row from memory 99 % (f32) and 88 % (bf16) of the read rate. Two threads
-// 1.99 times one. What f32 loses there is neither the tile's shape (6 x 4 vectors: the same) nor
-// fetching ahead (once in four steps: the same) nor, but for 2 to 6 %, the depth of a block (256).
+// One core of an AMD EPYC (Zen 5, two 512-bit units: 260 GFLOP/s of f32, 480 of pairs; memory 41
+// GB/s), share of that, 768 x 3,072 and 3,072 x 768 (bench/peers/linear_layers.py has them all):
+//   rows           1         2         3         8         12        16        512
+//   f32, cached                                  91 %      92 %      92 %      90 to 95 %
+//   f32, memory    97 to 100 90 to 94  90 to 91  83 to 95  88 to 93  90 %      89 to 91 %
+//   bf16, memory   92 to 99  92 to 98  81 to 92  90 %      91 %      92 %      95 % (pairs)
+//   f16, memory    95 %      90 to 97  93 %      88 %      92 %      91 %      87 %
+// What made the difference, before and after: as many rows in a block as have their whole depth in
+// the second level (2,048 x 2,048: 79 to 94 % on 512 rows), every line fetched exactly once where
+// the depth is no multiple of a block (8 rows from memory: 61 to 83 %), into the first level (90 to
+// 95 %), 16 rows as 8 and 8 (87 to 92 %), fetching at all for one to three rows (bf16: 88 to 95 %).
 #if defined(HEED_KERNELS_CPU_MATMUL_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
@@ -162,7 +169,7 @@ HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, const 
 #pragma GCC unroll 4
     for (int u = 0; u < kStep; u += kHeld) {
       for (int line = 0; line < kRowBytes<kForm>; line += kCacheLine)
-        __builtin_prefetch(ahead + line, 0, 2);
+        __builtin_prefetch(ahead + line, 0, 3);
       ahead += kHeld * ahead_step;
       add_row<kRows, kForm>(
           b + u / kHeld * kRowBytes<kForm>,
@@ -218,6 +225,7 @@ template <int kRows, int kPanels, PanelForm kForm>
 HWY_NOINLINE void few_tile(const FewRowsProduct& p, const char* panels, float* out,
                            std::int64_t columns, const float* bias) {
   constexpr int kHeld = kDepthOfRow<kForm>;
+  constexpr std::int64_t kRowsAhead = 2048 / kRowBytes<kForm>;
   const Floats d;
   for (std::int64_t begin = 0; begin < p.depth; begin += kBlockDepth) {
     const std::int64_t end = begin + kBlockDepth < p.depth ? begin + kBlockDepth : p.depth;
@@ -233,6 +241,12 @@ HWY_NOINLINE void few_tile(const FewRowsProduct& p, const char* panels, float* o
     const char* row = panels + begin / kHeld * p.b_row;
     std::int64_t k = begin;
     for (; k + kHeld <= end; k += kHeld, row += p.b_row) {
+#pragma GCC unroll 4
+      for (int q = 0; q < kPanels; ++q) {
+#pragma GCC unroll 2
+        for (int line = 0; line < kRowBytes<kForm>; line += kCacheLine)
+          __builtin_prefetch(row + q * p.b_panel + kRowsAhead * p.b_row + line, 0, 3);
+      }
 #pragma GCC unroll 2
       for (int half = 0; half < kHeld; ++half)
         add_few<kRows, kPanels, kForm>(p, row, k + half, half, sums);
