@@ -34,14 +34,16 @@ void feed(const Model& model, KvCache& cache, const ConstView& ids) {
   model.forward({.ids = ids}, run);
 }
 
-// Every parameter once, and the keys and values before the token in f32.
+// Every parameter once but tables, of which a row is read, and the keys and values before the token
+// in f32. A table that is the head too counts.
 double bytes_of_step(const Model& model, std::int64_t tokens) {
   const ModelInfo& info = model.info();
   const std::int64_t cached = 2 * tokens * info.layers * info.kv_heads * info.head_dim;
   double bytes = static_cast<double>(cached) * sizeof(float);
   for (const Parameter* parameter : model.parameters())
-    bytes += static_cast<double>(parameter->element_count()) *
-             static_cast<double>(size_bytes(parameter->dtype()));
+    if (!parameter->looked_up || parameter->linear)
+      bytes += static_cast<double>(parameter->element_count()) *
+               static_cast<double>(size_bytes(parameter->dtype()));
   return bytes;
 }
 

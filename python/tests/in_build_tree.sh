@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# The package's tests on the extension of the build tree: in_build_tree.sh ROOT [ARGS for pytest]
+# The package's tests on the extension of the build tree: in_build_tree.sh ROOT BUILD [ARGS for pytest]
 set -euo pipefail
 root=$1
-shift
-extension=$(ls "$root"/build/python/python/_core*.so 2>/dev/null | head -n 1 || true)
+build=$2
+shift 2
+extension=$(ls "$build"/python/_core*.so 2>/dev/null | head -n 1 || true)
 if [[ -z $extension || ! -x $root/build/python-tools/bin/pytest ]]; then
-  echo "skipped: Python's extension is not built; ./dev python builds it"
+  echo "skipped: Python's extension is not built in $build"
   exit 77
 fi
-site=$root/build/python-site
+site=$build/python-site
 rm -rf "$site"
 mkdir -p "$site/heed"
 ln -s "$root"/python/heed/* "$extension" "$site/heed/"
