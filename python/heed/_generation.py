@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._texts import checked
-from .errors import Error, InvalidArgument, made, renamed
+from .errors import Error, refused, renamed
 
 if TYPE_CHECKING:
     from ._models import Model
@@ -183,17 +183,14 @@ def _check_effects(given: dict[str, Any]) -> None:
         if idle:
             raise _without_effect(idle[0], "a temperature above 0")
     if "top_k" in given and isinstance(given["top_k"], int) and given["top_k"] < 1:
-        raise made(InvalidArgument, op="generate", argument="top_k", found=str(given["top_k"]),
-                   expected="at least 1")  # fmt: skip
+        raise refused("generate", "top_k", given["top_k"], "at least 1")
 
 
 def _without_effect(name: str, needed: str) -> Error:
-    return made(InvalidArgument, op="generate", argument=name, found="without effect",
-                expected=f"{needed} beside it")  # fmt: skip
+    return refused("generate", name, "without effect", f"{needed} beside it")
 
 
 def _check_known(settings: dict[str, Any], name: str, known: dict[Any, str]) -> None:
     if settings[name] not in known:
         expected = ", ".join(repr(each) for each in known)
-        raise made(InvalidArgument, op="generate", argument=name, found=repr(settings[name]),
-                   expected=f"one of {expected}")  # fmt: skip
+        raise refused("generate", name, repr(settings[name]), f"one of {expected}")

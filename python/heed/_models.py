@@ -13,7 +13,7 @@ from . import _core
 from ._generation import Generation, generate
 from ._session import Session, open_session
 from ._tokenizer import Tokenizer
-from .errors import InvalidArgument, made
+from .errors import refused
 
 _TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
@@ -41,7 +41,7 @@ class StackInfo:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model is; ``layers``, ``heads``, ``kv_heads`` and ``causal`` are of its first stack."""
+    """What a model is. ``layers``, ``heads``, ``kv_heads``, ``causal`` are of its first stack."""
 
     family: str
     title: str
@@ -210,8 +210,7 @@ def load(name: str | Path = "", *, dtype: str | None = "float32") -> Model:
     """
     if dtype is not None and dtype not in _TYPES:
         expected = '"float32", "float16", "bfloat16" or None, the file\'s own'
-        raise made(InvalidArgument, op="load", argument="dtype", found=repr(dtype),
-                   expected=expected)  # fmt: skip
+        raise refused("load", "dtype", repr(dtype), expected)
     return Model(_core.load(str(name), None if dtype is None else _TYPES[dtype]), dtype)
 
 

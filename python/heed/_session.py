@@ -17,7 +17,7 @@ from ._session_files import save, shown_in_a_frame, viewed
 from ._session_stack import SessionStack
 from ._tables import table_of
 from ._texts import checked, checked_if_given
-from .errors import InvalidArgument, NotFound, made
+from .errors import InvalidArgument, NotFound, made, refused
 
 if TYPE_CHECKING:
     from ._models import Model
@@ -55,8 +55,8 @@ class Session:
         tokens, key_tokens : names of the queries, and of the keys where these are other tokens
         stack : "self"; or "encoder", "decoder", "cross"
         name : "arrays"; what the model is called
-        settings : those of :func:`heed.attention` (``mask``, ``scale``, ``softcap``, ``bias``, ...),
-            for every layer
+        settings : those of :func:`heed.attention` (``mask``, ``scale``, ``softcap``, ...), for
+            every layer
 
         Raises
         ------
@@ -296,9 +296,10 @@ class Session:
              **asked: Any) -> None:  # fmt: skip
         """Writes a file, which appears whole or not at all.
 
-        The ending says what: ``.html`` (the page), ``.svg`` and ``.png`` (a picture of it, ``width``
-        pixels wide, "light" or "dark"; drawn by chromium), ``.txt`` and ``.json`` (as ``heed look``
-        prints them). ``asked`` is what :meth:`to_html`, :meth:`to_text` and :meth:`to_json` take.
+        The ending says what: ``.html`` (the page), ``.svg`` and ``.png`` (a picture of it, drawn by
+        chromium, ``width`` pixels wide, "light" or "dark"), ``.txt`` and ``.json`` (as ``heed
+        look`` prints them). ``asked`` is what :meth:`to_html`, :meth:`to_text` and :meth:`to_json`
+        take.
 
         Raises
         ------
@@ -358,8 +359,8 @@ class Session:
         of = self.stack(stack)
         count = of.keys if keys else of.queries
         if not isinstance(word, (int, np.integer)) or not -count <= word < count:
-            raise made(InvalidArgument, op="session", argument=argument, found=repr(word),
-                       expected=f"a word of the text, or {-count} to {count - 1}")  # fmt: skip
+            expected = f"a word of the text, or {-count} to {count - 1}"
+            raise refused("session", argument, repr(word), expected)
         return [int(word) % count]
 
 
@@ -380,8 +381,7 @@ def open_session(
     if ids is not None:
         for name, given in (("pair", pair), ("cut", cut)):
             if given is not None:
-                raise made(InvalidArgument, op="look", argument=name, found="given beside ids",
-                           expected="a text")  # fmt: skip
+                raise refused("look", name, "given beside ids", "a text")
         return Session(_core.open_ids(model._core, ids, target, logits, hidden), model)
     checked(text, "text", "look")
     pair = checked_if_given(pair, "pair", "look")
@@ -392,8 +392,7 @@ def open_session(
 
 def _check_count(name: str, count: int | None) -> None:
     if count is not None and count < 1:
-        raise made(InvalidArgument, op="look", argument=name, found=str(count),
-                   expected="at least 1, or None for all")  # fmt: skip
+        raise refused("look", name, count, "at least 1, or None for all")
 
 
 def _word(word: Who | None) -> str:

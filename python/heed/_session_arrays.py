@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._seen import Seen
 from ._texts import checked
-from .errors import InvalidArgument, WrongType, made
+from .errors import WrongType, made, refused
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -30,16 +30,15 @@ def of_arrays(
 ) -> Session:
     """As :meth:`Session.from_arrays` says."""
     layers = {"q": q, "k": k, "v": v, "lse": lse, "lse_low": lse_low}
-    lists = {each: list(given) for each, given in layers.items() if isinstance(given, (list, tuple))}
+    lists = {each: list(a) for each, a in layers.items() if isinstance(a, (list, tuple))}
     if lists and not {"q", "k"} <= lists.keys():
-        raise made(InvalidArgument, op="session", argument="k" if "q" in lists else "q",
-                   found="one array", expected="a list with one a layer, as the others")  # fmt: skip
+        single = "k" if "q" in lists else "q"
+        raise refused("session", single, "one array", "a list with one a layer, as the others")
     count = len(lists["q"]) if lists else 1
     for each, given in layers.items():
         found = lists.get(each, [None] if given is None else [given])
         if given is not None and len(found) != count:
-            raise made(InvalidArgument, op="session", argument=each,
-                       found=f"a list of {len(found)}", expected=f"{count}, one a layer")  # fmt: skip
+            raise refused("session", each, f"a list of {len(found)}", f"{count}, one a layer")
         layers[each] = [None] * count if given is None else [_of_batch(each, a) for a in found]
     seen = [
         Seen.of(*arrays[:3], lse=arrays[3], lse_low=arrays[4], **settings)
@@ -54,9 +53,7 @@ def _of_batch(name: str, array: Any) -> Any:
     return array[None] if getattr(array, "ndim", rank) == rank - 1 else array
 
 
-def of_seen(
-    kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name: str
-) -> Session:
+def of_seen(kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name: str) -> Session:
     """As :meth:`Session.from_seen` says."""
     if not isinstance(stacks, Mapping):
         stacks = {"self": stacks}

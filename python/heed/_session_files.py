@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .errors import InvalidArgument, Unsupported, made
+from .errors import Unsupported, refused
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -30,8 +30,8 @@ def viewed(
     named = {"layer": layer, "head": head, "stack": stack, "who": who, "to": to}
     for name, value in named.items():
         if view is not None and value is not None:
-            raise made(InvalidArgument, op="look", argument="view", found="given beside " + name,
-                       expected="one of them: it names head and tokens itself")  # fmt: skip
+            expected = "one of them: it names head and tokens itself"
+            raise refused("look", "view", "given beside " + name, expected)
     if stack is not None:
         session.stack(stack)  # or says which there are
     words = ["" if word is None else str(word) for word in (who, to)]
@@ -50,18 +50,16 @@ def save(session: Session, path: Path, width: int, theme: str, asked: dict[str, 
     elif ending == ".json":
         content = session.to_json(**asked).encode()
     else:
-        raise made(InvalidArgument, op="save", argument="path", found=f'"{path}"',
-                   expected="a name that ends in .html, .svg, .png, .txt or .json")  # fmt: skip
+        expected = "a name that ends in .html, .svg, .png, .txt or .json"
+        raise refused("save", "path", f'"{path}"', expected)
     _core.write_file(str(path), content)
 
 
 def _picture(session: Session, format: str, width: int, theme: str, asked: dict) -> bytes:
     if theme not in ("light", "dark"):
-        raise made(InvalidArgument, op="save", argument="theme", found=repr(theme),
-                   expected='"light" or "dark"')  # fmt: skip
+        raise refused("save", "theme", repr(theme), '"light" or "dark"')
     if not 320 <= width <= 8192:
-        raise made(InvalidArgument, op="save", argument="width", found=str(width),
-                   expected="320 to 8192")  # fmt: skip
+        raise refused("save", "width", width, "320 to 8192")
     dark = theme == "dark"
     return _core.session_picture(session._core, viewed(session, **asked), format, width, dark)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 class Table:
     """Rows with named columns: ``table["entropy"]`` is a column, ``table[3]`` a row as a dict."""
 
-    def __init__(self, columns: dict[str, Sequence[Any]]):
+    def __init__(self, columns: Mapping[str, Sequence[Any]]):
         self._columns = {name: list(values) for name, values in columns.items()}
 
     @property

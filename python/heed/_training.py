@@ -65,8 +65,8 @@ class Trained:
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """A row a step, with the columns of ``loss.csv``: ``losses["train_loss"]``. The validation loss
-        is NaN at steps without an evaluation."""
+        """A row a step, with the columns of ``loss.csv``: ``losses["train_loss"]``. The validation
+        loss is NaN at steps without an evaluation."""
         return np.genfromtxt(self.folder / "loss.csv", delimiter=",", names=True, ndmin=1)
 
     @property
@@ -135,9 +135,7 @@ def _heard(on_step: Callable[[TrainStep], Any] | None) -> Callable[[dict[str, An
     return lambda said: None if on_step is None else on_step(TrainStep(**said))
 
 
-def _configuration(
-    config: Any, keys: dict[str, Any], resumed: Path | None
-) -> tuple[str, str]:
+def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> tuple[str, str]:
     """The configuration as JSON, and what errors call it."""
     origin = "config"
     if config is None and resumed is not None and (resumed / "run.json").exists():

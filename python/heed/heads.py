@@ -18,7 +18,7 @@ import numpy as np
 from ._many_texts import PLACE, Answer, Work, scored
 from ._models import Model, load
 from ._tables import table_of
-from .errors import InvalidArgument, made
+from .errors import refused
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ class CorpusScores:
             return CorpusScores(scored.heads, scored.names, scored.count, scored.sum,
                                 scored.sum_of_squares, self.failed + other.failed)  # fmt: skip
         if self.heads != other.heads or self.names != other.names:
-            raise made(InvalidArgument, op="heads", argument="other", found="of other heads",
-                       expected="scores of the same model")  # fmt: skip
+            raise refused("heads", "other", "of other heads", "scores of the same model")
         return CorpusScores(
             self.heads, self.names, self.count + other.count, self.sum + other.sum,
             self.sum_of_squares + other.sum_of_squares, self.failed + other.failed,
@@ -116,8 +115,7 @@ def score(
     heed's own. A text whose workers are lost again and again is left out, too.
     """
     if batch < 1:
-        raise made(InvalidArgument, op="heads", argument="batch", found=str(batch),
-                   expected="at least 1")  # fmt: skip
+        raise refused("heads", "batch", batch, "at least 1")
     listed = list(texts)
     total = _Total(listed, progress)
     model = model if isinstance(model, Model) else load(model)

@@ -341,7 +341,7 @@ def test_attentions_that_were_seen_become_a_session(rng):
 
 
 BAD_ARRAYS = {
-    "batch": (dict.fromkeys("qk", np.ones((2, 1, 3, 4), np.float32)), ValueError, "self layer 0: q is"),
+    "batch": (dict.fromkeys("qk", np.ones((2, 1, 3, 4), np.float32)), ValueError, "layer 0: q is"),
     "tokens": (dict(tokens=["a"]), ValueError, "tokens is a list of 1, expected none, or 3"),
     "lists": (dict(q=[np.ones((1, 1, 3, 4))]), ValueError, "k is one array, expected a list"),
     "lse": (dict(lse=np.ones((1, 1, 2), np.float32)), ValueError, "lse"),

@@ -31,7 +31,8 @@ def test_it_writes_a_model_and_tells_each_step(text, tmp_path):
     assert [step.step for step in heard] == [1, 2, 3, 4, 5, 6]
     assert all(step.steps == 6 and step.loss > 0 and step.gradient_norm > 0 for step in heard)
     assert [step.validation_loss is None for step in heard] == [True, True, False] * 2
-    np.testing.assert_allclose(trained.losses["train_loss"], [step.loss for step in heard], rtol=1e-6)
+    losses = [step.loss for step in heard]
+    np.testing.assert_allclose(trained.losses["train_loss"], losses, rtol=1e-6)
     assert trained.best_loss <= trained.validation_loss and trained.best_step in (3, 6)
     assert trained.model.info.layers == 1 and trained.model.look("the cat").weights.shape[1] == 2
     assert trained.config["steps"] == 6 and "6 steps" in repr(trained)
@@ -51,9 +52,7 @@ def test_losses_are_the_programs(text, tmp_path):
 
 def test_a_callback_that_returns_false_ends_it_and_the_run_goes_on(text, tmp_path):
     whole = heed.train(SMALL, tmp_path / "whole", data=str(text))
-    begun = heed.train(
-        SMALL, tmp_path / "run", data=str(text), on_step=lambda said: said.step < 4
-    )
+    begun = heed.train(SMALL, tmp_path / "run", data=str(text), on_step=lambda said: said.step < 4)
     assert not begun.finished and len(begun.losses) == 4
     ended = heed.train(folder=tmp_path / "run", resume=True)
     assert ended.finished
