@@ -33,9 +33,8 @@ class Tokenizer:
     'The cat sat.'
     """
 
-    def __init__(self, core: _core.Model, target: bool = False):
-        self._core = core
-        self._target = target
+    def __init__(self, model: _core.Model, target: bool = False):
+        self._core = _core.Tokenizer(model, target)
 
     def encode(self, text: str, pair: str | None = None, *, special: bool = True) -> Encoding:
         """The tokens of a text, or of two as one sequence.
@@ -48,31 +47,31 @@ class Tokenizer:
             where the text is no str, or has half of a surrogate pair
         """
         text, pair = checked(text, "text"), checked_if_given(pair, "pair")
-        ids, spans, texts = self._core.encode(text, pair, special, self._target)
+        ids, spans, texts = self._core.encode(text, pair, special)
         return Encoding(ids, token_offsets(text, pair, spans, texts), texts)
 
     def decode(self, ids: Any, *, skip_special: bool = True) -> str:
         """The text of ids; what is no whole character becomes U+FFFD."""
-        return self._core.decode(ids, skip_special, self._target).decode(errors="replace")
+        return self._core.decode(ids, skip_special).decode(errors="replace")
 
     def token(self, id: int) -> bytes:
         """The bytes that one token stands for inside of a text; a special token's name."""
-        return self._core.token_bytes(id, self._target)
+        return self._core.token(id)
 
     def is_special(self, id: int) -> bool:
-        return self._core.is_special(id, self._target)
+        return self._core.is_special(id)
 
     def find(self, piece: str) -> int | None:
         """The id of an entry as the vocabulary's file writes it (``"Ġcat"``), None without one."""
-        found = self._core.find(checked(piece, "piece"), self._target)
+        found = self._core.find(checked(piece, "piece"))
         return None if found < 0 else found
 
     def __len__(self) -> int:
         """How many tokens there are."""
-        return self._core.vocabulary_size(self._target)
+        return len(self._core)
 
     def __repr__(self) -> str:
-        return f"<heed.Tokenizer of {self._core.name}, {len(self)} tokens>"
+        return f"<heed.Tokenizer of {self._core.model}, {len(self)} tokens>"
 
 
 def token_offsets(

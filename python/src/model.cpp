@@ -78,11 +78,7 @@ nb::object logits(const HeldModel& held, const nb::object& ids, const nb::object
   const Tensor tokens = row_of(token_ids(ids, "ids"));
   const Tensor read = row_of(token_ids(source, "source"));
   const ModelInfo& info = held.model().info();
-  if (!info.has_logits)
-    fail({.op = "logits",
-          .found = held.loaded->name + " has no logits",
-          .expected = "a model with"
-                      " them"});
+  if (!info.has_logits) fail({.op = "logits", .found = held.loaded->name + " has no logits"});
   if (info.reads_source() == source.is_none())
     fail({.op = "logits",
           .argument = "source",
@@ -98,50 +94,6 @@ nb::object logits(const HeldModel& held, const nb::object& ids, const nb::object
   });
   const Shape shape = {found.dim(1), found.dim(2)};
   return exported(std::move(found).reshaped(shape));
-}
-
-nb::tuple encode(const HeldModel& held, const std::string& text,
-                 const std::optional<std::string>& pair, bool special, bool target) {
-  const Tokenizer& reads = held.tokenizer();
-  const Tokenizer& tokenizer = target ? *held.loaded->writing_tokenizer() : reads;
-  const Encoding encoding =
-      pair ? tokenizer.encode_pair(text, *pair, special) : tokenizer.encode(text, special);
-  nb::list ids;
-  nb::list spans;
-  nb::list texts;
-  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
-    ids.append(encoding.ids[i]);
-    spans.append(nb::make_tuple(encoding.spans[i].begin, encoding.spans[i].end));
-    texts.append(encoding.texts.empty() ? 0 : static_cast<int>(encoding.texts[i]));
-  }
-  return nb::make_tuple(ids, spans, texts);
-}
-
-const Tokenizer& side(const HeldModel& held, bool target) {
-  const Tokenizer& reads = held.tokenizer();
-  return target ? *held.loaded->writing_tokenizer() : reads;
-}
-
-void check_ids(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
-  for (const TokenId id : ids)
-    if (id < 0 || id >= tokenizer.vocabulary_size())
-      fail({.op = "tokenizer",
-            .argument = "ids",
-            .found = id,
-            .expected = "0 to " + std::to_string(tokenizer.vocabulary_size() - 1)});
-}
-
-nb::bytes decode(const HeldModel& held, const nb::object& given, bool skip_special, bool target) {
-  const std::vector<TokenId> ids = token_ids(given, "ids");
-  const Tokenizer& tokenizer = side(held, target);
-  check_ids(tokenizer, ids);
-  return as_bytes(tokenizer.decode(ids, skip_special));
-}
-
-nb::bytes token_bytes(const HeldModel& held, TokenId id, bool target) {
-  const Tokenizer& tokenizer = side(held, target);
-  check_ids(tokenizer, {id});
-  return as_bytes(tokenizer.token_bytes(id));
 }
 
 nb::list found_models() {
@@ -190,28 +142,7 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("has_tokenizer",
                    [](const HeldModel& held) { return held.loaded->tokenizer != nullptr; })
       .def_prop_ro("info", &info_of)
-      .def("logits", &logits, nb::arg("ids"), nb::arg("source").none())
-      .def("encode", &encode, nb::arg("text"), nb::arg("pair").none(), nb::arg("special"),
-           nb::arg("target"))
-      .def("decode", &decode, nb::arg("ids"), nb::arg("skip_special"), nb::arg("target"))
-      .def("token_bytes", &token_bytes, nb::arg("id"), nb::arg("target"))
-      .def(
-          "is_special",
-          [](const HeldModel& held, TokenId id, bool target) {
-            check_ids(side(held, target), {id});
-            return side(held, target).is_special(id);
-          },
-          nb::arg("id"), nb::arg("target"))
-      .def(
-          "find",
-          [](const HeldModel& held, const std::string& piece, bool target) {
-            return side(held, target).find(piece);
-          },
-          nb::arg("piece"), nb::arg("target"))
-      .def(
-          "vocabulary_size",
-          [](const HeldModel& held, bool target) { return side(held, target).vocabulary_size(); },
-          nb::arg("target"));
+      .def("logits", &logits, nb::arg("ids"), nb::arg("source").none());
 }
 
 }  // namespace heed::python

@@ -27,5 +27,6 @@ nanobind::str text_of_bytes(const std::string& bytes);
 nanobind::bytes as_bytes(const std::string& bytes);
 
 void bind_model(nanobind::module_& module);
+void bind_tokenizer(nanobind::module_& module);
 
 }  // namespace heed::python

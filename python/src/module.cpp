@@ -44,6 +44,7 @@ NB_MODULE(_core, module) {
   bind_process(module);
   bind_computing(module);
   bind_model(module);
+  bind_tokenizer(module);
   bind_session(module);
   bind_session_arrays(module);
   bind_session_looks(module);

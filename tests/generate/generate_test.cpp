@@ -279,38 +279,5 @@ TEST(Generate, AnEmptyPromptStartsFromTheFirstToken) {
                     "first token to start from)");
 }
 
-TEST(Generation, TokenByTokenItWritesWhatGenerateDoes) {
-  const auto model = tiny();
-  const GenerateArgs args = {.prompts = {{1, 2, 3}, {4}},
-                             .most_tokens = 6,
-                             .sampling = kAsIs,
-                             .tokenizer = &letters(),
-                             .stop_at_end = false};
-  GenerateListener nobody;
-  Generation generation(*model, args, nobody);
-  EXPECT_FALSE(generation.has_ended(0));
-  int steps = 1;
-  while (generation.step()) EXPECT_EQ(std::ssize(generation.texts()[1].tokens), steps++);
-  EXPECT_EQ(steps, 6);
-  EXPECT_FALSE(generation.step());
-  const std::vector<Generated> whole = generate(*model, args);
-  for (std::size_t row : {0, 1}) {
-    EXPECT_TRUE(generation.has_ended(row));
-    EXPECT_EQ(ids_of(generation.texts()[row]), ids_of(whole[row]));
-    EXPECT_EQ(generation.texts()[row].text, whole[row].text);
-  }
-}
-
-TEST(Generation, ASearchIsOneStep) {
-  const auto model = tiny();
-  const GenerateArgs args = {.prompts = {{1, 2}}, .most_tokens = 4, .beams = 3};
-  GenerateListener nobody;
-  Generation generation(*model, args, nobody);
-  EXPECT_FALSE(generation.step());
-  EXPECT_TRUE(generation.has_ended(0));
-  EXPECT_EQ(ids_of(generation.texts()[0]), ids_of(generate(*model, args)[0]));
-  EXPECT_FALSE(generation.step());
-}
-
 }  // namespace
 }  // namespace heed
