@@ -34,7 +34,7 @@ class Generation::State {
         ended_(args_.prompts.size()) {
     check(model.info(), args_);
     if (args_.beams > 1) return;
-    cache_.emplace(cache_of(model, args_, /*beams=*/1));
+    cache_ = std::make_unique<KvCache>(cache_of(model, args_, /*beams=*/1));
     for (std::size_t i = 0; i < args_.prompts.size(); ++i) {
       rows_.push_back({.index = i, .ids = args_.prompts[i], .stream = {}});
       if (args_.tokenizer != nullptr)
@@ -128,8 +128,8 @@ class Generation::State {
   GenerateListener& listener_;
   std::vector<Generated> results_;
   std::vector<bool> ended_;
-  std::vector<Row> rows_;         // that go on
-  std::optional<KvCache> cache_;  // a beam search has its own
+  std::vector<Row> rows_;           // that go on
+  std::unique_ptr<KvCache> cache_;  // null: a beam search has its own
 };
 
 Generation::Generation(const Model& model, GenerateArgs args, GenerateListener& listener)
