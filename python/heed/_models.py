@@ -11,7 +11,8 @@ import numpy as np
 
 from . import _core
 from ._generation import Generation, generate
-from ._session import Session, open_session
+from ._session import Session
+from ._session_opening import open_session
 from ._tokenizer import Tokenizer
 from .errors import refused
 

@@ -13,18 +13,17 @@ import numpy as np
 
 from . import _core, _session_arrays
 from ._answers import Cell, Column, NextWord, NextWords, Row, Token, tokens_of
+from ._checks import whole
 from ._session_files import save, shown_in_a_frame, viewed
+from ._session_questions import Who, answer, find, question
 from ._session_stack import SessionStack
 from ._tables import table_of
-from ._texts import checked, checked_if_given
-from .errors import InvalidArgument, NotFound, made, refused
+from .errors import NotFound, made
 
 if TYPE_CHECKING:
     from ._models import Model
     from ._seen import Seen
     from ._weights import Weights
-
-Who = int | str
 
 
 class Session:
@@ -176,8 +175,8 @@ class Session:
         previous and the own token. ``who`` names the tokens whose rows are wanted; ``top`` keys of
         each row are listed, or all with None.
         """
-        answer = self.to_dict(layer, head, stack=stack, who=who, top=top)
-        return [Row.of(row) for row in answer["rows"]]
+        found = answer(self, layer, head, stack, who, None, top)
+        return [Row.of(row) for row in found["rows"]]
 
     def row(
         self,
@@ -201,8 +200,8 @@ class Session:
         top: int | None = 3,
     ) -> Column:
         """Who attends to a token, the last that has the name: the largest weights first."""
-        answer = self.to_dict(layer, head, stack=stack, to=to, top=top)
-        return Column.of(answer["columns"][-1])
+        found = answer(self, layer, head, stack, None, to, top)
+        return Column.of(found["columns"][-1])
 
     def cell(
         self,
@@ -214,8 +213,8 @@ class Session:
         stack: str | None = None,
     ) -> Cell:
         """One weight with what it comes from: its score, the row's log-sum-exp, its rank."""
-        answer = self.to_dict(layer, head, stack=stack, who=who, to=to)
-        return Cell.of_answer(answer["cells"][-1])
+        found = answer(self, layer, head, stack, who, to, 3)
+        return Cell.of_answer(found["cells"][-1])
 
     def heads(self, stack: str | None = None) -> Any:
         """What each head does on this text, in the mean over its rows: a pandas DataFrame where
@@ -234,9 +233,10 @@ class Session:
     def next(self, top: int = 6, position: int = -1) -> NextWords:
         """The most probable next words, behind the last token or another whose logits are kept;
         none where the model writes no text."""
-        if position < 0:
-            position += len(self.tokens)
-        words, rest, probability = _core.next_words(self._core, top, position)
+        place = whole("next", "position", position)
+        place += len(self.tokens) if place < 0 else 0
+        most = whole("next", "top", top, least=1)
+        words, rest, probability = _core.next_words(self._core, most, place)
         return NextWords([NextWord(*word) for word in words], rest, probability)
 
     # --- as the program shows it -----------------------------------------------------------------
@@ -258,12 +258,12 @@ class Session:
         ``who`` with ``to`` shows that one weight; ``to`` alone who attends to it. ``rows`` are the
         last ones, or all with None; ``width`` is the terminal's.
         """
-        question, hidden = self._question(layer, head, stack, who, to, top, rows)
+        asked, hidden = question(self, layer, head, stack, who, to, top, rows)
         columns = shutil.get_terminal_size((100, 24)).columns if width is None else width
         utf8 = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
         shown = _core.Shown(columns, utf8, -1 if top is None else top, hidden, _word(who),
                             _word(to))  # fmt: skip
-        return _core.look_text(self._core, question, shown).rstrip("\n")
+        return _core.look_text(self._core, asked, shown).rstrip("\n")
 
     def to_json(
         self,
@@ -277,8 +277,8 @@ class Session:
         rows: int | None = None,
     ) -> str:
         """What ``heed look --format json`` prints."""
-        question, _ = self._question(layer, head, stack, who, to, top, rows)
-        return _core.look_json(self._core, question)
+        asked, _ = question(self, layer, head, stack, who, to, top, rows)
+        return _core.look_json(self._core, asked)
 
     def to_dict(self, layer: int | None = None, head: int | None = None, **asked: Any) -> dict:
         """:meth:`to_json`, read."""
@@ -324,75 +324,12 @@ class Session:
     def _repr_html_(self) -> str | None:
         return shown_in_a_frame(self)
 
-    # --- tokens by name --------------------------------------------------------------------------
-
-    def _question(
-        self,
-        layer: int | None,
-        head: int | None,
-        stack: str | None,
-        who: Who | None,
-        to: Who | None,
-        top: int | None,
-        rows: int | None,
-    ) -> tuple[_core.Question, int]:
-        """The question, and how many earlier rows it leaves out."""
-        _check_count("top", top)
-        _check_count("rows", rows)
-        queries = [] if who is None else self.find(who, stack=stack, argument="who")
-        keys = [] if to is None else self.find(to, stack=stack, keys=True, argument="to")
-        hidden = 0
-        if not queries and rows is not None and rows < self.stack(stack).queries:
-            hidden = self.stack(stack).queries - rows
-            queries = list(range(hidden, hidden + rows))
-        cells, columns = (keys, []) if who is not None else ([], keys)
-        most = -1 if top is None else top
-        return _core.Question(stack, layer, head, most, queries, cells, columns), hidden
-
-    def find(self, word: Who, *, stack: str | None = None, keys: bool = False,
-             argument: str = "word") -> list[int]:  # fmt: skip
+    def find(
+        self, word: Who, *, stack: str | None = None, keys: bool = False, argument: str = "word"
+    ) -> list[int]:
         """The tokens that a word names: those whose text it is, else the last ones of runs of
         tokens that spell it. A whole number is the index of one; below 0 from the end."""
-        if isinstance(word, str):
-            checked(word, argument)
-            return _core.find_word(self._core, word, argument, stack, keys)
-        of = self.stack(stack)
-        count = of.keys if keys else of.queries
-        if not isinstance(word, (int, np.integer)) or not -count <= word < count:
-            expected = f"a word of the text, or {-count} to {count - 1}"
-            raise refused("session", argument, repr(word), expected)
-        return [int(word) % count]
-
-
-def open_session(
-    model: Model,
-    text: Any,
-    pair: Any,
-    target: Any,
-    ids: Any,
-    cut: str | None,
-    logits: bool,
-    hidden: bool,
-) -> Session:
-    """As :meth:`Model.look` says."""
-    if (text is None) == (ids is None):
-        found = "no text is given" if text is None else "text and ids are both given"
-        raise made(InvalidArgument, op="look", found=found, expected="one of text and ids")
-    if ids is not None:
-        for name, given in (("pair", pair), ("cut", cut)):
-            if given is not None:
-                raise refused("look", name, "given beside ids", "a text")
-        return Session(_core.open_ids(model._core, ids, target, logits, hidden), model)
-    checked(text, "text", "look")
-    pair = checked_if_given(pair, "pair", "look")
-    target = checked_if_given(target, "target", "look")
-    core = _core.open_texts(model._core, text, pair, target, cut, logits, hidden)
-    return Session(core, model)
-
-
-def _check_count(name: str, count: int | None) -> None:
-    if count is not None and count < 1:
-        raise refused("look", name, count, "at least 1, or None for all")
+        return find(self, word, stack, keys, argument)
 
 
 def _word(word: Who | None) -> str:

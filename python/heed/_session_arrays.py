@@ -49,8 +49,16 @@ def of_arrays(
 
 def _of_batch(name: str, array: Any) -> Any:
     """With a batch axis of 1, which may have been left out."""
+    if not hasattr(array, "__array_interface__") and not hasattr(array, "__dlpack__"):
+        raise made(
+            WrongType,
+            op="session",
+            argument=name,
+            found=f"a {type(array).__name__}",
+            expected="an array, or a list with one a layer",
+        )
     rank = 3 if name.startswith("lse") else 4
-    return array[None] if getattr(array, "ndim", rank) == rank - 1 else array
+    return array[None] if array.ndim == rank - 1 else array
 
 
 def of_seen(kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name: str) -> Session:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._checks import whole, whole_if_given
+from ._texts import checked_if_given
 from .errors import Unsupported, refused
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 _PICTURES = (".svg", ".png")
 _FRAME_HEIGHT = 780  # pixels
+_ONE_PICTURE = threading.Lock()  # at a time: each has a browser
 
 
 def viewed(
@@ -34,8 +38,10 @@ def viewed(
             raise refused("look", "view", "given beside " + name, expected)
     if stack is not None:
         session.stack(stack)  # or says which there are
+    layer = whole_if_given("look", "layer", layer)
+    head = whole_if_given("look", "head", head)
     words = ["" if word is None else str(word) for word in (who, to)]
-    return _core.Viewed(view, stack, layer, head, *words)
+    return _core.Viewed(checked_if_given(view, "view", "look"), stack, layer, head, *words)
 
 
 def save(session: Session, path: Path, width: int, theme: str, asked: dict[str, Any]) -> None:
@@ -58,10 +64,11 @@ def save(session: Session, path: Path, width: int, theme: str, asked: dict[str, 
 def _picture(session: Session, format: str, width: int, theme: str, asked: dict) -> bytes:
     if theme not in ("light", "dark"):
         raise refused("save", "theme", repr(theme), '"light" or "dark"')
-    if not 320 <= width <= 8192:
+    if not 320 <= whole("save", "width", width) <= 8192:
         raise refused("save", "width", width, "320 to 8192")
-    dark = theme == "dark"
-    return _core.session_picture(session._core, viewed(session, **asked), format, width, dark)
+    opened = viewed(session, **asked)
+    with _ONE_PICTURE:
+        return _core.session_picture(session._core, opened, format, width, theme == "dark")
 
 
 def shown_in_a_frame(session: Session) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._checks import whole
 from ._libraries import NumPy
 from ._seen import Seen
 from ._weights import KINDS, Weights
@@ -67,7 +68,7 @@ class SessionStack:
 
     def attention(self, layer: int) -> Seen:
         """One layer's attention, as ``heed.attention(..., seen=True)`` gives it."""
-        return Seen(self._core.seen(self.name, layer), NumPy())
+        return Seen(self._core.seen(self.name, whole("session", "layer", layer)), NumPy())
 
     def _matrices(self, kind: str) -> Weights:
         def select(selected: list[list[int]]) -> np.ndarray:

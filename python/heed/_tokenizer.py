@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+from ._checks import whole
 from ._texts import checked, checked_if_given, in_characters
 
 
@@ -56,10 +57,10 @@ class Tokenizer:
 
     def token(self, id: int) -> bytes:
         """The bytes that one token stands for inside of a text; a special token's name."""
-        return self._core.token(id)
+        return self._core.token(whole("tokenizer", "id", id, least=0))
 
     def is_special(self, id: int) -> bool:
-        return self._core.is_special(id)
+        return self._core.is_special(whole("tokenizer", "id", id, least=0))
 
     def find(self, piece: str) -> int | None:
         """The id of an entry as the vocabulary's file writes it (``"Ġcat"``), None without one."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import whole
 from ._many_texts import PLACE, Answer, Work, scored
 from ._models import Model, load
 from ._tables import table_of
@@ -114,8 +115,7 @@ def score(
     had not delivered is computed again; where the executor itself is broken, by a process pool of
     heed's own. A text whose workers are lost again and again is left out, too.
     """
-    if batch < 1:
-        raise refused("heads", "batch", batch, "at least 1")
+    whole("heads", "batch", batch, least=1)
     listed = list(texts)
     total = _Total(listed, progress)
     model = model if isinstance(model, Model) else load(model)

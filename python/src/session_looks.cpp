@@ -30,7 +30,15 @@ struct Question {
   std::optional<int> layer, head;
   std::int64_t top = 3;
   Indices queries, cell_keys, columns;
+  bool scored = true;  // false: a head that is named is looked at without the others' scores
 };
+
+std::vector<HeadScores> scores_for(HeldSession& held, Stack stack, const Question& asked) {
+  if (asked.scored || !asked.layer || !asked.head || !held.scores.empty()) return scores_of(held);
+  HeadScores alone = {.place = {stack, *asked.layer, *asked.head}, .values = {}};
+  alone.values.resize(score_infos().size());
+  return {alone};
+}
 
 Look answer(HeldSession& held, const Question& asked) {
   const Stack stack = stack_named(held, asked.stack).shape.stack;
@@ -41,7 +49,7 @@ Look answer(HeldSession& held, const Question& asked) {
                          .queries = asked.queries,
                          .cell_keys = asked.cell_keys,
                          .columns = asked.columns,
-                         .scores = scores_of(held)};
+                         .scores = scores_for(held, stack, asked)};
   return computing([&] { return look(held.session, request); });
 }
 
@@ -94,6 +102,7 @@ Indices find(const HeldSession& held, const std::string& word, const std::string
 // The next words after a position whose logits are kept: (id, text, bytes, probability), and how
 // many others there are with which probability.
 nb::tuple next(const HeldSession& held, std::int64_t top, std::int64_t position) {
+  if (top < 1) fail("next", "top", top, "at least 1");
   const Session& session = held.session;
   const std::int64_t length = std::ssize(session.tokens);
   const std::int64_t kept = session.logits.given() ? session.logits.dim(0) : 0;
@@ -119,9 +128,15 @@ nb::tuple next(const HeldSession& held, std::int64_t top, std::int64_t position)
 
 void init_question(Question* self, std::optional<std::string> stack, std::optional<int> layer,
                    std::optional<int> head, std::int64_t top, Indices queries, Indices cell_keys,
-                   Indices columns) {
-  new (self) Question{std::move(stack),  layer, head, top, std::move(queries), std::move(cell_keys),
-                      std::move(columns)};
+                   Indices columns, bool scored) {
+  new (self) Question{.stack = std::move(stack),
+                      .layer = layer,
+                      .head = head,
+                      .top = top,
+                      .queries = std::move(queries),
+                      .cell_keys = std::move(cell_keys),
+                      .columns = std::move(columns),
+                      .scored = scored};
 }
 
 void init_shown(Shown* self, int width, bool utf8, std::int64_t top, std::int64_t hidden_rows,
@@ -140,7 +155,7 @@ void bind_session_looks(nb::module_& module) {
   nb::class_<Question>(module, "Question")
       .def("__init__", &init_question, nb::arg("stack").none(), nb::arg("layer").none(),
            nb::arg("head").none(), nb::arg("top"), nb::arg("queries"), nb::arg("cell_keys"),
-           nb::arg("columns"));
+           nb::arg("columns"), nb::arg("scored"));
   nb::class_<Shown>(module, "Shown")
       .def("__init__", &init_shown, nb::arg("width"), nb::arg("utf8"), nb::arg("top"),
            nb::arg("hidden_rows"), nb::arg("who"), nb::arg("to"));

@@ -190,6 +190,9 @@ def test_rows_list_the_largest_weights(session):
         rest = 1 - sum(key.weight for key in row.attends)
         assert row.rest_weight == pytest.approx(rest, abs=1e-5)
     assert session.row("it", 2, 4) == session.row(7, 2, 4)
+    fresh = heed.look(SENTENCE)
+    assert fresh.row("it", 2, 4) == session.row("it", 2, 4)  # without the scores of other heads
+    assert len(fresh.to_dict(layer=2, head=4)["heads"]) == 24
     assert str(session.row("it", 2, 4)).startswith("it -> ")
 
 
@@ -244,12 +247,21 @@ BAD = {
     "no ids": (lambda m: m.look(ids=[]), ValueError, "ids is empty"),
     "pair": (lambda m: m.look("a", pair="b"), ValueError, "pair is given, expected none: tales"),
     "target": (lambda m: m.look("a", target="b"), ValueError, "target is given, expected none"),
-    "long": (lambda m: m.look("a cat " * 2000), ValueError, "tokens, expected at most"),
+    "long": (
+        lambda m: m.look("a cat " * 2000),
+        ValueError,
+        "text is 4001 tokens, expected at most 256 .*; cut=.first. or",
+    ),
     "cut": (lambda m: m.look("a", cut="middle"), ValueError, 'cut is "middle"'),
     "layer": (lambda m: m.look("a").rows(9), LookupError, "layer is 9, expected 0 to 3"),
     "head": (lambda m: m.look("a").rows(0, 6), LookupError, "head is 6, expected 0 to 5"),
     "stack": (lambda m: m.look("a").rows(stack="cross"), LookupError, "stack is .*cross"),
     "top": (lambda m: m.look("a").rows(top=0), ValueError, "top is 0, expected at least 1"),
+    "no layer": (lambda m: m.look("a").rows("x"), TypeError, "layer is a str, expected a whole"),
+    "next": (lambda m: m.look("a").next(0), ValueError, "next: top is 0, expected at least 1"),
+    "below": (lambda m: m.look("a").next(-3), ValueError, "next: top is -3, expected at least 1"),
+    "words": (lambda m: m.look("a").next("x"), TypeError, "next: top is a str, expected a whole"),
+    "token": (lambda m: m.tokenizer.token("x"), TypeError, "id is a str, expected a whole number"),
 }
 
 
@@ -348,6 +360,7 @@ BAD_ARRAYS = {
     "stack": (dict(stack="other"), ValueError, 'stack is "other"'),
     "normaliser": (dict(normaliser="sigmoid"), NotImplementedError, "normaliser"),
     "no array": (dict(q="text"), TypeError, "q is a str, expected an array"),
+    "a number": (dict(k=2), TypeError, "k is a int, expected an array"),
 }
 
 

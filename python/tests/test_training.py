@@ -89,5 +89,5 @@ def test_bad_input(text, tmp_path, name):
 
 def test_a_folder_that_holds_a_run_is_not_touched(text, tmp_path):
     heed.train(SMALL, tmp_path / "run", data=str(text))
-    with pytest.raises(ValueError, match="holds a run"):
+    with pytest.raises(ValueError, match=r"holds a run already; go on with it \(resume\)"):
         heed.train(SMALL, tmp_path / "run", data=str(text))
