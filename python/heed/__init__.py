@@ -1,14 +1,17 @@
 """heed: exact attention that can be seen through.
 
 ``heed.attention`` computes attention on anybody's arrays and, with ``seen=True``, gives back an
-object that answers every question about the weights without ever storing them.
+object that answers every question about the weights without ever storing them. ``heed.look`` reads
+a text with a model and shows who attends to whom; ``heed.load`` gives the model itself.
 """
 
-from . import errors, hopfield
+from . import errors, heads, hopfield
 from ._attention import attention, explain
 from ._core import version as __version__
+from ._generation import GeneratedToken, Generation
 from ._linear_attention import linear_attention, linear_attention_backward
 from ._masks import Mask, band, blocks, causal, custom, edges, keep, prefix, segments
+from ._models import Model, load, look, models
 from ._operators import (
     dequantise,
     layer_norm,
@@ -28,13 +31,27 @@ from ._operators import (
 )
 from ._plan import Plan
 from ._seen import Seen
+from ._session import Session
+from ._session_stack import SessionStack
+from ._tables import Table
 from ._threads import set_thread_count, thread_count
+from ._tokenizer import Tokenizer
+from ._training import Trained, TrainStep, train
 from ._weights import Weights
 
 __all__ = [
+    "GeneratedToken",
+    "Generation",
     "Mask",
+    "Model",
     "Plan",
     "Seen",
+    "Session",
+    "SessionStack",
+    "Table",
+    "Tokenizer",
+    "TrainStep",
+    "Trained",
     "Weights",
     "__version__",
     "attention",
@@ -46,16 +63,20 @@ __all__ = [
     "edges",
     "errors",
     "explain",
+    "heads",
     "hopfield",
     "keep",
     "layer_norm",
     "layer_norm_backward",
     "linear_attention",
     "linear_attention_backward",
+    "load",
+    "look",
     "merge",
     "merge_backward",
     "message_passing",
     "message_passing_backward",
+    "models",
     "prefix",
     "quantise",
     "random_projection",
@@ -68,4 +89,5 @@ __all__ = [
     "softmax",
     "softmax_backward",
     "thread_count",
+    "train",
 ]

@@ -54,12 +54,12 @@ class Seen:
     @cached_property
     def weights(self) -> Weights:
         """The weights: ``seen.weights[0, 3, 100:110]``; 0 where masked."""
-        return Weights(self._core, self._library, "weights", self.shape)
+        return Weights.of(self._core, self._library, "weights", self.shape)
 
     @cached_property
     def scores(self) -> Weights:
         """The scores before the softmax, indexed as ``weights``; -inf where masked."""
-        return Weights(self._core, self._library, "scores", self.shape)
+        return Weights.of(self._core, self._library, "scores", self.shape)
 
     def scores_before(self, stage: str) -> Weights:
         """Scores before the "softcap", the "bias" or the "mask", at masked pairs too."""
@@ -67,7 +67,7 @@ class Seen:
             raise ValueError(
                 f'scores_before: stage is "{stage}", expected "softcap", "bias" or "mask"'
             )
-        return Weights(self._core, self._library, f"before_{stage}", self.shape)
+        return Weights.of(self._core, self._library, f"before_{stage}", self.shape)
 
     def row(self, batch: int, head: int, query: int) -> Any:
         """The weights of one query, [Tk]."""

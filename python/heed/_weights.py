@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from . import _core
 
-_KINDS = {"weights": 0, "scores": 1, "before_softcap": 2, "before_bias": 3, "before_mask": 4}
+KINDS = {"weights": 0, "scores": 1, "before_softcap": 2, "before_bias": 3, "before_mask": 4}
+
+
+Axes = tuple[str, str, str, str]
+_AXES: Axes = ("batch", "head", "query", "key")
 
 
 class Weights:
-    """[B, H, Tq, Tk], float32, of which nothing is stored: an index computes what it names.
+    """[B, H, Tq, Tk], float32, of which nothing is stored: an index computes what it names. The
+    weights of a session have their layers in the place of the batch.
 
     Indices are NumPy's: ``weights[0, 3, 100:110]``, ``weights[..., -1, :]``,
     ``weights[0, [1, 4], 17]``. Memory and time are those of the smallest rows and columns that hold
@@ -22,11 +28,23 @@ class Weights:
     dtype = np.dtype(np.float32)
     ndim = 4
 
-    def __init__(self, core: _core.Seen, library: Any, kind: str, shape: tuple[int, ...]):
-        self._core = core
+    def __init__(
+        self,
+        select: Callable[[list[list[int]]], Any],
+        library: Any,
+        shape: tuple[int, ...],
+        axes: Axes = _AXES,
+    ):
+        self._select = select
         self._library = library
-        self._kind = _KINDS[kind]
+        self._axes = axes
         self.shape = shape
+
+    @classmethod
+    def of(cls, core: _core.Seen, library: Any, kind: str, shape: tuple[int, ...]) -> Weights:
+        """Of an attention that was seen."""
+        number = KINDS[kind]
+        return cls(lambda selected: core.select(selected, number), library, shape)
 
     @property
     def nbytes(self) -> int:
@@ -37,23 +55,25 @@ class Weights:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
-        selected, within = _selection(index, self.shape)
-        answer = self._library.taken(self._core.select(selected, self._kind))
+        selected, within = _selection(index, self.shape, self._axes)
+        answer = self._library.taken(self._select(selected))
         return answer[within]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         if copy is False:
             raise ValueError("weights are computed: there is no array to share without a copy")
         everything = [list(range(extent)) for extent in self.shape]
-        return np.asarray(self._core.select(everything, self._kind), dtype=dtype)
+        return np.asarray(self._select(everything), dtype=dtype)
 
     def __repr__(self) -> str:
         return f"<weights {list(self.shape)}, computed where they are indexed>"
 
 
-def _selection(index: Any, shape: tuple[int, ...]) -> tuple[list[list[int]], tuple[Any, ...]]:
+def _selection(
+    index: Any, shape: tuple[int, ...], axes: Axes
+) -> tuple[list[list[int]], tuple[Any, ...]]:
     """The rising indices of each axis that an index touches, and the index into these alone."""
-    entries = _expanded(index, len(shape))
+    entries = _expanded(index, axes)
     selected: list[list[int]] = []
     within: list[Any] = []
     for entry in entries:
@@ -61,13 +81,13 @@ def _selection(index: Any, shape: tuple[int, ...]) -> tuple[list[list[int]], tup
             within.append(None)
             continue
         axis = len(selected)
-        chosen, relative = _chosen(entry, shape[axis], axis)
+        chosen, relative = _chosen(entry, shape[axis], axes[axis])
         selected.append(chosen)
         within.append(relative)
     return selected, tuple(within)
 
 
-def _expanded(index: Any, axes: int) -> list[Any]:
+def _expanded(index: Any, axes: Axes) -> list[Any]:
     """One entry an axis (and None for new axes): ellipses filled, boolean arrays as numbers."""
     entries: list[Any] = []
     for entry in index if isinstance(index, tuple) else (index,):
@@ -80,15 +100,15 @@ def _expanded(index: Any, axes: int) -> list[Any]:
     if ellipses > 1:
         raise IndexError("weights: an index can have one ellipsis ('...')")
     used = sum(entry is not None and entry is not Ellipsis for entry in entries)
-    if used > axes:
+    if used > len(axes):
         raise IndexError(
-            f"weights: {used} indices, expected at most {axes}: batch, head, query, key"
+            f"weights: {used} indices, expected at most {len(axes)}: {', '.join(axes)}"
         )
     at = next((i for i, entry in enumerate(entries) if entry is Ellipsis), len(entries))
-    return entries[:at] + [slice(None)] * (axes - used) + entries[at + 1 :]
+    return entries[:at] + [slice(None)] * (len(axes) - used) + entries[at + 1 :]
 
 
-def _chosen(entry: Any, extent: int, axis: int) -> tuple[list[int], Any]:
+def _chosen(entry: Any, extent: int, axis: str) -> tuple[list[int], Any]:
     """The indices that one entry touches, rising, and the entry among these."""
     if isinstance(entry, slice):
         touched = range(extent)[entry]
@@ -103,8 +123,7 @@ def _chosen(entry: Any, extent: int, axis: int) -> tuple[list[int], Any]:
         )
     for number in (int(array.min()), int(array.max())):
         if not -extent <= number < extent:
-            name = ("batch", "head", "query", "key")[axis]
-            raise IndexError(f"weights: {name} is {number}, expected {-extent} to {extent - 1}")
+            raise IndexError(f"weights: {axis} is {number}, expected {-extent} to {extent - 1}")
     chosen, places = np.unique(np.where(array < 0, array + extent, array), return_inverse=True)
     places = places.reshape(array.shape)
     return chosen.tolist(), int(places) if array.ndim == 0 else places

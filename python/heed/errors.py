@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 
 class Error(Exception):
     """What went wrong.
@@ -73,11 +75,19 @@ def from_parts(text: str, parts: dict[str, str]) -> Error:
     return error
 
 
-def made(kind: type[Error], **parts: str) -> Error:
+Kind = TypeVar("Kind", bound=Error)
+
+
+def made(kind: type[Kind], **parts: str) -> Kind:
     """An error of parts, whose line reads as the C++ library's do."""
     error = kind(_line(**parts))
     error.__dict__.update(parts)
     return error
+
+
+def refused(op: str, argument: str, found: Any, expected: str = "") -> InvalidArgument:
+    """An argument that does not fit."""
+    return made(InvalidArgument, op=op, argument=argument, found=str(found), expected=expected)
 
 
 def renamed(error: Error, names: dict[str, str]) -> Error:

@@ -11,10 +11,24 @@
 
 namespace heed::python {
 
+/// One call that computes. The interpreter waits for all of them before it ends: a thread that came
+/// back to Python afterwards would be ended in the middle of C++.
+class Computation {
+ public:
+  Computation();  // throws kInterrupted once the interpreter ends
+  ~Computation();
+  Computation(const Computation&) = delete;
+  Computation& operator=(const Computation&) = delete;
+};
+
+/// Whether this thread should leave, since the interpreter ends.
+bool interpreter_ends();
+
 /// Asks Python now and then whether a signal's handler raised: Ctrl-C, or a timer of the caller's.
 class SignalWatch {
  public:
   bool operator()() {
+    if (interpreter_ends()) return true;
     const auto now = std::chrono::steady_clock::now();
     if (now - asked_ < kPause) return false;
     const nanobind::gil_scoped_acquire held;
@@ -33,6 +47,7 @@ class SignalWatch {
 template <typename Work>
 auto computing(const Work& work) {
   const std::function<bool()> signalled = SignalWatch();
+  const Computation counted;
   try {
     const nanobind::gil_scoped_release released;
     const AskScope scope(signalled);
@@ -43,5 +58,7 @@ auto computing(const Work& work) {
     throw;
   }
 }
+
+void bind_computing(nanobind::module_& module);
 
 }  // namespace heed::python

@@ -1,15 +1,19 @@
-// heed._core: the operators, for the Python modules beside it.
+// heed._core: the library, for the Python modules beside it.
 #include <nanobind/nanobind.h>
 
 #include "arrays.h"
 #include "attention.h"
+#include "computing.h"
 #include "errors.h"
+#include "generation.h"
 #include "heed/base/threads.h"
 #include "heed/base/version.h"
 #include "masks.h"
+#include "model.h"
 #include "operators.h"
 #include "problem.h"
 #include "seen.h"
+#include "session.h"
 
 namespace heed::python {
 namespace {
@@ -38,4 +42,13 @@ NB_MODULE(_core, module) {
   bind_observers(module);
   bind_operators(module);
   bind_process(module);
+  bind_computing(module);
+  bind_model(module);
+  bind_tokenizer(module);
+  bind_session(module);
+  bind_session_arrays(module);
+  bind_session_looks(module);
+  bind_session_files(module);
+  bind_generation(module);
+  bind_training(module);
 }

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+import heed
 
 
 def pytest_addoption(parser):
@@ -43,3 +49,36 @@ def formula(q, k, v, allowed=None, bias=None, scale=None, softcap=0.0):
     total = p.sum(-1, keepdims=True)
     p = np.divide(p, total, out=np.zeros_like(p), where=total > 0)
     return np.einsum("bhij,bhjd->bhid", p, v), p
+
+
+def program() -> Path:
+    """The program `heed` of the same build: in the package, or in the build tree."""
+    root = Path(heed._core.__file__).resolve().parent.parent
+    for place in (root / "heed_program/bin/heed", root / "heed"):
+        if place.is_file():
+            return place
+    pytest.skip("skipped: the program heed is not built beside the extension")
+
+
+def said(*arguments: str) -> str:
+    """What the program prints."""
+    ran = subprocess.run([program(), *arguments], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def real_model(name: str) -> Path:
+    """A model that heed did not train, where this machine has it."""
+    beside = Path(__file__).resolve().parents[3] / "shared/data"
+    folder = Path(os.environ.get("HEED_SHARED_DATA", beside)) / "models" / name
+    if not (folder / "config.json").is_file():
+        pytest.skip(f"skipped: {folder} is not there ($HEED_SHARED_DATA names another place)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tales():
+    return heed.load()
+
+
+SENTENCE = "The cat sat on the mat because it was tired."

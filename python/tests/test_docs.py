@@ -41,11 +41,13 @@ def test_the_example_of_the_readme():
         exec(compile(block.replace("4096", "64"), "README.md", "exec"), {})
 
 
-@pytest.mark.parametrize("name", ["heed", "heed._masks", "heed.torch"])
+@pytest.mark.parametrize(
+    "name", ["heed", "heed._masks", "heed._models", "heed._tokenizer", "heed.heads", "heed.torch"]
+)
 def test_docstrings(name):
     if name == "heed.torch":
         pytest.importorskip("torch", reason="skipped: PyTorch is not installed")
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+    assert doctest.testmod(importlib.import_module(name), extraglobs={"heed": heed}).failed == 0
 
 
 def test_everything_public_says_what_it_is():

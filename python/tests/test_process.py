@@ -227,3 +227,129 @@ def test_memory_is_linear_in_the_length():
     )
     grown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(grown.stdout) < 100_000  # KB
+
+
+# --- sessions ------------------------------------------------------------------------------------
+
+LONG = "The king had a daughter and a dog. " * 12
+
+
+def test_threads_look_at_once(tales):
+    wanted = np.asarray(tales.look(LONG, cut="first").weights)
+    found = []
+
+    def look():
+        session = tales.look(LONG, cut="first")
+        found.append(np.array_equal(np.asarray(session.weights), wanted))
+        found.append(len(session.heads()) == 24 and "Heads" in repr(session))
+
+    workers = [threading.Thread(target=look) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [True] * 8
+
+
+def _look_in_a_child(session, queue):
+    queue.put(np.asarray(session.weights[0, 0]).tobytes())
+    queue.put(heed.look(LONG, cut="first").to_json())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_has_the_session_too(tales):
+    session = heed.look(LONG, cut="first")
+    stop = threading.Event()
+
+    def compute():
+        while not stop.is_set():
+            tales.look(LONG, cut="first").heads()
+
+    worker = threading.Thread(target=compute)
+    worker.start()
+    try:
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        child = context.Process(target=_look_in_a_child, args=(session, queue))
+        child.start()
+        assert queue.get(timeout=60) == np.asarray(session.weights[0, 0]).tobytes()
+        assert queue.get(timeout=60) == session.to_json()
+        child.join(60)
+        assert child.exitcode == 0
+    finally:
+        stop.set()
+        worker.join()
+
+
+DAEMON = """
+import sys, threading, time, heed
+model = heed.load()
+begun = threading.Event()
+def work():
+    while True:
+        {work}
+        begun.set()
+threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+for thread in threads:
+    thread.start()
+begun.wait()
+print("ending", flush=True)
+"""
+
+DAEMONS = {
+    "look": "model.look('The cat sat on the mat. ' * 30, cut='first').heads()",
+    "generate": "model.generate('Once', n=50, stop_at_end=False).run()",
+    "attention": "heed.attention(*[__import__('numpy').ones((1, 4, 1000, 64))] * 3)",
+    "pages": "model.look('The cat sat.').to_text()",
+}
+
+
+@pytest.mark.parametrize("name", DAEMONS)
+def test_an_interpreter_ends_while_threads_compute(name):
+    code = DAEMON.format(work=DAEMONS[name])
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, "ending\n"), ended.stderr
+    assert "terminate" not in ended.stderr and "Fatal" not in ended.stderr
+
+
+TRAINING = """
+import sys, heed
+print("computing", flush=True)
+try:
+    heed.train(folder=sys.argv[1], data=sys.argv[2], steps=100000, layers=2, width=64, block=32)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_ends_a_training_with_a_checkpoint(tmp_path):
+    text, folder = tmp_path / "text.txt", tmp_path / "run"
+    text.write_text(LONG * 20)
+    child = subprocess.Popen([sys.executable, "-c", TRAINING, folder, text],
+                             stdout=subprocess.PIPE, text=True)  # fmt: skip
+    assert child.stdout.readline() == "computing\n"
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    assert child.stdout.read() == "interrupted\n" and child.wait(60) == 0
+    assert list(folder.glob("checkpoint-*.safetensors"))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc to read memory from")
+def test_sessions_leak_nothing(tales):
+    def once():
+        session = tales.look("The cat sat on the mat.")
+        session.weights[0, 0], session.heads(), session.next(), session.to_json()
+        tales.generate("Once", n=2).run()
+        with pytest.raises(ValueError):
+            session.row("dog")
+
+    for _ in range(50):
+        once()
+    gc.collect()
+    before = resident()
+    for _ in range(500):
+        once()
+    gc.collect()
+    assert resident() - before < 8_000_000  # a session of 7 tokens has 60 KB: all would be 30 MB

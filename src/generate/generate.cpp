@@ -1,5 +1,6 @@
 #include "heed/generate/generate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -21,40 +22,57 @@ struct Row {
   std::optional<TextStream> stream;
 };
 
-class Generation {
+}  // namespace
+
+class Generation::State {
  public:
-  Generation(const Model& model, const GenerateArgs& args, GenerateListener& listener)
+  State(const Model& model, GenerateArgs args, GenerateListener& listener)
       : model_(model),
-        args_(args),
+        args_(std::move(args)),
         listener_(listener),
-        results_(args.prompts.size()),
-        cache_(cache_of(model, args, /*beams=*/1)) {
-    for (std::size_t i = 0; i < args.prompts.size(); ++i) {
-      rows_.push_back({.index = i, .ids = args.prompts[i], .stream = {}});
-      if (args.tokenizer != nullptr)
-        rows_.back().stream.emplace(*args.tokenizer, args.prompts[i], args.stop);
+        results_(args_.prompts.size()),
+        ended_(args_.prompts.size()) {
+    check(model.info(), args_);
+    if (args_.beams > 1) return;
+    cache_ = std::make_unique<KvCache>(cache_of(model, args_, /*beams=*/1));
+    for (std::size_t i = 0; i < args_.prompts.size(); ++i) {
+      rows_.push_back({.index = i, .ids = args_.prompts[i], .stream = {}});
+      if (args_.tokenizer != nullptr)
+        rows_.back().stream.emplace(*args_.tokenizer, args_.prompts[i], args_.stop);
     }
   }
 
-  std::vector<Generated> run() {
-    while (!rows_.empty()) {
-      if (listener_.stop()) {
-        for (Row& row : rows_) finish(row, Stopped::kInterrupted);
-        break;
-      }
-      std::vector<std::span<const TokenId>> texts;
-      for (const Row& row : rows_) texts.emplace_back(row.ids);
-      const Tensor logits = next_logits(model_, cache_, texts, args_.sources);  // [rows, 1, V]
-      std::vector<std::int64_t> going_on;
-      for (std::size_t r = 0; r < rows_.size(); ++r)
-        if (next_token(rows_[r], row_of(logits, r)))
-          going_on.push_back(static_cast<std::int64_t>(r));
-      keep(going_on);
+  bool step() {
+    if (args_.beams > 1) {
+      search();
+      return false;
     }
-    return std::move(results_);
+    if (rows_.empty()) return false;
+    if (listener_.stop()) {
+      for (Row& row : rows_) finish(row, Stopped::kInterrupted);
+      rows_.clear();
+      return false;
+    }
+    std::vector<std::span<const TokenId>> texts;
+    for (const Row& row : rows_) texts.emplace_back(row.ids);
+    const Tensor logits = next_logits(model_, *cache_, texts, args_.sources);  // [rows, 1, V]
+    std::vector<std::int64_t> going_on;
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      if (next_token(rows_[r], row_of(logits, r))) going_on.push_back(static_cast<std::int64_t>(r));
+    keep(going_on);
+    return !rows_.empty();
   }
+
+  const std::vector<Generated>& texts() const { return results_; }
+  bool has_ended(std::size_t row) const { return ended_.at(row); }
 
  private:
+  void search() {
+    if (std::ranges::find(ended_, false) == ended_.end()) return;
+    results_ = beam_search(model_, args_, listener_);
+    ended_.assign(ended_.size(), true);
+  }
+
   // False where the text ends with this token.
   bool next_token(Row& row, std::span<const float> logits) {
     const auto position = static_cast<std::int64_t>(row.ids.size());
@@ -86,6 +104,7 @@ class Generation {
   bool finish(Row& row, Stopped why) {
     if (row.stream) write(row, row.stream->finish());
     results_[row.index].stopped = why;
+    ended_[row.index] = true;
     return false;
   }
 
@@ -97,7 +116,7 @@ class Generation {
 
   void keep(const std::vector<std::int64_t>& going_on) {
     if (going_on.size() == rows_.size()) return;
-    cache_.select(going_on);
+    cache_->select(going_on);
     std::vector<Row> rows;
     for (const std::int64_t r : going_on)
       rows.push_back(std::move(rows_[static_cast<std::size_t>(r)]));
@@ -105,14 +124,20 @@ class Generation {
   }
 
   const Model& model_;
-  const GenerateArgs& args_;
+  const GenerateArgs args_;
   GenerateListener& listener_;
   std::vector<Generated> results_;
-  std::vector<Row> rows_;  // that go on
-  KvCache cache_;
+  std::vector<bool> ended_;
+  std::vector<Row> rows_;           // that go on
+  std::unique_ptr<KvCache> cache_;  // null: a beam search has its own
 };
 
-}  // namespace
+Generation::Generation(const Model& model, GenerateArgs args, GenerateListener& listener)
+    : state_(std::make_unique<State>(model, std::move(args), listener)) {}
+Generation::~Generation() = default;
+bool Generation::step() { return state_->step(); }
+const std::vector<Generated>& Generation::texts() const { return state_->texts(); }
+bool Generation::has_ended(std::size_t row) const { return state_->has_ended(row); }
 
 std::string_view name(Stopped stopped) {
   switch (stopped) {
@@ -132,9 +157,10 @@ std::string_view name(Stopped stopped) {
 
 std::vector<Generated> generate(const Model& model, const GenerateArgs& args,
                                 GenerateListener& listener) {
-  check(model.info(), args);
-  if (args.beams > 1) return beam_search(model, args, listener);
-  return Generation(model, args, listener).run();
+  Generation generation(model, args, listener);
+  while (generation.step()) {
+  }
+  return generation.texts();
 }
 
 std::vector<Generated> generate(const Model& model, const GenerateArgs& args) {

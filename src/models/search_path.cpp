@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -24,8 +25,23 @@ struct Place {
   bool built_in = false;  // share/heed/models
 };
 
-// Of an installation, and of the build tree.
+struct BuiltIn {
+  std::mutex guard;
+  fs::path folder;  // empty: beside the program
+};
+
+BuiltIn& built_in_models() {
+  static BuiltIn models;
+  return models;
+}
+
+// What the host said; else of an installation, and of the build tree.
 std::vector<Place> built_in_places() {
+  {
+    const std::scoped_lock lock(built_in_models().guard);
+    if (const fs::path& folder = built_in_models().folder; !folder.empty())
+      return {{.folder = folder, .built_in = true}};
+  }
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
   return {{.folder = program.parent_path() / "share/heed/models", .built_in = true},
@@ -131,6 +147,11 @@ std::vector<FoundModel> models_in(const Place& place) {
 }
 
 }  // namespace
+
+void set_built_in_models(const fs::path& folder) {
+  const std::scoped_lock lock(built_in_models().guard);
+  built_in_models().folder = folder;
+}
 
 bool is_built_in(const fs::path& folder) {
   const fs::path parent = fs::weakly_canonical(folder).parent_path();

@@ -226,7 +226,7 @@ class Training {
     fail({.code = ErrorCode::kInterrupted,
           .op = "train",
           .found = fmt::format("stopped after step {}", state_.step),
-          .hint = last_checkpoint() + " is kept (--resume goes on)"});
+          .hint = last_checkpoint() + " is kept (resume goes on)"});
   }
 
   TrainResult finish() {

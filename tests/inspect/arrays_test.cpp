@@ -5,6 +5,7 @@
 
 #include "heed/inspect/look.h"
 #include "heed/masks/band.h"
+#include "inspect/session/shared.h"
 #include "inspect/session/visible_keys.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
@@ -94,6 +95,22 @@ TEST(VisibleKeys, SayWhetherAQueryLooksAhead) {
   EXPECT_TRUE(is_causal(layer(3, 130, causal())));  // the queries are the last of the keys
   EXPECT_FALSE(is_causal(layer(130, 130, band({.left = 3, .right = 1}))));
   EXPECT_FALSE(is_causal(layer(130, 130, {})));
+}
+
+TEST(ArraySession, IsSharedWithoutACopyOfItsArrays) {
+  const Arrays arrays;
+  Session second;
+  const float* q = nullptr;
+  {
+    const Session first = open_session(arrays.cross());
+    second = shared(first);
+    q = first.at({Stack::kCross, 1, 0}).q.data<float>();
+  }
+  const LayerAttention& layer = second.at({Stack::kCross, 1, 0});
+  EXPECT_EQ(layer.q.data<float>(), q);
+  EXPECT_EQ(layer.lse.dim(2), kQueries);
+  EXPECT_EQ(second.key_tokens.size(), kKeys);
+  EXPECT_EQ(look_rows(layer, 0, {}, 1).size(), kQueries);
 }
 
 }  // namespace

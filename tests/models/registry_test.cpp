@@ -266,5 +266,16 @@ TEST(Registry, AnUnknownNameListsWhereItLooked) {
   }
 }
 
+TEST(Registry, AHostSaysWhereItsBuiltInModelsLie) {
+  const TinyFolder saved;
+  set_built_in_models(saved.folder().parent_path());
+  const fs::path found = find_model("");
+  const bool built_in = load_model(found).built_in;
+  set_built_in_models({});
+  EXPECT_EQ(found, saved.folder());
+  EXPECT_TRUE(built_in);
+  EXPECT_FALSE(load_model(found).built_in);
+}
+
 }  // namespace
 }  // namespace heed

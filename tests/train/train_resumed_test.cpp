@@ -24,7 +24,7 @@ TEST_F(TrainResumed, AResumedRunFollowsTheSameLossesBitForBit) {
 TEST_F(TrainResumed, AStoppedRunSaysWhatIsKept) {
   recorder_.stop_at = 7;
   EXPECT_HEED_ERROR(run("a"), ErrorCode::kInterrupted,
-                    fmt::format("train: stopped after step 7; {} is kept (--resume goes on)",
+                    fmt::format("train: stopped after step 7; {} is kept (resume goes on)",
                                 checkpoint("a", 7)));
 }
 
@@ -32,7 +32,7 @@ TEST_F(TrainResumed, AStopInsideOfAStepKeepsTheStepBefore) {
   run("whole");
   recorder_.at_step = [&](std::int64_t step) { stopped_ = step == 7; };  // heard by step 8
   EXPECT_HEED_ERROR(run("parts"), ErrorCode::kInterrupted,
-                    fmt::format("train: stopped after step 7; {} is kept (--resume goes on)",
+                    fmt::format("train: stopped after step 7; {} is kept (resume goes on)",
                                 checkpoint("parts", 7)));
   stopped_ = false;
   run("parts", /*resume=*/true);

@@ -4,11 +4,12 @@ import {openSaved} from './snapshot/open';
 import {serverTransport, tabMemory} from './transport/server';
 
 const saved = openSaved();
+const hasAddress = location.protocol !== 'about:';  // a frame that was made of a text has none
 const page = mount(document.body, {
   transport: saved?.transport ?? serverTransport(tabMemory),
   address: location.hash || saved?.view,
   onAddress: (address, {replace}) => {
-    if (address !== location.hash) history[replace ? 'replaceState' : 'pushState'](null, '', address);
+    if (hasAddress && address !== location.hash) history[replace ? 'replaceState' : 'pushState'](null, '', address);
   },
   onTitle: (title) => { document.title = title; },
 });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +83,24 @@ class GenerateListener {
 std::vector<Generated> generate(const Model& model, const GenerateArgs& args,
                                 GenerateListener& listener);
 std::vector<Generated> generate(const Model& model, const GenerateArgs& args);
+
+/// The same token by token, for a caller that may leave at any of them.
+class Generation {
+ public:
+  /// The model, the tokenizer and the listener must outlive it. Errors as `generate`.
+  Generation(const Model& model, GenerateArgs args, GenerateListener& listener);
+  ~Generation();
+
+  /// Writes one token of each text that goes on (a beam search: everything). False once none does.
+  bool step();
+  /// The texts so far, one a prompt. `stopped` holds of those that have ended.
+  const std::vector<Generated>& texts() const;
+  bool has_ended(std::size_t row) const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
 
 /// A text as a prompt: with the special tokens that the tokenizer adds; an empty one is the model's
 /// first token.

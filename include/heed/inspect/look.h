@@ -94,6 +94,7 @@ struct LookRequest {
   std::vector<std::int64_t> cell_keys = {};  // each (query, key) of queries x cell_keys in detail
   std::vector<std::int64_t> columns = {};    // keys: who attends to them
   std::int64_t next = 6;                     // next words
+  std::vector<HeadScores> scores = {};       // of every head, where they are known already
   std::function<void()> layer_scored = {};   // called after each layer's heads
 };
 

@@ -58,6 +58,10 @@ std::optional<ModelSummary> describe_model(const std::filesystem::path& folder);
 /// was looked through and what there is, or says that $HEED_MODELS is no folder.
 std::filesystem::path find_model(std::string_view name);
 
+/// For a host that is another program, as Python's interpreter is: its built-in models lie in
+/// `folder`.
+void set_built_in_models(const std::filesystem::path& folder);
+
 /// One model folder that the search path holds.
 struct FoundModel {
   std::string name;

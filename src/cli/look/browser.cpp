@@ -131,7 +131,7 @@ std::vector<std::string> arguments(const std::string& program, const fs::path& f
 
 }  // namespace
 
-std::string find_browser(const std::string& format) {
+std::string find_browser(const std::string& asked, const std::string& other) {
   if (const char* named = std::getenv("HEED_BROWSER"); named != nullptr && *named != '\0') {
     const std::string found = std::string_view(named).find('/') == std::string_view::npos
                                   ? in_path(named)
@@ -146,9 +146,9 @@ std::string find_browser(const std::string& format) {
   for (const char* name : kNames)
     if (std::string found = in_path(name); !found.empty()) return found;
   fail({.code = ErrorCode::kNotFound,
-        .found = fmt::format("--format {} is drawn by a browser and none was found", format),
-        .hint = "install chromium (apt-get install chromium) or name a Chromium in HEED_BROWSER; "
-                "--format html works without"});
+        .found = asked + " is drawn by a browser and none was found",
+        .hint = "install chromium (apt-get install chromium) or name a Chromium in HEED_BROWSER; " +
+                other + " works without"});
 }
 
 Browser::Browser(std::string program, const BrowserTask& task)
@@ -159,6 +159,7 @@ Browser::Browser(std::string program, const BrowserTask& task)
   pointers.push_back(nullptr);
   const std::string log = (folder_ / "log").string();
   // Orphans of the browser become children of this process, so that all can be waited for.
+  prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper_);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   process_ = fork();
   if (process_ == 0) become(pointers, log.c_str());
@@ -170,6 +171,7 @@ Browser::~Browser() {
     kill(-process_, SIGKILL);
     while (waitpid(-process_, nullptr, 0) > 0 || errno == EINTR) {
     }
+    prctl(PR_SET_CHILD_SUBREAPER, was_subreaper_);
   }
   std::error_code ignored;  // a folder in /tmp that stays is not worth failing for
   fs::remove_all(folder_, ignored);

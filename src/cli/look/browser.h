@@ -9,8 +9,9 @@
 namespace heed::cli {
 
 /// $HEED_BROWSER, else chromium, chromium-browser or google-chrome of $PATH; kNotFound otherwise,
-/// which says what to install and what works without.
-std::string find_browser(const std::string& format);
+/// which says that it draws `asked` ("--format svg"), what to install, and that `other` works
+/// without.
+std::string find_browser(const std::string& asked, const std::string& other);
 
 struct BrowserTask {
   std::string address;  // with its token: it stands in a file, never on the command line
@@ -36,6 +37,7 @@ class Browser {
   std::string program_;
   std::filesystem::path folder_;  // a profile of its own: nothing of the user's is read or changed
   pid_t process_ = -1;            // also the name of its process group
+  int was_subreaper_ = 0;         // what the host was before
   bool running_ = true;
 };
 

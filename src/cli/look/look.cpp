@@ -119,7 +119,8 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
   if (options.format == "tsv") return write_tsv(output, answer);
   const bool plain = options.colour == "auto" && !options.to_stdout();
   const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
-  const LookTextOptions shown = {top, hidden_rows, options.who, options.to};
+  const LookTextOptions shown = {
+      .top = top, .hidden_rows = hidden_rows, .who = options.who, .to = options.to};
   output.write(!answer.columns.empty() ? columns_text(terminal, answer)
                : answer.cells.empty()  ? look_text(terminal, answer, shown)
                                        : cells_text(terminal, answer, shown));

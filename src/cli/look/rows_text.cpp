@@ -121,11 +121,11 @@ std::string rows_text(const Terminal& terminal, const Look& look, const LookText
   std::string text = heading(terminal, "Who attends to whom", explanation(look, options));
   text += reason(terminal, look);
   if (options.hidden_rows > 0)
-    text += paragraph(
-        terminal,
-        fmt::format("the last {} of {} rows; --rows all shows every one", look.rows.size(),
-                    look.rows.size() + static_cast<std::size_t>(options.hidden_rows)),
-        2);
+    text += paragraph(terminal,
+                      fmt::format("the last {} of {} rows; {}", look.rows.size(),
+                                  look.rows.size() + static_cast<std::size_t>(options.hidden_rows),
+                                  options.all_rows),
+                      2);
   const bool with_rest =
       std::ranges::any_of(look.rows, [](auto& row) { return row.rest_count > 0; });
   text += column_heads(terminal, columns, with_rest);

@@ -35,9 +35,10 @@ class TokenNames {
 };
 
 struct LookTextOptions {
-  std::int64_t top = 3;          // as asked for
-  std::int64_t hidden_rows = 0;  // earlier rows that are not in the report
-  std::string who = {};          // the words asked for, when cells are shown
+  std::int64_t top = 3;                                 // as asked for
+  std::int64_t hidden_rows = 0;                         // earlier rows that are not in the report
+  std::string all_rows = "--rows all shows every one";  // where some are hidden
+  std::string who = {};                                 // the words asked for, when cells are shown
   std::string to = {};
 };
 

@@ -35,6 +35,7 @@ std::string reason(const ChosenHead& chosen) {
 }
 
 std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& request) {
+  if (!request.scores.empty()) return request.scores;
   std::vector<HeadScores> scores;
   for (const SessionStack& stack : session.stacks)
     for (const LayerAttention& layer : stack.layers) {

@@ -280,3 +280,15 @@ test('markup in a text stays text, in the html and in the svg', async () => {
   assert.equal(await own.locator('main script, main img').count(), 0);
   assert.equal(await own.locator('.token:not(.special)').first().textContent().then((first) => text.startsWith(first[0])), true);
 });
+
+test('the file stands in a frame that was made of its text, as a notebook shows it', async () => {
+  const html = readFileSync(await look('framed.html', '--view', kView), 'utf8');
+  const page = await blank();
+  await page.setContent('<iframe sandbox="allow-scripts" style="width:1200px;height:800px;border:0"></iframe>');
+  await page.locator('iframe').evaluate((frame, text) => { frame.srcdoc = text; }, html);
+  const frame = page.frameLocator('iframe');
+  await frame.locator('.token').first().waitFor();
+  await frame.locator('.token').nth(3).click();
+  assert.ok(await frame.locator('.key').count() > 0);
+  assert.deepEqual(await frame.locator('body').evaluate((body) => /was not run/.test(body.innerText)), false);
+});

@@ -1,0 +1,140 @@
+"""What a session answers: tokens, rows, columns, cells, words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._tokenizer import token_offsets
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token of a session."""
+
+    index: int
+    id: int
+    text: str
+    """What it stands for; bytes that are no whole character as <0xE3>."""
+    bytes: bytes
+    begin: int
+    """Its characters are ``text[begin:end]``; none of a special token, and of ids and arrays."""
+    end: int
+    part: int
+    """Which text of a pair it is of, -1 of a special token."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def tokens_of(found: Sequence[tuple], text: str, pair: str | None) -> list[Token]:
+    parts = [row[5] for row in found]
+    spans = [(row[3], row[4]) for row in found]
+    written = all(begin == end for begin, end in spans)  # by the model itself: of no text
+    places = spans if written else token_offsets(text, pair, spans, parts)
+    return [
+        Token(index, row[0], row[1], row[2], *place, row[5])
+        for index, (row, place) in enumerate(zip(found, places))
+    ]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A weight and the token at its other end."""
+
+    index: int
+    token: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """Whom one token attends to."""
+
+    query: int
+    token: str
+    entropy: float
+    """In nats."""
+    attends: list[Weight]
+    """The largest weights, falling."""
+    rest_count: int
+    """Visible keys that are not listed."""
+    rest_weight: float
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> Row:
+        attends = [Weight(key["key"], key["token"], key["weight"]) for key in row["attends"]]
+        rest = row["rest"]
+        return cls(row["query"], row["token"], row["entropy"], attends, rest["count"],
+                   rest["weight"])  # fmt: skip
+
+    def __str__(self) -> str:
+        keys = ", ".join(f"{each.token.strip()} {each.weight:.2f}" for each in self.attends)
+        rest = f", +{self.rest_weight:.2f} in {self.rest_count}" if self.rest_count else ""
+        return f"{self.token.strip()} -> {keys}{rest}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """Who attends to one token."""
+
+    key: int
+    token: str
+    sum: float
+    """Of the weights of all queries."""
+    attended_by: list[Weight]
+    """The largest weights, falling."""
+    rest_count: int
+    rest_weight: float
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> Column:
+        queries = [Weight(each["query"], each["token"], each["weight"]) for each in row["from"]]
+        rest = row["rest"]
+        return cls(row["key"], row["token"], row["sum"], queries, rest["count"], rest["weight"])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One weight, which is ``exp(score - lse)``."""
+
+    query: int
+    key: int
+    visible: bool
+    """False where the mask hides the key; the other numbers are then None."""
+    weight: float
+    score: float | None
+    lse: float | None
+    rank: int | None
+    """1 is the largest weight of its row."""
+    of: int | None
+    """How many keys the row sees."""
+
+    @classmethod
+    def of_answer(cls, row: dict[str, Any]) -> Cell:
+        return cls(row["query"], row["key"], row["visible"], row["weight"], row.get("score"),
+                   row.get("lse"), row.get("rank"), row.get("of"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NextWord:
+    """A token that may come next."""
+
+    id: int
+    text: str
+    bytes: bytes
+    probability: float
+
+
+class NextWords(list[NextWord]):
+    """The most probable words, falling; ``rest_count`` others share ``rest_probability``."""
+
+    def __init__(self, words: Sequence[NextWord], rest_count: int, rest_probability: float):
+        super().__init__(words)
+        self.rest_count = rest_count
+        self.rest_probability = rest_probability
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{word.text!r} {word.probability:.3f}" for word in self)
+        return f"[{words}, +{self.rest_probability:.3f} in {self.rest_count} others]"

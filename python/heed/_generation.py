@@ -1,0 +1,196 @@
+"""Text that a model writes, token by token."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._texts import checked
+from .errors import Error, refused, renamed
+
+if TYPE_CHECKING:
+    from ._models import Model
+
+_DEFAULTS: dict[str, Any] = {
+    "n": 200,
+    "temperature": 0.8,
+    "top_k": 0,
+    "top_p": 1.0,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "seed": 0,
+    "stop": (),
+    "stop_at_end": True,
+    "beams": 1,
+    "length_penalty": 1.0,
+    "early_stopping": False,
+    "cache_dtype": "float32",
+}
+_CHOOSING = ("temperature", "top_k", "top_p", "min_p", "seed")  # without effect in a search
+_SEARCHING = ("length_penalty", "early_stopping")
+_CACHE_TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedToken:
+    """One token that a model wrote."""
+
+    text: str
+    """What it adds to the text. Empty while a character is not whole, or a stop text may come."""
+    id: int
+    probability: float
+    """In the model's own distribution: before penalty, temperature and filters."""
+    entropy: float
+    """Of that distribution, in nats."""
+    bytes: bytes
+    """What the token alone stands for."""
+    row: int
+    """The index of its prompt."""
+
+
+class Generation(Iterator[GeneratedToken]):
+    """An iterator of the tokens that a model writes (:meth:`Model.generate`).
+
+    Nothing is computed between two tokens: leaving the loop ends the work. Of several prompts each
+    step gives the tokens of all that go on, in their order.
+    """
+
+    def __init__(self, core: _core.Generation, single: bool):
+        self._core: _core.Generation | None = core
+        self._single = single
+        self._waiting: list[GeneratedToken] = []
+        self._state = core.texts
+        self._lock = threading.Lock()
+        self.tokens: list[GeneratedToken] = []
+        """Those that were given out."""
+
+    def __next__(self) -> GeneratedToken:
+        with self._lock:
+            while not self._waiting:
+                self._step()
+            token = self._waiting.pop(0)
+            self.tokens.append(token)
+            return token
+
+    def _step(self) -> None:
+        if self._core is None:
+            raise StopIteration
+        try:
+            found = self._core.step()
+            self._state = self._core.texts
+        except BaseException:
+            self._core = None  # in the middle of a token
+            raise
+        if found is None:
+            self._core = None  # and its cache
+            return
+        self._waiting = [
+            GeneratedToken(text, id, probability, entropy, data, row)
+            for row, id, text, data, probability, entropy in found
+        ]
+
+    def run(self) -> Any:
+        """Goes to the end: the text, or the list of texts where there were several prompts."""
+        for _ in self:
+            pass
+        return self.text if self._single else self.texts
+
+    def close(self) -> None:
+        """Ends the work and frees what it holds; the text stays as it is."""
+        with self._lock:
+            self._core = None
+            self._waiting = []
+
+    @property
+    def text(self) -> str:
+        """The text so far, without prompt, special tokens and stop text; of the first prompt."""
+        return self._state[0][0]
+
+    @property
+    def texts(self) -> list[str]:
+        """Of every prompt."""
+        return [text for text, _, _ in self._state]
+
+    @property
+    def stopped(self) -> Any:
+        """Why the text ended: "end", "stop", "length" or "positions"; None while it goes on. A list
+        where there were several prompts."""
+        reasons = [reason for _, reason, _ in self._state]
+        return reasons[0] if self._single else reasons
+
+    @property
+    def scores(self) -> list[float | None]:
+        """Of a beam search: each text's log-probability / tokens ** length_penalty."""
+        return [score for _, _, score in self._state]
+
+    def __repr__(self) -> str:
+        state = "going on" if self._core is not None else "ended"
+        return f"<heed.Generation of {len(self._state)}, {len(self.tokens)} tokens, {state}>"
+
+
+def generate(model: Model, prompt: Any, given: dict[str, Any]) -> Generation:
+    """As :meth:`Model.generate` says."""
+    prompts, single = _prompts(prompt)
+    settings = _settings(given)
+    try:
+        return Generation(_core.Generation(model._core, prompts, settings), single)
+    except Error as error:
+        raise renamed(error, {"most_tokens": "n"}) from None
+
+
+def _prompts(prompt: Any) -> tuple[list[Any], bool]:
+    """A list of prompts, and whether one alone was given."""
+    if isinstance(prompt, str):
+        return [checked(prompt, "prompt", "generate")], True
+    is_list = isinstance(prompt, (list, tuple))
+    if not is_list or not any(isinstance(each, (str, list, tuple)) for each in prompt):
+        return [prompt], True
+    return [
+        checked(each, "prompt", "generate") if isinstance(each, str) else each for each in prompt
+    ], False
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in given.items() if value is not None}
+    unknown = given.keys() - _DEFAULTS.keys()
+    if unknown:
+        raise TypeError(f"generate() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    _check_effects(given)
+    settings = {**_DEFAULTS, **given}
+    stop = settings["stop"]
+    settings["stop"] = [
+        checked(each, "stop", "generate") for each in ([stop] if isinstance(stop, str) else stop)
+    ]
+    words = {True: "true", False: "false", "never": "never"}
+    _check_known(settings, "early_stopping", words)
+    settings["early_stopping"] = words[settings["early_stopping"]]
+    _check_known(settings, "cache_dtype", _CACHE_TYPES)
+    settings["cache_dtype"] = _CACHE_TYPES[settings["cache_dtype"]]
+    return settings
+
+
+def _check_effects(given: dict[str, Any]) -> None:
+    """Refuses what would change nothing."""
+    searches = given.get("beams", 1) != 1
+    idle = [name for name in (_CHOOSING if searches else _SEARCHING) if name in given]
+    if idle:
+        raise _without_effect(idle[0], "no beams" if searches else "beams above 1")
+    if given.get("temperature") == 0:
+        idle = [name for name in _CHOOSING[1:] if name in given]
+        if idle:
+            raise _without_effect(idle[0], "a temperature above 0")
+    if "top_k" in given and isinstance(given["top_k"], int) and given["top_k"] < 1:
+        raise refused("generate", "top_k", given["top_k"], "at least 1")
+
+
+def _without_effect(name: str, needed: str) -> Error:
+    return refused("generate", name, "without effect", f"{needed} beside it")
+
+
+def _check_known(settings: dict[str, Any], name: str, known: dict[Any, str]) -> None:
+    if settings[name] not in known:
+        expected = ", ".join(repr(each) for each in known)
+        raise refused("generate", name, repr(settings[name]), f"one of {expected}")

@@ -1,0 +1,170 @@
+"""Many texts on many workers: what is lost is computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, wait
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from ._models import Model, load
+from ._texts import checked
+
+PLACE = ("stack", "layer", "head")
+Answer = tuple[list[tuple[str, int, int]], list[str], np.ndarray] | str
+
+_MOST_LOSSES = 2  # of workers that a text had for itself
+_MOST_REFUSALS = 5
+
+
+class Total(Protocol):
+    """What takes the answers."""
+
+    def add(self, index: int, answer: Answer) -> None: ...
+
+
+def scored(model: Model, text: str) -> Answer:
+    """The scores of every head on one text, or why there are none."""
+    try:
+        table = model.look(checked(text, "text"), cut="first")._head_rows()
+    except Exception as error:
+        return _said(error)
+    names = [name for name in table[0] if name not in PLACE]
+    values = np.array([[row.get(name, np.nan) for name in names] for row in table])
+    return [tuple(row[part] for part in PLACE) for row in table], names, values
+
+
+@lru_cache(maxsize=2)
+def _model_of_worker(folder: str, dtype: str | None) -> Model:
+    return load(folder, dtype=dtype)
+
+
+def _score_batch(folder: str, dtype: str | None, texts: Sequence[str]) -> list[Answer]:
+    """What runs on a worker."""
+    model = _model_of_worker(folder, dtype)
+    return [scored(model, text) for text in texts]
+
+
+class Work:
+    """Hands batches to an executor until every text has its answer.
+
+    Where a worker is lost it is not known which text is to blame: each of those that were under way
+    is computed again alone, so that one that ends its workers takes no other along.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        texts: list[str],
+        engine: Executor | Callable[[], Executor],
+        batch: int,
+        total: Total,
+    ):
+        self._reference = (str(model.folder), model._dtype)
+        self._texts = texts
+        self._total = total
+        self._make = None if isinstance(engine, Executor) else engine
+        self._engine: Any = engine if self._make is None else self._make()
+        self._owned = self._make is not None
+        self._batches = [
+            list(range(begin, min(begin + batch, len(texts))))
+            for begin in range(0, len(texts), batch)
+        ][::-1]
+        self._suspects: list[int] = []
+        self._losses = [0] * len(texts)  # while it was alone
+        self._running: dict[Any, list[int]] = {}
+        self._alone = False  # what runs is a suspect
+        self._refused = 0  # times that an executor took nothing, one after the other
+
+    def run(self) -> None:
+        try:
+            while self._batches or self._suspects or self._running:
+                self._submit()
+                self._collect()
+        finally:
+            for future in self._running:
+                future.cancel()
+            self._leave()
+
+    def _submit(self) -> None:
+        if self._alone and self._running:
+            return
+        self._alone = bool(self._suspects) and not self._running
+        if self._suspects:
+            if self._alone and self._handed([self._suspects[-1]]):
+                self._suspects.pop()
+            return
+        workers = getattr(self._engine, "_max_workers", None) or 16
+        while self._batches and len(self._running) < 4 * workers:
+            if not self._handed(self._batches[-1]):
+                return
+            self._batches.pop()
+
+    def _handed(self, indices: list[int]) -> bool:
+        """False where the executor is broken: its workers or its connection are gone."""
+        texts = [self._texts[index] for index in indices]
+        try:
+            future = self._engine.submit(_score_batch, *self._reference, texts)
+        except Exception as error:
+            self._replace(error)
+            return False
+        self._running[future] = indices
+        return True
+
+    def _collect(self) -> None:
+        if not self._running:
+            return
+        for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+            indices = self._running.pop(future)
+            try:
+                answers = future.result()
+            except (Exception, CancelledError) as error:
+                self._lost(indices, error)
+                continue
+            self._refused = 0
+            for index, answer in zip(indices, answers):
+                self._total.add(index, answer)
+
+    def _lost(self, indices: list[int], error: BaseException) -> None:
+        if not self._alone:
+            self._suspects.extend(reversed(indices))
+            return
+        (index,) = indices
+        self._losses[index] += 1
+        if self._losses[index] < _MOST_LOSSES:
+            self._suspects.append(index)
+        else:
+            self._total.add(index, f"its worker was lost each time ({_said(error)})")
+
+    def _replace(self, error: BaseException) -> None:
+        self._refused += 1
+        if self._refused >= _MOST_REFUSALS:
+            self._give_up(error)
+            return
+        self._leave()
+        if self._make is not None:
+            self._engine = self._make()
+        else:
+            from concurrent.futures import ProcessPoolExecutor  # a slow import
+
+            workers = getattr(self._engine, "_max_workers", None) or 2
+            context = getattr(self._engine, "_mp_context", None)
+            self._engine = ProcessPoolExecutor(workers, mp_context=context)
+        self._owned = True
+
+    def _give_up(self, error: BaseException) -> None:
+        """What was counted stays; the rest is left out."""
+        missing = sorted(self._suspects + [index for each in self._batches for index in each])
+        self._batches, self._suspects = [], []
+        for index in missing:
+            self._total.add(index, f"no executor took it ({_said(error)})")
+
+    def _leave(self) -> None:
+        if self._owned:
+            self._engine.shutdown(wait=False, cancel_futures=True)
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,247 @@
+"""Models: found and loaded as the program does, then looked at and written with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._generation import Generation, generate
+from ._session import Session
+from ._session_opening import open_session
+from ._tokenizer import Tokenizer
+from .errors import refused
+
+_TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+
+
+def _built_in_models() -> Path:
+    """Of an installed package beside it; else of the build tree."""
+    root = Path(_core.__file__).resolve().parent.parent
+    places = [root / "heed_program/share/heed/models", root / "share/heed/models"]
+    return next((place for place in places if place.is_dir()), places[0])
+
+
+_core.set_built_in_models(str(_built_in_models()))
+
+
+@dataclass(frozen=True)
+class StackInfo:
+    """The attentions of one name: "self", or "encoder", "decoder" and "cross"."""
+
+    name: str
+    layers: int
+    heads: int
+    kv_heads: int
+    causal: bool
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a model is. ``layers``, ``heads``, ``kv_heads``, ``causal`` are of its first stack."""
+
+    family: str
+    title: str
+    layers: int
+    heads: int
+    kv_heads: int
+    width: int
+    head_dim: int
+    vocabulary: int
+    positions: int
+    """The longest text, in tokens."""
+    parameters: int
+    causal: bool
+    writes: bool
+    """Whether it predicts next tokens: a decoder, alone or behind an encoder."""
+    reads_source: bool
+    """Whether it is an encoder-decoder."""
+    stacks: tuple[StackInfo, ...]
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """A model that ``load`` finds by its name, or by its folder where another has the name."""
+
+    name: str
+    folder: Path
+    built_in: bool
+    by_name: bool
+    about: str
+
+
+class Model:
+    """A model that is loaded (:func:`heed.load`). It may be used from several threads at once."""
+
+    def __init__(self, core: _core.Model, dtype: str | None):
+        self._core = core
+        self._dtype = dtype
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_again, (str(self.folder), self._dtype)
+
+    @property
+    def name(self) -> str:
+        return self._core.name
+
+    @property
+    def folder(self) -> Path:
+        return Path(self._core.folder)
+
+    @property
+    def built_in(self) -> bool:
+        return self._core.built_in
+
+    @cached_property
+    def info(self) -> ModelInfo:
+        parts = self._core.info
+        stacks = tuple(StackInfo(**stack) for stack in parts.pop("stacks"))
+        return ModelInfo(**parts, stacks=stacks)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer | None:
+        """Of what the model reads; None where its folder has none."""
+        return Tokenizer(self._core) if self._core.has_tokenizer else None
+
+    @cached_property
+    def target_tokenizer(self) -> Tokenizer | None:
+        """Of what the model writes."""
+        return Tokenizer(self._core, target=True) if self._core.has_tokenizer else None
+
+    def logits(self, ids: Any, source: Any = None) -> np.ndarray:
+        """The logits behind each token, [T, vocabulary] float32.
+
+        ``ids`` are token ids; of an encoder-decoder those that it writes, and ``source`` those that
+        it reads.
+        """
+        return np.asarray(self._core.logits(ids, source))
+
+    def look(
+        self,
+        text: str | None = None,
+        *,
+        pair: str | None = None,
+        target: Any = None,
+        ids: Any = None,
+        cut: str | None = None,
+        logits: bool = False,
+        hidden: bool = False,
+    ) -> Session:
+        """Reads a text and keeps what every attention weight follows from.
+
+        Parameters
+        ----------
+        text : what is read; of an encoder-decoder the source
+        pair : a second text that an encoder reads beside it
+        target : what an encoder-decoder writes (with ``ids``, as ids); without one, what it writes
+            by itself
+        ids : token ids in the place of a text
+        cut : of a text with more tokens than the model has positions, read the "first" or the
+            "last" ones
+        logits : keep the logits of every position even of a long text
+        hidden : keep the states behind the last norm
+
+        Raises
+        ------
+        ValueError
+            where the text has more tokens than the model has positions, or the model is not of the
+            kind that reads a pair or writes a target
+        """
+        return open_session(self, text, pair, target, ids, cut, logits, hidden)
+
+    def generate(self, prompt: Any, **settings: Any) -> Generation:
+        """Continues a prompt, or answers it where the model is an encoder-decoder: an iterator of
+        tokens. Leaving the loop ends the work.
+
+        Parameters
+        ----------
+        prompt : a text, or token ids; or a list of them, which are written side by side
+        n : 200; tokens at most, of each prompt
+        temperature : 0.8; 0 takes the likeliest token each time
+        top_k, top_p, min_p : only the most probable tokens, as many, or with so much of the
+            probability together, or with at least that share of the likeliest one's
+        repetition_penalty : 1; above it tokens that occurred become less probable
+        seed : 0; the same seed gives the same text, whatever else is in the list
+        stop : a text, or several, before which to end
+        stop_at_end : True; False treats the end token as any other
+        beams : 1; above it a search for the most probable text, with ``length_penalty`` (1) and
+            ``early_stopping`` (False, True or "never")
+        cache_dtype : "float32"; the type in which keys and values are kept: "float16", "bfloat16",
+            "int8"
+
+        Returns
+        -------
+        A :class:`Generation`: iterate over it, or call ``run()`` for the whole text.
+
+        Raises
+        ------
+        ValueError, TypeError
+            for a setting that is out of range, or that would have no effect beside the others
+        """
+        return generate(self, prompt, settings)
+
+    def __repr__(self) -> str:
+        info = self.info
+        stacks = ", ".join(
+            ("" if each.name == "self" else f"{each.name} ") + f"{each.layers} x {each.heads} heads"
+            for each in info.stacks
+        )
+        return f"<heed.Model {self.name}: {info.title}, {stacks}, {info.parameters:,} parameters>"
+
+
+def load(name: str | Path = "", *, dtype: str | None = "float32") -> Model:
+    """Loads a model from a folder in Hugging Face's layout, or by its name.
+
+    Parameters
+    ----------
+    name : a folder, or a name that is looked for in $HEED_MODELS, ./models, the cache of the hub
+        ($HF_HOME/hub) and among the built-in models; "" is the built-in model
+    dtype : in which type weights are held: "float32", "float16", "bfloat16", or None for the file's
+
+    Raises
+    ------
+    LookupError
+        where nothing has the name: it says what there is
+    ValueError, OSError
+        where the folder is not a model's, or cannot be read: it names file and tensor
+    """
+    if dtype is not None and dtype not in _TYPES:
+        expected = '"float32", "float16", "bfloat16" or None, the file\'s own'
+        raise refused("load", "dtype", repr(dtype), expected)
+    return Model(_core.load(str(name), None if dtype is None else _TYPES[dtype]), dtype)
+
+
+def _load_again(folder: str, dtype: str | None) -> Model:
+    return load(folder, dtype=dtype)
+
+
+def models() -> list[FoundModel]:
+    """The models that ``load`` finds by name, in the order in which it looks."""
+    return [
+        FoundModel(name, Path(folder), built_in, by_name, about)
+        for name, folder, built_in, by_name, about in _core.list_models()
+    ]
+
+
+@lru_cache(maxsize=1)
+def _built_in() -> Model:
+    return load()
+
+
+def look(text: str | None = None, *, model: Model | str | Path | None = None,
+         **settings: Any) -> Session:  # fmt: skip
+    """Who attends to whom in a text: :meth:`Model.look` of the built-in model, or of another.
+
+    >>> session = heed.look("The cat sat on the mat because it was tired.")
+    >>> session.weights.shape
+    (4, 6, 12, 12)
+    """
+    if model is None:
+        model = _built_in()
+    elif not isinstance(model, Model):
+        model = load(model)
+    return model.look(text, **settings)

@@ -1,0 +1,83 @@
+"""Sessions of arrays that somebody else computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._seen import Seen
+from ._texts import checked
+from .errors import WrongType, made, refused
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+
+def of_arrays(
+    kind: type[Session],
+    q: Any,
+    k: Any,
+    v: Any = None,
+    *,
+    lse: Any = None,
+    lse_low: Any = None,
+    tokens: Any = None,
+    key_tokens: Any = None,
+    stack: str = "self",
+    name: str = "arrays",
+    **settings: Any,
+) -> Session:
+    """As :meth:`Session.from_arrays` says."""
+    layers = {"q": q, "k": k, "v": v, "lse": lse, "lse_low": lse_low}
+    lists = {each: list(a) for each, a in layers.items() if isinstance(a, (list, tuple))}
+    if lists and not {"q", "k"} <= lists.keys():
+        single = "k" if "q" in lists else "q"
+        raise refused("session", single, "one array", "a list with one a layer, as the others")
+    count = len(lists["q"]) if lists else 1
+    for each, given in layers.items():
+        found = lists.get(each, [None] if given is None else [given])
+        if given is not None and len(found) != count:
+            raise refused("session", each, f"a list of {len(found)}", f"{count}, one a layer")
+        layers[each] = [None] * count if given is None else [_of_batch(each, a) for a in found]
+    seen = [
+        Seen.of(*arrays[:3], lse=arrays[3], lse_low=arrays[4], **settings)
+        for arrays in zip(*layers.values())
+    ]
+    return of_seen(kind, {stack: seen}, tokens, key_tokens, name)
+
+
+def _of_batch(name: str, array: Any) -> Any:
+    """With a batch axis of 1, which may have been left out."""
+    if not hasattr(array, "__array_interface__") and not hasattr(array, "__dlpack__"):
+        raise made(
+            WrongType,
+            op="session",
+            argument=name,
+            found=f"a {type(array).__name__}",
+            expected="an array, or a list with one a layer",
+        )
+    rank = 3 if name.startswith("lse") else 4
+    return array[None] if array.ndim == rank - 1 else array
+
+
+def of_seen(kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name: str) -> Session:
+    """As :meth:`Session.from_seen` says."""
+    if not isinstance(stacks, Mapping):
+        stacks = {"self": stacks}
+    cores = []
+    for stack, layers in stacks.items():
+        for layer in layers:
+            if not isinstance(layer, Seen):
+                raise made(WrongType, op="session", argument=f"stacks[{stack!r}]",
+                           found=f"a {type(layer).__name__}", expected="heed.Seen")  # fmt: skip
+        cores.append((stack, [layer._core for layer in layers]))
+    core = _core.open_arrays(
+        checked(name, "name", "session"), _names(tokens, "tokens"),
+        _names(key_tokens, "key_tokens"), cores,
+    )  # fmt: skip
+    return kind(core)
+
+
+def _names(tokens: Any, argument: str) -> list[str]:
+    return [] if tokens is None else [checked(str(token), argument, "session") for token in tokens]

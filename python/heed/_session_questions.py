@@ -1,0 +1,74 @@
+"""Questions about a session, with tokens by their text or their index."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from ._checks import whole_if_given
+from ._texts import checked
+from .errors import refused
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+Who = int | str
+
+
+def question(
+    session: Session,
+    layer: int | None,
+    head: int | None,
+    stack: str | None,
+    who: Who | None,
+    to: Who | None,
+    top: int | None,
+    rows: int | None = None,
+    scored: bool = True,
+) -> tuple[_core.Question, int]:
+    """The question, and how many earlier rows it leaves out. Not ``scored``: a head that is named
+    is looked at without the scores of the others."""
+    layer = whole_if_given("look", "layer", layer)
+    head = whole_if_given("look", "head", head)
+    top = whole_if_given("look", "top", top, least=1)
+    rows = whole_if_given("look", "rows", rows, least=1)
+    queries = [] if who is None else find(session, who, stack, False, "who")
+    keys = [] if to is None else find(session, to, stack, True, "to")
+    hidden = 0
+    if not queries and rows is not None and rows < session.stack(stack).queries:
+        hidden = session.stack(stack).queries - rows
+        queries = list(range(hidden, hidden + rows))
+    cells, columns = (keys, []) if who is not None else ([], keys)
+    most = -1 if top is None else top
+    asked = _core.Question(stack, layer, head, most, queries, cells, columns, scored)
+    return asked, hidden
+
+
+def answer(
+    session: Session,
+    layer: int | None,
+    head: int | None,
+    stack: str | None,
+    who: Who | None,
+    to: Who | None,
+    top: int | None,
+) -> dict[str, Any]:
+    """Rows, columns or cells of one head."""
+    asked, _ = question(session, layer, head, stack, who, to, top, scored=False)
+    return json.loads(_core.look_json(session._core, asked))
+
+
+def find(session: Session, word: Who, stack: str | None, keys: bool, argument: str) -> list[int]:
+    """As :meth:`Session.find` says."""
+    if isinstance(word, str):
+        checked(word, argument)
+        return _core.find_word(session._core, word, argument, stack, keys)
+    of = session.stack(stack)
+    count = of.keys if keys else of.queries
+    if not isinstance(word, (int, np.integer)) or not -count <= word < count:
+        expected = f"a word of the text, or {-count} to {count - 1}"
+        raise refused("session", argument, repr(word), expected)
+    return [int(word) % count]

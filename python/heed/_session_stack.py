@@ -1,0 +1,92 @@
+"""The attentions of one name in a session."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from ._checks import whole
+from ._libraries import NumPy
+from ._seen import Seen
+from ._weights import KINDS, Weights
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+
+class SessionStack:
+    """The attentions of one name: "self", or "encoder", "decoder" and "cross"."""
+
+    def __init__(
+        self,
+        core: _core.Session,
+        session: Session,
+        name: str,
+        layers: int,
+        heads: int,
+        kv_heads: int,
+        causal: bool,
+        queries: int,
+        keys: int,
+    ):
+        self._core = core
+        self.name = name
+        self.layers = layers
+        self.heads = heads
+        self.kv_heads = kv_heads
+        self.causal = causal
+        self.queries = queries
+        """How many rows each matrix has: Tq."""
+        self.keys = keys
+        """How many columns: Tk."""
+        of_source = bool(session._core.key_tokens)
+        self._tokens = (
+            session.key_tokens if name == "encoder" and of_source else session.tokens,
+            session.tokens if name == "decoder" else session.key_tokens,
+        )
+
+    @property
+    def query_tokens(self) -> list[Any]:
+        return self._tokens[0]
+
+    @property
+    def key_tokens(self) -> list[Any]:
+        return self._tokens[1]
+
+    @cached_property
+    def weights(self) -> Weights:
+        """[layers, heads, Tq, Tk] float32, computed where it is indexed; 0 where masked."""
+        return self._matrices("weights")
+
+    @cached_property
+    def scores(self) -> Weights:
+        """The scores before the softmax; -inf where masked."""
+        return self._matrices("scores")
+
+    def attention(self, layer: int) -> Seen:
+        """One layer's attention, as ``heed.attention(..., seen=True)`` gives it."""
+        return Seen(self._core.seen(self.name, whole("session", "layer", layer)), NumPy())
+
+    def _matrices(self, kind: str) -> Weights:
+        def select(selected: list[list[int]]) -> np.ndarray:
+            layers, heads, queries, keys = selected
+            shape = [len(each) for each in selected]
+            found = np.empty(shape, np.float32)
+            if found.size == 0:
+                return found
+            for place, layer in enumerate(layers):
+                core = self._core.seen(self.name, layer)
+                found[place] = np.asarray(core.select([[0], heads, queries, keys], KINDS[kind]))[0]
+            return found
+
+        shape = (self.layers, self.heads, self.queries, self.keys)
+        return Weights(select, NumPy(), shape, ("layer", "head", "query", "key"))
+
+    def __repr__(self) -> str:
+        return (
+            f"<heed.SessionStack {self.name}: {self.layers} layers x {self.heads} heads, "
+            f"{self.queries} queries, {self.keys} keys>"
+        )

@@ -1,0 +1,90 @@
+"""Texts to token ids and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core
+from ._checks import whole
+from ._texts import checked, checked_if_given, in_characters
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A text, or a pair of them, as tokens."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    """The characters of each token: ``text[begin:end]``, of a pair in the token's own text. A
+    special token that was added stands for none: begin = end."""
+    texts: list[int]
+    """Which text each token is of: 0 or 1, or -1 for a special token that belongs to neither."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Tokenizer:
+    """The tokenizer of a model (``model.tokenizer``); of an encoder-decoder that of what it reads,
+    and ``model.target_tokenizer`` that of what it writes.
+
+    >>> tokenizer = heed.load().tokenizer
+    >>> tokenizer.decode(tokenizer.encode("The cat sat.").ids)
+    'The cat sat.'
+    """
+
+    def __init__(self, model: _core.Model, target: bool = False):
+        self._core = _core.Tokenizer(model, target)
+
+    def encode(self, text: str, pair: str | None = None, *, special: bool = True) -> Encoding:
+        """The tokens of a text, or of two as one sequence.
+
+        ``special`` adds the tokens that the model expects around a text.
+
+        Raises
+        ------
+        TypeError, ValueError
+            where the text is no str, or has half of a surrogate pair
+        """
+        text, pair = checked(text, "text"), checked_if_given(pair, "pair")
+        ids, spans, texts = self._core.encode(text, pair, special)
+        return Encoding(ids, token_offsets(text, pair, spans, texts), texts)
+
+    def decode(self, ids: Any, *, skip_special: bool = True) -> str:
+        """The text of ids; what is no whole character becomes U+FFFD."""
+        return self._core.decode(ids, skip_special).decode(errors="replace")
+
+    def token(self, id: int) -> bytes:
+        """The bytes that one token stands for inside of a text; a special token's name."""
+        return self._core.token(whole("tokenizer", "id", id, least=0))
+
+    def is_special(self, id: int) -> bool:
+        return self._core.is_special(whole("tokenizer", "id", id, least=0))
+
+    def find(self, piece: str) -> int | None:
+        """The id of an entry as the vocabulary's file writes it (``"Ġcat"``), None without one."""
+        found = self._core.find(checked(piece, "piece"))
+        return None if found < 0 else found
+
+    def __len__(self) -> int:
+        """How many tokens there are."""
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        return f"<heed.Tokenizer of {self._core.model}, {len(self)} tokens>"
+
+
+def token_offsets(
+    text: str, pair: str | None, spans: list[tuple[int, int]], texts: list[int]
+) -> list[tuple[int, int]]:
+    """Places of tokens in characters of their own text."""
+    first = in_characters(text, spans if pair is None else _of(spans, texts, 0))
+    if pair is None:
+        return first
+    second = in_characters(pair, _of(spans, texts, 1))
+    return [b if which == 1 else a for a, b, which in zip(first, second, texts)]
+
+
+def _of(spans: list[tuple[int, int]], texts: list[int], which: int) -> list[tuple[int, int]]:
+    return [span if of == which else (0, 0) for span, of in zip(spans, texts)]

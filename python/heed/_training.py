@@ -1,0 +1,164 @@
+"""Training a model on text."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._models import Model, load
+from .errors import InvalidArgument, WrongType, made
+
+_log = logging.getLogger("heed.train")
+
+
+@dataclass(frozen=True)
+class TrainStep:
+    """What a callback hears after each step."""
+
+    step: int
+    """Steps done."""
+    steps: int
+    loss: float
+    """The mean over the step's tokens, before the update, in nats."""
+    learning_rate: float
+    gradient_norm: float
+    """Before clipping."""
+    tokens_per_second: float
+    seconds_left: float
+    validation_loss: float | None
+    """Where this step was followed by an evaluation."""
+
+
+class Trained:
+    """A run and its folder, which ``heed train --resume`` and ``train(..., resume=True)`` know."""
+
+    def __init__(self, folder: Path, result: dict[str, Any] | None):
+        self.folder = folder
+        self.finished = result is not None
+        """False where the callback ended it; its last checkpoint is kept."""
+        self.result = result or {}
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Every key of the run's configuration."""
+        return json.loads(_core.stored_config(str(self.folder)))
+
+    @cached_property
+    def model(self) -> Model:
+        """The best model so far (on the validation part), loaded.
+
+        Raises
+        ------
+        LookupError
+            where the run ended before the first one was written
+        """
+        return load(self.folder / "model")
+
+    @cached_property
+    def losses(self) -> np.ndarray:
+        """A row a step, with the columns of ``loss.csv``: ``losses["train_loss"]``. The validation
+        loss is NaN at steps without an evaluation."""
+        return np.genfromtxt(self.folder / "loss.csv", delimiter=",", names=True, ndmin=1)
+
+    @property
+    def loss(self) -> float:
+        """Of the last step."""
+        return float(self.losses["train_loss"][-1])
+
+    @property
+    def validation_loss(self) -> float | None:
+        return self.result.get("validation_loss")
+
+    @property
+    def best_loss(self) -> float | None:
+        """The lowest on the validation part."""
+        return self.result.get("best_loss")
+
+    @property
+    def best_step(self) -> int | None:
+        return self.result.get("best_step")
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else "not finished"
+        steps = len(self.losses)
+        return f"<heed.Trained {self.folder}: {steps} steps, loss {self.loss:.4f}, {state}>"
+
+
+def train(
+    config: Mapping[str, Any] | str | PathLike[str] | None = None,
+    folder: str | PathLike[str] | None = None,
+    *,
+    resume: bool = False,
+    on_step: Callable[[TrainStep], Any] | None = None,
+    **keys: Any,
+) -> Trained:
+    """Trains a model on text files, as ``heed train`` does, and writes it into a folder.
+
+    Parameters
+    ----------
+    config : a dict, or the name of a JSON file, with the keys of docs/training.md: ``data``,
+        ``steps``, ``layers``, ``heads``, ``width``, ``block``, ``tokenizer``, ... ; ``keys``
+        override them
+    folder : where run.json, loss.csv, checkpoints and ``model/`` are written
+    resume : go on from the folder's last checkpoint, with the same losses bit for bit; the
+        configuration may then be left out
+    on_step : called after each step with a :class:`TrainStep`. Returning False ends the run with a
+        checkpoint; what it raises does too, and comes out of this call, as does Ctrl-C
+
+    Raises
+    ------
+    ValueError, TypeError
+        for a key that is unknown or out of range, or a folder that holds a run already
+    RuntimeError
+        where the loss is no number any more
+    OSError
+        where the system does not let the folder be written
+    """
+    if folder is None:
+        raise made(InvalidArgument, op="train", argument="folder", expected="the run's folder")
+    where = Path(folder)
+    text, origin = _configuration(config, keys, where if resume else None)
+    result = _core.train(text, origin, str(where), resume, _heard(on_step), _log.info)
+    return Trained(where, result)
+
+
+def _heard(on_step: Callable[[TrainStep], Any] | None) -> Callable[[dict[str, Any]], Any]:
+    return lambda said: None if on_step is None else on_step(TrainStep(**said))
+
+
+def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> tuple[str, str]:
+    """The configuration as JSON, and what errors call it."""
+    origin = "config"
+    if config is None and resumed is not None and (resumed / "run.json").exists():
+        config = json.loads(_core.stored_config(str(resumed)))
+    elif isinstance(config, (str, PathLike)):
+        origin = str(config)
+        text = Path(config).read_text(encoding="utf-8")
+        if not keys:
+            return text, origin
+        config = json.loads(text)
+    merged = {**(config or {}), **keys}
+    if isinstance(merged.get("data"), (str, PathLike)):
+        merged["data"] = [merged["data"]]
+    try:
+        return json.dumps(merged, default=_plain), origin
+    except TypeError as error:
+        raise made(WrongType, op="train", argument="config", found=str(error),
+                   expected="numbers, texts, lists of texts, True or False") from None  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, PathLike):
+        return str(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__}")

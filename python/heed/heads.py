@@ -1,0 +1,162 @@
+"""What the heads of a model do over many texts.
+
+>>> scores = heed.heads.score(heed.load(), ["The cat sat.", "A dog ran home."])
+>>> scores.count
+2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._checks import whole
+from ._many_texts import PLACE, Answer, Work, scored
+from ._models import Model, load
+from ._tables import table_of
+from .errors import refused
+
+
+@dataclass(frozen=True)
+class FailedText:
+    """A text that was left out."""
+
+    index: int
+    text: str
+    """Its beginning."""
+    reason: str
+
+
+@dataclass
+class CorpusScores:
+    """Scores of every head, over texts: mergeable, by ``a + b`` or ``sum(parts, start)``."""
+
+    heads: list[tuple[str, int, int]]
+    """(stack, layer, head) of each row."""
+    names: list[str]
+    """Of the scores, which are the columns."""
+    count: int = 0
+    """How many texts were scored; each counts once."""
+    sum: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    """[heads, scores] float64."""
+    sum_of_squares: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    failed: list[FailedText] = field(default_factory=list)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """[heads, scores] float64: the mean over the texts."""
+        return self.sum / self.count if self.count else np.full(self.sum.shape, np.nan)
+
+    @property
+    def std(self) -> np.ndarray:
+        """[heads, scores]: the standard deviation over the texts (of the sample, n - 1)."""
+        if self.count < 2:
+            return np.full(self.sum.shape, np.nan)
+        squares = self.sum_of_squares - self.sum**2 / self.count
+        return np.sqrt(np.maximum(squares, 0) / (self.count - 1))
+
+    def table(self) -> Any:
+        """A row a head: its place, the mean of each score, and its deviation as ``score_std``."""
+        rows = []
+        for place, mean, std in zip(self.heads, self.mean, self.std):
+            row: dict[str, Any] = dict(zip(PLACE, place))
+            for name, value, deviation in zip(self.names, mean, std):
+                row |= {name: float(value), f"{name}_std": float(deviation)}
+            rows.append(row)
+        return table_of(rows)
+
+    def __add__(self, other: CorpusScores) -> CorpusScores:
+        """Over the texts of both. Failed texts keep the indices of their own lists."""
+        if not self.count or not other.count:
+            scored = self if self.count else other
+            return CorpusScores(scored.heads, scored.names, scored.count, scored.sum,
+                                scored.sum_of_squares, self.failed + other.failed)  # fmt: skip
+        if self.heads != other.heads or self.names != other.names:
+            raise refused("heads", "other", "of other heads", "scores of the same model")
+        return CorpusScores(
+            self.heads, self.names, self.count + other.count, self.sum + other.sum,
+            self.sum_of_squares + other.sum_of_squares, self.failed + other.failed,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        left_out = f", {len(self.failed)} left out" if self.failed else ""
+        return f"<heed.heads.CorpusScores of {len(self.heads)} heads, {self.count} texts{left_out}>"
+
+
+def score(
+    model: Model | str | Path,
+    texts: Iterable[str],
+    *,
+    engine: Executor | Callable[[], Executor] | None = None,
+    batch: int = 8,
+    progress: Callable[[int, int], Any] | None = None,
+) -> CorpusScores:
+    """Scores every head over many texts; each text counts once.
+
+    Parameters
+    ----------
+    model : a :class:`heed.Model`, or a folder or a name for :func:`heed.load`
+    texts : of which each is read as ``model.look(text, cut="first")`` reads it
+    engine : None computes here; an executor of ``concurrent.futures`` computes there: a
+        ``ProcessPoolExecutor``, or Dask's ``client.get_executor()``. A function that makes one is
+        called again where it breaks. Workers load the model from its folder, once each
+    batch : texts that are handed to a worker at once
+    progress : called as ``progress(done, of)``, with how many texts are done
+
+    Returns
+    -------
+    :class:`CorpusScores`. Texts are added in their order, so the result has the same bits whatever
+    the engine. A text that fails is in ``failed`` with the reason, and left out. What a lost worker
+    had not delivered is computed again; where the executor itself is broken, by a process pool of
+    heed's own. A text whose workers are lost again and again is left out, too.
+    """
+    whole("heads", "batch", batch, least=1)
+    listed = list(texts)
+    total = _Total(listed, progress)
+    model = model if isinstance(model, Model) else load(model)
+    if engine is None:
+        for index, text in enumerate(listed):
+            total.add(index, scored(model, text))
+    else:
+        Work(model, listed, engine, batch, total).run()
+    return total.scores
+
+
+class _Total:
+    """Adds the answers in the order of the texts, in whatever order they come."""
+
+    def __init__(self, texts: list[str], progress: Callable[[int, int], Any] | None):
+        self.scores = CorpusScores([], [])
+        self._texts = texts
+        self._progress = progress
+        self._early: dict[int, Answer] = {}
+        self._next = 0
+        self._done = 0
+
+    def add(self, index: int, answer: Answer) -> None:
+        self._early[index] = answer
+        while self._next in self._early:
+            self._count(self._next, self._early.pop(self._next))
+            self._next += 1
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, len(self._texts))
+
+    def _count(self, index: int, answer: Answer) -> None:
+        scores = self.scores
+        if isinstance(answer, str):
+            beginning = str(self._texts[index])[:80]
+            scores.failed.append(FailedText(index, beginning, answer))
+            return
+        heads, names, values = answer
+        if not scores.count:
+            scores.heads, scores.names = heads, names
+            scores.sum, scores.sum_of_squares = np.zeros_like(values), np.zeros_like(values)
+        scores.count += 1
+        scores.sum += values
+        scores.sum_of_squares += values**2

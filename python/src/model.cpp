@@ -1,0 +1,148 @@
+#include "model.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "arrays.h"
+#include "computing.h"
+#include "errors.h"
+#include "heed/tensor/dtype.h"
+#include "inspect/answers/json_text.h"
+
+namespace heed::python {
+namespace {
+
+DType type_named(const std::string& name) {
+  const auto* const row = std::ranges::find(kDTypes, name, &DTypeInfo::name);
+  if (row == std::ranges::end(kDTypes) || !is_floating(row->dtype) || row->dtype == DType::kF64)
+    fail({.op = "load",
+          .argument = "dtype",
+          .found = name,
+          .expected = "\"float32\", \"float16\", \"bfloat16\" or None, the file's own"});
+  return row->dtype;
+}
+
+HeldModel load(const std::string& name, const std::optional<std::string>& dtype) {
+  LoadOptions options = {.packed = true};
+  if (dtype) options.dtype = type_named(*dtype);
+  return computing([&] {
+    return HeldModel{std::make_shared<const LoadedModel>(load_model(find_model(name), options))};
+  });
+}
+
+nb::dict as_dict(const StackShape& stack) {
+  nb::dict dict;
+  dict["name"] = std::string(stack_name(stack.stack));
+  dict["layers"] = stack.layers;
+  dict["heads"] = stack.heads;
+  dict["kv_heads"] = stack.kv_heads;
+  dict["causal"] = stack.causal;
+  return dict;
+}
+
+nb::dict info_of(const HeldModel& held) {
+  const ModelInfo& info = held.model().info();
+  nb::dict dict;
+  dict["family"] = info.family;
+  dict["title"] = info.title;
+  dict["layers"] = info.layers;
+  dict["heads"] = info.heads;
+  dict["kv_heads"] = info.kv_heads;
+  dict["width"] = info.width;
+  dict["head_dim"] = info.head_dim;
+  dict["vocabulary"] = info.vocabulary;
+  dict["positions"] = info.positions;
+  dict["parameters"] = parameter_count(held.model());
+  dict["causal"] = info.causal;
+  dict["writes"] = info.writes();
+  dict["reads_source"] = info.reads_source();
+  nb::list stacks;
+  for (const StackShape& stack : info.stacks) stacks.append(as_dict(stack));
+  dict["stacks"] = stacks;
+  return dict;
+}
+
+// [1, T] i32.
+Tensor row_of(const std::vector<TokenId>& ids) {
+  Tensor row = Tensor::empty({1, std::ssize(ids)}, DType::kI32);
+  std::ranges::copy(ids, row.data<TokenId>());
+  return row;
+}
+
+nb::object logits(const HeldModel& held, const nb::object& ids, const nb::object& source) {
+  const Tensor tokens = row_of(token_ids(ids, "ids"));
+  const Tensor read = row_of(token_ids(source, "source"));
+  const ModelInfo& info = held.model().info();
+  if (!info.has_logits) fail({.op = "logits", .found = held.loaded->name + " has no logits"});
+  if (info.reads_source() == source.is_none())
+    fail({.op = "logits",
+          .argument = "source",
+          .found = source.is_none() ? "" : "given",
+          .expected = (source.is_none() ? "ids: " : "none: ") + held.loaded->name +
+                      (source.is_none() ? " is an encoder-decoder" : " reads no source")});
+  Tensor found = computing([&] {
+    Run run;
+    run.in_bulk = tokens.dim(1) >= kBulkRows;
+    Batch batch = {.ids = tokens};
+    if (info.reads_source()) batch.source = read;
+    return held.model().forward(batch, run);
+  });
+  const Shape shape = {found.dim(1), found.dim(2)};
+  return exported(std::move(found).reshaped(shape));
+}
+
+nb::list found_models() {
+  nb::list list;
+  for (const FoundModel& model : list_models())
+    list.append(nb::make_tuple(model.name, model.folder.string(), model.built_in, model.by_name,
+                               card_line(model.folder)));
+  return list;
+}
+
+}  // namespace
+
+const Tokenizer& HeldModel::tokenizer() const {
+  if (loaded->tokenizer == nullptr)
+    fail({.found = loaded->name + " has no tokenizer", .expected = "token ids"});
+  return *loaded->tokenizer;
+}
+
+std::vector<TokenId> token_ids(nb::handle ids, const char* argument) {
+  std::vector<TokenId> list;
+  for (const std::int64_t id : integers(ids, argument)) {
+    if (id < 0 || id > std::numeric_limits<TokenId>::max())
+      fail({.argument = argument, .found = id, .expected = "ids of the vocabulary"});
+    list.push_back(static_cast<TokenId>(id));
+  }
+  return list;
+}
+
+nb::str text_of_bytes(const std::string& bytes) {
+  const std::string text = token_text(bytes);
+  return nb::str(text.data(), text.size());
+}
+
+nb::bytes as_bytes(const std::string& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+void bind_model(nb::module_& module) {
+  module.def(
+      "set_built_in_models", [](const std::string& folder) { set_built_in_models(folder); },
+      nb::arg("folder"));
+  module.def("list_models", &found_models);
+  module.def("load", &load, nb::arg("name"), nb::arg("dtype").none());
+  nb::class_<HeldModel>(module, "Model")
+      .def_prop_ro("name", [](const HeldModel& held) { return held.loaded->name; })
+      .def_prop_ro("folder", [](const HeldModel& held) { return held.loaded->folder.string(); })
+      .def_prop_ro("built_in", [](const HeldModel& held) { return held.loaded->built_in; })
+      .def_prop_ro("has_tokenizer",
+                   [](const HeldModel& held) { return held.loaded->tokenizer != nullptr; })
+      .def_prop_ro("info", &info_of)
+      .def("logits", &logits, nb::arg("ids"), nb::arg("source").none());
+}
+
+}  // namespace heed::python

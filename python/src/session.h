@@ -1,0 +1,41 @@
+// Sessions as Python holds them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/look.h"
+#include "inspect/answers/live_session.h"
+#include "model.h"
+#include "problem.h"
+
+namespace heed::python {
+
+/// A session with everything that it looks at.
+struct HeldSession {
+  std::shared_ptr<const LoadedModel> model;  // null: of arrays
+  std::vector<Problem> problems;             // of arrays: what masks and biases look at
+  SessionInput input;
+  Session session;
+  std::vector<HeadScores> scores;  // of every head, once they were asked for
+  SessionPointer live;             // with the statistics of every head, once a page was asked for
+};
+
+using SessionHandle = std::shared_ptr<HeldSession>;
+
+/// A stack of the session by its name; the first without one.
+const SessionStack& stack_named(const HeldSession& held, const std::optional<std::string>& name);
+
+/// The scores of every head, computed once.
+const std::vector<HeadScores>& scores_of(HeldSession& held);
+
+void bind_session(nb::module_& module);         // and how it is opened with a model
+void bind_session_arrays(nb::module_& module);  // ... and of arrays
+void bind_session_looks(nb::module_& module);   // what `heed look` shows, as JSON and as text
+void bind_session_files(nb::module_& module);   // the page as a file, and pictures of it
+
+}  // namespace heed::python

@@ -1,0 +1,93 @@
+// Sessions of arrays that somebody else computed.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "computing.h"
+#include "errors.h"
+#include "heed/inspect/arrays.h"
+#include "seen.h"
+#include "session.h"
+
+namespace heed::python {
+namespace {
+
+using Layers = std::vector<const Seen*>;
+
+// A session keeps float32: other elements are converted into `made`.
+ConstView as_f32(const ConstView& array, const char* argument, std::vector<Tensor>& made) {
+  if (array.dtype() == DType::kF32) return array;
+  if (!is_floating(array.dtype()))
+    fail_type(argument, name(array.dtype()),
+              "floating elements: a session is not of quantised keys");
+  made.push_back(Tensor::converted(array, DType::kF32));
+  return made.back();
+}
+
+// q, k and v are copied by the session; everything else is looked at for as long as it lives.
+Problem without_arrays(const Problem& problem) {
+  Problem rest = {.args = {}, .mask = problem.mask, .memory = {}};
+  const AttentionArgs& args = problem.args;
+  for (const Borrowed& memory : problem.memory) {
+    const void* const at = memory.view.raw();
+    if (at != args.q.raw() && at != args.keys.k.raw() && at != args.keys.v.raw())
+      rest.memory.push_back(memory);
+  }
+  return rest;
+}
+
+LayerArrays layer_of(const Seen& seen, std::vector<Tensor>& made) {
+  const AttentionArgs& args = seen.problem.args;
+  if (!seen.problem.has_lse())
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "session",
+          .argument = "normaliser",
+          .found = "none that divides by a sum",
+          .expected = "\"softmax\", whose rows sum to 1"});
+  LayerArrays layer = {.args = args};
+  layer.args.dropout.reset();
+  layer.args.q = as_f32(args.q, "q", made);
+  layer.args.keys.k = as_f32(args.keys.k, "k", made);
+  layer.args.keys.v = as_f32(args.keys.v, "v", made);
+  const AttendedConstView attended = seen.attended();
+  layer.lse = as_f32(attended.lse, "lse", made);
+  if (attended.lse_low.given()) layer.lse_low = as_f32(attended.lse_low, "lse_low", made);
+  return layer;
+}
+
+SessionHandle open_arrays(const std::string& name, const std::vector<std::string>& tokens,
+                          const std::vector<std::string>& key_tokens,
+                          const std::vector<std::pair<std::string, Layers>>& stacks) {
+  auto held = std::make_shared<HeldSession>();
+  std::vector<Tensor> made;
+  SessionArrays arrays = {.name = name, .tokens = tokens, .key_tokens = key_tokens, .stacks = {}};
+  for (const auto& [stack, layers] : stacks) {
+    const std::optional<Stack> named = stack_of(stack);
+    if (!named)
+      fail("session", "stack", "\"" + stack + "\"",
+           "\"self\", \"encoder\", \"decoder\" or \"cross\"");
+    arrays.stacks.push_back({.stack = *named, .layers = {}});
+    for (const Seen* const seen : layers) {
+      arrays.stacks.back().layers.push_back(layer_of(*seen, made));
+      held->problems.push_back(without_arrays(seen->problem));
+    }
+  }
+  computing([&] { held->session = open_session(arrays); });
+  return held;
+}
+
+}  // namespace
+
+void bind_session_arrays(nb::module_& module) {
+  module.def("open_arrays", &open_arrays, nb::arg("name"), nb::arg("tokens"), nb::arg("key_tokens"),
+             nb::arg("stacks"));
+}
+
+}  // namespace heed::python

@@ -1,0 +1,122 @@
+// The page of a session as one file, and pictures of it.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/reworded.h"
+#include "cli/look/browser.h"
+#include "cli/look/picture.h"
+#include "cli/look/view.h"
+#include "computing.h"
+#include "heed/base/error.h"
+#include "inspect/saved/saved_page.h"
+#include "inspect/session/shared.h"
+#include "io/atomic_file.h"
+#include "serve/page_sources.h"
+#include "session.h"
+
+namespace heed::python {
+namespace {
+
+// What the page shows first.
+struct Viewed {
+  std::optional<std::string> view;  // an address; else the others say it
+  cli::ViewOptions options;
+};
+
+// The page's own copy of the session with every head's statistics: nobody writes to it afterwards.
+SessionPointer live_of(HeldSession& held) {
+  if (held.live) return held.live;
+  const SessionPointer live = computing([&] {
+    auto made = std::make_shared<LiveSession>("saved", held.input, shared(held.session));
+    Overviews none_kept(0);  // a file makes its own
+    while (made->work(interpreter_ends, none_kept)) {
+    }
+    if (const std::exception_ptr failed = made->progress().failed) std::rethrow_exception(failed);
+    return made;
+  });
+  held.live = live;
+  return live;
+}
+
+// Of --who and its like, as keywords.
+void name_keywords(ErrorParts& parts) {
+  for (Phrase* const part : {&parts.op, &parts.argument})
+    if (part->text().starts_with("--")) *part = part->text().substr(2);
+}
+
+ViewAddress view_of(const Viewed& viewed, const LiveSession& live) {
+  if (viewed.view) {
+    const auto read = [&] { return parse_view(*viewed.view); };
+    const ViewAddress view = reworded(read, [&](ErrorParts& parts) {
+      if (!parts.argument.empty() && !parts.found.empty()) return;
+      parts.op = {};
+      parts.argument = "view";
+      parts.found = "\"" + *viewed.view + "\"";
+    });
+    check_view(view, live.session());
+    return view;
+  }
+  return reworded(
+      [&] { return cli::view_of(viewed.options, live.session(), [&] { return live.scores(); }); },
+      name_keywords);
+}
+
+std::string html(HeldSession& held, const Viewed& viewed) {
+  const SessionPointer live = live_of(held);
+  return computing(
+      [&] { return saved_page(serve::page_sources(), *live, view_of(viewed, *live)); });
+}
+
+nb::bytes picture(HeldSession& held, const Viewed& viewed, const std::string& format, int width,
+                  bool dark) {
+  const std::string program = cli::find_browser(format, "html");
+  const SessionPointer live = live_of(held);
+  live->dropped = false;  // by the server of an earlier picture
+  SignalWatch watch;
+  const auto check = [&] {
+    if (watch()) fail({.code = ErrorCode::kInterrupted, .found = "stopped"});
+  };
+  return as_bytes(computing([&] {
+    return cli::draw_picture(live, view_of(viewed, *live),
+                             {.format = format,
+                              .width = width,
+                              .dark = dark,
+                              .program = program,
+                              .model = held.model.get(),
+                              .check = check});
+  }));
+}
+
+void init_viewed(Viewed* self, std::optional<std::string> view,
+                 const std::optional<std::string>& stack, std::optional<int> layer,
+                 std::optional<int> head, const std::string& who, const std::string& to) {
+  std::optional<Stack> of;
+  if (stack) of = stack_of(*stack);
+  new (self) Viewed{.view = std::move(view),
+                    .options = {.stack = of, .layer = layer, .head = head, .who = who, .to = to}};
+}
+
+}  // namespace
+
+void bind_session_files(nb::module_& module) {
+  nb::class_<Viewed>(module, "Viewed")
+      .def("__init__", &init_viewed, nb::arg("view").none(), nb::arg("stack").none(),
+           nb::arg("layer").none(), nb::arg("head").none(), nb::arg("who"), nb::arg("to"));
+  module.def("session_html", &html, nb::arg("session"), nb::arg("viewed"));
+  module.def("session_picture", &picture, nb::arg("session"), nb::arg("viewed"), nb::arg("format"),
+             nb::arg("width"), nb::arg("dark"));
+  module.def(
+      "write_file",
+      [](const std::string& path, const nb::bytes& content) {
+        write_file(path, {content.c_str(), content.size()});
+      },
+      nb::arg("path"), nb::arg("content"), "The file appears whole or not at all.");
+}
+
+}  // namespace heed::python

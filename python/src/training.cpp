@@ -1,0 +1,119 @@
+// Training, with a call back to Python after each step.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "computing.h"
+#include "generation.h"
+#include "heed/train/train.h"
+
+namespace heed::python {
+namespace nb = nanobind;
+namespace {
+
+nb::dict as_dict(const TrainProgress& progress) {
+  nb::dict dict;
+  dict["step"] = progress.step;
+  dict["steps"] = progress.steps;
+  dict["loss"] = progress.loss;
+  dict["learning_rate"] = progress.learning_rate;
+  dict["gradient_norm"] = progress.gradient_norm;
+  dict["tokens_per_second"] = progress.tokens_per_second;
+  dict["seconds_left"] = progress.seconds_left;
+  dict["validation_loss"] = progress.validation_loss;
+  return dict;
+}
+
+// Calls Python with the GIL. What it raises, and Ctrl-C, end the run.
+class Caller final : public TrainListener {
+ public:
+  Caller(nb::object on_step, nb::object on_note)
+      : on_step_(std::move(on_step)), on_note_(std::move(on_note)) {}
+
+  void stepped(const TrainProgress& progress) override {
+    call([&] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      return on_step_(as_dict(progress));
+    });
+  }
+  void note(std::string_view text) override {
+    call([&] { return on_note_(nb::str(text.data(), text.size())); });
+  }
+  bool stop() override { return stop_ || interpreter_ends(); }
+
+  /// With the GIL: what ended the run.
+  void rethrow() {
+    if (raised_) throw nb::python_error(*std::exchange(raised_, std::nullopt));
+  }
+  bool was_asked() const { return stop_; }
+
+ private:
+  template <typename Work>
+  void call(const Work& work) {
+    const nb::gil_scoped_acquire held;
+    if (stop_) return;
+    try {
+      const nb::object answer = work();
+      if (answer.is(nb::handle(Py_False))) stop_ = true;
+    } catch (nb::python_error& error) {
+      stop_ = true;
+      raised_.emplace(std::move(error));
+    }
+  }
+
+  nb::object on_step_, on_note_;
+  std::optional<nb::python_error> raised_;
+  bool stop_ = false;
+};
+
+nb::object as_dict(const TrainResult& result) {
+  nb::dict dict;
+  dict["steps"] = result.steps;
+  dict["tokens"] = result.tokens;
+  dict["loss"] = result.loss;
+  dict["validation_loss"] = result.validation_loss;
+  dict["best_loss"] = result.best_loss;
+  dict["best_step"] = result.best_step;
+  dict["seconds"] = result.seconds;
+  dict["tokens_per_second"] = result.tokens_per_second;
+  return dict;
+}
+
+// None where `on_step` ended the run by returning False.
+nb::object run(const std::string& config, const std::string& origin, const std::string& folder,
+               bool resume, const nb::object& on_step, const nb::object& on_note) {
+  const TrainArgs args = {
+      .config = parse_train_config(config, origin), .folder = folder, .resume = resume};
+  Caller caller(on_step, on_note);
+  try {
+    return as_dict(computing([&] { return train(args, caller); }));
+  } catch (const Error& error) {
+    caller.rethrow();
+    if (error.code() != ErrorCode::kInterrupted || !caller.was_asked()) throw;
+    return nb::none();
+  }
+}
+
+nb::list keys() {
+  nb::list list;
+  for (const TrainKey& key : train_keys())
+    list.append(nb::make_tuple(std::string(key.name), std::string(key.summary)));
+  return list;
+}
+
+}  // namespace
+
+void bind_training(nb::module_& module) {
+  module.def("train", &run, nb::arg("config"), nb::arg("origin"), nb::arg("folder"),
+             nb::arg("resume"), nb::arg("on_step"), nb::arg("on_note"));
+  module.def("train_keys", &keys);
+  module.def(
+      "stored_config",
+      [](const std::string& folder) { return to_json(stored_train_config(folder)); },
+      nb::arg("folder"));
+}
+
+}  // namespace heed::python

@@ -1,0 +1,169 @@
+"""Text that a model writes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+
+import pytest
+from conftest import real_model, said
+
+import heed
+
+PROMPT = "Once upon a time"
+
+
+def generated(*arguments: str) -> dict:
+    return json.loads(said("generate", PROMPT, "--json", "--dtype", "f32", *arguments))
+
+
+@pytest.mark.parametrize(
+    "options, settings",
+    [
+        (("-n", "12", "--temperature", "0"), {"n": 12, "temperature": 0}),
+        (("-n", "12", "--seed", "7"), {"n": 12, "seed": 7}),
+        (
+            ("-n", "12", "--temperature", "1.2", "--top-k", "20", "--top-p", "0.9", "--min-p",
+             "0.01", "--repetition-penalty", "1.2"),
+            {"n": 12, "temperature": 1.2, "top_k": 20, "top_p": 0.9, "min_p": 0.01,
+             "repetition_penalty": 1.2},
+        ),
+        (("-n", "30", "--stop", "."), {"n": 30, "stop": "."}),
+        (("-n", "8", "--beams", "3"), {"n": 8, "beams": 3}),
+        (("-n", "8", "--temperature", "0", "--cache-dtype", "i8"),
+         {"n": 8, "temperature": 0, "cache_dtype": "int8"}),
+    ],
+)  # fmt: skip
+def test_it_is_the_programs(tales, options, settings):
+    theirs = generated(*options)
+    writing = tales.generate(PROMPT, **settings)
+    tokens = list(writing)
+    assert writing.text == theirs["text"] == "".join(token.text for token in tokens)
+    assert writing.stopped == theirs["stopped"]
+    assert [token.id for token in tokens] == [token["id"] for token in theirs["tokens"]]
+    assert [t.bytes.decode() for t in tokens] == [token["text"] for token in theirs["tokens"]]
+    for ours, token in zip(tokens, theirs["tokens"]):
+        assert ours.probability == pytest.approx(token["probability"], rel=1e-4)
+        assert ours.entropy == pytest.approx(token["entropy"], rel=1e-4)
+    if "beams" in settings:
+        assert writing.scores == [pytest.approx(theirs["score"], rel=1e-5)]
+
+
+def test_run_goes_to_the_end(tales):
+    writing = tales.generate(PROMPT, n=10, temperature=0)
+    assert writing.stopped is None and writing.text == ""
+    text = writing.run()
+    assert text == writing.text and writing.stopped == "length" and len(writing.tokens) == 10
+    assert list(writing) == []
+    assert "10 tokens, ended" in repr(writing)
+
+
+def test_leaving_the_loop_ends_the_work(tales):
+    begun = time.monotonic()
+    writing = tales.generate(PROMPT, n=400, stop_at_end=False)
+    for _ in writing:
+        if len(writing.tokens) == 3:
+            break
+    assert len(writing.tokens) == 3 and writing.stopped is None
+    writing.close()
+    assert list(writing) == [] and time.monotonic() - begun < 5
+    assert [token.row for token in writing.tokens] == [0, 0, 0]
+
+
+def test_prompts_side_by_side_get_the_texts_that_they_get_alone(tales):
+    prompts = [PROMPT, "The king had a daughter", "A dog"]
+    together = tales.generate(prompts, n=10, seed=3)
+    texts = together.run()
+    assert {token.row for token in together.tokens} == {0, 1, 2}
+    assert texts == [tales.generate(each, n=10, seed=3).run() for each in prompts]
+    assert together.stopped == ["length"] * 3
+
+
+def test_ids_are_prompts_too(tales):
+    ids = tales.tokenizer.encode(PROMPT).ids
+    assert tales.generate(ids, n=5).run() == tales.generate(PROMPT, n=5).run()
+    assert tales.generate([ids, PROMPT], n=5).run() == [tales.generate(ids, n=5).run()] * 2
+
+
+def test_an_encoder_decoder_answers():
+    folder = real_model("aren-transliteration")
+    model = heed.load(folder)
+    for settings in ({"temperature": 0}, {"beams": 4}):
+        writing = model.generate(["آ ت ز م و ن", "آ ز ا"], n=20, **settings)
+        assert [text.split() for text in writing.run()] == [list("atzmon"), list("azza")]
+        assert writing.stopped == ["end", "end"]
+
+
+def test_a_character_of_several_tokens_comes_as_a_whole(tales):
+    prompt = tales.tokenizer.encode("猫").ids
+    writing = tales.generate(prompt, n=20, temperature=2.0, seed=5)
+    for token in writing:
+        token.text.encode()
+    assert writing.text == "".join(token.text for token in writing.tokens)
+
+
+BAD = {
+    "n": (dict(n=0), ValueError, "n is 0, expected at least 1"),
+    "temperature": (dict(temperature=-1), ValueError, "temperature is -1"),
+    "top_k": (dict(top_k=0), ValueError, "top_k is 0, expected at least 1"),
+    "top_p": (dict(top_p=2), ValueError, "top_p is 2"),
+    "kind": (dict(top_p="much"), TypeError, "top_p is much, expected a number"),
+    "seed": (dict(seed=-1), TypeError, "seed is -1, expected a whole number from 0"),
+    "stop": (dict(stop=""), ValueError, "stop is empty"),
+    "no effect": (dict(temperature=0, top_p=0.5), ValueError, "top_p is without effect, expected "
+                  "a temperature above 0"),
+    "search": (dict(beams=2, temperature=1.0), ValueError, "temperature is without effect, "
+               "expected no beams"),
+    "no search": (dict(length_penalty=2.0), ValueError, "expected beams above 1 beside it"),
+    "cache": (dict(cache_dtype="f4"), ValueError, "cache_dtype is 'f4', expected one of 'float32'"),
+    "unknown": (dict(temprature=1), TypeError, "unexpected keyword argument 'temprature'"),
+    "prompt": (dict(prompt=5.5), TypeError, "prompt is a float, expected"),
+    "empty": (dict(prompt=[]), ValueError, "prompt is empty"),
+    "surrogate": (dict(prompt="\ud800"), ValueError, "prompt is not valid Unicode"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(tales, name):
+    settings, kind, text = BAD[name]
+    with pytest.raises(kind, match=text):
+        tales.generate(**{"prompt": PROMPT, **settings})
+
+
+def test_a_generation_keeps_its_model():
+    writing = heed.load().generate(PROMPT, n=5)
+    assert len(list(writing)) == 5
+
+
+def test_two_threads_may_take_from_one_generation(tales):
+    writing = tales.generate(PROMPT, n=60, temperature=0)
+    taken = []
+    threads = [threading.Thread(target=lambda: taken.extend(writing)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(taken) == 60
+    assert writing.text == tales.generate(PROMPT, n=60, temperature=0).run()
+
+
+def test_ctrl_c_ends_a_generation(tales):
+    class Stop(Exception):
+        pass
+
+    def handler(*_):
+        raise Stop
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    writing = tales.generate([PROMPT] * 8, n=400, stop_at_end=False)
+    try:
+        with pytest.raises(Stop):
+            while True:
+                writing.run()
+                writing = tales.generate([PROMPT] * 8, n=400, stop_at_end=False)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,207 @@
+"""Scores of heads over many texts, here and on workers."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+import numpy as np
+import pytest
+
+import heed
+from heed import _many_texts
+
+TEXTS = [f"The {a} sat on the {b}." for a in ("cat", "dog", "king") for b in ("mat", "hill", "sea")]
+
+
+@pytest.fixture(scope="module")
+def wanted(tales):
+    return heed.heads.score(tales, TEXTS)
+
+
+def assert_same_bits(found, wanted):
+    assert found.count == wanted.count and found.heads == wanted.heads
+    assert found.sum.tobytes() == wanted.sum.tobytes()
+    assert found.sum_of_squares.tobytes() == wanted.sum_of_squares.tobytes()
+
+
+def spawned(workers=2):
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def test_the_mean_is_over_the_texts(tales, wanted):
+    tables = [tales.look(text).heads() for text in TEXTS]
+    assert wanted.count == 9 and wanted.mean.shape == (24, len(wanted.names))
+    for column, name in enumerate(wanted.names):
+        each = np.array([np.asarray(table[name]) for table in tables])
+        np.testing.assert_allclose(wanted.mean[:, column], each.mean(0), atol=1e-12)
+        np.testing.assert_allclose(wanted.std[:, column], each.std(0, ddof=1), atol=1e-7)
+    table = wanted.table()
+    assert len(table) == 24 and {"stack", "layer", "previous", "previous_std"} <= set(table.columns)
+    assert "24 heads, 9 texts" in repr(wanted)
+
+
+def test_parts_add_up(tales, wanted):
+    first, rest = heed.heads.score(tales, TEXTS[:4]), heed.heads.score(tales, TEXTS[4:])
+    whole = first + rest
+    assert whole.count == 9
+    np.testing.assert_allclose(whole.mean, wanted.mean, rtol=1e-12)
+    np.testing.assert_allclose(whole.std, wanted.std, rtol=1e-6)
+    nothing = heed.heads.score(tales, [])
+    assert nothing.count == 0 and (nothing + wanted).count == 9
+    assert (wanted + nothing).sum is wanted.sum
+
+
+def test_a_text_that_fails_is_named_and_left_out(tales, wanted):
+    done = []
+    found = heed.heads.score(
+        tales, [*TEXTS[:3], None, *TEXTS[3:], "\ud800"],
+        progress=lambda done_now, of: done.append((done_now, of)),
+    )  # fmt: skip
+    assert_same_bits(found, wanted)
+    assert [failed.index for failed in found.failed] == [3, 10]
+    assert "text is a NoneType" in found.failed[0].reason
+    assert done == [(n, 11) for n in range(1, 12)]
+
+
+@pytest.mark.parametrize("batch", [1, 4, 100])
+def test_threads_give_the_same_bits(tales, wanted, batch):
+    with ThreadPoolExecutor(3) as engine:
+        assert_same_bits(heed.heads.score(tales, TEXTS, engine=engine, batch=batch), wanted)
+
+
+class Backwards(ThreadPoolExecutor):
+    """Answers come in another order than the texts."""
+
+    def submit(self, function, *arguments):
+        def late():
+            time.sleep(0.02 * (hash(arguments[-1][0]) % 5))
+            return function(*arguments)
+
+        return super().submit(late)
+
+
+def test_the_order_of_answers_changes_no_bit(tales, wanted):
+    with Backwards(4) as engine:
+        assert_same_bits(heed.heads.score(tales, TEXTS, engine=engine, batch=1), wanted)
+
+
+class Losing(ThreadPoolExecutor):
+    """Loses what it was given as often as it is told to, or always a certain text."""
+
+    def __init__(self, times=0, text=None):
+        super().__init__(2)
+        self.times, self.text = times, text
+
+    def submit(self, function, *arguments):
+        lost = self.times > 0 or self.text in arguments[-1]
+        self.times -= 1
+        if not lost:
+            return super().submit(function, *arguments)
+        future = Future()
+        future.set_exception(BrokenProcessPool("a worker was lost"))
+        return future
+
+
+def test_what_a_lost_worker_had_is_computed_again(tales, wanted):
+    with Losing(times=3) as engine:
+        assert_same_bits(heed.heads.score(tales, TEXTS, engine=engine, batch=2), wanted)
+
+
+def test_a_text_that_ends_its_workers_takes_no_other_along(tales):
+    with Losing(text=TEXTS[4]) as engine:
+        found = heed.heads.score(tales, TEXTS, engine=engine, batch=4)
+    assert found.count == 8
+    assert [failed.index for failed in found.failed] == [4]
+    assert "worker was lost" in found.failed[0].reason
+    rest = heed.heads.score(tales, TEXTS[:4] + TEXTS[5:])
+    assert_same_bits(found, rest)
+
+
+class Refusing(ThreadPoolExecutor):
+    def submit(self, function, *arguments):
+        raise RuntimeError("the connection is lost")
+
+
+def test_an_executor_that_takes_nothing_loses_nothing(tales, wanted):
+    engines = iter([Refusing(1), ThreadPoolExecutor(2)])
+    found = heed.heads.score(tales, TEXTS, engine=lambda: next(engines))
+    assert_same_bits(found, wanted)
+    left_out = heed.heads.score(tales, TEXTS, engine=lambda: Refusing(1))
+    assert left_out.count == 0 and len(left_out.failed) == 9
+    assert "no executor took it" in left_out.failed[0].reason
+
+
+def test_bad_input(tales):
+    with pytest.raises(ValueError, match="batch is 0, expected at least 1"):
+        heed.heads.score(tales, TEXTS, batch=0)
+    with pytest.raises(LookupError, match="no-such"):
+        heed.heads.score("no-such", TEXTS)
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_bits(tales, wanted):
+    with spawned() as engine:
+        assert_same_bits(heed.heads.score(tales, TEXTS, engine=engine, batch=2), wanted)
+
+
+@pytest.mark.slow
+def test_a_killed_process_loses_nothing(tales, wanted):
+    engine = spawned()
+    many = TEXTS * 20
+    killed = []
+
+    def kill(done, of):
+        if not killed:
+            killed.append(next(iter(engine._processes)))
+            os.kill(killed[0], signal.SIGKILL)
+
+    found = heed.heads.score(tales, many, engine=engine, batch=3, progress=kill)
+    assert killed and found.failed == []
+    assert_same_bits(found, heed.heads.score(tales, many))
+
+
+@pytest.mark.slow
+def test_a_cluster_of_dask_gives_the_same_bits(tales, wanted):
+    distributed = pytest.importorskip("distributed", reason="skipped: dask is not installed")
+    options = dict(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        engine = client.get_executor()
+        assert_same_bits(heed.heads.score(tales, TEXTS, engine=engine, batch=2), wanted)
+        many = TEXTS * 20
+        pids = list(client.run(os.getpid).values())
+
+        def kill(done, of):
+            if pids:
+                os.kill(pids.pop(), signal.SIGKILL)
+                pids.clear()
+
+        found = heed.heads.score(tales, many, engine=engine, batch=3, progress=kill)
+        assert_same_bits(found, heed.heads.score(tales, many))
+        _lose_the_connection(client, tales, many)
+
+
+def _lose_the_connection(client, tales, many):
+    engine = client.get_executor()
+    closing = threading.Event()
+
+    def close(done, of):
+        if not closing.is_set():
+            closing.set()
+            client.close()
+
+    found = heed.heads.score(tales, many, engine=engine, batch=3, progress=close)
+    assert found.failed == []
+    assert_same_bits(found, heed.heads.score(tales, many))
+
+
+def test_a_worker_loads_its_model_once(tales):
+    _many_texts._model_of_worker.cache_clear()
+    for _ in range(3):
+        _many_texts._score_batch(str(tales.folder), "float32", TEXTS[:1])
+    assert _many_texts._model_of_worker.cache_info().misses == 1

@@ -1,0 +1,126 @@
+"""Sessions as files and in notebooks."""
+
+from __future__ import annotations
+
+import html
+import json
+import shutil
+
+import numpy as np
+import pytest
+from conftest import SENTENCE, said
+
+import heed
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="module")
+def session(tales):
+    return tales.look(SENTENCE)
+
+
+@pytest.fixture(scope="module")
+def page(session):
+    try:
+        return session.to_html(2, 4)
+    except heed.errors.Unsupported as error:
+        pytest.skip(f"skipped: {error}")
+
+
+def snapshot(page: str) -> dict:
+    """The data that a page holds."""
+    begin = page.index('id="heed-snapshot">') + len('id="heed-snapshot">')
+    return json.loads(page[begin : page.index("</script>", begin)])
+
+
+def test_text_and_json_are_files(session, tmp_path):
+    session.save(tmp_path / "x.txt", who="it")
+    assert (tmp_path / "x.txt").read_text() == session.to_text(who="it") + "\n"
+    session.save(str(tmp_path / "x.json"), layer=1)
+    assert (tmp_path / "x.json").read_text() == session.to_json(1)
+
+
+def test_the_page_is_the_programs(page, tmp_path):
+    file = tmp_path / "x.html"
+    said("look", SENTENCE, "--layer", "2", "--head", "4", "-o", str(file))
+    theirs, ours = snapshot(file.read_text()), snapshot(page)
+    assert ours["view"] == theirs["view"] == "look/L2.H4/i=11"
+    assert ours["held"] == theirs["held"]
+    assert ours["session"] == theirs["session"]
+    assert len(ours["next"]) == len(theirs["next"]) == 12
+
+
+def test_the_page_opens_at_what_was_asked(session, page, tmp_path):
+    session.save(tmp_path / "x.html", who="it", to="cat", layer=1, head=3)
+    assert snapshot((tmp_path / "x.html").read_text())["view"] == "look/L1.H3/i=7/j=1"
+    address = "look/L0.H1+H2/i=3"
+    assert snapshot(session.to_html(view=address))["view"] == address
+
+
+@pytest.mark.parametrize(
+    "asked, kind, text",
+    [
+        (dict(view="look"), ValueError, "view is"),
+        (dict(view="look/L9.H0"), LookupError, "layer is 9"),
+        (dict(view="look/L0.H0", layer=1), ValueError, "view is given beside layer"),
+        (dict(who="dog"), ValueError, "who: "),
+        (dict(stack="cross"), LookupError, "stack is"),
+    ],
+)
+def test_a_place_that_does_not_exist_is_refused(session, page, asked, kind, text):
+    with pytest.raises(kind, match=text):
+        session.to_html(**asked)
+
+
+def test_a_page_of_arrays(page, rng):
+    q = rng.normal(size=(1, 2, 5, 8)).astype(np.float32)
+    session = heed.Session.from_arrays(q, q, mask=heed.causal(), tokens="a b <b> d e".split())
+    held = snapshot(session.to_html())
+    assert [token["text"] for token in held["session"]["tokens"]] == ["a", "b", "<b>", "d", "e"]
+
+
+def test_a_notebook_gets_the_page_in_a_frame(session, page):
+    bundle = session._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(session)
+    frame = bundle["text/html"]
+    assert frame.startswith("<iframe srcdoc=") and "allow-same-origin" not in frame
+    inner = html.unescape(frame[frame.index('"') + 1 : frame.index('" sandbox')])
+    assert snapshot(inner)["session"]["tokens"]
+
+
+def test_scores_that_a_file_cannot_compute_again_are_shown_as_text(rng):
+    q = rng.normal(size=(1, 2, 5, 8)).astype(np.float32)
+    session = heed.Session.from_arrays(q, q, softcap=3.0)
+    assert list(session._repr_mimebundle_()) == ["text/plain"]
+
+
+def test_a_name_without_a_known_ending_is_refused(session, tmp_path):
+    for name in ("x.pdf", "x"):
+        with pytest.raises(ValueError, match="path is .*expected a name that ends in .html"):
+            session.save(tmp_path / name)
+    with pytest.raises(OSError, match="no-such"):
+        session.save(tmp_path / "no-such/x.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_without_a_browser_says_what_to_install(session, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("HEED_BROWSER", raising=False)
+    with pytest.raises(LookupError, match="svg is drawn by a browser.*html works without"):
+        session.save(tmp_path / "x.svg")
+    with pytest.raises(ValueError, match="theme is 'grey'"):
+        session.save(tmp_path / "x.svg", theme="grey")
+    with pytest.raises(ValueError, match="width is 100, expected 320 to 8192"):
+        session.save(tmp_path / "x.png", width=100)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="skipped: there is no chromium")
+def test_pictures_are_the_programs(session, page, tmp_path):
+    asked = ("--layer", "2", "--head", "4", "--width", "1000", "--theme", "dark")
+    said("look", SENTENCE, *asked, "-o", str(tmp_path / "theirs.svg"))
+    session.save(tmp_path / "ours.svg", layer=2, head=4, width=1000, theme="dark")
+    assert (tmp_path / "ours.svg").read_text() == (tmp_path / "theirs.svg").read_text()
+    session.save(tmp_path / "ours.png", width=800)
+    assert (tmp_path / "ours.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,11 @@
+// A second owner of what a session keeps.
+#pragma once
+
+#include "heed/inspect/session.h"
+
+namespace heed {
+
+/// The same arrays, not copies of them.
+Session shared(const Session& session);
+
+}  // namespace heed
