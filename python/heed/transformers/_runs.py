@@ -1,0 +1,230 @@
+"""What a watch keeps: calls of the attention function, which grow together behind a cache."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .. import _core
+from .._masks import keep
+from .._seen import Seen
+from ._pattern import Pattern, settings_of
+from ._rules import CAUSAL, EVERYTHING
+
+_ABOUT_MASKS = ("mask", "q_offset", "key_offset", "key_length", "dropout", "seed")
+
+
+@dataclass
+class Call:
+    """One call, linear in the length but for a bias or a mask that the model made as a tensor."""
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    lse: Tensor
+    lse_low: Tensor
+    mask: Tensor | None
+    bias: Tensor | None
+    sink: Tensor | None
+    settings: dict[str, Any]
+    queries: range
+    """Positions of q's rows."""
+    keys: range
+    """Positions of k's rows. In a run, of those keys that the calls before did not have."""
+    is_cross: bool = False
+    ids: Tensor | None = None
+    """[B, Tq] of token ids."""
+
+    @classmethod
+    def of(
+        cls, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None,
+        sink: Tensor | None, settings: dict[str, Any], core: _core.Seen,
+    ) -> Call:  # fmt: skip
+        lse, lse_low = (torch.from_dlpack(core.lse(low)) for low in (False, True))
+        queries, keys = _positions(mask, settings, q.shape[2], k.shape[2])
+        if len(keys) < k.shape[2]:  # memory of a static cache, which will be written to
+            k, v = (each[:, :, : len(keys)].clone() for each in (k, v))
+        q, k, v = (each.detach() for each in (q, k, v))
+        bias, sink = (each if each is None else each.detach() for each in (bias, sink))
+        return cls(q, k, v, lse, lse_low, mask, bias, sink, settings, queries, keys)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(t.numel() * t.element_size() for t in (self.q, self.k, self.v)) + sum(
+            t.numel() * t.element_size() for t in (self.lse, self.lse_low)
+        )
+
+    @property
+    def rule(self) -> Any:
+        """The mask as a rule; None where nothing is hidden. A tensor is its own rule."""
+        if self.mask is None:
+            return CAUSAL if "mask" in self.settings else EVERYTHING
+        return self.mask.rule if isinstance(self.mask, Pattern) else self.mask
+
+    def visible(self, keys: range) -> Tensor:
+        """[B or 1, H or 1, Tq, len(keys)] of bool; keys that this call did not have are hidden."""
+        if self.mask is None:
+            at, of = torch.tensor(self.queries)[:, None], torch.tensor(keys)[None]
+            allowed = of <= at if self.rule is CAUSAL else of < self.keys.stop
+            return allowed.expand(len(self.queries), len(keys))[None, None]
+        mask = self.mask.dense() if isinstance(self.mask, Pattern) else self.mask
+        if mask.dtype != torch.bool:
+            mask = torch.ones_like(mask, dtype=torch.bool)
+        first = self.mask.keys.start if isinstance(self.mask, Pattern) else 0
+        return _placed(mask, first - keys.start, len(keys), len(self.queries))
+
+
+def _positions(
+    mask: Tensor | None, settings: dict[str, Any], queries: int, keys: int
+) -> tuple[range, range]:
+    """Of the queries and of the keys that exist."""
+    if isinstance(mask, Pattern):
+        stop = min(mask.keys.stop, mask.queries.stop) if mask.is_causal else mask.keys.stop
+        return mask.queries, range(mask.keys.start, stop)
+    if "q_offset" in settings:  # causal, the first ones together
+        return range(queries), range(min(queries, keys))
+    return range(keys - queries, keys) if keys >= queries else range(queries), range(keys)
+
+
+def _placed(rows: Tensor, first: int, width: int, height: int) -> Tensor:
+    """Rows whose column 0 stands at ``first``, in rows of ``width``; 0 elsewhere. Of rank 4."""
+    rows = rows[..., max(-first, 0) : width - first]
+    first = max(first, 0)
+    rows = torch.nn.functional.pad(rows, (first, width - first - rows.shape[-1]))
+    return rows.expand(*(1,) * (4 - rows.dim()), *rows.shape[:-2], height, width)
+
+
+class Run:
+    """A sequence: one call, or a prompt and the tokens that followed in its cache."""
+
+    def __init__(self, call: Call):
+        self.calls = [call]
+        self.first = call
+
+    @property
+    def queries(self) -> range:
+        return range(self.first.queries.start, self.calls[-1].queries.stop)
+
+    @property
+    def keys(self) -> range:
+        return range(self.first.keys.start, self.calls[-1].keys.stop)
+
+    def is_continued_by(self, call: Call) -> bool:
+        begin = call.queries.start
+        return (
+            self.queries.start < begin <= self.queries.stop
+            and call.keys.start <= self.keys.stop
+            and call.k.shape[:2] == self.first.k.shape[:2]
+            and (call.bias is None) == (self.first.bias is None)
+            and self._has_the_past_of(call)
+        )
+
+    def add(self, call: Call) -> None:
+        """Appends a call; what it takes back (tokens that were only tried) goes first."""
+        self._cut(call.queries.start, call.is_cross)
+        known = self.keys.stop - call.keys.start
+        new = {name: getattr(call, name)[:, :, known:].clone() for name in ("k", "v")}
+        keys = range(self.keys.stop, max(call.keys.stop, self.keys.stop))
+        self.calls.append(dataclasses.replace(call, keys=keys, **new))
+        self.__dict__.pop("seen", None)
+
+    def _cut(self, stop: int, is_cross: bool) -> None:
+        while self.calls[-1].queries.start >= stop:
+            self.calls.pop()
+        last = self.calls[-1]
+        left = stop - last.queries.start
+        if left < len(last.queries):
+            last.queries = range(last.queries.start, stop)
+            last.q, last.lse, last.lse_low = (
+                each[:, :, :left] for each in (last.q, last.lse, last.lse_low)
+            )
+            last.ids = last.ids if last.ids is None else last.ids[:, :left]
+        if not is_cross and last.keys.stop > stop:
+            last.k, last.v = (each[:, :, : stop - last.keys.start] for each in (last.k, last.v))
+            last.keys = range(last.keys.start, stop)
+
+    def _has_the_past_of(self, call: Call) -> bool:
+        """Whether the cache still has the keys of before: a beam search puts others there."""
+        stop = min(self.keys.stop, call.queries.start if not call.is_cross else call.keys.stop)
+        start = max(self.keys.start, call.keys.start)
+        if call.k.shape[0] == 1:  # one sequence has no other to be mixed up with
+            start = max(start, stop - 1)
+        for known in self.calls:
+            both = range(max(start, known.keys.start), min(stop, known.keys.stop))
+            if both and not torch.equal(
+                known.k[:, :, both.start - known.keys.start : both.stop - known.keys.start],
+                call.k[:, :, both.start - call.keys.start : both.stop - call.keys.start],
+            ):
+                return False
+        return True
+
+    # --- looking ---------------------------------------------------------------------------------
+
+    @cached_property
+    def seen(self) -> Seen:
+        q, k, v, lse, lse_low = (
+            self._joined(name) for name in ("q", "k", "v", "lse", "lse_low")
+        )  # fmt: skip
+        settings = {n: s for n, s in self.first.settings.items() if n not in _ABOUT_MASKS}
+        settings |= self._mask_settings()
+        return Seen.of(
+            q, k, v, lse=lse, lse_low=lse_low, bias=self._bias(), sink=self.first.sink, **settings
+        )
+
+    @property
+    def ids(self) -> Tensor | None:
+        """[B, Tq] of token ids, where every call had some."""
+        ids = [call.ids for call in self.calls]
+        return None if any(each is None for each in ids) else torch.cat(ids, 1)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(call.nbytes for call in self.calls)
+
+    def _joined(self, name: str) -> Tensor:
+        parts = [getattr(call, name) for call in self.calls]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
+
+    def _mask_settings(self) -> dict[str, Any]:
+        rule = self.first.rule
+        at = {"q_offset": self.queries.start, "key_offset": self.keys.start}
+        if not isinstance(rule, Tensor) and all(_same(rule, each.rule) for each in self.calls):
+            return settings_of(rule, self._padding(), self.queries, self.keys)
+        if len(self.calls) == 1 and rule.dtype != torch.bool:
+            return at
+        rows = [call.visible(self.keys) for call in self.calls]
+        return at | {"mask": keep(_stacked(rows))}
+
+    def _padding(self) -> Tensor | None:
+        """[B, Tk], put together of what each call said about the keys that it had."""
+        if all(getattr(call.mask, "padding", None) is None for call in self.calls):
+            return None
+        padding = torch.ones(self.first.k.shape[0], len(self.keys), dtype=torch.bool)
+        for call in self.calls:
+            if isinstance(call.mask, Pattern) and call.mask.padding is not None:
+                first = call.mask.keys.start - self.keys.start
+                part = call.mask.padding[:, : len(self.keys) - first]
+                padding[:, first : first + part.shape[1]] = part
+        return None if bool(padding.all()) else padding
+
+    def _bias(self) -> Tensor | None:
+        if self.first.bias is None:
+            return None
+        return _stacked([_placed(call.bias, 0, len(self.keys), len(call.queries)) for call in self.calls])
+
+
+def _same(rule: Any, other: Any) -> bool:
+    return rule is other or (not isinstance(other, Tensor) and rule == other)
+
+
+def _stacked(rows: list[Tensor]) -> Tensor:
+    """Rows below each other; batch and heads broadcast."""
+    if len(rows) == 1:
+        return rows[0]
+    batch, heads = (max(each.shape[axis] for each in rows) for axis in (0, 1))
+    return torch.cat([each.expand(batch, heads, *each.shape[2:]) for each in rows], 2)

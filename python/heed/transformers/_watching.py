@@ -1,0 +1,247 @@
+"""`watch`: keeps what a model's attention computes, while the model runs."""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+import weakref
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from ..errors import Unsupported, WrongType, made
+from ._pattern import Pattern
+from ._runs import Call
+from ._seen_model import SeenModel
+from ._stacks import place_of
+
+_active: ContextVar[tuple[Watch, ...]] = ContextVar("heed watches", default=())
+
+
+def watchers(module: nn.Module) -> list[Watch]:
+    """The watches of this thread whose model has the module."""
+    return [watch for watch in _active.get() if module in watch.names]
+
+
+@contextmanager
+def watch(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[SeenModel]:
+    """Keeps what ``model``'s attention computes inside the ``with``.
+
+    Parameters
+    ----------
+    model : a model of transformers. One that was loaded with another ``attn_implementation`` runs
+        with "heed" meanwhile
+    tokenizer : the model's, for the words of what is shown
+
+    Yields
+    ------
+    SeenModel
+        may be asked inside and afterwards. It has q, k, v and the log-sum-exp of every call: memory
+        linear in the length.
+
+    Raises
+    ------
+    NotImplementedError
+        where the model's attention does not go through transformers' interface
+
+    Calls of other threads are not kept. Watches may be nested.
+    """
+    if not isinstance(model, PreTrainedModel):
+        found = f"a {type(model).__name__}"
+        raise made(
+            WrongType, op="watch", argument="model", found=found, expected="a model of transformers"
+        )
+    seen = SeenModel(type(model).__name__, tokenizer)
+    with ExitStack() as inside:
+        inside.enter_context(_computed_by_heed(model))
+        watching = Watch(model, seen)
+        inside.callback(watching.remove_hooks)
+        token = _active.set((*_active.get(), watching))
+        inside.callback(_active.reset, token)
+        yield seen
+        watching.check_everything_called()
+
+
+class Watch:
+    """One `with`: sorts the calls of a model into stacks, layers and sequences."""
+
+    def __init__(self, model: PreTrainedModel, seen: SeenModel):
+        self.model_name = type(model).__name__
+        self.seen = seen
+        self.names = {module: name for name, module in model.named_modules()}
+        self._ids: dict[str, Tensor] = {}
+        self._queries: dict[str, range] = {}
+        self._counts: dict[str, int] = {}
+        self._called: set[str] = set()
+        self._ran: set[str] = set()
+        self._hooks = list(self._hooked(model))
+
+    def note(self, module: nn.Module, call: Call) -> None:
+        """Takes the call of one module."""
+        name = self.names[module]
+        self._called.add(name)
+        causal = call.mask.is_causal if isinstance(call.mask, Pattern) else _says_causal(module)
+        place = place_of(name, module, causal)
+        layer = self._layer(place.path, module)
+        if place.kind == "cross":  # its queries are those of the self-attention beside it
+            call.is_cross = True
+            at = self._queries.get(_block(name), range(0))
+            call.queries = at if len(at) == call.q.shape[2] else range(call.q.shape[2])
+        else:
+            self._queries[_block(name)] = call.queries
+        call.ids = self._ids_of(name, call)
+        self.seen._add(place, layer, call)
+
+    def check_everything_called(self) -> None:
+        """Says which attention layers ran and kept nothing."""
+        silent = sorted(name for name in self._ran if not self._is_near_a_call(name))
+        self.seen.silent = tuple(silent)
+        if silent and not self._called:
+            raise refused(self.model_name, silent)
+        if silent:
+            warnings.warn(
+                f"watch: {len(silent)} attention layers of {self.model_name} do not go through "
+                f"transformers' AttentionInterface and were not seen: {_list(silent)}",
+                stacklevel=4,
+            )
+
+    def remove_hooks(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+
+    # --- of each call ----------------------------------------------------------------------------
+
+    def _layer(self, path: str, module: nn.Module) -> int:
+        """The module's own number, or how many calls of its kind there were in this pass."""
+        number = getattr(module, "layer_idx", None)
+        if isinstance(number, int):
+            return number
+        count = self._counts.get(path, 0)
+        self._counts[path] = count + 1
+        return count
+
+    def _ids_of(self, name: str, call: Call) -> Tensor | None:
+        """What the nearest model around a module was given, where it has one id a query."""
+        around = [prefix for prefix in self._ids if _is_inside(name, prefix)]
+        for prefix in sorted(around, key=len, reverse=True):
+            ids = self._ids[prefix]
+            if ids.shape[1] == call.q.shape[2]:
+                return ids
+        return None
+
+    # --- hooks -----------------------------------------------------------------------------------
+
+    def _hooked(self, model: PreTrainedModel) -> Iterator[Any]:
+        for module, name in self.names.items():
+            if module is model or isinstance(module, PreTrainedModel):
+                yield module.register_forward_pre_hook(self._begins, with_kwargs=True)
+            elif _is_attention(module):
+                yield module.register_forward_pre_hook(self._attends)
+
+    def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A model, or one inside of it, begins a pass."""
+        if self not in _active.get():
+            return
+        prefix = self.names[module]
+        for path in [path for path in self._counts if _is_inside(path, prefix)]:
+            del self._counts[path]
+        self._ids.pop(prefix, None)
+        ids = kwargs.get("input_ids", args[0] if args else None)
+        if isinstance(ids, Tensor) and ids.dim() == 2 and not ids.is_floating_point():
+            self._ids[prefix] = ids
+
+    def _attends(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        if self in _active.get():
+            self._ran.add(self.names[module])
+
+    def _is_near_a_call(self, name: str) -> bool:
+        return any(_is_inside(name, other) or _is_inside(other, name) for other in self._called)
+
+
+def _block(name: str) -> str:
+    """The layer around an attention module: "model.decoder.layers.3"."""
+    return re.match(r"(.*?\.\d+(?=\.))?", name)[0]
+
+
+def _says_causal(module: nn.Module) -> bool:
+    return bool(getattr(module, "is_causal", False))
+
+
+def _is_attention(module: nn.Module) -> bool:
+    return "Attention" in type(module).__name__
+
+
+def _is_inside(name: str, prefix: str) -> bool:
+    return prefix == "" or name == prefix or name.startswith(prefix + ".")
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+# --- the model's implementation --------------------------------------------------------------------
+
+_lock = threading.Lock()
+_switched: weakref.WeakKeyDictionary[nn.Module, list[Any]] = weakref.WeakKeyDictionary()
+"""Of each model that is watched: how many watches it has, and what its configs said before."""
+
+
+@contextmanager
+def _computed_by_heed(model: PreTrainedModel) -> Iterator[None]:
+    """Inside, the model's attention is heed's; the last of several watches puts back what was."""
+    with _lock:
+        entry = _switched.get(model)
+        if entry is None:
+            entry = _switched[model] = [0, _switch(model)]
+        entry[0] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            entry[0] -= 1
+            if entry[0] == 0:
+                del _switched[model]
+                _restore(entry[1])
+
+
+def _switch(model: PreTrainedModel) -> list[tuple[Any, Any]]:
+    if not model._can_set_attn_implementation():
+        names = [name for name, module in model.named_modules() if _is_attention(module)]
+        raise refused(type(model).__name__, names)
+    configs = list(_configs(model))
+    before = [(config, config._attn_implementation) for config in configs]
+    if any(implementation != "heed" for _, implementation in before):
+        model.set_attn_implementation("heed")
+    return before
+
+
+def _configs(model: PreTrainedModel) -> Iterator[Any]:
+    """The config of the model and all inside of it, each once."""
+    waiting = [each.config for each in model.modules() if isinstance(each, PreTrainedModel)]
+    known: set[int] = set()
+    while waiting:
+        config = waiting.pop()
+        if config is None or id(config) in known:
+            continue
+        known.add(id(config))
+        waiting += [getattr(config, name, None) for name in config.sub_configs]
+        yield config
+
+
+def _restore(before: list[tuple[Any, Any]]) -> None:
+    for config, implementation in before:
+        config._attn_implementation_internal = implementation
+
+
+def refused(model: str, names: list[str]) -> Exception:
+    return made(
+        Unsupported, op="watch", argument="model", found=f"a {model}",
+        expected="a model whose attention goes through transformers' AttentionInterface",
+        hint=f"these layers do not: {_list(names)}",
+    )  # fmt: skip
