@@ -71,7 +71,7 @@ def _visible(
 ) -> tuple[Tensor | None, dict[str, Any], Tensor | None]:
     """The mask, what says it to heed, and what is added to the scores."""
     if isinstance(mask, Pattern):
-        if mask.shape[2:] == (queries, keys) and not mask.was_written_to():
+        if mask.shape[2:] == (queries, keys) and not mask.was_opened:
             return mask, dict(mask.settings), None
         mask = mask.dense()
     if mask is None:  # the first query and the first key stand together, as PyTorch has it

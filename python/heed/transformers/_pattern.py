@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import torch
@@ -60,18 +61,22 @@ class Pattern(Tensor):
     def is_causal(self) -> bool:
         return is_causal(self.rule)
 
+    def of_one(self, sequence: int) -> Pattern:
+        """The pattern of one sequence of the batch."""
+        one = slice(sequence, sequence + 1)
+        rule = self.rule if self.rule is EVERYTHING else self.rule.of_one(sequence)
+        padding = None if self.padding is None else self.padding[one]
+        return Pattern(1, self.queries, self.keys, rule, padding, lambda: self.dense()[one])
+
     def dense(self) -> Tensor:
-        """The boolean tensor."""
+        """The boolean tensor, which counts from now on, since a model may write to it."""
         if self._made is None:
             self._made = self._make()
-            self._version = _version(self._made)
         return self._made
 
-    def was_written_to(self) -> bool:
-        """Whether a model changed (or may have changed) the boolean tensor, which then counts."""
-        if self._made is None:
-            return False
-        return self._version is None or self._made._version != self._version
+    @property
+    def was_opened(self) -> bool:
+        return self._made is not None
 
     @classmethod
     def __torch_dispatch__(
@@ -82,11 +87,6 @@ class Pattern(Tensor):
 
     def __repr__(self) -> str:  # type: ignore[override]
         return f"<heed mask {list(self.shape)}: {self.settings.get('mask') or 'everything'}>"
-
-
-def _version(tensor: Tensor) -> int | None:
-    """Rises with each write; None where PyTorch does not count them."""
-    return None if tensor.is_inference() else tensor._version
 
 
 def settings_of(rule: Any, padding: Tensor | None, queries: range, keys: range) -> dict[str, Any]:
@@ -120,14 +120,22 @@ def mask(
     allow_is_bidirectional_skip: bool = False,
     use_vmap: bool = False,
     device: torch.device | str = "cpu",
+    config: Any = None,
+    dtype: torch.dtype = torch.float32,
     **_: Any,
 ) -> Tensor | None:
     """What transformers' AttentionMaskInterface calls: a :class:`Pattern` where there is one."""
+    sizes = batch_size, q_length, kv_length, q_offset, kv_offset
+    if config is not None and not calls_the_interface(type(config)):
+        return theirs.eager_mask(
+            *sizes, mask_function, attention_mask, dtype, use_vmap=use_vmap, device=device,
+            allow_is_bidirectional_skip=allow_is_bidirectional_skip,
+        )  # fmt: skip
     if torch.device(device).type != "cpu":
         raise refused_device("the input", device)
     make = partial(
-        theirs.sdpa_mask, batch_size, q_length, kv_length, q_offset, kv_offset, mask_function,
-        attention_mask, allow_is_causal_skip=False, use_vmap=use_vmap, device=device,
+        theirs.sdpa_mask, *sizes, mask_function, attention_mask, allow_is_causal_skip=False,
+        use_vmap=use_vmap, device=device,
     )  # fmt: skip
     if use_vmap or (attention_mask is not None and attention_mask.dim() != 2):
         return make()
@@ -141,6 +149,16 @@ def mask(
     if rule is EVERYTHING and padding is None and allow_is_bidirectional_skip:
         return None
     return Pattern(batch_size, queries, keys, rule, padding, make)
+
+
+@cache
+def calls_the_interface(config: type) -> bool:
+    """False where the models of a config have an attention of their own, which adds its mask."""
+    models = sys.modules.get(config.__module__.replace("configuration_", "modeling_"))
+    if models is None or hasattr(models, "ALL_ATTENTION_FUNCTIONS"):
+        return True
+    own = (each for each in vars(models).values() if isinstance(each, type))
+    return not any("Attention" in each.__name__ and each.__module__ == models.__name__ for each in own)
 
 
 def _padding(attention_mask: Tensor | None, keys: range) -> Tensor | None:

@@ -32,6 +32,10 @@ class Band:
     def mask(self, queries: range, keys: range) -> _masks.Mask:
         return _masks.band(self.left, self.right)
 
+    def of_one(self, sequence: int) -> Band:
+        """The rule of one sequence of the batch."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class Groups:
@@ -44,6 +48,9 @@ class Groups:
         of_keys = self.ids[:, keys.start : keys.stop]
         of_keys = of_keys.masked_fill(of_keys < 0, -2)  # what is in no group does not see itself
         return _masks.segments(of_queries.contiguous(), of_keys.contiguous())
+
+    def of_one(self, sequence: int) -> Groups:
+        return Groups(self.ids[sequence : sequence + 1])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Groups) and torch.equal(self.ids, other.ids)
@@ -59,6 +66,11 @@ class Chunks:
 
     def mask(self, queries: range, keys: range) -> _masks.Mask:
         return _masks.segments(self._chunk_of(queries), self._chunk_of(keys))
+
+    def of_one(self, sequence: int) -> Chunks:
+        one = slice(sequence, sequence + 1)
+        positions = None if self.positions is None else self.positions[one]
+        return Chunks(self.size, self.left[one], positions)
 
     def _chunk_of(self, places: range) -> Tensor:
         if self.positions is None:
@@ -83,6 +95,9 @@ class Both:
     def mask(self, queries: range, keys: range) -> _masks.Mask:
         return functools.reduce(operator.and_, (r.mask(queries, keys) for r in self.rules))
 
+    def of_one(self, sequence: int) -> Both:
+        return Both(tuple(rule.of_one(sequence) for rule in self.rules))
+
 
 @dataclass(frozen=True)
 class Either:
@@ -90,6 +105,9 @@ class Either:
 
     def mask(self, queries: range, keys: range) -> _masks.Mask:
         return functools.reduce(operator.or_, (r.mask(queries, keys) for r in self.rules))
+
+    def of_one(self, sequence: int) -> Either:
+        return Either(tuple(rule.of_one(sequence) for rule in self.rules))
 
 
 CAUSAL = Band(-1, 0)

@@ -66,6 +66,20 @@ class Call:
             return CAUSAL if "mask" in self.settings else EVERYTHING
         return self.mask.rule if isinstance(self.mask, Pattern) else self.mask
 
+    def of_one(self, sequence: int) -> Call:
+        """The same of one sequence of the batch."""
+        batch, one = self.q.shape[0], slice(sequence, sequence + 1)
+
+        def cut(tensor: Tensor | None) -> Tensor | None:
+            if tensor is None or tensor.dim() == 1 or tensor.shape[0] != batch:
+                return tensor
+            return tensor[one]
+
+        names = ("q", "k", "v", "lse", "lse_low", "bias", "ids")
+        mask = self.mask.of_one(sequence) if isinstance(self.mask, Pattern) else cut(self.mask)
+        parts = {name: cut(getattr(self, name)) for name in names}
+        return dataclasses.replace(self, mask=mask, **parts)
+
     def visible(self, keys: range) -> Tensor:
         """[B or 1, H or 1, Tq, len(keys)] of bool; keys that this call did not have are hidden."""
         if self.mask is None:
@@ -165,10 +179,16 @@ class Run:
 
     # --- looking ---------------------------------------------------------------------------------
 
+    def of_one(self, sequence: int) -> Run:
+        """One sequence of the batch, without copies."""
+        run = Run(self.first.of_one(sequence))
+        run.calls = [run.first, *(call.of_one(sequence) for call in self.calls[1:])]
+        return run
+
     @cached_property
     def seen(self) -> Seen:
         q, k, v, lse, lse_low = (
-            self._joined(name) for name in ("q", "k", "v", "lse", "lse_low")
+            self.joined(name) for name in ("q", "k", "v", "lse", "lse_low")
         )  # fmt: skip
         settings = {n: s for n, s in self.first.settings.items() if n not in _ABOUT_MASKS}
         settings |= self._mask_settings()
@@ -183,10 +203,20 @@ class Run:
         return None if any(each is None for each in ids) else torch.cat(ids, 1)
 
     @property
+    def exist(self) -> Tensor:
+        """[B, Tq] of bool: queries that see somebody and are no padding themselves."""
+        exist = self.joined("lse").isfinite().any(1)
+        padding = None if self.first.is_cross else self._padding()
+        if padding is None:
+            return exist
+        return exist & padding[:, self.queries.start - self.keys.start :][:, : len(self.queries)]
+
+    @property
     def nbytes(self) -> int:
         return sum(call.nbytes for call in self.calls)
 
-    def _joined(self, name: str) -> Tensor:
+    def joined(self, name: str) -> Tensor:
+        """One of q, k, v, lse and lse_low, of all calls."""
         parts = [getattr(call, name) for call in self.calls]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
 

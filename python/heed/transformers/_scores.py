@@ -19,7 +19,7 @@ def scores_of(run: Run, is_cross: bool) -> list[dict[str, float]]:
     seen = run.seen
     distance, entropy, largest = seen.observe("expected_distance", "entropy", "row_max")
     first = seen.weights[..., 0]
-    counts = run.exist(is_cross)[:, None, :]  # [B, 1, Tq]
+    counts = run.exist[:, None, :]  # [B, 1, Tq]
     numbers = {
         "first": _mean(first, counts), "distance": _mean(distance, counts),
         "entropy": _mean(entropy, counts), "largest": _mean(largest, counts),

@@ -74,21 +74,25 @@ class SeenModel:
 
         return pandas.DataFrame(rows)
 
-    def look(self, stack: str | None = None, text: int = -1) -> Any:
-        """The page of one stack: a ``heed.Session`` of its layers."""
+    def look(self, sequence: int = 0, stack: str | None = None, text: int = -1) -> Any:
+        """The page of one sequence of the batch, a ``heed.Session``: of one stack, or of all three
+        where an encoder and a decoder ran and none is named."""
         import heed
 
         if not hasattr(heed, "Session"):
             raise made(
                 Unsupported, op="look", argument="heed.Session", expected="a heed that has the page"
             )
-        place = self._place(stack)
-        layers = [self._run(layer, stack, text) for layer in sorted(self._runs[place])]
-        joined = [run.arrays for run in layers]
-        return heed.Session.from_arrays(
-            [each.q for each in joined], [each.k for each in joined],
-            lse=[each.lse for each in joined], tokens=self.tokens(stack, text),
-        )  # fmt: skip
+        if stack is None and {"encoder", "decoder", "cross"} <= self.stacks.keys():
+            names = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
+        else:
+            names = {"self": stack}
+        return heed.Session.from_seen(
+            {name: self._layers(sequence, of, text) for name, of in names.items()},
+            tokens=self._words(sequence, names.get("decoder", stack), text),
+            key_tokens=self._words(sequence, "encoder", text) if "encoder" in names else None,
+            name=self._model,
+        )
 
     @property
     def nbytes(self) -> int:
@@ -100,6 +104,14 @@ class SeenModel:
         stacks = ", ".join(f"{len(layers)} layers of {name}" for name, layers in self.stacks.items())
         silent = f", {len(self.silent)} layers not seen" if self.silent else ""
         return f"<heed.transformers.SeenModel of {self._model}: {stacks or 'nothing ran'}{silent}>"
+
+    def _layers(self, sequence: int, stack: str | None, text: int) -> list[Seen]:
+        layers = sorted(self._runs[self._place(stack)])
+        return [self._run(layer, stack, text).of_one(sequence).seen for layer in layers]
+
+    def _words(self, sequence: int, stack: str | None, text: int) -> list[Any] | None:
+        tokens = self.tokens(stack, text)
+        return None if tokens is None else tokens[sequence]
 
     # --- sorted as they come ---------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from ..errors import Unsupported, WrongType, made
 from ._pattern import Pattern
@@ -100,7 +100,10 @@ class Watch:
 
     def check_everything_called(self) -> None:
         """Says which attention layers ran and kept nothing."""
-        silent = sorted(name for name in self._ran if not self._is_near_a_call(name))
+        far = [name for name in self._ran if not self._is_near_a_call(name)]
+        silent = sorted(
+            name for name in far if not any(_is_inside(o, name) for o in far if o != name)
+        )
         self.seen.silent = tuple(silent)
         if silent and not self._called:
             raise refused(self.model_name, silent)
@@ -211,6 +214,8 @@ def _computed_by_heed(model: PreTrainedModel) -> Iterator[None]:
 
 
 def _switch(model: PreTrainedModel) -> list[tuple[Any, Any]]:
+    """Makes heed the implementation; returns what the configs said before."""
+    models = [each for each in model.modules() if isinstance(each, PreTrainedModel)]
     if not model._can_set_attn_implementation():
         names = [name for name, module in model.named_modules() if _is_attention(module)]
         raise refused(type(model).__name__, names)
@@ -218,16 +223,19 @@ def _switch(model: PreTrainedModel) -> list[tuple[Any, Any]]:
     before = [(config, config._attn_implementation) for config in configs]
     if any(implementation != "heed" for _, implementation in before):
         model.set_attn_implementation("heed")
+    if all(each._can_set_attn_implementation() for each in models):
+        for config in configs:  # some layers hold a config that no model has
+            config._attn_implementation_internal = "heed"
     return before
 
 
-def _configs(model: PreTrainedModel) -> Iterator[Any]:
-    """The config of the model and all inside of it, each once."""
-    waiting = [each.config for each in model.modules() if isinstance(each, PreTrainedModel)]
+def _configs(model: PreTrainedModel) -> Iterator[PreTrainedConfig]:
+    """All configs inside of the model, each once."""
+    waiting = [getattr(module, "config", None) for module in model.modules()]
     known: set[int] = set()
     while waiting:
         config = waiting.pop()
-        if config is None or id(config) in known:
+        if not isinstance(config, PreTrainedConfig) or id(config) in known:
             continue
         known.add(id(config))
         waiting += [getattr(config, name, None) for name in config.sub_configs]
