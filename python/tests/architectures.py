@@ -34,6 +34,7 @@ PICTURE = {
 SPEECH = SMALL | {
     "conv_dim": (16, 16), "conv_stride": (4, 2), "conv_kernel": (8, 3), "num_feat_extract_layers": 2,
     "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 2,
+    "apply_spec_augment": False, "layerdrop": 0.0,
 }  # fmt: skip
 TOWERS = {
     "text_config": {k: v for k, v in SMALL.items() if k != "pad_token_id"} | {"projection_dim": 16},

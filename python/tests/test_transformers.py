@@ -111,7 +111,7 @@ def test_packed_sequences_do_not_see_each_other(name):
     ids = DECODERS[name].inputs(batch=1)["input_ids"]
     positions = torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6]])
     inputs = {"input_ids": ids, "position_ids": positions}
-    if name in ("opt", "biogpt"):
+    if name in ("opt", "biogpt", "gpt_oss"):
         pytest.skip("its masks do not look at position_ids")
     wanted, found, seen = ran(model, inputs, use_cache=False)
     assert_close(result(found), result(wanted), 1e-4)
@@ -120,47 +120,60 @@ def test_packed_sequences_do_not_see_each_other(name):
     assert (seen.attention(0).weights[0, :, 4:, :4] == 0).all()
 
 
+def generated(model, inputs):
+    """The tokens of a generation with eager and what its attentions were, and what was seen."""
+    settings = {"max_new_tokens": 6, "min_new_tokens": 6, "do_sample": False}
+    with torch.no_grad():
+        wanted = model.generate(
+            **inputs, **settings, output_attentions=True, return_dict_in_generate=True
+        )
+        with watch(model) as seen:
+            found = model.generate(**inputs, **settings)
+    sequences = wanted.sequences
+    assert torch.equal(found[:, -6:], sequences[:, -6:])
+    return wanted, found, seen
+
+
+def rows_of(steps, layer):
+    """The weights of a generation's steps below each other, 0 where a key was not there yet."""
+    width = steps[-1][layer].shape[3]
+    pads = [torch.nn.functional.pad(s[layer], (0, width - s[layer].shape[3])) for s in steps]
+    return torch.cat(pads, 2)
+
+
+WINDOWED = ("mistral", "gemma2", "gemma3", "gpt_oss", "cohere2", "starcoder2", "llama4")
+
+
 @pytest.mark.parametrize("name", DECODERS)
 def test_a_generation_grows_one_sequence(name):
-    model = DECODERS[name].made()
-    ids = DECODERS[name].inputs()["input_ids"]
-    mask = torch.ones_like(ids)
+    inputs = DECODERS[name].inputs()
+    inputs["attention_mask"] = mask = torch.ones_like(inputs["input_ids"])
     mask[1, :3] = 0
-    settings = {"attention_mask": mask, "max_new_tokens": 6, "min_new_tokens": 6, "do_sample": False}
-    with torch.no_grad():
-        wanted = model.generate(ids, **settings)
-        with watch(model) as seen:
-            found = model.generate(ids, **settings)
-        assert torch.equal(found, wanted)
-        assert seen.attention(1).shape == (2, 4, 16, 16)  # the last token is never an input
-        mask = torch.nn.functional.pad(mask, (0, 5), value=1)
-        inputs = {"input_ids": found[:, :-1], "attention_mask": mask}
-        inputs["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
-        if name == "biogpt":
-            del inputs["position_ids"]
-        whole = model(**inputs, output_attentions=True)
-    assert torch.equal(torch.tensor(seen.tokens()), found[:, :-1])
-    for layer, weights in enumerate(whole.attentions):
-        found = np.asarray(seen.attention(layer).weights).swapaxes(1, 2)
-        assert_close(found, weights.transpose(1, 2), 1e-5, mask.bool().numpy())
+    wanted, found, seen = generated(DECODERS[name].made(), inputs)
+    assert torch.equal(torch.tensor(seen.tokens()), found[:, :-1])  # the last one is never read
+    real = torch.nn.functional.pad(mask, (0, 5), value=1).bool().numpy()
+    for layer in range(2):
+        weights = np.asarray(seen.attention(layer).weights)
+        assert weights.shape == (2, 4, 16, 16)
+        if name in WINDOWED and layer < 1 or name in ("mistral", "starcoder2"):
+            continue  # caches that forget: test_watch.py
+        weights_of_steps = rows_of(wanted.attentions, layer).transpose(1, 2)
+        assert_close(weights.swapaxes(1, 2), weights_of_steps, 1e-5, real)
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_translation_grows_decoder_and_cross_attention(name):
-    model = PAIRS[name].made()
     inputs = PAIRS[name].inputs()
     inputs.pop("decoder_input_ids")
-    settings = {"max_new_tokens": 6, "min_new_tokens": 6, "do_sample": False}
-    with torch.no_grad():
-        wanted = model.generate(**inputs, **settings)
-        with watch(model) as seen:
-            found = model.generate(**inputs, **settings)
-        assert torch.equal(found, wanted)
-        whole = model(**inputs, decoder_input_ids=found[:, :-1], output_attentions=True)
-    for stack, attentions in attentions_of(whole).items():
-        for layer, weights in enumerate(attentions):
-            assert_close(seen.attention(layer, stack).weights, weights, 1e-5)
-    assert torch.equal(torch.tensor(seen.tokens("cross")), found[:, :-1])
+    wanted, _, seen = generated(PAIRS[name].made(), inputs)
+    for layer in range(2):
+        weights = rows_of(wanted.decoder_attentions, layer)
+        assert_close(seen.attention(layer, "decoder").weights, weights, 1e-5)
+        weights = rows_of(wanted.cross_attentions, layer)
+        assert_close(seen.attention(layer, "cross").weights, weights, 1e-5)
+        weights = wanted.encoder_attentions[layer]
+        assert_close(seen.attention(layer, "encoder").weights, weights, 1e-5)
+    assert seen.tokens("cross") == seen.tokens("decoder")
 
 
 TRAINED = ["gpt2", "llama", "gemma2", "gpt_oss", "bert", "albert", "t5", "marian", "vit", "wav2vec2"]
@@ -212,13 +225,13 @@ def test_dropout_is_drawn_from_pytorchs_seed():
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
 def test_other_types(dtype):
-    model = DECODERS["gpt_oss"].made().to(dtype)
-    wanted, found, seen = ran(model, DECODERS["gpt_oss"].inputs())
+    model = DECODERS["gemma2"].made().to(dtype)
+    wanted, found, seen = ran(model, DECODERS["gemma2"].inputs())
     assert found.logits.dtype == dtype
-    bound = 1e-12 if dtype == torch.float64 else 0.03
+    bound = 2e-6 if dtype == torch.float64 else 0.05  # eager's softmax is of float32
     assert_close(found.logits.float(), wanted.logits.float(), bound)
     weights = wanted.attentions[1].float()
-    assert_close(seen.attention(1).weights, weights, max(bound, 1e-6))
+    assert_close(seen.attention(1).weights, weights, bound)
 
 
 # --- what does not go through the interface
