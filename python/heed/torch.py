@@ -114,7 +114,7 @@ class _Attention(torch.autograd.Function):
         ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Any, sink: Any,
         settings: dict[str, Any], by_token: bool, kept: list[_core.Seen] | None,
     ) -> Tensor:  # fmt: skip
-        out = _memory(query, value, by_token)
+        _, out = _memory(query, value, by_token)
         asked = problem(query, key, value, bias=bias, sink=sink, **settings)
         # Of `out` itself, whose graph holds ctx, it would make a circle that nobody frees.
         ctx.seen = _core.attend_into(asked, out.detach(), True)
@@ -140,25 +140,29 @@ def attend(
 ) -> Tensor:  # fmt: skip
     """Attention of rank 4, with autograd where an input requires a gradient.
 
-    ``settings`` are the other arguments of ``heed.attention``. ``by_token`` says that the memory of
-    the output lies as [B, Tq, H, Dv]. ``kept`` gets what the weights are computed from.
+    ``settings`` are the other arguments of ``heed.attention``. With ``by_token`` the result is
+    [B, Tq, H, Dv]. ``kept`` gets what the weights are computed from.
     """
     inputs = (query, key, value, bias, sink)
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs):
-        return _Attention.apply(*inputs, settings, by_token, kept)
-    out = _memory(query, value, by_token)
+        out = _Attention.apply(*inputs, settings, by_token, kept)
+        return out.transpose(1, 2) if by_token else out
+    memory, out = _memory(query, value, by_token)
     asked = problem(query, key, value, bias=bias, sink=sink, **settings)
     seen = _core.attend_into(asked, out, kept is not None)
     if kept is not None:
         kept.append(seen)
-    return out
+    return memory
 
 
-def _memory(query: Tensor, value: Tensor, by_token: bool) -> Tensor:
-    batch, heads, tokens, size = (*query.shape[:-1], value.shape[-1])
+def _memory(query: Tensor, value: Tensor, by_token: bool) -> tuple[Tensor, Tensor]:
+    """Memory of the result, and the same as [B, H, Tq, Dv]."""
+    batch, heads, tokens, _ = query.shape
     if by_token:
-        return query.new_empty((batch, tokens, heads, size)).transpose(1, 2)
-    return query.new_empty((batch, heads, tokens, size))
+        memory = query.new_empty((batch, tokens, heads, value.shape[-1]))
+        return memory, memory.transpose(1, 2)
+    memory = query.new_empty((batch, heads, tokens, value.shape[-1]))
+    return memory, memory
 
 
 def _refuse_transforms() -> None:

@@ -10,14 +10,14 @@ from torch import Tensor
 from .._masks import causal, keep
 from ..errors import Error, Unsupported, made, renamed
 from ..torch import attend
-from ._pattern import Pattern, refused_device
+from ._pattern import Pattern
 from ._watching import Call, watchers
 
 _NAMES = {
     "q": "query", "k": "key", "v": "value", "mask.keep": "attention_mask", "sink": "s_aux",
     "scale": "scaling",
 }  # fmt: skip
-_REFUSED = ("sinks", "indices", "block_indices", "cache")
+_REFUSED = {"sinks", "indices", "block_indices", "cache"}
 """Arguments that change the result, of families that heed does not know."""
 
 
@@ -41,12 +41,11 @@ def attention(
     sliding window, padding and packed sequences come with ``attention_mask``, which is a
     :class:`Pattern`, a tensor of bool or a tensor that is added.
     """
-    _refuse(query, others)
-    if is_causal is None:
-        is_causal = getattr(module, "is_causal", True)
+    if not _REFUSED.isdisjoint(others):
+        _refuse(others)
     if query.shape[0] == 1 < key.shape[0]:
         query = query.expand(key.shape[0], -1, -1, -1)
-    mask, settings, added = _visible(attention_mask, is_causal, query.shape[2], key.shape[2])
+    mask, settings, added = _visible(attention_mask, is_causal, module, query, key)
     bias = _bias(position_bias, added, key.shape[2])
     if scaling is not None:
         settings["scale"] = scaling
@@ -57,24 +56,29 @@ def attention(
     watching = watchers(module)
     kept: list[Any] | None = [] if watching else None
     try:
-        out = attend(query, key, value, bias=bias, sink=s_aux, settings=settings, by_token=True, kept=kept)
+        out = attend(
+            query, key, value, bias=bias, sink=s_aux, settings=settings, by_token=True, kept=kept
+        )
     except Error as error:
         bias_name = "position_bias" if added is None else "attention_mask"
         raise renamed(error, _NAMES | {"bias": bias_name}) from None
     for watch in watching:
         watch.note(module, Call.of(query, key, value, mask, bias, s_aux, settings, kept[0]))
-    return out.transpose(1, 2), None
+    return out, None
 
 
 def _visible(
-    mask: Tensor | None, is_causal: bool, queries: int, keys: int
+    mask: Tensor | None, is_causal: bool | None, module: torch.nn.Module, query: Tensor, key: Tensor
 ) -> tuple[Tensor | None, dict[str, Any], Tensor | None]:
     """The mask, what says it to heed, and what is added to the scores."""
+    queries, keys = query.shape[2], key.shape[2]
     if isinstance(mask, Pattern):
         if mask.shape[2:] == (queries, keys) and not mask.was_opened:
             return mask, dict(mask.settings), None
         mask = mask.dense()
     if mask is None:  # the first query and the first key stand together, as PyTorch has it
+        if is_causal is None:
+            is_causal = getattr(module, "is_causal", True)
         return None, {"mask": causal(), "q_offset": 0} if is_causal and queries > 1 else {}, None
     mask = mask[..., :keys]
     return (mask, {"mask": keep(mask)}, None) if mask.dtype == torch.bool else (mask, {}, mask)
@@ -87,11 +91,9 @@ def _bias(position_bias: Tensor | None, added: Tensor | None, keys: int) -> Tens
     return position_bias if added is None else position_bias + added
 
 
-def _refuse(query: Tensor, others: dict[str, Any]) -> None:
-    if query.device.type != "cpu":
-        raise refused_device("query", query.device)
-    for name in _REFUSED:
-        if others.get(name) is not None:
+def _refuse(others: dict[str, Any]) -> None:
+    for name in sorted(_REFUSED & others.keys()):
+        if others[name] is not None:
             raise made(
                 Unsupported, op='attn_implementation="heed"', argument=name, found="given",
                 expected="None", hint="load this model with another attn_implementation",

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import masking_utils as theirs
 
 from .. import _masks
-from ..errors import Unsupported, made
+from ..errors import InvalidArgument, made
 from ._rules import EVERYTHING, Unknown, is_causal, rule_of
 
 
@@ -132,7 +132,11 @@ def mask(
             allow_is_bidirectional_skip=allow_is_bidirectional_skip,
         )  # fmt: skip
     if torch.device(device).type != "cpu":
-        raise refused_device("the input", device)
+        raise made(
+            InvalidArgument, op='attn_implementation="heed"', argument="the input",
+            found=f"on {device}", expected="the host's memory",
+            hint='use model.to("cpu") or another attn_implementation',
+        )  # fmt: skip
     make = partial(
         theirs.sdpa_mask, *sizes, mask_function, attention_mask, allow_is_causal_skip=False,
         use_vmap=use_vmap, device=device,
@@ -167,13 +171,3 @@ def _padding(attention_mask: Tensor | None, keys: range) -> Tensor | None:
         return None
     padding = padding[:, keys.start : keys.stop].bool()
     return None if bool(padding.all()) else padding
-
-
-def refused_device(argument: str, device: Any) -> Exception:
-    return made(
-        Unsupported, op='attn_implementation="heed"', argument=argument, found=f"on {device}",
-        expected="the host's memory", hint='model.to("cpu"), or another attn_implementation',
-    )  # fmt: skip
-
-
-__all__ = ["Pattern", "mask", "refused_device", "settings_of"]
