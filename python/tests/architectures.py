@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Models of transformers, made tiny from their configs, and what is given to each."""
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ OTHERS = {
 }
 ALL = DECODERS | ENCODERS | PAIRS | OTHERS
 
-# Their attention is their own: no registered function is called.
+# Their attention is their own: they call no registered function.
 NOT_SEEN = {
     "bloom": A("BloomForCausalLM", {"vocab_size": WORDS, "hidden_size": 32, "n_layer": 2, "n_head": 4}),
     "mpnet": A("MPNetForMaskedLM", SMALL),

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
+from conftest import peer
 
-if os.environ.get("HEED_PEERS"):
-    import torch
-    import transformers
-else:
-    torch = pytest.importorskip("torch", reason="skipped: PyTorch is not installed")
-    transformers = pytest.importorskip(
-        "transformers", reason="skipped: transformers is not installed"
-    )
+torch = peer("torch")
+transformers = peer("transformers")
 
-import heed.transformers  # noqa: E402
 from architectures import ALL, DECODERS, ENCODERS, NOT_SEEN, PAIRS  # noqa: E402
-from heed.transformers import Pattern, watch  # noqa: E402
+
+from heed.transformers import watch  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 
@@ -176,7 +169,9 @@ def test_a_translation_grows_decoder_and_cross_attention(name):
     assert seen.tokens("cross") == seen.tokens("decoder")
 
 
-TRAINED = ["gpt2", "llama", "gemma2", "gpt_oss", "bert", "albert", "t5", "marian", "vit", "wav2vec2"]
+TRAINED = (
+    "gpt2", "llama", "gemma2", "gpt_oss", "bert", "albert", "t5", "marian", "vit", "wav2vec2",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("watched", [False, True])
@@ -261,7 +256,9 @@ def test_a_layer_of_its_own_is_named():
     """The pooling head of SigLIP is PyTorch's."""
     config = ALL["siglip_vision"].config | {"vision_use_head": True}
     model = transformers.SiglipVisionModel(transformers.SiglipVisionConfig(**config)).eval()
-    with pytest.warns(UserWarning, match="1 attention layers of SiglipVisionModel .* head.attention"):
+    with pytest.warns(
+        UserWarning, match="1 attention layers of SiglipVisionModel .* head.attention"
+    ):
         with watch(model) as seen, torch.no_grad():
             model(**ALL["siglip_vision"].inputs())
     assert [name.endswith("head.attention") for name in seen.silent] == [True]

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
+from conftest import peer
 
-if os.environ.get("HEED_PEERS"):
-    import torch
-    import transformers
-else:
-    torch = pytest.importorskip("torch", reason="skipped: PyTorch is not installed")
-    transformers = pytest.importorskip(
-        "transformers", reason="skipped: transformers is not installed"
-    )
+torch = peer("torch")
+transformers = peer("transformers")
 
+from architectures import DECODERS  # noqa: E402
 from transformers import masking_utils  # noqa: E402
 
 import heed  # noqa: E402
-from architectures import DECODERS  # noqa: E402
 from heed.transformers import Pattern, attention, mask  # noqa: E402
 
 
@@ -55,7 +48,9 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("padding", [None, LEFT, HOLES, SHORT], ids=["all", "left", "holes", "short"])
+@pytest.mark.parametrize(
+    "padding", [None, LEFT, HOLES, SHORT], ids=["all", "left", "holes", "short"]
+)
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_has_the_pairs_of_the_tensor(name, padding):
     pattern = mask(2, 8, 8, mask_function=RULES[name], attention_mask=padding)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 
 import numpy as np
 import pytest
+from conftest import peer
 
-if os.environ.get("HEED_PEERS"):
-    import torch
-    import transformers
-else:
-    torch = pytest.importorskip("torch", reason="skipped: PyTorch is not installed")
-    transformers = pytest.importorskip(
-        "transformers", reason="skipped: transformers is not installed"
-    )
+torch = peer("torch")
+transformers = peer("transformers")
+
+from architectures import ALL, DECODERS, ENCODERS, OTHERS, PAIRS  # noqa: E402
 
 import heed  # noqa: E402
-from architectures import ALL, DECODERS, ENCODERS, OTHERS, PAIRS  # noqa: E402
 from heed.transformers import SeenModel, watch  # noqa: E402
 
 
@@ -204,7 +199,9 @@ def test_a_look_is_a_session_of_one_sequence(monkeypatch):
 def test_the_past_of_a_static_cache_is_kept(llama, ids):
     settings = {"max_new_tokens": 5, "min_new_tokens": 5, "do_sample": False}
     with watch(llama) as seen, torch.no_grad():
-        found = llama.generate(ids[:1], cache_implementation="static", disable_compile=True, **settings)
+        found = llama.generate(
+            ids[:1], cache_implementation="static", disable_compile=True, **settings
+        )
         first = np.asarray(seen.attention(0).weights)
         llama.generate(ids[1:], cache_implementation="static", disable_compile=True, **settings)
     wanted = weights_of(llama, 0, input_ids=found[:, :-1])

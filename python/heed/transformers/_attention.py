@@ -10,8 +10,9 @@ from torch import Tensor
 from .._masks import causal, keep
 from ..errors import Error, Unsupported, made, renamed
 from ..torch import attend
+from ._calls import Call
 from ._pattern import Pattern
-from ._watching import Call, watchers
+from ._watching import watchers
 
 _NAMES = {
     "q": "query", "k": "key", "v": "value", "mask.keep": "attention_mask", "sink": "s_aux",

@@ -162,7 +162,9 @@ def calls_the_interface(config: type) -> bool:
     if models is None or hasattr(models, "ALL_ATTENTION_FUNCTIONS"):
         return True
     own = (each for each in vars(models).values() if isinstance(each, type))
-    return not any("Attention" in each.__name__ and each.__module__ == models.__name__ for each in own)
+    return not any(
+        "Attention" in each.__name__ and each.__module__ == models.__name__ for each in own
+    )
 
 
 def _padding(attention_mask: Tensor | None, keys: range) -> Tensor | None:

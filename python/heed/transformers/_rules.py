@@ -143,7 +143,7 @@ def _rule(function: Callable[..., Any]) -> Any:
         raise Unknown from error
 
 
-# --- by the function that made it, from the variables that it holds ---------------------------------
+# --- by the function that made it, from the variables that it holds -------------------------------
 
 
 def _and_masks(held: dict[str, Any]) -> Any:
@@ -158,7 +158,7 @@ def _or_masks(held: dict[str, Any]) -> Any:
 
 
 def _remapped(held: dict[str, Any]) -> Any:
-    """Positions count from 0 in each packed sequence: differences inside of one stay as they are."""
+    """Positions count from 0 in each packed sequence; differences inside of one stay the same."""
     rule = _rule(held["mask_function"])
     if isinstance(rule, Both):
         return Both(tuple(_at_positions(each, held["position_ids"]) for each in rule.rules))
@@ -185,7 +185,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-# --- another version of transformers may mean something else by them -------------------------------
+# --- another version of transformers may mean something else by them ------------------------------
 
 
 def _samples() -> list[Callable[..., Any]]:

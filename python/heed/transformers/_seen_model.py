@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-from torch import Tensor
-
 from .._seen import Seen
 from ..errors import InvalidArgument, NotFound, Unsupported, made
-from ._runs import Call, Run
+from ._calls import Call
+from ._runs import Run
 from ._scores import scores_of
 from ._stacks import Place, names_of
 
@@ -101,7 +100,9 @@ class SeenModel:
         return sum(run.nbytes for runs in layers for run in runs)
 
     def __repr__(self) -> str:
-        stacks = ", ".join(f"{len(layers)} layers of {name}" for name, layers in self.stacks.items())
+        stacks = ", ".join(
+            f"{len(layers)} layers of {name}" for name, layers in self.stacks.items()
+        )
         silent = f", {len(self.silent)} layers not seen" if self.silent else ""
         return f"<heed.transformers.SeenModel of {self._model}: {stacks or 'nothing ran'}{silent}>"
 
@@ -129,7 +130,8 @@ class SeenModel:
         places = self._places()
         if not places:
             raise made(
-                InvalidArgument, op="seen", argument="model", found=f"a {self._model} that did not run",
+                InvalidArgument, op="seen", argument="model",
+                found=f"a {self._model} that did not run",
                 expected="a forward pass inside of `with heed.transformers.watch(model)`",
             )  # fmt: skip
         if stack is None and len(places) == 1:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-import threading
 import warnings
-import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedModel
 
-from ..errors import Unsupported, WrongType, made
+from ..errors import WrongType, made
+from ._calls import Call
+from ._implementation import computed_by_heed, is_attention, listed, refused
 from ._pattern import Pattern
-from ._runs import Call
 from ._seen_model import SeenModel
 from ._stacks import place_of
 
@@ -59,7 +57,7 @@ def watch(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[SeenModel]:
         )
     seen = SeenModel(type(model).__name__, tokenizer)
     with ExitStack() as inside:
-        inside.enter_context(_computed_by_heed(model))
+        inside.enter_context(computed_by_heed(model))
         watching = Watch(model, seen)
         inside.callback(watching.remove_hooks)
         token = _active.set((*_active.get(), watching))
@@ -110,7 +108,7 @@ class Watch:
         if silent:
             warnings.warn(
                 f"watch: {len(silent)} attention layers of {self.model_name} do not go through "
-                f"transformers' AttentionInterface and were not seen: {_list(silent)}",
+                f"transformers' AttentionInterface and were not seen: {listed(silent)}",
                 stacklevel=4,
             )
 
@@ -141,10 +139,10 @@ class Watch:
     # --- hooks -----------------------------------------------------------------------------------
 
     def _hooked(self, model: PreTrainedModel) -> Iterator[Any]:
-        for module, name in self.names.items():
+        for module in self.names:
             if module is model or isinstance(module, PreTrainedModel):
                 yield module.register_forward_pre_hook(self._begins, with_kwargs=True)
-            elif _is_attention(module):
+            elif is_attention(module):
                 yield module.register_forward_pre_hook(self._attends)
 
     def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -176,80 +174,5 @@ def _says_causal(module: nn.Module) -> bool:
     return bool(getattr(module, "is_causal", False))
 
 
-def _is_attention(module: nn.Module) -> bool:
-    return "Attention" in type(module).__name__
-
-
 def _is_inside(name: str, prefix: str) -> bool:
     return prefix == "" or name == prefix or name.startswith(prefix + ".")
-
-
-def _list(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-# --- the model's implementation --------------------------------------------------------------------
-
-_lock = threading.Lock()
-_switched: weakref.WeakKeyDictionary[nn.Module, list[Any]] = weakref.WeakKeyDictionary()
-"""Of each model that is watched: how many watches it has, and what its configs said before."""
-
-
-@contextmanager
-def _computed_by_heed(model: PreTrainedModel) -> Iterator[None]:
-    """Inside, the model's attention is heed's; the last of several watches puts back what was."""
-    with _lock:
-        entry = _switched.get(model)
-        if entry is None:
-            entry = _switched[model] = [0, _switch(model)]
-        entry[0] += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            entry[0] -= 1
-            if entry[0] == 0:
-                del _switched[model]
-                _restore(entry[1])
-
-
-def _switch(model: PreTrainedModel) -> list[tuple[Any, Any]]:
-    """Makes heed the implementation; returns what the configs said before."""
-    models = [each for each in model.modules() if isinstance(each, PreTrainedModel)]
-    if not model._can_set_attn_implementation():
-        names = [name for name, module in model.named_modules() if _is_attention(module)]
-        raise refused(type(model).__name__, names)
-    configs = list(_configs(model))
-    before = [(config, config._attn_implementation) for config in configs]
-    if any(implementation != "heed" for _, implementation in before):
-        model.set_attn_implementation("heed")
-    if all(each._can_set_attn_implementation() for each in models):
-        for config in configs:  # some layers hold a config that no model has
-            config._attn_implementation_internal = "heed"
-    return before
-
-
-def _configs(model: PreTrainedModel) -> Iterator[PreTrainedConfig]:
-    """All configs inside of the model, each once."""
-    waiting = [getattr(module, "config", None) for module in model.modules()]
-    known: set[int] = set()
-    while waiting:
-        config = waiting.pop()
-        if not isinstance(config, PreTrainedConfig) or id(config) in known:
-            continue
-        known.add(id(config))
-        waiting += [getattr(config, name, None) for name in config.sub_configs]
-        yield config
-
-
-def _restore(before: list[tuple[Any, Any]]) -> None:
-    for config, implementation in before:
-        config._attn_implementation_internal = implementation
-
-
-def refused(model: str, names: list[str]) -> Exception:
-    return made(
-        Unsupported, op="watch", argument="model", found=f"a {model}",
-        expected="a model whose attention goes through transformers' AttentionInterface",
-        hint=f"these layers do not: {_list(names)}",
-    )  # fmt: skip
