@@ -106,6 +106,14 @@ def test_a_model_may_look_into_it_and_write_to_it(inference):
     assert torch.equal(before[:, :5], after[:, :5]) and not torch.equal(before[:, 5], after[:, 5])
 
 
+def test_added_to_scores_it_hides():
+    pattern = mask(2, 8, 8, attention_mask=LEFT)
+    scores = torch.randn(2, 4, 8, 8)
+    for sums in (scores + pattern, pattern + scores, scores.clone().add_(pattern)):
+        assert torch.equal(sums > -1e30, pattern.dense().expand(2, 4, 8, 8))
+        assert torch.equal(sums[0, 0, 7], scores[0, 0, 7])
+
+
 def test_masks_that_somebody_made():
     """Of bool, and what is added, of rank 4."""
     model = DECODERS["llama"].made()

@@ -17,10 +17,14 @@ from ..errors import InvalidArgument, made
 from ._rules import EVERYTHING, Unknown, is_causal, rule_of
 
 
+_ADDITIONS = (torch.ops.aten.add, torch.ops.aten.add_)
+
+
 class Pattern(Tensor):
     """Has the shape of a boolean mask, [B, 1, Tq, Tk], and no memory.
 
     A model that computes with it, or looks into it, gets the boolean tensor, which is made then.
+    One that adds it to scores gets what hides there.
     """
 
     rule: Any
@@ -78,11 +82,21 @@ class Pattern(Tensor):
     def was_opened(self) -> bool:
         return self._made is not None
 
+    def added(self, scores: Tensor) -> Tensor:
+        """What hides where it is added to scores, as models with an attention of their own do."""
+        hidden = torch.finfo(scores.dtype).min
+        return torch.zeros((), dtype=scores.dtype).where(self.dense(), hidden)
+
     @classmethod
     def __torch_dispatch__(
         cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        args, kwargs = pytree.tree_map_only(Pattern, Pattern.dense, (args, kwargs or {}))
+        as_tensor = Pattern.dense
+        if function.overloadpacket in _ADDITIONS:
+            scores = args[1] if isinstance(args[0], Pattern) else args[0]
+            if isinstance(scores, Tensor) and scores.is_floating_point():
+                as_tensor = partial(Pattern.added, scores=scores)
+        args, kwargs = pytree.tree_map_only(Pattern, as_tensor, (args, kwargs or {}))
         return function(*args, **kwargs)
 
     def __repr__(self) -> str:  # type: ignore[override]
