@@ -80,6 +80,16 @@ def test_loaded_with_heed_it_computes_the_same(name):
         assert_close(result(ours(**inputs)), result(eager(**inputs)), 1e-4)
 
 
+def test_a_model_of_a_folder(tmp_path):
+    model = DECODERS["llama"].made()
+    model.save_pretrained(tmp_path)
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, attn_implementation="heed")
+    assert loaded.config._attn_implementation == "heed"
+    inputs = DECODERS["llama"].inputs()
+    with torch.no_grad():
+        assert_close(loaded(**inputs).logits, model(**inputs).logits, 1e-4)
+
+
 @pytest.mark.parametrize("name", [*DECODERS, *ENCODERS, *PAIRS])
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding(name, side):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -110,6 +111,33 @@ def test_a_decoder_that_reads_an_encoder():
     for stack in ("encoder", "decoder", "cross"):
         for layer, weights in enumerate(wanted[f"{stack}_attentions"]):
             assert close(seen.attention(layer, stack).weights, weights.numpy())
+
+
+def test_a_picture_in_a_text():
+    """Its tokens see each other, and the layers of the text stay one stack."""
+    text = DECODERS["gemma3"].config
+    config = transformers.Gemma3Config(
+        text_config=text, vision_config=OTHERS["vit"].config | {"vision_use_head": False},
+        image_token_id=98, mm_tokens_per_image=4,
+    )  # fmt: skip
+    model = transformers.Gemma3ForConditionalGeneration(config).eval()
+    model.set_attn_implementation("eager")
+    ids = torch.arange(10, 30)[None]
+    ids[0, 5:9] = 98
+    inputs = {
+        "input_ids": ids, "pixel_values": OTHERS["vit"].inputs(batch=1)["pixel_values"],
+        "attention_mask": torch.ones_like(ids), "token_type_ids": (ids == 98).long(),
+    }  # fmt: skip
+    with torch.no_grad():
+        wanted = model(**inputs, output_attentions=True)
+        with watch(model) as seen:
+            found = model(**inputs)
+    assert close(found.logits, wanted.logits.numpy(), 1e-4)
+    assert seen.stacks == {"encoder": [0, 1], "decoder": [0, 1]}
+    for layer in range(2):
+        weights = wanted.attentions[layer].numpy()
+        assert close(seen.attention(layer, "decoder").weights, weights)
+        assert (weights[0, :, 5, 5:9] > 0).all()
 
 
 def test_each_text_of_one_watch_is_kept(llama, ids):
@@ -260,6 +288,27 @@ def test_a_watch_may_begin_behind_a_prompt(llama, ids):
     assert close(seen.attention(1).weights, wanted)
 
 
+def test_beams_are_eagers(llama, ids):
+    settings = {"num_beams": 3, "max_new_tokens": 6, "min_new_tokens": 6}
+    with torch.no_grad():
+        wanted = llama.generate(ids, **settings)
+        llama.set_attn_implementation("heed")
+        assert torch.equal(llama.generate(ids, **settings), wanted)
+
+
+def test_guesses_from_the_prompt(llama):
+    ids = torch.tensor([[5, 6, 7, 8, 5, 6, 7, 8, 5, 6, 7]])
+    with watch(llama) as seen, torch.no_grad():
+        found = llama.generate(
+            ids, prompt_lookup_num_tokens=3, max_new_tokens=8, min_new_tokens=8, do_sample=False
+        )
+    tokens = torch.tensor(seen.tokens())
+    length = seen.attention(1).shape[2]
+    assert length >= 18 and torch.equal(tokens[:, :18], found[:, :18])
+    wanted = weights_of(llama, 1, input_ids=tokens)
+    assert close(seen.attention(1).weights, wanted)
+
+
 # --- around the model
 
 
@@ -332,6 +381,29 @@ def test_what_was_seen_outlives_the_model(ids):
     del model
     gc.collect()
     assert close(seen.attention(1).weights, wanted)
+
+
+def test_what_nobody_holds_is_freed_at_once(llama, ids):
+    gc.disable()
+    try:
+        with watch(llama) as seen, torch.no_grad():
+            llama(ids)
+        of_the_watch = weakref.ref(seen)
+        del seen
+        assert of_the_watch() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_what_checkpointing_computes_again_is_not_seen_again(llama, ids):
+    llama.train()
+    llama.gradient_checkpointing_enable()
+    with watch(llama) as seen:
+        llama(ids, labels=ids).loss.backward()
+    (runs,) = seen._runs.values()
+    assert [len(each) for each in runs.values()] == [1, 1]
+    assert llama.model.layers[0].self_attn.q_proj.weight.grad.abs().max() > 0
 
 
 def test_without_a_watch_nothing_is_kept(llama, ids):

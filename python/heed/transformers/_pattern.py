@@ -16,7 +16,6 @@ from .. import _masks
 from ..errors import InvalidArgument, made
 from ._rules import EVERYTHING, Unknown, is_causal, rule_of
 
-
 _ADDITIONS = (torch.ops.aten.add, torch.ops.aten.add_)
 
 

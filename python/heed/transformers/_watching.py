@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
@@ -82,10 +83,11 @@ class Watch:
 
     def note(self, module: nn.Module, call: Call) -> None:
         """Takes the call of one module."""
+        if torch._C._current_graph_task_id() != -1:
+            return  # a backward pass computes again what gradient checkpointing did not keep
         name = self.names[module]
         self._called.add(name)
-        causal = call.mask.is_causal if isinstance(call.mask, Pattern) else _says_causal(module)
-        place = place_of(name, module, causal)
+        place = place_of(name, module, _is_causal(module, call))
         layer = self._layer(place.path, module)
         if place.kind == "cross":  # its queries are those of the self-attention beside it
             call.is_cross = True
@@ -170,8 +172,11 @@ def _block(name: str) -> str:
     return re.match(r"(.*?\.\d+(?=\.))?", name)[0]
 
 
-def _says_causal(module: nn.Module) -> bool:
-    return bool(getattr(module, "is_causal", False))
+def _is_causal(module: nn.Module, call: Call) -> bool:
+    own = getattr(module, "is_causal", None)
+    if own is None:
+        return isinstance(call.mask, Pattern) and call.mask.is_causal
+    return bool(own)
 
 
 def _is_inside(name: str, prefix: str) -> bool:
