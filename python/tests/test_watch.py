@@ -180,10 +180,34 @@ def test_heads_have_scores(llama, ids):
     entropy = sum(-(w * np.log(np.where(w > 0, w, 1))).sum() for w in real) / 18
     assert row["entropy"] == pytest.approx(entropy, abs=1e-5)
     assert row["largest"] == pytest.approx(sum(w.max(1).sum() for w in real) / 18, abs=1e-5)
-    previous = [weights[0].diagonal(-1), weights[1, 4:, 4:].diagonal(-1)]
-    assert row["previous"] == pytest.approx(np.concatenate(previous).mean(), abs=1e-5)
-    current = [weights[0].diagonal(), weights[1, 4:, 4:].diagonal()]
-    assert row["current"] == pytest.approx(np.concatenate(current).mean(), abs=1e-5)
+    parts = [weights[0], weights[1, 4:, 4:]]
+
+    def mean(cells):
+        return pytest.approx(np.concatenate([cells(part) for part in parts]).mean(), abs=1e-5)
+
+    assert row["previous"] == mean(lambda part: part.diagonal(-1))
+    assert row["current"] == mean(lambda part: part.diagonal()[1:])
+    assert row["sink"] == mean(lambda part: part[1:, 0])
+    distance = abs(np.subtract.outer(np.arange(11), np.arange(11)))
+    assert row["distance"] == mean(lambda part: (part * distance[: len(part), : len(part)]).sum(1))
+    assert row["next"] == 0
+
+
+def test_heads_of_an_encoder_leave_padding_out():
+    model = ENCODERS["bert"].made()
+    inputs = ENCODERS["bert"].inputs()
+    inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+    inputs["attention_mask"][1, 7:] = 0
+    with watch(model) as seen, torch.no_grad():
+        model(**inputs)
+    table = seen.heads()
+    rows = table if isinstance(table, list) else table.to_dict("records")
+    weights = weights_of(model, 0, **inputs)[:, 1]
+    parts = [weights[0], weights[1, :7, :7]]
+    following = np.concatenate([part.diagonal(1) for part in parts]).mean()
+    assert rows[1]["next"] == pytest.approx(following, abs=1e-5)
+    entropy = sum(-(part * np.log(part)).sum() for part in parts) / 18
+    assert rows[1]["entropy"] == pytest.approx(entropy, abs=1e-5)
 
 
 def test_heads_of_a_translation():
@@ -216,8 +240,8 @@ def test_a_look_is_a_session_of_one_sequence(monkeypatch):
     seen.look(sequence=1)
     assert list(given["stacks"]) == ["encoder", "decoder", "cross"]
     assert given["tokens"] == inputs["decoder_input_ids"][1].tolist()
-    assert given["key_tokens"] == inputs["input_ids"][1].tolist()
-    whole = np.asarray(seen.attention(1, "cross").weights)[1:]
+    assert given["key_tokens"] == inputs["input_ids"][1, :8].tolist()
+    whole = np.asarray(seen.attention(1, "cross").weights)[1:, :, :, :8]
     assert close(given["stacks"]["cross"][1].weights, whole, 1e-7)
 
 
@@ -371,6 +395,13 @@ def test_threads_do_not_mix(llama):
             wanted = weights_of(llama, 1, input_ids=text)
             assert close(seen.attention(1, text=again).weights, wanted)
     assert llama.config._attn_implementation == "eager"
+
+
+def test_inference_mode(llama, ids):
+    with watch(llama) as seen, torch.inference_mode():
+        llama(ids)
+    assert close(seen.attention(1).weights, weights_of(llama, 1, input_ids=ids))
+    assert len(seen.heads()) == 8
 
 
 def test_what_was_seen_outlives_the_model(ids):

@@ -44,14 +44,14 @@ class Run:
 
     def add(self, call: Call) -> None:
         """Appends a call; what it takes back (tokens that were only tried) goes first."""
-        self._cut(call.queries.start, call.is_cross)
+        self._take_back(call.queries.start, call.is_cross)
         known = self.keys.stop - call.keys.start
         new = {name: getattr(call, name)[:, :, known:].clone() for name in ("k", "v")}
         keys = range(self.keys.stop, max(call.keys.stop, self.keys.stop))
         self.calls.append(dataclasses.replace(call, keys=keys, **new))
         self.__dict__.pop("seen", None)
 
-    def _cut(self, stop: int, is_cross: bool) -> None:
+    def _take_back(self, stop: int, is_cross: bool) -> None:
         while self.calls[-1].queries.start >= stop:
             self.calls.pop()
         last = self.calls[-1]
@@ -83,37 +83,38 @@ class Run:
 
     # --- looking ---------------------------------------------------------------------------------
 
+    @cached_property
+    def seen(self) -> Seen:
+        return self._part(range(len(self.queries)), range(len(self.keys)))
+
     def of_one(self, sequence: int) -> Run:
         """One sequence of the batch, without copies."""
         run = Run(self.first.of_one(sequence))
         run.calls = [run.first, *(call.of_one(sequence) for call in self.calls[1:])]
         return run
 
-    @cached_property
-    def seen(self) -> Seen:
-        q, k, v, lse, lse_low = (
-            self.joined(name) for name in ("q", "k", "v", "lse", "lse_low")
-        )  # fmt: skip
-        settings = {n: s for n, s in self.first.settings.items() if n not in _ABOUT_MASKS}
-        settings |= self._mask_settings()
-        return Seen.of(
-            q, k, v, lse=lse, lse_low=lse_low, bias=self._bias(), sink=self.first.sink, **settings
-        )
+    @property
+    def without_padding(self) -> Seen:
+        """Of a run of one sequence, from its first to its last token."""
+        padding = self._padding()
+        keys = range(len(self.keys)) if padding is None else _around(padding[0])
+        return self._part(self.rows, keys)
+
+    @property
+    def rows(self) -> range:
+        """The queries of one sequence that see somebody and are no padding themselves."""
+        exist = self.joined("lse")[0].isfinite().any(0)
+        padding = None if self.first.is_cross else self._padding()
+        if padding is not None:
+            first = self.queries.start - self.keys.start
+            exist &= padding[0, first : first + len(self.queries)]
+        return _around(exist)
 
     @property
     def ids(self) -> Tensor | None:
         """[B, Tq] of token ids, where every call had some."""
         ids = [call.ids for call in self.calls]
         return None if any(each is None for each in ids) else torch.cat(ids, 1)
-
-    @property
-    def exist(self) -> Tensor:
-        """[B, Tq] of bool: queries that see somebody and are no padding themselves."""
-        exist = self.joined("lse").isfinite().any(1)
-        padding = None if self.first.is_cross else self._padding()
-        if padding is None:
-            return exist
-        return exist & padding[:, self.queries.start - self.keys.start :][:, : len(self.queries)]
 
     @property
     def nbytes(self) -> int:
@@ -124,15 +125,28 @@ class Run:
         parts = [getattr(call, name) for call in self.calls]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
 
-    def _mask_settings(self) -> dict[str, Any]:
-        rule = self.first.rule
-        at = {"q_offset": self.queries.start, "key_offset": self.keys.start}
+    def _part(self, rows: range, columns: range) -> Seen:
+        q, lse, lse_low = (_cut(self.joined(name), 2, rows) for name in ("q", "lse", "lse_low"))
+        lse, lse_low = lse.contiguous(), lse_low.contiguous()
+        k, v = (_cut(self.joined(name), 2, columns) for name in ("k", "v"))
+        settings = {n: s for n, s in self.first.settings.items() if n not in _ABOUT_MASKS}
+        settings |= self._mask_settings(rows, columns)
+        if self.first.bias is not None:
+            settings["bias"] = _cut(_cut(self._bias(), 2, rows), 3, columns)
+        return Seen.of(q, k, v, lse=lse, lse_low=lse_low, sink=self.first.sink, **settings)
+
+    def _mask_settings(self, rows: range, columns: range) -> dict[str, Any]:
+        rule, padding = self.first.rule, self._padding()
+        queries = self.queries[rows.start : rows.stop]
+        keys = self.keys[columns.start : columns.stop]
         if not isinstance(rule, Tensor) and all(_same(rule, each.rule) for each in self.calls):
-            return settings_of(rule, self._padding(), self.queries, self.keys)
+            padding = None if padding is None else _cut(padding, 1, columns)
+            return settings_of(rule, padding, queries, keys)
+        settings = {"q_offset": queries.start, "key_offset": keys.start}
         if len(self.calls) == 1 and rule.dtype != torch.bool:
-            return at
-        rows = [call.visible(self.keys) for call in self.calls]
-        return at | {"mask": keep(_stacked(rows))}
+            return settings  # it is the bias
+        visible = _stacked([call.visible(self.keys) for call in self.calls])
+        return settings | {"mask": keep(_cut(_cut(visible, 2, rows), 3, columns))}
 
     def _padding(self) -> Tensor | None:
         """[B, Tk], put together of what each call said about the keys that it had."""
@@ -146,12 +160,20 @@ class Run:
                 padding[:, first : first + part.shape[1]] = part
         return None if bool(padding.all()) else padding
 
-    def _bias(self) -> Tensor | None:
-        if self.first.bias is None:
-            return None
-        return _stacked(
-            [placed(call.bias, 0, len(self.keys), len(call.queries)) for call in self.calls]
-        )
+    def _bias(self) -> Tensor:
+        width = len(self.keys)
+        return _stacked([placed(each.bias, 0, width, len(each.queries)) for each in self.calls])
+
+
+def _around(exist: Tensor) -> range:
+    """From the first to the last that is true."""
+    places = exist.nonzero()
+    return range(int(places[0]), int(places[-1]) + 1) if len(places) else range(0)
+
+
+def _cut(tensor: Tensor, axis: int, part: range) -> Tensor:
+    """A part of one axis, unless the tensor broadcasts along it."""
+    return tensor if tensor.shape[axis] == 1 else tensor.narrow(axis, part.start, len(part))
 
 
 def _same(rule: Any, other: Any) -> bool:

@@ -53,10 +53,11 @@ class SeenModel:
     def heads(self, stack: str | None = None, text: int = -1) -> Any:
         """A row a head, with scores: a pandas.DataFrame where pandas is there, else dicts.
 
-        Means over the queries of all sequences, padding left out: ``previous``, ``current`` and
-        ``first``, the weight on the token before, the token itself and token 0; ``distance`` to the
-        keys in tokens; ``entropy`` in nats; ``largest``, the largest weight. The first three have
-        no meaning between two texts and are NaN for "cross", and so is ``distance``.
+        Means over the queries of all sequences, without padding: the weight on the token before
+        (``previous``), on the token itself (``current``), on the one behind it (``next``) and on
+        the first token (``sink``), the ``distance`` to the keys in tokens, the ``entropy`` in nats
+        and the ``largest`` weight. The first five are NaN for "cross". The first query counts
+        neither for ``current`` nor for ``sink``.
         """
         rows: list[dict[str, Any]] = []
         for name in self.stacks if stack is None else [stack]:
@@ -65,7 +66,7 @@ class SeenModel:
                 run = self._run(layer, name, text)
                 rows += [
                     {"stack": name, "layer": layer, "head": head, **scores}
-                    for head, scores in enumerate(scores_of(run, place.kind == "cross"))
+                    for head, scores in enumerate(scores_of(run))
                 ]
         if importlib.util.find_spec("pandas") is None:
             return rows
@@ -108,11 +109,16 @@ class SeenModel:
 
     def _layers(self, sequence: int, stack: str | None, text: int) -> list[Seen]:
         layers = sorted(self._runs[self._place(stack)])
-        return [self._run(layer, stack, text).of_one(sequence).seen for layer in layers]
+        runs = (self._run(layer, stack, text).of_one(sequence) for layer in layers)
+        return [run.without_padding for run in runs]
 
     def _words(self, sequence: int, stack: str | None, text: int) -> list[Any] | None:
+        """The tokens of one sequence, without padding."""
         tokens = self.tokens(stack, text)
-        return None if tokens is None else tokens[sequence]
+        if tokens is None:
+            return None
+        rows = self._run(min(self._runs[self._place(stack)]), stack, text).of_one(sequence).rows
+        return tokens[sequence][rows.start : rows.stop]
 
     # --- sorted as they come ---------------------------------------------------------------------
 
