@@ -26,9 +26,10 @@ class Seen:
     ``attention(..., seen=True)`` makes one; :meth:`of` makes one of anybody's q, k and log-sum-exp.
     """
 
-    def __init__(self, core: _core.Seen, library: Any):
+    def __init__(self, core: _core.Seen, library: Any, asked: _core.Problem | None = None):
         self._core = core
         self._library = library
+        self._asked = asked  # what was given without its output
 
     @classmethod
     def of(
@@ -40,9 +41,8 @@ class Seen:
         asked (``value_norm``, ``backward``).
         """
         library = library_of(q)
-        if v is None:
-            v = k[..., :0]
-        return cls(_core.Seen(problem(q, k, v, **settings), lse, lse_low), library)
+        asked = problem(q, k, k[..., :0] if v is None else v, **settings)
+        return cls(_core.Seen(asked, lse, lse_low), library, None if v is None else asked)
 
     # --- the matrix ------------------------------------------------------------------------------
 
@@ -168,6 +168,9 @@ class Seen:
         ``of`` names arguments: "q", "k", "v", "bias", "sink", "alibi", "scale"; the gradients come
         in that order, each of its argument's shape and type (of ``scale`` float32 [H] or [1]).
         """
+        if self._asked is not None:
+            _, self._core = _core.attend_new(self._asked, True)
+            self._asked = None
         answers = self._core.backward(dout, dlse, _names(of))
         return tuple(self._taken(each) for each in answers)
 

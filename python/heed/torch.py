@@ -26,7 +26,7 @@ from .errors import Error, InvalidArgument, made, renamed
 __all__ = ["scaled_dot_product_attention", "use"]
 
 _OP = "scaled_dot_product_attention"
-_GRADIENTS = ("q", "k", "v", "bias")
+_GRADIENTS = ("q", "k", "v", "bias", "sink")
 _NAMES = {"q": "query", "k": "key", "v": "value", "bias": "attn_mask", "mask.keep": "attn_mask",
           "keep": "attn_mask", "dropout": "dropout_p"}  # fmt: skip
 
@@ -84,7 +84,7 @@ def scaled_dot_product_attention(
         )
     else:
         try:
-            out = _computed(query4, key4, value4, bias, settings)
+            out = attend(query4, key4, value4, bias=bias, settings=settings)
         except Error as error:
             raise renamed(error, _NAMES) from None
     return out.reshape((*query.shape[:-1], value.shape[-1])) if query.dim() != 4 else out
@@ -107,17 +107,20 @@ def use() -> Iterator[None]:
 
 
 class _Attention(torch.autograd.Function):
-    """Attention of rank 4, with gradients by query, key, value and a floating mask."""
+    """Attention of rank 4, with gradients by query, key, value, a floating mask and sinks."""
 
     @staticmethod
     def forward(
-        ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Any, settings: dict[str, Any]
-    ) -> Tensor:
-        out = query.new_empty((*query.shape[:-1], value.shape[-1]))
-        asked = problem(query, key, value, bias=bias, **settings)
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Any, sink: Any,
+        settings: dict[str, Any], by_token: bool, kept: list[_core.Seen] | None,
+    ) -> Tensor:  # fmt: skip
+        _, out = _memory(query, value, by_token)
+        asked = problem(query, key, value, bias=bias, sink=sink, **settings)
         # Of `out` itself, whose graph holds ctx, it would make a circle that nobody frees.
         ctx.seen = _core.attend_into(asked, out.detach(), True)
-        ctx.save_for_backward(query, key, value, bias, out)
+        if kept is not None:
+            kept.append(ctx.seen)
+        ctx.save_for_backward(query, key, value, bias, sink, out)
         return out
 
     @staticmethod
@@ -127,16 +130,39 @@ class _Attention(torch.autograd.Function):
         of = tuple(name for name, asked in zip(_GRADIENTS, ctx.needs_input_grad) if asked)
         found = dict(zip(of, ctx.seen.backward(dout, None, of)))
         gradients = (Torch.taken(found[name]) if name in found else None for name in _GRADIENTS)
-        return (*gradients, None)
+        return (*gradients, None, None, None)
 
 
-def _computed(query: Tensor, key: Tensor, value: Tensor, bias: Any, settings: dict) -> Tensor:
-    inputs = (query, key, value, bias)
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, *, bias: Tensor | None = None,
+    sink: Tensor | None = None, settings: dict[str, Any], by_token: bool = False,
+    kept: list[_core.Seen] | None = None,
+) -> Tensor:  # fmt: skip
+    """Attention of rank 4, with autograd where an input requires a gradient.
+
+    ``settings`` are the other arguments of ``heed.attention``. With ``by_token`` the result is
+    [B, Tq, H, Dv]. ``kept`` gets what the weights are computed from.
+    """
+    inputs = (query, key, value, bias, sink)
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs):
-        return _Attention.apply(*inputs, settings)
-    out = query.new_empty((*query.shape[:-1], value.shape[-1]))
-    _core.attend_into(problem(query, key, value, bias=bias, **settings), out, False)
-    return out
+        out = _Attention.apply(*inputs, settings, by_token, kept)
+        return out.transpose(1, 2) if by_token else out
+    memory, out = _memory(query, value, by_token)
+    asked = problem(query, key, value, bias=bias, sink=sink, **settings)
+    seen = _core.attend_into(asked, out, kept is not None)
+    if kept is not None:
+        kept.append(seen)
+    return memory
+
+
+def _memory(query: Tensor, value: Tensor, by_token: bool) -> tuple[Tensor, Tensor]:
+    """Memory of the result, and the same as [B, H, Tq, Dv]."""
+    batch, heads, tokens, _ = query.shape
+    if by_token:
+        memory = query.new_empty((batch, tokens, heads, value.shape[-1]))
+        return memory, memory.transpose(1, 2)
+    memory = query.new_empty((batch, heads, tokens, value.shape[-1]))
+    return memory, memory
 
 
 def _refuse_transforms() -> None:

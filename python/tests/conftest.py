@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -33,6 +35,14 @@ def qkv(rng):
     """q [2, 4, 5, 8] over k [2, 2, 7, 8] and v [2, 2, 7, 6]: grouped heads, Tq != Tk, Dv != D."""
     shapes = (2, 4, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6)
     return tuple(rng.normal(size=shape).astype(np.float32) for shape in shapes)
+
+
+def peer(name: str) -> ModuleType:
+    """A library beside which heed is tested. Without it the file is skipped; with $HEED_PEERS, as
+    `./dev test --peers` sets it, it fails."""
+    if os.environ.get("HEED_PEERS"):
+        return importlib.import_module(name)
+    return pytest.importorskip(name, reason=f"skipped: {name} is not installed")
 
 
 def formula(q, k, v, allowed=None, bias=None, scale=None, softcap=0.0):

@@ -12,19 +12,22 @@ import pytest
 import heed
 
 ROOT = pathlib.Path(__file__).parents[2]
-TORCH = doctest.register_optionflag("TORCH")  # marks examples that need PyTorch
+NEEDED = {  # marks of examples, and what they need
+    doctest.register_optionflag("TORCH"): ("torch",),
+    doctest.register_optionflag("TRANSFORMERS"): ("torch", "transformers"),
+}
 
 
-def has_torch() -> bool:
-    return importlib.util.find_spec("torch") is not None
+def runs(example: doctest.Example) -> bool:
+    needed = [name for mark, names in NEEDED.items() if example.options.get(mark) for name in names]
+    return all(importlib.util.find_spec(name) is not None for name in needed)
 
 
 def failures_of(text: str, name: str) -> tuple[int, int]:
     """How many examples there are, and how many fail."""
     text = re.sub(r"^```\w*$", "", text, flags=re.MULTILINE)
     parsed = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
-    if not has_torch():
-        parsed.examples = [each for each in parsed.examples if not each.options.get(TORCH)]
+    parsed.examples = [each for each in parsed.examples if runs(each)]
     result = doctest.DocTestRunner().run(parsed)
     return result.attempted, result.failed
 

@@ -1,0 +1,160 @@
+"""GPT-2 small (124 M, random weights) of transformers with PyTorch's attention and with heed's.
+
+    PYTHONPATH=build/python-site python bench/peers/python_models.py [--tokens 1024 2048 4096]
+        [--threads 2] [--rounds 3] [--only forward training call]
+
+forward: one text, the logits of its last token. Implementations: sdpa; eager with output_attentions, which
+keeps every weight; heed; heed inside of `watch`, which keeps q, k, v and the log-sum-exp. training: loss,
+gradients and a step of AdamW, without dropout. Each case runs in a process of its own: seconds are the median
+of `--rounds` behind one that is not counted, the peak of memory is the process's less what it had with the
+model in place. call: what the function that transformers calls takes beside the bare `heed.attention`.
+"""
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import torch
+import transformers
+
+import heed
+import heed.transformers
+
+FORWARD = ("sdpa", "eager+weights", "heed", "heed+watch")
+TRAINING = ("sdpa", "heed")
+HEADS, SIZE = 12, 64
+
+
+def gpt2(implementation):
+    torch.manual_seed(1)
+    config = transformers.GPT2Config(
+        n_positions=4096, attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0, bos_token_id=0, eos_token_id=0)
+    return transformers.GPT2LMHeadModel._from_config(config, attn_implementation=implementation)
+
+
+def ids_of(tokens):
+    return torch.randint(0, 50257, (1, tokens), generator=torch.Generator().manual_seed(2))
+
+
+def forward(model, ids, way):
+    """One pass; the bytes that stay to be looked at."""
+    with torch.inference_mode():
+        if way == "heed+watch":
+            with heed.transformers.watch(model) as seen:
+                model(ids, logits_to_keep=1, use_cache=False)
+            return seen.nbytes
+        output = model(ids, logits_to_keep=1, use_cache=False, output_attentions=way == "eager+weights")
+        return sum(each.nbytes for each in output.attentions) if way == "eager+weights" else 0
+
+
+def training_step(model):
+    optimizer = torch.optim.AdamW(model.parameters())
+
+    def step(ids):
+        optimizer.zero_grad()
+        model(ids, labels=ids, use_cache=False).loss.backward()
+        optimizer.step()
+        return 0
+
+    return step
+
+
+def resident():
+    """Megabytes that the process has, and the most that it had."""
+    pages = int(open("/proc/self/statm").read().split()[1])
+    return pages * resource.getpagesize() / 1e6, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def measure(work, rounds):
+    times = []
+    for _ in range(rounds + 1):
+        begin = time.perf_counter()
+        kept = work()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times[1:]), kept
+
+
+def one_case(options):
+    """In a process of its own: prints one line of json."""
+    kind, way, tokens = options.case.split(",")
+    model, ids = gpt2(way.partition("+")[0]), ids_of(int(tokens))
+    before, _ = resident()
+    if kind == "forward":
+        model.eval()
+        seconds, kept = measure(lambda: forward(model, ids, way), options.rounds)
+    else:
+        step = training_step(model.train())
+        seconds, kept = measure(lambda: step(ids), options.rounds)
+    print(json.dumps({"seconds": seconds, "peak": resident()[1] - before, "kept": kept}))
+
+
+def run(kind, way, tokens, options):
+    command = [sys.executable, __file__, "--case", f"{kind},{way},{tokens}", "--threads", str(options.threads),
+               "--rounds", str(options.rounds)]
+    done = subprocess.run(command, text=True, capture_output=True)
+    if done.returncode:
+        return None  # out of memory, most likely
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def table(kind, ways, options):
+    print(f"\n{kind:<9} {'':<14} {'tokens':>6} {'seconds':>8} {'MB more':>8} {'kept, bytes a token':>20}")
+    for tokens in options.tokens:
+        for way in ways:
+            found = run(kind, way, tokens, options)
+            if found is None:
+                print(f"{'':<9} {way:<14} {tokens:>6} {'did not end':>8}", flush=True)
+                continue
+            print(f"{'':<9} {way:<14} {tokens:>6} {found['seconds']:>8.3f} {found['peak']:>8.0f} "
+                  f"{found['kept'] / tokens:>20,.0f}", flush=True)
+
+
+def calls(options):
+    """Microseconds of a call, bare and as transformers makes it."""
+    print(f"\n{'call':<9} {'tokens':>6} {'bare us':>9} {'transformers us':>16} {'more':>7}")
+    module = torch.nn.Module()
+    for tokens in (16, 128, *options.tokens):
+        q, k, v = (torch.randn(1, tokens, HEADS, SIZE).transpose(1, 2) for _ in range(3))
+        pattern = heed.transformers.mask(1, tokens, tokens)
+        mask = heed.causal()
+        bare = lambda: heed.attention(q, k, v, mask=mask, out=torch.empty(1, tokens, HEADS, SIZE).transpose(1, 2))
+        theirs = lambda: heed.transformers.attention(module, q, k, v, pattern, scaling=SIZE**-0.5)
+        found = [[], []]
+        begin = time.perf_counter()
+        with torch.inference_mode():
+            while time.perf_counter() - begin < 3 or len(found[0]) < 7:
+                for times, work in zip(found, (bare, theirs)):
+                    start = time.perf_counter()
+                    work()
+                    times.append(time.perf_counter() - start)
+        ours, through = (statistics.median(times) * 1e6 for times in found)
+        print(f"{'':<9} {tokens:>6} {ours:>9.1f} {through:>16.1f} {through / ours - 1:>7.1%}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tokens", type=int, nargs="*", default=[1024, 2048, 4096])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="*", default=["forward", "training", "call"])
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(options.threads)
+    heed.set_thread_count(options.threads)
+    if options.case:
+        return one_case(options)
+    print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}, threads: {options.threads}")
+    if "forward" in options.only:
+        table("forward", FORWARD, options)
+    if "training" in options.only:
+        table("training", TRAINING, options)
+    if "call" in options.only:
+        calls(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Eyes for any model of transformers.
+
+Importing this module registers the attention implementation "heed":
+
+    model = AutoModel.from_pretrained(name, attn_implementation="heed")
+
+computes every attention that goes through transformers' interface with :func:`heed.attention`, for
+inference and for training. :func:`watch` keeps what is computed, so that any weight of any head can
+be asked for, at any length:
+
+    with heed.transformers.watch(model, tokenizer) as seen:
+        model(**tokenizer("The cat sat on the mat.", return_tensors="pt"))
+    seen.attention(5).weights[0, 3, 9]
+"""
+
+from transformers import AttentionInterface, AttentionMaskInterface
+
+from ._attention import attention
+from ._pattern import Pattern, mask
+from ._seen_model import SeenModel
+from ._watching import watch
+
+__all__ = ["Pattern", "SeenModel", "attention", "mask", "watch"]
+
+AttentionInterface.register("heed", attention)
+AttentionMaskInterface.register("heed", mask)

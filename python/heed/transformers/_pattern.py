@@ -1,0 +1,188 @@
+"""A mask that models of transformers hand around as a tensor, and that is a rule instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache, cached_property, partial
+from typing import Any
+
+import torch
+import torch.utils._pytree as pytree
+from torch import Tensor
+from transformers import masking_utils as theirs
+
+from .. import _masks
+from ..errors import InvalidArgument, made
+from ._rules import EVERYTHING, Unknown, is_causal, rule_of
+
+_ADDITIONS = (torch.ops.aten.add, torch.ops.aten.add_)
+
+
+class Pattern(Tensor):
+    """Has the shape of a boolean mask, [B, 1, Tq, Tk], and no memory.
+
+    A model that computes with it, or looks into it, gets the boolean tensor, which is made then.
+    One that adds it to scores gets what hides there.
+    """
+
+    rule: Any
+    """What `_rules.py` has; None hides nothing."""
+    padding: Tensor | None
+    """[B, Tk] of bool, true where there is a key; None where all keys are there."""
+    queries: range
+    keys: range
+    """Positions."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, batch: int, queries: range, keys: range, *_: Any) -> Pattern:
+        shape = (batch, 1, len(queries), len(keys))
+        return Tensor._make_wrapper_subclass(cls, shape, dtype=torch.bool, device="cpu")
+
+    def __init__(
+        self,
+        batch: int,
+        queries: range,
+        keys: range,
+        rule: Any,
+        padding: Tensor | None,
+        make: Callable[[], Tensor],
+    ):
+        self.rule, self.padding = rule, padding
+        self.queries, self.keys = queries, keys
+        self._make = make
+        self._made: Tensor | None = None
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The pattern as arguments of `heed.attention`."""
+        return settings_of(self.rule, self.padding, self.queries, self.keys)
+
+    @property
+    def is_causal(self) -> bool:
+        return is_causal(self.rule)
+
+    def of_one(self, sequence: int) -> Pattern:
+        """The pattern of one sequence of the batch."""
+        one = slice(sequence, sequence + 1)
+        rule = self.rule if self.rule is EVERYTHING else self.rule.of_one(sequence)
+        padding = None if self.padding is None else self.padding[one]
+        return Pattern(1, self.queries, self.keys, rule, padding, lambda: self.dense()[one])
+
+    def dense(self) -> Tensor:
+        """The boolean tensor, which counts from now on, since a model may write to it."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    @property
+    def was_opened(self) -> bool:
+        return self._made is not None
+
+    def added(self, scores: Tensor) -> Tensor:
+        """What hides where it is added to scores, as models with an attention of their own do."""
+        hidden = torch.finfo(scores.dtype).min
+        return torch.zeros((), dtype=scores.dtype).where(self.dense(), hidden)
+
+    @classmethod
+    def __torch_dispatch__(
+        cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        as_tensor = Pattern.dense
+        if function.overloadpacket in _ADDITIONS:
+            scores = args[1] if isinstance(args[0], Pattern) else args[0]
+            if isinstance(scores, Tensor) and scores.is_floating_point():
+                as_tensor = partial(Pattern.added, scores=scores)
+        args, kwargs = pytree.tree_map_only(Pattern, as_tensor, (args, kwargs or {}))
+        return function(*args, **kwargs)
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        return f"<heed mask {list(self.shape)}: {self.settings.get('mask') or 'everything'}>"
+
+
+def settings_of(rule: Any, padding: Tensor | None, queries: range, keys: range) -> dict[str, Any]:
+    settings: dict[str, Any] = {"q_offset": queries.start, "key_offset": keys.start}
+    mask = None if rule is EVERYTHING else rule.mask(queries, keys)
+    if padding is not None and (lengths := _lengths(padding)):
+        settings["key_length"] = lengths
+    elif padding is not None:
+        kept = _masks.keep(padding[:, None, None, :])
+        mask = kept if mask is None else mask & kept
+    return settings if mask is None else settings | {"mask": mask}
+
+
+def _lengths(padding: Tensor) -> list[int] | None:
+    """The number of keys of each row, where padding is on the right alone and some row is full."""
+    count = padding.sum(1)
+    places = torch.arange(padding.shape[1])
+    if count.min() == 0 or count.max() < padding.shape[1]:
+        return None
+    return count.tolist() if bool((padding == (places < count[:, None])).all()) else None
+
+
+def mask(
+    batch_size: int,
+    q_length: int,
+    kv_length: int,
+    q_offset: Any = 0,
+    kv_offset: int = 0,
+    mask_function: Callable[..., Any] = theirs.causal_mask_function,
+    attention_mask: Tensor | None = None,
+    allow_is_bidirectional_skip: bool = False,
+    use_vmap: bool = False,
+    device: torch.device | str = "cpu",
+    config: Any = None,
+    dtype: torch.dtype = torch.float32,
+    **_: Any,
+) -> Tensor | None:
+    """What transformers' AttentionMaskInterface calls: a :class:`Pattern` where there is one."""
+    sizes = batch_size, q_length, kv_length, q_offset, kv_offset
+    if config is not None and not calls_the_interface(type(config)):
+        return theirs.eager_mask(
+            *sizes, mask_function, attention_mask, dtype, use_vmap=use_vmap, device=device,
+            allow_is_bidirectional_skip=allow_is_bidirectional_skip,
+        )  # fmt: skip
+    if torch.device(device).type != "cpu":
+        raise made(
+            InvalidArgument, op='attn_implementation="heed"', argument="the input",
+            found=f"on {device}", expected="the host's memory",
+            hint='use model.to("cpu") or another attn_implementation',
+        )  # fmt: skip
+    make = partial(
+        theirs.sdpa_mask, *sizes, mask_function, attention_mask, allow_is_causal_skip=False,
+        use_vmap=use_vmap, device=device,
+    )  # fmt: skip
+    if use_vmap or (attention_mask is not None and attention_mask.dim() != 2):
+        return make()
+    try:
+        rule = rule_of(mask_function)
+    except Unknown:
+        return make()
+    queries = range(int(q_offset), int(q_offset) + q_length)
+    keys = range(kv_offset, kv_offset + kv_length)
+    padding = _padding(attention_mask, keys)
+    if rule is EVERYTHING and padding is None and allow_is_bidirectional_skip:
+        return None
+    return Pattern(batch_size, queries, keys, rule, padding, make)
+
+
+@cache
+def calls_the_interface(config: type) -> bool:
+    """False where the models of a config have an attention of their own, which adds its mask."""
+    models = sys.modules.get(config.__module__.replace("configuration_", "modeling_"))
+    if models is None or hasattr(models, "ALL_ATTENTION_FUNCTIONS"):
+        return True
+    own = (each for each in vars(models).values() if isinstance(each, type))
+    return not any(
+        "Attention" in each.__name__ and each.__module__ == models.__name__ for each in own
+    )
+
+
+def _padding(attention_mask: Tensor | None, keys: range) -> Tensor | None:
+    padding = theirs.prepare_padding_mask(attention_mask, len(keys), keys.start)
+    if padding is None:
+        return None
+    padding = padding[:, keys.start : keys.stop].bool()
+    return None if bool(padding.all()) else padding

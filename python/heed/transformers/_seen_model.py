@@ -1,0 +1,162 @@
+"""What a watch has seen of a model: its attentions by stack and layer."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from .._seen import Seen
+from ..errors import InvalidArgument, NotFound, Unsupported, made
+from ._calls import Call
+from ._runs import Run
+from ._scores import scores_of
+from ._stacks import Place, names_of
+
+
+class SeenModel:
+    """The attentions of a model, which :func:`watch` makes.
+
+    Nothing of [Tq, Tk] is stored: weights are computed where they are asked for.
+    """
+
+    silent: tuple[str, ...] = ()
+    """Attention layers that ran and do not go through transformers' interface."""
+
+    def __init__(self, model: str, tokenizer: Any = None):
+        self._model = model
+        self._tokenizer = tokenizer
+        self._runs: dict[Place, dict[int, list[Run]]] = {}
+
+    @property
+    def stacks(self) -> dict[str, list[int]]:
+        """The layers of each stack: {"encoder": [0, 1], "decoder": [0, 1], "cross": [0, 1]}."""
+        return {name: sorted(self._runs[place]) for name, place in self._places().items()}
+
+    def attention(self, layer: int, stack: str | None = None, text: int = -1) -> Seen:
+        """The attention of one layer, which ``heed.attention(..., seen=True)`` gives too.
+
+        ``stack`` is a name of :attr:`stacks`; it may be left out where there is one alone. Where
+        several texts ran, ``text`` says which: 0 is the first, -1 the last. A prompt and the tokens
+        that followed in its cache are one text, with all their queries.
+        """
+        return self._run(layer, stack, text).seen
+
+    def tokens(self, stack: str | None = None, text: int = -1) -> list[list[Any]] | None:
+        """The tokens at the queries, one list a sequence: words where there is a tokenizer, ids
+        otherwise. None where the model was given no ids."""
+        place = self._place(stack)
+        ids = self._run(min(self._runs[place]), stack, text).ids
+        if ids is None or self._tokenizer is None:
+            return None if ids is None else ids.tolist()
+        return [self._tokenizer.convert_ids_to_tokens(each) for each in ids.tolist()]
+
+    def heads(self, stack: str | None = None, text: int = -1) -> Any:
+        """A row a head, with scores: a pandas.DataFrame where pandas is there, else dicts.
+
+        Means over the queries of all sequences, without padding: the weight on the token before
+        (``previous``), on the token itself (``current``), on the one behind it (``next``) and on
+        the first token (``sink``), the ``distance`` to the keys in tokens, the ``entropy`` in nats
+        and the ``largest`` weight. The first five are NaN for "cross". The first query counts
+        neither for ``current`` nor for ``sink``.
+        """
+        rows: list[dict[str, Any]] = []
+        for name in self.stacks if stack is None else [stack]:
+            place = self._place(name)
+            for layer in sorted(self._runs[place]):
+                run = self._run(layer, name, text)
+                rows += [
+                    {"stack": name, "layer": layer, "head": head, **scores}
+                    for head, scores in enumerate(scores_of(run))
+                ]
+        if importlib.util.find_spec("pandas") is None:
+            return rows
+        import pandas
+
+        return pandas.DataFrame(rows)
+
+    def look(self, sequence: int = 0, stack: str | None = None, text: int = -1) -> Any:
+        """The page of one sequence of the batch, a ``heed.Session``: of one stack, or of all three
+        where an encoder and a decoder ran and none is named."""
+        import heed
+
+        if not hasattr(heed, "Session"):
+            raise made(
+                Unsupported, op="look", argument="heed.Session", expected="a heed that has the page"
+            )
+        if stack is None and {"encoder", "decoder", "cross"} <= self.stacks.keys():
+            names = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
+        else:
+            names = {"self": stack}
+        return heed.Session.from_seen(
+            {name: self._layers(sequence, of, text) for name, of in names.items()},
+            tokens=self._words(sequence, names.get("decoder", stack), text),
+            key_tokens=self._words(sequence, "encoder", text) if "encoder" in names else None,
+            name=self._model,
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of what is kept: q, k, v and the log-sum-exp."""
+        layers = (runs for layers in self._runs.values() for runs in layers.values())
+        return sum(run.nbytes for runs in layers for run in runs)
+
+    def __repr__(self) -> str:
+        stacks = ", ".join(
+            f"{len(layers)} layers of {name}" for name, layers in self.stacks.items()
+        )
+        silent = f", {len(self.silent)} layers not seen" if self.silent else ""
+        return f"<heed.transformers.SeenModel of {self._model}: {stacks or 'nothing ran'}{silent}>"
+
+    def _layers(self, sequence: int, stack: str | None, text: int) -> list[Seen]:
+        layers = sorted(self._runs[self._place(stack)])
+        runs = (self._run(layer, stack, text).of_one(sequence) for layer in layers)
+        return [run.without_padding for run in runs]
+
+    def _words(self, sequence: int, stack: str | None, text: int) -> list[Any] | None:
+        """The tokens of one sequence, without padding."""
+        tokens = self.tokens(stack, text)
+        if tokens is None:
+            return None
+        rows = self._run(min(self._runs[self._place(stack)]), stack, text).of_one(sequence).rows
+        return tokens[sequence][rows.start : rows.stop]
+
+    # --- sorted as they come ---------------------------------------------------------------------
+
+    def _add(self, place: Place, layer: int, call: Call) -> None:
+        runs = self._runs.setdefault(place, {}).setdefault(layer, [])
+        if runs and runs[-1].is_continued_by(call):
+            runs[-1].add(call)
+        else:
+            runs.append(Run(call))
+
+    def _places(self) -> dict[str, Place]:
+        return names_of(list(self._runs))
+
+    def _place(self, stack: str | None) -> Place:
+        places = self._places()
+        if not places:
+            raise made(
+                InvalidArgument, op="seen", argument="model",
+                found=f"a {self._model} that did not run",
+                expected="a forward pass inside of `with heed.transformers.watch(model)`",
+            )  # fmt: skip
+        if stack is None and len(places) == 1:
+            return next(iter(places.values()))
+        if stack in places:
+            return places[stack]
+        found = "" if stack is None else f'"{stack}"'
+        expected = "one of " + ", ".join(f'"{name}"' for name in places)
+        raise made(NotFound, op="seen", argument="stack", found=found, expected=expected)
+
+    def _run(self, layer: int, stack: str | None, text: int) -> Run:
+        layers = self._runs[self._place(stack)]
+        if layer not in layers:
+            known = ", ".join(map(str, sorted(layers)))
+            raise made(
+                NotFound, op="seen", argument="layer", found=str(layer), expected=f"one of {known}"
+            )
+        runs = layers[layer]
+        if not -len(runs) <= text < len(runs):
+            expected = f"{-len(runs)} to {len(runs) - 1}"
+            raise made(NotFound, op="seen", argument="text", found=str(text), expected=expected)
+        return runs[text]

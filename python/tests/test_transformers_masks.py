@@ -1,0 +1,180 @@
+"""Masks that models of transformers hand around: rules, and tensors where a model wants one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import peer
+
+torch = peer("torch")
+transformers = peer("transformers")
+
+from architectures import DECODERS  # noqa: E402
+from transformers import masking_utils  # noqa: E402
+
+import heed  # noqa: E402
+from heed.transformers import Pattern, attention, mask  # noqa: E402
+
+
+def visible(pattern):
+    """What heed makes of a pattern, [B, 1, Tq, Tk]."""
+    q = torch.zeros(pattern.shape[0], 1, pattern.shape[2], 2)
+    k = torch.zeros(pattern.shape[0], 1, pattern.shape[3], 2)
+    _, seen = heed.attention(q, k, k, seen=True, **pattern.settings)
+    return torch.from_numpy(np.asarray(seen.weights) > 0)
+
+
+LEFT = torch.tensor([[1, 1, 1, 1, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1, 1]], dtype=torch.bool)
+HOLES = torch.tensor([[1, 1, 0, 1, 1, 0, 1, 1], [1, 1, 1, 1, 1, 1, 1, 0]], dtype=torch.bool)
+SHORT = LEFT.flip(1)[:, :6]
+PACKED = torch.tensor([[0, 1, 2, 0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5, 0, 1]])
+NUMBERS = (PACKED == 0).cumsum(1) - 1
+
+RULES = {
+    "causal": masking_utils.causal_mask_function,
+    "everything": masking_utils.bidirectional_mask_function,
+    "window": masking_utils.sliding_window_causal_mask_function(3),
+    "both sides": masking_utils.sliding_window_bidirectional_mask_function(2),
+    "chunks": masking_utils.chunked_causal_mask_function(3, torch.tensor([0, 2])),
+    "packed": masking_utils.packed_sequence_compatibility_function(
+        masking_utils.sliding_window_causal_mask_function(3), PACKED, NUMBERS
+    ),
+    "packed chunks": masking_utils.packed_sequence_compatibility_function(
+        masking_utils.chunked_causal_mask_function(2, torch.tensor([0, 0])), PACKED, NUMBERS
+    ),
+    "pictures": masking_utils.or_masks(
+        masking_utils.causal_mask_function, masking_utils.blockwise_overlay(NUMBERS - 1)
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "padding", [None, LEFT, HOLES, SHORT], ids=["all", "left", "holes", "short"]
+)
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_has_the_pairs_of_the_tensor(name, padding):
+    pattern = mask(2, 8, 8, mask_function=RULES[name], attention_mask=padding)
+    wanted = masking_utils.sdpa_mask(
+        2, 8, 8, mask_function=RULES[name], attention_mask=padding, allow_is_causal_skip=False
+    )
+    assert isinstance(pattern, Pattern)
+    assert torch.equal(visible(pattern), wanted)
+    assert torch.equal(pattern & True, wanted)
+
+
+@pytest.mark.parametrize("name", ["causal", "everything", "window", "chunks"])
+def test_a_rule_behind_a_cache(name):
+    sizes = {"q_length": 3, "kv_length": 6, "q_offset": torch.tensor(5), "kv_offset": 2}
+    rule = {"mask_function": RULES[name], "attention_mask": LEFT}
+    wanted = masking_utils.sdpa_mask(2, **sizes, **rule, allow_is_causal_skip=False)
+    assert torch.equal(visible(mask(2, **sizes, **rule)), wanted)
+
+
+def test_nothing_is_stored_of_a_pattern():
+    pattern = mask(2, 100_000, 100_000)
+    assert repr(pattern) == "<heed mask [2, 1, 100000, 100000]: band(left=-1, right=0)>"
+    assert pattern.shape == (2, 1, 100_000, 100_000) and pattern.dtype == torch.bool
+
+
+def test_what_needs_no_mask_gets_none():
+    rule = {"mask_function": RULES["everything"], "allow_is_bidirectional_skip": True}
+    assert mask(2, 8, 8, **rule) is None
+    assert mask(2, 8, 8, attention_mask=torch.ones(2, 8, dtype=torch.bool), **rule) is None
+    assert mask(2, 8, 8, attention_mask=LEFT, **rule) is not None
+
+
+def test_a_function_of_the_users_own_is_a_tensor():
+    own = masking_utils.and_masks(RULES["causal"], lambda b, h, i, j: (i + j) % 2 == 0)
+    found = mask(2, 8, 8, mask_function=own, use_vmap=True)
+    assert type(found) is torch.Tensor and found.shape == (2, 1, 8, 8)
+    assert type(mask(2, 8, 8, mask_function=own)) is torch.Tensor
+
+
+@pytest.mark.parametrize("inference", [False, True])
+def test_a_model_may_look_into_it_and_write_to_it(inference):
+    q, k = (torch.randn(2, 4, 8, 8) for _ in range(2))
+    with torch.inference_mode(inference):
+        pattern = mask(2, 8, 8, attention_mask=LEFT)
+        assert pattern[1, 0, 7].tolist() == LEFT[1].tolist()
+        half = pattern[:, :, :, :4]
+        assert type(half) is torch.Tensor and half.shape == (2, 1, 8, 4)
+        assert type(pattern.float()) is torch.Tensor
+        pattern = mask(2, 8, 8, attention_mask=LEFT)
+        before = attention(torch.nn.Module(), q, k, k, pattern)[0]
+        pattern[:, :, 5, 4] = False
+        after = attention(torch.nn.Module(), q, k, k, pattern)[0]
+    assert torch.equal(before[:, :5], after[:, :5]) and not torch.equal(before[:, 5], after[:, 5])
+
+
+def test_added_to_scores_it_hides():
+    pattern = mask(2, 8, 8, attention_mask=LEFT)
+    scores = torch.randn(2, 4, 8, 8)
+    for sums in (scores + pattern, pattern + scores, scores.clone().add_(pattern)):
+        assert torch.equal(sums > -1e30, pattern.dense().expand(2, 4, 8, 8))
+        assert torch.equal(sums[0, 0, 7], scores[0, 0, 7])
+
+
+def test_masks_that_somebody_made():
+    """Of bool, and what is added, of rank 4."""
+    model = DECODERS["llama"].made()
+    inputs = DECODERS["llama"].inputs()
+    allowed = torch.ones(11, 11, dtype=torch.bool).tril().expand(2, 1, 11, 11).clone()
+    allowed[1, :, 6:, 2:4] = False
+    added = torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
+    with torch.no_grad():
+        wanted = model(**inputs, attention_mask=added).logits
+        model.set_attn_implementation("heed")
+        for given in (allowed, added):
+            torch.testing.assert_close(
+                model(**inputs, attention_mask=given).logits, wanted, atol=1e-4, rtol=0
+            )
+
+
+def tensors(device="cpu"):
+    return [torch.zeros(1, 2, 3, 4, device=device) for _ in range(3)]
+
+
+@pytest.mark.parametrize(
+    "call, kind, line",
+    [
+        (
+            lambda: mask(2, 8, 8, device="meta"),
+            ValueError,
+            "the input is on meta, expected the host's memory",
+        ),
+        (
+            lambda: attention(torch.nn.Module(), *tensors("meta"), None),
+            ValueError,
+            "query is on meta, expected an array in the host's memory",
+        ),
+        (
+            lambda: attention(torch.nn.Module(), tensors()[0], *tensors("meta")[:2], None),
+            ValueError,
+            "key is on meta, expected an array in the host's memory",
+        ),
+        (
+            lambda: attention(torch.nn.Module(), *tensors(), None, s_aux=torch.zeros(3)),
+            ValueError,
+            "s_aux is f32 [3], expected a float for each of the 2 heads",
+        ),
+        (
+            lambda: attention(torch.nn.Module(), *tensors(), torch.ones(5, 6).bool()),
+            ValueError,
+            "attention_mask.shape is [5, ",
+        ),
+        (
+            lambda: attention(torch.nn.Module(), *tensors(), None, position_bias=torch.ones(5, 3)),
+            ValueError,
+            "position_bias.shape is [5, 3]",
+        ),
+        (
+            lambda: attention(torch.nn.Module(), *tensors(), None, indices=torch.ones(5, 3)),
+            NotImplementedError,
+            "indices is given, expected None",
+        ),
+    ],
+)
+def test_says_what_does_not_fit(call, kind, line):
+    with pytest.raises(kind) as caught:
+        call()
+    assert line in str(caught.value)
