@@ -23,9 +23,9 @@ TEST_F(TrainResumed, AResumedRunFollowsTheSameLossesBitForBit) {
 
 TEST_F(TrainResumed, AStoppedRunSaysWhatIsKept) {
   recorder_.stop_at = 7;
-  EXPECT_HEED_ERROR(run("a"), ErrorCode::kInterrupted,
-                    fmt::format("train: stopped after step 7; {} is kept (resume goes on)",
-                                checkpoint("a", 7)));
+  EXPECT_HEED_ERROR(
+      run("a"), ErrorCode::kInterrupted,
+      fmt::format("train: stopped after step 7; {} is kept (resume goes on)", checkpoint("a", 7)));
 }
 
 TEST_F(TrainResumed, AStopInsideOfAStepKeepsTheStepBefore) {

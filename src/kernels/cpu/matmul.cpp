@@ -14,6 +14,7 @@
 #include "base/isa.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
+#include "kernels/cpu/matmul_cut.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/thread_memory.h"
 
@@ -24,6 +25,8 @@ using cpu::kBlockDepth;
 using cpu::matmul_kernels;
 using cpu::PanelForm;
 using cpu::PanelProduct;
+using cpu::part_begin;
+using cpu::parts_of;
 using cpu::StripForm;
 using cpu::whole_lines;
 
@@ -36,7 +39,6 @@ constexpr std::int64_t kMostRows = 96;
 // Of a plain b, whose panels every block of rows makes anew: strips then come from the third level,
 // from front to back, two bytes a cycle.
 constexpr std::int64_t kPlainRows = 768;
-constexpr std::int64_t kShort = std::int64_t{1} << 18;  // multiplications: 10 us
 
 // From so many rows on 16-bit panels are widened once for all strips; before, in each of them.
 constexpr std::int64_t kManyRows = 48;
@@ -154,13 +156,6 @@ void run_part(const Product& product, const Part& part) {
   }
 }
 
-std::int64_t parts_of(std::int64_t extent, std::int64_t most) { return (extent + most - 1) / most; }
-
-// Into how many parts rows and columns are cut.
-struct Cut {
-  std::int64_t rows, columns;
-};
-
 std::int64_t block_rows(const Product& product) {
   if (product.panels == nullptr) return kPlainRows;
   const std::int64_t row_bytes =
@@ -168,30 +163,9 @@ std::int64_t block_rows(const Product& product) {
   return std::clamp(kStripBytes / std::max<std::int64_t>(1, row_bytes), kLeastRows, kMostRows);
 }
 
-// As many tasks for each thread, two where that is easy, so that one goes on where another is held
-// up. A task brings its rows and, of a plain b, its columns into order for itself.
-Cut cut_of(const Product& product) {
-  const MatmulProblem<float>& p = product.p;
-  const std::int64_t threads = threads_here();
-  Cut cut = {parts_of(p.rows, block_rows(product)), 1};
-  if (threads == 1 || p.rows * p.columns * p.inner < kShort) return cut;
-  if (cut.rows >= 2 * threads) return {parts_of(cut.rows, threads) * threads, 1};
-  cut.columns = cut.rows % threads != 0 ? threads : 2;
-  const std::int64_t panels = parts_of(p.columns, matmul_kernels().panel);
-  if (cut.columns <= panels) return cut;
-  const std::int64_t strips = parts_of(p.rows, matmul_kernels().strip);
-  return {std::min(strips, std::max(cut.rows, parts_of(threads, panels))), panels};
-}
-
-// Where part `index` of `parts` begins, in whole units: as even as they can be.
-std::int64_t part_begin(std::int64_t extent, std::int64_t unit, std::int64_t parts,
-                        std::int64_t index) {
-  return std::min(extent, parts_of(extent, unit) * index / parts * unit);
-}
-
 void run(const Product& product) {
   const MatmulProblem<float>& p = product.p;
-  const Cut cut = cut_of(product);
+  const cpu::Cut cut = cpu::cut_of(p.rows, p.columns, p.inner, block_rows(product));
   const auto row = [&](std::int64_t index) {
     return part_begin(p.rows, matmul_kernels().strip, cut.rows, index);
   };
