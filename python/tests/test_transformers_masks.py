@@ -167,14 +167,16 @@ def tensors(device="cpu"):
             ValueError,
             "position_bias.shape is [5, 3]",
         ),
-        (
-            lambda: attention(torch.nn.Module(), *tensors(), None, indices=torch.ones(5, 3)),
-            NotImplementedError,
-            "indices is given, expected None",
-        ),
     ],
 )
 def test_says_what_does_not_fit(call, kind, line):
     with pytest.raises(kind) as caught:
         call()
     assert line in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["indices", "block_indices", "sinks", "cache"])
+def test_what_would_change_the_result_is_refused(name):
+    with pytest.raises(NotImplementedError, match=f"{name} is given, expected None"):
+        attention(torch.nn.Module(), *tensors(), None, **{name: object()})
+    attention(torch.nn.Module(), *tensors(), None, **{name: None})

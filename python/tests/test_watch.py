@@ -303,6 +303,22 @@ def test_a_prompt_in_parts(llama, ids):
     assert close(seen.attention(1).weights, weights_of(llama, 1, input_ids=ids))
 
 
+@pytest.mark.parametrize("added", [False, True])
+def test_a_prompt_in_parts_with_masks_of_ones_own(llama, ids, added):
+    allowed = torch.ones(11, 11, dtype=torch.bool).tril().expand(2, 1, 11, 11).clone()
+    allowed[1, :, 5:, 2:4] = False
+    mask = torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
+    given = mask if added else allowed
+    with watch(llama) as seen, torch.no_grad():
+        cache = llama(ids[:, :6], attention_mask=given[:, :, :6, :6], use_cache=True)
+        llama(
+            ids[:, 6:], attention_mask=given[:, :, 6:], past_key_values=cache.past_key_values,
+            position_ids=torch.arange(6, 11)[None],
+        )  # fmt: skip
+    wanted = weights_of(llama, 1, input_ids=ids, attention_mask=mask)
+    assert close(seen.attention(1).weights, wanted)
+
+
 def test_a_watch_may_begin_behind_a_prompt(llama, ids):
     with torch.no_grad():
         cache = llama(ids[:, :6], use_cache=True).past_key_values
