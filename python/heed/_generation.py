@@ -79,7 +79,7 @@ class Generation(Iterator[GeneratedToken]):
         if self._core is None:
             raise StopIteration
         try:
-            found = self._core.step()
+            found: Any = self._core.step()
             self._state = self._core.texts
         except BaseException:
             self._core = None  # in the middle of a token

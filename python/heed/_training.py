@@ -127,7 +127,7 @@ def train(
         raise made(InvalidArgument, op="train", argument="folder", expected="the run's folder")
     where = Path(folder)
     text, origin = _configuration(config, keys, where if resume else None)
-    result = _core.train(text, origin, str(where), resume, _heard(on_step), _log.info)
+    result: Any = _core.train(text, origin, str(where), resume, _heard(on_step), _log.info)
     return Trained(where, result)
 
 

@@ -282,14 +282,18 @@ def test_a_forked_child_has_the_session_too(tales):
 
 
 DAEMON = """
-import sys, threading, time, heed
+import sys, tempfile, threading, time, heed
 model = heed.load()
 begun = threading.Event()
+folder = tempfile.TemporaryDirectory()
+text = folder.name + "/text.txt"
+with open(text, "w") as file:
+    file.write("the cat sat on the mat. " * 100)
 def work():
     while True:
         {work}
         begun.set()
-threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
+threads = [threading.Thread(target=work, daemon=True) for _ in range({threads})]
 for thread in threads:
     thread.start()
 begun.wait()
@@ -301,12 +305,14 @@ DAEMONS = {
     "generate": "model.generate('Once', n=50, stop_at_end=False).run()",
     "attention": "heed.attention(*[__import__('numpy').ones((1, 4, 1000, 64))] * 3)",
     "pages": "model.look('The cat sat.').to_text()",
+    "train": "heed.train(folder=folder.name, data=text, steps=9000, width=16, heads=2, resume=True,"
+    " on_step=lambda said: begun.set())",
 }
 
 
 @pytest.mark.parametrize("name", DAEMONS)
 def test_an_interpreter_ends_while_threads_compute(name):
-    code = DAEMON.format(work=DAEMONS[name])
+    code = DAEMON.format(work=DAEMONS[name], threads=1 if name == "train" else 3)
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "kernels/tiled/attention.h"
@@ -43,20 +44,19 @@ ObservedTile observed(const kernels::WeightTile& tile) {
 // Blocks are seen on several threads and merged one at a time, in order.
 class InOrder {
  public:
-  // Waits for all blocks before `index`; false when one of them failed.
+  // Waits for all blocks before `index`; false when one of them failed, or was never begun since
+  // the sweep was asked to stop.
   bool wait(std::int64_t index) const {
     while (next_.load(std::memory_order_acquire) != index) {
-      if (failed_.load(std::memory_order_relaxed)) return false;
+      if (ThreadPool::has_failed()) return false;
       std::this_thread::yield();
     }
     return true;
   }
   void done(std::int64_t index) { next_.store(index + 1, std::memory_order_release); }
-  void fail() { failed_.store(true, std::memory_order_relaxed); }
 
  private:
   std::atomic<std::int64_t> next_{0};
-  std::atomic<bool> failed_{false};
 };
 
 class Sweep {
@@ -68,18 +68,13 @@ class Sweep {
   void run() {
     const std::int64_t blocks = (problem_.query_length + kMaskRows - 1) / kMaskRows;
     parallel_for(problem_.batch * problem_.heads * blocks, [&](std::int64_t index, int) {
-      try {
-        ObservedRows rows = block(index / blocks, index % blocks);
-        SinkWeights sink;
-        if (problem_.score.sink != nullptr) rows.sink = sink_weights(rows, sink);
-        std::vector<Watching> watching = look(rows);
-        if (!order_.wait(index)) return;
-        for (Watching& each : watching) each.observer->merge(*each.state, rows);
-        order_.done(index);
-      } catch (...) {
-        order_.fail();
-        throw;
-      }
+      ObservedRows rows = block(index / blocks, index % blocks);
+      SinkWeights sink;
+      if (problem_.score.sink != nullptr) rows.sink = sink_weights(rows, sink);
+      std::vector<Watching> watching = look(rows);
+      if (!order_.wait(index)) return;
+      for (Watching& each : watching) each.observer->merge(*each.state, rows);
+      order_.done(index);
     });
   }
 

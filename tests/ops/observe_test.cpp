@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 
+#include "base/stop.h"
 #include "heed/base/threads.h"
 #include "heed/ops/observers/columns.h"
 #include "heed/ops/observers/entropy.h"
@@ -22,6 +24,7 @@
 #include "ops/observers/observed.h"
 #include "support/compare.h"
 #include "support/expect_error.h"
+#include "support/random_tensor.h"
 
 namespace heed {
 namespace {
@@ -89,6 +92,24 @@ TEST(Observe, WhatAnObserverThrowsEndsTheSweepAndComesOut) {
   Observer* const observers[] = {&observer};
   set_thread_count(4);
   EXPECT_THROW(observe(args, attention(args), observers), std::runtime_error);
+  set_thread_count(0);
+}
+
+// A thread that waits for the turn of a block that nobody begins any more would wait for ever.
+TEST(Observe, ASweepThatIsAskedToStopEndsOnEveryThread) {
+  const Tensor q = test::random_tensor({1, 4, 640, 8}, 1);
+  const AttentionArgs args = {.q = q, .keys = {.k = q, .v = q}};
+  const Attended attended = attention(args);
+  set_thread_count(4);
+  for (int first = 1; first <= 40; ++first) {
+    int asked = 0;
+    const std::function<bool()> stops = [&] { return ++asked == first % 9 + 1; };
+    const AskScope scope(stops);
+    EntropyObserver entropy;
+    Observer* const observers[] = {&entropy};
+    EXPECT_HEED_ERROR(observe(args, attended, observers), ErrorCode::kInterrupted,
+                      "the work was stopped");
+  }
   set_thread_count(0);
 }
 
