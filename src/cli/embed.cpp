@@ -119,6 +119,7 @@ int run(const Options& options) {
     fail({.found = options.texts.empty() ? "no text is given" : "TEXT and --file are both given",
           .expected = "TEXT or --file"});
   refuse_overwrite("-o", options.out, options.file);
+  require_folder_of("-o", options.out);
   const std::vector<std::string> texts =
       options.file.empty() ? options.texts : lines_of(options.file);
   if (texts.empty()) fail({.file = options.file, .found = "has no line", .expected = "one a text"});

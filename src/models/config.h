@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +47,9 @@ class Config {
   /// A member that is an object itself; none where it is absent or null.
   std::optional<Config> part(const char* key) const;
 
+  /// The keys that were looked for so far, in this one and its copies.
+  const std::set<std::string, std::less<>>& asked() const { return *asked_; }
+
   /// The same as text, with these members added or in the place of its own.
   std::string with(const Json& members) const;
 
@@ -54,13 +59,18 @@ class Config {
 
  private:
   const Json* find(const char* key) const;  // null where it is absent or null
-  const Json& at(const char* key) const { return (*node_)[key]; }
+  const Json& at(const char* key) const {
+    asked_->emplace(key);
+    return (*node_)[key];
+  }
   [[noreturn]] void refuse(const char* key, Phrase expected) const;
 
   std::shared_ptr<const JsonText> json_;
   const Json* node_ = nullptr;  // in json_
   std::string path_ = {};       // of the node: "rope_scaling."
   std::shared_ptr<const Config> generation_ = {};
+  std::shared_ptr<std::set<std::string, std::less<>>> asked_ =
+      std::make_shared<std::set<std::string, std::less<>>>();
 };
 
 }  // namespace heed

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
+#include "base/edit_distance.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
@@ -91,7 +95,9 @@ std::string why_not_loaded(const fs::path& folder) {
     const Config config = read_config(folder);
     family_of(config).describe(config);
     Weights::open(folder);
-    return load_tokenizer(folder) ? "" : "it has no tokenizer, so only token ids can be read";
+    return load_tokenizer(folder)
+               ? ""
+               : "it has no tokenizer: it reads token ids alone, as look --ids takes them";
   } catch (const Error& error) {
     return error.what();
   }
@@ -116,6 +122,25 @@ std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t se
   return family_of(config).make(config, seed);
 }
 
+namespace {
+
+// A mistyped entry would cost a training run.
+void require_known(const JsonText& entries, const Config& config) {
+  for (const auto& [key, value] : entries.root().members()) {
+    if (config.asked().contains(key) || key == "model_type" || key == "architectures") continue;
+    const std::string& wrong = key;
+    const auto nearest = std::ranges::min_element(
+        config.asked(), {}, [&](const std::string& known) { return edit_distance(wrong, known); });
+    fail({.file = "train",
+          .argument = "model",
+          .found = fmt::format("unknown key \"{}\"", key),
+          .hint = fmt::format("the nearest that {} has is \"{}\"", config.text("model_type", ""),
+                              *nearest)});
+  }
+}
+
+}  // namespace
+
 std::string training_config(const TrainingShape& shape, std::string_view further) {
   const JsonText more = JsonText::parse(std::string(further), {.file = "train: model"});
   const std::string* type = more.root()["model_type"].as_text();
@@ -127,6 +152,9 @@ std::string training_config(const TrainingShape& shape, std::string_view further
                  ErrorCode::kUnsupported);
   Json json = family.training_config(shape);
   for (const auto& [key, value] : more.root().members()) json.set(key, value);
+  const Config whole = Config::parse(json.dump(), "config");
+  family.describe(whole);
+  require_known(more, whole);
   return json.dump();
 }
 

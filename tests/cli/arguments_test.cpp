@@ -205,7 +205,8 @@ TEST(Arguments, TooFewAndTooManyAreNamed) {
   refused({"attend", "q", "k"}, "V is missing");
   refused({"train"}, "--output is missing");
   refused({"generate", "abc", "def"},
-          "\"def\" stands after the last argument, expected nothing there");
+          "\"def\" stands after the last argument, expected nothing there; several words are one "
+          "argument in quotes");
   refused({"attend", "q", "k", "v", "--scale", "0.1", "0.2"},
           "\"0.2\" stands after the last argument, expected nothing there; the values of --scale "
           "stand together, with commas");
@@ -236,7 +237,8 @@ TEST(Arguments, AnOptionBehindTwoHyphensIsText) {
   refused({"generate", "--modle", "x", "--", "-hi"},
           "--modle is no option; the nearest is --model");
   refused({"generate", "--", "-hi", "5"},
-          "\"5\" stands after the last argument, expected nothing there");
+          "\"5\" stands after the last argument, expected nothing there; several words are one "
+          "argument in quotes");
 }
 
 TEST(Arguments, AHyphenAloneReadsTheTextFromStdin) {

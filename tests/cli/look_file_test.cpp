@@ -128,9 +128,33 @@ TEST(LookFile, RefusesIds) {
 
 TEST(LookFile, SaysThatTheFolderIsMissing) {
   const Answer answer = look({"--format", "html", "-o", "/nowhere/at/all.html"});
-  EXPECT_EQ(answer.status, 1);
-  EXPECT_THAT(answer.error, HasSubstr("/nowhere/at/all.html"));
-  EXPECT_THAT(answer.error, HasSubstr("No such file or directory"));
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed look: -o is /nowhere/at/all.html, expected a file in a folder that is there; "
+            "/nowhere/at is none\n");
+}
+
+TEST(LookFile, AnEndingChoosesInCapitalsToo) {
+  const std::string file = (test::scratch() / "CAPITALS.JSON").string();
+  ASSERT_EQ(look({"-o", file}).status, 0);
+  EXPECT_EQ(json::parse(test::content(file))["tokens"].size(), 6);
+}
+
+TEST(LookFile, RefusesAnEndingOfOtherPrograms) {
+  const Answer answer = look({"-o", "weights.csv"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed look: -o is weights.csv, expected an ending among .txt, .json, .tsv, .npy, .svg, "
+            ".png, .html\n");
+}
+
+TEST(LookFile, SaysWhichOfSeveralWordsIsShown) {
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(look({"--format", "html", "--who", "the"}).status, 0);
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::MatchesRegex("heed look: --who the is 2 tokens; shown is the last, [0-9]+\n"));
 }
 
 TEST(LookFile, SaysWhatToInstallWhereThereIsNoBrowser) {
@@ -169,9 +193,10 @@ TEST(LookFile, TheBrowserIsGivenItsTokenInAFileOfTheUsersAlone) {
   const std::filesystem::path folder = test::scratch() / "fake-browser";
   std::filesystem::create_directories(folder);
   const std::string to = folder.string();
-  std::ofstream(folder / "browser") << "#!/bin/sh\nfor last; do :; done\necho \"$@\" > " << to
-                                    << "/arguments\nstat -c %a \"${last#file://}\" > " << to
-                                    << "/mode\ncp \"${last#file://}\" " << to << "/page\nexit 1\n";
+  std::ofstream(folder / "browser")
+      << "#!/bin/sh\nfor last; do :; done\necho \"$@\" > " << to
+      << "/arguments\nstat -c %a \"${last#file://}\" > " << to << "/mode\ncp \"${last#file://}\" "
+      << to << "/page\necho $TMPDIR > " << to << "/temporary\nexit 1\n";
   std::filesystem::permissions(folder / "browser", std::filesystem::perms::owner_all);
   const std::string command =
       "HEED_BROWSER=" + to + "/browser " HEED_BINARY_DIR "/heed look 'the cat' --model '" +
@@ -180,6 +205,8 @@ TEST(LookFile, TheBrowserIsGivenItsTokenInAFileOfTheUsersAlone) {
   EXPECT_THAT(test::content(folder / "arguments"), HasSubstr("--headless"));
   EXPECT_THAT(test::content(folder / "arguments"), testing::Not(HasSubstr("token")));
   EXPECT_EQ(test::content(folder / "mode"), "600\n");
+  // What the browser leaves goes with its folder.
+  EXPECT_THAT(test::content(folder / "temporary"), HasSubstr("/heed-browser-"));
   EXPECT_THAT(test::content(folder / "page"),
               testing::ContainsRegex("url=http://127.0.0.1:[0-9]+/\\?token=[0-9a-f]+#look/"));
 }

@@ -224,7 +224,7 @@ TEST(LookCommand, NamesTokensNearAWordThatIsNotThere) {
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.error,
               testing::StartsWith("heed look: --who: \"caat\" is no word of the text"));
-  EXPECT_THAT(answer.error, testing::HasSubstr("nearest: cat ("));
+  EXPECT_THAT(answer.error, testing::HasSubstr("nearest: \"cat\" ("));
 }
 
 TEST(LookCommand, RefusesAModelThatIsNotThere) {

@@ -158,7 +158,7 @@ TEST(ModelsCommand, SaysWhatKeepsAFolderFromBeingUsed) {
   EXPECT_THAT(problems["other"], testing::HasSubstr("model_type is 'mamba'"));
   EXPECT_THAT(problems["cut"], testing::HasSubstr("model.safetensors"));
   EXPECT_EQ(problems["wordless"], "it has no tokenizer, so only token ids can be read");
-  EXPECT_THAT(text.out, testing::HasSubstr("cannot be used: it has no tokenizer"));
+  EXPECT_THAT(text.out, testing::HasSubstr("problem: it has no tokenizer"));
 }
 
 // `heed train` writes RUN/model.

@@ -39,8 +39,8 @@ TEST(FindWord, NamesNearTokensWhenThereIsNone) {
   EXPECT_HEED_ERROR(
       find_word(tokens(), "Lilly"), ErrorCode::kInvalidArgument,
       "look: \"Lilly\" is no word of the text, expected a token, a word that tokens "
-      "spell, or an index from 0 to 8; nearest: Lily (1), Lily (7), all (5), <s> (0), "
-      "saw (2)");
+      "spell, or an index from 0 to 8; nearest: \"Lily\" (1), \"Lily\" (7), \"all\" (5), "
+      "\"<s>\" (0), \"saw\" (2)");
 }
 
 }  // namespace

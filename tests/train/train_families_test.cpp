@@ -51,6 +51,10 @@ TEST_F(TrainLlama, WhatTheFamilyDoesNotHaveIsNamed) {
                     "train: initial_positions is \"sinusoidal\", expected \"random\": Llama has no "
                     "table of positions");
   config_.initial_positions = "random";
+  config_.model = R"({"model_type": "llama", "num_kv_heads": 1})";
+  EXPECT_HEED_ERROR(run(), ErrorCode::kInvalidArgument,
+                    "train: model: unknown key \"num_kv_heads\"; the nearest that llama has is "
+                    "\"num_key_value_heads\"");
   config_.model = R"({"model_type": "bert"})";
   EXPECT_HEED_ERROR(run(), ErrorCode::kUnsupported,
                     "train: model: line 1, column 15: model_type is 'bert', expected a family that "

@@ -46,8 +46,9 @@ std::vector<std::string> inputs_of(const Options& options) {
   return all;
 }
 
-// An output may not overwrite an input.
+// An output may not overwrite an input, and all have a place before one is written.
 void refuse_input(const Options& options, const char* option, const std::filesystem::path& out) {
+  require_folder_of(option, out);
   for (const std::string& in : inputs_of(options)) refuse_overwrite(option, out, in);
 }
 

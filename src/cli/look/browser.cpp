@@ -117,15 +117,32 @@ std::vector<std::string> arguments(const std::string& program, const fs::path& f
   return all;
 }
 
+// The environment of this process, but for temporary files in `folder`: a browser that is ended
+// does not remove its own.
+std::vector<std::string> environment(const fs::path& folder) {
+  std::vector<std::string> all = {"TMPDIR=" + folder.string()};
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (!std::string_view(*entry).starts_with("TMPDIR=")) all.emplace_back(*entry);
+  return all;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& all) {
+  std::vector<char*> pointers;
+  for (std::string& each : all) pointers.push_back(each.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Runs between fork and exec: only calls that are safe there.
-[[noreturn]] void become(const std::vector<char*>& pointers, const char* log) {
+[[noreturn]] void become(const std::vector<char*>& pointers, const std::vector<char*>& environment,
+                         const char* log) {
   setsid();
   const int none = open("/dev/null", O_RDWR);
   const int to = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(none, STDIN_FILENO);
   dup2(none, STDOUT_FILENO);
   dup2(to, STDERR_FILENO);
-  execv(pointers[0], pointers.data());
+  execve(pointers[0], pointers.data(), environment.data());
   _exit(kNotStarted);
 }
 
@@ -154,15 +171,15 @@ std::string find_browser(const std::string& asked, const std::string& other) {
 Browser::Browser(std::string program, const BrowserTask& task)
     : program_(std::move(program)), folder_(new_folder()) {
   std::vector<std::string> words = arguments(program_, folder_, task);
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  std::vector<std::string> variables = environment(folder_);
+  const std::vector<char*> pointers = pointers_to(words);
+  const std::vector<char*> surroundings = pointers_to(variables);
   const std::string log = (folder_ / "log").string();
   // Orphans of the browser become children of this process, so that all can be waited for.
   prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper_);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   process_ = fork();
-  if (process_ == 0) become(pointers, log.c_str());
+  if (process_ == 0) become(pointers, surroundings, log.c_str());
   if (process_ < 0) fail_of_system(program_);
 }
 

@@ -118,7 +118,9 @@ Session cut_text(const LoadedModel& model, const SessionTexts& texts) {
   Session session = reworded(cut, [](ErrorParts& parts) {
     const std::string& text = parts.argument.text();
     if (text == "input") parts.hint = "--cut first or --cut last reads a part of it";
-    if (text == "pair" || text == "target") parts.hint = "--cut cuts the first text alone";
+    const bool is_long = parts.found.text().ends_with(" tokens");
+    if ((text == "pair" || text == "target") && is_long)
+      parts.hint = "--cut cuts the first text alone";
   });
   tell_of_unknown_texts("look", model, session, texts.target.has_value());
   return session;

@@ -1,8 +1,10 @@
 #include "cli/look/look_options.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iterator>
 
@@ -16,12 +18,22 @@ namespace {
 constexpr std::int64_t kDefaultTop = 3;
 constexpr const char* kFormats[] = {"text", "json", "tsv", "npy", "svg", "png", "html"};
 
+// Of other programs' files: text under such a name would be taken for what it is not.
+constexpr const char* kForeign[] = {"csv", "jpg", "jpeg", "gif", "webp", "pdf", "htm", "npz"};
+
 // What the ending of a file's name says: empty where it says nothing.
 std::string format_of_name(const std::string& file) {
-  const std::string ending = std::filesystem::path(file).extension().string();
-  for (const char* format : kFormats)
-    if (ending == std::string(".") + format) return format;
-  return ending == ".txt" ? "text" : "";
+  std::string ending = std::filesystem::path(file).extension().string();
+  if (ending.empty()) return {};
+  ending.erase(0, 1);
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (std::ranges::find(kFormats, ending) != std::end(kFormats)) return ending;
+  if (std::ranges::find(kForeign, ending) != std::end(kForeign))
+    fail({.argument = "-o",
+          .found = file,
+          .expected = fmt::format("an ending among .txt, .{}",
+                                  fmt::join(kFormats + 1, std::end(kFormats), ", ."))});
+  return ending == "txt" ? "text" : "";
 }
 
 void check_view_options(const LookOptions& options) {
@@ -38,6 +50,7 @@ void check_view_options(const LookOptions& options) {
 
 void check_formats(const LookOptions& options) {
   refuse_overwrite("-o", options.out, options.input.file);
+  if (!options.to_stdout()) require_folder_of("-o", options.out);
   if (options.is_page() && !options.input.ids.empty())
     fail({.found = fmt::format("--format {} shows a text", options.format),
           .expected = "TEXT or --file, not --ids"});

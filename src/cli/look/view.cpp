@@ -73,6 +73,20 @@ std::vector<std::int64_t> named_tokens(const char* option, std::span<const Sessi
                   [&](ErrorParts& parts) { parts.op = option; });
 }
 
+namespace {
+
+// A view is of one: the last of those that match, and that is told.
+std::int64_t shown_token(const char* option, std::span<const SessionToken> tokens,
+                         const std::string& word) {
+  const std::vector<std::int64_t> found = named_tokens(option, tokens, word);
+  if (found.size() > 1)
+    fmt::print(stderr, "heed look: {} {} is {} tokens; shown is the last, {}\n", option, word,
+               found.size(), found.back());
+  return found.back();
+}
+
+}  // namespace
+
 ViewAddress view_of(const ViewOptions& options, const Session& cut,
                     const std::function<std::vector<HeadScores>()>& scores) {
   ViewAddress view;
@@ -86,7 +100,7 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
   const auto tokens = view.to ? cut.keys(stack.stack) : cut.queries(stack.stack);
   const std::string& pinned = view.to ? options.to : options.who;
   view.query = pinned.empty() ? std::ssize(tokens) - 1
-                              : named_tokens(view.to ? "--to" : "--who", tokens, pinned).back();
+                              : shown_token(view.to ? "--to" : "--who", tokens, pinned);
   if (!options.to.empty() && !view.to) view.key = key_of(cut, stack, options.to, *view.query);
   view.places = {place_of(options, cut, stack.stack, scores)};
   return view;

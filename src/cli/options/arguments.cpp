@@ -77,11 +77,11 @@ bool has_fixed_count(const Option& option) {
 }
 
 // A value too many may come of a list that was written with blanks.
-std::string hint_of_lists(const OptionList& options, const Given& given) {
+std::string hint_of_more(const OptionList& options, const Given& given) {
   for (const Option& option : options)
     if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))
       return fmt::format("the values of {} stand together, with commas", option.long_name());
-  return {};
+  return "several words are one argument in quotes";
 }
 
 void refuse_unknown(const CLI::App& app, const OptionList& options, const Given& given) {
@@ -103,7 +103,7 @@ void refuse_unknown(const CLI::App& app, const OptionList& options, const Given&
   }
   fail({.found = fmt::format("\"{}\" stands after the last argument", first),
         .expected = "nothing there",
-        .hint = hint_of_lists(options, given)});
+        .hint = hint_of_more(options, given)});
 }
 
 bool has_gap(const std::string& list) {

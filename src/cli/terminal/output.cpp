@@ -1,5 +1,7 @@
 #include "cli/terminal/output.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -36,6 +38,15 @@ void refuse_overwrite(std::string_view option, const std::filesystem::path& out,
     fail({.argument = option,
           .found = out.string() + ", which is read",
           .expected = "another file"});
+}
+
+void require_folder_of(std::string_view option, const std::filesystem::path& out) {
+  const std::filesystem::path folder = out.parent_path();
+  std::error_code is_absent;
+  if (folder.empty() || std::filesystem::is_directory(folder, is_absent)) return;
+  fail({.argument = option,
+        .found = out.string(),
+        .expected = fmt::format("a file in a folder that is there; {} is none", folder.string())});
 }
 
 Output::Output(const std::string& path) {

@@ -19,6 +19,8 @@ void print(std::string_view text);
 /// Throws where the file `out`, which `option` names, is the file `in`, which is read.
 void refuse_overwrite(std::string_view option, const std::filesystem::path& out,
                       const std::filesystem::path& in);
+/// Throws where the folder of `out` is not there: before anything is computed or written.
+void require_folder_of(std::string_view option, const std::filesystem::path& out);
 
 /// Takes bytes in pieces. A file appears only with `finish`. While it is open, Ctrl-C waits for the
 /// next check, so that no part of a file is left.

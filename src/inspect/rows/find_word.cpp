@@ -40,15 +40,25 @@ std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::str
 
 constexpr std::size_t kNearTokens = 5;
 
+// ASCII's: whoever types capitals means the word.
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& c : small)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return small;
+}
+
 std::string near(std::span<const SessionToken> tokens, std::string_view word) {
   std::vector<std::size_t> order(tokens.size());
   std::iota(order.begin(), order.end(), 0);
+  const std::string wanted = in_small_letters(word.substr(0, 64));
   std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return edit_distance(trimmed(tokens[i].bytes).substr(0, 64), word.substr(0, 64));
+    return edit_distance(in_small_letters(trimmed(tokens[i].bytes).substr(0, 64)), wanted);
   });
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(kNearTokens, order.size()); ++i)
-    names.push_back(fmt::format("{} ({})", displayable(trimmed(tokens[order[i]].bytes)), order[i]));
+    names.push_back(
+        fmt::format("\"{}\" ({})", displayable(trimmed(tokens[order[i]].bytes)), order[i]));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -31,9 +31,12 @@ export function queryRow(
   return row;
 }
 
+/** The weight beside a key, and with several heads whose it is. */
+export interface KeyValue { weight: number; colour: string; head: string | null }
+
 /** A key with the token before and after it in grey. */
 export function keyRow(
-  tokens: Token[], key: number, value: number | null, state: RowState, pin: () => void, preview: () => void
+  tokens: Token[], key: number, value: KeyValue | null, state: RowState, pin: () => void, preview: () => void
 ): HTMLElement {
   const row = button({class: `key${stateClass(state)}`, 'data-index': key, 'aria-pressed': String(state.pinned)}, pin,
     html('span', {class: 'context'},
@@ -42,7 +45,8 @@ export function keyRow(
       html('span', {class: 'after'}, key + 1 < tokens.length
         ? `${gap(tokens[key + 1]!.text)}${plain(tokens[key + 1]!)}` : '')),
     html('span', {class: 'index'}, String(key)),
-    html('span', {class: 'value'}, value === null ? '' : weight(value)));
+    html('span', {class: `value ${value?.colour ?? ''}`.trim(), title: value?.head ?? null},
+      value === null ? '' : weight(value.weight)));
   row.addEventListener('pointerenter', preview);
   row.addEventListener('focus', () => row.matches(':focus-visible') && preview());
   return row;

@@ -14,6 +14,7 @@ import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
 import {EdgeData} from './edge_data';
 import {headingOf} from './edge_heading';
+import type {KeyValue} from './edge_rows';
 import {foldRow, keyRow, queryRow, replaceUnlessSame, replaceWithFocus, restRow} from './edge_rows';
 import {RowWindow} from './edge_window';
 import type {Entry} from './key_column';
@@ -181,13 +182,25 @@ class EdgesPanel implements Panel {
       }
       const {key: other} = entry;
       const state = {pinned: other === store.pinnedOther, hovered: other === store.other};
-      return keyRow(side.keys, other, line?.weights[other] ?? null, state, () => this.pin(other), () => this.preview(other));
+      return keyRow(side.keys, other, this.valueOf(other), state, () => this.pin(other), () => this.preview(other));
     });
     const whose = store.now.places.length > 1 ? shortName(store.now, first) : '';
     if (line) rows.push(restRow(restOf(whose, rest(line.weights, this.list))));
     else if (this.at === null) rows.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice)));
     for (const row of rows) row.style.height = `${this.keyHeight()}px`;
     replaceUnlessSame(this.keys, rows);
+  }
+
+  /** The largest weight among the chosen heads, in the colour of its arc. */
+  private valueOf(other: number): KeyValue | null {
+    const {now} = this.page.store;
+    const values = now.places.flatMap((place): KeyValue[] => {
+      const weight = this.data.lines.get(nameOf(place))?.weights[other];
+      if (weight === undefined || weight === null) return [];
+      return [now.places.length === 1 ? {weight, colour: '', head: null}
+        : {weight, colour: colourOf(now, place), head: `head ${shortName(now, place)}`}];
+    });
+    return values.reduce<KeyValue | null>((best, each) => best && best.weight >= each.weight ? best : each, null);
   }
 
   /** Both ends of an edge of the shown token. */
