@@ -95,9 +95,7 @@ std::string why_not_loaded(const fs::path& folder) {
     const Config config = read_config(folder);
     family_of(config).describe(config);
     Weights::open(folder);
-    return load_tokenizer(folder)
-               ? ""
-               : "it has no tokenizer: it reads token ids alone, as look --ids takes them";
+    return load_tokenizer(folder) ? "" : "it has no tokenizer, so only token ids can be read";
   } catch (const Error& error) {
     return error.what();
   }
@@ -131,8 +129,7 @@ void require_known(const JsonText& entries, const Config& config) {
     const std::string& wrong = key;
     const auto nearest = std::ranges::min_element(
         config.asked(), {}, [&](const std::string& known) { return edit_distance(wrong, known); });
-    fail({.file = "train",
-          .argument = "model",
+    fail({.file = "train: model",
           .found = fmt::format("unknown key \"{}\"", key),
           .hint = fmt::format("the nearest that {} has is \"{}\"", config.text("model_type", ""),
                               *nearest)});

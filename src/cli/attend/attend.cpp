@@ -46,9 +46,8 @@ std::vector<std::string> inputs_of(const Options& options) {
   return all;
 }
 
-// An output may not overwrite an input, and all have a place before one is written.
+// An output may not overwrite an input.
 void refuse_input(const Options& options, const char* option, const std::filesystem::path& out) {
-  require_folder_of(option, out);
   for (const std::string& in : inputs_of(options)) refuse_overwrite(option, out, in);
 }
 
@@ -70,6 +69,8 @@ void check_outputs(const Options& options) {
           .expected = "a file for each"});
   refuse_input(options, "-o", options.out);
   refuse_input(options, "--lse", options.lse);
+  require_folder_of("-o", options.out);
+  require_folder_of("--lse", options.lse);
   if (piped > 0 && isatty(STDOUT_FILENO) != 0)
     fail({.found = "an array cannot be shown in a terminal",
           .expected = "a file or a pipe in place of -"});
