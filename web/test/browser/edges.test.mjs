@@ -4,7 +4,7 @@ import {test} from 'node:test';
 import {hash, row, token, withPages} from './harness.mjs';
 
 const {open} = withPages();
-const written = (weight) => weight.toFixed(3).slice(1);
+const written = (weight) => weight < 0.9995 ? weight.toFixed(3).slice(1) : '1.00';
 
 test('a chip shows one head, Shift adds, a double click shows it alone', async () => {
   const page = await open('#look/L1.H3/i=60');
@@ -30,6 +30,23 @@ test('the keys of a row stand with their weights and what is left over', async (
   assert.deepEqual(await page.locator('.key .value').allTextContents(), edges.map((edge) => written(edge.weight)));
   const rest = weights.filter((weight) => weight !== null).length - edges.length;
   assert.match(await page.locator('.keys .rest').textContent(), new RegExp(`^\\+ \\.\\d{3} in ${rest} others$`));
+});
+
+test('with two heads a key has the larger weight, and whose it is', async () => {
+  const page = await open('#look/L1.H3+H1/i=60');
+  await page.waitForSelector('.arc.head-2');
+  const [first, second] = [await row(page, 1, 3, 60), await row(page, 1, 1, 60)];
+  const shown = await page.locator('.key').evaluateAll((rows) => rows.map((each) => {
+    const value = each.querySelector('.value');
+    return {key: Number(each.dataset.index), text: value.textContent, of: value.className, title: value.title};
+  }));
+  for (const {key, text, of, title} of shown) {
+    const isSecond = second.weights[key] > first.weights[key];
+    assert.equal(text, written(isSecond ? second.weights[key] : first.weights[key]));
+    assert.equal(of, `value head-${isSecond ? 2 : 1}`);
+    assert.equal(title, `head H${isSecond ? 1 : 3}`);
+  }
+  assert.ok(new Set(shown.map(({of}) => of)).size === 2);
 });
 
 test('a fold opens with a click', async () => {
