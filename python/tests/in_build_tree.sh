@@ -4,8 +4,10 @@ set -euo pipefail
 root=$1
 build=$2
 shift 2
+tools=$root/build/python-tools
+if [[ -n ${HEED_PEERS:-} ]]; then tools=$root/build/python-peers; fi
 extension=$(ls "$build"/python/_core*.so 2>/dev/null | head -n 1 || true)
-if [[ -z $extension || ! -x $root/build/python-tools/bin/pytest ]]; then
+if [[ -z $extension || ! -x $tools/bin/pytest ]]; then
   echo "skipped: Python's extension is not built in $build"
   exit 77
 fi
@@ -14,4 +16,4 @@ rm -rf "$site"
 mkdir -p "$site/heed"
 ln -s "$root"/python/heed/* "$extension" "$site/heed/"
 cd "$root/python/tests"
-PYTHONPATH=$site PYTHONDONTWRITEBYTECODE=1 "$root/build/python-tools/bin/pytest" -q -m "not slow" "$@"
+PYTHONPATH=$site PYTHONDONTWRITEBYTECODE=1 "$tools/bin/pytest" -q -m "not slow" "$@"

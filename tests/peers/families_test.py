@@ -26,6 +26,8 @@ except ImportError as error:
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SHARED = pathlib.Path(os.environ.get("HEED_SHARED_DATA", SOURCE.parent / "shared" / "data"))
+# Which transformers creates and never reads where each side of an encoder-decoder has a table of its own.
+UNREAD = ("position_ids", "model.shared.weight")
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids")
 
 
@@ -38,7 +40,7 @@ def folders():
 def logits_of(folder, inputs):
     kind = getattr(transformers, transformers.AutoConfig.from_pretrained(folder).architectures[0])
     model, report = kind.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
-    missing = [key for key in report["missing_keys"] if "position_ids" not in key]
+    missing = [key for key in report["missing_keys"] if not any(name in key for name in UNREAD)]
     with torch.no_grad():
         return model.eval()(**inputs).logits, missing
 
