@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -12,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pytest
+from conftest import said
 
 import heed
 from heed import _many_texts
@@ -234,10 +236,6 @@ def test_roles_name_the_largest_share_the_runner_up_and_none(wanted):
 
 
 def test_the_probe_is_that_of_the_program(tales):
-    import json
-
-    from conftest import said
-
     theirs = json.loads(said("models", "tales", "--json"))["probe"]
     ours = heed.heads.probe(tales)
     assert (ours.period, ours.sequences) == (theirs["period"], theirs["sequences"])

@@ -104,8 +104,7 @@ def test_a_step_has_the_model_as_it_is(text, tmp_path):
     logits = {step: model.look("the cat").logits for step, model in models.items()}
     assert not np.allclose(logits[1], logits[2], atol=1e-3)
     assert trained.best_step in logits
-    np.testing.assert_array_equal(
-        logits[trained.best_step], trained.model.look("the cat").logits
-    )
+    best = trained.model.look("the cat").logits
+    np.testing.assert_array_equal(logits[trained.best_step], best)
     with pytest.raises(ValueError, match="a step that is over"):
         kept[0].model()
