@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -36,6 +37,17 @@ class TrainStep:
     seconds_left: float
     validation_loss: float | None
     """Where this step was followed by an evaluation."""
+    save: Callable[[str], None] = field(repr=False, compare=False)
+
+    def model(self) -> Model:
+        """The model as it is after this step; to be called inside of the callback alone.
+
+        What it reads and shows is not changed by the steps that follow.
+        """
+        with tempfile.TemporaryDirectory(prefix="heed-") as folder:
+            place = Path(folder) / f"step-{self.step}"
+            self.save(str(place))
+            return load(place)
 
 
 class Trained:
@@ -111,8 +123,9 @@ def train(
     folder : where run.json, loss.csv, checkpoints and ``model/`` are written
     resume : go on from the folder's last checkpoint, with the same losses bit for bit; the
         configuration may then be left out
-    on_step : called after each step with a :class:`TrainStep`. Returning False ends the run with a
-        checkpoint; what it raises does too, and comes out of this call, as does Ctrl-C
+    on_step : called after each step with a :class:`TrainStep`, whose ``model()`` is the model as it
+        is then. Returning False ends the run with a checkpoint; what it raises does too, and comes
+        out of this call, as does Ctrl-C
 
     Raises
     ------

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,14 @@ import numpy as np
 from ._checks import whole
 from ._many_texts import PLACE, Answer, Work, scored
 from ._models import Model, load
+from ._probe import Probe, probe
 from ._tables import table_of
 from .errors import refused
+
+__all__ = ["CorpusScores", "FailedText", "Probe", "probe", "score"]
+
+SHARES = ("previous", "current", "next", "sink")
+"""Scores that are shares of a row's weight, and so can be compared with each other."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,44 @@ class CorpusScores:
             return np.full(self.sum.shape, np.nan)
         squares = self.sum_of_squares - self.sum**2 / self.count
         return np.sqrt(np.maximum(squares, 0) / (self.count - 1))
+
+    def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Two [heads, scores], between which the mean over all such texts lies with that
+        confidence: ``mean +- z std / sqrt(count)``, the normal approximation, which holds from some
+        dozens of texts on."""
+        if not 0 < confidence < 1:
+            raise refused("heads", "confidence", confidence, "above 0 and below 1")
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        half = z * self.std / np.sqrt(max(self.count, 1))
+        return self.mean - half, self.mean + half
+
+    def roles(self, threshold: float = 0.4, *, confidence: float = 0.95) -> Any:
+        """What each head is, with the runner-up: a row a head.
+
+        ``role`` is the largest of the shares ("previous", "current", "next", "sink"), or "none"
+        where even the lower end of its interval, ``low``, does not reach the threshold. ``score``
+        is its mean, ``runner_up`` the second largest, of ``runner_up_score``.
+        """
+        shares = [self.names.index(name) for name in SHARES if name in self.names]
+        low, high = (bound[:, shares] for bound in self.interval(confidence))
+        mean = self.mean[:, shares]
+        rows: list[dict[str, Any]] = []
+        for row, place in enumerate(self.heads):
+            first, second = np.argsort(-mean[row], kind="stable")[:2]
+            is_one = low[row, first] >= threshold
+            rows.append(
+                dict(zip(PLACE, place))
+                | {
+                    "role": self.names[shares[first]] if is_one else "none",
+                    "largest": self.names[shares[first]],
+                    "score": float(mean[row, first]),
+                    "low": float(low[row, first]),
+                    "high": float(high[row, first]),
+                    "runner_up": self.names[shares[second]],
+                    "runner_up_score": float(mean[row, second]),
+                }
+            )
+        return table_of(rows)
 
     def table(self) -> Any:
         """A row a head: its place, the mean of each score, and its deviation as ``score_std``."""

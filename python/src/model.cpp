@@ -11,6 +11,7 @@
 #include "arrays.h"
 #include "computing.h"
 #include "errors.h"
+#include "heed/inspect/head_probe.h"
 #include "heed/tensor/dtype.h"
 #include "inspect/answers/json_text.h"
 
@@ -96,6 +97,17 @@ nb::object logits(const HeldModel& held, const nb::object& ids, const nb::object
   return exported(std::move(found).reshaped(shape));
 }
 
+nb::tuple probe(const HeldModel& held, int sequences, std::int64_t period, std::uint64_t seed) {
+  const ProbeOptions options = {.sequences = sequences, .period = period, .seed = seed};
+  const Probe found = computing([&] { return probe_heads(*held.loaded, options); });
+  nb::list heads;
+  for (const ProbedHead& head : found.heads)
+    heads.append(nb::make_tuple(head.layer, head.head, head.previous, head.sink, head.duplicate,
+                                head.induction));
+  return nb::make_tuple(found.period, found.sequences, heads, found.loss_first,
+                        found.loss_repeated);
+}
+
 nb::list found_models() {
   nb::list list;
   for (const FoundModel& model : list_models())
@@ -142,6 +154,7 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("has_tokenizer",
                    [](const HeldModel& held) { return held.loaded->tokenizer != nullptr; })
       .def_prop_ro("info", &info_of)
+      .def("probe", &probe, nb::arg("sequences"), nb::arg("period"), nb::arg("seed"))
       .def("logits", &logits, nb::arg("ids"), nb::arg("source").none());
 }
 

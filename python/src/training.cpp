@@ -2,12 +2,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "computing.h"
 #include "generation.h"
+#include "heed/base/error.h"
 #include "heed/train/train.h"
 
 namespace heed::python {
@@ -27,6 +29,30 @@ nb::dict as_dict(const TrainProgress& progress) {
   return dict;
 }
 
+// The model as it is after one step. Python may keep the function for longer than the step lasts.
+class StepModel {
+ public:
+  explicit StepModel(const TrainProgress& progress)
+      : progress_(std::make_shared<const TrainProgress*>(&progress)) {}
+  ~StepModel() { *progress_ = nullptr; }
+  StepModel(const StepModel&) = delete;
+  StepModel& operator=(const StepModel&) = delete;
+
+  nb::object saver() const {
+    return nb::cpp_function([progress = progress_](const std::string& folder) {
+      if (*progress == nullptr)
+        fail({.op = "train",
+              .argument = "model",
+              .found = "a step that is over",
+              .expected = "a call inside of on_step"});
+      (*progress)->save_model(folder);
+    });
+  }
+
+ private:
+  std::shared_ptr<const TrainProgress*> progress_;
+};
+
 // Calls Python with the GIL. What it raises, and Ctrl-C, end the run.
 class Caller final : public TrainListener {
  public:
@@ -36,7 +62,10 @@ class Caller final : public TrainListener {
   void stepped(const TrainProgress& progress) override {
     call([&] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      return on_step_(as_dict(progress));
+      const StepModel model(progress);
+      nb::dict said = as_dict(progress);
+      said["save"] = model.saver();
+      return on_step_(said);
     });
   }
   void note(std::string_view text) override {

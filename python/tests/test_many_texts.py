@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -12,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pytest
+from conftest import said
 
 import heed
 from heed import _many_texts
@@ -205,3 +207,43 @@ def test_a_worker_loads_its_model_once(tales):
     for _ in range(3):
         _many_texts._score_batch(str(tales.folder), "float32", TEXTS[:1])
     assert _many_texts._model_of_worker.cache_info().misses == 1
+
+
+def test_the_interval_is_that_of_the_normal_approximation(wanted):
+    low, high = wanted.interval()
+    np.testing.assert_allclose((low + high) / 2, wanted.mean, atol=1e-12)
+    np.testing.assert_allclose(high - low, 2 * 1.959964 * wanted.std / 3, rtol=1e-6)
+    narrow, _ = wanted.interval(confidence=0.5)
+    assert (narrow >= low).all()
+    with pytest.raises(ValueError, match="confidence"):
+        wanted.interval(confidence=1)
+
+
+def test_roles_name_the_largest_share_the_runner_up_and_none(wanted):
+    scores = heed.heads.CorpusScores(
+        heads=[("self", 0, 0), ("self", 0, 1), ("self", 0, 2)],
+        names=["distance", "previous", "sink"],
+        count=100,
+        sum=np.array([[900.0, 60, 20], [100, 45, 41], [300, 41, 10]]),
+        sum_of_squares=np.array([[8100.0, 37, 5], [100, 21, 18], [900, 30, 5]]),
+    )
+    roles = scores.roles(threshold=0.4)
+    assert list(roles["role"]) == ["previous", "previous", "none"]  # .41 is not surely above .40
+    assert list(roles["largest"]) == ["previous"] * 3
+    assert list(roles["runner_up"]) == ["sink"] * 3
+    np.testing.assert_allclose(roles["runner_up_score"], [0.2, 0.41, 0.1])
+    assert set(wanted.roles(threshold=1.0)["role"]) == {"none"}
+
+
+def test_the_probe_is_that_of_the_program(tales):
+    theirs = json.loads(said("models", "tales", "--json"))["probe"]
+    ours = heed.heads.probe(tales)
+    assert (ours.period, ours.sequences) == (theirs["period"], theirs["sequences"])
+    for head in theirs["heads"]:
+        for name in ("previous", "sink", "duplicate", "induction"):
+            assert ours.of(name)[head["layer"], head["head"]] == pytest.approx(head[name], abs=1e-4)
+    assert len(ours.table()) == 24 and "16 x 2 x 64 tokens" in repr(ours)
+    with pytest.raises(ValueError, match="period is 500, expected 2 to 128"):
+        heed.heads.probe(tales, period=500)
+    with pytest.raises(ValueError, match="expected one of previous"):
+        ours.of("next")

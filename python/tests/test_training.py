@@ -91,3 +91,20 @@ def test_a_folder_that_holds_a_run_is_not_touched(text, tmp_path):
     heed.train(SMALL, tmp_path / "run", data=str(text))
     with pytest.raises(ValueError, match=r"holds a run already; go on with it \(resume\)"):
         heed.train(SMALL, tmp_path / "run", data=str(text))
+
+
+def test_a_step_has_the_model_as_it_is(text, tmp_path):
+    models, kept = {}, []
+
+    def on_step(step):
+        models[step.step] = step.model()
+        kept.append(step)
+
+    trained = heed.train(SMALL, tmp_path / "run", data=text, on_step=on_step, learning_rate=0.01)
+    logits = {step: model.look("the cat").logits for step, model in models.items()}
+    assert not np.allclose(logits[1], logits[2], atol=1e-3)
+    assert trained.best_step in logits
+    best = trained.model.look("the cat").logits
+    np.testing.assert_array_equal(logits[trained.best_step], best)
+    with pytest.raises(ValueError, match="a step that is over"):
+        kept[0].model()

@@ -162,13 +162,13 @@ class Training {
     if (!state_.best_loss || *loss < *state_.best_loss) {
       state_.best_loss = loss;
       state_.best_step = state_.step;
-      save_best();
+      save(folder_.model());
     }
     return loss;
   }
 
-  void save_best() const {
-    save_model(folder_.model(), *model_, data_.tokenizer.get(), dtype_named(config_.dtype));
+  void save(const std::filesystem::path& folder) const {
+    save_model(folder, *model_, data_.tokenizer.get(), dtype_named(config_.dtype));
   }
 
   // The losses go to the disk first: a checkpoint never speaks of rows that are lost.
@@ -192,7 +192,8 @@ class Training {
                        .gradient_norm = norm_,
                        .tokens_per_second = tokens_per_second(),
                        .seconds_left = each * static_cast<double>(config_.steps - state_.step),
-                       .validation_loss = validation});
+                       .validation_loss = validation,
+                       .save_model = [this](const auto& folder) { save(folder); }});
   }
 
   double tokens_per_second() const {
@@ -230,7 +231,7 @@ class Training {
   }
 
   TrainResult finish() {
-    if (!state_.best_loss) save_best();
+    if (!state_.best_loss) save(folder_.model());
     TrainResult result{.steps = state_.step,
                        .tokens = state_.step * tokens_a_step(),
                        .loss = state_.loss,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -21,6 +22,8 @@ struct TrainProgress {
   double tokens_per_second = 0;  // of this session's steps, evaluations apart
   double seconds_left = 0;
   std::optional<double> validation_loss;  // when this step was followed by an evaluation
+  /// Writes the model as it is after this step into a folder; to be called inside `stepped` alone.
+  std::function<void(const std::filesystem::path&)> save_model = {};
 };
 
 /// Hears what happens; called on the thread that trains.
