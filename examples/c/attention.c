@@ -45,8 +45,8 @@ int main(void) {
   if (heed_attention(&args, &attended) != HEED_OK) return failed("attention");
 
   // Two questions, one sweep.
-  every_weight = heed_observation_of(HEED_OBSERVE_WEIGHTS,
-                                     heed_view_of(weights, HEED_F32, 4, pairs));
+  every_weight =
+      heed_observation_of(HEED_OBSERVE_WEIGHTS, heed_view_of(weights, HEED_F32, 4, pairs));
   spread = heed_observation_of(HEED_OBSERVE_ENTROPY, heed_view_of(entropy, HEED_F32, 3, rows));
   asked[0] = &every_weight;
   asked[1] = &spread;

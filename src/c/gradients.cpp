@@ -1,5 +1,6 @@
 #include "c/gradients.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "c/given.h"

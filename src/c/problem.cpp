@@ -3,7 +3,7 @@
 #include <string>
 
 #include "c/given.h"
-#include "c/mask.h"
+#include "c/mask.h"  // IWYU pragma: keep
 
 namespace heed::c {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "heed/base/version.h"
-#include "heed/c.h"
+#include "heed/c.h"  // IWYU pragma: keep
 
 namespace {
 

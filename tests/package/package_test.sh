@@ -81,7 +81,8 @@ case $how in
     [[ $(id -u) == 0 ]] || skip "only root makes a fresh Debian"
     command -v debootstrap >/dev/null || skip "there is no debootstrap"
     debootstrap --variant=minbase bookworm "$work/root" >"$work.log" 2>&1 || skip "debootstrap failed ($work.log)"
-    trap 'rm -rf "$work/root"' EXIT
+    trap 'umount "$work/root/proc" 2>/dev/null; rm -rf --one-file-system "$work/root"' EXIT
+    mount -t proc proc "$work/root/proc" 2>/dev/null || skip "nothing may be mounted here"
     cp "$made"/*.deb "$source/examples/c/attention.c" "$work/root/tmp"
     chroot "$work/root" sh -ec '
       cd /tmp
