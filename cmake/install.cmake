@@ -2,16 +2,22 @@
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heed)
 
+# Components are what one may want without the rest: `program`, `runtime` (the shared library of C)
+# and `development`. Without a name of a component, all are installed.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 install(DIRECTORY include/heed DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS heed EXPORT heed)
+install(TARGETS heed_c EXPORT heed-c
+  LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 if(TARGET heed_program)
-  install(TARGETS heed_program)
+  install(TARGETS heed_program RUNTIME COMPONENT program)
 endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/models)
-  install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DATADIR}/heed)
+  install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DATADIR}/heed COMPONENT program)
 endif()
 
 install(EXPORT heed NAMESPACE heed:: FILE heed-targets.cmake DESTINATION ${package_folder})
+install(EXPORT heed-c NAMESPACE heed:: FILE heed-c-targets.cmake DESTINATION ${package_folder})
 configure_package_config_file(cmake/heed-config.cmake.in heed-config.cmake
   INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(heed-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -22,5 +28,8 @@ install(FILES
   DESTINATION ${package_folder})
 
 file(RELATIVE_PATH path_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # so that it can be moved
-configure_file(cmake/heed.pc.in heed.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/heed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name heed heed-c)
+  configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+include(cmake/package.cmake)

@@ -6,6 +6,8 @@
 
 namespace heed {
 
+inline constexpr int kMostThreads = 4096;  // as --threads takes
+
 /// Threads that a parallel loop of this thread may use: 1 inside another one, and under a
 /// SerialScope.
 int threads_here();

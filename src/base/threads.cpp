@@ -25,8 +25,6 @@
 namespace heed {
 namespace {
 
-constexpr int kMostThreads = 4096;  // as --threads takes
-
 std::atomic<int> chosen_count{0};
 thread_local bool serial = false;
 thread_local const std::atomic<bool>* stop_flag = nullptr;

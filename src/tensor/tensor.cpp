@@ -8,6 +8,7 @@
 
 #include "heed/base/error.h"
 #include "tensor/memory.h"
+#include "tensor/strided_copy.h"
 #include "tensor/view_text.h"
 
 namespace heed {
@@ -28,24 +29,6 @@ std::size_t checked_bytes(const Shape& shape, DType dtype) {
     fail("tensor", "shape", to_string(shape),
          fmt::format("less than 2^63 bytes of {}", name(dtype)));
   return empty ? 0 : static_cast<std::size_t>(bytes);
-}
-
-// Copies element by element, last axis innermost.
-void copy_strided(const ConstView& from, std::byte* to, std::size_t element_bytes) {
-  const auto* base = static_cast<const std::byte*>(from.raw());
-  std::array<std::int64_t, kMaxRank> index = {};
-  for (std::int64_t left = from.element_count(); left > 0; --left) {
-    std::int64_t offset = 0;
-    for (int axis = 0; axis < from.rank(); ++axis)
-      offset += index[static_cast<std::size_t>(axis)] * from.strides()[axis];
-    std::memcpy(to, base + offset * static_cast<std::int64_t>(element_bytes), element_bytes);
-    to += element_bytes;
-    for (int axis = from.rank() - 1; axis >= 0; --axis) {  // the odometer's next reading
-      auto& digit = index[static_cast<std::size_t>(axis)];
-      if (++digit < from.shape()[axis]) break;
-      digit = 0;
-    }
-  }
 }
 
 // Calls `use` with a zero of the floating type.
@@ -107,14 +90,11 @@ Tensor Tensor::zeros(const Shape& shape, DType dtype) {
 
 Tensor Tensor::copy_of(const ConstView& view) {
   Tensor tensor = empty(view.shape(), view.dtype());
-  const std::size_t element_bytes = size_bytes(view.dtype());
-  auto* to = static_cast<std::byte*>(tensor.view_.raw());
-  if (view.is_contiguous()) {
-    if (view.element_count() > 0)
-      std::memcpy(to, view.raw(), static_cast<std::size_t>(view.element_count()) * element_bytes);
-  } else {
-    copy_strided(view, to, element_bytes);
-  }
+  if (!view.is_contiguous())
+    copy_elements(view, tensor);
+  else if (view.element_count() > 0)
+    std::memcpy(tensor.view_.raw(), view.raw(),
+                static_cast<std::size_t>(view.element_count()) * size_bytes(view.dtype()));
   return tensor;
 }
 

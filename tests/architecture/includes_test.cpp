@@ -31,6 +31,8 @@ std::map<std::string, std::set<std::string>> allowed_floors() {
   allowed["onnx"] = allowed["ops"];
   allowed["onnx"].insert({"io", "onnx"});
   allowed["cli"].insert("onnx");
+  allowed["c"] = allowed["ops"];
+  allowed["c"].insert("c");
   return allowed;
 }
 
@@ -40,11 +42,17 @@ bool kernels_may_see(const std::string& header) {
   return test::floor_of(header) != "tensor" || kElements.contains(header);
 }
 
+/// C sees only C: no header that a C program includes may lead to one of C++.
+bool is_for_c(const SourceFile& file) {
+  return file.path == "include/heed/c.h" || file.path.starts_with("include/heed/c/");
+}
+
 /// Empty, or what is wrong with `file` including `header`.
 std::string complaint(const SourceFile& file, const std::string& header) {
   static const auto kAllowed = allowed_floors();
   const std::string floor = test::floor_of(header);
-  if (file.floor.empty()) return "";  // the umbrella includes what it likes
+  if (is_for_c(file) && floor != "c") return "may not see " + header;
+  if (file.floor.empty()) return "";  // an umbrella includes what it likes
   if (!kAllowed.contains(file.floor)) return "stands on an unknown floor '" + file.floor + "'";
   if (header == "heed/heed.h") return "includes the umbrella: name the header that it needs";
   if (header.find('/') == std::string::npos) return "includes \"" + header + "\" without its floor";
@@ -80,28 +88,39 @@ TEST(Includes, AForbiddenEdgeIsNamedWithItsLine) {
       {.path = "src/nn/c.cpp", .floor = "nn", .lines = {"#include \"heed/heed.h\""}},
       {.path = "src/nn/d.cpp", .floor = "nn", .lines = {"#include \"d.h\""}},
       {.path = "src/utils/e.cpp", .floor = "utils", .lines = {"#include \"heed/base/error.h\""}},
-      {.path = "src/models/f.cpp", .floor = "models", .lines = {"#include \"heed/io/npy.h\""}}};
+      {.path = "src/models/f.cpp", .floor = "models", .lines = {"#include \"heed/io/npy.h\""}},
+      {.path = "include/heed/c/g.h", .floor = "c", .lines = {"#include \"heed/ops/attention.h\""}}};
   EXPECT_THAT(
       complaints(planted),
       testing::ElementsAre("src/ops/a.cpp:2 may not see heed/nn/tap.h",
                            "src/io/b.cpp:1 may not see heed/text/byte_bpe.h",
                            "src/nn/c.cpp:1 includes the umbrella: name the header that it needs",
                            "src/nn/d.cpp:1 includes \"d.h\" without its floor",
-                           "src/utils/e.cpp:1 stands on an unknown floor 'utils'"));
+                           "src/utils/e.cpp:1 stands on an unknown floor 'utils'",
+                           "include/heed/c/g.h:1 may not see heed/ops/attention.h"));
 }
 
-TEST(Includes, TheUmbrellaHoldsEveryPublicHeader) {
+/// What the umbrella includes, and what it should: the public headers of its language.
+void expect_all_public_headers(const std::string& umbrella, bool for_c) {
   std::vector<std::string> wanted;
   std::vector<std::string> found;
   for (const SourceFile& file : test::source_tree(HEED_SOURCE_DIR)) {
-    if (file.path == "include/heed/heed.h") {
+    if (file.path == umbrella) {
       for (const std::string& line : file.lines)
         if (line.starts_with("#include")) found.push_back(line);
-    } else if (file.path.starts_with("include/")) {
+    } else if (file.path.starts_with("include/") && is_for_c(file) == for_c) {
       wanted.push_back("#include \"" + file.path.substr(std::string("include/").size()) + "\"");
     }
   }
   EXPECT_THAT(found, testing::UnorderedElementsAreArray(wanted));
+}
+
+TEST(Includes, TheUmbrellaHoldsEveryPublicHeader) {
+  expect_all_public_headers("include/heed/heed.h", false);
+}
+
+TEST(Includes, TheUmbrellaOfCHoldsEveryHeaderOfC) {
+  expect_all_public_headers("include/heed/c.h", true);
 }
 
 TEST(Includes, KernelsSeeElementTypesButNoTensor) {

@@ -128,15 +128,16 @@ TEST(Docs, EachRowStandsInATable) {
   }
 }
 
-// The lines of the ```cpp blocks of a page.
-std::vector<std::string> programs_of(const fs::path& page) {
+// The lines of the blocks of a page that begin with ``` and `language`.
+std::vector<std::string> programs_of(const fs::path& page, const std::string& language) {
+  const std::string fence = "```" + language;
   std::vector<std::string> all;
   std::istringstream lines(test::content(page));
   bool inside = false;
   for (std::string line; std::getline(lines, line);) {
-    if (!inside && line == "```cpp") all.emplace_back();
-    inside = line == "```cpp" || (inside && line != "```");
-    if (inside && line != "```cpp") all.back() += line + "\n";
+    if (!inside && line == fence) all.emplace_back();
+    inside = line == fence || (inside && line != "```");
+    if (inside && line != fence) all.back() += line + "\n";
   }
   return all;
 }
@@ -150,23 +151,26 @@ std::string flush_left(const std::string& text) {
   return flush;
 }
 
-// What docs/ shows of C++ is all of an example or a run of its lines, and examples are run as
-// tests.
-TEST(Docs, TheirProgramsAreOfTheExamples) {
+// What docs/ shows of a language is all of an example or a run of its lines, and examples are run
+// as tests.
+void expect_programs_of_examples(const std::string& language, const fs::path& folder) {
   std::vector<std::string> examples;
-  for (const auto& entry : fs::directory_iterator(kSource / "examples"))
-    if (entry.path().extension() == ".cpp")
+  for (const auto& entry : fs::directory_iterator(kSource / folder))
+    if (entry.path().extension() == "." + language)
       examples.push_back(flush_left(test::content(entry.path())));
   int count = 0;
   for (const fs::path& page : pages()) {
     if (page.parent_path().filename() != "docs") continue;
-    for (const std::string& program : programs_of(page)) {
+    for (const std::string& program : programs_of(page, language)) {
       EXPECT_THAT(examples, testing::Contains(testing::HasSubstr(flush_left(program)))) << page;
       ++count;
     }
   }
   EXPECT_GE(count, 2);
 }
+
+TEST(Docs, TheirProgramsAreOfTheExamples) { expect_programs_of_examples("cpp", "examples"); }
+TEST(Docs, TheirProgramsInCAreOfTheExamples) { expect_programs_of_examples("c", "examples/c"); }
 
 // Every example is linked from docs/attention.md, and short enough to read there.
 TEST(Docs, TheExamplesAreShortAndLinked) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Uses heed as others do: install_test.sh find_package|pkg_config|add_subdirectory SOURCE BUILD VERSION
-# `install` first puts the package into BUILD/install_test/prefix. $CXX is the compiler.
+# Uses heed as others do: install_test.sh HOW SOURCE BUILD VERSION; HOW is find_package, pkg_config or
+# add_subdirectory, or c_find_package or c_pkg_config, a project in C.
+# `install` first puts the package into BUILD/install_test/prefix. $CXX is the compiler, $CC that of C.
 set -euo pipefail
 how=$1 source=$2 build=$3 version=$4
 prefix=$build/install_test/prefix work=$build/install_test/$how
@@ -23,6 +24,10 @@ expect_greeting() {
   [[ $found == "$expected" ]] || { echo "printed '$found', expected '$expected'" && exit 1; }
 }
 
+expect_example() {
+  "$work/attention" | grep -F "attention: k.shape[3] is 4, expected 8 (q's head size)"
+}
+
 case $how in
   install)
     fresh_folder "$prefix"
@@ -41,6 +46,20 @@ case $how in
     "$CXX" -std=c++20 "$source/tests/install/consumer.cpp" -o "$work/consumer" \
       -Wl,--whole-archive "$(find "$prefix" -name libheed.a)" -Wl,--no-whole-archive $flags
     expect_greeting
+    ;;
+  c_find_package)
+    fresh_folder "$work"
+    cmake -S "$source/tests/install/c" -B "$work" -G Ninja -DCMAKE_C_COMPILER="$CC" \
+      -DEXAMPLE="$source/examples/c/attention.c" -DCMAKE_PREFIX_PATH="$prefix"
+    cmake --build "$work"
+    expect_example
+    ;;
+  c_pkg_config)
+    fresh_folder "$work"
+    pc=$(find "$prefix" -name heed-c.pc)
+    flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs heed-c)
+    "$CC" -std=c99 -Wall -Wextra -pedantic -Werror "$source/examples/c/attention.c" -o "$work/attention" $flags
+    LD_LIBRARY_PATH=$(dirname "$(dirname "$pc")") expect_example
     ;;
   add_subdirectory)  # compiles the consumer alone: the library was compiled once for all tests
     fresh_folder "$work"

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
+#include "ops/plan_text.h"
 
 namespace heed::cli {
 namespace {
@@ -33,17 +34,6 @@ Json as_json(const Plan& plan) {
           {"workspace_bytes", plan.workspace_bytes}};
 }
 
-// 1234567 as 1.23 M; short numbers as they are.
-std::string amount(double value) {
-  constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P"};
-  std::size_t unit = 0;
-  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
-    value /= 1000;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}{}", value, kUnits[unit]);
-}
-
 std::string form_of(const AttentionArgs& args) {
   const Keys& keys = args.keys;
   if (keys.page_table.given()) return fmt::format("pages of {}", keys.k.dim(2));
@@ -64,19 +54,6 @@ std::string inputs_text(const AttentionArgs& args) {
   return fmt::format("inputs     q {}, k {}, v {}; {}{}{}\n", name(args.q.dtype()),
                      name(keys.k.dtype()), name(keys.v.dtype()), in_a_row ? "" : "keys in ",
                      form_of(args), in_a_row ? " keys" : "");
-}
-
-std::string as_text(const char* title, const Plan& plan) {
-  std::string text = fmt::format("{:<10} {}\n", title, plan.kernel);
-  for (const Plan::Refusal& refusal : plan.refusals)
-    text += fmt::format("  skipped  {}: {}\n", refusal.kernel, refusal.reason);
-  text += fmt::format("  mask     {}, {}\n", plan.mask, plan.alignment);
-  text += fmt::format("  pairs    {} query and key pairs may attend\n",
-                      amount(static_cast<double>(plan.allowed_pairs)));
-  text += fmt::format("  work     {} FLOP\n", amount(plan.flop));
-  text += fmt::format("  memory   {}B read and written once, {}B of workspace\n",
-                      amount(plan.bytes), amount(static_cast<double>(plan.workspace_bytes)));
-  return text;
 }
 
 int run(const Given& arguments, const Options& options) {
@@ -100,7 +77,8 @@ int run(const Given& arguments, const Options& options) {
                         {"backward", as_json(backward)}};
     print(plans.dump(2) + "\n");
   } else {
-    print(inputs_text(problem.args) + as_text("forward", forward) + as_text("backward", backward));
+    print(inputs_text(problem.args) + plan_text("forward", forward) +
+          plan_text("backward", backward));
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "heed/base/error.h"
 #include "heed/masks/keep.h"
+#include "tensor/strided_copy.h"
 #include "tensor/view_text.h"
 
 namespace heed::onnx {
@@ -19,18 +20,6 @@ Tensor hidden(const Shape& shape, DType dtype) {
   std::fill_n(values.data<double>(), values.element_count(),
               -std::numeric_limits<double>::infinity());
   return Tensor::converted(values, dtype);
-}
-
-void copy_into(const ConstView& from, const View& to) {
-  const Tensor rows = Tensor::copy_of(from);
-  const std::int64_t width = from.dim(-1);
-  const auto bytes = static_cast<std::size_t>(width) * size_bytes(from.dtype());
-  const std::int64_t count = width == 0 ? 0 : from.element_count() / width;
-  const std::int64_t pitch = to.dim(-1) * static_cast<std::int64_t>(size_bytes(to.dtype()));
-  for (std::int64_t row = 0; row < count; ++row)
-    std::copy_n(
-        static_cast<const std::byte*>(rows.view().raw()) + row * static_cast<std::int64_t>(bytes),
-        bytes, static_cast<std::byte*>(to.raw()) + row * pitch);
 }
 
 // A mask that is shorter than the keys hides those that it does not reach.
@@ -49,7 +38,7 @@ Tensor as_long_as(const ConstView& mask, std::int64_t keys) {
   Shape shape = mask.shape();
   shape[mask.rank() - 1] = keys;
   Tensor longer = hidden(shape, mask.dtype());
-  copy_into(mask, longer);
+  copy_elements(mask, longer.view().slice(-1, 0, mask.dim(-1)));
   return longer;
 }
 

@@ -42,7 +42,8 @@ OffsetProfileObserver::OffsetProfileObserver(std::int64_t first, std::int64_t la
 
 void OffsetProfileObserver::begin(const ObservedShape& shape) {
   shape_ = shape;
-  pairs = Tensor::zeros({shape.batch, shape.heads, count_}, DType::kI64);
+  mean = Tensor::zeros({shape.batch, shape.heads, count_});
+  pairs = Tensor::zeros(mean.shape(), DType::kI64);
   sums_.assign(static_cast<std::size_t>(pairs.element_count()), 0.0);
 }
 
@@ -80,7 +81,6 @@ void OffsetProfileObserver::merge(State& state, const ObservedRows& rows) {
 }
 
 void OffsetProfileObserver::finish() {
-  mean = Tensor::zeros({shape_.batch, shape_.heads, count_});
   for (std::int64_t e = 0; e < mean.element_count(); ++e) {
     const std::int64_t count = pairs.data<std::int64_t>()[e];
     if (count > 0)

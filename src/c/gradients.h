@@ -1,0 +1,35 @@
+// What of heed_gradients is asked for, and where it goes.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "c/answer.h"
+#include "heed/c/gradients.h"
+#include "heed/ops/attention.h"
+
+namespace heed::c {
+
+class Gradients {
+ public:
+  Gradients(std::string_view op, const heed_gradients* into);
+
+  /// dq, dk and dv are written in place; the others are copied by `write`.
+  AttentionGradRequest request() const;
+  /// Checks the memory of the others, before anything is computed.
+  void check(const AttentionArgs& args, std::span<const Operand> given) const;
+  void write(const AttentionGrads& grads) const;
+
+ private:
+  struct Copied {
+    Place place;
+    Tensor AttentionGrads::* from;
+  };
+
+  std::string_view op_;
+  Place dq_, dk_, dv_;
+  std::array<Copied, 4> copied_;  // dbias, dslope, dsink, dscale
+};
+
+}  // namespace heed::c

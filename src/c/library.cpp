@@ -1,0 +1,29 @@
+#include "heed/c/library.h"
+
+#include <fmt/format.h>
+
+#include "base/parallel.h"
+#include "c/given.h"
+#include "c/guard.h"
+#include "heed/base/threads.h"
+#include "heed/base/version.h"
+
+using heed::c::guarded;
+
+const char* heed_version() { return heed::version().data(); }  // of a literal: it ends with a 0
+
+heed_status heed_thread_count(int32_t* count) {
+  return guarded([&] {
+    heed::c::require_pointer("thread_count", "count", count);
+    *count = heed::thread_count();
+  });
+}
+
+heed_status heed_set_thread_count(int32_t count) {
+  return guarded([&] {
+    if (count < 0 || count > heed::kMostThreads)
+      heed::fail("set_thread_count", "count", count,
+                 fmt::format("1 to {}, or 0 for the default", heed::kMostThreads));
+    heed::set_thread_count(count);
+  });
+}

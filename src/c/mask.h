@@ -1,0 +1,10 @@
+// The handle behind heed_mask.
+#pragma once
+
+#include "heed/c/mask.h"
+#include "heed/masks/mask.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name that C sees
+struct heed_mask {
+  heed::Mask mask;
+};
