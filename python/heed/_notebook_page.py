@@ -54,6 +54,8 @@ class Page(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Ends the page; a view that is still shown says so."""
+        if self not in _open:
+            return
         _open.discard(self)
         _shown.pop(self, None)
         self.tell({"stopped": _STOPPED}, [])

@@ -99,21 +99,20 @@ class PageAnswers {
   // Returns when nobody is answered any more, and lets the session go. A child process has none of
   // the threads that would have to end.
   void close() {
-    closed_ = true;
-    if (!answers_) return;
     if (process_ != getpid()) {
+      closed_ = true;
       answers_.release();  // NOLINT(bugprone-unused-return-value)
       return;
     }
     const nb::gil_scoped_release released;
-    answers_->stop();
-    {
-      std::unique_lock lock(guard_);
-      left_.wait(lock, [this] { return inside_ == 0; });
-    }
-    answers_.reset();
-    live_.reset();
-    held_.reset();
+    std::unique_lock lock(guard_);
+    closed_ = true;
+    if (answers_) answers_->stop();
+    left_.wait(lock, [this] { return inside_ == 0; });
+    const std::unique_ptr<LocalAnswers> answers = std::move(answers_);
+    const SessionPointer live = std::move(live_);
+    const SessionHandle held = std::move(held_);
+    lock.unlock();
   }
 
  private:

@@ -149,7 +149,7 @@ def test_a_session_of_arrays_answers_and_runs_nothing_else(rng, monkeypatch):
 
 
 def test_a_session_of_ids_shows_itself(tales, monkeypatch):
-    session = tales.look(ids=tales.tokenizer.encode(SENTENCE))
+    session = tales.look(ids=tales.tokenizer.encode(SENTENCE).ids)
     front = Front(session, monkeypatch)
     about = json.loads(front.answer("/api/v1/models")[2])
     posted = json.loads(front.answer("/api/v1/sessions", "POST", {"text": about["text"]})[2])
