@@ -1,4 +1,4 @@
-# The page in the program: web/dist/{index.html,app.js,app.css}, bundled by Node and gzipped here.
+# The page in the program: web/dist/{index.html,app.js,app.css,notebook.js}, bundled by Node and gzipped here.
 # Without HEED_PAGE the server says that it has none.
 set(page_source ${PROJECT_BINARY_DIR}/generated/page_files.cpp)
 set(web ${PROJECT_SOURCE_DIR}/web)
@@ -8,7 +8,7 @@ if(HEED_PAGE)
   find_program(HEED_NODE node REQUIRED)
   find_program(HEED_NPM npm REQUIRED)
   set(dist ${web}/dist)
-  set(dist_files ${dist}/index.html ${dist}/app.js ${dist}/app.css)
+  set(dist_files ${dist}/index.html ${dist}/app.js ${dist}/app.css ${dist}/notebook.js)
   file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${web}/src/*.ts ${web}/src/*.css)
   add_custom_command(OUTPUT ${web}/node_modules/.package-lock.json
     COMMAND ${HEED_NPM} ci --no-audit --no-fund --silent

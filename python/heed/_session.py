@@ -14,7 +14,8 @@ import numpy as np
 from . import _core, _session_arrays
 from ._answers import Cell, Column, NextWord, NextWords, Row, Token, tokens_of
 from ._checks import whole
-from ._session_files import save, shown_in_a_frame, viewed
+from ._notebook import page_of, saved_in_a_frame, shown_in_a_notebook
+from ._session_files import save, viewed
 from ._session_questions import Who, answer, find, question
 from ._session_stack import SessionStack
 from ._tables import table_of
@@ -22,6 +23,7 @@ from .errors import NotFound, made
 
 if TYPE_CHECKING:
     from ._models import Model
+    from ._notebook_page import Page
     from ._seen import Seen
     from ._weights import Weights
 
@@ -315,14 +317,18 @@ class Session:
     def __repr__(self) -> str:
         return self.to_text()
 
+    def widget(self) -> Page:
+        """The live page as a widget of anywidget, for layouts of widgets and for notebooks that show
+        a session as the saved page alone. Its ``address`` says what is shown, and may be set."""
+        return page_of(self)
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What a notebook shows: the page, and the table for where there is no page."""
-        bundle = {"text/plain": repr(self)}
-        page = self._repr_html_()
-        return bundle if page is None else {**bundle, "text/html": page}
+        return shown_in_a_notebook(self)
 
     def _repr_html_(self) -> str | None:
-        return shown_in_a_frame(self)
+        """For what shows html outside of notebooks: the saved page."""
+        return saved_in_a_frame(self, repr(self))
 
     def find(
         self, word: Who, *, stack: str | None = None, keys: bool = False, argument: str = "word"

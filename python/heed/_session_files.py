@@ -1,8 +1,7 @@
-"""Sessions as files, and in notebooks."""
+"""Sessions as files."""
 
 from __future__ import annotations
 
-import html
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._checks import whole, whole_if_given
 from ._texts import checked_if_given
-from .errors import Unsupported, refused
+from .errors import refused
 
 if TYPE_CHECKING:
     from ._session import Session
 
 _PICTURES = (".svg", ".png")
-_FRAME_HEIGHT = 780  # pixels
 _ONE_PICTURE = threading.Lock()  # at a time: each has a browser
 
 
@@ -69,15 +67,3 @@ def _picture(session: Session, format: str, width: int, theme: str, asked: dict)
     opened = viewed(session, **asked)
     with _ONE_PICTURE:
         return _core.session_picture(session._core, opened, format, width, theme == "dark")
-
-
-def shown_in_a_frame(session: Session) -> str | None:
-    """The page in a frame of its own; None where no page can be made of the session."""
-    try:
-        page = session.to_html()
-    except Unsupported:  # scores that a file cannot compute again, or a build without the page
-        return None
-    return (
-        f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts allow-downloads" '
-        f'style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" title="heed"></iframe>'
-    )

@@ -37,5 +37,6 @@ void bind_session(nb::module_& module);         // and how it is opened with a m
 void bind_session_arrays(nb::module_& module);  // ... and of arrays
 void bind_session_looks(nb::module_& module);   // what `heed look` shows, as JSON and as text
 void bind_session_files(nb::module_& module);   // the page as a file, and pictures of it
+void bind_page_answers(nb::module_& module);    // what a page in a notebook asks
 
 }  // namespace heed::python

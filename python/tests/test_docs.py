@@ -13,6 +13,7 @@ import heed
 
 ROOT = pathlib.Path(__file__).parents[2]
 NEEDED = {  # marks of examples, and what they need
+    doctest.register_optionflag("NOTEBOOK"): ("anywidget",),
     doctest.register_optionflag("TORCH"): ("torch",),
     doctest.register_optionflag("TRANSFORMERS"): ("torch", "transformers"),
 }

@@ -84,8 +84,8 @@ def test_a_notebook_gets_the_page_in_a_frame(session, page):
     bundle = session._repr_mimebundle_()
     assert bundle["text/plain"] == repr(session)
     frame = bundle["text/html"]
-    assert frame.startswith("<iframe srcdoc=") and "allow-same-origin" not in frame
-    inner = html.unescape(frame[frame.index('"') + 1 : frame.index('" sandbox')])
+    assert frame.startswith("<div><iframe srcdoc=") and "allow-same-origin" not in frame
+    inner = html.unescape(frame[frame.index('="') + 2 : frame.index('" sandbox')])
     assert snapshot(inner)["session"]["tokens"]
 
 

@@ -1,10 +1,13 @@
 #include "serve/api.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <exception>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace heed::serve {
 
@@ -32,6 +35,45 @@ std::span<const Route> api_routes() {
       {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
   };
   return kRoutes;
+}
+
+void refuse_method(httplib::Response& response, const std::string& allowed) {
+  response.set_header("Allow", allowed);
+  refuse(405, "bad_request", {.found = "this path answers " + allowed});
+}
+
+void answer_safely(httplib::Response& response, const std::function<void()>& answer) {
+  try {
+    answer();
+  } catch (...) {
+    const ApiError error = api_error(std::current_exception());
+    send_json(response, error.status, error_json(error));
+  }
+}
+
+namespace {
+
+void answer_route(Api& api, const httplib::Request& request, httplib::Response& response) {
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  std::vector<std::string_view> allowed;
+  for (const Route& route : api_routes()) {
+    auto values = match_path(route.pattern, request.path);
+    if (values && method == route.method) {
+      check_names(request, route.parameters);
+      route.handler(api, {request, std::move(*values)}, response);
+      return;
+    }
+    if (values)
+      allowed.emplace_back(route.method == std::string_view("GET") ? kRead : route.method);
+  }
+  if (!allowed.empty()) refuse_method(response, fmt::format("{}", fmt::join(allowed, ", ")));
+  refuse(404, "not_found", {.found = "no such path", .hint = "docs/api.md lists them"});
+}
+
+}  // namespace
+
+void answer_api(Api& api, const httplib::Request& request, httplib::Response& response) {
+  answer_safely(response, [&] { answer_route(api, request, response); });
 }
 
 // Not for ever: a client that asks without end must not keep the statistics from coming.

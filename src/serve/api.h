@@ -49,6 +49,15 @@ struct Route {
 /// All of them; POST bodies have been read.
 std::span<const Route> api_routes();
 
+/// Answers a request of a path below /api/, whose body has been read; what is wrong with it is an
+/// answer too.
+void answer_api(Api& api, const httplib::Request& request, httplib::Response& response);
+/// What `answer` throws becomes the answer.
+void answer_safely(httplib::Response& response, const std::function<void()>& answer);
+
+inline constexpr const char* kRead = "GET, HEAD";
+[[noreturn]] void refuse_method(httplib::Response& response, const std::string& allowed);
+
 /// Sends the body with the type that browsers neither guess at nor httplib compresses.
 void send_json(httplib::Response& response, int status, const std::string& json);
 

@@ -5,7 +5,6 @@
 #include "serve/page_files.h"
 
 namespace heed::serve {
-namespace {
 
 std::string page_file(std::string_view path) {
   for (const PageFile& file : page_files())
@@ -15,8 +14,6 @@ std::string page_file(std::string_view path) {
         .found = "heed was built without its page (HEED_PAGE=OFF)",
         .hint = "the file would be made of it"});
 }
-
-}  // namespace
 
 PageSources page_sources() {
   return {.html = page_file("/"), .style = page_file("/app.css"), .script = page_file("/app.js")};

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <thread>
 
 #include "serve/api.h"
@@ -158,41 +157,17 @@ class Server::Impl {
   }
 
   void handle(const httplib::Request& request, httplib::Response& response) {
-    try {
-      answer(request, response);
-    } catch (...) {
-      const ApiError error = serve::api_error(std::current_exception());
-      serve::send_json(response, error.status, serve::error_json(error));
-    }
-  }
-
-  void answer(const httplib::Request& request, httplib::Response& response) {
-    if (!request.path.starts_with("/api/")) return page(request, response);
-    gate_->check_api(request.headers);
-    const std::string method = request.method == "HEAD" ? "GET" : request.method;
-    std::vector<std::string_view> allowed;
-    for (const serve::Route& route : serve::api_routes()) {
-      auto values = serve::match_path(route.pattern, request.path);
-      if (values && method == route.method) {
-        serve::check_names(request, route.parameters);
-        route.handler(api_, {request, std::move(*values)}, response);
-        return;
-      }
-      if (values)
-        allowed.emplace_back(route.method == std::string_view("GET") ? kRead : route.method);
-    }
-    if (!allowed.empty()) refuse_method(response, fmt::format("{}", fmt::join(allowed, ", ")));
-    serve::refuse(404, "not_found", {.found = "no such path", .hint = "docs/api.md lists them"});
-  }
-
-  [[noreturn]] static void refuse_method(httplib::Response& response, const std::string& allowed) {
-    response.set_header("Allow", allowed);
-    serve::refuse(405, "bad_request", {.found = "this path answers " + allowed});
+    serve::answer_safely(response, [&] {
+      if (!request.path.starts_with("/api/")) return page(request, response);
+      gate_->check_api(request.headers);
+      serve::answer_api(api_, request, response);
+    });
   }
 
   void page(const httplib::Request& request, httplib::Response& response) {
     gate_->check_page(request.headers, request.path);
-    if (request.method != "GET" && request.method != "HEAD") refuse_method(response, kRead);
+    if (request.method != "GET" && request.method != "HEAD")
+      serve::refuse_method(response, serve::kRead);
     if (request.path == "/" && request.has_param("token")) {
       if (!gate_->is_token(request.get_param_value("token")))
         serve::refuse(401, "unauthorized",
@@ -217,8 +192,6 @@ class Server::Impl {
     response.set_content("heed was built without its page (HEED_PAGE=OFF); the API is at /api/.\n",
                          "text/plain; charset=utf-8");
   }
-
-  static constexpr const char* kRead = "GET, HEAD";
 
   // What httplib refuses by itself, before any handler.
   static void explain(const httplib::Request&, httplib::Response& response) {

@@ -1,0 +1,194 @@
+// The page in JupyterLab: two live views and a saved one in one notebook, and the same notebook without a kernel.
+// HEED_JUPYTER_PYTHON: a Python with jupyterlab and anywidget (default: that of ./dev's Python tools).
+// HEED_KEEP_PICTURES: a folder for pictures of it.
+import assert from 'node:assert/strict';
+import {spawn, spawnSync} from 'node:child_process';
+import {existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {after, before, test} from 'node:test';
+import {fileURLToPath} from 'node:url';
+import {kText, scratch, startBrowser} from './harness.mjs';
+
+const kWaitMilliseconds = 120_000;
+const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
+const python = process.env.HEED_JUPYTER_PYTHON ?? join(root, 'build/python-tools/bin/python');
+
+function skip(why) {
+  if (process.env.HEED_PEERS) throw new Error(why);
+  console.log(`skipped: ${why}`);
+  process.exit(77);
+}
+
+const built = join(dirname(process.env.HEED_PROGRAM), 'python');
+const extension = existsSync(built) ? readdirSync(built).find((name) => /^_core.*\.so$/.test(name)) : undefined;
+if (!extension) skip(`Python's extension is not built in ${built}`);
+if (spawnSync(python, ['-c', 'import jupyterlab, anywidget']).status !== 0) {
+  skip(`${python} has no jupyterlab and anywidget ($HEED_JUPYTER_PYTHON names another one)`);
+}
+
+const cells = [
+  'import heed\nfrom IPython.display import HTML\nmodel = heed.load()',
+  `first = model.look(${JSON.stringify(kText)})\nfirst`,
+  'model.look("The king had a daughter, and he loved her.")',
+  'HTML(first._repr_html_())',
+];
+const notebook = {
+  nbformat: 4, nbformat_minor: 5, metadata: {kernelspec: {name: 'python3', display_name: 'Python 3', language: 'python'}},
+  cells: cells.map((source, at) => ({cell_type: 'code', id: `cell-${at}`, metadata: {}, execution_count: null, outputs: [], source})),
+};
+
+const home = join(scratch, 'home');
+const site = join(scratch, 'site/heed');
+let lab, browser, page, address;
+const problems = [];
+
+before(async () => {
+  for (const folder of [home, site]) mkdirSync(folder, {recursive: true});
+  for (const name of readdirSync(join(root, 'python/heed'))) symlinkSync(join(root, 'python/heed', name), join(site, name));
+  symlinkSync(join(built, extension), join(site, extension));
+  writeFileSync(join(home, 'views.ipynb'), JSON.stringify(notebook));
+  const settings = join(home, '.jupyter/lab/user-settings/@jupyterlab/apputils-extension');
+  mkdirSync(settings, {recursive: true});
+  writeFileSync(join(settings, 'notification.jupyterlab-settings'), '{"fetchNews": "false", "checkForUpdates": false}');
+  lab = spawn(python, ['-m', 'jupyterlab', '--no-browser', '--allow-root', '--port=0', '--ServerApp.token=open', `--ServerApp.root_dir=${home}`,
+    '--LabApp.expose_app_in_browser=True'], {
+    stdio: ['ignore', 'ignore', 'pipe'], cwd: home,
+    env: {...process.env, HOME: home, PYTHONPATH: dirname(site), PYTHONDONTWRITEBYTECODE: '1', JUPYTER_PLATFORM_DIRS: '0'},
+  });
+  address = await new Promise((resolve, reject) => {
+    let said = '';
+    lab.stderr.on('data', (data) => {
+      said += data;
+      const found = /http:\/\/127\.0\.0\.1:\d+\//.exec(said);
+      if (found) resolve(found[0]);
+    });
+    lab.on('exit', (status) => reject(new Error(`JupyterLab ended with status ${status}: ${said}`)));
+  });
+  browser = await startBrowser();
+  page = await (await browser.newContext({viewport: {width: 1440, height: 1000}, colorScheme: 'light', reducedMotion: 'reduce'})).newPage();
+  page.setDefaultTimeout(kWaitMilliseconds);
+  page.on('pageerror', (error) => problems.push(error.stack));
+  await page.goto(`${address}lab/tree/views.ipynb?token=open`);
+  await page.waitForFunction(() => window.jupyterapp?.shell.currentWidget?.content?.widgets?.length === 4);
+  await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.ready);
+  await execute('application:toggle-left-area');
+  await execute('notebook:run-all-cells');
+});
+
+after(async () => {
+  await browser?.close();
+  lab?.kill('SIGINT');
+  lab?.kill('SIGTERM');
+});
+
+const execute = (command, options = {}) => page.evaluate(([name, given]) => window.jupyterapp.commands.execute(name, given), [command, options]);
+const view = (at) => page.locator('.jp-Cell').nth(at).locator('.heed');
+
+async function picture(name) {
+  const folder = process.env.HEED_KEEP_PICTURES;
+  if (folder) await page.screenshot({path: join(folder, `${name}.png`)});
+}
+
+async function drawn(at) {
+  await page.locator('.jp-Cell').nth(at).scrollIntoViewIfNeeded();
+  await view(at).locator('.next-row').first().waitFor();
+  await view(at).locator('.under').first().waitFor();
+  await view(at).locator('.check', {hasText: 'sums to 1'}).waitFor();
+}
+
+async function show(at) {
+  await page.locator('.jp-Cell').nth(at).evaluate((cell) => cell.scrollIntoView({block: 'start'}));
+  await page.waitForTimeout(500);
+}
+
+test('two cells show a live page each, as wide as the cell', async () => {
+  for (const at of [1, 2]) await drawn(at);
+  assert.equal(await page.locator('.heed').count(), 2);
+  for (const at of [1, 2]) {
+    const [own, output] = await Promise.all([view(at), page.locator('.jp-Cell').nth(at).locator('.jp-OutputArea-output')]
+      .map((each) => each.boundingBox()));
+    assert.ok(own.width > 0.95 * output.width, `${own.width} of ${output.width}`);
+  }
+  await show(1);
+  await picture('live-light');
+  await show(2);
+  await picture('live-second');
+});
+
+test('a third cell shows the saved page, in a frame', async () => {
+  await page.locator('.jp-Cell').nth(3).scrollIntoViewIfNeeded();
+  const frame = page.locator('.jp-Cell').nth(3).frameLocator('iframe');
+  await frame.locator('.next-row').first().waitFor();
+  assert.match(await frame.locator('.check').textContent(), /sums to 1/);
+  await show(3);
+  await picture('saved-light');
+});
+
+const pinned = (at) => view(at).locator('.token.pinned').textContent();
+
+test('each view has a selection of its own', async () => {
+  await drawn(1);
+  const before = await pinned(2);
+  await view(1).locator('.token[data-index="12"]').click();
+  await view(1).locator('.token.pinned[data-index="12"]').waitFor();
+  assert.equal(await pinned(2), before);
+});
+
+test('keys go to the page that was clicked, and to the notebook otherwise', async () => {
+  const layer = () => view(1).locator('.layer-number').textContent();
+  await view(1).locator('.token[data-index="14"]').click();
+  const first = await layer();
+  await page.keyboard.press('[');
+  await page.keyboard.press(']');
+  assert.equal(await layer(), first);
+  const count = () => page.evaluate(() => window.jupyterapp.shell.currentWidget.content.widgets.length);
+  await page.keyboard.press('b');  // the notebook would add a cell
+  assert.equal(await count(), 4);
+  await page.locator('.jp-Cell').nth(0).locator('.jp-InputPrompt').click();
+  await page.keyboard.press('b');
+  assert.equal(await count(), 5);
+  await execute('notebook:delete-cell');
+});
+
+test('the page turns dark with the notebook', async () => {
+  await execute('apputils:change-theme', {theme: 'JupyterLab Dark'});
+  await page.locator('.jp-Cell').nth(1).locator('.heed[data-theme=dark]').waitFor();
+  await show(1);
+  await picture('live-dark');
+  await show(3);
+  await picture('saved-dark');
+  await execute('apputils:change-theme', {theme: 'JupyterLab Light'});
+  await page.locator('.jp-Cell').nth(1).locator('.heed[data-theme=light]').waitFor();
+});
+
+test('a kernel that has stopped is said, and the saved page takes its place', async () => {
+  await execute('docmanager:save');
+  await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel());
+  const cell = page.locator('.jp-Cell').nth(1);
+  await cell.locator('.heed-lost', {hasText: 'Run the cell again'}).waitFor();
+  await cell.frameLocator('iframe').locator('.next-row').first().waitFor();
+  assert.equal(await page.locator('.heed').count(), 0);
+  await show(1);
+  await picture('stopped');
+});
+
+test('without a kernel the saved notebook shows its saved pages', async () => {
+  const saved = JSON.parse(readFileSync(join(home, 'views.ipynb'), 'utf8'));
+  writeFileSync(join(home, 'alone.ipynb'), JSON.stringify(saved));
+  const bytes = JSON.stringify(saved).length;
+  assert.ok(bytes < 8_000_000, `${bytes} bytes`);
+  await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown());
+  await execute('docmanager:open', {
+    path: 'alone.ipynb', factory: 'Notebook', kernelPreference: {shouldStart: false, canStart: false, autoStartDefault: false},
+  });
+  await page.waitForFunction(() => window.jupyterapp.shell.currentWidget.context?.path === 'alone.ipynb');
+  const shown = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden)');
+  for (const at of [1, 2, 3]) {
+    await shown.locator('.jp-Cell').nth(at).scrollIntoViewIfNeeded();
+    await shown.locator('.jp-Cell').nth(at).frameLocator('iframe').locator('.next-row').first().waitFor();
+  }
+  assert.equal(await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel ?? null), null);
+  await shown.locator('.jp-Cell').nth(1).evaluate((cell) => cell.scrollIntoView({block: 'start'}));
+  await picture('alone');
+  assert.deepEqual(problems.filter((stack) => !/jupyterlab-manager/.test(stack)), []);  // which itself fails without a session
+});
