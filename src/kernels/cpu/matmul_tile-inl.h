@@ -23,13 +23,16 @@
 // 95 %), 16 rows as 8 and 8 (87 to 92 %), fetching at all for one to three rows (bf16: 88 to 95 %).
 //
 // The same with AVX2 (HEED_ISA=avx2: 128 GFLOP/s), 768 x 3,072:
-//   rows           4         5         7         8         9         10        13        16
-//   f32, cached    79 %      87 %      88 %      93 %      90 %      91 %      92 %      92 %
-// Strips of 5 and 6 rows are 10 and 12 chains of a panel, enough; 4 are 8, which two units with a
-// latency of four cycles use to 80 %: 4 x 3 vectors out of three panels (8 rows: 81 to 93 %, of
-// bf16, whose shifts and masks take the units too, 80 to 90). What they fetch is the same part of
-// the panels to come, one panel after the other (three streams at once: 86 %, now 89 from memory).
-// 5 rows were 4 and 1 (55 %).
+//   rows           1         4         5         7         8         9         10, 14    13
+//   f32, cached              78 %      84 to 87  89 %      93 %      90 %      94 %      92 %
+//   f32, memory    88 to 100 95 to 100 94 %      79 %      84 to 89  84 %      89 to 92  89 %
+//   bf16, memory   85 to 95  83 %                          87 to 89                      88 %
+//   f16, memory    84 to 94  87 %                          92 %                          90 %
+// Strips of 5 and 6 rows are 10 and 12 chains of a panel; 4 are 8, which two units with a latency
+// of four cycles use to 80 %: 4 x 3 vectors out of three panels (8 rows: 81 to 93 %; of bf16, whose
+// shifts and masks take the units too, 80 to 90). What they fetch is the same part of the panels to
+// come, one panel after the other (three streams at once: 86 %, 89 this way). 5 rows were 4 and 1
+// (55 %), 10 as 5 and 5 were 86 %.
 #if defined(HEED_KERNELS_CPU_MATMUL_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
