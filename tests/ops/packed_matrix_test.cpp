@@ -47,7 +47,8 @@ TEST(PackedMatrix, ProductsAgreeWithF64ForEveryTypeLayoutAndNumberOfRows) {
       const Tensor bias = random_tensor({columns}, 3);
       for (const ConstView& plain : {b.view(), bt.view().permute({1, 0})}) {
         const PackedMatrix packed(plain);
-        for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 30, 47, 48, 65, 200}) {
+        for (const std::int64_t rows :
+             {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 19, 30, 47, 48, 65, 200}) {
           const Tensor a = random_tensor({rows, inner}, 4);
           EXPECT_LE(largest_difference(product(a, packed, bias), in_f64(a, plain, bias)),
                     4e-7 * static_cast<double>(4 + inner))
@@ -80,7 +81,7 @@ TEST(PackedMatrix, ARowDependsOnNeitherOtherRowsNorThreads) {
       const Tensor all = product(a, b, bias, in_bulk);
       for (const int threads : {1, 2, 3}) {
         set_thread_count(threads);
-        for (const std::int64_t rows : {1, 2, 3, 4, 9, 16, 47, 48, 193, 410}) {
+        for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 16, 22, 47, 48, 193, 410}) {
           const Tensor some = product(a.view().slice(0, 410 - rows, 410), b, bias, in_bulk);
           EXPECT_TRUE(same_bits(some, all.view().slice(0, 410 - rows, 410)))
               << name(dtype) << (in_bulk ? " in bulk, " : ", ") << rows << " rows, " << threads

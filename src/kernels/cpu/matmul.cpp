@@ -30,12 +30,13 @@ using cpu::parts_of;
 using cpu::StripForm;
 using cpu::whole_lines;
 
-// Strips and a panel lie in a 512 KiB cache.
+// Strips and a panel lie in a 512 KiB cache, or panels and those to come.
 constexpr std::int64_t kStripBytes = std::int64_t{400} << 10;
 // Rows of a block: as many as have their whole depth there, so that `out` is not written and read
 // again for each block of the depth; in 48 rows or more a panel is worth fetching.
 constexpr std::int64_t kLeastRows = 48;
 constexpr std::int64_t kMostRows = 96;
+constexpr std::int64_t kDeepRows = 128;  // where 48 do not fit (5,632 deep: 82 to 90 % of peak)
 // Of a plain b, whose panels every block of rows makes anew: strips then come from the third level,
 // from front to back, two bytes a cycle.
 constexpr std::int64_t kPlainRows = 768;
@@ -86,7 +87,16 @@ void pack_strips(const Product& product, const Part& part, std::int64_t k, std::
     matmul_kernels().pack_rows(a, rows, depth, strip_form(product), to);
 }
 
-// The panel at `column`, rows k to k + depth; `spare` holds it where it does not lie in panels.
+// From row k of panels of `all` bytes to what is fetched meanwhile: the same rows of the next ones,
+// or, where those do not fit into the second level beside these, the next block.
+std::int64_t next_panels(const Product& product, std::int64_t k, std::int64_t all) {
+  if (2 * all <= kStripBytes) return all;
+  if (k + kBlockDepth < product.p.inner)
+    return product.panel_row(kBlockDepth) * product.row_bytes();
+  return all - product.panel_row(k) * product.row_bytes();
+}
+
+// The panels at `column`, rows k to k + depth; `spare` holds one of a plain b, or widened.
 void find_panel(const Product& product, std::int64_t column, std::int64_t k, float* spare,
                 PanelProduct& to) {
   to.panels = product.form;
@@ -102,12 +112,14 @@ void find_panel(const Product& product, std::int64_t column, std::int64_t k, flo
                      product.panel_row(k) * product.row_bytes();
   to.b = from;
   to.ahead_bytes = product.panel_row(to.depth) * product.row_bytes();
+  to.b_panel = product.panel_bytes();
   // As far ahead from every block, the last and shorter one too: no line is left out. One strip is
   // through with a panel at once; more of them share the fetching of a whole block.
-  constexpr std::int64_t kRowsAhead = 128;
   const std::int64_t rows_ahead =
-      to.rows <= matmul_kernels().strip ? kRowsAhead : product.panel_row(kBlockDepth);
-  to.ahead = from + rows_ahead * product.row_bytes();
+      to.rows <= matmul_kernels().strip ? 128 : product.panel_row(kBlockDepth);
+  const std::int64_t panels = parts_of(to.columns, matmul_kernels().panel);
+  to.ahead = from + (panels > 1 ? next_panels(product, k, panels * to.b_panel)
+                                : rows_ahead * product.row_bytes());
   if (product.form == PanelForm::kPairs) {
     to.depth = product.panel_row(to.depth);
   } else if (product.form != PanelForm::kF32 && to.rows >= kManyRows) {
@@ -128,6 +140,8 @@ void run_part(const Product& product, const Part& part) {
   const std::int64_t at_once = std::clamp<std::int64_t>(
       kStripBytes / (block_floats * std::int64_t{sizeof(float)}), 1, blocks);
   const std::int64_t panel = matmul_kernels().panel;
+  const std::int64_t together =
+      product.panels != nullptr ? matmul_kernels().panels_together(rows, product.form) : 1;
   float* const strips =
       block_memory.at_least((at_once * block_floats + panel * block) * std::int64_t{sizeof(float)});
   float* const spare = strips + at_once * block_floats;
@@ -139,7 +153,8 @@ void run_part(const Product& product, const Part& part) {
     for (std::int64_t index = first; index < last; ++index)
       pack_strips(product, part, index * kBlockDepth, depth_of(index),
                   strips + (index - first) * block_floats);
-    for (std::int64_t column = part.column; column < part.column_end; column += panel)
+    for (std::int64_t column = part.column, step; column < part.column_end; column += step) {
+      step = part.column_end - column > (together - 1) * panel ? together * panel : panel;
       for (std::int64_t index = first; index < last; ++index) {
         PanelProduct one = {.a = strips + (index - first) * block_floats,
                             .strips = strip_form(product),
@@ -147,20 +162,21 @@ void run_part(const Product& product, const Part& part) {
                             .depth = depth_of(index),
                             .out = p.out + part.row * p.out_row + column,
                             .out_row = p.out_row,
-                            .columns = std::min(panel, part.column_end - column),
+                            .columns = std::min(step, part.column_end - column),
                             .bias = p.bias != nullptr && index == 0 ? p.bias + column : nullptr,
                             .add = p.accumulate || index > 0};
         find_panel(product, column, index * kBlockDepth, spare, one);
         matmul_kernels().multiply(one);
       }
+    }
   }
 }
 
 std::int64_t block_rows(const Product& product) {
   if (product.panels == nullptr) return kPlainRows;
-  const std::int64_t row_bytes =
-      strip_depth(product, product.p.inner) * std::int64_t{sizeof(float)};
-  return std::clamp(kStripBytes / std::max<std::int64_t>(1, row_bytes), kLeastRows, kMostRows);
+  const std::int64_t row_floats = std::max<std::int64_t>(1, strip_depth(product, product.p.inner));
+  const std::int64_t fit = kStripBytes / (row_floats * std::int64_t{sizeof(float)});
+  return fit < kLeastRows ? kDeepRows : std::min(fit, kMostRows);
 }
 
 void run(const Product& product) {
@@ -256,8 +272,7 @@ void run_few(const Product& product) {
 }
 
 void run_any(const Product& product) {
-  const bool few = product.p.rows <= cpu::kFewRows && product.p.a.column == 1;
-  few ? run_few(product) : run(product);
+  product.p.rows <= cpu::kFewRows&& product.p.a.column == 1 ? run_few(product) : run(product);
 }
 
 }  // namespace

@@ -29,21 +29,22 @@ enum class PanelForm : std::uint8_t { kF32, kF16, kBF16, kPairs };
 /// How the numbers of a strip of R rows lie: [k / 16][R][16], or [k][R] where a lies by columns.
 enum class StripForm : std::uint8_t { kByRow, kByDepth };
 
-/// Rows in strips times one panel, over one block of the depth.
+/// Rows in strips times one panel, or panels_together(rows) of them, over one block of the depth.
 struct PanelProduct {
   const float* a = nullptr;  // whole_lines(depth) a row
   StripForm strips = StripForm::kByRow;
   std::int64_t rows = 0;
   const void* b = nullptr;
   PanelForm panels = PanelForm::kF32;
-  std::int64_t depth = 0;  // kPairs: in pairs
+  std::int64_t b_panel = 0;  // bytes from a panel to the next
+  std::int64_t depth = 0;    // kPairs: in pairs
   float* out = nullptr;
   std::int64_t out_row = 0;
-  std::int64_t columns = 0;     // 1 to panel
-  const float* bias = nullptr;  // null: none
-  bool add = false;             // to what is there
-  const char* ahead = nullptr;  // memory to bring near on the way
-  std::int64_t ahead_bytes = 0;
+  std::int64_t columns = 0;
+  const float* bias = nullptr;   // null: none
+  bool add = false;              // to what is there
+  const char* ahead = nullptr;   // memory to bring near on the way: of as many panels as b
+  std::int64_t ahead_bytes = 0;  // of one
 };
 
 /// One to kFewRows rows times panels side by side, over the whole depth: a as it lies.
@@ -81,6 +82,8 @@ struct MatmulKernels {
                        float* to);
   /// Rows of a panel of 16-bit numbers as floats.
   void (*widen)(const void* from, PanelForm form, std::int64_t depth, float* to);
+  /// How many panels a product of packed panels takes at once.
+  std::int64_t (*panels_together)(std::int64_t rows, PanelForm form);
   void (*multiply)(const PanelProduct& product);
   void (*multiply_few)(const FewRowsProduct& product);
 };

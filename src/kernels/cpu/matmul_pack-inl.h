@@ -17,11 +17,15 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
-/// The next strip of at most `left` rows that has an instance. Two units times a latency of four
-/// cycles need eight chains, so 8 rows are 4 and 4 where 6 is the largest.
+/// The next strip of at most `left` rows that has an instance. Where 6 is the largest, 4, which is
+/// multiplied by three panels at once (matmul_kernels.cpp), before 5, and never 1 or 2 at the end.
 constexpr std::int64_t strip_of(std::int64_t left) {
-  if (kLargestStrip == 6 && (left == 7 || left == 8)) return 4;
-  if (kLargestStrip == 12 && left == 16) return 8;
+  if (kLargestStrip == 6) {
+    if (left == 7 || left == 8) return 4;
+    if (left == 9 || left == 13) return 5;
+    return left < 6 ? left : 6;
+  }
+  if (left == 16) return 8;
   if (left >= kLargestStrip) return kLargestStrip;
   if (left >= 8) return 8;
   return left >= 4 ? 4 : left;

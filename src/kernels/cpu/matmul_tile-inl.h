@@ -7,8 +7,8 @@
 // What else it needs: rows of `out` are fetched when a tile begins, or its end waits for them; what
 // comes next of b is fetched while this is used, line by line as it will be needed (one line in
 // four steps left 70 % of the rate over weights from memory): 16 KB ahead into the first level for
-// one strip, the panel to come for many, 2 KB ahead in each of four panels for up to three rows. 6
-// x 4 and 8 x 3 vectors are within 2 % of 12 x 2; broadcasts as memory operands, within 1 %.
+// one strip, the panel to come for many. 6 x 4 and 8 x 3 vectors are within 2 % of 12 x 2;
+// broadcasts as memory operands, within 1 %.
 //
 // One core of an AMD EPYC (Zen 5, two 512-bit units: 260 GFLOP/s of f32, 480 of pairs; memory 41
 // GB/s), share of that, 768 x 3,072 and 3,072 x 768 (bench/peers/linear_layers.py has them all):
@@ -21,6 +21,18 @@
 // the second level (2,048 x 2,048: 79 to 94 % on 512 rows), every line fetched exactly once where
 // the depth is no multiple of a block (8 rows from memory: 61 to 83 %), into the first level (90 to
 // 95 %), 16 rows as 8 and 8 (87 to 92 %), fetching at all for one to three rows (bf16: 88 to 95 %).
+//
+// The same with AVX2 (HEED_ISA=avx2: 128 GFLOP/s), 768 x 3,072:
+//   rows           1         4         5         7         8         9         10, 14    13
+//   f32, cached              78 %      84 to 87  89 %      93 %      90 %      94 %      92 %
+//   f32, memory    88 to 100 95 to 100 94 %      79 %      84 to 89  84 %      89 to 92  89 %
+//   bf16, memory   85 to 95  83 %                          87 to 89                      88 %
+//   f16, memory    84 to 94  87 %                          92 %                          90 %
+// Strips of 5 and 6 rows are 10 and 12 chains of a panel; 4 are 8, which two units with a latency
+// of four cycles use to 80 %: 4 x 3 vectors out of three panels (8 rows: 81 to 93 %; of bf16, whose
+// shifts and masks take the units too, 80 to 90). What they fetch is the same part of the panels to
+// come, one panel after the other (three streams at once: 86 %, 89 this way). 5 rows were 4 and 1
+// (55 %), 10 as 5 and 5 were 86 %.
 #if defined(HEED_KERNELS_CPU_MATMUL_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_TILE_INL_H
@@ -51,6 +63,7 @@ constexpr int kVectors = 2;  // of a panel
 constexpr int kPanelColumns = kVectors * kVectorLanes;
 constexpr int kCacheLine = 64;
 constexpr int kLargestStrip = HWY_TARGET == HWY_AVX3 ? 12 : 6;
+constexpr int kTogether = HWY_TARGET == HWY_AVX3 ? 1 : 3;  // panels, where strips are small
 
 // sum + a b. As an instruction: g++ 12 loads b again for every product of the intrinsic, or moves
 // and spills sums (AVX2: 70 to 90 of 104 GFLOP/s, 94 to 100 this way).
@@ -125,54 +138,77 @@ HWY_INLINE void finish_row(const Vector (&sums)[kCount], float* out, std::int64_
   }
 }
 
-// One row of a panel times R numbers of a for each k that it holds; number(i, half) is one of them.
-template <int kRows, PanelForm kForm, typename Number>
-HWY_INLINE void add_row(const char* row, const Number& number, Vector (&sums)[kRows][kVectors]) {
+// What a tile brings near: `step` bytes for each k; at k = turn the next panel begins.
+struct Ahead {
+  const char* at = nullptr;
+  std::int64_t step = 0, turn = -1, jump = 0;
+};
+
+// Every line for a row of a panel; of parts of panels, which several tiles share, one for a k.
+template <PanelForm kForm, bool kPartOfPanels>
+HWY_INLINE void bring_near(Ahead& ahead) {
+  constexpr int kHeld = kDepthOfRow<kForm>;
+  constexpr int kLines = kPartOfPanels ? kHeld : kRowBytes<kForm> <= kCacheLine ? 1 : 2;
+  const std::int64_t line = kPartOfPanels ? ahead.step : kCacheLine;
+#pragma GCC unroll 2
+  for (int i = 0; i < kLines; ++i) __builtin_prefetch(ahead.at + i * line, 0, 3);
+  ahead.at += kHeld * ahead.step;
+}
+
+// One row of panels times R numbers of a for each k that it holds; number(i, half) is one of them.
+// Of the panels' vectors those from kFirst on.
+template <int kFirst, PanelForm kForm, int kRows, int kCount, typename Number>
+HWY_INLINE void add_row(const char* row, std::int64_t panel, const Number& number,
+                        Vector (&sums)[kRows][kCount]) {
   const Floats d;
 #pragma GCC unroll 2
   for (int half = 0; half < kDepthOfRow<kForm>; ++half) {
-    Vector b[kVectors];
-#pragma GCC unroll 2
-    for (int j = 0; j < kVectors; ++j) b[j] = load_panel<kForm>(row, j, half);
+    // Or g++ 12 loads the next half's weights early, and spills sums.
+    if constexpr (kForm == PanelForm::kBF16 && kCount > kVectors) asm volatile("" ::: "memory");
+    Vector b[kCount];
+#pragma GCC unroll 3
+    for (int j = 0; j < kCount; ++j)
+      b[j] =
+          load_panel<kForm>(row + (kFirst + j) / kVectors * panel, (kFirst + j) % kVectors, half);
 #pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i) {
       const Vector a = hn::Set(d, number(i, half));
-#pragma GCC unroll 2
-      for (int j = 0; j < kVectors; ++j)
+#pragma GCC unroll 3
+      for (int j = 0; j < kCount; ++j)
         sums[i][j] = kForm == PanelForm::kPairs ? add_pairs(sums[i][j], b[j], a)
                                                 : add_product(sums[i][j], a, b[j]);
     }
   }
 }
 
-// A strip of kRows rows times a panel.
-template <int kRows, PanelForm kForm, StripForm kStrip>
-HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, const char* ahead) {
+// A strip of kRows rows times a panel, or times kCount vectors of kTogether panels, from kFirst on.
+template <int kRows, PanelForm kForm, StripForm kStrip, int kFirst = 0, int kCount = kVectors>
+HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, Ahead ahead) {
   constexpr bool kByRow = kStrip == StripForm::kByRow;
   constexpr int kStep = 4;  // k at a time
   constexpr int kHeld = kDepthOfRow<kForm>;
-  Vector sums[kRows][kVectors];
+  Vector sums[kRows][kCount];
 #pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-    for (int j = 0; j < kVectors; ++j) sums[i][j] = hn::Zero(Floats());
+#pragma GCC unroll 3
+    for (int j = 0; j < kCount; ++j) sums[i][j] = hn::Zero(Floats());
   }
   const char* b = static_cast<const char*>(p.b);
-  const std::int64_t ahead_step = kRows * p.ahead_bytes / (p.rows * p.depth);
+  const std::int64_t panel = p.b_panel;
+  out += kFirst * kVectorLanes;
 #pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {  // or the sums wait for them at the end
     __builtin_prefetch(out + i * p.out_row, 1);
-    __builtin_prefetch(out + i * p.out_row + kPanelColumns - 1, 1);
+    __builtin_prefetch(out + i * p.out_row + kCount * kVectorLanes - 1, 1);
   }
   std::int64_t k = 0;
   for (; k + kStep <= p.depth; k += kStep) {
+    if (kTogether > 1 && k == ahead.turn) ahead.at += ahead.jump;
 #pragma GCC unroll 4
     for (int u = 0; u < kStep; u += kHeld) {
-      for (int line = 0; line < kRowBytes<kForm>; line += kCacheLine)
-        __builtin_prefetch(ahead + line, 0, 3);
-      ahead += kHeld * ahead_step;
-      add_row<kRows, kForm>(
-          b + u / kHeld * kRowBytes<kForm>,
+      bring_near<kForm, kCount != kVectors>(ahead);
+      add_row<kFirst, kForm>(
+          b + u / kHeld * kRowBytes<kForm>, panel,
           [a, u](int i, int half)
               HWY_ATTR { return kByRow ? a[i * kLine + u + half] : a[(u + half) * kRows + i]; },
           sums);
@@ -187,9 +223,10 @@ HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, const 
 #pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i) {
       const Vector number = hn::Set(d, kByRow ? a[i * kLine] : a[i]);
-#pragma GCC unroll 2
-      for (int j = 0; j < kVectors; ++j) {
-        const Vector weights = load_panel<kForm>(b, j, half);
+#pragma GCC unroll 3
+      for (int j = 0; j < kCount; ++j) {
+        const Vector weights =
+            load_panel<kForm>(b + (kFirst + j) / kVectors * panel, (kFirst + j) % kVectors, half);
         sums[i][j] = kForm == PanelForm::kPairs ? add_pairs(sums[i][j], weights, number)
                                                 : add_product(sums[i][j], number, weights);
       }
@@ -197,70 +234,10 @@ HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, const 
     if (half == kHeld - 1) b += kRowBytes<kForm>;
     a += kByRow ? 1 : kRows;
   }
+  const float* bias = p.bias != nullptr ? p.bias + kFirst * kVectorLanes : nullptr;
 #pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i)
-    finish_row(sums[i], out + i * p.out_row, p.columns, p.bias, p.add);
-}
-
-// The numbers at k of rows as they lie times one row of each of kPanels panels.
-template <int kRows, int kPanels, PanelForm kForm>
-HWY_INLINE void add_few(const FewRowsProduct& p, const char* row, std::int64_t k, int half,
-                        Vector (&sums)[kPanels][kRows][kVectors]) {
-  Vector a[kRows];
-#pragma GCC unroll 4
-  for (int i = 0; i < kRows; ++i) a[i] = hn::Set(Floats(), p.a[i * p.a_row + k]);
-#pragma GCC unroll 4
-  for (int q = 0; q < kPanels; ++q) {
-#pragma GCC unroll 2
-    for (int j = 0; j < kVectors; ++j) {
-      const Vector b = load_panel<kForm>(row + q * p.b_panel, j, half);
-#pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i) sums[q][i][j] = add_product(sums[q][i][j], a[i], b);
-    }
-  }
-}
-
-// One or more rows as they lie times kPanels panels side by side: as many streams of memory.
-template <int kRows, int kPanels, PanelForm kForm>
-HWY_NOINLINE void few_tile(const FewRowsProduct& p, const char* panels, float* out,
-                           std::int64_t columns, const float* bias) {
-  constexpr int kHeld = kDepthOfRow<kForm>;
-  constexpr std::int64_t kRowsAhead = 2048 / kRowBytes<kForm>;
-  const Floats d;
-  for (std::int64_t begin = 0; begin < p.depth; begin += kBlockDepth) {
-    const std::int64_t end = begin + kBlockDepth < p.depth ? begin + kBlockDepth : p.depth;
-    Vector sums[kPanels][kRows][kVectors];
-#pragma GCC unroll 4
-    for (int q = 0; q < kPanels; ++q) {
-#pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-        for (int j = 0; j < kVectors; ++j) sums[q][i][j] = hn::Zero(d);
-      }
-    }
-    const char* row = panels + begin / kHeld * p.b_row;
-    std::int64_t k = begin;
-    for (; k + kHeld <= end; k += kHeld, row += p.b_row) {
-#pragma GCC unroll 4
-      for (int q = 0; q < kPanels; ++q) {
-#pragma GCC unroll 2
-        for (int line = 0; line < kRowBytes<kForm>; line += kCacheLine)
-          __builtin_prefetch(row + q * p.b_panel + kRowsAhead * p.b_row + line, 0, 3);
-      }
-#pragma GCC unroll 2
-      for (int half = 0; half < kHeld; ++half)
-        add_few<kRows, kPanels, kForm>(p, row, k + half, half, sums);
-    }
-    if (k < end) add_few<kRows, kPanels, kForm>(p, row, k, 0, sums);
-    const bool first = begin == 0;
-#pragma GCC unroll 4
-    for (int q = 0; q < kPanels; ++q) {
-#pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i)
-        finish_row(sums[q][i], out + i * p.out_row + q * kPanelColumns, columns - q * kPanelColumns,
-                   first && bias != nullptr ? bias + q * kPanelColumns : nullptr, p.add || !first);
-    }
-  }
+    finish_row(sums[i], out + i * p.out_row, p.columns - kFirst * kVectorLanes, bias, p.add);
 }
 
 }  // namespace
