@@ -179,20 +179,4 @@ void get_heads(Api& api, const Parameters& parameters, httplib::Response& respon
   send_json(response, 200, to_json(answer_heads(*session, stack.stack, only)));
 }
 
-void get_next(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const StackShape& stack = find_stack(*session, parameters);
-  require_ready(*session);
-  if (stack.stack == Stack::kEncoder)
-    refuse(404, "not_found",
-           {.argument = "stack",
-            .found = "encoder, which reads",
-            .expected = "decoder or cross: these write words"});
-  const std::int64_t length = std::ssize(session->session().tokens);
-  const std::int64_t position = parameters.number("position", length - 1, INT64_MIN, INT64_MAX);
-  const std::int64_t top = parameters.number("top", 6, 1, 16);
-  check_token("position", position, length);
-  send_json(response, 200, to_json(answer_next(*session, stack.stack, position, top)));
-}
-
 }  // namespace heed::serve

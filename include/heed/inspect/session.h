@@ -63,9 +63,18 @@ struct SessionStack {
   std::vector<LayerAttention> layers;  // empty until the pass has run
 };
 
+/// The residual stream of what the model writes (of an encoder: of what it reads) at one depth.
+struct StreamLevel {
+  TapKind kind = TapKind::kResidual;  // kEmbedding, kMiddle (behind an attention) or kResidual
+  Stack stack = Stack::kSelf;
+  int layer = -1;  // -1: the embedding
+  Tensor value;    // [T, C]
+};
+
 struct SessionOptions {
   bool all_logits = false;          // keep the logits of every position, not of the last one alone
   bool hidden = false;              // keep the last layer's normed activations
+  bool streams = false;             // keep the residual stream, where the model has words
   std::function<bool()> stop = {};  // asked at each step of a layer; true: ends with kInterrupted
   const std::atomic<bool>* stopped = nullptr;  // the same, looked at inside of products, too
   std::function<void()> layer_done = {};       // called after each layer's attention
@@ -83,6 +92,7 @@ struct Session {
   std::vector<SessionStack> stacks;
   Tensor logits;                         // [T or 1, V]; not given when the model has none
   Tensor hidden;                         // [T, C]; when asked for
+  std::vector<StreamLevel> streams;      // from the embedding upward; when asked for
   const Tokenizer* tokenizer = nullptr;  // of what the model writes; it must outlive the session
   const Tokenizer* source_tokenizer = nullptr;  // of key_tokens
   Edits edits = {};                             // what its pass does otherwise

@@ -71,6 +71,7 @@ struct ModelAnswer {
     field("positions", info.positions);
     field("causal", info.causal);
     field("has_words", info.writes());
+    field("fills_masks", info.has_logits && !info.writes());
     field("takes_pair", takes_pair);
     field("takes_target", takes_target);
     field("stacks", stacks);

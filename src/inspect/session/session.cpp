@@ -17,6 +17,16 @@
 namespace heed {
 namespace {
 
+// Between attention and MLP the stream is kept where it is small.
+bool keeps_level(const Session& session, const TapName& name) {
+  constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;  // 64 MiB
+  const ModelInfo& info = session.info;
+  if (!info.has_logits || name.stack == Stack::kEncoder) return false;
+  if (name.kind == TapKind::kEmbedding || name.kind == TapKind::kResidual) return true;
+  return name.kind == TapKind::kMiddle &&
+         info.layers * std::ssize(session.tokens) * info.width <= kMostNumbers;
+}
+
 // Copies what each attention leaves behind while the pass runs.
 class Recorder final : public Tap {
  public:
@@ -25,9 +35,12 @@ class Recorder final : public Tap {
 
   void at(const TapName& name, View value) override {
     check_stop();
-    if (!options_.hidden || name.kind != TapKind::kFinal) return;
-    const ConstView final = value;  // [1, T, C]
-    session_.hidden = Tensor::copy_of(final.select(0, 0));
+    const ConstView shown = value;
+    if (options_.hidden && name.kind == TapKind::kFinal)
+      session_.hidden = Tensor::copy_of(shown.select(0, 0));  // [1, T, C]
+    if (options_.streams && keeps_level(session_, name))
+      session_.streams.push_back(
+          {name.kind, name.stack, name.layer, Tensor::copy_of(shown.select(0, 0))});
   }
 
   void attended(const TapName& name, const AttentionArgs& args,
