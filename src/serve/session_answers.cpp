@@ -138,8 +138,9 @@ std::vector<StackShape> shapes_of(const Api& api) {
 
 void get_models(Api& api, const Parameters&, httplib::Response& response) {
   const SessionPointer& shown = api.options.session;
-  const ModelAnswer model =
+  ModelAnswer model =
       api.model != nullptr ? answer_model(*api.model) : answer_model(shown->session());
+  if (shown) model.runs = shown->model() != nullptr;
   ModelsAnswer answer{.version = std::string(version()),
                       .models = {model},
                       .text = shown ? shown->input.text : api.options.text,

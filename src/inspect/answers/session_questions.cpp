@@ -77,7 +77,8 @@ ModelAnswer answer_model(const LoadedModel& model) {
           .info = info,
           .stacks = answer_stacks(info.stacks),
           .takes_pair = !info.causal && !info.reads_source(),
-          .takes_target = info.reads_source()};
+          .takes_target = info.reads_source(),
+          .runs = true};
 }
 
 ModelAnswer answer_model(const Session& session) {
