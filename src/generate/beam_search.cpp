@@ -103,8 +103,8 @@ class Search {
   std::vector<Generated> results(const std::vector<TokenId>& prompt) const {
     std::vector<Generated> results;
     for (const Finished& finished : finished_)
-      results.push_back(
-          text_of(finished.beam, finished.score, over_ ? finished.why : Stopped::kInterrupted, prompt));
+      results.push_back(text_of(finished.beam, finished.score,
+                                over_ ? finished.why : Stopped::kInterrupted, prompt));
     if (results.empty())
       results.push_back(text_of(open_[0], score(open_[0], open_[0].tokens.size()),
                                 Stopped::kInterrupted, prompt));

@@ -66,8 +66,7 @@ void get_flow_graph(Api& api, const Parameters& parameters, httplib::Response& r
   const std::size_t format = parameters.choice("format", {kNames[0], kNames[1], kNames[2]});
   response.set_header("Content-Disposition",
                       std::string("attachment; filename=\"heed-flow.") + kNames[format] + '"');
-  send_long(api, parameters, response,
-            text_answer(at, kTypes[format], [=](const Check& check) {
+  send_long(api, parameters, response, text_answer(at, kTypes[format], [=](const Check& check) {
               const FlowAnswer answer = answer_flow(*at.session, at.flow, at.by, check);
               return flow_graph(answer.flow, at.session->session(), answer.by, kFormats[format]);
             }));

@@ -35,8 +35,8 @@ WordsRequest words_request(Api& api, const Parameters& parameters) {
 }
 
 std::int64_t position_of(const WordsRequest& at, const Parameters& parameters) {
-  return check_token("position",
-                     parameters.number("position", at.length - 1, INT64_MIN, INT64_MAX), at.length);
+  return check_token("position", parameters.number("position", at.length - 1, INT64_MIN, INT64_MAX),
+                     at.length);
 }
 
 LongAnswer json_answer(const WordsRequest& at,
@@ -76,11 +76,10 @@ class BranchStream {
       const SerialScope serial;
       const StopScope scope(*flag_);
       if (const auto token = branch_.next())
-        return to_json(
-            BranchTokenAnswer{token->token.id, token->bytes, token->token.probability});
+        return to_json(BranchTokenAnswer{token->token.id, token->bytes, token->token.probability});
       ended_ = true;
-      return to_json(BranchEndAnswer{std::string(branch_.ended()), branch_.tokens(),
-                                     branch_.bits_a_token()});
+      return to_json(
+          BranchEndAnswer{std::string(branch_.ended()), branch_.tokens(), branch_.bits_a_token()});
     } catch (const std::exception&) {
       ended_ = true;
       return error_json(api_error(std::current_exception()));
@@ -162,8 +161,8 @@ void get_branch(Api& api, const Parameters& parameters, httplib::Response& respo
   branch.word = static_cast<TokenId>(parameters.number("token", 0, 0, INT32_MAX));
   branch.most_tokens = parameters.number("most", branch.most_tokens, 1, 512);
   require_words("branch", *at.session);
-  const auto stream = std::make_shared<BranchStream>(api, at.session, branch,
-                                                     parameters.text("view", ""));
+  const auto stream =
+      std::make_shared<BranchStream>(api, at.session, branch, parameters.text("view", ""));
   response.set_header("Cache-Control", "no-store");
   response.set_chunked_content_provider(
       "application/x-ndjson; charset=utf-8",

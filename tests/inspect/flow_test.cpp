@@ -26,7 +26,8 @@ INSTANTIATE_TEST_SUITE_P(Families, FlowOf, testing::ValuesIn(test::kFamilyVarian
                          [](const auto& of) { return std::string(of.param.name); });
 
 Matrix zeros(std::int64_t rows, std::int64_t columns) {
-  return Matrix(static_cast<std::size_t>(rows), std::vector<double>(static_cast<std::size_t>(columns)));
+  return Matrix(static_cast<std::size_t>(rows),
+                std::vector<double>(static_cast<std::size_t>(columns)));
 }
 
 // The mean over the heads.
@@ -47,13 +48,15 @@ Matrix layer_matrix(const Session& session, Stack stack, int layer, bool crosses
       crosses ? tokens + std::ssize(session.key_tokens)
               : static_cast<std::int64_t>(session.at({stack, layer, 0}).queries());
   Matrix moves = zeros(nodes, nodes);
-  const std::size_t first = crosses && stack == Stack::kEncoder ? static_cast<std::size_t>(tokens) : 0;
+  const std::size_t first =
+      crosses && stack == Stack::kEncoder ? static_cast<std::size_t>(tokens) : 0;
   const double share = crosses && stack == Stack::kDecoder ? 0.25 : 0.5;
   const Matrix own = mean_of(session.at({stack, layer, 0}));
   for (std::size_t i = 0; i < moves.size(); ++i) moves[i][i] = 1;
   for (std::size_t i = 0; i < own.size(); ++i) {
     moves[first + i][first + i] = share == 0.25 ? 0.25 : 0.5;
-    for (std::size_t j = 0; j < own[i].size(); ++j) moves[first + i][first + j] += share * own[i][j];
+    for (std::size_t j = 0; j < own[i].size(); ++j)
+      moves[first + i][first + j] += share * own[i][j];
   }
   if (!crosses || stack != Stack::kDecoder) return moves;
   const Matrix over = mean_of(session.at({Stack::kCross, layer, 0}));
@@ -92,7 +95,8 @@ TEST_P(FlowOf, RolloutIsTheProductOfTheLayersMatrices) {
   const Session session = test::family_session(model);
   for (const StackShape& shape : session.shapes()) {
     const std::vector<Matrix> layers = matrices(session, shape.stack);
-    for (std::int64_t position = 0; position < std::ssize(session.queries(shape.stack)); ++position) {
+    for (std::int64_t position = 0; position < std::ssize(session.queries(shape.stack));
+         ++position) {
       std::vector<double> row(layers.front().size());
       row[static_cast<std::size_t>(position)] = 1;
       for (const Matrix& layer : layers) row = times(row, layer);
@@ -125,8 +129,9 @@ TEST_P(FlowOf, EdgesAndTheirRestHoldAllOfALayer) {
 }
 
 // Every way through the layers, by its hops.
-void count_ways(const std::vector<Matrix>& layers, std::size_t step, std::vector<std::int64_t> nodes,
-                double share, std::map<std::vector<std::int64_t>, double>& into) {
+void count_ways(const std::vector<Matrix>& layers, std::size_t step,
+                std::vector<std::int64_t> nodes, double share,
+                std::map<std::vector<std::int64_t>, double>& into) {
   if (step == layers.size()) {
     into[nodes] += share;
     return;
@@ -191,11 +196,13 @@ TEST_P(FlowOf, AHiddenTokensEffectIsThatOfAPassWithItsColumnMasked) {
       for (std::int64_t j = 0; j < length; ++j)
         tap.seen.data<std::uint8_t>()[i * length + j] = j != hidden.node || i == j;
     const Tensor out = pass_over(session, model, {.tap = &tap, .all_positions = true});
-    const std::span row(out.data<float>() + (length - 1) * out.dim(1), static_cast<std::size_t>(out.dim(1)));
+    const std::span row(out.data<float>() + (length - 1) * out.dim(1),
+                        static_cast<std::size_t>(out.dim(1)));
     EXPECT_NEAR(hidden.probability, chance_of(test.outcome.word, row).probability, 1e-5);
     EXPECT_NEAR(hidden.effect, std::log(hidden.probability / test.outcome.probability), 1e-9);
   }
-  EXPECT_EQ(std::ssize(test.hidden) + 1, std::ranges::count_if(got.shares, [](double s) { return s > 0; }));
+  EXPECT_EQ(std::ssize(test.hidden) + 1,
+            std::ranges::count_if(got.shares, [](double s) { return s > 0; }));
 }
 
 TEST_P(FlowOf, EverySideHasEffectsAndWeighsByThem) {
@@ -243,7 +250,8 @@ TEST(Flow, AGraphFileEscapesWhatATokenHolds) {
   EXPECT_EQ(xml.find("<\"&"), std::string::npos);
   const std::string dot = flow_graph(got, session, "rollout", GraphFormat::kDot);
   EXPECT_NE(dot.find("<\\\"&\\\\"), std::string::npos) << dot;
-  EXPECT_NE(flow_graph(got, session, "rollout", GraphFormat::kJson).find("\"3:6\""), std::string::npos);
+  EXPECT_NE(flow_graph(got, session, "rollout", GraphFormat::kJson).find("\"3:6\""),
+            std::string::npos);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -106,8 +107,26 @@ def theirs(model, config, session):
     return [torch.softmax(through_the_head(model, config, state)[0].double(), -1) for state in states]
 
 
+def with_tokenizer(folder, copy):
+    """The folder with words for its ids, where it has none: the server wants a tokenizer."""
+    shutil.copytree(folder, copy)
+    size = json.loads((folder / "config.json").read_text())["vocab_size"]
+    if not any(copy.glob("tokenizer*")):
+        vocabulary = {f"w{number}": number for number in range(size)}
+        (copy / "tokenizer.json").write_text(json.dumps({
+            "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+            "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": None, "decoder": None,
+            "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "w0"}}))
+    return copy
+
+
 def compare(program, folder):
     config = transformers.AutoConfig.from_pretrained(folder)
+    with tempfile.TemporaryDirectory() as scratch:
+        return compare_served(program, with_tokenizer(folder, pathlib.Path(scratch) / folder.name), config)
+
+
+def compare_served(program, folder, config):
     kind = getattr(transformers, config.architectures[0])
     model = kind.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
     served = Served(program, folder)

@@ -15,8 +15,8 @@ using test::Served;
 struct WordsServer : testing::Test {
   Served served;
   httplib::Client client = served.client();
-  std::string path = "/api/v1/sessions/" +
-                     served.open(test::kServedText)["session"].get<std::string>() + "/self";
+  std::string path =
+      "/api/v1/sessions/" + served.open(test::kServedText)["session"].get<std::string>() + "/self";
 
   json get(const std::string& question) {
     const auto answer = client.Get(path + question);

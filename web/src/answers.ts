@@ -389,6 +389,7 @@ export interface Flow {
   paths: FlowPath[];
   others: number;
   way: number[];
+  way_share: number;
   sum_error: number;
 }
 

@@ -14,6 +14,7 @@
 
 #include "heed/base/error.h"
 #include "heed/inspect/edits.h"
+#include "heed/inspect/stream.h"
 #include "heed/models/registry.h"
 #include "heed/ops/attention.h"
 
@@ -61,14 +62,6 @@ struct LayerAttention {
 struct SessionStack {
   StackShape shape;
   std::vector<LayerAttention> layers;  // empty until the pass has run
-};
-
-/// The residual stream of what the model writes (of an encoder: of what it reads) at one depth.
-struct StreamLevel {
-  TapKind kind = TapKind::kResidual;  // kEmbedding, kMiddle (behind an attention) or kResidual
-  Stack stack = Stack::kSelf;
-  int layer = -1;  // -1: the embedding
-  Tensor value;    // [T, C]
 };
 
 struct SessionOptions {

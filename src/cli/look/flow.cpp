@@ -24,15 +24,14 @@ class FlowText {
       : terminal_(terminal), session_(session), flow_(flow), test_(test) {}
 
   std::string all(const FlowOptions& options, std::int64_t tried) const {
-    return title(options, tried) + shares(options.top) + "\n" + paths() + "\n" +
-           trust(options.top);
+    return title(options, tried) + shares(options.top) + "\n" + paths() + "\n" + trust(options.top);
   }
 
  private:
   std::string name(std::int64_t node) const {
     const bool is_source = node >= flow_.tokens;
-    const auto tokens = is_source ? session_.keys(flow_.request.stack)
-                                  : session_.queries(flow_.request.stack);
+    const auto tokens =
+        is_source ? session_.keys(flow_.request.stack) : session_.queries(flow_.request.stack);
     return TokenNames::shown(
         terminal_, tokens[static_cast<std::size_t>(is_source ? node - flow_.tokens : node)].bytes);
   }
@@ -50,9 +49,10 @@ class FlowText {
       into += fmt::format(", which says {}, {}", said(), percent(test_.outcome.probability));
     const std::string how =
         options.by_effect
-            ? fmt::format("by effect, an approximation: what moves is spread by what removing an "
-                          "edge changes ({} edges tried)",
-                          tried)
+            ? fmt::format(
+                  "by effect, an approximation: what moves is spread by what removing an "
+                  "edge changes ({} edges tried)",
+                  tried)
             : "rollout, an approximation: of each layer half stays and half moves by the mean of "
               "the heads; values, MLPs and signs are left out";
     return heading(terminal_, "Flow", into) + paragraph(terminal_, how, 2);
@@ -62,7 +62,9 @@ class FlowText {
     std::vector<std::int64_t> nodes;
     for (std::int64_t node = 0; node < std::ssize(flow_.shares); ++node)
       if (flow_.shares[static_cast<std::size_t>(node)] > 0) nodes.push_back(node);
-    const auto share = [&](std::int64_t node) { return flow_.shares[static_cast<std::size_t>(node)]; };
+    const auto share = [&](std::int64_t node) {
+      return flow_.shares[static_cast<std::size_t>(node)];
+    };
     std::ranges::stable_sort(nodes, std::greater(), share);
     const std::int64_t shown = top < 0 ? std::ssize(nodes) : std::min(top, std::ssize(nodes));
     std::string text;
@@ -70,13 +72,20 @@ class FlowText {
     for (const std::int64_t node : std::span(nodes).first(static_cast<std::size_t>(shown))) {
       Line line(terminal_);
       line.right(kIndexEnd, std::to_string(index(node)), Style::kDim).to(kTokenColumn);
-      line.put(name(node), Style::kBold).to(kTokenColumn + 18).right(kTokenColumn + 24, percent(share(node)));
+      line.put(name(node), Style::kBold)
+          .to(kTokenColumn + 18)
+          .right(kTokenColumn + 24, percent(share(node)));
       line.to(kTokenColumn + 25).put(bar(terminal_, share(node), kBarCells), Style::kBar);
       text += line.str();
       rest -= share(node);
     }
     if (shown == std::ssize(nodes)) return text;
-    return text + Line(terminal_).to(kTokenColumn).put(fmt::format("+{} in {} others", percent(std::max(rest, 0.0)), std::ssize(nodes) - shown), Style::kDim).str();
+    return text + Line(terminal_)
+                      .to(kTokenColumn)
+                      .put(fmt::format("+{} in {} others", percent(std::max(rest, 0.0)),
+                                       std::ssize(nodes) - shown),
+                           Style::kDim)
+                      .str();
   }
 
   std::string paths() const {
@@ -93,17 +102,23 @@ class FlowText {
       line.right(kTokenColumn + 1, percent(path.share)).to(kTokenColumn + 3).put(hops);
       text += line.str();
     }
-    return text + Line(terminal_).right(kTokenColumn + 1, percent(std::max(flow_.others, 0.0)), Style::kDim).to(kTokenColumn + 3).put("all others", Style::kDim).str();
+    return text + Line(terminal_)
+                      .right(kTokenColumn + 1, percent(std::max(flow_.others, 0.0)), Style::kDim)
+                      .to(kTokenColumn + 3)
+                      .put("all others", Style::kDim)
+                      .str();
   }
 
   std::string trust(std::int64_t top) const {
     const bool words = test_.outcome.has_word;
     const std::string what = words ? fmt::format("log-probability of {}, in nats", said())
                                    : "change of the token's last state";
-    std::string text = heading(terminal_, "How far to trust it",
-                               fmt::format("each token hidden from the others, run again: {}", what));
+    std::string text =
+        heading(terminal_, "How far to trust it",
+                fmt::format("each token hidden from the others, run again: {}", what));
     std::vector<HiddenToken> hidden = test_.hidden;
-    std::ranges::stable_sort(hidden, std::greater(), [](const HiddenToken& h) { return std::abs(h.effect); });
+    std::ranges::stable_sort(hidden, std::greater(),
+                             [](const HiddenToken& h) { return std::abs(h.effect); });
     const std::int64_t shown = top < 0 ? std::ssize(hidden) : std::min(top, std::ssize(hidden));
     for (const HiddenToken& one : std::span(hidden).first(static_cast<std::size_t>(shown))) {
       Line line(terminal_);
@@ -113,10 +128,11 @@ class FlowText {
       if (words) line.right(kTokenColumn + 42, percent(one.probability), Style::kDim);
       text += line.str();
     }
-    std::string verdict = std::isnan(test_.rank_correlation)
-                              ? "too few tokens for a rank correlation"
-                              : fmt::format("rank correlation of share and effect: {:.2f}, of {} tokens",
-                                            test_.rank_correlation, test_.hidden.size());
+    std::string verdict =
+        std::isnan(test_.rank_correlation)
+            ? "too few tokens for a rank correlation"
+            : fmt::format("rank correlation of share and effect: {:.2f}, of {} tokens",
+                          test_.rank_correlation, test_.hidden.size());
     if (test_.not_hidden > 0)
       verdict += fmt::format("; {} smaller shares were not tried", test_.not_hidden);
     return text + paragraph(terminal_, verdict, 2);

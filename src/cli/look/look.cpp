@@ -59,6 +59,10 @@ void write_npy_output(const LookOptions& options, const Session& session, Stack 
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = read_view(options.view);
   check_view(view, session);
+  if (view.view != "look")
+    fail({.argument = "--format",
+          .found = options.format,
+          .expected = fmt::format("svg, png or html, which show the view {}", view.view)});
   if (view.to)
     fail({.argument = "--format",
           .found = options.format,
@@ -130,9 +134,8 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
 
 void write_flow(const LookOptions& options, const Session& session, const LoadedModel& model,
                 Stack stack) {
-  FlowOptions flow{.flow = {.stack = stack},
-                   .by_effect = options.by == "effect",
-                   .format = options.format};
+  FlowOptions flow{
+      .flow = {.stack = stack}, .by_effect = options.by == "effect", .format = options.format};
   const auto tokens = session.queries(stack);
   flow.flow.position = options.who.empty() ? std::ssize(tokens) - 1
                                            : named_tokens("--who", tokens, options.who).back();

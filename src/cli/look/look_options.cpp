@@ -142,7 +142,15 @@ void add_tokens(OptionList& list, LookOptions& options) {
         .type = "N|all",
         .help =
             "keys shown of each row, or queries of --to, the largest first (default: 3; tsv: all)"},
-       {.name = "--flow",
+       {.name = "--rows",
+        .to = &options.rows,
+        .type = "N|all",
+        .help = "show the last N rows (default: 64 as text, else all)"}});
+}
+
+void add_flow(OptionList& list, LookOptions& options) {
+  add(list,
+      {{.name = "--flow",
         .to = &options.flow,
         .help = "what flowed into the word of --who (default: the last token) through all layers, "
                 "and how far that can be trusted; as json, graphml or dot: the graph"},
@@ -150,11 +158,7 @@ void add_tokens(OptionList& list, LookOptions& options) {
         .to = &options.by,
         .words = {"rollout", "effect"},
         .help = "what weighs the flow: attention (rollout, the default), or what removing each "
-                "edge changes"},
-       {.name = "--rows",
-        .to = &options.rows,
-        .type = "N|all",
-        .help = "show the last N rows (default: 64 as text, else all)"}});
+                "edge changes"}});
 }
 
 void add_picture(OptionList& list, LookOptions& options) {
@@ -179,7 +183,8 @@ void add_format(OptionList& list, LookOptions& options) {
         .words = {std::begin(kFormats), std::end(kFormats)},
         .help = "text; json; tsv: one line a weight; npy: all weights, f32 [layers, "
                 "heads, T, T], with an extent of 1 where --layer or --head chooses; svg, png: the "
-                "page's picture, drawn by chromium; html: the page as one file; graphml, dot: the graph "
+                "page's picture, drawn by chromium; html: the page as one file; graphml, dot: the "
+                "graph "
                 "of --flow (default: as the name behind -o ends, else text)"},
        {.name = "--what",
         .to = &options.what,
@@ -201,6 +206,7 @@ void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
   add_head(list, options);
   add_tokens(list, options);
+  add_flow(list, options);
   add_format(list, options);
   add_picture(list, options);
 }

@@ -91,16 +91,20 @@ struct FlowAnswer {
     field("tokens", flow.tokens);
     field("source", flow.source);
     field("shares", flow.shares);
-    field("columns", all(flow.columns, [](const FlowColumn& each) { return FlowColumnAnswer{each}; }));
+    field("columns",
+          all(flow.columns, [](const FlowColumn& each) { return FlowColumnAnswer{each}; }));
     field("layers", all(flow.layers, [&](const FlowLayer& each) {
             return FlowLayerAnswer{
-                each.stack, each.layer,
+                each.stack,
+                each.layer,
                 all(each.edges, [](const FlowEdge& edge) { return FlowEdgeAnswer{edge}; }),
-                {each.rest_count, each.rest_share}, each.shares};
+                {each.rest_count, each.rest_share},
+                each.shares};
           }));
     field("paths", all(flow.paths, [](const FlowPath& each) { return FlowPathAnswer{each}; }));
     field("others", flow.others);
     field("way", flow.way);
+    field("way_share", flow.way_share);
     field("sum_error", flow.sum_error);
   }
 };
@@ -114,8 +118,7 @@ struct HiddenTokenAnswer {
     field("node", hidden.node);
     field("share", hidden.share);
     field("effect", hidden.effect);
-    field("probability",
-          has_word ? std::optional<double>(hidden.probability) : std::nullopt);
+    field("probability", has_word ? std::optional<double>(hidden.probability) : std::nullopt);
   }
 };
 

@@ -32,9 +32,8 @@ FlowTestAnswer answer_flow_test(const LiveSession& live, const FlowRequest& requ
   const Session& session = live.session();
   FlowMoves moves(rollout_steps(session, request.stack), check);
   const FlowTest test = test_flow(session, model_of(live), flow(moves, request), check);
-  FlowTestAnswer answer{.stack = request.stack,
-                        .position = request.position,
-                        .not_hidden = test.not_hidden};
+  FlowTestAnswer answer{
+      .stack = request.stack, .position = request.position, .not_hidden = test.not_hidden};
   if (std::isfinite(test.rank_correlation)) answer.rank_correlation = {test.rank_correlation};
   const FlowOutcome& outcome = test.outcome;
   if (outcome.has_word)

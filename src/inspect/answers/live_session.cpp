@@ -184,10 +184,8 @@ bool LiveSession::work(const std::function<bool()>& stop, Overviews& overviews) 
 
 void LiveSession::run_pass(const std::function<bool()>& stop) {
   const bool all_words = std::ssize(session_.tokens) * session_.info.vocabulary <= kKeptLogits;
-  run_session(session_, *model_, {.all_logits = all_words,
-                                   .streams = true,
-                                   .stop = stop,
-                                   .stopped = &dropped});
+  run_session(session_, *model_,
+              {.all_logits = all_words, .streams = true, .stop = stop, .stopped = &dropped});
   keep_next();
 }
 

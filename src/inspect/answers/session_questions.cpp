@@ -160,7 +160,8 @@ HeadsAnswer answer_heads(const LiveSession& session, Stack stack, std::optional<
 NextAnswer answer_next(const LiveSession& session, Stack stack, std::int64_t position,
                        std::int64_t top) {
   const bool knows_more = session.model() != nullptr && !session.session().streams.empty();
-  if (knows_more && (!session.keeps_next(position) || top > std::ssize(session.next(position).words)))
+  if (knows_more &&
+      (!session.keeps_next(position) || top > std::ssize(session.next(position).words)))
     return answer_words_at(session, stack, position, top);
   const NextWords& words = session.next(position);
   const std::int64_t count = std::min(top, std::ssize(words.words));

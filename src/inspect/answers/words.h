@@ -63,7 +63,7 @@ struct LensCellAnswer {
 
 struct LensLevelAnswer {
   static constexpr const char* kName = "LensLevel";
-  std::string name = {};                   // embedding, attention, cross, layer
+  std::string name = {};  // embedding, attention, cross, layer
   std::optional<std::int64_t> layer = {};
   std::int64_t right = 0, of = 0;
   std::vector<LensCellAnswer> cells = {};

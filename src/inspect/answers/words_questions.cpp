@@ -28,10 +28,8 @@ std::string level_name(const StreamLevel& level) {
 
 LensLevelAnswer answer_level(const LensLevel& level, const Tokenizer* tokenizer) {
   const StreamLevel named{level.kind, level.stack, level.layer, {}};
-  LensLevelAnswer answer{.name = level_name(named),
-                         .right = level.right,
-                         .of = level.of,
-                         .ranks = level.ranks};
+  LensLevelAnswer answer{
+      .name = level_name(named), .right = level.right, .of = level.of, .ranks = level.ranks};
   if (level.layer >= 0) answer.layer = level.layer;
   for (const LensCell& cell : level.cells)
     answer.cells.push_back({cell, word_of(tokenizer, cell.id)});
@@ -104,10 +102,9 @@ std::vector<float> word_logits(const LiveSession& live, std::int64_t position, b
   const Session& session = live.session();
   const LoadedModel& model = model_of("next", live);
   require_streams("next", session);
-  const Tensor logits =
-      masked ? edited_output(session, covered(session, position), model,
-                             {.all_positions = true, .stopped = stopped})
-             : read_out(session.streams.back(), model, position, position + 1);
+  const Tensor logits = masked ? edited_output(session, covered(session, position), model,
+                                               {.all_positions = true, .stopped = stopped})
+                               : read_out(session.streams.back(), model, position, position + 1);
   const float* row = logits.data<float>() + (masked ? position : 0) * logits.dim(1);
   return {row, row + logits.dim(1)};
 }
@@ -166,7 +163,8 @@ BeamsAnswer answer_beams(const LiveSession& live, std::int64_t beams, std::int64
                           .most_tokens = std::min(most_tokens, session.info.positions - 1),
                           .beams = beams};
   BeamsAnswer answer{.beams = beams, .length_penalty = args.length_penalty};
-  for (const Generated& text : beam_hypotheses(*model.model, args, listener).front()) {
+  const auto texts = beam_hypotheses(*model.model, args, listener);
+  for (const Generated& text : texts.front()) {
     HypothesisAnswer one = answer_hypothesis(text, session.tokenizer);
     one.shared = shared_tokens(answer.hypotheses, text);
     answer.hypotheses.push_back(std::move(one));

@@ -47,10 +47,11 @@ std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
 }
 
 GenerateArgs args_of(const Session& session, const BranchRequest& request) {
-  GenerateArgs args{.prompts = {ids_of(std::span(session.tokens)
-                                           .first(static_cast<std::size_t>(request.position) + 1))},
-                    .most_tokens = request.most_tokens - 1,
-                    .sampling = {.temperature = 0}};
+  GenerateArgs args{
+      .prompts = {ids_of(
+          std::span(session.tokens).first(static_cast<std::size_t>(request.position) + 1))},
+      .most_tokens = request.most_tokens - 1,
+      .sampling = {.temperature = 0}};
   args.prompts.front().push_back(request.word);
   if (session.info.reads_source()) args.sources = {ids_of(session.key_tokens)};
   return args;
@@ -67,8 +68,7 @@ Branch::Branch(const Session& session, const LoadedModel& model, const BranchReq
   const std::span row(logits.data<float>(), static_cast<std::size_t>(logits.dim(1)));
   first_ = token_of(request.word, row, distribution_of(row));
   if (request.most_tokens > 1)
-    generation_ =
-        std::make_unique<Generation>(*model.model, args_of(session, request), silence_);
+    generation_ = std::make_unique<Generation>(*model.model, args_of(session, request), silence_);
 }
 
 Branch::~Branch() = default;
@@ -87,9 +87,12 @@ std::optional<BranchToken> Branch::taken(const GeneratedToken& token) {
   ++tokens_;
   bits_ -= std::log2(token.probability);
   BranchToken shown{token, word_of(session_.tokenizer, token.id)};
-  if (shown.bytes.find('\n') != std::string::npos) ended_ = "line";
-  else if (info_.ends_with(token.id)) ended_ = "end";
-  else if (tokens_ == request_.most_tokens) ended_ = "length";
+  if (shown.bytes.find('\n') != std::string::npos)
+    ended_ = "line";
+  else if (info_.ends_with(token.id))
+    ended_ = "end";
+  else if (tokens_ == request_.most_tokens)
+    ended_ = "length";
   return shown;
 }
 

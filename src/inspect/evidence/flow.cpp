@@ -29,24 +29,40 @@ std::vector<bool> named_nodes(const std::vector<double>& shares, const FlowReque
   return named;
 }
 
-// Tokens that nothing can come from stand in no column: of a causal model those behind the
-// position.
-std::vector<FlowColumn> columns_of(const Flow& flow) {
-  const std::vector<bool> named = named_nodes(flow.shares, flow.request);
+// The end of the nodes of one side that anything came from: of a causal model the position's.
+std::int64_t end_of(const std::vector<double>& shares, std::int64_t begin, std::int64_t end) {
+  while (end > begin && shares[static_cast<std::size_t>(end - 1)] == 0) --end;
+  return end;
+}
+
+std::vector<FlowColumn> columns_with(const Flow& flow, std::int64_t count) {
+  FlowRequest request = flow.request;
+  request.named = count;
+  const std::vector<bool> named = named_nodes(flow.shares, request);
   std::vector<FlowColumn> columns;
-  bool open = false;
-  for (std::int64_t node = 0; node < flow.tokens + flow.source; ++node) {
-    const auto at = static_cast<std::size_t>(node);
-    if (flow.shares[at] == 0 && !named[at]) {
-      open = false;
-      continue;
+  for (const auto& [begin, end] : {std::pair(std::int64_t{0}, flow.tokens),
+                                   std::pair(flow.tokens, flow.tokens + flow.source)}) {
+    bool open = false;
+    const std::int64_t last = end_of(flow.shares, begin, end);
+    for (std::int64_t node = begin; node < end; ++node) {
+      const auto at = static_cast<std::size_t>(node);
+      if (node >= last && !named[at]) break;
+      if (named[at] || !open) columns.push_back({.begin = node, .end = node});
+      columns.back().end = node + 1;
+      columns.back().share += flow.shares[at];
+      open = !named[at];
     }
-    if (named[at] || !open || node == flow.tokens)
-      columns.push_back({.begin = node, .end = node});
-    columns.back().end = node + 1;
-    columns.back().share += flow.shares[at];
-    open = !named[at];
   }
+  return columns;
+}
+
+// Runs between named tokens take room, too: where shares lie apart, fewer are named.
+std::vector<FlowColumn> columns_of(const Flow& flow) {
+  constexpr std::int64_t kRuns = 4;
+  std::int64_t named = flow.request.named;
+  std::vector<FlowColumn> columns = columns_with(flow, named);
+  while (std::ssize(columns) > flow.request.named + kRuns && named > 1)
+    columns = columns_with(flow, --named);
   return columns;
 }
 
@@ -129,38 +145,65 @@ std::vector<std::int64_t> way_to(const FlowLevels& levels, std::int64_t key) {
 
 }  // namespace
 
+namespace {
+
+// What goes down through one layer, and by which single way most of it.
+struct Descent {
+  std::vector<double> below, best;  // shares, and of one way
+  std::vector<std::int64_t> over;
+};
+
+Descent descend(FlowMoves& moves, std::size_t step, const std::vector<double>& above,
+                const std::vector<double>& best) {
+  const std::size_t nodes = above.size();
+  Descent down{std::vector<double>(nodes), std::vector<double>(nodes),
+               std::vector<std::int64_t>(nodes, -1)};
+  const auto come = [&](std::int64_t from, std::size_t to, double share) {
+    down.below[to] += above[static_cast<std::size_t>(from)] * share;
+    const double way = best[static_cast<std::size_t>(from)] * share;
+    if (way <= down.best[to]) return;
+    down.best[to] = way;
+    down.over[to] = from;
+  };
+  moves.visit(step, reached(above), [&](std::int64_t node, MoveRow row) {
+    const auto own = static_cast<std::size_t>(node);
+    double stays = 1;
+    for (std::size_t to = 0; to < row.size(); ++to) {
+      stays -= static_cast<double>(row[to]);
+      if (row[to] > 0 && to != own) come(node, to, static_cast<double>(row[to]));
+    }
+    come(node, own, std::max(stays, 0.0) + static_cast<double>(row[own]));
+  });
+  return down;
+}
+
+}  // namespace
+
 FlowLevels flow_levels(FlowMoves& moves, std::int64_t position) {
   const auto nodes = static_cast<std::size_t>(moves.steps().nodes());
   FlowLevels levels{.shares = {std::vector<double>(nodes)}, .came_over = {}};
   levels.shares[0][static_cast<std::size_t>(position)] = 1;
   std::vector<double> best = levels.shares[0];
   for (std::size_t step = 0; step < moves.steps().steps.size(); ++step) {
-    const std::vector<double>& above = levels.shares[step];
-    std::vector<double> below(nodes), next(nodes);
-    std::vector<std::int64_t> over(nodes, -1);
-    const auto come = [&](std::int64_t from, std::size_t to, double share) {
-      below[to] += above[static_cast<std::size_t>(from)] * share;
-      const double way = best[static_cast<std::size_t>(from)] * share;
-      if (way <= next[to]) return;
-      next[to] = way;
-      over[to] = from;
-    };
-    moves.visit(step, reached(above), [&](std::int64_t node, MoveRow row) {
-      double stays = 1;
-      for (std::size_t to = 0; to < row.size(); ++to) {
-        stays -= static_cast<double>(row[to]);
-        if (row[to] > 0 && to != static_cast<std::size_t>(node))
-          come(node, to, static_cast<double>(row[to]));
-      }
-      const auto own = static_cast<std::size_t>(node);
-      come(node, own, std::max(stays, 0.0) + static_cast<double>(row[own]));
-    });
-    levels.shares.push_back(std::move(below));
-    levels.came_over.push_back(std::move(over));
-    best = std::move(next);
+    Descent down = descend(moves, step, levels.shares[step], best);
+    levels.shares.push_back(std::move(down.below));
+    levels.came_over.push_back(std::move(down.over));
+    best = std::move(down.best);
   }
+  levels.best = std::move(best);
   return levels;
 }
+
+namespace {
+
+double sum_error_of(const FlowLevels& levels) {
+  double largest = 0;
+  for (const std::vector<double>& shares : levels.shares)
+    largest = std::max(largest, std::abs(1 - std::accumulate(shares.begin(), shares.end(), 0.0)));
+  return largest;
+}
+
+}  // namespace
 
 Flow flow(FlowMoves& moves, const FlowRequest& request) {
   const FlowLevels levels = flow_levels(moves, request.position);
@@ -183,13 +226,13 @@ Flow flow(FlowMoves& moves, const FlowRequest& request) {
     layer.shares = by_column(levels.shares[step], column, columns);
     flow.layers.push_back(std::move(layer));
   }
-  for (const std::vector<double>& shares : levels.shares)
-    flow.sum_error = std::max(
-        flow.sum_error, std::abs(1 - std::accumulate(shares.begin(), shares.end(), 0.0)));
+  flow.sum_error = sum_error_of(levels);
   flow.paths = flow_paths(moves, levels, request.position, request.paths);
   flow.others = 1;
   for (const FlowPath& path : flow.paths) flow.others -= path.share;
-  if (request.key) flow.way = way_to(levels, *request.key);
+  if (!request.key) return flow;
+  flow.way = way_to(levels, *request.key);
+  flow.way_share = levels.best[static_cast<std::size_t>(*request.key)];
   return flow;
 }
 

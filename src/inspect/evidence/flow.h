@@ -53,11 +53,12 @@ struct Flow {
   std::int64_t tokens = 0, source = 0;  // nodes
   std::vector<double> shares;           // of each node, at the tokens
   std::vector<FlowColumn> columns;
-  std::vector<FlowLayer> layers;   // the last layer first
-  std::vector<FlowPath> paths;     // the largest first
-  double others = 0;               // the share of all other paths
-  std::vector<std::int64_t> way;   // the most likely path to `key`: a node a level, the position first
-  double sum_error = 0;            // how far any level's shares are from summing to 1
+  std::vector<FlowLayer> layers;  // the last layer first
+  std::vector<FlowPath> paths;    // the largest first
+  double others = 0;              // the share of all other paths
+  std::vector<std::int64_t> way;  // the largest single way to `key`: a node a level, from above
+  double way_share = 0;
+  double sum_error = 0;  // how far any level's shares are from summing to 1
 };
 
 /// Along these moves.
@@ -66,8 +67,9 @@ Flow flow(FlowMoves& moves, const FlowRequest& request);
 /// The shares of the nodes, level by level; and, of each node, over which node behind the layer the
 /// largest share of one single way came.
 struct FlowLevels {
-  std::vector<std::vector<double>> shares;            // [steps + 1][nodes]
+  std::vector<std::vector<double>> shares;           // [steps + 1][nodes]
   std::vector<std::vector<std::int64_t>> came_over;  // [steps][nodes]
+  std::vector<double> best = {};                     // [nodes], the share of that way at the tokens
 };
 FlowLevels flow_levels(FlowMoves& moves, std::int64_t position);
 

@@ -15,7 +15,7 @@ namespace {
 // Keys that a query does not see, as indices of one attention.
 struct Closed {
   Stack stack = Stack::kSelf;
-  int layer = -1;          // -1: every one
+  int layer = -1;           // -1: every one
   std::int64_t query = -1;  // -1: every one but the key itself, where these are the same tokens
   std::int64_t key = 0;
 };
@@ -70,8 +70,7 @@ Session until(const Session& session, std::int64_t count) {
   part.info = session.info;
   part.tokens = {session.tokens.begin(), session.tokens.begin() + count};
   part.key_tokens = session.key_tokens;
-  if (!session.types.empty())
-    part.types = {session.types.begin(), session.types.begin() + count};
+  if (!session.types.empty()) part.types = {session.types.begin(), session.types.begin() + count};
   part.tokenizer = session.tokenizer;
   part.source_tokenizer = session.source_tokenizer;
   return part;
@@ -87,7 +86,8 @@ class Trials {
         check_(check),
         ahead_(!session.at(request.stack).shape.causal && request.stack != Stack::kCross),
         reads_(session.info.reads_source() && request.stack == Stack::kEncoder),
-        part_(until(session, reads_ || ahead_ ? std::ssize(session.tokens) : request.position + 1)) {
+        part_(
+            until(session, reads_ || ahead_ ? std::ssize(session.tokens) : request.position + 1)) {
     part_.edits = session.edits;
     const Tensor logits = run({});
     if (!says()) return;
@@ -121,8 +121,8 @@ class Trials {
   bool says() const { return part_.info.has_logits && !reads_; }
 
   Tensor run(std::vector<Closed> closed) {
-    const Stack stream = part_.info.reads_source() ? (reads_ ? Stack::kEncoder : Stack::kDecoder)
-                                                   : Stack::kSelf;
+    const Stack stream =
+        part_.info.reads_source() ? (reads_ ? Stack::kEncoder : Stack::kDecoder) : Stack::kSelf;
     ClosingTap tap(std::move(closed), stream, request_.position, check_);
     Tensor out = pass_over(part_, model_, {.tap = &tap, .all_positions = ahead_});
     state_ = std::move(tap.state);
@@ -250,8 +250,8 @@ FlowTest test_flow(const Session& session, const LoadedModel& model, const Flow&
   Trials trials(session, model, flow.request, check);
   FlowTest test{.outcome = trials.outcome, .hidden = {}};
   std::vector<std::int64_t> nodes = by_share(flow);
-  const auto most = static_cast<std::size_t>(
-      std::max<std::int64_t>(most_tokens / trials.tokens_a_pass(), 8));
+  const auto most =
+      static_cast<std::size_t>(std::max<std::int64_t>(most_tokens / trials.tokens_a_pass(), 8));
   test.not_hidden = std::max<std::int64_t>(std::ssize(nodes) - static_cast<std::int64_t>(most), 0);
   nodes.resize(std::min(most, nodes.size()));
   std::ranges::sort(nodes);
@@ -272,8 +272,8 @@ std::int64_t weigh_by_effect(FlowMoves& moves, const Session& session, const Loa
                              const FlowRequest& request, const std::function<void()>& check,
                              std::int64_t most_tokens) {
   Trials trials(session, model, request, check);
-  const auto most = static_cast<std::size_t>(
-      std::max<std::int64_t>(most_tokens / trials.tokens_a_pass(), 8));
+  const auto most =
+      static_cast<std::size_t>(std::max<std::int64_t>(most_tokens / trials.tokens_a_pass(), 8));
   const std::vector<TriedEdge> edges = largest_edges(moves, request.position, most);
   std::map<std::pair<std::size_t, std::int64_t>, std::map<std::int64_t, double>> weights;
   for (const TriedEdge& edge : edges)

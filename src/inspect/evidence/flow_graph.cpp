@@ -48,8 +48,7 @@ Graph graph_of(const Flow& flow, const Session& session) {
   for (std::size_t level = 0; level <= levels; ++level)
     for (std::size_t at = 0; at < flow.columns.size(); ++at) {
       const FlowColumn& column = flow.columns[at];
-      const double share =
-          level == 0 ? column.share : flow.layers[levels - level].shares[at];
+      const double share = level == 0 ? column.share : flow.layers[levels - level].shares[at];
       if (share == 0) continue;
       const bool is_source = column.begin >= flow.tokens;
       const std::int64_t before = is_source ? flow.tokens : 0;
@@ -100,12 +99,18 @@ std::string as_json(const Graph& graph, const std::string& about) {
 std::string xml(std::string_view text) {
   std::string safe;
   for (const char c : text) {
-    if (c == '&') safe += "&amp;";
-    else if (c == '<') safe += "&lt;";
-    else if (c == '>') safe += "&gt;";
-    else if (c == '"') safe += "&quot;";
-    else if (static_cast<unsigned char>(c) < 0x20) safe += fmt::format("&lt;0x{:02X}&gt;", static_cast<unsigned>(c));
-    else safe += c;
+    if (c == '&')
+      safe += "&amp;";
+    else if (c == '<')
+      safe += "&lt;";
+    else if (c == '>')
+      safe += "&gt;";
+    else if (c == '"')
+      safe += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      safe += fmt::format("&lt;0x{:02X}&gt;", static_cast<unsigned>(c));
+    else
+      safe += c;
   }
   return safe;
 }
@@ -113,11 +118,10 @@ std::string xml(std::string_view text) {
 struct Key {
   const char *name, *of, *type;
 };
-constexpr Key kKeys[] = {{"label", "node", "string"}, {"level", "node", "int"},
-                         {"begin", "node", "int"},    {"end", "node", "int"},
-                         {"side", "node", "string"},  {"share", "node", "double"},
-                         {"stack", "edge", "string"}, {"layer", "edge", "int"},
-                         {"weight", "edge", "double"}};
+constexpr Key kKeys[] = {
+    {"label", "node", "string"}, {"level", "node", "int"},   {"begin", "node", "int"},
+    {"end", "node", "int"},      {"side", "node", "string"}, {"share", "node", "double"},
+    {"stack", "edge", "string"}, {"layer", "edge", "int"},   {"weight", "edge", "double"}};
 
 std::string as_graphml(const Graph& graph, const std::string& about) {
   std::string text =
@@ -131,17 +135,16 @@ std::string as_graphml(const Graph& graph, const std::string& about) {
     return fmt::format("<data key=\"{}\">{}</data>", key, xml(value));
   };
   for (const Node& node : graph.nodes)
-    text += fmt::format("<node id=\"{}\">{}{}{}{}{}{}</node>\n", node.id, data("label", node.label),
-                        data("level", fmt::format("{}", node.level)),
-                        data("begin", fmt::format("{}", node.begin)),
-                        data("end", fmt::format("{}", node.end)),
-                        data("side", node.is_source ? "source" : "text"),
-                        data("share", fmt::format("{}", node.share)));
+    text += fmt::format(
+        "<node id=\"{}\">{}{}{}{}{}{}</node>\n", node.id, data("label", node.label),
+        data("level", fmt::format("{}", node.level)), data("begin", fmt::format("{}", node.begin)),
+        data("end", fmt::format("{}", node.end)), data("side", node.is_source ? "source" : "text"),
+        data("share", fmt::format("{}", node.share)));
   for (const Link& link : graph.links)
-    text += fmt::format("<edge source=\"{}\" target=\"{}\">{}{}{}</edge>\n", link.source,
-                        link.target, data("stack", link.stack),
-                        data("layer", fmt::format("{}", link.layer)),
-                        data("weight", fmt::format("{}", link.share)));
+    text +=
+        fmt::format("<edge source=\"{}\" target=\"{}\">{}{}{}</edge>\n", link.source, link.target,
+                    data("stack", link.stack), data("layer", fmt::format("{}", link.layer)),
+                    data("weight", fmt::format("{}", link.share)));
   return text + "</graph>\n</graphml>\n";
 }
 
@@ -157,10 +160,9 @@ std::string in_quotes(std::string_view text) {
 std::string as_dot(const Graph& graph, const std::string& about) {
   std::string text = fmt::format("digraph flow {{\n  label={};\n  rankdir=BT;\n", in_quotes(about));
   for (const Node& node : graph.nodes)
-    text += fmt::format(
-        "  {} [label={}, level={}, begin={}, end={}, side={}, share={}];\n", in_quotes(node.id),
-        in_quotes(node.label), node.level, node.begin, node.end, node.is_source ? "source" : "text",
-        node.share);
+    text += fmt::format("  {} [label={}, level={}, begin={}, end={}, side={}, share={}];\n",
+                        in_quotes(node.id), in_quotes(node.label), node.level, node.begin, node.end,
+                        node.is_source ? "source" : "text", node.share);
   for (const Link& link : graph.links)
     text += fmt::format("  {} -> {} [stack={}, layer={}, weight={}, penwidth={:.3f}];\n",
                         in_quotes(link.source), in_quotes(link.target), link.stack, link.layer,

@@ -30,7 +30,8 @@ void add_rows(const FlowPart& part, const std::vector<std::int64_t>& rows,
     visit_lines(*part.layer, {.head = head, .rows = rows, .hidden = 0}, [&](const RowView& row) {
       std::vector<float>& sum = into(row.query);
       float* const to = sum.data() + part.to;
-      for (std::size_t key = 0; key < row.weights.size(); ++key) to[key] += share * row.weights[key];
+      for (std::size_t key = 0; key < row.weights.size(); ++key)
+        to[key] += share * row.weights[key];
     });
 }
 

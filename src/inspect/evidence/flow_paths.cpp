@@ -13,7 +13,7 @@ constexpr std::size_t kMostOpened = 20000;  // ways; shares are so uneven that s
 struct Begun {
   std::vector<std::int64_t> nodes;
   std::vector<double> share;
-  double bound = 0;       // of all ways that begin so; of one that has ended its share
+  double bound = 0;  // of all ways that begin so; of one that has ended its share
   bool has_ended = false;
   bool operator<(const Begun& other) const { return bound < other.bound; }
 };

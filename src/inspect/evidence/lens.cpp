@@ -46,11 +46,8 @@ std::vector<TokenId> answers_of(const Session& session, const LoadedModel& model
 LensLevel level_of(const Session& session, const LoadedModel& model, const StreamLevel& level,
                    const LensRequest& request, const Lens& lens,
                    const std::function<void()>& check) {
-  LensLevel answer{.kind = level.kind,
-                   .stack = level.stack,
-                   .layer = level.layer,
-                   .cells = {},
-                   .ranks = {}};
+  LensLevel answer{
+      .kind = level.kind, .stack = level.stack, .layer = level.layer, .cells = {}, .ranks = {}};
   const auto use = [&](std::int64_t position, std::span<const float> logits) {
     const auto came = word_that_came(session, position);
     if (came) ++answer.of;

@@ -15,15 +15,15 @@ namespace heed {
 struct LensRequest {
   std::int64_t begin = 0;  // positions
   std::int64_t end = 0;
-  bool every_block = false;            // also between attention and MLP
+  bool every_block = false;             // also between attention and MLP
   std::optional<std::int64_t> at = {};  // where the ranks of the answers are wanted
   std::int64_t answers = 3;             // the likeliest of the last level, at `at`
 };
 
 struct LensCell {
-  TokenId id = 0;          // the level's first choice
-  double probability = 0;  // of that
-  std::optional<double> came = {};         // the chance of the word that came
+  TokenId id = 0;                         // the level's first choice
+  double probability = 0;                 // of that
+  std::optional<double> came = {};        // the chance of the word that came
   std::optional<std::int64_t> rank = {};  // its rank; none behind the last token
 };
 

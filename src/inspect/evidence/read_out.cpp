@@ -1,7 +1,8 @@
 #include "inspect/evidence/read_out.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "generate/logits.h"
 #include "heed/base/error.h"
@@ -24,9 +25,8 @@ void require_streams(std::string_view op, const Session& session) {
   if (!session.streams.empty()) return;
   fail({.code = ErrorCode::kUnsupported,
         .op = op,
-        .found = session.info.has_logits
-                     ? "the session keeps no residual stream"
-                     : fmt::format("{} has no word output", session.model),
+        .found = session.info.has_logits ? "the session keeps no residual stream"
+                                         : fmt::format("{} has no word output", session.model),
         .expected = "a session of a model that says words"});
 }
 
@@ -44,8 +44,7 @@ Tensor read_out(const StreamLevel& level, const LoadedModel& model, std::int64_t
 void visit_logits(const StreamLevel& level, const LoadedModel& model, std::int64_t begin,
                   std::int64_t end, const std::function<void()>& check, const UseLogits& use) {
   const std::int64_t vocabulary = model.model->info().vocabulary;
-  const std::int64_t rows =
-      std::clamp<std::int64_t>(kNumbersAtOnce / vocabulary, 1, kMostRows);
+  const std::int64_t rows = std::clamp<std::int64_t>(kNumbersAtOnce / vocabulary, 1, kMostRows);
   for (std::int64_t first = begin; first < end; first += rows) {
     check();
     const std::int64_t last = std::min(first + rows, end);

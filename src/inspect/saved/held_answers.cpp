@@ -36,9 +36,12 @@ std::string branch_lines(const LiveSession& live, std::int64_t position, TokenId
                 {.position = position, .word = word, .most_tokens = kBranchTokens});
   std::string lines;
   while (const auto token = branch.next())
-    lines += to_json(BranchTokenAnswer{token->token.id, token->bytes, token->token.probability}) + '\n';
-  return lines + to_json(BranchEndAnswer{std::string(branch.ended()), branch.tokens(),
-                                         branch.bits_a_token()}) + '\n';
+    lines +=
+        to_json(BranchTokenAnswer{token->token.id, token->bytes, token->token.probability}) + '\n';
+  return lines +
+         to_json(
+             BranchEndAnswer{std::string(branch.ended()), branch.tokens(), branch.bits_a_token()}) +
+         '\n';
 }
 
 void hold_branches(const LiveSession& live, const std::string& name, std::int64_t position,
@@ -58,7 +61,9 @@ void hold_lens(const LiveSession& live, Stack stack, std::int64_t position, Answ
   const std::int64_t length = std::ssize(session.tokens);
   const std::int64_t levels = session.info.layers + 1;
   const std::int64_t around = std::clamp<std::int64_t>(kMostCells / levels, 32, length);
-  LensRequest lens{.begin = std::clamp<std::int64_t>(position - around / 2, 0, std::max<std::int64_t>(length - around, 0)), .at = position};
+  LensRequest lens{.begin = std::clamp<std::int64_t>(position - around / 2, 0,
+                                                     std::max<std::int64_t>(length - around, 0)),
+                   .at = position};
   lens.end = std::min(length, lens.begin + around);
   held[fmt::format("{}/lens", stack_name(stack))] = to_json(answer_lens(live, stack, lens, kNever));
 }
@@ -77,7 +82,8 @@ Answers words_answers(const LiveSession& live, const ViewAddress& view) {
   held[name + "/logits" + at] = base64_of(word_logits(live, position, false));
   hold_branches(live, name, position, next, held);
   hold_lens(live, stack, position, held);
-  if (session.info.reads_source()) held[name + "/beams?beams=4"] = to_json(answer_beams(live, 4, 64, kNever));
+  if (session.info.reads_source())
+    held[name + "/beams?beams=4"] = to_json(answer_beams(live, 4, 64, kNever));
   return held;
 }
 
@@ -105,7 +111,8 @@ Answers flow_answers(const LiveSession& live, const ViewAddress& view) {
   if (flow.key && *flow.key == flow.position) flow.key.reset();
   for (const FlowBy by : {FlowBy::kRollout, FlowBy::kEffect}) {
     const FlowAnswer answer = answer_flow(live, flow, by, kNever);
-    held[fmt::format("{}/flow?position={}&by={}", name, flow.position, answer.by)] = to_json(answer);
+    held[fmt::format("{}/flow?position={}&by={}", name, flow.position, answer.by)] =
+        to_json(answer);
   }
   held[fmt::format("{}/effects?position={}", name, flow.position)] =
       to_json(answer_flow_test(live, flow, kNever));

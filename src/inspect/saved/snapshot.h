@@ -84,7 +84,8 @@ struct SnapshotAnswer {
     field("scores", scores);
     field("next", next);
     field("held", held);
-    field.list("answers", answers, [](const auto& answer) { return HeldAnswer{answer.first, answer.second}; });
+    field.list("answers", answers,
+               [](const auto& answer) { return HeldAnswer{answer.first, answer.second}; });
   }
 };
 

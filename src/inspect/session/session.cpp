@@ -12,67 +12,11 @@
 #include "heed/text/tokenizer.h"
 #include "inspect/evidence/edit_tap.h"
 #include "inspect/session/pass.h"
+#include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
 
 namespace heed {
 namespace {
-
-// Between attention and MLP the stream is kept where it is small.
-bool keeps_level(const Session& session, const TapName& name) {
-  constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;  // 64 MiB
-  const ModelInfo& info = session.info;
-  if (!info.has_logits || name.stack == Stack::kEncoder) return false;
-  if (name.kind == TapKind::kEmbedding || name.kind == TapKind::kResidual) return true;
-  return name.kind == TapKind::kMiddle &&
-         info.layers * std::ssize(session.tokens) * info.width <= kMostNumbers;
-}
-
-// Copies what each attention leaves behind while the pass runs.
-class Recorder final : public Tap {
- public:
-  Recorder(Session& session, const SessionOptions& options)
-      : session_(session), options_(options) {}
-
-  void at(const TapName& name, View value) override {
-    check_stop();
-    const ConstView shown = value;
-    if (options_.hidden && name.kind == TapKind::kFinal)
-      session_.hidden = Tensor::copy_of(shown.select(0, 0));  // [1, T, C]
-    if (options_.streams && keeps_level(session_, name))
-      session_.streams.push_back(
-          {name.kind, name.stack, name.layer, Tensor::copy_of(shown.select(0, 0))});
-  }
-
-  void attended(const TapName& name, const AttentionArgs& args,
-                const AttendedConstView& attended) override {
-    check_stop();
-    const auto stack = std::ranges::find(session_.stacks, name.stack,
-                                         [](const auto& of) { return of.shape.stack; });
-    if (stack == session_.stacks.end()) return;
-    stack->layers.push_back(
-        {.q = Tensor::copy_of(args.q),
-         .k = Tensor::copy_of(args.keys.k),
-         .v = Tensor::copy_of(args.keys.v),
-         .lse = Tensor::copy_of(attended.lse),
-         .lse_low = Tensor::copy_of(attended.lse_low),
-         .bias = args.scores.bias.given() ? Tensor::copy_of(args.scores.bias) : Tensor(),
-         .extents = args.extents,
-         .mask = args.mask,
-         .scores = args.scores});
-    LayerAttention& kept = stack->layers.back();
-    if (kept.bias.given()) kept.scores.bias = kept.bias;
-    if (options_.layer_done) options_.layer_done();
-  }
-
- private:
-  void check_stop() const {
-    if (options_.stop && options_.stop())
-      fail({.code = ErrorCode::kInterrupted, .op = "session", .found = "stopped"});
-  }
-
-  Session& session_;
-  const SessionOptions& options_;
-};
 
 Session session_of(const LoadedModel& model) {
   Session session;

@@ -2,11 +2,11 @@
 import type {BranchEnd, BranchToken, Next} from '../answers';
 import {readLines, sessionPath} from '../data/lines';
 import {latest, Slot} from '../data/slot';
-import {html} from '../dom';
+import {button, html} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Panel} from '../panel';
 import {shown} from '../tokens';
-import {asToken} from './next';
+import {asToken} from './word';
 import type {WordsPage} from './words_page';
 import {goOn, positionOf, wordsStack} from './words_page';
 import {nextName} from './words_next';
@@ -22,7 +22,8 @@ export function underlined(tokens: {text: string; probability: number}[], go: ((
     const {gap, pieces} = shown(asToken(text));
     const element = html('span', {class: `token${at === 0 ? ' first' : ''}${at < dim ? ' unseen' : ''}`}, ...pieces.map((piece) =>
       piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text));
-    element.style.setProperty('--weight', Math.min(9, -Math.log2(probability)).toFixed(2));
+    const bits = -Math.log2(probability);
+    element.style.setProperty('--weight', bits < 0.25 ? '0' : Math.min(9, bits).toFixed(2));
     if (probability < 0.25) element.append(html('span', {class: 'under'}, shortWeight(probability) || '0'));
     if (go) element.addEventListener('click', () => go(at));
     return html('span', {}, gap ? ' ' : '', element);
@@ -81,7 +82,7 @@ export class Branches implements Panel {
   private row(position: number, id: number, isCame: boolean): HTMLElement {
     const {tokens, end, error} = this.branch(position, id);
     const go = (at: number) => goOn(this.page, position, tokens.slice(0, at + 1).map(({text}) => text));
-    const told = end ? [html('span', {class: 'quiet'}, `${end.tokens} tokens`), html('b', {}, end.bits.toFixed(2))] : [html('span', {class: 'quiet'}, error || '\u2026')];
+    const told = end ? [button({class: 'option', 'data-unsaved': true, 'aria-label': 'go on from the end of this branch'}, () => go(tokens.length - 1), 'go on'), html('span', {class: 'quiet'}, `${end.tokens} tokens`), html('b', {}, end.bits.toFixed(2))] : [html('span', {class: 'quiet'}, error || '\u2026')];
     return html('div', {class: `branch${isCame ? ' came' : ''}`, 'data-id': id},
       html('span', {class: 'value'}, tokens[0] ? weight(tokens[0].probability) : ''),
       html('span', {class: 'branch-text words-text'}, ...underlined(tokens, go), end?.ended === 'length' ? ' \u2026' : ''), html('span', {class: 'branch-end'}, ...told));

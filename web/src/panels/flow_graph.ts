@@ -5,18 +5,20 @@ import type {FlowData, FlowPage} from './flow_page';
 import {flowPosition, nodeIndex, nodeName, signed} from './flow_page';
 
 const kNames = 108;       // px of the layers' names
+const kFoldRoom = 60;     // px that `130 tokens` needs
 const kAll = 420;         // px of all layers, where they fit
 const kShareHeight = 130;  // px that a share of 1 would be high
 const kMostShare = 34;
 
-interface Places { x: number[]; width: number }
+interface Places { x: number[]; names: number; isTight: boolean }
 
 /** Columns of tokens stand evenly; runs of others, whose names are longer, have more room. */
 function placesOf({flow}: FlowData, width: number): Places {
   const weights = flow.columns.map(({begin, end}) => end - begin > 1 ? 1.75 : 1);
-  const unit = (width - kNames - 30) / weights.reduce((sum, each) => sum + each, 0);
-  let at = kNames;
-  return {x: weights.map((each) => (at += each * unit) - each * unit / 2), width};
+  const names = width < 500 ? 92 : kNames;
+  const unit = (width - names - 30) / weights.reduce((sum, each) => sum + each, 0);
+  let at = names;
+  return {x: weights.map((each) => (at += each * unit) - each * unit / 2), names, isTight: 1.75 * unit < kFoldRoom};
 }
 
 function curve(x1: number, y1: number, x2: number, y2: number): string {
@@ -56,7 +58,7 @@ function nodes({flow}: FlowData, {x}: Places, pitch: number, position: number): 
   }));
 }
 
-/** The way to the chosen token, with the share of its first hop. */
+/** The way to the chosen token, with its share. */
 function way(data: FlowData, {x}: Places, pitch: number): SVGElement[] {
   const columns = wayOf(data);
   if (columns.length === 0 || columns.includes(-1)) return [];
@@ -66,10 +68,9 @@ function way(data: FlowData, {x}: Places, pitch: number): SVGElement[] {
     const [from, to] = [columns[step]!, columns[step + 1]!];
     const y = 16 + step * pitch;
     drawn.push(svg('path', {class: 'flow-way', d: curve(x[from]!, y, x[to]!, y + pitch)}));
-    const edge = data.flow.layers[step]!.edges.find((each) => each.from === from && each.to === to);
-    if (isNamed || from === to || !edge) continue;
+    if (isNamed || from === to) continue;
     isNamed = true;
-    drawn.push(svg('text', {class: 'flow-number', x: (x[from]! + x[to]!) / 2, y: y + pitch / 2 + 4, 'text-anchor': 'middle'}, weight(edge.share)));
+    drawn.push(svg('text', {class: 'flow-number', x: (x[from]! + x[to]!) / 2, y: y + pitch / 2 + 4, 'text-anchor': 'middle'}, weight(data.flow.way_share)));
   }
   return drawn;
 }
@@ -88,7 +89,7 @@ function layerNames({flow}: FlowData, pitch: number, top: string): HTMLElement[]
 }
 
 /** The names of the columns, their shares and what hiding them does. */
-function feet(page: FlowPage, data: FlowData, {x}: Places, top: number): HTMLElement[] {
+function feet(page: FlowPage, data: FlowData, {x, isTight}: Places, top: number): HTMLElement[] {
   const {flow, test} = data;
   const chosen = flow.way.at(-1);
   const position = flowPosition(page);
@@ -98,11 +99,11 @@ function feet(page: FlowPage, data: FlowData, {x}: Places, top: number): HTMLEle
     const effects = test?.hidden.filter(({node}) => node >= begin && node < end).map(({effect}) => effect) ?? [];
     const most = Math.max(0, ...effects.map(Math.abs));
     const effect = begin === position && !isFold ? '\u2013' : effects.length === 0 ? '' : !isFold ? signed(effects[0]!)
-      : most < 0.005 ? 'each <.005' : `each \u2264 ${shortWeight(Math.ceil(most * 100) / 100)}`;
+      : `${isTight ? '' : 'each '}${most < 0.005 ? '<.005' : `\u2264 ${shortWeight(Math.ceil(most * 100) / 100)}`}`;
     const bar = html('span', {class: 'flow-share'});
     bar.style.height = `${Math.max(1, Math.min(kMostShare, share * kShareHeight))}px`;
     const classes = `flow-foot${isFold ? ' fold-foot' : ''}${begin === chosen && !isFold ? ' chosen' : ''}${begin === position && !isFold ? ' own' : ''}${most >= 0.05 ? ' strong' : ''}`;
-    const content = [html('span', {class: 'flow-name'}, isFold ? `${end - begin} tokens` : own), bar, html('span', {class: 'flow-value'}, shortWeight(share)),
+    const content = [html('span', {class: 'flow-name'}, isFold ? isTight ? `+${end - begin}` : `${end - begin} tokens` : own), bar, html('span', {class: 'flow-value'}, shortWeight(share)),
       html('span', {class: 'flow-effect'}, effect)];
     const isChoice = !isFold && (page.side.isSquare || begin >= page.side.queries.length);
     const element = isChoice ? html('button', {type: 'button', class: classes, 'aria-label': `${own}, ${nodeIndex(page, begin)}, share ${shortWeight(share)}${effect ? `, effect ${effect}` : ''}`}, ...content)
@@ -120,7 +121,7 @@ export function drawFlow(container: HTMLElement, page: FlowPage, data: FlowData)
   const pitch = Math.max(34, Math.min(76, kAll / steps));
   const bottom = 16 + steps * pitch;
   const places = placesOf(data, width);
-  const lines = Array.from({length: steps + 1}, (_, step) => svg('line', {class: 'grid-line', x1: kNames, x2: width, y1: 16 + step * pitch, y2: 16 + step * pitch}));
+  const lines = Array.from({length: steps + 1}, (_, step) => svg('line', {class: 'grid-line', x1: places.names, x2: width, y1: 16 + step * pitch, y2: 16 + step * pitch}));
   const position = flowPosition(page);
   const says = `flow into ${nodeName(page, position)} ${position}`;
   const own = data.flow.columns.findIndex(({begin, end}) => position >= begin && position < end);

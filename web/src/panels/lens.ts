@@ -1,11 +1,11 @@
 // The logit lens: what each layer would say, through the model's last norm and its words.
 import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {button, choice, html} from '../dom';
+import {button, choice, html, say} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {plain} from '../tokens';
-import {asToken} from './next';
+import {asToken} from './word';
 import {rankChart} from './lens_ranks';
 import type {WordsPage} from './words_page';
 import {choose, positionOf, wordsStack} from './words_page';
@@ -36,7 +36,7 @@ export class LensPanel implements Panel {
   });
   private every = false;
   private drawn: Lens | null = null;
-  difference: number | undefined;
+  readonly said = html('span', {class: 'quiet'});  // in the foot line
 
   constructor(private readonly container: HTMLElement, private readonly ranks: HTMLElement, private readonly page: WordsPage) {
     const came = page.writes ? 'came' : 'stands there';
@@ -81,19 +81,19 @@ export class LensPanel implements Panel {
     if (found?.state === 'error') this.table.replaceChildren(html('caption', {class: 'quiet'}, found.error.message));
     if (!lens || lens === this.drawn) return;
     this.drawn = lens;
-    this.difference = lens.difference;
+    const {difference} = lens;
+    say(this.said, difference === undefined ? '' : `the lens of the last layer is the answer itself, difference ${difference < 1e-7 ? 0 : difference.toExponential(0)}`);
     this.blocks.element.hidden = !lens.has_blocks;
     this.table.replaceChildren(html('thead', {}, this.header(lens, position)),
       html('tbody', {}, ...[...lens.levels].reverse().map((level, at, {length}) => this.level(level, lens, position, at === length - 1))));
     this.ranks.replaceChildren(...rankChart(lens, position, this.page.api.model.vocabulary));
-    this.page.state.changed();
   }
 }
 
 /** The short form: one position, a line a layer. */
 export function lensInShort(container: HTMLElement, {api, side}: Page): {show(position: number): void; destroy(): void} {
   const list = html('ol', {class: 'lens-short'});
-  const heading = html('div', {class: 'heading'}, html('h2', {}, 'Lens'), html('span', {class: 'quiet'}, 'what each layer would say; the chance of the word that came'));
+  const heading = html('div', {class: 'heading'}, html('h2', {}, 'Lens'), html('span', {class: 'quiet'}, 'by layer; the chance of the word that came'));
   container.append(heading, list);
   heading.hidden = true;
   const draw = () => {

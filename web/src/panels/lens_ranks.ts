@@ -3,7 +3,7 @@ import {scaleLog} from 'd3-scale';
 import type {Lens} from '../answers';
 import {html, svg} from '../dom';
 import {plain} from '../tokens';
-import {asToken} from './next';
+import {asToken} from './word';
 
 const kWidth = 255;
 const kTop = 30;

@@ -5,25 +5,12 @@ import {html} from '../dom';
 import {weight} from '../format';
 import type {MakePanel, Panel} from '../panel';
 import {primary, unitsOf} from '../panel';
-import {phrase, plain, shown} from '../tokens';
+import {phrase, plain} from '../tokens';
 import type {Side} from '../side';
 import type {Next, Token} from '../transport/api';
 import {others} from './key_column';
 import {lensInShort} from './lens';
-
-/** A word of the model as a token: one with bytes that are no text shows them. */
-export function asToken(text: string): Token {
-  const bytes = /<0x[0-9A-F]{2}>/.test(text) ? text : undefined;
-  return {index: 0, id: 0, text, begin: 0, end: 0, ...bytes !== undefined && {bytes}};
-}
-
-export function word(text: string): HTMLElement {
-  const element = html('span', {class: 'word'});
-  for (const piece of shown(asToken(text)).pieces) {
-    element.append(piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text);
-  }
-  return element;
-}
+import {word} from './word';
 
 function row(name: Node, share: number): HTMLElement {
   const bar = html('span', {class: 'bar'});

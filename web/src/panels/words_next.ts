@@ -8,7 +8,7 @@ import type {Panel} from '../panel';
 import {unitsOf} from '../panel';
 import {drawn, ranked, softmax} from '../sampling';
 import {phrase, plain} from '../tokens';
-import {word} from './next';
+import {word} from './word';
 import type {WordsPage} from './words_page';
 import {positionOf, wordsStack} from './words_page';
 

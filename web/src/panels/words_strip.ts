@@ -79,7 +79,7 @@ export class WordsStrip implements Panel {
     const bits = line === 'surprise' ? -Math.log2(probability) : line === 'rank' ? Math.log2(rank) : entropy;
     const number = line === 'surprise' ? probability < 0.25 ? shortWeight(probability) || '0' : ''
       : line === 'rank' ? rank > 1 ? String(rank) : '' : entropy > 4 ? entropy.toFixed(1) : '';
-    return {shade: Math.min(bits, kMostBits), number: index === end - 1 ? number : '', classes, nudge: 0};
+    return {shade: bits < 0.25 ? 0 : Math.min(bits, kMostBits), number: index === end - 1 ? number : '', classes, nudge: 0};
   }
 
   private summary({nats, first_choices: first, tokens}: Words): (Node | string)[] {

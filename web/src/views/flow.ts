@@ -2,13 +2,14 @@
 import type {Flow, FlowTest} from '../answers';
 import {latest, Slot, valueOf} from '../data/slot';
 import {sessionPath} from '../data/lines';
-import {button, choice, html} from '../dom';
+import {button, choice, html, say} from '../dom';
 import {weight} from '../format';
 import type {Page} from '../panel';
 import {drawFlow} from '../panels/flow_graph';
 import type {FlowPage} from '../panels/flow_page';
 import {effectsName, flowName, flowPosition, keyNode, nodeIndex, nodeName} from '../panels/flow_page';
 import {testTable, trust} from '../panels/flow_trust';
+import {sideSwitch, stacksOf} from '../sides';
 import type {View} from './view';
 
 const kFormats = ['graphml', 'dot', 'json'] as const;
@@ -63,8 +64,10 @@ export const flow: View = {
     const by = choice('Edges by', [{name: 'rollout', label: 'rollout'}, {name: 'effect', label: 'effect'}] as const, (name) => store.set({by: name}));
     const exports = kFormats.map((format) => button({class: 'option', 'aria-label': `export as ${format}`}, () => void exportGraph(page, format), format));
     const canvas = html('div', {class: 'flow-canvas'});
+    const said = html('span', {class: 'quiet'});  // in the foot line
+    const sides = stacksOf(api).length > 1 ? sideSwitch(shared) : null;
     graph.append(html('div', {class: 'heading'}, html('h2', {}, 'Flow'), title, about,
-      html('span', {class: 'words-switches', 'data-unsaved': true}, ...exports, html('span', {class: 'quiet'}, 'edges by'), by.element)), canvas);
+      html('span', {class: 'words-switches', 'data-unsaved': true}, sides?.element ?? null, ...exports, html('span', {class: 'quiet'}, 'edges by'), by.element)), canvas);
     container.append(graph, html('div', {class: 'flow-columns'}, paths, trusted, tested));
     const choose = (node: number) => {
       const key = nodeIndex(page, node);
@@ -79,6 +82,7 @@ export const flow: View = {
     let drawn: unknown[] = [];
     const update = () => {
       by.show(store.now.by);
+      sides?.show();
       if (!api.hasWeights) return;
       const asked = flows.show(api.ask<Flow>(flowName(page, canvas.clientWidth)));
       const found = tests.show(canTest ? api.ask<FlowTest>(effectsName(page)) : null);
@@ -98,6 +102,7 @@ export const flow: View = {
         canvas.replaceChildren(html('p', {class: 'quiet'}, asked?.state === 'error' ? '' : store.now.by === 'effect' ? 'Each of the largest edges is removed in turn \u2026' : ''));
         return;
       }
+      say(said, `the shares of every layer sum to 1 within ${Math.max(1e-16, now.sum_error).toExponential(0)}`);
       drawFlow(canvas, page, {flow: now, test});
       paths.replaceChildren(html('div', {class: 'heading'}, html('h2', {}, 'Paths'), html('span', {class: 'quiet'}, 'the same hops, in whichever layers'), html('span', {class: 'quiet words-switches'}, 'share')), html('ol', {}, ...pathRows(page, now)));
     };
@@ -107,10 +112,7 @@ export const flow: View = {
         ArrowLeft: () => step(-1), ArrowRight: () => step(1), e: () => store.set({by: store.now.by === 'effect' ? 'rollout' : 'effect'}),
         x: () => void exportGraph(page, 'graphml'),
       },
-      said: () => {
-        const now = latest(flows.show(api.hasWeights ? api.ask<Flow>(flowName(page, canvas.clientWidth)) : null));
-        return now ? [document.createTextNode(`the shares of every layer sum to 1 within ${Math.max(1e-16, now.sum_error).toExponential(0)}`)] : [];
-      },
+      said: () => [said],
       update,
       destroy: () => {
         flows.stop();

@@ -7,6 +7,7 @@ import type {WordsPage} from '../panels/words_page';
 import {choose, chosenOf, wordsStack} from '../panels/words_page';
 import {WordsNext} from '../panels/words_next';
 import {WordsStrip} from '../panels/words_strip';
+import {toStack} from '../sides';
 import type {View} from './view';
 
 const kTemperatures = [1, 0.7, 0.5];
@@ -34,6 +35,10 @@ export const words: View = {
       ...shared, side: api.side(wordsStack(shared)), writes: api.model.has_words, tokens: api.info.tokens,
       state: {covered: true, branches: [], of: -1, beams: false, changed: () => update()},
     };
+    // A position is one of what is written: from another attention the last one is shown.
+    if (api.side(store.now.places[0]!.stack).queries !== page.tokens) {
+      queueMicrotask(() => store.set(toStack(api, wordsStack(shared), store.now.places), {replace: true}));
+    }
     const branches = page.writes ? new Branches(right, page) : null;
     const searches = page.writes && api.info.key_tokens ? new BeamsPanel(beams, page) : null;
     beams.hidden = searches === null;
@@ -58,8 +63,7 @@ export const words: View = {
           update();
         },
       },
-      said: () => lensPanel.difference === undefined ? [] : [document.createTextNode(
-        `the lens of the last layer is the answer itself, difference ${lensPanel.difference < 1e-7 ? 0 : lensPanel.difference.toExponential(0)}`)],
+      said: () => [lensPanel.said],
       update,
       destroy: () => panels.forEach((panel) => panel.destroy()),
     };
