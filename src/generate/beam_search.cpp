@@ -99,13 +99,25 @@ class Search {
     over_ = is_over();
   }
 
-  Generated result(const std::vector<TokenId>& prompt) const {
-    const bool any = !finished_.empty();
-    const Beam& beam = any ? finished_[0].beam : open_[0];
-    Generated result = {.tokens = beam.tokens,
-                        .text = {},
-                        .stopped = over_ ? finished_[0].why : Stopped::kInterrupted,
-                        .score = any ? finished_[0].score : score(beam, beam.tokens.size())};
+  // The best first; of a search that was stopped before any ended the open one that leads.
+  std::vector<Generated> results(const std::vector<TokenId>& prompt) const {
+    std::vector<Generated> results;
+    for (const Finished& finished : finished_)
+      results.push_back(text_of(finished.beam, finished.score,
+                                over_ ? finished.why : Stopped::kInterrupted, prompt));
+    if (results.empty())
+      results.push_back(text_of(open_[0], score(open_[0], open_[0].tokens.size()),
+                                Stopped::kInterrupted, prompt));
+    return results;
+  }
+
+ private:
+  std::size_t beams() const { return static_cast<std::size_t>(args_.beams); }
+  bool ends(TokenId id) const { return args_.stop_at_end && info_.ends_with(id); }
+
+  Generated text_of(const Beam& beam, double score, Stopped why,
+                    const std::vector<TokenId>& prompt) const {
+    Generated result = {.tokens = beam.tokens, .text = {}, .stopped = why, .score = score};
     if (args_.tokenizer == nullptr) return result;
     TextStream stream(*args_.tokenizer, prompt, args_.stop);
     for (const GeneratedToken& token : beam.tokens)
@@ -113,10 +125,6 @@ class Search {
     result.text += stream.finish();
     return result;
   }
-
- private:
-  std::size_t beams() const { return static_cast<std::size_t>(args_.beams); }
-  bool ends(TokenId id) const { return args_.stop_at_end && info_.ends_with(id); }
 
   double score(const Beam& beam, std::size_t length) const {
     if (length == 0) return 0;
@@ -224,10 +232,10 @@ class Searches {
     return go_on();
   }
 
-  std::vector<Generated> results() const {
-    std::vector<Generated> results;
+  std::vector<std::vector<Generated>> results() const {
+    std::vector<std::vector<Generated>> results;
     for (std::size_t i = 0; i < all_.size(); ++i)
-      results.push_back(all_[i].result(args_.prompts[i]));
+      results.push_back(all_[i].results(args_.prompts[i]));
     return results;
   }
 
@@ -250,12 +258,20 @@ class Searches {
 
 }  // namespace
 
-std::vector<Generated> beam_search(const Model& model, const GenerateArgs& args,
-                                   GenerateListener& listener) {
+std::vector<std::vector<Generated>> beam_hypotheses(const Model& model, const GenerateArgs& args,
+                                                    GenerateListener& listener) {
   if (args.prompts.empty()) return {};
+  check(model.info(), args);
   Searches searches(model, args);
   while (!listener.stop() && searches.advance()) continue;
-  std::vector<Generated> results = searches.results();
+  return searches.results();
+}
+
+std::vector<Generated> beam_search(const Model& model, const GenerateArgs& args,
+                                   GenerateListener& listener) {
+  std::vector<Generated> results;
+  for (std::vector<Generated>& texts : beam_hypotheses(model, args, listener))
+    results.push_back(std::move(texts.front()));
   for (std::size_t row = 0; row < results.size(); ++row) {
     for (const GeneratedToken& token : results[row].tokens) listener.token(row, token);
     if (!results[row].text.empty()) listener.text(row, results[row].text);

@@ -12,4 +12,9 @@ namespace heed {
 std::vector<Generated> beam_search(const Model& model, const GenerateArgs& args,
                                    GenerateListener& listener);
 
+/// All texts that each search holds at its end, at most as many as it has beams, the highest score
+/// first. The listener is asked whether to stop, and hears nothing.
+std::vector<std::vector<Generated>> beam_hypotheses(const Model& model, const GenerateArgs& args,
+                                                    GenerateListener& listener);
+
 }  // namespace heed

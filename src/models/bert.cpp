@@ -69,11 +69,15 @@ Tensor Bert::forward(const Batch& batch, Run& run) const {
     x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
   x = show(TapKind::kFinal, std::move(x));
   if (!head_) return x;
-  Tensor hidden = head_->transform.forward(wanted_rows(std::move(x), run), run);
-  x = head_->norm.forward(activate(hidden, config_.activation), run);
+  return show(TapKind::kLogits, read_out(wanted_rows(std::move(x), run), run));  // [B, T or 1, V]
+}
+
+Tensor Bert::read_out(const Tensor& stream, Run& run) const {
+  if (!head_) return Model::read_out(stream, run);
+  Tensor hidden = head_->transform.forward(stream, run);
+  const Tensor x = head_->norm.forward(activate(hidden, config_.activation), run);
   if (run.saved != nullptr) run.saved->put(std::move(hidden));
-  Tensor logits = head_->bias.forward(head_->words.forward(x, run));  // [B, T or 1, V]
-  return show(TapKind::kLogits, std::move(logits));
+  return head_->bias.forward(head_->words.forward(x, run));
 }
 
 void Bert::backward(const Tensor& dlogits, const Batch& batch, Run& run,

@@ -81,6 +81,10 @@ Tensor Gpt2::forward(const Batch& batch, Run& run) const {
   return logits;
 }
 
+Tensor Gpt2::read_out(const Tensor& stream, Run& run) const {
+  return logits_of(head_, norm_.forward(stream, run), run);
+}
+
 void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
                     Gradients& gradients) const {
   check_saved(info_, run);

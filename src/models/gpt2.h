@@ -41,6 +41,7 @@ class Gpt2 : public Model {
 
   const ModelInfo& info() const override { return info_; }
   Tensor forward(const Batch& batch, Run& run) const override;
+  Tensor read_out(const Tensor& stream, Run& run) const override;
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;

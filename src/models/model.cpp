@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "heed/base/error.h"
+
 namespace heed {
 
 bool ModelInfo::ends_with(std::int64_t token) const {
@@ -11,6 +13,14 @@ bool ModelInfo::ends_with(std::int64_t token) const {
 std::vector<const Parameter*> Model::parameters() const {
   const std::vector<Parameter*> mine = const_cast<Model*>(this)->parameters();
   return {mine.begin(), mine.end()};
+}
+
+Tensor Model::read_out(const Tensor& /*stream*/, Run& /*run*/) const {
+  fail({.code = ErrorCode::kUnsupported,
+        .op = info().family,
+        .argument = "stream",
+        .found = "given",
+        .expected = "none: the model has no words"});
 }
 
 KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity,

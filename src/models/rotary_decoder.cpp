@@ -26,6 +26,10 @@ Tensor RotaryDecoder::forward(const Batch& batch, Run& run) const {
   return shown;
 }
 
+Tensor RotaryDecoder::read_out(const Tensor& stream, Run& run) const {
+  return logits(parts_.norm.forward(stream, run), run);
+}
+
 Tensor RotaryDecoder::logits(const Tensor& last, Run& run) const {
   Tensor logits = logits_of(parts_.head, last, run);
   if (parts_.logit_cap == 0) return logits;

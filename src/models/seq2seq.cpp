@@ -161,6 +161,11 @@ Tensor Seq2seq::forward(const Batch& batch, Run& run) const {
   return show(TapKind::kLogits, std::move(logits));
 }
 
+Tensor Seq2seq::read_out(const Tensor& stream, Run& run) const {
+  const Tensor last = decoder_.norm ? decoder_.norm->forward(stream, run) : stream.share();
+  return bias_.forward(logits_of(head_, last, run));
+}
+
 void Seq2seq::embed_backward(const Side& side, const Tensor& dx, const ConstView& ids,
                              const Run& run, Gradients& gradients) const {
   Tensor dsum = side.dropout.backward(dx, run);

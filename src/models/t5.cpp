@@ -146,6 +146,12 @@ Tensor T5::forward(const Batch& batch, Run& run) const {
   return show(TapKind::kLogits, std::move(logits));
 }
 
+Tensor T5::read_out(const Tensor& stream, Run& run) const {
+  Tensor last = decoder_.norm.forward(stream, run);
+  if (config_.scaled_head) last = scaled(std::move(last), head_scale());
+  return logits_of(head_, last, run);
+}
+
 // For a head whose words are as long as embeddings are.
 double T5::head_scale() const { return 1 / std::sqrt(static_cast<double>(config_.width)); }
 

@@ -11,31 +11,43 @@
 
 namespace heed::serve {
 
-std::span<const Route> api_routes() {
-  static constexpr Route kRoutes[] = {
-      {"GET", "/api/v1/models", get_models},
-      {"POST", "/api/v1/sessions", post_session},
-      {"POST", "/api/v1/picture", post_picture, "failed"},
-      {"GET", "/api/v1/sessions/{id}", get_session},
-      {"DELETE", "/api/v1/sessions/{id}", delete_session},
-      {"GET", "/api/v1/sessions/{id}/events", get_events, "stack layer tokens"},
-      {"GET", "/api/v1/sessions/{id}/export", get_export, "view format"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads, "layer"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next, "position top"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/edges", get_edges,
-       "heads begin end top_p at_most view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/tile/{z}/{y}/{x}", get_tile,
-       "q pool as view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/row/{query}", get_row,
-       "end top_p at_most view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/rows", get_rows, "begin end view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/column/{key}", get_column,
-       "end top_p at_most view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals, "view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
-  };
-  return kRoutes;
-}
+namespace {
+
+constexpr Route kRoutes[] = {
+    {"GET", "/api/v1/models", get_models},
+    {"POST", "/api/v1/sessions", post_session},
+    {"POST", "/api/v1/picture", post_picture, "failed"},
+    {"GET", "/api/v1/sessions/{id}", get_session},
+    {"DELETE", "/api/v1/sessions/{id}", delete_session},
+    {"GET", "/api/v1/sessions/{id}/events", get_events, "stack layer tokens"},
+    {"GET", "/api/v1/sessions/{id}/export", get_export, "view format"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads, "layer"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next, "position top mask view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/logits", get_logits, "position mask view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/words", get_words, "view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/lens", get_lens, "begin end blocks at view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/branch", get_branch, "position token most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/beams", get_beams, "beams most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/flow", get_flow, "position key by named view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/flow/graph", get_flow_graph,
+     "position by named format view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/effects", get_effects, "position view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/edges", get_edges,
+     "heads begin end top_p at_most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/tile/{z}/{y}/{x}", get_tile,
+     "q pool as view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/row/{query}", get_row,
+     "end top_p at_most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/rows", get_rows, "begin end view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/column/{key}", get_column,
+     "end top_p at_most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals, "view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
+};
+
+}  // namespace
+
+std::span<const Route> api_routes() { return kRoutes; }
 
 void refuse_method(httplib::Response& response, const std::string& allowed) {
   response.set_header("Allow", allowed);

@@ -74,13 +74,22 @@ struct LongAnswer {
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
 
-// session_answers.cpp, weight_answers.cpp, events.cpp, export_answers.cpp
+// session_answers.cpp, words_answers.cpp, flow_answers.cpp, weight_answers.cpp, events.cpp,
+// export_answers.cpp
 void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void delete_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_heads(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_next(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_logits(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_words(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_lens(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_branch(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_beams(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_flow(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_flow_graph(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_effects(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_events(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_tile(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_row(Api& api, const Parameters& parameters, httplib::Response& response);

@@ -138,8 +138,9 @@ std::vector<StackShape> shapes_of(const Api& api) {
 
 void get_models(Api& api, const Parameters&, httplib::Response& response) {
   const SessionPointer& shown = api.options.session;
-  const ModelAnswer model =
+  ModelAnswer model =
       api.model != nullptr ? answer_model(*api.model) : answer_model(shown->session());
+  if (shown) model.runs = shown->model() != nullptr;
   ModelsAnswer answer{.version = std::string(version()),
                       .models = {model},
                       .text = shown ? shown->input.text : api.options.text,
@@ -177,22 +178,6 @@ void get_heads(Api& api, const Parameters& parameters, httplib::Response& respon
   if (parameters.request().has_param("layer"))
     only = layer_in_view(*session, stack, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
   send_json(response, 200, to_json(answer_heads(*session, stack.stack, only)));
-}
-
-void get_next(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const StackShape& stack = find_stack(*session, parameters);
-  require_ready(*session);
-  if (stack.stack == Stack::kEncoder)
-    refuse(404, "not_found",
-           {.argument = "stack",
-            .found = "encoder, which reads",
-            .expected = "decoder or cross: these write words"});
-  const std::int64_t length = std::ssize(session->session().tokens);
-  const std::int64_t position = parameters.number("position", length - 1, INT64_MIN, INT64_MAX);
-  const std::int64_t top = parameters.number("top", 6, 1, 16);
-  check_token("position", position, length);
-  send_json(response, 200, to_json(answer_next(*session, stack.stack, position, top)));
 }
 
 }  // namespace heed::serve

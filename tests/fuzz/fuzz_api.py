@@ -31,12 +31,15 @@ PATHS = ["/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/
          "/api/v1/sessions/{s}/row/{n}/{n}/{n}", "/api/v1/sessions/{s}/column/{n}/{n}/{n}",
          "/api/v1/sessions/{s}/marginals/{n}/{n}", "/api/v1/sessions/{s}/cell/{n}/{n}/{n}/{n}", "/", "/app.js", "/app.css",
          "/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/sessions/{s}/self/heads",
-         "/api/v1/sessions/{s}/self/next", "/api/v1/sessions/{s}/self/{n}/edges",
+         "/api/v1/sessions/{s}/self/next", "/api/v1/sessions/{s}/self/logits", "/api/v1/sessions/{s}/self/words",
+         "/api/v1/sessions/{s}/self/lens", "/api/v1/sessions/{s}/self/branch", "/api/v1/sessions/{s}/self/beams",
+         "/api/v1/sessions/{s}/self/flow", "/api/v1/sessions/{s}/self/flow/graph", "/api/v1/sessions/{s}/self/effects",
+         "/api/v1/sessions/{s}/self/{n}/edges",
          "/api/v1/sessions/{s}/self/{n}/{n}/tile/{n}/{n}/{n}", "/api/v1/sessions/{s}/{n}/{n}/{n}/row/{n}",
          "/../../etc/passwd", "/api/", "//", "/%2e%2e/", "/api/v1/sessions//", "*", "http://evil.example/"]
 QUERIES = ["q=weight", "q=score", "pool=mean", "pool=max", "as=f32", "as=u8", "as=f64", "top_p={n}", "at_most={n}",
            "end={n}", "begin={n}", "layer={n}", "heads={n}", "heads={n},{n},{n}", "view=a", "view=b", "position={n}",
-           "top={n}", "token={n}", "%", "&&", "=", "view=" + "v" * 100, "q=%ff%fe"]
+           "top={n}", "token={n}", "key={n}", "by=effect", "format=dot", "mask=1", "blocks=1", "at={n}", "most={n}", "named={n}", "%", "&&", "=", "view=" + "v" * 100, "q=%ff%fe"]
 HEADERS = ["Range: bytes=0-9", "Range: bytes=9-0", "Range: bytes=99999999999999999999-", "Range: bytes=-1,0-1,5-",
            "Accept-Encoding: gzip", "Accept-Encoding: br", "If-None-Match: \"x\"", "Expect: 100-continue",
            "Origin: http://evil.example", "Origin: null", "Host: evil.example", "Connection: close",

@@ -34,6 +34,11 @@ json parsed_json(const ViewAddress& view) {
   if (view.scale != "log") as["scale"] = view.scale;
   if (!view.pair.empty()) as["pair"] = view.pair;
   if (view.scores != ViewAddress().scores) as["scores"] = view.scores;
+  if (view.temperature != 1) as["t"] = view.temperature;
+  if (view.top_k != 0) as["k"] = view.top_k;
+  if (view.top_p != 1) as["p"] = view.top_p;
+  if (view.line != "surprise") as["line"] = view.line;
+  if (view.by != "rollout") as["by"] = view.by;
   return as;
 }
 

@@ -1,6 +1,6 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
 import type {Place, Selection} from './selection';
-import {kMostHeads, kNothing, kPairs, kScales, kStacks, kUnits, kViewNames} from './selection';
+import {kBys, kLines, kMostHeads, kNothing, kPairs, kScales, kStacks, kUnits, kViewNames} from './selection';
 
 const kMostSaid = 40;  // characters of an address that is wrong
 
@@ -41,6 +41,12 @@ function readScores(value: string): Partial<Selection> | null {
   return first === undefined || second === undefined ? null : {scores: [first, second]};
 }
 
+/** `0.7`: above 0 and at most `most`. */
+function fraction(value: string, most: number): number | null {
+  const number = /^\d{1,2}(\.\d{1,4})?$/.test(value) ? Number(value) : 0;
+  return number > 0 && number <= most ? number : null;
+}
+
 const kParts: readonly Part[] = [
   {
     name: 'i', expected: 'a number from 0', write: ({query}) => query,
@@ -73,6 +79,26 @@ const kParts: readonly Part[] = [
   {
     name: 'scores', expected: 'two names, as in previous+distance', read: readScores,
     write: ({scores}) => scores.join('+') === kNothing.scores.join('+') ? null : scores.join('+'),
+  },
+  {
+    name: 't', expected: 'a temperature above 0 and at most 10, as in 0.7', write: ({temperature}) => temperature === 1 ? null : temperature,
+    read: (value) => fraction(value, 10) === null ? null : {temperature: fraction(value, 10)!},
+  },
+  {
+    name: 'k', expected: 'how many words may come, from 1', write: ({topK}) => topK || null,
+    read: (value) => indexOf(value) ? {topK: indexOf(value)!} : null,
+  },
+  {
+    name: 'p', expected: 'a share above 0 and at most 1, as in 0.9', write: ({topP}) => topP === 1 ? null : topP,
+    read: (value) => fraction(value, 1) === null ? null : {topP: fraction(value, 1)!},
+  },
+  {
+    name: 'line', expected: list(kLines), write: ({line}) => line === kNothing.line ? null : line,
+    read: (value) => isOneOf(kLines, value) ? {line: value} : null,
+  },
+  {
+    name: 'by', expected: list(kBys), write: ({by}) => by === kNothing.by ? null : by,
+    read: (value) => isOneOf(kBys, value) ? {by: value} : null,
   },
 ];
 

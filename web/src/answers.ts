@@ -27,10 +27,13 @@ export interface Model {
   positions: number;
   causal: boolean;
   has_words: boolean;
+  fills_masks: boolean;
   takes_pair: boolean;
   takes_target: boolean;
+  runs: boolean;
   stacks: Stack[];
   held?: HeldStack[];
+  held_view?: string;
 }
 
 export interface Limits {
@@ -257,6 +260,7 @@ export interface Word {
   text: string;
   bytes?: string;
   probability: number;
+  logit?: number;
 }
 
 export interface RestWords {
@@ -269,5 +273,139 @@ export interface Next {
   position: number;
   words: Word[];
   rest: RestWords;
+  masked?: boolean;
+}
+
+export interface TokenChance {
+  token: number;
+  probability: number;
+  entropy: number;
+  rank: number;
+}
+
+export interface Words {
+  stack: string;
+  tokens: TokenChance[];
+  nats: number;
+  first_choices: number;
+}
+
+export interface LensCell {
+  id: number;
+  text: string;
+  bytes?: string;
+  probability: number;
+  came?: number;
+  rank?: number;
+}
+
+export interface LensLevel {
+  name: string;
+  layer?: number;
+  right: number;
+  of: number;
+  cells: LensCell[];
+  ranks: number[];
+}
+
+export interface Lens {
+  stack: string;
+  begin: number;
+  end: number;
+  levels: LensLevel[];
+  answers: Word[];
+  has_blocks: boolean;
+  judged_all: boolean;
+  difference?: number;
+}
+
+export interface BranchToken {
+  id: number;
+  text: string;
+  bytes?: string;
+  probability: number;
+}
+
+export interface BranchEnd {
+  ended: string;
+  tokens: number;
+  bits: number;
+}
+
+export interface Hypothesis {
+  score: number;
+  log_probability: number;
+  stopped: string;
+  shared: number;
+  tokens: BranchToken[];
+}
+
+export interface Beams {
+  beams: number;
+  length_penalty: number;
+  hypotheses: Hypothesis[];
+}
+
+export interface FlowColumn {
+  begin: number;
+  end: number;
+  share: number;
+}
+
+export interface FlowEdge {
+  from: number;
+  to: number;
+  share: number;
+}
+
+export interface FlowRest {
+  count: number;
+  share: number;
+}
+
+export interface FlowLayer {
+  stack: string;
+  layer: number;
+  edges: FlowEdge[];
+  rest: FlowRest;
+  shares: number[];
+}
+
+export interface FlowPath {
+  nodes: number[];
+  share: number;
+}
+
+export interface Flow {
+  stack: string;
+  position: number;
+  by: string;
+  tried?: number;
+  tokens: number;
+  source: number;
+  shares: number[];
+  columns: FlowColumn[];
+  layers: FlowLayer[];
+  paths: FlowPath[];
+  others: number;
+  way: number[];
+  way_share: number;
+  sum_error: number;
+}
+
+export interface HiddenToken {
+  node: number;
+  share: number;
+  effect: number;
+  probability?: number;
+}
+
+export interface FlowTest {
+  stack: string;
+  position: number;
+  word?: Word;
+  hidden: HiddenToken[];
+  not_hidden: number;
+  rank_correlation: number | null;
 }
 

@@ -8,7 +8,7 @@ import type {Units} from './tokens';
 import type {Side, Span} from './side';
 import type {HasTokens} from './tokens';
 import {phrase, sentences, words} from './tokens';
-import type {SessionApi} from './transport/api';
+import type {Input, SessionApi} from './transport/api';
 
 export type {Span};
 
@@ -18,7 +18,10 @@ export interface Panel {
 }
 
 /** What the parts of one page share. */
-export interface Page { store: SelectionStore; api: SessionApi; side: Side; stage: Stage }
+export interface Page {
+  store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
+  open: (input: Input) => void;  // another text in place of this one
+}
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;
 

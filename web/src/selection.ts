@@ -1,6 +1,10 @@
 // The one selection that all parts of a page share; address.ts writes and reads it.
 
-export const kViewNames = ['look'] as const;
+export const kViewNames = [
+  'look',
+  'words',
+  'flow',
+] as const;
 export type ViewName = (typeof kViewNames)[number];
 export const kScales = ['linear', 'sqrt', 'log', 'rank'] as const;
 export type Scale = (typeof kScales)[number];
@@ -8,6 +12,8 @@ export const kUnits = ['token', 'word', 'sentence'] as const;
 export type Unit = (typeof kUnits)[number];
 export const kStacks = ['self', 'encoder', 'decoder', 'cross'] as const;
 export type Stack = (typeof kStacks)[number];
+export const kLines = ['surprise', 'entropy', 'rank'] as const;
+export const kBys = ['rollout', 'effect'] as const;
 export const kPairs = ['A-A', 'A-B', 'B-A', 'B-B'] as const;
 export type Pair = (typeof kPairs)[number];
 
@@ -28,6 +34,11 @@ export interface Selection {
   scale: Scale;
   pair: Pair | null;           // of two texts, from which to which; null: all
   scores: [string, string];    // the two that the chips show, by name
+  temperature: number;         // of the next word, as it would be drawn
+  topK: number;                // 0: all
+  topP: number;                // 1: all
+  line: (typeof kLines)[number];  // what underlines a word
+  by: (typeof kBys)[number];   // what weighs a flow
 }
 
 /** At most four heads at once have a colour of their own; more are drawn as small multiples. */
@@ -37,4 +48,5 @@ export const kMostHeads = 16;
 export const kNothing: Selection = {
   view: 'look', places: [{layer: 0, head: 0}], query: null, key: null, range: null, to: false,
   unit: 'token', scale: 'log', pair: null, scores: ['previous', 'distance'],
+  temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
 };

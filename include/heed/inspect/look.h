@@ -59,6 +59,7 @@ struct NextWord {
   TokenId id = 0;
   std::string bytes;
   double probability = 0;
+  double logit = 0;
 };
 
 struct NextWords {

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "heed/base/error.h"
+#include "heed/inspect/edits.h"
+#include "heed/inspect/stream.h"
 #include "heed/models/registry.h"
 #include "heed/ops/attention.h"
 
@@ -57,14 +59,6 @@ struct LayerAttention {
   AttendedConstView attended() const;
 };
 
-/// One head's attention.
-struct Place {
-  Stack stack = Stack::kSelf;
-  int layer = 0;
-  int head = 0;
-  bool operator==(const Place&) const = default;
-};
-
 struct SessionStack {
   StackShape shape;
   std::vector<LayerAttention> layers;  // empty until the pass has run
@@ -73,6 +67,7 @@ struct SessionStack {
 struct SessionOptions {
   bool all_logits = false;          // keep the logits of every position, not of the last one alone
   bool hidden = false;              // keep the last layer's normed activations
+  bool streams = false;             // keep the residual stream, where the model has words
   std::function<bool()> stop = {};  // asked at each step of a layer; true: ends with kInterrupted
   const std::atomic<bool>* stopped = nullptr;  // the same, looked at inside of products, too
   std::function<void()> layer_done = {};       // called after each layer's attention
@@ -90,8 +85,10 @@ struct Session {
   std::vector<SessionStack> stacks;
   Tensor logits;                         // [T or 1, V]; not given when the model has none
   Tensor hidden;                         // [T, C]; when asked for
+  std::vector<StreamLevel> streams;      // from the embedding upward; when asked for
   const Tokenizer* tokenizer = nullptr;  // of what the model writes; it must outlive the session
   const Tokenizer* source_tokenizer = nullptr;  // of key_tokens
+  Edits edits = {};                             // what its pass does otherwise
   /// Throws kNotFound, with what there is, for a stack, layer or head that does not exist.
   const SessionStack& at(Stack stack) const;
   const LayerAttention& at(const Place& place) const;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,7 +34,15 @@ struct ViewAddress {
   std::string scale = "log";    // linear, sqrt, log, rank
   std::string pair = "";        // of two texts, from which to which: A-A, A-B, B-A, B-B
   std::vector<std::string> scores = {"previous", "distance"};  // the two that chips show
+  double temperature = 1;         // of the next word, as it would be drawn
+  std::int64_t top_k = 0;         // 0: all
+  double top_p = 1;               // 1: all
+  std::string line = "surprise";  // what underlines a word: surprise, entropy, rank
+  std::string by = "rollout";     // what weighs a flow: rollout, effect
 };
+
+/// The names of views, in the order in which the page has them.
+std::span<const std::string_view> view_names();
 
 /// Reads it with or without its #. Errors (kInvalidArgument) have the part that is wrong as
 /// `found`, and what it may be as `expected`.

@@ -69,6 +69,10 @@ class Model {
   /// the vocabulary and texts longer than `positions` are errors, as is a full cache; nothing is
   /// written to it then.
   virtual Tensor forward(const Batch& batch, Run& run) const = 0;
+  /// The logits [B, T, V] that its last norm and its words make of a residual stream [B, T, C], as
+  /// it is behind the last layer, or behind an earlier one (the logit lens). kUnsupported where the
+  /// model has no words.
+  virtual Tensor read_out(const Tensor& stream, Run& run) const;
   /// From the gradient of the logits; `run.saved` is the one that forward filled. Adds to
   /// `gradients`.
   virtual void backward(const Tensor& dlogits, const Batch& batch, Run& run,

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/look/file.h"
 #include "cli/look/files.h"
+#include "cli/look/flow.h"
 #include "cli/look/look_options.h"
 #include "cli/look/text.h"
 #include "cli/terminal/output.h"
@@ -58,6 +59,10 @@ void write_npy_output(const LookOptions& options, const Session& session, Stack 
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = read_view(options.view);
   check_view(view, session);
+  if (view.view != "look")
+    fail({.argument = "--format",
+          .found = options.format,
+          .expected = fmt::format("svg, png or html, which show the view {}", view.view)});
   if (view.to)
     fail({.argument = "--format",
           .found = options.format,
@@ -127,6 +132,21 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
   output.finish();
 }
 
+void write_flow(const LookOptions& options, const Session& session, const LoadedModel& model,
+                Stack stack) {
+  FlowOptions flow{
+      .flow = {.stack = stack}, .by_effect = options.by == "effect", .format = options.format};
+  const auto tokens = session.queries(stack);
+  flow.flow.position = options.who.empty() ? std::ssize(tokens) - 1
+                                           : named_tokens("--who", tokens, options.who).back();
+  if (!options.top.empty()) flow.top = count_of("--top", options.top);
+  if (flow.top > 0) flow.flow.paths = flow.top;
+  const bool plain = options.colour == "auto" && !options.to_stdout();
+  Output output(options.out);
+  output.write(look_flow(detect_terminal(plain ? "never" : options.colour), session, model, flow));
+  output.finish();
+}
+
 int run(const Given& given, LookOptions options) {
   check(given, options);
   read_standard_input(options.input);
@@ -141,6 +161,11 @@ int run(const Given& given, LookOptions options) {
   if (options.format == "npy") {
     progress.begin("writing");
     write_npy_output(options, session, stack.stack);
+    return 0;
+  }
+  if (options.flow) {
+    progress.begin("the flow");
+    write_flow(options, session, model, stack.stack);
     return 0;
   }
   LookRequest request = request_of(options, session, stack.stack);
@@ -180,6 +205,7 @@ Command look_command() {
           "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
           "  heed look --file story.txt -o weights.npy\n"
           "  heed look --file story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"
+          "  heed look --file story.txt --flow --who so -o flow.graphml\n"
           "  heed look --file story.txt -o story.html",
           declare};
 }

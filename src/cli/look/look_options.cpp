@@ -16,7 +16,8 @@ namespace heed::cli {
 namespace {
 
 constexpr std::int64_t kDefaultTop = 3;
-constexpr const char* kFormats[] = {"text", "json", "tsv", "npy", "svg", "png", "html"};
+constexpr const char* kFormats[] = {"text", "json", "tsv",     "npy", "svg",
+                                    "png",  "html", "graphml", "dot"};
 
 // Of other programs' files: text under such a name would be taken for what it is not.
 constexpr const char* kForeign[] = {"csv", "jpg", "jpeg", "gif", "webp", "pdf", "htm", "npz"};
@@ -66,7 +67,7 @@ void check_formats(const LookOptions& options) {
 
 // Options that would change nothing.
 void check_effects(const Given& given, const LookOptions& options) {
-  const bool lists = !options.is_page() && !options.is_array();
+  const bool lists = !options.is_page() && !options.is_array() && !options.is_graph();
   for (const char* option : {"--width", "--theme"})
     given.require_beside(option, options.is_picture(), "--format svg or png");
   for (const char* option : {"--top", "--rows"})
@@ -84,6 +85,22 @@ void check_effects(const Given& given, const LookOptions& options) {
   const bool one_weight = !options.who.empty() && !options.to.empty();
   if (!options.top.empty() && one_weight && options.format != "json")
     fail({.found = "--to names the key", .expected = "it without --top"});
+}
+
+void check_flow(const Given& given, const LookOptions& options) {
+  given.require_beside("--by", options.flow, "--flow");
+  if (options.is_graph() && !options.flow)
+    fail({.found = fmt::format("--format {} writes a graph", options.format),
+          .expected = "--flow beside it"});
+  if (!options.flow) return;
+  for (const char* option : {"--layer", "--head", "--to", "--view", "--rows", "--what"})
+    if (given.has(option))
+      fail({.found = fmt::format("{} is given beside --flow, which shows all layers", option),
+            .expected = "one of the two"});
+  if (options.is_page() || options.is_array() || options.format == "tsv")
+    fail({.argument = "--format",
+          .found = options.format,
+          .expected = "text, json, graphml or dot with --flow"});
 }
 
 void add_head(OptionList& list, LookOptions& options) {
@@ -131,6 +148,19 @@ void add_tokens(OptionList& list, LookOptions& options) {
         .help = "show the last N rows (default: 64 as text, else all)"}});
 }
 
+void add_flow(OptionList& list, LookOptions& options) {
+  add(list,
+      {{.name = "--flow",
+        .to = &options.flow,
+        .help = "what flowed into the word of --who (default: the last token) through all layers, "
+                "and how far that can be trusted; as json, graphml or dot: the graph"},
+       {.name = "--by",
+        .to = &options.by,
+        .words = {"rollout", "effect"},
+        .help = "what weighs the flow: attention (rollout, the default), or what removing each "
+                "edge changes"}});
+}
+
 void add_picture(OptionList& list, LookOptions& options) {
   add(list, {{.name = "--width",
               .to = &options.width,
@@ -153,8 +183,9 @@ void add_format(OptionList& list, LookOptions& options) {
         .words = {std::begin(kFormats), std::end(kFormats)},
         .help = "text; json; tsv: one line a weight; npy: all weights, f32 [layers, "
                 "heads, T, T], with an extent of 1 where --layer or --head chooses; svg, png: the "
-                "page's picture, drawn by chromium; html: the page as one file (default: as the "
-                "name behind -o ends, else text)"},
+                "page's picture, drawn by chromium; html: the page as one file; graphml, dot: the "
+                "graph "
+                "of --flow (default: as the name behind -o ends, else text)"},
        {.name = "--what",
         .to = &options.what,
         .words = {"weights", "logits", "hidden"},
@@ -175,6 +206,7 @@ void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
   add_head(list, options);
   add_tokens(list, options);
+  add_flow(list, options);
   add_format(list, options);
   add_picture(list, options);
 }
@@ -200,6 +232,7 @@ void check(const Given& given, const LookOptions& options) {
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
           .expected = "one of TEXT, --file and --ids"});
+  check_flow(given, options);
   check_effects(given, options);
   check_view_options(options);
   check_formats(options);

@@ -21,6 +21,8 @@ struct LookOptions {
   std::string top;
   std::string rows;
   std::string what = "weights";
+  bool flow = false;
+  std::string by = "rollout";
   std::string format;  // empty: as the name of the file says, else text
   std::string colour = "auto";
   std::string out;
@@ -34,6 +36,7 @@ struct LookOptions {
   bool to_stdout() const { return out.empty() || out == "-"; }
   bool is_picture() const { return format == "svg" || format == "png"; }
   bool is_array() const { return format == "npy"; }
+  bool is_graph() const { return format == "graphml" || format == "dot"; }
   bool is_page() const { return format == "svg" || format == "png" || format == "html"; }
 };
 

@@ -116,12 +116,14 @@ struct WordAnswer {
   TokenId id = 0;
   std::string word = {};
   float probability = 0;
+  std::optional<float> logit = {};
   template <typename Fields>
   void describe(Fields& field) const {
     field("id", id);
     field("text", token_text(word));
     field("bytes", token_hex(word));
     field("probability", probability);
+    field("logit", logit);
   }
 };
 
@@ -142,12 +144,14 @@ struct NextAnswer {
   std::int64_t position = 0;
   std::vector<WordAnswer> words = {};
   RestWordsAnswer rest = {};
+  std::optional<bool> masked = {};  // the token at the position was covered
   template <typename Fields>
   void describe(Fields& field) const {
     field("stack", std::string(stack_name(stack)));
     field("position", position);
     field("words", words);
     field("rest", rest);
+    field("masked", masked);
   }
 };
 

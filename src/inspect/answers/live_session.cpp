@@ -47,6 +47,8 @@ std::int64_t session_bytes(const Session& session) {
     const std::int64_t of_queries = queries * shape.heads * (shape.head_dim + 4);
     numbers += shape.layers * (of_queries + keys * 2 * shape.kv_heads * shape.head_dim);
   }
+  if (session.info.has_logits)
+    numbers += std::ssize(session.tokens) * session.info.width * (session.info.layers + 1);
   return 4 * numbers;
 }
 
@@ -182,7 +184,8 @@ bool LiveSession::work(const std::function<bool()>& stop, Overviews& overviews) 
 
 void LiveSession::run_pass(const std::function<bool()>& stop) {
   const bool all_words = std::ssize(session_.tokens) * session_.info.vocabulary <= kKeptLogits;
-  run_session(session_, *model_, {.all_logits = all_words, .stop = stop, .stopped = &dropped});
+  run_session(session_, *model_,
+              {.all_logits = all_words, .streams = true, .stop = stop, .stopped = &dropped});
   keep_next();
 }
 

@@ -36,6 +36,8 @@ class LiveSession {
   std::atomic<std::size_t> in_view = 0;  // the layer whose statistics come first
   std::atomic<bool> dropped = false;     // nobody wants its work any more
 
+  /// Null where the session was whole when it came.
+  const LoadedModel* model() const { return model_; }
   /// Tokens, stacks and model: what is known before the pass.
   const Session& session() const { return session_; }
   const std::vector<StackShape>& shapes() const { return shapes_; }
@@ -97,7 +99,8 @@ class LiveSession {
 
 using SessionPointer = std::shared_ptr<LiveSession>;
 
-/// What a session of a text will hold, in bytes: Q, K, V, both halves of lse, and statistics.
+/// What a session of a text will hold, in bytes: Q, K, V, both halves of lse, the residual stream,
+/// and statistics.
 std::int64_t session_bytes(const Session& session);
 
 }  // namespace heed

@@ -55,7 +55,9 @@ struct ModelAnswer {
   std::vector<StackAnswer> stacks = {};
   bool takes_pair = false;
   bool takes_target = false;
+  bool runs = false;  // there is a model to run: words and effects may be asked for
   std::optional<std::vector<HeldStackAnswer>> held = {};  // in a saved page
+  std::optional<std::string> held_view = {};  // there: words or flow, where the file answers it
   template <typename Fields>
   void describe(Fields& field) const {
     field("name", name);
@@ -71,10 +73,13 @@ struct ModelAnswer {
     field("positions", info.positions);
     field("causal", info.causal);
     field("has_words", info.writes());
+    field("fills_masks", info.has_logits && !info.writes());
     field("takes_pair", takes_pair);
     field("takes_target", takes_target);
+    field("runs", runs);
     field("stacks", stacks);
     field("held", held);
+    field("held_view", held_view);
   }
 };
 

@@ -4,11 +4,13 @@
 #include <exception>
 
 #include "inspect/answers/cells.h"
+#include "inspect/answers/flow.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/models.h"
 #include "inspect/answers/rows.h"
 #include "inspect/answers/session.h"
+#include "inspect/answers/words.h"
 #include "inspect/rows/largest.h"
 
 namespace heed {
@@ -29,6 +31,37 @@ HeadsAnswer answer_heads(const LiveSession& session, Stack stack, std::optional<
 /// The `top` next words after a position.
 NextAnswer answer_next(const LiveSession& session, Stack stack, std::int64_t position,
                        std::int64_t top);
+
+WordAnswer answer_word(const NextWord& word);
+/// The same from the residual stream, which knows every position and as many words as are wanted;
+/// `masked`: where the token at the position is covered.
+NextAnswer answer_words_at(const LiveSession& session, Stack stack, std::int64_t position,
+                           std::int64_t top, bool masked = false,
+                           const std::atomic<bool>* stopped = nullptr);
+/// The logits of all words there.
+std::vector<float> word_logits(const LiveSession& session, std::int64_t position, bool masked,
+                               const std::atomic<bool>* stopped = nullptr);
+
+/// Throws kUnsupported where the session's words cannot be asked for: there is no model to ask, or
+/// it has none.
+void require_words(const char* op, const LiveSession& session);
+
+using Check = std::function<void()>;  // called between pieces of work; may throw
+
+/// How likely each token was.
+WordsAnswer answer_words(const LiveSession& session, Stack stack, const Check& check);
+LensAnswer answer_lens(const LiveSession& session, Stack stack, const LensRequest& request,
+                       const Check& check);
+/// What an encoder-decoder would write by itself: all texts of a beam search.
+BeamsAnswer answer_beams(const LiveSession& session, std::int64_t beams, std::int64_t most_tokens,
+                         const Check& check);
+
+/// How a flow's moves are weighed.
+enum class FlowBy : std::uint8_t { kRollout, kEffect };
+FlowAnswer answer_flow(const LiveSession& session, const FlowRequest& request, FlowBy by,
+                       const Check& check);
+FlowTestAnswer answer_flow_test(const LiveSession& session, const FlowRequest& request,
+                                const Check& check);
 
 /// Rows or columns [begin, end) of one head. `rule` says which keys get an arc.
 struct LineRequest {

@@ -77,7 +77,8 @@ ModelAnswer answer_model(const LoadedModel& model) {
           .info = info,
           .stacks = answer_stacks(info.stacks),
           .takes_pair = !info.causal && !info.reads_source(),
-          .takes_target = info.reads_source()};
+          .takes_target = info.reads_source(),
+          .runs = true};
 }
 
 ModelAnswer answer_model(const Session& session) {
@@ -158,6 +159,10 @@ HeadsAnswer answer_heads(const LiveSession& session, Stack stack, std::optional<
 
 NextAnswer answer_next(const LiveSession& session, Stack stack, std::int64_t position,
                        std::int64_t top) {
+  const bool knows_more = session.model() != nullptr && !session.session().streams.empty();
+  if (knows_more &&
+      (!session.keeps_next(position) || top > std::ssize(session.next(position).words)))
+    return answer_words_at(session, stack, position, top);
   const NextWords& words = session.next(position);
   const std::int64_t count = std::min(top, std::ssize(words.words));
   double rest = words.rest_probability;
@@ -165,7 +170,7 @@ NextAnswer answer_next(const LiveSession& session, Stack stack, std::int64_t pos
   for (std::int64_t at = 0; at < std::ssize(words.words); ++at) {
     const NextWord& word = words.words[static_cast<std::size_t>(at)];
     if (at < count)
-      answer.words.push_back({word.id, word.bytes, static_cast<float>(word.probability)});
+      answer.words.push_back(answer_word(word));
     else
       rest += word.probability;
   }

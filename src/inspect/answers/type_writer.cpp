@@ -1,10 +1,12 @@
 #include "inspect/answers/type_writer.h"
 
 #include "inspect/answers/cells.h"
+#include "inspect/answers/flow.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/models.h"
 #include "inspect/answers/rows.h"
 #include "inspect/answers/session.h"
+#include "inspect/answers/words.h"
 
 namespace heed {
 
@@ -20,6 +22,13 @@ std::string answer_types() {
   types.declare<HeadsAnswer>();
   types.declare<ChosenAnswer>();
   types.declare<NextAnswer>();
+  types.declare<WordsAnswer>();
+  types.declare<LensAnswer>();
+  types.declare<BranchTokenAnswer>();
+  types.declare<BranchEndAnswer>();
+  types.declare<BeamsAnswer>();
+  types.declare<FlowAnswer>();
+  types.declare<FlowTestAnswer>();
   return "// The types of /api/v1, written from src/inspect/answers by the test TypeWriter.\n\n" +
          types.text();
 }

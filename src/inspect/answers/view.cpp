@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <span>
 
 #include "heed/base/error.h"
-#include "heed/inspect/head_scores.h"
 
 namespace heed {
 namespace {
@@ -21,6 +21,13 @@ constexpr const char* kPlaces = "a head as in L2.H4, L2.H4+H1 or cross.L2.H4";
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
+constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
+constexpr std::array<std::string_view, 2> kBys = {"rollout", "effect"};
+constexpr std::string_view kViews[] = {
+    "look",
+    "words",
+    "flow",
+};
 
 std::string_view take_part(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));
@@ -84,7 +91,22 @@ struct Part {
   std::string (*write)(const ViewAddress& view);
 };
 
-const std::array<Part, 8> kParts = {{
+// "0.7": at most four digits behind the point.
+bool read_fraction(double& number, std::string_view text, double most) {
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  const std::string_view whole = text.substr(0, text.find('.'));
+  const std::string_view part = text.substr(std::min(text.size(), whole.size() + 1));
+  const bool has_part = whole.size() != text.size();
+  if (whole.empty() || whole.size() > 2 || !std::ranges::all_of(whole, is_digit)) return false;
+  if (has_part && (part.empty() || part.size() > 4 || !std::ranges::all_of(part, is_digit)))
+    return false;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number > 0 && number <= most;
+}
+
+std::string fraction_text(double number) { return number == 1 ? "" : fmt::format("{}", number); }
+
+const std::array<Part, 13> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -121,9 +143,43 @@ const std::array<Part, 8> kParts = {{
        return view.scores == ViewAddress().scores ? ""
                                                   : fmt::format("{}", fmt::join(view.scores, "+"));
      }},
+    {"t", "a temperature above 0 and at most 10, as in 0.7",
+     [](ViewAddress& view, std::string_view value) {
+       return read_fraction(view.temperature, value, 10);
+     },
+     [](const ViewAddress& view) { return fraction_text(view.temperature); }},
+    {"k", "how many words may come, from 1",
+     [](ViewAddress& view, std::string_view value) {
+       view.top_k = number_of(value, kNumberDigits).value_or(0);
+       return view.top_k > 0;
+     },
+     [](const ViewAddress& view) { return view.top_k == 0 ? "" : fmt::format("{}", view.top_k); }},
+    {"p", "a share above 0 and at most 1, as in 0.9",
+     [](ViewAddress& view, std::string_view value) { return read_fraction(view.top_p, value, 1); },
+     [](const ViewAddress& view) { return fraction_text(view.top_p); }},
+    {"line", "surprise, entropy or rank",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.line, kLines, value);
+     },
+     [](const ViewAddress& view) { return view.line == "surprise" ? "" : view.line; }},
+    {"by", "rollout or effect",
+     [](ViewAddress& view, std::string_view value) { return read_choice(view.by, kBys, value); },
+     [](const ViewAddress& view) { return view.by == "rollout" ? "" : view.by; }},
 }};
 
-[[noreturn]] void refuse(std::string_view found, const char* expected) {
+// "a, b or c"
+template <typename Items, typename Name>
+std::string listed(const Items& items, Name name) {
+  std::string text;
+  for (const auto& item : items) {
+    const bool is_last = &item == &*std::prev(std::end(items));
+    if (!text.empty()) text += is_last ? " or " : ", ";
+    text += name(item);
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(std::string_view found, const std::string& expected) {
   fail({.op = "view",
         .argument = found.empty() ? "address" : "",
         .found = found,
@@ -171,7 +227,8 @@ void read_places(ViewAddress& view, const std::string_view text) {
 void read_part(ViewAddress& view, const std::string_view part) {
   const std::string_view name = part.substr(0, part.find('='));
   const auto known = std::ranges::find(kParts, name, &Part::name);
-  if (known == kParts.end()) refuse(part, "i=, j=, range=, to=, units=, scale=, pair= or scores=");
+  if (known == kParts.end())
+    refuse(part, listed(kParts, [](const Part& each) { return std::string(each.name) + "="; }));
   const std::string_view value = part.substr(std::min(part.size(), name.size() + 1));
   if (!known->read(view, value)) refuse(part, known->expected);
 }
@@ -190,35 +247,16 @@ std::string format_places(const std::vector<ViewPlace>& places) {
   return text;
 }
 
-void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
-  if (token >= tokens)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "view",
-          .argument = name,
-          .found = token,
-          .expected = fmt::format("0 to {}, a token of the text", tokens - 1)});
-}
-
-void check_score(const std::string& name, const std::vector<StackShape>& stacks) {
-  const bool causal = std::ranges::all_of(stacks, &StackShape::causal);
-  std::vector<std::string_view> names;
-  for (const ScoreInfo& info : score_infos())
-    if (!causal || !info.looks_ahead) names.push_back(info.name);
-  if (std::ranges::find(names, name) == names.end())
-    fail({.code = ErrorCode::kNotFound,
-          .op = "view",
-          .argument = "scores",
-          .found = name,
-          .expected = fmt::format("two of {}", fmt::join(names, ", "))});
-}
-
 }  // namespace
+
+std::span<const std::string_view> view_names() { return kViews; }
 
 ViewAddress parse_view(std::string_view address) {
   if (address.starts_with('#')) address.remove_prefix(1);
   ViewAddress view;
   view.view = take_part(address, '/');
-  if (view.view != "look") refuse(view.view, "look");
+  if (std::ranges::find(kViews, view.view) == std::end(kViews))
+    refuse(view.view, listed(kViews, [](std::string_view name) { return std::string(name); }));
   if (address.empty()) refuse("", kPlaces);
   read_places(view, take_part(address, '/'));
   while (!address.empty()) read_part(view, take_part(address, '/'));
@@ -232,43 +270,6 @@ std::string format_view(const ViewAddress& view) {
     if (const std::string value = part.write(view); !value.empty())
       address.append(1, '/').append(part.name).append(1, '=').append(value);
   return address;
-}
-
-Place place_of(const ViewPlace& place, const std::vector<StackShape>& stacks) {
-  return {place.stack.value_or(stacks.at(0).stack), place.layer, place.head};
-}
-
-void check_view(const ViewAddress& view, std::string_view model,
-                const std::vector<StackShape>& stacks, const MatrixSize& size) {
-  const Stack first = place_of(view.places.front(), stacks).stack;
-  for (const ViewPlace& place : view.places) {
-    const StackShape& stack = find_stack("view", model, stacks, place_of(place, stacks).stack);
-    if (stack.stack != first)
-      fail({.op = "view",
-            .argument = "stack",
-            .found = stack_name(stack.stack),
-            .expected = fmt::format("{}, as of the first head", stack_name(first))});
-    check_layer("view", model, stack, place.layer);
-    check_head("view", model, stack, place.head);
-  }
-  for (const std::string& name : view.scores) check_score(name, stacks);
-  const std::int64_t pinned = view.to ? size.keys : size.queries;
-  if (view.query) check_token("i", *view.query, view.key ? size.queries : pinned);
-  if (view.key) check_token("j", *view.key, size.keys);
-  if (view.range) check_token("range", view.range->second, view.to ? size.keys : size.queries);
-}
-
-void check_view(const ViewAddress& view, const Session& session) {
-  const std::vector<StackShape> shapes = session.shapes();
-  const Stack stack =
-      find_stack("view", session.model, shapes, place_of(view.places.front(), shapes).stack).stack;
-  check_view(view, session.model, shapes,
-             {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
-  if (!view.pair.empty() && !session.split)
-    fail({.op = "view",
-          .argument = "pair",
-          .found = view.pair,
-          .expected = "none: one text was read, not a pair"});
 }
 
 }  // namespace heed

@@ -120,35 +120,6 @@ LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, st
   return cell;
 }
 
-NextWords next_words(const Session& session, std::int64_t top) {
-  NextWords answer;
-  if (!session.logits.given() || !session.info.writes()) return answer;
-  const std::int64_t vocabulary = session.logits.dim(1);
-  const float* logits = session.logits.data<float>() + (session.logits.dim(0) - 1) * vocabulary;
-  const double largest = *std::max_element(logits, logits + vocabulary);
-  double sum = 0;
-  for (std::int64_t id = 0; id < vocabulary; ++id) sum += std::exp(logits[id] - largest);
-  std::vector<TokenId> ids(static_cast<std::size_t>(vocabulary));
-  std::iota(ids.begin(), ids.end(), 0);
-  const std::int64_t kept = std::min(top, vocabulary);
-  std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
-    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
-  });
-  answer.rest_probability = 1;
-  answer.rest_count = vocabulary - kept;
-  for (std::int64_t i = 0; i < kept; ++i) {
-    const TokenId id = ids[static_cast<std::size_t>(i)];
-    const double probability = std::exp(logits[id] - largest) / sum;
-    const Tokenizer* tokenizer = session.tokenizer;
-    answer.words.push_back(
-        {id, tokenizer != nullptr ? tokenizer->token_bytes(id) : fmt::format("#{}", id),
-         probability});
-    answer.rest_probability -= probability;
-  }
-  answer.rest_probability = std::max(answer.rest_probability, 0.0);
-  return answer;
-}
-
 Look look(const Session& session, const LookRequest& request) {
   Look answer{.model = session.model,
               .built_in = session.built_in,

@@ -54,6 +54,17 @@ struct HeldLayerAnswer {
   }
 };
 
+/// One question of words or flows with its answer.
+struct HeldAnswer {
+  static constexpr const char* kName = "HeldAnswer";
+  std::string question = {}, answer = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("question", question);
+    field("answer", answer);
+  }
+};
+
 struct SnapshotAnswer {
   static constexpr const char* kName = "Snapshot";
   ModelsAnswer about = {};
@@ -63,6 +74,7 @@ struct SnapshotAnswer {
   std::vector<LayerHeadsAnswer> scores = {};
   std::vector<NextAnswer> next = {};
   std::vector<HeldLayerAnswer> held = {};
+  std::map<std::string, std::string> answers = {};  // of words and flows (held_answers.h)
   template <typename Fields>
   void describe(Fields& field) const {
     field("about", about);
@@ -72,6 +84,8 @@ struct SnapshotAnswer {
     field("scores", scores);
     field("next", next);
     field("held", held);
+    field.list("answers", answers,
+               [](const auto& answer) { return HeldAnswer{answer.first, answer.second}; });
   }
 };
 

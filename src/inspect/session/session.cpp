@@ -10,54 +10,13 @@
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
+#include "inspect/evidence/edit_tap.h"
+#include "inspect/session/pass.h"
+#include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
 
 namespace heed {
 namespace {
-
-// Copies what each attention leaves behind while the pass runs.
-class Recorder final : public Tap {
- public:
-  Recorder(Session& session, const SessionOptions& options)
-      : session_(session), options_(options) {}
-
-  void at(const TapName& name, View value) override {
-    check_stop();
-    if (!options_.hidden || name.kind != TapKind::kFinal) return;
-    const ConstView final = value;  // [1, T, C]
-    session_.hidden = Tensor::copy_of(final.select(0, 0));
-  }
-
-  void attended(const TapName& name, const AttentionArgs& args,
-                const AttendedConstView& attended) override {
-    check_stop();
-    const auto stack = std::ranges::find(session_.stacks, name.stack,
-                                         [](const auto& of) { return of.shape.stack; });
-    if (stack == session_.stacks.end()) return;
-    stack->layers.push_back(
-        {.q = Tensor::copy_of(args.q),
-         .k = Tensor::copy_of(args.keys.k),
-         .v = Tensor::copy_of(args.keys.v),
-         .lse = Tensor::copy_of(attended.lse),
-         .lse_low = Tensor::copy_of(attended.lse_low),
-         .bias = args.scores.bias.given() ? Tensor::copy_of(args.scores.bias) : Tensor(),
-         .extents = args.extents,
-         .mask = args.mask,
-         .scores = args.scores});
-    LayerAttention& kept = stack->layers.back();
-    if (kept.bias.given()) kept.scores.bias = kept.bias;
-    if (options_.layer_done) options_.layer_done();
-  }
-
- private:
-  void check_stop() const {
-    if (options_.stop && options_.stop())
-      fail({.code = ErrorCode::kInterrupted, .op = "session", .found = "stopped"});
-  }
-
-  Session& session_;
-  const SessionOptions& options_;
-};
 
 Session session_of(const LoadedModel& model) {
   Session session;
@@ -181,14 +140,14 @@ void check_length(const Session& session) {
          .expected = fmt::format("at most {} ({}'s positions)", most, session.model)});
 }
 
-void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {
+Tensor pass_over(const Session& session, const LoadedModel& model, const PassOptions& options) {
   check_length(session);
   const Tensor ids = batch_of(session.tokens);
   const Tensor source = batch_of(session.key_tokens);
-  Recorder recorder(session, options);
+  EditTap edited(session, options.tap);
   Run run;
-  run.tap = &recorder;
-  run.last_position_only = !options.all_logits;
+  run.tap = session.edits.empty() ? options.tap : &edited;
+  run.last_position_only = !options.all_positions;
   run.in_bulk = ids.dim(1) >= kBulkRows;
   std::optional<StopScope> scope;
   if (options.stopped != nullptr) scope.emplace(*options.stopped);
@@ -196,10 +155,17 @@ void run_session(Session& session, const LoadedModel& model, const SessionOption
   if (session.info.reads_source()) batch.source = source;
   if (!session.types.empty())
     batch.types = ConstView(session.types.data(), DType::kI32, ids.shape());
-  Tensor logits = model.model->forward(batch, run);
-  if (!session.info.has_logits) return;
-  const Shape shape = {logits.dim(1), logits.dim(2)};
-  session.logits = std::move(logits).reshaped(shape);
+  Tensor out = model.model->forward(batch, run);
+  const Shape shape = {out.dim(1), out.dim(2)};
+  return std::move(out).reshaped(shape);
+}
+
+void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {
+  Recorder recorder(session, options);
+  Tensor logits = pass_over(
+      session, model,
+      {.tap = &recorder, .all_positions = options.all_logits, .stopped = options.stopped});
+  if (session.info.has_logits) session.logits = std::move(logits);
 }
 
 bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {

@@ -23,6 +23,9 @@ Session shared(const Session& session) {
     stacks.push_back({.shape = stack.shape, .layers = {}});
     for (const LayerAttention& layer : stack.layers) stacks.back().layers.push_back(shared(layer));
   }
+  std::vector<StreamLevel> streams;
+  for (const StreamLevel& level : session.streams)
+    streams.push_back({level.kind, level.stack, level.layer, level.value.share()});
   return {.model = session.model,
           .built_in = session.built_in,
           .info = session.info,
@@ -33,8 +36,10 @@ Session shared(const Session& session) {
           .stacks = std::move(stacks),
           .logits = session.logits.share(),
           .hidden = session.hidden.share(),
+          .streams = std::move(streams),
           .tokenizer = session.tokenizer,
-          .source_tokenizer = session.source_tokenizer};
+          .source_tokenizer = session.source_tokenizer,
+          .edits = session.edits};
 }
 
 }  // namespace heed

@@ -5,19 +5,12 @@ import {html} from '../dom';
 import {weight} from '../format';
 import type {MakePanel, Panel} from '../panel';
 import {primary, unitsOf} from '../panel';
-import {phrase, plain, shown} from '../tokens';
+import {phrase, plain} from '../tokens';
 import type {Side} from '../side';
 import type {Next, Token} from '../transport/api';
 import {others} from './key_column';
-
-function word(text: string): HTMLElement {
-  const element = html('span', {class: 'word'});
-  const bytes = /<0x[0-9A-F]{2}>/.test(text) ? text : undefined;  // a word with bytes that are no text
-  for (const piece of shown({index: 0, id: 0, text, begin: 0, end: 0, bytes}).pieces) {
-    element.append(piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text);
-  }
-  return element;
-}
+import {lensInShort} from './lens';
+import {word} from './word';
 
 function row(name: Node, share: number): HTMLElement {
   const bar = html('span', {class: 'bar'});
@@ -47,7 +40,8 @@ function readable(tokens: Token[], begin: number, end: number): Token[] {
   return plainOnes.length > 0 ? plainOnes : all;
 }
 
-export const nextPanel: MakePanel = (container, {store, api, side}): Panel => {
+export const nextPanel: MakePanel = (container, page): Panel => {
+  const {store, api, side} = page;
   const title = html('h2', {}, side.isWritten ? 'Next word' : 'Largest edges');
   const after = html('span', {class: 'quiet'});
   const list = html('ol', {class: 'next'});
@@ -55,6 +49,7 @@ export const nextPanel: MakePanel = (container, {store, api, side}): Panel => {
   const next = new Slot<Next>('next', () => update());
   const line = new Slot<Line>('next-edges', () => update());
   let drawn: Next | Line | null = null;
+  const lens = side.isWritten && api.model.runs ? lensInShort(container, page) : null;
 
   /** The first token of the three words that end at the position. */
   const wordsBefore = (position: number) => {
@@ -78,6 +73,7 @@ export const nextPanel: MakePanel = (container, {store, api, side}): Panel => {
     if (side.isWritten) {
       const found = latest(next.show(api.next(position)));
       show(found, found?.position ?? position, () => found ? nextRows(found) : []);
+      lens?.show(position);
       return;
     }
     const found = latest(line.show(api.line(primary(store.now), position, position + 1, false)));
@@ -86,6 +82,7 @@ export const nextPanel: MakePanel = (container, {store, api, side}): Panel => {
   const stop = () => {
     next.stop();
     line.stop();
+    lens?.destroy();
   };
   return {update, destroy: stop};
 };

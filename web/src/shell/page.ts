@@ -208,7 +208,8 @@ export class PageShell implements Mounted {
     this.session?.destroy();
     const side = api.side(this.store.now.places[0]!.stack);
     this.shown = side.stack;
-    this.session = showSession(this.main, {store: this.store, api, side, stage: this.stage});
+    const open = (input: Input) => void this.run(input);
+    this.session = showSession(this.main, {store: this.store, api, side, stage: this.stage, open});
   }
 
   /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */

@@ -1,4 +1,5 @@
 // The API of docs/api.md, answered by a saved page from what it holds.
+import {heldAnswer} from './held_answers';
 import {arcs, withNulls} from '../arcs';
 import type {Place, Stack} from '../selection';
 import type {Events, Transport} from '../transport/transport';
@@ -30,6 +31,7 @@ export class SnapshotTransport implements Transport {
   async request(path: string, init?: RequestInit): Promise<Response> {
     try {
       const answer = await this.answer(new URL(path, 'http://file'), init);
+      if (typeof answer === 'string') return new Response(answer);
       return answer instanceof ArrayBuffer ? new Response(answer) : Response.json(answer);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -57,7 +59,7 @@ export class SnapshotTransport implements Transport {
   }
 
   /** /api/v1/sessions/{id}/{stack}/{layer}/{head}/{what}/... */
-  private answer(url: URL, init?: RequestInit): object | Promise<object> {
+  private answer(url: URL, init?: RequestInit): string | object | Promise<object> {
     const [collection, id, stack, ...parts] = url.pathname.split('/').slice(3);
     const query = url.searchParams;
     if (collection === 'models') return this.snapshot.about;
@@ -67,6 +69,8 @@ export class SnapshotTransport implements Transport {
     const [layer = 0, head = 0] = parts.slice(0, number).map(Number);
     const rest = parts.slice(number + 1).map(Number);
     const asked = {place: {stack: stack as Stack, layer, head}, rest, query, signal: init?.signal};
+    const answered = heldAnswer(this.snapshot, `${stack}/${parts.join('/')}`, query);
+    if (answered !== null) return answered;
     switch (what) {
       case 'next': return this.next(stack, numberOf(query, 'position', this.length - 1), numberOf(query, 'top', 6));
       case 'rows': return this.rows(asked);

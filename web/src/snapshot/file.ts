@@ -36,6 +36,7 @@ export interface Snapshot {
   scores: LayerHeads[];
   next: Next[];        // of every position, or of the last alone
   held: PackedLayer[];
+  answers?: {question: string; answer: string}[];  // of words and flows, as the page asked then
 }
 
 /** One head, unpacked. */

@@ -82,7 +82,7 @@ function withView(path: string, view: string): string {
 
 /** What views ask about one session: questions, which slots turn into data (data/slot.ts). */
 export class SessionApi {
-  private readonly path: string;
+  readonly path: string;
   private readonly lines: Recent<Line>;
   private readonly blocks: Recent<Float32Array>;
   private readonly rows: RowBlocks;
@@ -93,6 +93,7 @@ export class SessionApi {
   private readonly margins: Recent<Marginals>;
   private readonly words: Recent<Next>;
   private readonly tiles: Recent<ArrayBuffer>;
+  private readonly asked: Recent<unknown>;
   private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
   readonly model: ModelInfo;
   private readonly scores = new Map<string, HeadScores[]>();  // by layer, as they come
@@ -112,6 +113,7 @@ export class SessionApi {
     this.margins = recent(64);
     this.words = recent(500);
     this.tiles = recent(256);
+    this.asked = recent(100);
     this.matrices = recent(64);
     this.read = recent(64);
     // Asked for ahead of time, so what goes wrong with it is nobody's concern.
@@ -149,7 +151,7 @@ export class SessionApi {
 
   /** Ends what is on its way, for when another session takes the page. */
   stop(): void {
-    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.matrices, this.read]) kind.stop();
+    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.asked, this.matrices, this.read]) kind.stop();
   }
 
   private stackOf({stack}: Place): string { return this.side(stack).stack; }
@@ -258,6 +260,16 @@ export class SessionApi {
       }
     };
     return {...own, get};
+  }
+
+  /** What a path behind the session answers, as its name says. */
+  ask<Answer>(name: string): Question<Answer> {
+    return this.question(this.asked as Recent<Answer>, name, (signal, view) => this.json(withView(name, view), signal));
+  }
+
+  floats(name: string): Question<Float32Array> {
+    return this.question(this.asked as Recent<Float32Array>, name, async (signal, view) =>
+      new Float32Array(await (await this.get(withView(name, view), signal)).arrayBuffer()));
   }
 
   tile(place: TilePlace, as: 'u8' | 'f32'): Question<ArrayBuffer> {

@@ -2,8 +2,14 @@
 import type {ViewName} from '../selection';
 import {look} from './look';
 import type {View} from './view';
+import {flow} from './flow';
+import {words} from './words';
 
-const kAll: Record<ViewName, View> = {look};
+const kAll: Record<ViewName, View> = {
+  look,
+  words,
+  flow,
+};
 
 export const kViews: readonly View[] = Object.values(kAll);
 

@@ -1,0 +1,164 @@
+#include "cli/look/flow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/look/text.h"
+#include "cli/terminal/cells.h"
+#include "cli/terminal/interrupt.h"
+#include "inspect/evidence/flow_graph.h"
+#include "inspect/rows/next_words.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kIndexEnd = 4;     // indices end at this cell
+constexpr int kTokenColumn = 6;  // tokens begin here
+constexpr int kBarCells = 24;
+
+class FlowText {
+ public:
+  FlowText(const Terminal& terminal, const Session& session, const Flow& flow, const FlowTest& test)
+      : terminal_(terminal), session_(session), flow_(flow), test_(test) {}
+
+  std::string all(const FlowOptions& options, std::int64_t tried) const {
+    return title(options, tried) + shares(options.top) + "\n" + paths() + "\n" + trust(options.top);
+  }
+
+ private:
+  std::string name(std::int64_t node) const {
+    const bool is_source = node >= flow_.tokens;
+    const auto tokens =
+        is_source ? session_.keys(flow_.request.stack) : session_.queries(flow_.request.stack);
+    return TokenNames::shown(
+        terminal_, tokens[static_cast<std::size_t>(is_source ? node - flow_.tokens : node)].bytes);
+  }
+  std::int64_t index(std::int64_t node) const {
+    return node >= flow_.tokens ? node - flow_.tokens : node;
+  }
+  std::string said() const {
+    return TokenNames::shown(terminal_, word_of(session_.tokenizer, test_.outcome.word));
+  }
+
+  std::string title(const FlowOptions& options, std::int64_t tried) const {
+    const std::int64_t position = flow_.request.position;
+    std::string into = fmt::format("into {} {}", name(position), position);
+    if (test_.outcome.has_word)
+      into += fmt::format(", which says {}, {}", said(), percent(test_.outcome.probability));
+    const std::string how =
+        options.by_effect
+            ? fmt::format(
+                  "by effect, an approximation: what moves is spread by what removing an "
+                  "edge changes ({} edges tried)",
+                  tried)
+            : "rollout, an approximation: of each layer half stays and half moves by the mean of "
+              "the heads; values, MLPs and signs are left out";
+    return heading(terminal_, "Flow", into) + paragraph(terminal_, how, 2);
+  }
+
+  std::string shares(std::int64_t top) const {
+    std::vector<std::int64_t> nodes;
+    for (std::int64_t node = 0; node < std::ssize(flow_.shares); ++node)
+      if (flow_.shares[static_cast<std::size_t>(node)] > 0) nodes.push_back(node);
+    const auto share = [&](std::int64_t node) {
+      return flow_.shares[static_cast<std::size_t>(node)];
+    };
+    std::ranges::stable_sort(nodes, std::greater(), share);
+    const std::int64_t shown = top < 0 ? std::ssize(nodes) : std::min(top, std::ssize(nodes));
+    std::string text;
+    double rest = 1;
+    for (const std::int64_t node : std::span(nodes).first(static_cast<std::size_t>(shown))) {
+      Line line(terminal_);
+      line.right(kIndexEnd, std::to_string(index(node)), Style::kDim).to(kTokenColumn);
+      line.put(name(node), Style::kBold)
+          .to(kTokenColumn + 18)
+          .right(kTokenColumn + 24, percent(share(node)));
+      line.to(kTokenColumn + 25).put(bar(terminal_, share(node), kBarCells), Style::kBar);
+      text += line.str();
+      rest -= share(node);
+    }
+    if (shown == std::ssize(nodes)) return text;
+    return text + Line(terminal_)
+                      .to(kTokenColumn)
+                      .put(fmt::format("+{} in {} others", percent(std::max(rest, 0.0)),
+                                       std::ssize(nodes) - shown),
+                           Style::kDim)
+                      .str();
+  }
+
+  std::string paths() const {
+    std::string text = heading(terminal_, "Paths", "the same hops, in whichever layers");
+    const std::string_view arrow = terminal_.utf8 ? " → " : " -> ";
+    for (const FlowPath& path : flow_.paths) {
+      std::string hops;
+      for (const std::int64_t node : path.nodes) {
+        if (!hops.empty()) hops += arrow;
+        hops += fmt::format("{} {}", name(node), index(node));
+      }
+      if (path.nodes.size() == 1) hops += " stays";
+      Line line(terminal_);
+      line.right(kTokenColumn + 1, percent(path.share)).to(kTokenColumn + 3).put(hops);
+      text += line.str();
+    }
+    return text + Line(terminal_)
+                      .right(kTokenColumn + 1, percent(std::max(flow_.others, 0.0)), Style::kDim)
+                      .to(kTokenColumn + 3)
+                      .put("all others", Style::kDim)
+                      .str();
+  }
+
+  std::string trust(std::int64_t top) const {
+    const bool words = test_.outcome.has_word;
+    const std::string what = words ? fmt::format("log-probability of {}, in nats", said())
+                                   : "change of the token's last state";
+    std::string text =
+        heading(terminal_, "How far to trust it",
+                fmt::format("each token hidden from the others, run again: {}", what));
+    std::vector<HiddenToken> hidden = test_.hidden;
+    std::ranges::stable_sort(hidden, std::greater(),
+                             [](const HiddenToken& h) { return std::abs(h.effect); });
+    const std::int64_t shown = top < 0 ? std::ssize(hidden) : std::min(top, std::ssize(hidden));
+    for (const HiddenToken& one : std::span(hidden).first(static_cast<std::size_t>(shown))) {
+      Line line(terminal_);
+      line.right(kIndexEnd, std::to_string(index(one.node)), Style::kDim).to(kTokenColumn);
+      line.put(name(one.node), Style::kBold).right(kTokenColumn + 24, percent(one.share));
+      line.right(kTokenColumn + 34, fmt::format("{:+.3f}", one.effect));
+      if (words) line.right(kTokenColumn + 42, percent(one.probability), Style::kDim);
+      text += line.str();
+    }
+    std::string verdict =
+        std::isnan(test_.rank_correlation)
+            ? "too few tokens for a rank correlation"
+            : fmt::format("rank correlation of share and effect: {:.2f}, of {} tokens",
+                          test_.rank_correlation, test_.hidden.size());
+    if (test_.not_hidden > 0)
+      verdict += fmt::format("; {} smaller shares were not tried", test_.not_hidden);
+    return text + paragraph(terminal_, verdict, 2);
+  }
+
+  const Terminal& terminal_;
+  const Session& session_;
+  const Flow& flow_;
+  const FlowTest& test_;
+};
+
+}  // namespace
+
+std::string look_flow(const Terminal& terminal, const Session& session, const LoadedModel& model,
+                      const FlowOptions& options) {
+  const std::function<void()> check = [] { check_interrupted(); };
+  FlowMoves moves(rollout_steps(session, options.flow.stack), check);
+  const std::int64_t tried =
+      options.by_effect ? weigh_by_effect(moves, session, model, options.flow, check) : 0;
+  const Flow found = flow(moves, options.flow);
+  const char* by = options.by_effect ? "effect" : "rollout";
+  if (options.format == "graphml") return flow_graph(found, session, by, GraphFormat::kGraphMl);
+  if (options.format == "dot") return flow_graph(found, session, by, GraphFormat::kDot);
+  if (options.format == "json") return flow_graph(found, session, by, GraphFormat::kJson);
+  return FlowText(terminal, session, found, test_flow(session, model, found, check))
+      .all(options, tried);
+}
+
+}  // namespace heed::cli

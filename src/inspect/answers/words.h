@@ -1,0 +1,161 @@
+// What the model says word by word: how likely each token was, the lens, branches, beams.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/answers/heads.h"
+#include "inspect/evidence/branch.h"
+#include "inspect/evidence/lens.h"
+#include "inspect/evidence/surprise.h"
+
+namespace heed {
+
+struct TokenChanceAnswer {
+  static constexpr const char* kName = "TokenChance";
+  TokenSurprise of = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("token", of.token);
+    field("probability", of.chance.probability);
+    field("entropy", of.chance.entropy);
+    field("rank", of.chance.rank);
+  }
+};
+
+struct WordsAnswer {
+  static constexpr const char* kName = "Words";
+  Stack stack = Stack::kSelf;
+  std::vector<TokenChanceAnswer> tokens = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    double nats = 0;
+    std::int64_t first_choices = 0;
+    for (const TokenChanceAnswer& token : tokens) {
+      nats -= std::log(token.of.chance.probability);
+      first_choices += token.of.chance.rank == 1 ? 1 : 0;
+    }
+    if (!tokens.empty()) nats /= static_cast<double>(tokens.size());
+    field("stack", std::string(stack_name(stack)));
+    field("tokens", tokens);
+    field("nats", nats);  // a token
+    field("first_choices", first_choices);
+  }
+};
+
+struct LensCellAnswer {
+  static constexpr const char* kName = "LensCell";
+  LensCell cell = {};
+  std::string word = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("id", cell.id);
+    field("text", token_text(word));
+    field("bytes", token_hex(word));
+    field("probability", static_cast<float>(cell.probability));
+    field("came", cell.came);
+    field("rank", cell.rank);
+  }
+};
+
+struct LensLevelAnswer {
+  static constexpr const char* kName = "LensLevel";
+  std::string name = {};  // embedding, attention, cross, layer
+  std::optional<std::int64_t> layer = {};
+  std::int64_t right = 0, of = 0;
+  std::vector<LensCellAnswer> cells = {};
+  std::vector<std::int64_t> ranks = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("name", name);
+    field("layer", layer);
+    field("right", right);
+    field("of", of);
+    field("cells", cells);
+    field("ranks", ranks);
+  }
+};
+
+struct LensAnswer {
+  static constexpr const char* kName = "Lens";
+  Stack stack = Stack::kSelf;
+  std::int64_t begin = 0, end = 0;
+  std::vector<LensLevelAnswer> levels = {};
+  std::vector<WordAnswer> answers = {};
+  bool has_blocks = false, judged_all = false;
+  std::optional<double> difference = {};  // the last level and the pass itself, in probability
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(stack)));
+    field("begin", begin);
+    field("end", end);
+    field("levels", levels);
+    field("answers", answers);
+    field("has_blocks", has_blocks);
+    field("judged_all", judged_all);
+    field("difference", difference);
+  }
+};
+
+/// A line of a branch's answer while it is written.
+struct BranchTokenAnswer {
+  static constexpr const char* kName = "BranchToken";
+  TokenId id = 0;
+  std::string word = {};
+  double probability = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("id", id);
+    field("text", token_text(word));
+    field("bytes", token_hex(word));
+    field("probability", probability);
+  }
+};
+
+/// Its last line.
+struct BranchEndAnswer {
+  static constexpr const char* kName = "BranchEnd";
+  std::string ended = {};
+  std::int64_t tokens = 0;
+  double bits = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("ended", ended);
+    field("tokens", tokens);
+    field("bits", bits);
+  }
+};
+
+struct HypothesisAnswer {
+  static constexpr const char* kName = "Hypothesis";
+  double score = 0, log_probability = 0;
+  std::string stopped = {};
+  std::int64_t shared = 0;  // its first tokens that a better one has, too
+  std::vector<BranchTokenAnswer> tokens = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("score", score);
+    field("log_probability", log_probability);
+    field("stopped", stopped);
+    field("shared", shared);
+    field("tokens", tokens);
+  }
+};
+
+struct BeamsAnswer {
+  static constexpr const char* kName = "Beams";
+  std::int64_t beams = 0;
+  double length_penalty = 0;
+  std::vector<HypothesisAnswer> hypotheses = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("beams", beams);
+    field("length_penalty", length_penalty);
+    field("hypotheses", hypotheses);
+  }
+};
+
+}  // namespace heed

@@ -1,0 +1,103 @@
+#include "inspect/evidence/branch.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "generate/logits.h"
+#include "heed/base/error.h"
+#include "inspect/evidence/read_out.h"
+#include "inspect/rows/next_words.h"
+
+namespace heed {
+namespace {
+
+void check(const Session& session, const BranchRequest& request) {
+  const ModelInfo& info = session.info;
+  if (!info.writes())
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "branch",
+          .found = fmt::format("{} does not write", session.model),
+          .expected = "a decoder or an encoder-decoder"});
+  const std::int64_t length = std::ssize(session.tokens);
+  if (request.position < 0 || request.position >= length)
+    fail({.code = ErrorCode::kNotFound,
+          .op = "branch",
+          .argument = "position",
+          .found = request.position,
+          .expected = fmt::format("0 to {}, a token of the text", length - 1)});
+  if (request.word < 0 || request.word >= info.vocabulary)
+    fail({.code = ErrorCode::kNotFound,
+          .op = "branch",
+          .argument = "token",
+          .found = request.word,
+          .expected = fmt::format("0 to {}, a word of the model", info.vocabulary - 1)});
+  if (request.position + 1 >= info.positions)
+    fail({.op = "branch",
+          .argument = "position",
+          .found = request.position,
+          .expected = fmt::format("at most {}: the model has {} positions", info.positions - 2,
+                                  info.positions)});
+}
+
+std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
+  std::vector<TokenId> ids;
+  for (const SessionToken& token : tokens) ids.push_back(token.id);
+  return ids;
+}
+
+GenerateArgs args_of(const Session& session, const BranchRequest& request) {
+  GenerateArgs args{
+      .prompts = {ids_of(
+          std::span(session.tokens).first(static_cast<std::size_t>(request.position) + 1))},
+      .most_tokens = request.most_tokens - 1,
+      .sampling = {.temperature = 0}};
+  args.prompts.front().push_back(request.word);
+  if (session.info.reads_source()) args.sources = {ids_of(session.key_tokens)};
+  return args;
+}
+
+}  // namespace
+
+Branch::Branch(const Session& session, const LoadedModel& model, const BranchRequest& request)
+    : session_(session), info_(session.info), request_(request) {
+  check(session, request);
+  require_streams("branch", session);
+  const Tensor logits =
+      read_out(session.streams.back(), model, request.position, request.position + 1);
+  const std::span row(logits.data<float>(), static_cast<std::size_t>(logits.dim(1)));
+  first_ = token_of(request.word, row, distribution_of(row));
+  if (request.most_tokens > 1)
+    generation_ = std::make_unique<Generation>(*model.model, args_of(session, request), silence_);
+}
+
+Branch::~Branch() = default;
+
+std::optional<BranchToken> Branch::next() {
+  if (!ended_.empty()) return {};
+  if (first_) return taken(*std::exchange(first_, {}));
+  generation_->step();
+  const Generated& text = generation_->texts().front();
+  const auto token = taken(text.tokens.back());
+  if (ended_.empty() && generation_->has_ended(0)) ended_ = name(text.stopped);
+  return token;
+}
+
+std::optional<BranchToken> Branch::taken(const GeneratedToken& token) {
+  ++tokens_;
+  bits_ -= std::log2(token.probability);
+  BranchToken shown{token, word_of(session_.tokenizer, token.id)};
+  if (shown.bytes.find('\n') != std::string::npos)
+    ended_ = "line";
+  else if (info_.ends_with(token.id))
+    ended_ = "end";
+  else if (tokens_ == request_.most_tokens)
+    ended_ = "length";
+  return shown;
+}
+
+double Branch::bits_a_token() const {
+  return tokens_ == 0 ? 0 : bits_ / static_cast<double>(tokens_);
+}
+
+}  // namespace heed

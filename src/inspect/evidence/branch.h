@@ -1,0 +1,56 @@
+// What the model would go on with, had another word come: a branch of the text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "heed/generate/generate.h"
+#include "heed/inspect/session.h"
+
+namespace heed {
+
+struct BranchRequest {
+  std::int64_t position = 0;  // the text up to and with this token stays
+  TokenId word = 0;           // and this word comes next
+  std::int64_t most_tokens = 27;
+};
+
+struct BranchToken {
+  GeneratedToken token;
+  std::string bytes;
+};
+
+/// Written word by word, always the likeliest; the first one is the word that was asked for. It
+/// ends at its line end, where the model ends the text, or at the most tokens.
+class Branch {
+ public:
+  /// The session and the model must outlive it. Errors: a model that does not write (kUnsupported),
+  /// a position or word that there is not, a model without a further position.
+  Branch(const Session& session, const LoadedModel& model, const BranchRequest& request);
+  ~Branch();
+
+  /// The next token; none once the branch has ended.
+  std::optional<BranchToken> next();
+  /// "line", "end", "length" or "positions", once it has ended.
+  std::string_view ended() const { return ended_; }
+  std::int64_t tokens() const { return tokens_; }
+  /// The mean of -log2 p over all tokens of the branch.
+  double bits_a_token() const;
+
+ private:
+  std::optional<BranchToken> taken(const GeneratedToken& token);
+
+  const Session& session_;
+  const ModelInfo& info_;
+  BranchRequest request_;
+  GenerateListener silence_;
+  std::optional<GeneratedToken> first_;
+  std::unique_ptr<Generation> generation_;
+  std::string_view ended_;
+  std::int64_t tokens_ = 0;
+  double bits_ = 0;
+};
+
+}  // namespace heed

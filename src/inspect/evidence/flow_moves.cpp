@@ -1,0 +1,124 @@
+#include "inspect/evidence/flow_moves.h"
+
+#include <algorithm>
+
+#include "inspect/rows/lines.h"
+
+namespace heed {
+namespace {
+
+constexpr std::size_t kRowsAtOnce = 64;
+constexpr std::size_t kMostNumbers = std::size_t{1} << 25;  // of kept rows: 128 MiB
+
+FlowStep own_step(const Session& session, Stack stack, int layer, std::int64_t first,
+                  double share) {
+  const auto& layers = session.at(stack).layers;
+  return {.stack = stack,
+          .layer = layer,
+          .parts = {{.layer = &layers.at(static_cast<std::size_t>(layer)),
+                     .from = first,
+                     .to = first,
+                     .share = share}}};
+}
+
+// The mean over the heads of some rows.
+void add_rows(const FlowPart& part, const std::vector<std::int64_t>& rows,
+              const std::function<std::vector<float>&(std::int64_t row)>& into) {
+  const std::int64_t heads = part.layer->q.dim(1);
+  const auto share = static_cast<float>(part.share / static_cast<double>(heads));
+  for (int head = 0; head < heads; ++head)
+    visit_lines(*part.layer, {.head = head, .rows = rows, .hidden = 0}, [&](const RowView& row) {
+      std::vector<float>& sum = into(row.query);
+      float* const to = sum.data() + part.to;
+      for (std::size_t key = 0; key < row.weights.size(); ++key)
+        to[key] += share * row.weights[key];
+    });
+}
+
+}  // namespace
+
+FlowSteps rollout_steps(const Session& session, Stack stack) {
+  const bool crosses = stack == Stack::kCross;
+  FlowSteps flow{.tokens = std::ssize(session.queries(stack)),
+                 .source = crosses ? std::ssize(session.keys(stack)) : 0,
+                 .steps = {}};
+  const Stack own = crosses ? Stack::kDecoder : stack;
+  for (int layer = session.at(own).shape.layers; layer-- > 0;) {
+    flow.steps.push_back(own_step(session, own, layer, 0, crosses ? 0.25 : 0.5));
+    if (crosses)
+      flow.steps.back().parts.push_back(
+          {.layer = &session.at({Stack::kCross, layer, 0}), .from = 0, .to = flow.tokens});
+  }
+  if (!crosses) return flow;
+  for (int layer = session.at(Stack::kEncoder).shape.layers; layer-- > 0;)
+    flow.steps.push_back(own_step(session, Stack::kEncoder, layer, flow.tokens, 0.5));
+  return flow;
+}
+
+FlowMoves::FlowMoves(FlowSteps steps, std::function<void()> check)
+    : steps_(std::move(steps)),
+      check_(std::move(check)),
+      rows_(steps_.steps.size()),
+      replaced_(steps_.steps.size()) {}
+
+bool FlowMoves::has_room() const {
+  std::size_t rows = 0;
+  for (const auto& of_step : rows_) rows += of_step.size();
+  return (rows + kRowsAtOnce) * static_cast<std::size_t>(steps_.nodes()) <= kMostNumbers;
+}
+
+void FlowMoves::compute(std::size_t step, std::span<const std::int64_t> nodes) {
+  check_();
+  if (!has_room())
+    for (auto& of_step : rows_) of_step.clear();
+  auto& rows = rows_[step];
+  const auto width = static_cast<std::size_t>(steps_.nodes());
+  for (const std::int64_t node : nodes) rows[node].assign(width, 0);
+  for (const FlowPart& part : steps_.steps[step].parts) {
+    std::vector<std::int64_t> own;
+    for (const std::int64_t node : nodes)
+      if (node >= part.from && node < part.from + part.layer->queries())
+        own.push_back(node - part.from);
+    if (!own.empty())
+      add_rows(part, own, [&](std::int64_t row) -> Row& { return rows[row + part.from]; });
+  }
+}
+
+void FlowMoves::visit(std::size_t step, std::span<const std::int64_t> nodes,
+                      const std::function<void(std::int64_t node, MoveRow row)>& use) {
+  const Row none(static_cast<std::size_t>(steps_.nodes()), 0);
+  for (std::size_t begin = 0; begin < nodes.size(); begin += kRowsAtOnce) {
+    const auto some = nodes.subspan(begin, std::min(kRowsAtOnce, nodes.size() - begin));
+    std::vector<std::int64_t> missing;
+    for (const std::int64_t node : some)
+      if (!only_replaced_ && !rows_[step].contains(node)) missing.push_back(node);
+    if (!missing.empty()) compute(step, missing);
+    for (const std::int64_t node : some) {
+      const auto other = replaced_[step].find(node);
+      if (other != replaced_[step].end()) {
+        use(node, other->second);
+      } else if (only_replaced_) {
+        use(node, none);
+      } else {
+        use(node, rows_[step].at(node));
+      }
+    }
+  }
+}
+
+void FlowMoves::replace(std::size_t step, std::int64_t node,
+                        const std::map<std::int64_t, double>& weights) {
+  Row row(static_cast<std::size_t>(steps_.nodes()), 0);
+  double sum = 0;
+  for (const auto& [to, weight] : weights) sum += weight;
+  double moved = 0;
+  visit(step, std::span(&node, 1), [&](std::int64_t, MoveRow own) {
+    for (const float share : own) moved += share;
+  });
+  if (sum > 0)
+    for (const auto& [to, weight] : weights)
+      row[static_cast<std::size_t>(to)] = static_cast<float>(moved * weight / sum);
+  replaced_[step][node] = std::move(row);
+}
+
+}  // namespace heed

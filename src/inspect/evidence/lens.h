@@ -1,0 +1,53 @@
+// The logit lens (nostalgebraist 2020): the words that each depth of the residual stream would say,
+// through the model's last norm and its words.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "heed/inspect/session.h"
+#include "inspect/evidence/read_out.h"
+
+namespace heed {
+
+struct LensRequest {
+  std::int64_t begin = 0;  // positions
+  std::int64_t end = 0;
+  bool every_block = false;             // also between attention and MLP
+  std::optional<std::int64_t> at = {};  // where the ranks of the answers are wanted
+  std::int64_t answers = 3;             // the likeliest of the last level, at `at`
+};
+
+struct LensCell {
+  TokenId id = 0;                         // the level's first choice
+  double probability = 0;                 // of that
+  std::optional<double> came = {};        // the chance of the word that came
+  std::optional<std::int64_t> rank = {};  // its rank; none behind the last token
+};
+
+/// One depth of the stream.
+struct LensLevel {
+  TapKind kind = TapKind::kResidual;
+  Stack stack = Stack::kSelf;
+  int layer = -1;  // -1: the embedding
+  std::vector<LensCell> cells;
+  std::int64_t right = 0;  // positions whose first choice is the word that came
+  std::int64_t of = 0;     // that were judged: of a window all where that is quick, else its own
+  std::vector<std::int64_t> ranks;  // of the answers
+};
+
+struct Lens {
+  std::int64_t begin = 0, end = 0;
+  std::vector<LensLevel> levels;  // from the embedding upward
+  std::vector<TokenId> answers;   // at `at`
+  bool has_blocks = false;        // the stream between attention and MLP is kept
+  bool judged_all = false;
+};
+
+/// `check` is called between pieces of work and may throw. Errors: kUnsupported without words.
+Lens lens(const Session& session, const LoadedModel& model, const LensRequest& request,
+          const std::function<void()>& check);
+
+}  // namespace heed

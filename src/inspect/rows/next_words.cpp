@@ -1,0 +1,44 @@
+#include "inspect/rows/next_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace heed {
+
+std::string word_of(const Tokenizer* tokenizer, TokenId id) {
+  return tokenizer != nullptr ? tokenizer->token_bytes(id) : fmt::format("#{}", id);
+}
+
+NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, std::int64_t top) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - largest);
+  std::vector<TokenId> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const std::int64_t kept = std::min(top, std::ssize(logits));
+  const auto logit_of = [&](TokenId id) { return logits[static_cast<std::size_t>(id)]; };
+  std::ranges::partial_sort(ids, ids.begin() + kept, [&](TokenId a, TokenId b) {
+    return logit_of(a) != logit_of(b) ? logit_of(a) > logit_of(b) : a < b;
+  });
+  NextWords answer{.words = {}, .rest_count = std::ssize(logits) - kept, .rest_probability = 1};
+  for (const TokenId id : std::span(ids).first(static_cast<std::size_t>(kept))) {
+    const double probability = std::exp(logit_of(id) - largest) / sum;
+    answer.words.push_back({id, word_of(tokenizer, id), probability, logit_of(id)});
+    answer.rest_probability -= probability;
+  }
+  answer.rest_probability = std::max(answer.rest_probability, 0.0);
+  return answer;
+}
+
+NextWords next_words(const Session& session, std::int64_t top) {
+  if (!session.logits.given() || !session.info.writes()) return {};
+  const std::int64_t vocabulary = session.logits.dim(1);
+  const float* logits = session.logits.data<float>() + (session.logits.dim(0) - 1) * vocabulary;
+  return likeliest({logits, static_cast<std::size_t>(vocabulary)}, session.tokenizer, top);
+}
+
+}  // namespace heed

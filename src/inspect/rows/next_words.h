@@ -1,0 +1,18 @@
+// The likeliest words of a distribution.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "heed/inspect/look.h"
+
+namespace heed {
+
+/// The `top` largest of softmax(logits), ties to the lower id, and what is left over.
+NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, std::int64_t top);
+
+/// What a token reads as: `#5` without a tokenizer.
+std::string word_of(const Tokenizer* tokenizer, TokenId id);
+
+}  // namespace heed

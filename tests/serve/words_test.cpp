@@ -1,0 +1,100 @@
+// What the server answers about words and flows, and what it refuses.
+#include <cmath>
+#include <cstring>
+#include <sstream>
+
+#include "serve/served.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+using test::expect_error;
+using test::Served;
+
+struct WordsServer : testing::Test {
+  Served served;
+  httplib::Client client = served.client();
+  std::string path =
+      "/api/v1/sessions/" + served.open(test::kServedText)["session"].get<std::string>() + "/self";
+
+  json get(const std::string& question) {
+    const auto answer = client.Get(path + question);
+    EXPECT_TRUE(answer);
+    return answer ? json::parse(answer->body, nullptr, false) : json();
+  }
+};
+
+TEST_F(WordsServer, LogitsAreThoseOfTheNextWords) {
+  const json next = get("/next?position=3&top=20");
+  const auto logits = client.Get(path + "/logits?position=3");
+  ASSERT_TRUE(logits);
+  std::vector<float> all(logits->body.size() / sizeof(float));
+  std::memcpy(all.data(), logits->body.data(), logits->body.size());
+  double sum = 0;
+  for (const float logit : all) sum += std::exp(static_cast<double>(logit));
+  ASSERT_EQ(next["words"].size(), 20U);
+  for (const json& word : next["words"]) {
+    const double logit = all.at(word["id"].get<std::size_t>());
+    EXPECT_NEAR(logit, word["logit"].get<double>(), 1e-5);
+    EXPECT_NEAR(std::exp(logit) / sum, word["probability"].get<double>(), 1e-6);
+  }
+}
+
+TEST_F(WordsServer, ABranchIsALineATokenAndOneAtItsEnd) {
+  const auto answer = client.Get(path + "/branch?position=4&token=30&most=5");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200);
+  std::istringstream lines(answer->body);
+  std::vector<json> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line));
+  ASSERT_GE(all.size(), 2U);
+  EXPECT_EQ(all.front()["id"], 30);
+  EXPECT_EQ(all.back()["tokens"], all.size() - 1);
+  EXPECT_TRUE(all.back().contains("ended"));
+}
+
+TEST_F(WordsServer, TheLastLevelOfTheLensIsThePassItself) {
+  const json lens = get("/lens?begin=2&end=6&at=3");
+  EXPECT_EQ(lens["levels"].size(), 3U);  // the embedding and two layers
+  EXPECT_LT(lens["difference"].get<double>(), 1e-6);
+  const json next = get("/next?position=3&top=1");
+  EXPECT_EQ(lens["levels"].back()["cells"][1]["id"], next["words"][0]["id"]);
+  EXPECT_EQ(lens["levels"].back()["ranks"], json({1, 2, 3}));
+  EXPECT_EQ(get("/lens?begin=2&end=6&blocks=1")["levels"].size(), 5U);
+}
+
+TEST_F(WordsServer, AFlowsSharesAreWhole) {
+  for (const char* by : {"rollout", "effect"}) {
+    const json flow = get(std::string("/flow?position=9&key=2&by=") + by);
+    double sum = 0;
+    for (const json& share : flow["shares"]) sum += share.get<double>();
+    EXPECT_NEAR(sum, 1, 1e-6) << by;
+  }
+  const json effects = get("/effects?position=9");
+  EXPECT_EQ(effects["hidden"].size(), 9U);
+  EXPECT_EQ(get("/flow/graph?position=9")["directed"], true);
+  EXPECT_NE(client.Get(path + "/flow/graph?position=9&format=graphml")->body.find("<graphml"),
+            std::string::npos);
+  EXPECT_EQ(client.Get(path + "/flow/graph?position=9&format=dot")->body.find("digraph"), 0U);
+}
+
+TEST_F(WordsServer, WhatThereIsNotIsRefusedByName) {
+  expect_error(client.Get(path + "/lens?begin=9999"), 404, "not_found");
+  expect_error(client.Get(path + "/lens?begin=3&end=3"), 400, "bad_request");
+  expect_error(client.Get(path + "/logits?position=-1"), 404, "not_found");
+  expect_error(client.Get(path + "/next?top=65"), 400, "bad_request");
+  expect_error(client.Get(path + "/branch?position=3"), 400, "bad_request");
+  expect_error(client.Get(path + "/branch?position=3&token=99999"), 404, "not_found");
+  expect_error(client.Get(path + "/branch?position=3&token=1&most=0"), 400, "bad_request");
+  expect_error(client.Get(path + "/flow?position=x"), 400, "bad_request");
+  expect_error(client.Get(path + "/flow?key=9999"), 404, "not_found");
+  expect_error(client.Get(path + "/flow?by=magic"), 400, "bad_request");
+  expect_error(client.Get(path + "/flow/graph?format=pdf"), 400, "bad_request");
+  // What is found out behind the headers stands in the answer's place.
+  EXPECT_EQ(get("/beams")["error"]["code"], "bad_request");
+  EXPECT_EQ(get("/next?mask=1")["error"]["code"], "bad_request");
+}
+
+}  // namespace
+}  // namespace heed

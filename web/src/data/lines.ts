@@ -1,0 +1,30 @@
+// An answer that comes line by line, each line an object: what is written while the model writes it.
+import {ApiError, kApi} from '../transport/api';
+import type {Requests} from '../transport/requests';
+
+/** Calls `take` for each line as it comes; ends early, and quietly, when it is told to. */
+export function readLines<Line>(requests: Requests, path: string, signal: AbortSignal, take: (line: Line) => void): Promise<void> {
+  return requests.notQuietUntil(read(requests, path, signal, take));
+}
+
+async function read<Line>(requests: Requests, path: string, signal: AbortSignal, take: (line: Line) => void): Promise<void> {
+  const response = await requests.request(path, {signal});
+  if (!response.ok || !response.body) {
+    const body = await response.json().catch(() => null) as {error?: {code: string; message: string}} | null;
+    throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText);
+  }
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const lines = (rest + part.value).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) {
+      const said = JSON.parse(line) as Line & {error?: {code: string; message: string}};
+      if (said.error) throw new ApiError(said.error.code, said.error.message);
+      take(said);
+    }
+  }
+}
+
+/** The path of a question about a session. */
+export function sessionPath(session: string, name: string): string { return `${kApi}/sessions/${session}/${name}`; }

@@ -1,0 +1,44 @@
+// What an encoder-decoder would write: the texts of a beam search, the highest score first.
+import type {Beams} from '../answers';
+import {latest, Slot} from '../data/slot';
+import {choice, html} from '../dom';
+import type {Panel} from '../panel';
+import {underlined} from './branches';
+import type {WordsPage} from './words_page';
+import {wordsStack} from './words_page';
+
+const kWidths = ['2', '4', '8'] as const;
+
+export class BeamsPanel implements Panel {
+  private readonly beams = new Slot<Beams>('beams', () => this.update());
+  private readonly list = html('div', {class: 'branches'});
+  private width: (typeof kWidths)[number] = '4';
+  private readonly widths = choice('Beams', kWidths.map((name) => ({name, label: name})), (width) => {
+    this.width = width;
+    this.update();
+  });
+
+  constructor(container: HTMLElement, private readonly page: WordsPage) {
+    container.append(html('div', {class: 'heading'}, html('h2', {}, 'Beams'),
+      html('span', {class: 'quiet'}, 'what it would write by itself; grey: as a better one begins; score: log-probability by length'),
+      html('span', {class: 'words-switches'}, html('span', {class: 'quiet'}, 'beams'), this.widths.element)), this.list);
+  }
+
+  destroy(): void { this.beams.stop(); }
+
+  update(): void {
+    const {api, open} = this.page;
+    this.widths.show(this.width);
+    const found = this.beams.show(api.hasWeights ? api.ask<Beams>(`${wordsStack(this.page)}/beams?beams=${this.width}`) : null);
+    if (found?.state === 'error') this.list.replaceChildren(html('p', {class: 'quiet'}, found.error.message));
+    const beams = latest(found);
+    if (!beams) return;
+    this.list.replaceChildren(...beams.hypotheses.map(({score, log_probability: sum, stopped, shared, tokens}) => {
+      const words = stopped === 'end' ? tokens.slice(0, -1) : tokens;
+      const target = words.map(({text}) => text).join('').trim();
+      return html('div', {class: 'branch'}, html('span', {class: 'value'}, score.toFixed(2).replace('-', '\u2212')),
+        html('span', {class: 'branch-text words-text'}, ...underlined(words, () => open({text: api.info.text, target}), shared)),
+        html('span', {class: 'branch-end'}, html('span', {class: 'quiet'}, `${tokens.length} tokens`), html('b', {}, sum.toFixed(2).replace('-', '\u2212'))));
+    }));
+  }
+}

@@ -1,0 +1,120 @@
+// The logit lens: what each layer would say, through the model's last norm and its words.
+import type {Lens} from '../answers';
+import {latest, Slot} from '../data/slot';
+import {button, choice, html, say} from '../dom';
+import {shortWeight, weight} from '../format';
+import type {Page, Panel} from '../panel';
+import {plain} from '../tokens';
+import {asToken} from './word';
+import {rankChart} from './lens_ranks';
+import type {WordsPage} from './words_page';
+import {choose, positionOf, wordsStack} from './words_page';
+
+const kColumn = 51;       // px of one, at least
+const kNames = 123;       // px of a level's name
+
+type Level = Lens['levels'][number];
+
+export function levelName({name, layer}: Level): string {
+  return name === 'embedding' ? 'tokens' : name === 'layer' ? `layer ${layer}` : `${layer} ${name}`;
+}
+
+/** The words around the position, so many that there is room for. */
+function windowOf(page: WordsPage, width: number): {begin: number; end: number} {
+  const most = Math.max(4, Math.min(24, Math.floor((width - kNames) / kColumn)));
+  const length = page.tokens.length;
+  const begin = Math.max(0, Math.min(length - most, positionOf(page) - Math.ceil(most * 0.6)));
+  return {begin, end: Math.min(length, begin + most)};
+}
+
+export class LensPanel implements Panel {
+  private readonly lens = new Slot<Lens>('lens', () => this.update());
+  private readonly table = html('table', {class: 'lens'});
+  private readonly blocks = choice('Levels', [{name: 'layers', label: 'layers'}, {name: 'blocks', label: 'every block'}], (name) => {
+    this.every = name === 'blocks';
+    this.update();
+  });
+  private every = false;
+  private drawn: Lens | null = null;
+  readonly said = html('span', {class: 'quiet'});  // in the foot line
+
+  constructor(private readonly container: HTMLElement, private readonly ranks: HTMLElement, private readonly page: WordsPage) {
+    const came = page.writes ? 'came' : 'stands there';
+    container.append(html('div', {class: 'heading'}, html('h2', {}, 'Lens'),
+      html('span', {class: 'quiet'}, `the word each layer would say, bold if it is the one that ${came}; shade and number: the chance it gives to that one`),
+      html('span', {class: 'words-switches'}, html('span', {class: 'quiet'}, 'after'), this.blocks.element)), this.table);
+  }
+
+  destroy(): void { this.lens.stop(); }
+
+  private header({begin, end}: Lens, chosen: number): HTMLElement {
+    const {tokens, writes} = this.page;
+    const cells = Array.from({length: end - begin}, (_, at) => {
+      const token = begin + at + (writes ? 1 : 0);
+      const text = tokens[token] ? plain(tokens[token]) : '\u2013';
+      return html('th', {scope: 'col', class: begin + at === chosen ? 'chosen' : null},
+        button({'aria-label': `${text}, ${token}`}, () => choose(this.page, token), text));
+    });
+    return html('tr', {}, html('th', {scope: 'row', class: 'quiet'}, writes ? 'came next' : 'stands there'), ...cells);
+  }
+
+  private level(level: Level, {begin}: Lens, chosen: number, isLast: boolean): HTMLElement {
+    const cells = level.cells.map((cell, at) => {
+      const came = cell.came ?? 0;
+      const element = html('td', {class: `${cell.rank === 1 ? 'right' : ''}${begin + at === chosen ? ` chosen${isLast ? ' last' : ''}` : ''}`, title: `${plain(asToken(cell.text))} ${weight(cell.probability)}${cell.rank === undefined ? '' : `; the word that came: rank ${cell.rank}`}`},
+        html('span', {}, plain(asToken(cell.text))), html('span', {class: 'lens-chance'}, came >= 0.995 ? '1' : came >= 0.005 ? shortWeight(came) : ''));
+      element.style.setProperty('--weight', came.toFixed(3));
+      return element;
+    });
+    return html('tr', {}, html('th', {scope: 'row'}, levelName(level), html('div', {class: 'quiet'}, `${level.right} of ${level.of}`)), ...cells);
+  }
+
+  update(): void {
+    const {api} = this.page;
+    if (!api.hasWeights) return;
+    const {begin, end} = windowOf(this.page, this.container.clientWidth);
+    const position = positionOf(this.page);
+    const found = this.lens.show(api.ask<Lens>(
+      `${wordsStack(this.page)}/lens?begin=${begin}&end=${end}&at=${position}${this.every ? '&blocks=1' : ''}`));
+    this.blocks.show(this.every ? 'blocks' : 'layers');
+    const lens = latest(found);
+    if (found?.state === 'error') this.table.replaceChildren(html('caption', {class: 'quiet'}, found.error.message));
+    if (!lens || lens === this.drawn) return;
+    this.drawn = lens;
+    const {difference} = lens;
+    say(this.said, difference === undefined ? '' : `the lens of the last layer is the answer itself, difference ${difference < 1e-7 ? 0 : difference.toExponential(0)}`);
+    this.blocks.element.hidden = !lens.has_blocks;
+    this.table.replaceChildren(html('thead', {}, this.header(lens, position)),
+      html('tbody', {}, ...[...lens.levels].reverse().map((level, at, {length}) => this.level(level, lens, position, at === length - 1))));
+    this.ranks.replaceChildren(...rankChart(lens, position, this.page.api.model.vocabulary));
+  }
+}
+
+/** The short form: one position, a line a layer. */
+export function lensInShort(container: HTMLElement, {api, side}: Page): {show(position: number): void; destroy(): void} {
+  const list = html('ol', {class: 'lens-short'});
+  const heading = html('div', {class: 'heading'}, html('h2', {}, 'Lens'), html('span', {class: 'quiet'}, 'by layer; the chance of the word that came'));
+  container.append(heading, list);
+  heading.hidden = true;
+  const draw = () => {
+    const lens = latest(slot.show(api.ask<Lens>(asked)));
+    if (!lens) return;
+    heading.hidden = false;
+    list.replaceChildren(...[...lens.levels].reverse().map((level) => {
+      const cell = level.cells[0]!;
+      const row = html('li', {class: `lens-row${cell.rank === 1 ? ' right' : ''}`}, html('span', {class: 'quiet'}, levelName(level)),
+        html('span', {class: 'word'}, plain(asToken(cell.text))), html('span', {class: 'value'}, cell.came === undefined ? '' : weight(cell.came)));
+      row.style.setProperty('--weight', (cell.came ?? 0).toFixed(3));
+      return row;
+    }));
+  };
+  let asked = '';
+  const slot = new Slot<Lens>('lens-short', () => draw());
+  return {
+    show: (position) => {
+      asked = `${side.stack}/lens?begin=${position}&end=${position + 1}`;
+      draw();
+    },
+    destroy: () => slot.stop(),
+  };
+}

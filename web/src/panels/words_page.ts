@@ -1,0 +1,53 @@
+// What the parts of Words share: which token is asked about, what is said behind it, which branches are open.
+import type {Words} from '../answers';
+import type {Page} from '../panel';
+import type {Token} from '../transport/api';
+
+export interface WordsPage extends Page {
+  writes: boolean;     // words follow a position; else they stand in it, and can be covered
+  tokens: Token[];     // of what the model writes, or fills masks in
+  state: WordsState;
+}
+
+export interface WordsState {
+  covered: boolean;          // the token is covered, where the model fills masks
+  branches: number[];        // words that were clicked, by id, at `of`
+  of: number;
+  beams: boolean;            // in place of branches
+  changed: () => void;
+}
+
+/** The position that is asked about: behind it words come, or in it one stands. */
+export function positionOf({store, side, tokens}: WordsPage): number {
+  const {query} = store.now;
+  return query !== null && side.queries === tokens && query < tokens.length ? query : tokens.length - 1;
+}
+
+/** The token that is shown as chosen: the one that came behind the position. */
+export function chosenOf(page: WordsPage): number {
+  return positionOf(page) + (page.writes ? 1 : 0);
+}
+
+export function choose(page: WordsPage, token: number): void {
+  page.store.set({query: Math.max(0, Math.min(page.tokens.length - 1, token - (page.writes ? 1 : 0))), key: null, range: null});
+}
+
+/** The attention whose queries are the words. */
+export function wordsStack({api}: Page): string {
+  return api.info.attentions.find(({query_tokens: list}) => list === 'tokens')!.stack;
+}
+
+/** The text up to and with a position and these words behind it, as another text to open. */
+export function goOn({api, open, tokens}: WordsPage, position: number, words: string[]): void {
+  const {text, pair} = api.info;
+  if (api.info.key_tokens) {
+    const written = tokens.slice(0, position + 1).filter(({special}) => !special).map((token) => token.text);
+    open({text, target: [...written, ...words].join('').trimStart()});
+    return;
+  }
+  const bytes = new TextEncoder().encode(text);
+  const begun = new TextDecoder().decode(bytes.slice(0, tokens[position]!.end));
+  open({text: (begun + words.join('')).replace(/^ /, begun === '' ? '' : ' '), ...pair !== undefined && {pair}});
+}
+
+export type Facts = Words['tokens'][number];

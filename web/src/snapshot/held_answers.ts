@@ -1,0 +1,34 @@
+// What a saved page knows of words and flows: the answers that it was saved with.
+import type {Lens} from '../answers';
+import type {Snapshot} from './file';
+
+const kAsText = new Set(['branch']);
+
+function window(lens: Lens, query: URLSearchParams): Lens | null {
+  const begin = Number(query.get('begin') ?? 0);
+  const end = Number(query.get('end') ?? lens.end);
+  if (begin < lens.begin || end > lens.end) return null;
+  const levels = lens.levels.filter(({name}) => query.has('blocks') || name === 'embedding' || name === 'layer')
+    .map((level) => ({...level, cells: level.cells.slice(begin - lens.begin, end - lens.begin)}));
+  return {...lens, begin, end, levels, has_blocks: false};
+}
+
+function numbers(packed: string): ArrayBuffer {
+  return Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0)).buffer;
+}
+
+/** Null where the file does not hold the answer. */
+export function heldAnswer({answers = []}: Snapshot, path: string, query: URLSearchParams): string | object | null {
+  const what = path.split('/')[1] ?? '';
+  const asked = new URLSearchParams(query);
+  const unwanted = what === 'flow' ? ['view', 'named', 'key'] : what === 'lens' ? ['view', 'begin', 'end', 'at', 'blocks'] : ['view'];
+  for (const name of unwanted) asked.delete(name);
+  if (what === 'flow' && !asked.has('by')) asked.append('by', 'rollout');
+  const question = asked.size > 0 ? `${path}?${asked}` : path;
+  const found = answers.find((each) => each.question === question)?.answer;
+  if (found === undefined) return null;
+  if (kAsText.has(what)) return found;
+  if (what === 'logits') return numbers(found);
+  const answer = JSON.parse(found) as object;
+  return what === 'lens' ? window(answer as Lens, query) : answer;
+}

@@ -1,0 +1,123 @@
+// Flow: what flowed into one token through the layers, and how far that can be trusted.
+import type {Flow, FlowTest} from '../answers';
+import {latest, Slot, valueOf} from '../data/slot';
+import {sessionPath} from '../data/lines';
+import {button, choice, html, say} from '../dom';
+import {weight} from '../format';
+import type {Page} from '../panel';
+import {drawFlow} from '../panels/flow_graph';
+import type {FlowPage} from '../panels/flow_page';
+import {effectsName, flowName, flowPosition, keyNode, nodeIndex, nodeName} from '../panels/flow_page';
+import {testTable, trust} from '../panels/flow_trust';
+import {sideSwitch, stacksOf} from '../sides';
+import type {View} from './view';
+
+const kFormats = ['graphml', 'dot', 'json'] as const;
+
+/** Downloads the graph. */
+async function exportGraph(page: Page, format: (typeof kFormats)[number]): Promise<void> {
+  const {api, side, store} = page;
+  const path = sessionPath(api.info.session, `${side.stack}/flow/graph?position=${flowPosition(page)}&by=${store.now.by}&format=${format}`);
+  const answer = await api.requests.request(path);
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = `heed-flow-${flowPosition(page)}.${format}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+function pathRows(page: FlowPage, {paths, others}: Flow): HTMLElement[] {
+  const most = Math.max(...paths.map(({share}) => share), 1e-9);
+  const rows = paths.map(({nodes, share}) => {
+    const last = nodes.length - 1;
+    const names = nodes.flatMap((node, at) => [at > 0 ? ' \u2192 ' : '', html(at === last ? 'b' : 'span', {}, nodeName(page, node)), html('span', {class: 'quiet'}, ` ${nodeIndex(page, node)}`)]);
+    const bar = html('span', {class: 'bar of-head'});
+    bar.style.setProperty('--share', String(share / most));
+    return html('li', {class: 'flow-path'}, html('span', {class: 'word'}, ...names, last === 0 ? ' stays' : ''), html('span', {class: 'bar-room'}, bar), html('span', {class: 'value'}, weight(share)));
+  });
+  return [...rows, html('li', {class: 'flow-path quiet'}, html('span', {}, 'all others'), html('span', {}), html('span', {class: 'value'}, weight(Math.max(0, others))))];
+}
+
+/** What the shares are, in words. */
+function saidOf({side, store}: Page, flow: Flow | null, test: FlowTest | null): string {
+  const heads = `the mean of ${side.heads} heads`;
+  const cross = side.isSquare ? 'half of what each layer passes on stays, half moves by' : 'half of each block stays: a quarter moves by self-attention, half by cross-attention, by';
+  if (store.now.by === 'rollout') return `Rollout, an approximation: ${cross} ${heads}; values, MLPs and signs are left out`;
+  const of = test?.word ? `the log-probability of \u201c${test.word.text.trim()}\u201d` : 'the token\u2019s last state';
+  return `By effect, an approximation: what moves is spread by how much ${of} changes when the edge is removed from all heads of its layer${flow?.tried ? ` (the ${flow.tried} largest of the rollout)` : ''}; what no edge was tried for stays`;
+}
+
+export const flow: View = {
+  name: 'flow',
+  label: 'Flow',
+  key: '8',
+  needs: ({held, held_view: view}) => held === undefined || view === 'flow',
+  parts: [],
+  keys: [['e', 'in Flow: edges by effect, and back'], ['x', 'in Flow: exports the graph']],
+  footKeys: [['click', 'a token: its path'], ['e', 'effect'], ['\u2190 \u2192', 'position'], ['x', 'exports the graph']],
+  draw: (container, shared) => {
+    const {api, store, side} = shared;
+    const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});
+    const [graph, paths, trusted, tested] = [part('flow-graph', 'Flow'), part('flow-part', 'Paths'), part('flow-part', 'How far to trust it'), part('flow-part', 'Test')];
+    const title = html('span', {class: 'flow-title'});
+    const about = html('span', {class: 'quiet'});
+    const by = choice('Edges by', [{name: 'rollout', label: 'rollout'}, {name: 'effect', label: 'effect'}] as const, (name) => store.set({by: name}));
+    const exports = kFormats.map((format) => button({class: 'option', 'aria-label': `export as ${format}`}, () => void exportGraph(page, format), format));
+    const canvas = html('div', {class: 'flow-canvas'});
+    const said = html('span', {class: 'quiet'});  // in the foot line
+    const sides = stacksOf(api).length > 1 ? sideSwitch(shared) : null;
+    graph.append(html('div', {class: 'heading'}, html('h2', {}, 'Flow'), title, about,
+      html('span', {class: 'words-switches', 'data-unsaved': true}, sides?.element ?? null, ...exports, html('span', {class: 'quiet'}, 'edges by'), by.element)), canvas);
+    container.append(graph, html('div', {class: 'flow-columns'}, paths, trusted, tested));
+    const choose = (node: number) => {
+      const key = nodeIndex(page, node);
+      const position = flowPosition(page);
+      store.set({query: position, key: store.now.key === key || node === position ? null : key, range: null, to: false});
+    };
+    const page: FlowPage = {...shared, choose};
+    const canTest = api.model.runs || api.model.held_view === 'flow';  // else there is no model to run again
+    by.element.hidden = !canTest;
+    const flows = new Slot<Flow>('flow', () => update());
+    const tests = new Slot<FlowTest>('effects', () => update());
+    let drawn: unknown[] = [];
+    const update = () => {
+      by.show(store.now.by);
+      sides?.show();
+      if (!api.hasWeights) return;
+      const asked = flows.show(api.ask<Flow>(flowName(page, canvas.clientWidth)));
+      const found = tests.show(canTest ? api.ask<FlowTest>(effectsName(page)) : null);
+      const [now, test] = [latest(asked), valueOf(found)];
+      const state = [now, test, asked?.state, found?.state, canvas.clientWidth, keyNode(page)];
+      if (state.every((each, at) => each === drawn[at]) && drawn.length > 0) return;
+      drawn = state;
+      const position = flowPosition(page);
+      title.replaceChildren('into ', html('b', {class: 'accent'}, nodeName(page, position)), ` ${position}${test?.word ? ', which says ' : ''}`,
+        ...test?.word ? [html('b', {}, test.word.text.trim()), ` ${weight(test.word.probability)}`] : []);
+      about.textContent = asked?.state === 'error' ? asked.error.message : saidOf(page, now, test);
+      about.title = about.textContent;
+      const waits = html('p', {class: 'quiet'}, found?.state === 'error' ? found.error.message : canTest ? 'Each token is hidden in turn, and the text is run again \u2026' : 'There is no model to hide tokens from and run again.');
+      trusted.replaceChildren(...test ? trust(page, test) : [html('div', {class: 'heading'}, html('h2', {}, 'How far to trust it')), waits]);
+      tested.replaceChildren(...test ? testTable(page, test, position, now?.shares[position] ?? 0) : []);
+      if (!now) {
+        canvas.replaceChildren(html('p', {class: 'quiet'}, asked?.state === 'error' ? '' : store.now.by === 'effect' ? 'Each of the largest edges is removed in turn \u2026' : ''));
+        return;
+      }
+      say(said, `the shares of every layer sum to 1 within ${Math.max(1e-16, now.sum_error).toExponential(0)}`);
+      drawFlow(canvas, page, {flow: now, test});
+      paths.replaceChildren(html('div', {class: 'heading'}, html('h2', {}, 'Paths'), html('span', {class: 'quiet'}, 'the same hops, in whichever layers'), html('span', {class: 'quiet words-switches'}, 'share')), html('ol', {}, ...pathRows(page, now)));
+    };
+    const step = (by: number) => store.set({query: Math.max(0, Math.min(side.queries.length - 1, flowPosition(page) + by)), key: null, range: null, to: false});
+    return {
+      keys: {
+        ArrowLeft: () => step(-1), ArrowRight: () => step(1), e: () => store.set({by: store.now.by === 'effect' ? 'rollout' : 'effect'}),
+        x: () => void exportGraph(page, 'graphml'),
+      },
+      said: () => [said],
+      update,
+      destroy: () => {
+        flows.stop();
+        tests.stop();
+      },
+    };
+  },
+};
