@@ -49,6 +49,7 @@ export interface Score {
   name: string;
   short: string;
   about: string;
+  share: boolean;
 }
 
 export interface Picture {

@@ -2,6 +2,8 @@
 
 export const kViewNames = [
   'look',
+  'grid',
+  'matrix',
   'words',
   'flow',
 ] as const;
@@ -23,6 +25,9 @@ export interface Place { stack?: Stack; layer: number; head: number }
 /** Equal for equal places. */
 export function nameOf({stack, layer, head}: Place): string { return `${stack ?? ''}.${layer}.${head}`; }
 
+/** The part of a matrix in sight, both ends included. */
+export interface Zoom { queries: [number, number]; keys: [number, number] }
+
 export interface Selection {
   view: ViewName;
   places: Place[];             // the first one is shaded in the text and drawn as the matrix
@@ -39,6 +44,9 @@ export interface Selection {
   topP: number;                // 1: all
   line: (typeof kLines)[number];  // what underlines a word
   by: (typeof kBys)[number];   // what weighs a flow
+  sort: string;                // of the heads of a layer in the grid: a score, or `number`
+  filter: string;              // of heads in the grid, as head_filter.ts reads it
+  zoom: Zoom | null;           // of the matrix; null: all of it
 }
 
 /** At most four heads at once have a colour of their own; more are drawn as small multiples. */
@@ -49,4 +57,5 @@ export const kNothing: Selection = {
   view: 'look', places: [{layer: 0, head: 0}], query: null, key: null, range: null, to: false,
   unit: 'token', scale: 'log', pair: null, scores: ['previous', 'distance'],
   temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
+  sort: 'number', filter: '', zoom: null,
 };

@@ -19,6 +19,7 @@ struct ScoreAnswer {
     field("name", std::string(info.name));
     field("short", std::string(info.short_name));
     field("about", std::string(info.about));
+    field("share", info.is_share);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "heed/base/error.h"
+#include "inspect/answers/address_filter.h"
 
 namespace heed {
 namespace {
@@ -18,16 +19,18 @@ constexpr std::size_t kMostHeads = 16;
 constexpr std::size_t kNumberDigits = 9;
 constexpr std::size_t kPlaceDigits = 4;
 constexpr const char* kPlaces = "a head as in L2.H4, L2.H4+H1 or cross.L2.H4";
+constexpr std::string_view kViews[] = {
+    "look",
+    "grid",
+    "matrix",
+    "words",
+    "flow",
+};
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
 constexpr std::array<std::string_view, 2> kBys = {"rollout", "effect"};
-constexpr std::string_view kViews[] = {
-    "look",
-    "words",
-    "flow",
-};
 
 std::string_view take_part(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));
@@ -48,13 +51,27 @@ bool read_number(std::optional<std::int64_t>& number, std::string_view text) {
   return number.has_value();
 }
 
-bool read_range(ViewAddress& view, std::string_view text) {
+using Range = std::pair<std::int64_t, std::int64_t>;
+
+std::optional<Range> range_of(std::string_view text) {
   const std::string_view first = text.substr(0, text.find('-'));
-  if (first.size() == text.size()) return false;
+  if (first.size() == text.size()) return {};
   const auto begin = number_of(first, kNumberDigits);
   const auto end = number_of(text.substr(first.size() + 1), kNumberDigits);
-  if (!begin || !end || *begin > *end) return false;
-  view.range = {*begin, *end};
+  if (!begin || !end || *begin > *end) return {};
+  return Range{*begin, *end};
+}
+
+std::string range_text(const Range& range) {
+  return fmt::format("{}-{}", range.first, range.second);
+}
+
+bool read_zoom(ViewAddress& view, std::string_view text) {
+  const std::string_view first = text.substr(0, text.find(','));
+  const auto queries = range_of(first);
+  const auto keys = range_of(text.substr(std::min(text.size(), first.size() + 1)));
+  if (!queries || !keys) return false;
+  view.zoom = {*queries, *keys};
   return true;
 }
 
@@ -106,17 +123,19 @@ bool read_fraction(double& number, std::string_view text, double most) {
 
 std::string fraction_text(double number) { return number == 1 ? "" : fmt::format("{}", number); }
 
-const std::array<Part, 13> kParts = {{
+const std::array<Part, 16> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
     {"j", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.key, value); },
      [](const ViewAddress& view) { return number_text(view.key); }},
-    {"range", "the first token and the last, as in 2-9", read_range,
-     [](const ViewAddress& view) {
-       return view.range ? fmt::format("{}-{}", view.range->first, view.range->second) : "";
-     }},
+    {"range", "the first token and the last, as in 2-9",
+     [](ViewAddress& view, std::string_view value) {
+       view.range = range_of(value);
+       return view.range.has_value();
+     },
+     [](const ViewAddress& view) { return view.range ? range_text(*view.range) : ""; }},
     {"to", "0 or 1",
      [](ViewAddress& view, std::string_view value) {
        view.to = value == "1";
@@ -165,6 +184,20 @@ const std::array<Part, 13> kParts = {{
     {"by", "rollout or effect",
      [](ViewAddress& view, std::string_view value) { return read_choice(view.by, kBys, value); },
      [](const ViewAddress& view) { return view.by == "rollout" ? "" : view.by; }},
+    {"sort", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.sort = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.sort == "number" ? "" : view.sort; }},
+    {"filter", "conditions with plus signs between, as in previous>0.2+layer+4-8", read_filter,
+     filter_text},
+    {"zoom", "the queries and the keys in sight, as in 180-200,160-180", read_zoom,
+     [](const ViewAddress& view) {
+       return view.zoom ? fmt::format("{},{}", range_text(view.zoom->first),
+                                      range_text(view.zoom->second))
+                        : "";
+     }},
 }};
 
 // "a, b or c"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "heed/base/error.h"
+#include "heed/inspect/head_filter.h"
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/view.h"
 
@@ -20,17 +21,23 @@ void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
           .expected = fmt::format("0 to {}, a token of the text", tokens - 1)});
 }
 
-void check_score(const std::string& name, const std::vector<StackShape>& stacks) {
+std::vector<std::string_view> score_names(const std::vector<StackShape>& stacks) {
   const bool causal = std::ranges::all_of(stacks, &StackShape::causal);
   std::vector<std::string_view> names;
   for (const ScoreInfo& info : score_infos())
     if (!causal || !info.looks_ahead) names.push_back(info.name);
+  return names;
+}
+
+void check_score(const char* part, const char* count, const std::string& name,
+                 const std::vector<StackShape>& stacks) {
+  const std::vector<std::string_view> names = score_names(stacks);
   if (std::ranges::find(names, name) == names.end())
     fail({.code = ErrorCode::kNotFound,
           .op = "view",
-          .argument = "scores",
+          .argument = part,
           .found = name,
-          .expected = fmt::format("two of {}", fmt::join(names, ", "))});
+          .expected = fmt::format("{} of {}", count, fmt::join(names, ", "))});
 }
 
 }  // namespace
@@ -52,11 +59,17 @@ void check_view(const ViewAddress& view, std::string_view model,
     check_layer("view", model, stack, place.layer);
     check_head("view", model, stack, place.head);
   }
-  for (const std::string& name : view.scores) check_score(name, stacks);
+  for (const std::string& name : view.scores) check_score("scores", "two", name, stacks);
+  if (view.sort != "number") check_score("sort", "number, or one", view.sort, stacks);
+  check_head_filter(parse_head_filter(view.filter), score_names(stacks));
   const std::int64_t pinned = view.to ? size.keys : size.queries;
   if (view.query) check_token("i", *view.query, view.key ? size.queries : pinned);
   if (view.key) check_token("j", *view.key, size.keys);
   if (view.range) check_token("range", view.range->second, view.to ? size.keys : size.queries);
+  if (view.zoom) {
+    check_token("zoom", view.zoom->first.second, size.queries);
+    check_token("zoom", view.zoom->second.second, size.keys);
+  }
 }
 
 void check_view(const ViewAddress& view, const Session& session) {

@@ -10,6 +10,7 @@
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/saved/held_answers.h"
+#include "inspect/saved/held_atlas.h"
 #include "inspect/saved/held_heads.h"
 
 namespace heed {
@@ -67,6 +68,7 @@ SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std
                         .chosen = answer_chosen(session.chosen(stack)),
                         .scores = all_scores(session),
                         .held = hold(session, held),
+.atlas = held_atlas(session, held),
                         .answers = held_answers(session, view)};
   if (!answer.answers.empty()) answer.about.models.front().held_view = view.view;
   for (std::int64_t position = 0; position < std::ssize(session.session().tokens); ++position)

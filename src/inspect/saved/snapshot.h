@@ -65,6 +65,22 @@ struct HeldAnswer {
   }
 };
 
+/// The thumbnails of heads that the file does not hold.
+struct HeldAtlasAnswer {
+  static constexpr const char* kName = "HeldAtlas";
+  Stack stack = Stack::kSelf;
+  std::int64_t block = 0, rows = 0, columns = 0;
+  std::map<std::string, std::string> heads = {};  // by layer x heads + head
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(stack)));
+    field("block", block);
+    field("rows", rows);
+    field("columns", columns);
+    field("heads", heads);
+  }
+};
+
 struct SnapshotAnswer {
   static constexpr const char* kName = "Snapshot";
   ModelsAnswer about = {};
@@ -75,6 +91,7 @@ struct SnapshotAnswer {
   std::vector<NextAnswer> next = {};
   std::vector<HeldLayerAnswer> held = {};
   std::map<std::string, std::string> answers = {};  // of words and flows (held_answers.h)
+  std::vector<HeldAtlasAnswer> atlas = {};
   template <typename Fields>
   void describe(Fields& field) const {
     field("about", about);
@@ -86,6 +103,7 @@ struct SnapshotAnswer {
     field("held", held);
     field.list("answers", answers,
                [](const auto& answer) { return HeldAnswer{answer.first, answer.second}; });
+    field("atlas", atlas);
   }
 };
 

@@ -1,12 +1,16 @@
 // The views that there are. To add one: its file, its line here, its name in selection.ts.
 import type {ViewName} from '../selection';
+import {grid} from './grid';
 import {look} from './look';
+import {matrix} from './matrix';
 import type {View} from './view';
 import {flow} from './flow';
 import {words} from './words';
 
 const kAll: Record<ViewName, View> = {
   look,
+  grid,
+  matrix,
   words,
   flow,
 };
