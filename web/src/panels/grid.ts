@@ -30,9 +30,12 @@ export class GridPanel implements Panel {
   private layout!: GridLayout;
   private layoutState = '';
   private terms: Term[] = [];
-  private orders = new Map<number, Place[]>();  // of layers, as they are sorted
+  private judged = '';
+  private passed = {count: 0, of: 0};
+  private readonly orders = new Map<number, Place[]>();  // of layers, as they are sorted
   private hovered: Element | null = null;
   private frame = 0;
+  private isReplacing = false;  // what comes and goes now is not the reader's doing
 
   constructor(container: HTMLElement, private readonly page: Page) {
     this.heading = new GridHeading(page, () => this.focus(this.cursor));
@@ -43,10 +46,9 @@ export class GridPanel implements Panel {
       cancelAnimationFrame(this.frame);
       this.frame = requestAnimationFrame(() => this.drawLines());
     }, {passive: true});
-    const point = ({target}: Event) => page.store.preview({place: placeOf(page, target)});
-    this.scroller.addEventListener('pointerover', point);
-    this.scroller.addEventListener('focusin', point);
-    for (const leaving of ['pointerleave', 'focusout']) this.scroller.addEventListener(leaving, () => page.store.preview({}));
+    const point = ({target}: Event) => this.isReplacing || page.store.preview({place: placeOf(page, target)});
+    for (const coming of ['pointerover', 'focusin']) this.scroller.addEventListener(coming, point);
+    for (const leaving of ['pointerleave', 'focusout']) this.scroller.addEventListener(leaving, () => this.isReplacing || page.store.preview({}));
     this.resized.observe(this.scroller);
   }
 
@@ -60,13 +62,11 @@ export class GridPanel implements Panel {
   focusFilter(): void { this.heading.focus(); }
 
   update(): void {
-    const read = filterOf(this.page, this.page.store.now.filter);
-    this.terms = 'terms' in read ? read.terms : [];
-    this.orders.clear();
+    this.judge();
     this.arrange();
     this.drawLines();
     this.frameHovered();
-    this.heading.show(this.passed(), this.thumbs.cut);
+    this.heading.show(this.passed, this.thumbs.cut);
   }
 
   /** The foot line: all that is known of the head under the pointer, or of the pinned one. */
@@ -80,14 +80,20 @@ export class GridPanel implements Panel {
     return [name, document.createTextNode(` ${[lead, ...others.map(fullText)].join(' \u00b7 ')}`)];
   }
 
-  /** How many heads pass the filter, of those whose scores there are. */
-  private passed(): {count: number; of: number} {
-    const {side} = this.page;
+  /** In which order heads stand, and how many pass the filter, where anything has changed that says so. */
+  private judge(): void {
+    const {api, side, store: {now: {sort, filter}}} = this.page;
+    const state = `${sort} ${api.scored.done} ${filter}`;
+    if (state === this.judged) return;
+    this.judged = state;
+    const read = filterOf(this.page, filter);
+    this.terms = 'terms' in read ? read.terms : [];
+    this.orders.clear();
     let count = 0;
     for (let layer = 0; layer < side.layers; ++layer) {
       for (const place of this.order(layer)) if (passes(this.page, this.terms, place)) ++count;
     }
-    return {count, of: side.layers * side.heads};
+    this.passed = {count, of: side.layers * side.heads};
   }
 
   private order(layer: number): Place[] {
@@ -122,7 +128,7 @@ export class GridPanel implements Panel {
     for (const [name, size] of Object.entries(sizes)) this.sheet.style.setProperty(`--${name}`, `${size}px`);
     this.sheet.classList.toggle('beside', !attention.causal);
     this.sheet.style.setProperty('--columns', String(columns));
-    for (const {element} of this.lines.values()) element.remove();
+    this.replace(() => this.sheet.replaceChildren());
     this.lines.clear();
     this.canvases.clear();
   }
@@ -136,7 +142,7 @@ export class GridPanel implements Panel {
       if (line >= first && line < end) continue;
       this.lines.delete(line);
       for (const cell of element.querySelectorAll<HTMLElement>('.grid-head')) this.canvases.delete(this.thumbs.indexOf(placeOf(this.page, cell)!));
-      element.remove();
+      this.replace(() => element.remove());
     }
     const inSight: number[] = [];
     for (let line = first; line < end; ++line) inSight.push(...this.drawLine(line));
@@ -156,12 +162,21 @@ export class GridPanel implements Panel {
     if (known?.state !== state) {
       const element = this.lineOf(line, layer, places);
       const focused = known?.element.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
-      if (known) known.element.replaceWith(element);
-      else this.sheet.append(element);
       this.lines.set(line, {element, state});
-      if (focused) this.cellOf(focused)?.focus({preventScroll: true});
+      this.replace(() => {
+        if (known) known.element.replaceWith(element);
+        else this.sheet.append(element);
+        if (focused) this.cellOf(focused)?.focus({preventScroll: true});
+      });
     }
     return places.map((place) => this.thumbs.indexOf(place));
+  }
+
+  /** A head that is taken away with the focus is not left by the reader. */
+  private replace(change: () => void): void {
+    this.isReplacing = true;
+    change();
+    this.isReplacing = false;
   }
 
   private lineOf(line: number, layer: number, places: Place[]): HTMLElement {

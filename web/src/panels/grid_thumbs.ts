@@ -22,6 +22,7 @@ export class Thumbs {
   private readonly asked = new Map<string, number[]>();  // by lane
   private readonly failed = new Set<number>();
   private cells = 0;
+  private lastCut: Cut | null = null;  // a saved file may have another than was asked for
   private stopped = false;
 
   constructor(private readonly page: Page, private readonly arrived: (heads: number[]) => void) {
@@ -43,12 +44,13 @@ export class Thumbs {
   /** The blocks of this many cells. */
   get cut(): Cut {
     const {queries, keys, zooms} = this.page.side.attention;
-    return [...this.known.values()].at(-1)?.cut ?? cutOf(queries, keys, 2 ** (zooms - 1), this.cells);
+    return this.lastCut ?? cutOf(queries, keys, 2 ** (zooms - 1), this.cells);
   }
 
   /** Of all heads, those in sight, which come first; the others follow where that is no great work. */
   want(inSight: number[], count: number, cells: number): void {
     const {queries, keys} = this.page.side.attention;
+    if (cells !== this.cells) this.lastCut = null;
     this.cells = cells;
     const seen = new Set(inSight);
     const isSmall = queries * keys * count <= kAheadEntries && count <= kMostKept;
@@ -101,6 +103,7 @@ export class Thumbs {
 
   private keep(head: number, thumb: {cut: Cut; codes: Uint8Array}): void {
     if (this.known.size >= kMostKept) this.known.delete(this.known.keys().next().value!);
+    this.lastCut = thumb.cut;
     this.known.set(this.nameOf(head), {...thumb, codes: thumb.codes.slice()});
   }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {cell, frames, hash, row, run, settled, token, withPages} from './harness.mjs';
 
-const {state, open} = withPages();
+const {state, blank, open} = withPages();
 const pixel = (page, at) => page.evaluate(({x, y}) => {
   const canvas = document.querySelector('canvas.matrix');
   const box = canvas.getBoundingClientRect();
@@ -79,7 +79,39 @@ test('a drag moves and does not pin', async () => {
   await page.mouse.down();
   await page.mouse.move(at.x - 40, at.y - 60, {steps: 4});
   await page.mouse.up();
-  assert.equal(await hash(page), '#look/L1.H3');
+  await page.waitForFunction(() => location.hash.includes('zoom='));
+  assert.match(await hash(page), /^#look\/L1\.H3\/zoom=\d+-\d+,\d+-\d+$/);
+});
+
+test('the zoom stands in the address: a link brings the same cells in sight, another head keeps them, 0 ends it', async () => {
+  const page = await open('#look/L1.H3/zoom=120-140,90-110');
+  const names = () => page.locator('.row-ticks').textContent();
+  const first = await names();
+  assert.ok((await page.locator('.row-ticks span').count()) > 15, 'no tokens stand at the rows');
+  await page.keyboard.press('.');
+  assert.equal(await hash(page), '#look/L1.H4/zoom=120-140,90-110');
+  assert.equal(await names(), first);
+  const at = await page.locator('canvas.matrix').boundingBox();
+  await page.mouse.click(at.x + 40, at.y + 40);
+  assert.match(await hash(page), /^#look\/L1\.H4\/i=\d+\/j=\d+\/zoom=120-140,90-110$/, 'a click moved the matrix');
+  await page.keyboard.press('0');
+  await page.waitForFunction(() => !location.hash.includes('zoom='));
+});
+
+test('the Matrix view is large, zooms by its buttons, and says what is in sight', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#matrix/L1.H3/i=150/j=140`);
+  await page.waitForFunction(() => /\d/.test(document.querySelector('.large')?.textContent ?? ''));
+  assert.ok((await page.locator('canvas.matrix').boundingBox()).width > 600);
+  assert.equal(await page.locator('.tokens').count(), 0);
+  assert.match(await page.locator('.matrix-sight').textContent(), /^all (\d+) \u00d7 \1$/);
+  await page.locator('.matrix-zooms .option', {hasText: '+'}).click();
+  await page.waitForFunction(() => location.hash.includes('zoom='));
+  const [, first, last] = /zoom=(\d+)-(\d+),/.exec(await hash(page)).map(Number);
+  assert.ok(last - first < 130, 'not zoomed');
+  await page.waitForFunction(([first, last]) => document.querySelector('.matrix-sight').textContent.startsWith(`queries ${first} to ${last}`), [first, last]);
+  await page.locator('.matrix-zooms .option', {hasText: 'all'}).click();
+  await page.waitForFunction(() => !location.hash.includes('zoom='));
 });
 
 test('Shift and a drag zoom to a box, large cells carry their numbers', async () => {
