@@ -163,6 +163,16 @@ TEST(Words, ASessionWithoutItsStreamSaysSo) {
       "says words");
 }
 
+TEST(Words, ABranchOfAnEditedSessionIsRefused) {
+  const LoadedModel model = family_model(test::kFamilyVariants[0]);
+  Session session = with_streams(model);
+  session.edits.ablate = {{.layer = 0, .head = 1}};
+  const BranchRequest request{.position = 1, .word = 2};
+  EXPECT_HEED_ERROR(Branch(session, model, request), ErrorCode::kUnsupported,
+                    "branch: a session with edits, which writing would not follow, expected one "
+                    "without");
+}
+
 TEST(Words, ABranchRefusesWhatThereIsNot) {
   const LoadedModel model = family_model(test::kFamilyVariants[0]);
   const Session session = with_streams(model);

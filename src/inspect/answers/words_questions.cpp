@@ -157,6 +157,7 @@ BeamsAnswer answer_beams(const LiveSession& live, std::int64_t beams, std::int64
           .op = "beams",
           .found = session.model + " reads no source",
           .expected = "an encoder-decoder"});
+  require_unedited("beams", session);
   StopListener listener(check);
   const GenerateArgs args{.prompts = {{session.tokens.front().id}},
                           .sources = {ids_of(session.key_tokens)},

@@ -19,6 +19,7 @@ void check(const Session& session, const BranchRequest& request) {
           .op = "branch",
           .found = fmt::format("{} does not write", session.model),
           .expected = "a decoder or an encoder-decoder"});
+  require_unedited("branch", session);
   const std::int64_t length = std::ssize(session.tokens);
   if (request.position < 0 || request.position >= length)
     fail({.code = ErrorCode::kNotFound,
@@ -58,6 +59,14 @@ GenerateArgs args_of(const Session& session, const BranchRequest& request) {
 }
 
 }  // namespace
+
+void require_unedited(const char* op, const Session& session) {
+  if (session.edits.empty()) return;
+  fail({.code = ErrorCode::kUnsupported,
+        .op = op,
+        .found = "a session with edits, which writing would not follow",
+        .expected = "one without"});
+}
 
 Branch::Branch(const Session& session, const LoadedModel& model, const BranchRequest& request)
     : session_(session), info_(session.info), request_(request) {

@@ -17,6 +17,9 @@ struct BranchRequest {
   std::int64_t most_tokens = 27;
 };
 
+/// Throws kUnsupported where the session's pass was edited.
+void require_unedited(const char* op, const Session& session);
+
 struct BranchToken {
   GeneratedToken token;
   std::string bytes;

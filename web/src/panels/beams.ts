@@ -2,6 +2,7 @@
 import type {Beams} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html} from '../dom';
+import {count, fixed} from '../format';
 import type {Panel} from '../panel';
 import {underlined} from './branches';
 import type {WordsPage} from './words_page';
@@ -36,9 +37,9 @@ export class BeamsPanel implements Panel {
     this.list.replaceChildren(...beams.hypotheses.map(({score, log_probability: sum, stopped, shared, tokens}) => {
       const words = stopped === 'end' ? tokens.slice(0, -1) : tokens;
       const target = words.map(({text}) => text).join('').trim();
-      return html('div', {class: 'branch'}, html('span', {class: 'value'}, score.toFixed(2).replace('-', '\u2212')),
+      return html('div', {class: 'branch'}, html('span', {class: 'value'}, fixed(score, 2)),
         html('span', {class: 'branch-text words-text'}, ...underlined(words, () => open({text: api.info.text, target}), shared)),
-        html('span', {class: 'branch-end'}, html('span', {class: 'quiet'}, `${tokens.length} tokens`), html('b', {}, sum.toFixed(2).replace('-', '\u2212'))));
+        html('span', {class: 'branch-end'}, html('span', {class: 'quiet'}, count(tokens.length, 'token')), html('b', {}, fixed(sum, 2))));
     }));
   }
 }

@@ -3,7 +3,7 @@ import type {BranchEnd, BranchToken, Next} from '../answers';
 import {readLines, sessionPath} from '../data/lines';
 import {latest, Slot} from '../data/slot';
 import {button, html} from '../dom';
-import {shortWeight, weight} from '../format';
+import {count, shortWeight, weight} from '../format';
 import type {Panel} from '../panel';
 import {shown} from '../tokens';
 import {asToken} from './word';
@@ -82,7 +82,7 @@ export class Branches implements Panel {
   private row(position: number, id: number, isCame: boolean): HTMLElement {
     const {tokens, end, error} = this.branch(position, id);
     const go = (at: number) => goOn(this.page, position, tokens.slice(0, at + 1).map(({text}) => text));
-    const told = end ? [button({class: 'option', 'data-unsaved': true, 'aria-label': 'go on from the end of this branch'}, () => go(tokens.length - 1), 'go on'), html('span', {class: 'quiet'}, `${end.tokens} tokens`), html('b', {}, end.bits.toFixed(2))] : [html('span', {class: 'quiet'}, error || '\u2026')];
+    const told = end ? [button({class: 'option', 'data-unsaved': true, 'aria-label': 'go on from the end of this branch'}, () => go(tokens.length - 1), 'go on'), html('span', {class: 'quiet'}, count(end.tokens, 'token')), html('b', {}, end.bits.toFixed(2))] : [html('span', {class: 'quiet'}, error || '\u2026')];
     return html('div', {class: `branch${isCame ? ' came' : ''}`, 'data-id': id},
       html('span', {class: 'value'}, tokens[0] ? weight(tokens[0].probability) : ''),
       html('span', {class: 'branch-text words-text'}, ...underlined(tokens, go), end?.ended === 'length' ? ' \u2026' : ''), html('span', {class: 'branch-end'}, ...told));

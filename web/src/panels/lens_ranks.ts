@@ -33,8 +33,12 @@ export function rankChart({levels, answers}: Lens, position: number, vocabulary:
       element.append(svg('text', {class: 'rank-name', x: points[last]![0] + (isLeft ? -8 : 8), y: points[last]![1] + (isLeft ? 4 : 12), 'text-anchor': isLeft ? 'end' : 'start'}, `${plain(asToken(answers[which]!.text))} ${rank}`));
     }
     if (which === 0) {
-      up.forEach(({ranks}, at) => at > 0 && element.append(svg('text', {class: 'rank-name first', x: points[at]![0] + 8, y: points[at]![1] + 4},
-        at === 1 ? `${plain(asToken(answers[0]!.text))} ${ranks[0]}` : String(ranks[0]))));
+      up.forEach(({ranks}, at) => {
+        const [x, top] = points[at]!;
+        const isRight = x > kWidth - 70;  // no room behind it
+        if (at > 0) element.append(svg('text', {class: 'rank-name first', x: x + (isRight ? -8 : 8), y: top + 4, 'text-anchor': isRight ? 'end' : 'start'},
+          at === 1 ? `${plain(asToken(answers[0]!.text))} ${ranks[0]}` : String(ranks[0])));
+      });
     }
   }
   return [html('div', {class: 'heading'}, html('h2', {}, 'Rank'), html('span', {class: 'quiet'}, `of three answers at ${position}`)), element];

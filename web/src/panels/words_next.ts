@@ -3,7 +3,7 @@ import type {Next} from '../answers';
 import type {Data} from '../data/slot';
 import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../dom';
-import {weight} from '../format';
+import {fixed, weight} from '../format';
 import type {Panel} from '../panel';
 import {unitsOf} from '../panel';
 import {drawn, ranked, softmax} from '../sampling';
@@ -69,7 +69,7 @@ export class WordsNext implements Panel {
 
   private nameOf(position: number): string {
     const {side, tokens, writes} = this.page;
-    if (!writes) return `of \u201c${plain(tokens[position]!)}\u201d, ${position}`;
+    if (!writes) return `\u201c${plain(tokens[position]!)}\u201d`;
     const first = side.queries === tokens ? unitsOf(side, 'word').begins[position]! : position;
     const begin = first === position && first > 0 && /^\W/.test(tokens[position]!.text.trim()) && side.queries === tokens
       ? unitsOf(side, 'word').begins[first - 1]! : first;
@@ -87,7 +87,7 @@ export class WordsNext implements Panel {
       const share = shares[id]!;
       const classes = `words-row${id === came ? ' came' : ''}${share === 0 ? ' cut' : ''}`;
       return button({class: classes, 'data-id': id, disabled: !this.page.writes}, () => this.take(id),
-        word(text), html('span', {class: 'value'}, logit.toFixed(2).replace('-', '\u2212')),
+        word(text), html('span', {class: 'value'}, fixed(logit, 2)),
         bar(own[id]!, most), html('span', {class: 'value'}, weight(own[id]!)),
         bar(share, most), html('span', {class: 'value'}, share === 0 ? '\u2013' : weight(share)));
     };
@@ -110,6 +110,7 @@ export class WordsNext implements Panel {
     const position = positionOf(this.page);
     for (const {show} of this.settings) show();
     say(this.after, this.nameOf(position));
+    this.after.title = this.after.textContent;
     if (!api.hasWeights) return;
     const next = this.next.show(api.ask<Next>(nextName(this.page)));
     const mask = !writes && state.covered ? '&mask=1' : '';

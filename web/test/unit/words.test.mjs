@@ -35,3 +35,25 @@ test('top-p keeps the words that together reach it, of what top-k has left', () 
   assert.equal(drawn(logits, order, {temperature: 1, topK: 2, topP: 0.6}).left, 2);
   assert.equal(drawn(logits, order, {temperature: 1, topK: 0, topP: 0.0001}).left, 1);
 });
+
+const {heldAnswer} = await load('snapshot/held_answers');
+const lens = {stack: 'self', begin: 2, end: 6, answers: [], has_blocks: true, judged_all: true,
+  levels: [{name: 'embedding', right: 0, of: 4, ranks: [], cells: [2, 3, 4, 5].map((id) => ({id, text: '', probability: 1}))}]};
+const file = {answers: [
+  {question: 'self/lens', answer: JSON.stringify(lens)},
+  {question: 'self/flow?position=3&by=rollout', answer: '{"position":3}'},
+  {question: 'self/branch?position=3&token=7&most=27', answer: '{"id":7}\n'},
+  {question: 'self/logits?position=3', answer: Buffer.from(Float32Array.from([1, 2]).buffer).toString('base64')},
+]};
+const held = (path, query) => heldAnswer(file, path, new URLSearchParams(query));
+
+test('a saved page gives the part of the lens that is in sight, and none that it does not hold', () => {
+  assert.deepEqual(held('self/lens', 'begin=3&end=5&at=3&view=x').levels[0].cells.map(({id}) => id), [3, 4]);
+  assert.equal(held('self/lens', 'begin=0&end=4'), null);
+});
+test('a saved page answers a flow whatever is named, and a branch as its lines', () => {
+  assert.deepEqual(held('self/flow', 'position=3&named=12&view=x'), {position: 3});
+  assert.equal(held('self/flow', 'position=4'), null);
+  assert.equal(held('self/branch', 'position=3&token=7&most=27'), '{"id":7}\n');
+  assert.deepEqual([...new Float32Array(held('self/logits', 'position=3'))], [1, 2]);
+});
