@@ -105,8 +105,11 @@ HeldLayerAnswer hold_layer(const LiveSession& session, const StackShape& stack, 
 std::int64_t bytes_of(const Session& session, const StackShape& stack) {
   const std::int64_t queries = std::ssize(session.queries(stack.stack));
   const std::int64_t keys = std::ssize(session.keys(stack.stack));
-  return stack.heads * (queries * (4 * stack.head_dim + 12) + keys * 4) +
-         stack.kv_heads * keys * 4 * stack.head_dim;
+  const std::vector<LayerAttention>& layers = session.at(stack.stack).layers;
+  // A shape does not know it where the session is of arrays.
+  const std::int64_t dim =
+      !layers.empty() && layers[0].q.given() ? layers[0].q.dim(3) : stack.head_dim;
+  return stack.heads * (queries * (4 * dim + 12) + keys * 4) + stack.kv_heads * keys * 4 * dim;
 }
 
 std::vector<int> all_heads(const StackShape& stack) {

@@ -64,11 +64,13 @@ HWY_NOINLINE void few_tile(const FewRowsProduct& p, const char* panels, float* o
     std::int64_t k = begin;
     for (; k + kHeld <= end; k += kHeld, row += p.b_row) {
       const char* const ahead = row + (k < turn ? kRowsAhead * p.b_row : next);
+      if (kRowsOfLine == 1 || k % 2 == 0) {
 #pragma GCC unroll 4
-      for (int q = 0; q < (k % kRowsOfLine == 0 ? kPanels : 0); ++q) {
+        for (int q = 0; q < kPanels; ++q) {
 #pragma GCC unroll 2
-        for (int line = 0; line < kRowBytes<kForm>; line += kCacheLine)
-          __builtin_prefetch(ahead + q * p.b_panel + line, 0, 3);
+          for (int line = 0; line < kRowBytes<kForm>; line += kCacheLine)
+            __builtin_prefetch(ahead + q * p.b_panel + line, 0, 3);
+        }
       }
 #pragma GCC unroll 2
       for (int half = 0; half < kHeld; ++half)
