@@ -22,8 +22,8 @@ const kBeyond = 160;     // px over and under what is in sight are there, too
 export class GridPanel implements Panel {
   private readonly heading: GridHeading;
   private readonly thumbs: Thumbs;
-  private readonly scroller = html('div', {class: 'grid-scroller'});
-  private readonly sheet = html('div', {class: 'grid-sheet', role: 'group', 'aria-label': 'Heads'});
+  private readonly scroller = html('div', {class: 'grid-scroller', tabindex: 0, role: 'group', 'aria-label': 'Heads'});
+  private readonly sheet = html('div', {class: 'grid-sheet'});
   private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
   private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the heads that are there
   private readonly resized = new ResizeObserver(() => this.update());
@@ -121,6 +121,7 @@ export class GridPanel implements Panel {
     if (state === this.layoutState) return;
     this.layoutState = state;
     this.layout = layoutOf(shape);
+    this.thumbs.resize(this.layout.cells);
     const {height, pitch, cellWidth, pictureWidth, pictureHeight, above, columns} = this.layout;
     this.sheet.style.height = `${height}px`;
     this.scroller.style.maxHeight = this.isOnSheet ? 'none' : `${Math.max(kLeastHeight, stage.viewHeight - top - kBelow)}px`;
@@ -146,7 +147,7 @@ export class GridPanel implements Panel {
     }
     const inSight: number[] = [];
     for (let line = first; line < end; ++line) inSight.push(...this.drawLine(line));
-    this.thumbs.want(inSight, layers * this.page.side.heads, this.layout.cells);
+    this.thumbs.want(inSight, layers * this.page.side.heads);
   }
 
   /** Draws the line anew where anything of it has changed; its heads by number. */

@@ -2,6 +2,7 @@
 
 const kSide = 134;       // px of a thumbnail: 67 cells of 2
 const kLeastSide = 96;   // one line a layer is worth so much
+const kLeastBeside = 84; // where the numbers stand beside it
 const kGap = 14;         // at least, between columns
 const kText = 68;        // px right of a thumbnail whose corner is not free
 const kMostSpace = 66;   // between columns of few heads
@@ -44,7 +45,7 @@ export function layoutOf(shape: GridShape): GridLayout {
   const room = Math.max(kLeastSide, width - left);
   const text = isCausal ? 0 : kText;
   const columnsOf = (side: number) => Math.max(1, Math.floor((room + kGap) / (side + text + kGap)));
-  const columns = heads <= columnsOf(kLeastSide) ? heads : Math.ceil(heads / Math.ceil(heads / columnsOf(isNarrow ? kLeastSide : kSide)));
+  const columns = heads <= columnsOf(isCausal ? kLeastSide : kLeastBeside) ? heads : Math.ceil(heads / Math.ceil(heads / columnsOf(isNarrow ? kLeastSide : kSide)));
   const fitting = Math.floor((room + kGap) / columns - kGap - text);
   const side = Math.max(16, Math.min(kSide, fitting - fitting % 2));
   const cellWidth = side + text;

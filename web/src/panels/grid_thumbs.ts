@@ -47,11 +47,15 @@ export class Thumbs {
     return this.lastCut ?? cutOf(queries, keys, 2 ** (zooms - 1), this.cells);
   }
 
-  /** Of all heads, those in sight, which come first; the others follow where that is no great work. */
-  want(inSight: number[], count: number, cells: number): void {
-    const {queries, keys} = this.page.side.attention;
+  /** At most so many cells a side from now on. */
+  resize(cells: number): void {
     if (cells !== this.cells) this.lastCut = null;
     this.cells = cells;
+  }
+
+  /** Of all heads, those in sight, which come first; the others follow where that is no great work. */
+  want(inSight: number[], count: number): void {
+    const {queries, keys} = this.page.side.attention;
     const seen = new Set(inSight);
     const isSmall = queries * keys * count <= kAheadEntries && count <= kMostKept;
     const others = isSmall ? Array.from({length: count}, (_, head) => head).filter((head) => !seen.has(head)) : [];
