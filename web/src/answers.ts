@@ -46,6 +46,10 @@ export interface Score {
   name: string;
   short: string;
   about: string;
+  title: string;
+  unit: string;
+  from: string;
+  threshold?: number;
 }
 
 export interface Picture {
@@ -202,6 +206,23 @@ export interface Marginals {
   row_sum_error: number;
 }
 
+export interface Adjusted {
+  previous?: number;
+  current?: number;
+  next?: number;
+  sink?: number;
+  distance?: number;
+  entropy?: number;
+  elsewhere?: number;
+  normalised_entropy?: number;
+  confidence?: number;
+  local?: number;
+  duplicate?: number;
+  induction?: number;
+  delimiter?: number;
+  same_word?: number;
+}
+
 export interface Shares {
   a_to_a: number;
   a_to_b: number;
@@ -217,13 +238,21 @@ export interface Order {
 
 export interface Head {
   head: number;
-  previous: number;
-  current: number;
+  previous?: number;
+  current?: number;
   next?: number;
-  sink: number;
-  distance: number;
-  entropy: number;
-  elsewhere: number;
+  sink?: number;
+  distance?: number;
+  entropy?: number;
+  elsewhere?: number;
+  normalised_entropy?: number;
+  confidence?: number;
+  local?: number;
+  duplicate?: number;
+  induction?: number;
+  delimiter?: number;
+  same_word?: number;
+  adjusted: Adjusted;
   profile: number[];
   shares?: Shares;
   order?: Order;

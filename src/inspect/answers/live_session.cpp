@@ -205,7 +205,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
   };
   const LayerAttention& layer = session_.at(place);
   std::vector<HeadStatistics> heads =
-      layer_statistics(layer, place.stack, place.layer, check, keep);
+      layer_statistics(layer, place, scored_tokens(session_, place.stack), check, keep);
   for (HeadStatistics& head : heads) {
     check();
     score_sides(head.scores, layer, session_.split);

@@ -19,6 +19,10 @@ struct ScoreAnswer {
     field("name", std::string(info.name));
     field("short", std::string(info.short_name));
     field("about", std::string(info.about));
+    field("title", std::string(info.title));
+    field("unit", std::string(unit_name(info.unit)));
+    field("from", std::string(from_name(info.from)));
+    field("threshold", info.threshold > 0 ? std::optional<double>(info.threshold) : std::nullopt);
   }
 };
 
