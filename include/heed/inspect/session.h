@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "heed/base/error.h"
+#include "heed/inspect/edits.h"
 #include "heed/models/registry.h"
 #include "heed/ops/attention.h"
 
@@ -57,14 +58,6 @@ struct LayerAttention {
   AttendedConstView attended() const;
 };
 
-/// One head's attention.
-struct Place {
-  Stack stack = Stack::kSelf;
-  int layer = 0;
-  int head = 0;
-  bool operator==(const Place&) const = default;
-};
-
 struct SessionStack {
   StackShape shape;
   std::vector<LayerAttention> layers;  // empty until the pass has run
@@ -92,6 +85,7 @@ struct Session {
   Tensor hidden;                         // [T, C]; when asked for
   const Tokenizer* tokenizer = nullptr;  // of what the model writes; it must outlive the session
   const Tokenizer* source_tokenizer = nullptr;  // of key_tokens
+  Edits edits = {};                             // what its pass does otherwise
   /// Throws kNotFound, with what there is, for a stack, layer or head that does not exist.
   const SessionStack& at(Stack stack) const;
   const LayerAttention& at(const Place& place) const;

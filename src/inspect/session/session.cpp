@@ -10,6 +10,8 @@
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
+#include "inspect/evidence/edit_tap.h"
+#include "inspect/session/pass.h"
 #include "inspect/session/session_input.h"
 
 namespace heed {
@@ -181,14 +183,14 @@ void check_length(const Session& session) {
          .expected = fmt::format("at most {} ({}'s positions)", most, session.model)});
 }
 
-void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {
+Tensor pass_over(const Session& session, const LoadedModel& model, const PassOptions& options) {
   check_length(session);
   const Tensor ids = batch_of(session.tokens);
   const Tensor source = batch_of(session.key_tokens);
-  Recorder recorder(session, options);
+  EditTap edited(session, options.tap);
   Run run;
-  run.tap = &recorder;
-  run.last_position_only = !options.all_logits;
+  run.tap = session.edits.empty() ? options.tap : &edited;
+  run.last_position_only = !options.all_positions;
   run.in_bulk = ids.dim(1) >= kBulkRows;
   std::optional<StopScope> scope;
   if (options.stopped != nullptr) scope.emplace(*options.stopped);
@@ -196,10 +198,17 @@ void run_session(Session& session, const LoadedModel& model, const SessionOption
   if (session.info.reads_source()) batch.source = source;
   if (!session.types.empty())
     batch.types = ConstView(session.types.data(), DType::kI32, ids.shape());
-  Tensor logits = model.model->forward(batch, run);
-  if (!session.info.has_logits) return;
-  const Shape shape = {logits.dim(1), logits.dim(2)};
-  session.logits = std::move(logits).reshaped(shape);
+  Tensor out = model.model->forward(batch, run);
+  const Shape shape = {out.dim(1), out.dim(2)};
+  return std::move(out).reshaped(shape);
+}
+
+void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {
+  Recorder recorder(session, options);
+  Tensor logits = pass_over(
+      session, model,
+      {.tap = &recorder, .all_positions = options.all_logits, .stopped = options.stopped});
+  if (session.info.has_logits) session.logits = std::move(logits);
 }
 
 bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {

@@ -16,6 +16,7 @@ struct SessionInput {
   std::optional<std::string> pair = {};    // the second text that an encoder reads
   std::optional<std::string> target = {};  // what an encoder-decoder writes
   std::vector<TokenId> ids = {};           // in place of texts
+  Edits edits = {};                        // canonical
 
   bool operator==(const SessionInput&) const = default;
   SessionTexts texts() const { return {.text = text, .pair = pair, .target = target}; }

@@ -69,6 +69,10 @@ std::string session_name(std::string_view model_identity, const SessionInput& in
     hash.add(name);
     hash.add(**text);
   }
+  if (!input.edits.empty()) {
+    hash.add("edits");
+    hash.add(to_text(input.edits));
+  }
   return hash.digits();
 }
 

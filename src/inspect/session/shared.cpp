@@ -34,7 +34,8 @@ Session shared(const Session& session) {
           .logits = session.logits.share(),
           .hidden = session.hidden.share(),
           .tokenizer = session.tokenizer,
-          .source_tokenizer = session.source_tokenizer};
+          .source_tokenizer = session.source_tokenizer,
+          .edits = session.edits};
 }
 
 }  // namespace heed

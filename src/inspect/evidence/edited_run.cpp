@@ -1,0 +1,165 @@
+#include "inspect/evidence/edited_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "heed/text/tokenizer.h"
+#include "inspect/session/pass.h"
+#include "inspect/session/shared.h"
+
+namespace heed {
+namespace {
+
+class Checks {
+ public:
+  Checks(std::string_view op, const Session& session)
+      : op_(op), session_(session), shapes_(session.shapes()) {}
+
+  void place(const Place& place) const {
+    const StackShape& shape = find_stack(op_, session_.model, shapes_, place.stack);
+    check_layer(op_, session_.model, shape, place.layer);
+    check_head(op_, session_.model, shape, place.head);
+  }
+
+  void edge(const RemovedEdge& edge) const {
+    place(edge.place);
+    position("query", edge.query, std::ssize(session_.queries(edge.place.stack)));
+    position("key", edge.key, std::ssize(session_.keys(edge.place.stack)));
+  }
+
+  void token(const EditedToken& token) const {
+    const bool source = token.side == TokenSide::kKeyTokens;
+    if (source && session_.key_tokens.empty())
+      fail(op_, "side", "key_tokens", "tokens (" + session_.model + " reads no source)");
+    position("position", token.position,
+             std::ssize(source ? session_.key_tokens : session_.tokens));
+  }
+
+  void swap(const TokenSwap& swap) const {
+    token(swap.at);
+    const ModelInfo& info = session_.info;
+    const std::int64_t count =
+        swap.at.side == TokenSide::kKeyTokens ? info.source_vocabulary : info.vocabulary;
+    if (swap.id < 0 || swap.id >= count)
+      fail(op_, "id", swap.id, fmt::format("0 to {} ({}'s vocabulary)", count - 1, session_.model));
+  }
+
+  void mask(const AddedMask& mask) const {
+    place({mask.stack, mask.layer.value_or(0), mask.head.value_or(0)});
+    for (const auto& [name, side] : {std::pair("left", mask.left), {"right", mask.right}})
+      if (side < -1) fail(op_, name, side, "-1 (all keys to that side) or a count");
+  }
+
+  void something_left(const Edits& edits) const {
+    for (const auto& [side, name, tokens] :
+         {std::tuple(TokenSide::kTokens, "tokens", &session_.tokens),
+          {TokenSide::kKeyTokens, "key_tokens", &session_.key_tokens}}) {
+      const auto hidden = std::ranges::count(edits.hide, side, &EditedToken::side);
+      if (hidden > 0 && hidden == std::ssize(*tokens))
+        fail(op_, "hide", fmt::format("all {} {}", hidden, name), "at least one that is seen");
+    }
+  }
+
+  void one_swap_a_place(const Edits& edits) const {
+    const auto twice = std::ranges::adjacent_find(edits.swap, {}, &TokenSwap::at);
+    if (twice != edits.swap.end())
+      fail(op_, "swap", fmt::format("given twice for position {}", twice->at.position),
+           "one token a place");
+  }
+
+ private:
+  void position(const char* name, std::int64_t at, std::int64_t count) const {
+    if (at >= 0 && at < count) return;
+    fail({.code = ErrorCode::kNotFound,
+          .op = op_,
+          .argument = name,
+          .found = at,
+          .expected = fmt::format("0 to {} ({} tokens)", count - 1, count)});
+  }
+
+  std::string op_;
+  const Session& session_;
+  std::vector<StackShape> shapes_;
+};
+
+double loss_of(std::span<const float> logits, TokenId id) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - largest);
+  return std::log(sum) + largest - logits[static_cast<std::size_t>(id)];
+}
+
+}  // namespace
+
+void check_edits(std::string_view op, const Session& session, const Edits& edits) {
+  const Checks check(op, session);
+  const Edits sorted = canonical(edits);
+  for (const Place& place : sorted.ablate) check.place(place);
+  for (const RemovedEdge& edge : sorted.remove) check.edge(edge);
+  for (const EditedToken& token : sorted.hide) check.token(token);
+  for (const TokenSwap& swap : sorted.swap) check.swap(swap);
+  for (const AddedMask& mask : sorted.mask) check.mask(mask);
+  check.one_swap_a_place(sorted);
+  check.something_left(sorted);
+}
+
+Session with_edits(const Session& session, const Edits& edits) {
+  check_edits("edits", session, edits);
+  Session edited = shared(session);
+  for (SessionStack& stack : edited.stacks) stack.layers.clear();
+  edited.logits = {};
+  edited.hidden = {};
+  edited.edits = combined(session.edits, edits);
+  check_edits("edits", session, edited.edits);
+  for (const TokenSwap& swap : edits.swap) {
+    const bool source = swap.at.side == TokenSide::kKeyTokens;
+    const bool from_source = source || !session.info.reads_source();
+    const Tokenizer* tokenizer = from_source ? session.source_tokenizer : session.tokenizer;
+    SessionToken& token =
+        (source ? edited.key_tokens : edited.tokens)[static_cast<std::size_t>(swap.at.position)];
+    token.id = swap.id;
+    token.bytes =
+        tokenizer != nullptr ? tokenizer->token_bytes(swap.id) : fmt::format("#{}", swap.id);
+  }
+  return edited;
+}
+
+Session edited_session(const Session& session, const Edits& edits, const LoadedModel& model,
+                       const SessionOptions& options) {
+  Session edited = with_edits(session, edits);
+  run_session(edited, model, options);
+  return edited;
+}
+
+Tensor edited_output(const Session& session, const Edits& edits, const LoadedModel& model,
+                     const OutputOptions& options) {
+  return pass_over(with_edits(session, edits), model,
+                   {.all_positions = options.all_positions, .stopped = options.stopped});
+}
+
+std::vector<double> edited_losses(const Session& session, const Edits& edits,
+                                  const LoadedModel& model, const std::atomic<bool>* stopped) {
+  if (!session.info.has_logits)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "edits",
+          .argument = "model",
+          .found = session.model,
+          .expected = "one with words: a loss needs them"});
+  const Tensor logits =
+      edited_output(session, edits, model, {.all_positions = true, .stopped = stopped});
+  const std::int64_t ahead = session.info.writes() ? 1 : 0;
+  std::vector<double> losses;
+  for (std::int64_t t = 0; t + ahead < logits.dim(0); ++t) {
+    const auto vocabulary = static_cast<std::size_t>(logits.dim(1));
+    const std::span row(logits.data<float>() + t * logits.dim(1), vocabulary);
+    losses.push_back(loss_of(row, session.tokens[static_cast<std::size_t>(t + ahead)].id));
+  }
+  return losses;
+}
+
+}  // namespace heed

@@ -1,0 +1,75 @@
+// Small random models of every family, and sessions of them.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/session.h"
+#include "support/sharpen.h"
+
+namespace heed::test {
+
+struct FamilyVariant {
+  const char* name;
+  const char* config;
+};
+
+/// What differs between attentions: norms before, inside and after, shared keys, windows, soft
+/// caps, norms of q and k, biases by distance, learned and rotary positions, cross-attention.
+inline constexpr FamilyVariant kFamilyVariants[] = {
+    {"gpt2", R"({"model_type": "gpt2", "n_layer": 3, "n_head": 2, "n_embd": 8, "n_positions": 16,
+      "vocab_size": 11})"},
+    {"llama", R"({"model_type": "llama", "num_hidden_layers": 3, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "hidden_size": 8, "head_dim": 4, "intermediate_size": 12,
+      "max_position_embeddings": 16, "vocab_size": 11, "attention_bias": true})"},
+    {"mistral", R"({"model_type": "mistral", "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "hidden_size": 8, "intermediate_size": 12, "sliding_window": 3,
+      "max_position_embeddings": 16, "vocab_size": 11})"},
+    {"qwen3", R"({"model_type": "qwen3", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 6, "intermediate_size": 12,
+      "max_position_embeddings": 16, "vocab_size": 11})"},
+    {"yarn", R"({"model_type": "qwen2", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "num_key_value_heads": 2, "hidden_size": 16, "intermediate_size": 12,
+      "max_position_embeddings": 32, "vocab_size": 11, "rope_parameters": {"rope_type": "yarn",
+      "factor": 4.0, "original_max_position_embeddings": 8, "rope_theta": 50.0}})"},
+    {"gemma2", R"({"model_type": "gemma2", "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "hidden_size": 8, "head_dim": 4, "intermediate_size": 12,
+      "max_position_embeddings": 16, "vocab_size": 11, "sliding_window": 4,
+      "query_pre_attn_scalar": 4, "attn_logit_softcapping": 2.0,
+      "final_logit_softcapping": 5.0})"},
+    {"bert", R"({"model_type": "bert", "num_hidden_layers": 3, "num_attention_heads": 2,
+      "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 16, "vocab_size": 11})"},
+    {"roberta", R"({"model_type": "roberta", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 18, "vocab_size": 11,
+      "type_vocab_size": 1, "pad_token_id": 1})"},
+    {"marian", R"({"model_type": "marian", "encoder_layers": 2, "decoder_layers": 2,
+      "encoder_attention_heads": 4, "decoder_attention_heads": 2, "encoder_ffn_dim": 12,
+      "decoder_ffn_dim": 10, "d_model": 8, "max_position_embeddings": 16, "vocab_size": 11,
+      "scale_embedding": true, "decoder_start_token_id": 10})"},
+    {"t5", R"({"model_type": "t5", "num_layers": 2, "num_decoder_layers": 2, "num_heads": 2,
+      "d_model": 8, "d_kv": 4, "d_ff": 12, "vocab_size": 11, "n_positions": 16,
+      "relative_attention_num_buckets": 8, "decoder_start_token_id": 0})"},
+};
+
+inline LoadedModel family_model(const FamilyVariant& variant) {
+  LoadedModel model{.name = variant.name,
+                    .folder = {},
+                    .model = make_model(variant.config, 3),
+                    .tokenizer = nullptr};
+  sharpen(*model.model);
+  return model;
+}
+
+/// Seven tokens, or seven of a source and four written.
+inline Session family_session(const LoadedModel& model) {
+  const std::vector<TokenId> ids = {3, 4, 5, 4, 7, 2, 3};
+  const std::vector<TokenId> target = {6, 4, 5};
+  Session session = model.model->info().reads_source()
+                        ? tokenize_session(model, ids, std::span<const TokenId>(target))
+                        : tokenize_session(model, ids);
+  run_session(session, model, {.all_logits = true});
+  return session;
+}
+
+}  // namespace heed::test
