@@ -221,6 +221,9 @@ export interface Adjusted {
   induction?: number;
   delimiter?: number;
   same_word?: number;
+  probe_induction?: number;
+  probe_duplicate?: number;
+  without?: number;
 }
 
 export interface Shares {
@@ -252,6 +255,9 @@ export interface Head {
   induction?: number;
   delimiter?: number;
   same_word?: number;
+  probe_induction?: number;
+  probe_duplicate?: number;
+  without?: number;
   adjusted: Adjusted;
   profile: number[];
   shares?: Shares;
@@ -271,6 +277,69 @@ export interface Heads {
   done: number;
   of: number;
   layers: LayerHeads[];
+}
+
+export interface LateScores {
+  stack: string;
+  layer: number;
+  head: number;
+  previous?: number;
+  current?: number;
+  next?: number;
+  sink?: number;
+  distance?: number;
+  entropy?: number;
+  elsewhere?: number;
+  normalised_entropy?: number;
+  confidence?: number;
+  local?: number;
+  duplicate?: number;
+  induction?: number;
+  delimiter?: number;
+  same_word?: number;
+  probe_induction?: number;
+  probe_duplicate?: number;
+  without?: number;
+}
+
+export interface WorstRow {
+  row: number;
+  value: number;
+  key?: number;
+  weight?: number;
+}
+
+export interface RunnerUp {
+  stack: string;
+  layer: number;
+  head: number;
+  profile: number[];
+}
+
+export interface Evidence {
+  stack: string;
+  layer: number;
+  head: number;
+  score: string;
+  first_row: number;
+  rows: (number | null)[];
+  counted: number;
+  first_of_row?: number;
+  profile_begin: number;
+  profile: number[];
+  worst: WorstRow[];
+  runner_up?: RunnerUp;
+}
+
+export interface SimilarHead {
+  stack: string;
+  layer: number;
+  head: number;
+  overlap: number;
+}
+
+export interface Similar {
+  heads: SimilarHead[];
 }
 
 export interface Chosen {

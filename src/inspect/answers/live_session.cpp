@@ -65,6 +65,7 @@ LiveSession::LiveSession(std::string name, SessionInput read, Session session,
       input(std::move(read)),
       session_(std::move(session)),
       model_(model),
+      late_(session_, model),
       shapes_(session_.shapes()) {
   for (const StackShape& shape : shapes_)
     for (int layer = 0; layer < shape.layers; ++layer)

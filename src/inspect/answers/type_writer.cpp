@@ -1,6 +1,7 @@
 #include "inspect/answers/type_writer.h"
 
 #include "inspect/answers/cells.h"
+#include "inspect/answers/evidence.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/models.h"
 #include "inspect/answers/rows.h"
@@ -18,6 +19,9 @@ std::string answer_types() {
   types.declare<CellAnswer>();
   types.declare<MarginalsAnswer>();
   types.declare<HeadsAnswer>();
+  types.declare<LateScoresAnswer>();
+  types.declare<EvidenceAnswer>();
+  types.declare<SimilarAnswer>();
   types.declare<ChosenAnswer>();
   types.declare<NextAnswer>();
   return "// The types of /api/v1, written from src/inspect/answers by the test TypeWriter.\n\n" +

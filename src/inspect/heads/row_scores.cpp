@@ -12,7 +12,7 @@ constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 void RowScores::begin(const ObservedShape& shape) {
   sums_.assign(static_cast<std::size_t>(shape.heads) * scores_, {});
-  kept_.assign(keeps_rows_ ? scores_ : 0, {});
+  kept_.assign(kept_head_ >= 0 ? scores_ : 0, {});
 }
 
 void RowScores::add(const ObservedRows& rows, int which, const RowScore& row, double sink) {
@@ -27,7 +27,7 @@ void RowScores::add(const ObservedRows& rows, int which, const RowScore& row, do
     sum.adjusted += row.adjusted;
     sum.left += left;
   }
-  if (!keeps_rows_ || rows.head > 0) return;
+  if (kept_head_ < 0) return;
   const double adjusted = row.has_adjusted && left > 0 ? row.adjusted / left : kNothing;
   kept_[score][0].push_back(static_cast<float>(row.has_raw ? row.raw : kNothing));
   kept_[score][1].push_back(static_cast<float>(adjusted));

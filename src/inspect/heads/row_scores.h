@@ -25,7 +25,11 @@ class RowScores : public ScoreObserver {
   void begin(const ObservedShape& shape) override;
   TileParts parts() const override { return {}; }
   double score(std::int64_t head, int which, ScoreForm form) const override;
-  void keep_rows() override { keeps_rows_ = true; }
+  void keep_rows(std::int64_t head) override { kept_head_ = head; }
+  bool needs(const ObservedRows& rows) const override {
+    return kept_head_ < 0 || rows.head == kept_head_;
+  }
+  using Observer::needs;
   std::vector<float> of_rows(int which, ScoreForm form) const override;
 
  protected:
@@ -38,9 +42,9 @@ class RowScores : public ScoreObserver {
     std::int64_t rows = 0;
   };
   std::size_t scores_;
-  bool keeps_rows_ = false;
+  std::int64_t kept_head_ = -1;
   std::vector<Sums> sums_;                               // [H, scores]
-  std::vector<std::array<std::vector<float>, 2>> kept_;  // by score, of the first head
+  std::vector<std::array<std::vector<float>, 2>> kept_;  // by score, of the kept head
 };
 
 /// The weights of a block's rows on the first token.

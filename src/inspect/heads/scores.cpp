@@ -116,7 +116,28 @@ constexpr std::array kScores = {
            .about = "mean weight on the other pieces of the same word",
            .title = "its other pieces",
            .threshold = 0.4},
-          same_word_score}};
+          same_word_score},
+    Score{.info = {.name = "probe_induction",
+                   .short_name = "p induc",
+                   .about = "mean weight on what followed the same token, on random tokens twice",
+                   .title = "probe, after the same",
+                   .threshold = 0.2,
+                   .from = kProbe},
+          .late = probe_induction_score},
+    Score{.info = {.name = "probe_duplicate",
+                   .short_name = "p dup",
+                   .about = "mean weight on the same token, on random tokens twice",
+                   .title = "probe, same token",
+                   .threshold = 0.2,
+                   .from = kProbe},
+          .late = probe_duplicate_score},
+    Score{.info = {.name = "without",
+                   .short_name = "without",
+                   .about = "rise of the loss when the head gives nothing, nats a token",
+                   .title = "rise of the loss, nats",
+                   .unit = kNats,
+                   .from = kRun},
+          .late = ablation_score}};
 
 constexpr auto kInfos = [] {
   std::array<ScoreInfo, kScores.size()> infos;

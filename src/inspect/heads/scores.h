@@ -18,13 +18,15 @@ class ScoreObserver : public Observer {
  public:
   /// After the sweep: the score number `which` of those that this observer computes.
   virtual double score(std::int64_t head, int which, ScoreForm form) const = 0;
-  /// Its value in each row of the sweep's first head, after `keep_rows`; NaN: the row does not
-  /// count.
+  /// Before a sweep of which one head alone is wanted: keeps what its rows say.
+  virtual void keep_rows(std::int64_t head) = 0;
+  /// Its value in each row of that head; NaN: the row does not count.
   virtual std::vector<float> of_rows(int which, ScoreForm form) const = 0;
-  virtual void keep_rows() = 0;
   /// Whether the score of a row counts the weight of this key; nothing where it is not made so.
   virtual std::optional<bool> counts(int which, std::int64_t row, std::int64_t key) const;
 };
+
+class LateScores;
 
 using ScoreObserverPointer = std::unique_ptr<ScoreObserver>;
 
@@ -34,6 +36,8 @@ struct Score {
   /// share a sweep's observer.
   ScoreObserverPointer (*make)(const ScoredTokens& tokens) = nullptr;
   int which = 0;
+  /// Of a score that takes passes of the model; NaN where there is none. Null: a sweep computes it.
+  double (*late)(LateScores& late, const Place& place) = nullptr;
 };
 
 std::span<const Score> all_scores();
@@ -48,6 +52,9 @@ ScoreObserverPointer duplicate_score(const ScoredTokens& tokens);
 ScoreObserverPointer induction_score(const ScoredTokens& tokens);
 ScoreObserverPointer delimiter_score(const ScoredTokens& tokens);
 ScoreObserverPointer same_word_score(const ScoredTokens& tokens);
+double probe_induction_score(LateScores& late, const Place& place);
+double probe_duplicate_score(LateScores& late, const Place& place);
+double ablation_score(LateScores& late, const Place& place);
 
 /// The observers of all scores of a text, for a sweep of whoever calls `observe`.
 class ScoreSweep {
