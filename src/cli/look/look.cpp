@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/reworded.h"
 #include "cli/command.h"
 #include "cli/look/file.h"
 #include "cli/look/files.h"
 #include "cli/look/look_options.h"
+#include "cli/look/ranking.h"
 #include "cli/look/text.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
@@ -127,6 +129,37 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
   output.finish();
 }
 
+// Of --heads; the names in it are known before the model runs.
+HeadFilter filter_of(const LookOptions& options, const StackShape& stack) {
+  return reworded(
+      [&] {
+        HeadFilter filter = parse_head_filter(*options.heads);
+        std::vector<std::string_view> names;
+        for (const ScoreInfo& info : score_infos())
+          if (!stack.causal || !info.looks_ahead) names.push_back(info.name);
+        check_head_filter(filter, names);
+        return filter;
+      },
+      [](ErrorParts& parts) {
+        parts.op = {};
+        parts.argument = "--heads";
+      });
+}
+
+void write_heads(const LookOptions& options, const LoadedModel& model, const StackShape& stack,
+                 const HeadFilter& filter) {
+  ProgressLine progress;
+  const Session session = open(options, model, progress);
+  const Ranking ranking = rank_heads(session, model, stack.stack, filter, progress);
+  progress.begin("");
+  Output output(options.out);
+  const bool plain = options.colour == "auto" && !options.to_stdout();
+  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  output.write(options.format == "json" ? ranking_json(ranking, stack.causal)
+                                        : ranking_text(terminal, ranking));
+  output.finish();
+}
+
 int run(const Given& given, LookOptions options) {
   check(given, options);
   read_standard_input(options.input);
@@ -136,6 +169,10 @@ int run(const Given& given, LookOptions options) {
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);
   if (options.is_page()) return write_page_file(options, model);
+  if (options.heads) {
+    write_heads(options, model, stack, filter_of(options, stack));
+    return 0;
+  }
   ProgressLine progress;
   const Session session = open(options, model, progress);
   if (options.format == "npy") {
@@ -178,6 +215,7 @@ Command look_command() {
   return {"look", "who attends to whom in a text, what each head does, the next word",
           "  heed look \"The cat sat on the mat because it was tired.\"\n"
           "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
+          "  heed look --file story.txt --heads \"previous>0.2\"\n"
           "  heed look --file story.txt -o weights.npy\n"
           "  heed look --file story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"
           "  heed look --file story.txt -o story.html",

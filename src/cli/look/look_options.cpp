@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 
 #include "cli/options/numbers.h"
@@ -64,6 +65,17 @@ void check_formats(const LookOptions& options) {
           .expected = "one of the two"});
 }
 
+void check_heads_options(const LookOptions& options) {
+  if (!options.heads) return;
+  if (options.format != "text" && options.format != "json")
+    fail({.found = fmt::format("--heads is a table, --format {} is none", options.format),
+          .expected = "--format text or json"});
+  if (!options.view.empty() || options.layer || options.head || !options.who.empty() ||
+      !options.to.empty() || !options.rows.empty() || !options.top.empty())
+    fail({.found = "--heads shows no rows",
+          .expected = "it without --view, --layer, --head, --who, --to, --rows and --top"});
+}
+
 // Options that would change nothing.
 void check_effects(const Given& given, const LookOptions& options) {
   const bool lists = !options.is_page() && !options.is_array();
@@ -120,6 +132,12 @@ void add_tokens(OptionList& list, LookOptions& options) {
         .type = "look/L2.H4/i=17/j=3",
         .help = "the address of a view, as the page shows it behind #, or all of the page's "
                 "address: layer, heads, query i, key j"},
+       {.name = "--heads",
+        .to = std::function<void(const std::string&)>(
+            [&options](const std::string& filter) { options.heads = filter; }),
+        .type = "FILTER",
+        .help = "all heads that pass, ranked by the first score that it names, as in "
+                "\"induction>0.4 sink<0.5 layer 4-8\"; \"\": every head; text or json"},
        {.name = "--top",
         .to = &options.top,
         .type = "N|all",
@@ -202,6 +220,7 @@ void check(const Given& given, const LookOptions& options) {
           .expected = "one of TEXT, --file and --ids"});
   check_effects(given, options);
   check_view_options(options);
+  check_heads_options(options);
   check_formats(options);
 }
 

@@ -84,6 +84,22 @@ std::int64_t counted(const std::vector<float>& rows) {
         .expected = why});
 }
 
+// What a sweep over all rows of a head finds beside its score.
+struct RowsSeen {
+  std::vector<std::int64_t> largest;  // keys
+  std::vector<float> weights;         // theirs
+};
+
+void see_row(HeadEvidence& evidence, const ScoreObserver& observer, int which, const RowView& row,
+             RowsSeen& seen) {
+  const std::int64_t key = largest_key(row.weights);
+  seen.largest.push_back(key);
+  seen.weights.push_back(row.weights[static_cast<std::size_t>(key)]);
+  const bool counts = !std::isnan(evidence.rows[static_cast<std::size_t>(row.query)]);
+  const std::optional<bool> is_first = observer.counts(which, row.query, key);
+  if (is_first) evidence.first_of_row = evidence.first_of_row.value_or(0) + (counts && *is_first);
+}
+
 HeadEvidence of_text(const LateScores& late, const EvidenceRequest& request, Cancel& cancel) {
   const Score& score = all_scores()[request.score];
   const Place& place = request.place;
@@ -98,23 +114,32 @@ HeadEvidence of_text(const LateScores& late, const EvidenceRequest& request, Can
   evidence.rows = observer->of_rows(score.which, request.form);
   evidence.counted = counted(evidence.rows);
   Profile profile(0, kDistances);
-  std::vector<std::int64_t> largest;
-  std::vector<float> weights;
-  std::int64_t first = 0;
-  const bool has_keys = observer->counts(score.which, 0, 0).has_value();
+  RowsSeen seen;
   visit_lines(layer, {.head = place.head, .hidden = 0}, [&](const RowView& row) {
     cancel.check();
     profile.add(row.query, row.weights);
-    largest.push_back(largest_key(row.weights));
-    weights.push_back(row.weights[static_cast<std::size_t>(largest.back())]);
-    const bool counts = !std::isnan(evidence.rows[static_cast<std::size_t>(row.query)]);
-    if (counts && has_keys && *observer->counts(score.which, row.query, largest.back())) ++first;
+    see_row(evidence, *observer, score.which, row, seen);
   });
-  if (has_keys) evidence.first_of_row = first;
   evidence.profile = profile.means();
-  evidence.worst = worst_rows(evidence, !has_keys);
-  name_keys(evidence, largest, weights);
+  evidence.worst = worst_rows(evidence, !evidence.first_of_row);
+  name_keys(evidence, seen.largest, seen.weights);
   return evidence;
+}
+
+// Adds one sequence's rows of the second half.
+void add_probed(HeadEvidence& evidence, const LayerAttention& layer, std::int64_t back, float share,
+                Profile& profile) {
+  LinesRequest rows{.head = evidence.place.head, .hidden = 0};
+  for (std::int64_t row = evidence.first_row; row < layer.queries(); ++row)
+    rows.rows.push_back(row);
+  visit_lines(layer, rows, [&](const RowView& row) {
+    const std::int64_t key = row.query - back;
+    profile.add(row.query, row.weights);
+    evidence.rows[static_cast<std::size_t>(row.query - evidence.first_row)] +=
+        row.weights[static_cast<std::size_t>(key)] * share;
+    *evidence.first_of_row += largest_key(row.weights) == key ? 1 : 0;
+    ++evidence.counted;
+  });
 }
 
 // Over the rows of the second half of each sequence; of a row the mean over the sequences.
@@ -123,29 +148,19 @@ HeadEvidence of_probe(const LateScores& late, const EvidenceRequest& request, Ca
   const ProbeOptions options = usual_probe(*late.model());
   if (options.period < 2 || request.place.stack != late.session().stacks.at(0).shape.stack)
     refuse_absent(request, "a score of the first stack's heads");
+  const std::int64_t back = options.period - (info.name == "probe_duplicate" ? 0 : 1);
   HeadEvidence evidence{.place = request.place, .score = std::string(info.name)};
-  const std::int64_t period = options.period;
-  const std::int64_t back = info.name == "probe_duplicate" ? period : period - 1;
-  evidence.first_row = period;
-  evidence.rows.assign(static_cast<std::size_t>(period), 0);
+  evidence.first_row = options.period;
+  evidence.rows.assign(static_cast<std::size_t>(options.period), 0);
+  evidence.first_of_row = 0;
   evidence.profile_begin = std::max<std::int64_t>(back - kDistances / 2, 0);
   Profile profile(evidence.profile_begin, kDistances);
-  std::int64_t first = 0;
   const std::function<bool()> asked = [&] { return cancel.asked(); };
   const AskScope ask(asked);
   visit_probe(*late.model(), options, [&](const Session& session, std::int64_t) {
-    LinesRequest rows{.head = request.place.head, .hidden = 0};
-    for (std::int64_t row = period; row < 2 * period; ++row) rows.rows.push_back(row);
-    visit_lines(session.at(request.place), rows, [&](const RowView& row) {
-      const std::int64_t key = row.query - back;
-      profile.add(row.query, row.weights);
-      evidence.rows[static_cast<std::size_t>(row.query - period)] +=
-          row.weights[static_cast<std::size_t>(key)] / static_cast<float>(options.sequences);
-      if (largest_key(row.weights) == key) ++first;
-    });
+    add_probed(evidence, session.at(request.place), back,
+               1.0F / static_cast<float>(options.sequences), profile);
   });
-  evidence.counted = period * options.sequences;
-  evidence.first_of_row = first;
   evidence.profile = profile.means();
   evidence.worst = worst_rows(evidence, false);
   return evidence;
