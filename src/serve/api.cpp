@@ -18,6 +18,7 @@ std::span<const Route> api_routes() {
       {"GET", "/api/v1/sessions/{id}/events", get_events, "stack layer tokens"},
       {"GET", "/api/v1/sessions/{id}/export", get_export, "view format"},
       {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads, "layer"},
+      {"GET", "/api/v1/sessions/{id}/{stack}/atlas", get_atlas, "heads cells view"},
       {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next, "position top"},
       {"POST", "/api/v1/sessions/{id}/{stack}/similar", post_similar, "view"},
       {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/late/{from}", get_late, "view"},

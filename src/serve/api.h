@@ -46,6 +46,9 @@ struct Route {
   std::string_view parameters = {};  // behind the question mark, with blanks between
 };
 
+/// Of answers that never change.
+inline constexpr const char* kImmutable = "private, max-age=31536000, immutable";
+
 /// All of them; POST bodies have been read.
 std::span<const Route> api_routes();
 
@@ -65,7 +68,8 @@ struct LongAnswer {
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
 
-// session_answers.cpp, weight_answers.cpp, head_answers.cpp, events.cpp, export_answers.cpp
+// session_answers.cpp, weight_answers.cpp, head_answers.cpp, atlas_answers.cpp, events.cpp,
+// export_answers.cpp
 void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
@@ -73,6 +77,7 @@ void delete_session(Api& api, const Parameters& parameters, httplib::Response& r
 void get_heads(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_next(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_events(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_atlas(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_tile(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_row(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_rows(Api& api, const Parameters& parameters, httplib::Response& response);

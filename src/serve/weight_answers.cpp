@@ -12,7 +12,6 @@ constexpr std::int64_t kMostRows = 512;                       // of one answer w
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 21;  // of rows as numbers: 8 MiB
 constexpr std::size_t kMostHeads = 16;
 constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
-constexpr const char* kImmutable = "private, max-age=31536000, immutable";
 
 struct HeadRequest {
   SessionPointer session;

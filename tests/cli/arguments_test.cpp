@@ -61,8 +61,8 @@ TEST(Arguments, WhatTheLibraryRefusesIsNamedByItsOption) {
   generate("--repetition-penalty", "0", "--repetition-penalty is 0, expected above 0");
   refused({"look", "the", "--model", test::tiny_model(), "--layer", "9"},
           "--layer is 9, expected 0 to 1 (tiny has 2 layers)");
-  refused({"look", "the", "--model", test::tiny_model(), "--view", "grid/L0.H0"},
-          "--view is \"grid/L0.H0\", expected an address of the page, as in look/L2.H4/i=17/j=3");
+  refused({"look", "the", "--model", test::tiny_model(), "--view", "map/L0.H0"},
+          "--view is \"map/L0.H0\", expected an address of the page, as in look/L2.H4/i=17/j=3");
   refused({"look", "--ids", "5,9999", "--model", test::tiny_model()},
           "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   refused({"train", "-o", "x", "--data", "y", "--width", "10", "--heads", "3"},

@@ -77,7 +77,7 @@ TEST(LookView, ASpanIsItsRows) {
 }
 
 TEST(LookView, RefusesWhatDoesNotExist) {
-  for (const char* wrong : {"grid/L0.H0", "foo", "look", "http://127.0.0.1:8321/"})
+  for (const char* wrong : {"map/L0.H0", "foo", "look", "http://127.0.0.1:8321/"})
     expect_refused({"--view", wrong},
                    fmt::format("--view is \"{}\", expected an address of the page, as in "
                                "look/L2.H4/i=17/j=3",

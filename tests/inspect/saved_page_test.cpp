@@ -152,7 +152,7 @@ TEST(Export, RefusesAViewThatDoesNotFit) {
       "/api/v1/sessions/" + served.open("the cat").value("session", "") + "/export";
   httplib::Client client = served.client();
   test::expect_error(client.Get(path + "?format=html&view=look/L7.H0"), 404, "not_found");
-  test::expect_error(client.Get(path + "?format=html&view=grid/L0.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=html&view=map/L0.H0"), 400, "bad_request");
   test::expect_error(client.Get(path + "?format=pdf&view=look/L0.H0"), 400, "bad_request");
 }
 

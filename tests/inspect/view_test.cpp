@@ -34,6 +34,9 @@ json parsed_json(const ViewAddress& view) {
   if (view.scale != "log") as["scale"] = view.scale;
   if (!view.pair.empty()) as["pair"] = view.pair;
   if (view.scores != ViewAddress().scores) as["scores"] = view.scores;
+  if (view.sort != "number") as["sort"] = view.sort;
+  if (!view.filter.empty()) as["filter"] = view.filter;
+  if (view.zoom) as["zoom"] = {view.zoom->first, view.zoom->second};
   return as;
 }
 
@@ -84,6 +87,12 @@ TEST(View, MustFitTheModelAndTheText) {
                     "view: i is 10, expected 0 to 9, a token of the text");
   EXPECT_HEED_ERROR(check("look/L1.H0/range=3-12"), kNone,
                     "view: range is 12, expected 0 to 9, a token of the text");
+  check("matrix/L1.H0/zoom=0-9,3-9");
+  EXPECT_HEED_ERROR(check("matrix/L1.H0/zoom=0-10,0-9"), kNone,
+                    "view: zoom is 10, expected 0 to 9, a token of the text");
+  check("grid/L1.H0/sort=sink/filter=prev>.1+layer+9");
+  EXPECT_THROW(check("grid/L1.H0/sort=next"), Error);  // looks ahead, which nobody can
+  EXPECT_THROW(check("grid/L1.H0/filter=next>.1"), Error);
 }
 
 TEST(View, OfACrossAttentionCountsQueriesAndKeysApart) {

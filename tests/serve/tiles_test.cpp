@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "inspect/plain_weights.h"
@@ -145,6 +148,56 @@ TEST_P(ServerBytes, AreRightToHalfAStepAtEveryZoom) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Statistics, ServerBytes, testing::Bool());
+
+// Blocks of 1 and 3 entries, and blocks of whole coarse cells.
+class ServerAtlas : public testing::TestWithParam<std::tuple<std::int64_t, std::uint32_t>> {};
+
+TEST_P(ServerAtlas, HoldsTheLargestOfEachBlockOfEveryHeadThatIsAskedFor) {
+  const auto [tokens, block] = GetParam();
+  const Case wanted{tokens, "weight", "max"};
+  const LoadedModel& model = model_for(wanted);
+  const Served served(test::served_options(), model);
+  const json session = served.open(text_of(tokens));
+  const auto answer =
+      served.client().Get(fmt::format("/api/v1/sessions/{}/self/atlas?heads=7,6,0&cells=67",
+                                      session["session"].get<std::string>()));
+  ASSERT_TRUE(answer && answer->status == 200);
+  std::array<std::uint32_t, 3> head = {};
+  std::memcpy(head.data(), answer->body.data(), sizeof(head));
+  EXPECT_EQ(head[0], block);
+  ASSERT_EQ(head[1], head[2]);
+  ASSERT_EQ(answer->body.size(), 12 + 3 * head[1] * head[2]);
+  const Matrix matrix = plain_matrix(model, wanted);  // of layer 1, head 2
+  for (std::size_t at = 0; at < std::size_t{head[1]} * head[2]; ++at) {
+    const double cell =
+        test::plain_cell(matrix, static_cast<std::int64_t>(at / head[1]),
+                         static_cast<std::int64_t>(at % head[1]), block, true, false);
+    const auto byte = static_cast<std::uint8_t>(answer->body[12 + head[1] * head[2] + at]);
+    ASSERT_LT(wrong_steps(byte, cell), 0.5 + 1e-3) << at;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ServerAtlas,
+                         testing::Values(std::tuple{1, 1U}, std::tuple{50, 1U}, std::tuple{201, 3U},
+                                         std::tuple{300, 6U}, std::tuple{1301, 24U},
+                                         std::tuple{2051, 32U}));
+
+TEST(ServerAtlasRequests, NameWhatIsWrong) {
+  const Served served;
+  const std::string path =
+      "/api/v1/sessions/" + served.open("the cat")["session"].get<std::string>();
+  httplib::Client client = served.client();
+  for (const char* wrong :
+       {"", "?heads=", "?heads=a", "?heads=0,", "?heads=0&cells=7", "?heads=0&cells=257",
+        "?heads=0&cells=x", "?heads=0&other=1", "?heads=0&heads=1"})
+    test::expect_error(client.Get(path + "/self/atlas" + wrong), 400, "bad_request");
+  for (const char* none : {"/self/atlas?heads=8", "/self/atlas?heads=-1", "/cross/atlas?heads=0",
+                           "/self/atlas?heads=0,1,99999999999"})
+    test::expect_error(client.Get(path + none), 404, "not_found");
+  std::string many = "?heads=0";
+  for (int head = 0; head < 256; ++head) many += ",0";
+  test::expect_error(client.Get(path + "/self/atlas" + many), 400, "bad_request");
+}
 
 TEST(ServerRows, SumToOneAtEveryLength) {
   const Served served(test::served_options(), test::long_model());

@@ -1,4 +1,5 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
+import {readFilter} from './head_filter';
 import type {Place, Selection} from './selection';
 import {kMostHeads, kNothing, kPairs, kScales, kStacks, kUnits, kViewNames} from './selection';
 
@@ -31,9 +32,21 @@ interface Part {
 
 const indexOf = (value: string) => /^\d{1,9}$/.test(value) ? Number(value) : null;
 
-function readRange(value: string): Partial<Selection> | null {
+function readRange(value: string): [number, number] | null {
   const [, first, last] = /^(\d{1,9})-(\d{1,9})$/.exec(value)?.map(Number) ?? [];
-  return first === undefined || last === undefined || first > last ? null : {range: [first, last]};
+  return first === undefined || last === undefined || first > last ? null : [first, last];
+}
+
+function readZoom(value: string): Partial<Selection> | null {
+  const [queries, keys, ...more] = value.split(',').map(readRange);
+  return queries && keys && more.length === 0 ? {zoom: {queries, keys}} : null;
+}
+
+/** Browsers write some letters as %3E; a blank may be a plus sign. */
+function readFilterPart(value: string): Partial<Selection> | null {
+  const plain = value.replace(/\+/g, ' ').replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
+  const filter = plain.replace(/ +/g, ' ').trim();
+  return filter === '' || 'error' in readFilter(filter) ? null : {filter};
 }
 
 function readScores(value: string): Partial<Selection> | null {
@@ -51,7 +64,11 @@ const kParts: readonly Part[] = [
     read: (value) => indexOf(value) === null ? null : {key: indexOf(value)},
   },
   {
-    name: 'range', expected: 'the first token and the last, as in 2-9', read: readRange,
+    name: 'range', expected: 'the first token and the last, as in 2-9',
+    read: (value) => {
+      const range = readRange(value);
+      return range && {range};
+    },
     write: ({range}) => range && range.join('-'),
   },
   {
@@ -73,6 +90,18 @@ const kParts: readonly Part[] = [
   {
     name: 'scores', expected: 'two names, as in previous+distance', read: readScores,
     write: ({scores}) => scores.join('+') === kNothing.scores.join('+') ? null : scores.join('+'),
+  },
+  {
+    name: 'sort', expected: 'a name, as in previous', write: ({sort}) => sort === kNothing.sort ? null : sort,
+    read: (value) => /^[a-z_]{1,32}$/.test(value) ? {sort: value} : null,
+  },
+  {
+    name: 'filter', expected: 'conditions with plus signs between, as in previous>0.2+layer+4-8', read: readFilterPart,
+    write: ({filter}) => filter === '' ? null : filter.replace(/ /g, '+'),
+  },
+  {
+    name: 'zoom', expected: 'the queries and the keys in sight, as in 180-200,160-180', read: readZoom,
+    write: ({zoom}) => zoom && `${zoom.queries.join('-')},${zoom.keys.join('-')}`,
   },
 ];
 

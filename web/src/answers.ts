@@ -46,6 +46,7 @@ export interface Score {
   name: string;
   short: string;
   about: string;
+  share: boolean;
   title: string;
   unit: string;
   from: string;

@@ -1,12 +1,13 @@
 // What of a selection a session has, and what is said of the rest.
 import {isSamePlace, list} from './address';
+import {readFilter, unknownScore} from './head_filter';
 import type {Place, Selection} from './selection';
 import {kNothing} from './selection';
 
 export interface Attention { stack: string; layers: number; heads: number; queries: number; keys: number; rectangular: boolean }
 
 /** What a session has, of all that an address may name. */
-export interface Size { attentions: Attention[]; isPair: boolean; scores: string[] }
+export interface Size { attentions: Attention[]; isPair: boolean; scores: {name: string; short: string}[] }
 
 function attentionOf({attentions}: Size, {stack}: Place): Attention {
   return attentions.find((each) => each.stack === stack) ?? attentions[0]!;
@@ -33,20 +34,33 @@ function counts({places, to, key}: Selection, size: Size): {query: number; key: 
   return {query: to && key === null ? keys : queries, key: keys, range: to ? keys : queries};
 }
 
+function hasScore({scores}: Size, name: string): boolean { return scores.some((each) => each.name === name); }
+
+/** What is wrong with a filter that names a score that there is not. */
+function unknownIn(filter: string, {scores}: Size): string | null {
+  const read = readFilter(filter);
+  const unknown = 'terms' in read ? unknownScore(filter, read.terms, scores) : read.error;
+  return unknown && `The filter has ${unknown.found} at character ${unknown.at}, expected ${unknown.expected}: all heads are shown.`;
+}
+
 /** The same selection with everything that the session does not have taken out. */
 export function fit(selection: Selection, size: Size): Selection {
   const within = (index: number | null, count: number) => index !== null && index < count ? index : null;
-  const {range, scores} = selection;
+  const {range, scores, sort, filter, zoom} = selection;
   const count = counts(selection, size);
+  const own = attentionOf(size, selection.places[0]!);
   const query = within(selection.query, count.query);
   return {
     ...selection, query,
     places: fitPlaces(selection.places, size),
     key: query === null ? null : within(selection.key, count.key),
-    scores: scores.every((name) => size.scores.includes(name)) ? scores : kNothing.scores,
+    scores: scores.every((name) => hasScore(size, name)) ? scores : kNothing.scores,
+    sort: hasScore(size, sort) ? sort : kNothing.sort,
+    filter: unknownIn(filter, size) === null ? filter : '',
+    zoom: zoom && zoom.queries[1] < own.queries && zoom.keys[1] < own.keys ? zoom : null,
     range: range && range[1] < count.range ? range : null,
     pair: size.isPair ? selection.pair : null,
-    unit: attentionOf(size, selection.places[0]!).rectangular ? kNothing.unit : selection.unit,
+    unit: own.rectangular ? kNothing.unit : selection.unit,
   };
 }
 
@@ -90,9 +104,17 @@ export function misfit(asked: Selection, size: Size): string[] {
     lost([asked.key], count.key - 1, 'key token');
   }
   if (asked.pair !== null && shown.pair === null) said.push('One text was read, not a pair: all is shown.');
-  const scores = asked.scores.filter((name) => !size.scores.includes(name));
-  if (scores.length > 0) {
-    said.push(`There is no score ${scores.join(', ')}, expected ${list(size.scores)}: ${shown.scores.join(' and ')} are shown.`);
-  }
+  if (asked.zoom !== null && shown.zoom === null) said.push('The zoom is beyond the matrix: all of it is shown.');
+  return [...said, ...misfitScores(asked, size, shown)];
+}
+
+function misfitScores(asked: Selection, size: Size, shown: Selection): string[] {
+  const said: string[] = [];
+  const names = list(size.scores.map(({name}) => name));
+  const scores = asked.scores.filter((name) => !hasScore(size, name));
+  if (scores.length > 0) said.push(`There is no score ${scores.join(', ')}, expected ${names}: ${shown.scores.join(' and ')} are shown.`);
+  if (asked.sort !== shown.sort) said.push(`There is no score ${asked.sort}, expected ${names}: heads are sorted by number.`);
+  const unknown = unknownIn(asked.filter, size);
+  if (unknown !== null) said.push(unknown);
   return said;
 }

@@ -9,7 +9,8 @@ const page = mount(document.body, {
   transport: saved?.transport ?? serverTransport(tabMemory),
   address: location.hash || saved?.view,
   onAddress: (address, {replace}) => {
-    if (hasAddress && address !== location.hash) history[replace ? 'replaceState' : 'pushState'](null, '', address);
+    const isNew = hasAddress && new URL(address, location.href).hash !== location.hash;  // as the browser writes it
+    if (isNew) history[replace ? 'replaceState' : 'pushState'](null, '', address);
   },
   onTitle: (title) => { document.title = title; },
 });

@@ -1,6 +1,10 @@
 // The one selection that all parts of a page share; address.ts writes and reads it.
 
-export const kViewNames = ['look'] as const;
+export const kViewNames = [
+  'look',
+  'grid',
+  'matrix',
+] as const;
 export type ViewName = (typeof kViewNames)[number];
 export const kScales = ['linear', 'sqrt', 'log', 'rank'] as const;
 export type Scale = (typeof kScales)[number];
@@ -17,6 +21,9 @@ export interface Place { stack?: Stack; layer: number; head: number }
 /** Equal for equal places. */
 export function nameOf({stack, layer, head}: Place): string { return `${stack ?? ''}.${layer}.${head}`; }
 
+/** The part of a matrix in sight, both ends included. */
+export interface Zoom { queries: [number, number]; keys: [number, number] }
+
 export interface Selection {
   view: ViewName;
   places: Place[];             // the first one is shaded in the text and drawn as the matrix
@@ -28,6 +35,9 @@ export interface Selection {
   scale: Scale;
   pair: Pair | null;           // of two texts, from which to which; null: all
   scores: [string, string];    // the two that the chips show, by name
+  sort: string;                // of the heads of a layer in the grid: a score, or `number`
+  filter: string;              // of heads in the grid, as head_filter.ts reads it
+  zoom: Zoom | null;           // of the matrix; null: all of it
 }
 
 /** At most four heads at once have a colour of their own; more are drawn as small multiples. */
@@ -37,4 +47,5 @@ export const kMostHeads = 16;
 export const kNothing: Selection = {
   view: 'look', places: [{layer: 0, head: 0}], query: null, key: null, range: null, to: false,
   unit: 'token', scale: 'log', pair: null, scores: ['previous', 'distance'],
+  sort: 'number', filter: '', zoom: null,
 };

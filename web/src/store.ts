@@ -1,12 +1,13 @@
 // The selection of one page: what is chosen, what the pointer is at, and who listens.
 import {format} from './address';
-import type {Selection} from './selection';
-import {kNothing} from './selection';
+import type {Place, Selection} from './selection';
+import {kNothing, nameOf} from './selection';
 
 /** What the pointer or the keyboard is at; never in the address. */
 export interface Hover {
   query: number | null;
   key: number | null;
+  place: Place | null;  // a head of many
 }
 
 /** Who hears of an address: `replace` leaves no step for the Back button. */
@@ -19,7 +20,7 @@ type Listener = () => void;
 
 export class SelectionStore {
   private chosen: Selection = kNothing;
-  private hovered: Hover = {query: null, key: null};
+  private hovered: Hover = {query: null, key: null, place: null};
   private turned = false;
   private readonly listeners = new Set<Listener>();
   isFresh = true;      // nobody has chosen yet, neither the address nor the reader: there is no address
@@ -106,8 +107,9 @@ export class SelectionStore {
   }
 
   preview(hover: Partial<Hover>): void {
-    const next = {query: null, key: null, ...hover};
-    if (next.query === this.hovered.query && next.key === this.hovered.key) return;
+    const next = {query: null, key: null, place: null, ...hover};
+    const {query, key, place} = this.hovered;
+    if (next.query === query && next.key === key && (next.place && nameOf(next.place)) === (place && nameOf(place))) return;
     this.hovered = next;
     this.tell();
   }

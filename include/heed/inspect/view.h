@@ -1,10 +1,12 @@
 // The address of a view, which the page shows behind # and the command line takes as --view:
 // look/L2.H4+H1/i=17/j=3/range=2-9/to=1/units=word/scale=sqrt, look/cross.L2.H4,
-// look/L0.H8/pair=A-B
+// look/L0.H8/pair=A-B, grid/L1.H3/sort=previous/filter=previous>0.2+layer+0-2,
+// matrix/L2.H6/zoom=180-200,160-180
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,7 +35,14 @@ struct ViewAddress {
   std::string scale = "log";    // linear, sqrt, log, rank
   std::string pair = "";        // of two texts, from which to which: A-A, A-B, B-A, B-B
   std::vector<std::string> scores = {"previous", "distance"};  // the two that chips show
+  std::string sort = "number";  // of the heads of a layer in the grid: by a score, or by number
+  std::string filter = "";      // of heads in the grid (head_filter.h), with single blanks
+  using Range = std::pair<std::int64_t, std::int64_t>;
+  std::optional<std::pair<Range, Range>> zoom = {};  // queries and keys in sight, ends included
 };
+
+/// The names of views, in the order in which the page has them.
+std::span<const std::string_view> view_names();
 
 /// Reads it with or without its #. Errors (kInvalidArgument) have the part that is wrong as
 /// `found`, and what it may be as `expected`.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/reworded.h"
@@ -51,7 +52,10 @@ ViewPlace place_of(const ViewOptions& options, const Session& cut, Stack stack,
 
 ViewAddress read_view(const std::string& text) {
   const std::string_view address = part_behind_sign(text);
-  const bool is_address = address.starts_with("look/") || address.starts_with("#look/");
+  const std::string_view name = address.substr(address.starts_with('#') ? 1 : 0);
+  const bool is_address = std::ranges::any_of(view_names(), [&](std::string_view view) {
+    return name.starts_with(std::string(view) + "/");
+  });
   return reworded([&] { return parse_view(address); },
                   [&](ErrorParts& parts) {
                     parts.op = {};
@@ -62,7 +66,8 @@ ViewAddress read_view(const std::string& text) {
                     parts.argument = "--view";
                     parts.found = fmt::format("\"{}\"", text);
                     parts.expected = is_address
-                                         ? fmt::format("{} behind look/", parts.expected.text())
+                                         ? fmt::format("{} behind {}/", parts.expected.text(),
+                                                       name.substr(0, name.find('/')))
                                          : "an address of the page, as in look/L2.H4/i=17/j=3";
                   });
 }

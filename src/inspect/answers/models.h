@@ -19,6 +19,7 @@ struct ScoreAnswer {
     field("name", std::string(info.name));
     field("short", std::string(info.short_name));
     field("about", std::string(info.about));
+    field("share", info.is_share);
     field("title", std::string(info.title));
     field("unit", std::string(unit_name(info.unit)));
     field("from", std::string(from_name(info.from)));

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <span>
 
 #include "heed/base/error.h"
-#include "heed/inspect/head_scores.h"
+#include "inspect/answers/address_filter.h"
 
 namespace heed {
 namespace {
@@ -18,6 +19,11 @@ constexpr std::size_t kMostHeads = 16;
 constexpr std::size_t kNumberDigits = 9;
 constexpr std::size_t kPlaceDigits = 4;
 constexpr const char* kPlaces = "a head as in L2.H4, L2.H4+H1 or cross.L2.H4";
+constexpr std::string_view kViews[] = {
+    "look",
+    "grid",
+    "matrix",
+};
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
@@ -41,13 +47,27 @@ bool read_number(std::optional<std::int64_t>& number, std::string_view text) {
   return number.has_value();
 }
 
-bool read_range(ViewAddress& view, std::string_view text) {
+using Range = std::pair<std::int64_t, std::int64_t>;
+
+std::optional<Range> range_of(std::string_view text) {
   const std::string_view first = text.substr(0, text.find('-'));
-  if (first.size() == text.size()) return false;
+  if (first.size() == text.size()) return {};
   const auto begin = number_of(first, kNumberDigits);
   const auto end = number_of(text.substr(first.size() + 1), kNumberDigits);
-  if (!begin || !end || *begin > *end) return false;
-  view.range = {*begin, *end};
+  if (!begin || !end || *begin > *end) return {};
+  return Range{*begin, *end};
+}
+
+std::string range_text(const Range& range) {
+  return fmt::format("{}-{}", range.first, range.second);
+}
+
+bool read_zoom(ViewAddress& view, std::string_view text) {
+  const std::string_view first = text.substr(0, text.find(','));
+  const auto queries = range_of(first);
+  const auto keys = range_of(text.substr(std::min(text.size(), first.size() + 1)));
+  if (!queries || !keys) return false;
+  view.zoom = {*queries, *keys};
   return true;
 }
 
@@ -84,17 +104,19 @@ struct Part {
   std::string (*write)(const ViewAddress& view);
 };
 
-const std::array<Part, 8> kParts = {{
+const std::array<Part, 11> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
     {"j", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.key, value); },
      [](const ViewAddress& view) { return number_text(view.key); }},
-    {"range", "the first token and the last, as in 2-9", read_range,
-     [](const ViewAddress& view) {
-       return view.range ? fmt::format("{}-{}", view.range->first, view.range->second) : "";
-     }},
+    {"range", "the first token and the last, as in 2-9",
+     [](ViewAddress& view, std::string_view value) {
+       view.range = range_of(value);
+       return view.range.has_value();
+     },
+     [](const ViewAddress& view) { return view.range ? range_text(*view.range) : ""; }},
     {"to", "0 or 1",
      [](ViewAddress& view, std::string_view value) {
        view.to = value == "1";
@@ -121,9 +143,35 @@ const std::array<Part, 8> kParts = {{
        return view.scores == ViewAddress().scores ? ""
                                                   : fmt::format("{}", fmt::join(view.scores, "+"));
      }},
+    {"sort", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.sort = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.sort == "number" ? "" : view.sort; }},
+    {"filter", "conditions with plus signs between, as in previous>0.2+layer+4-8", read_filter,
+     filter_text},
+    {"zoom", "the queries and the keys in sight, as in 180-200,160-180", read_zoom,
+     [](const ViewAddress& view) {
+       return view.zoom ? fmt::format("{},{}", range_text(view.zoom->first),
+                                      range_text(view.zoom->second))
+                        : "";
+     }},
 }};
 
-[[noreturn]] void refuse(std::string_view found, const char* expected) {
+// "a, b or c"
+template <typename Items, typename Name>
+std::string listed(const Items& items, Name name) {
+  std::string text;
+  for (const auto& item : items) {
+    const bool is_last = &item == &*std::prev(std::end(items));
+    if (!text.empty()) text += is_last ? " or " : ", ";
+    text += name(item);
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(std::string_view found, const std::string& expected) {
   fail({.op = "view",
         .argument = found.empty() ? "address" : "",
         .found = found,
@@ -171,7 +219,8 @@ void read_places(ViewAddress& view, const std::string_view text) {
 void read_part(ViewAddress& view, const std::string_view part) {
   const std::string_view name = part.substr(0, part.find('='));
   const auto known = std::ranges::find(kParts, name, &Part::name);
-  if (known == kParts.end()) refuse(part, "i=, j=, range=, to=, units=, scale=, pair= or scores=");
+  if (known == kParts.end())
+    refuse(part, listed(kParts, [](const Part& each) { return std::string(each.name) + "="; }));
   const std::string_view value = part.substr(std::min(part.size(), name.size() + 1));
   if (!known->read(view, value)) refuse(part, known->expected);
 }
@@ -190,35 +239,16 @@ std::string format_places(const std::vector<ViewPlace>& places) {
   return text;
 }
 
-void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
-  if (token >= tokens)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "view",
-          .argument = name,
-          .found = token,
-          .expected = fmt::format("0 to {}, a token of the text", tokens - 1)});
-}
-
-void check_score(const std::string& name, const std::vector<StackShape>& stacks) {
-  const bool causal = std::ranges::all_of(stacks, &StackShape::causal);
-  std::vector<std::string_view> names;
-  for (const ScoreInfo& info : score_infos())
-    if (!causal || !info.looks_ahead) names.push_back(info.name);
-  if (std::ranges::find(names, name) == names.end())
-    fail({.code = ErrorCode::kNotFound,
-          .op = "view",
-          .argument = "scores",
-          .found = name,
-          .expected = fmt::format("two of {}", fmt::join(names, ", "))});
-}
-
 }  // namespace
+
+std::span<const std::string_view> view_names() { return kViews; }
 
 ViewAddress parse_view(std::string_view address) {
   if (address.starts_with('#')) address.remove_prefix(1);
   ViewAddress view;
   view.view = take_part(address, '/');
-  if (view.view != "look") refuse(view.view, "look");
+  if (std::ranges::find(kViews, view.view) == std::end(kViews))
+    refuse(view.view, listed(kViews, [](std::string_view name) { return std::string(name); }));
   if (address.empty()) refuse("", kPlaces);
   read_places(view, take_part(address, '/'));
   while (!address.empty()) read_part(view, take_part(address, '/'));
@@ -232,43 +262,6 @@ std::string format_view(const ViewAddress& view) {
     if (const std::string value = part.write(view); !value.empty())
       address.append(1, '/').append(part.name).append(1, '=').append(value);
   return address;
-}
-
-Place place_of(const ViewPlace& place, const std::vector<StackShape>& stacks) {
-  return {place.stack.value_or(stacks.at(0).stack), place.layer, place.head};
-}
-
-void check_view(const ViewAddress& view, std::string_view model,
-                const std::vector<StackShape>& stacks, const MatrixSize& size) {
-  const Stack first = place_of(view.places.front(), stacks).stack;
-  for (const ViewPlace& place : view.places) {
-    const StackShape& stack = find_stack("view", model, stacks, place_of(place, stacks).stack);
-    if (stack.stack != first)
-      fail({.op = "view",
-            .argument = "stack",
-            .found = stack_name(stack.stack),
-            .expected = fmt::format("{}, as of the first head", stack_name(first))});
-    check_layer("view", model, stack, place.layer);
-    check_head("view", model, stack, place.head);
-  }
-  for (const std::string& name : view.scores) check_score(name, stacks);
-  const std::int64_t pinned = view.to ? size.keys : size.queries;
-  if (view.query) check_token("i", *view.query, view.key ? size.queries : pinned);
-  if (view.key) check_token("j", *view.key, size.keys);
-  if (view.range) check_token("range", view.range->second, view.to ? size.keys : size.queries);
-}
-
-void check_view(const ViewAddress& view, const Session& session) {
-  const std::vector<StackShape> shapes = session.shapes();
-  const Stack stack =
-      find_stack("view", session.model, shapes, place_of(view.places.front(), shapes).stack).stack;
-  check_view(view, session.model, shapes,
-             {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
-  if (!view.pair.empty() && !session.split)
-    fail({.op = "view",
-          .argument = "pair",
-          .found = view.pair,
-          .expected = "none: one text was read, not a pair"});
 }
 
 }  // namespace heed

@@ -1,5 +1,7 @@
 #include "inspect/map/maps.h"
 
+#include <fmt/format.h>
+
 #include "inspect/map/coarse.h"
 
 namespace heed {
@@ -56,6 +58,38 @@ std::string Maps::tile(const std::shared_ptr<const LayerAttention>& layer,
   std::shared_ptr<const std::string> kept = tiles_.find(name);
   if (!kept) {
     kept = std::make_shared<const std::string>(content(layer, head_name, tile, cancel));
+    tiles_.keep(name, kept, std::ssize(*kept));
+  }
+  return *kept;
+}
+
+// The tile of zoom 0. Of a long text a sweep for the largest weights alone takes a third of the
+// time of one that finds the margins, too.
+std::string Maps::whole_codes(const std::shared_ptr<const LayerAttention>& layer,
+                              const std::string& head_name, int head, Cancel& cancel) {
+  const MatrixSize size = layer->size();
+  const CellsRequest whole = tile_cells({.place = {.head = head}}, size);
+  if (!has_coarse(size)) return encode_cells(computed(layer, whole, cancel), /*bytes=*/true);
+  if (const auto kept = overviews.find(head_name)) return kept->codes(whole);
+  const auto made = std::make_shared<std::shared_ptr<const Overview>>();
+  sweeper_.run(
+      [layer, head, made](const Sweeper::Check& check) {
+        const CellsRequest request = coarse_request(head, layer->size());
+        *made = std::make_shared<const Overview>(gathered_cells(*layer, request, check), request);
+      },
+      cancel);
+  overviews.keep(head_name, *made, (*made)->bytes());
+  return (*made)->codes(whole);
+}
+
+std::string Maps::thumb(const std::shared_ptr<const LayerAttention>& layer,
+                        const std::string& head_name, int head, const AtlasCut& cut,
+                        Cancel& cancel) {
+  const std::string name = fmt::format("{}-atlas-{}", head_name, cut.block);
+  std::shared_ptr<const std::string> kept = tiles_.find(name);
+  if (!kept) {
+    const std::string codes = whole_codes(layer, head_name, head, cancel);
+    kept = std::make_shared<const std::string>(thumbnail(codes, layer->size(), cut));
     tiles_.keep(name, kept, std::ssize(*kept));
   }
   return *kept;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "inspect/map/atlas.h"
 #include "inspect/map/recent_cache.h"
 #include "inspect/map/sweeper.h"
 #include "inspect/map/swept_head.h"
@@ -28,6 +29,9 @@ class Maps {
   /// The content of a tile. The layer is kept alive by its owner while a sweep runs.
   std::string tile(const std::shared_ptr<const LayerAttention>& layer, const std::string& head_name,
                    const TileRequest& tile, Cancel& cancel);
+  /// The thumbnail of a head.
+  std::string thumb(const std::shared_ptr<const LayerAttention>& layer,
+                    const std::string& head_name, int head, const AtlasCut& cut, Cancel& cancel);
   /// What one sweep over the head finds.
   std::shared_ptr<const SweptHead> swept(const std::shared_ptr<const LayerAttention>& layer,
                                          const std::string& head_name, int head, Cancel& cancel);
@@ -35,6 +39,8 @@ class Maps {
   Overviews overviews;  // of heads, by name; whoever sweeps them all fills it
 
  private:
+  std::string whole_codes(const std::shared_ptr<const LayerAttention>& layer,
+                          const std::string& head_name, int head, Cancel& cancel);
   std::string content(const std::shared_ptr<const LayerAttention>& layer,
                       const std::string& head_name, const TileRequest& tile, Cancel& cancel);
   Cells computed(const std::shared_ptr<const LayerAttention>& layer, const CellsRequest& request,

@@ -9,6 +9,7 @@
 #include "heed/base/version.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
+#include "inspect/saved/held_atlas.h"
 #include "inspect/saved/held_heads.h"
 
 namespace heed {
@@ -65,7 +66,8 @@ SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std
                         .view = format_view(view),
                         .chosen = answer_chosen(session.chosen(stack)),
                         .scores = all_scores(session),
-                        .held = hold(session, held)};
+                        .held = hold(session, held),
+                        .atlas = held_atlas(session, held)};
   for (std::int64_t position = 0; position < std::ssize(session.session().tokens); ++position)
     if (session.keeps_next(position))
       answer.next.push_back(answer_next(session, stack, position, kWords));

@@ -54,6 +54,22 @@ struct HeldLayerAnswer {
   }
 };
 
+/// The thumbnails of heads that the file does not hold.
+struct HeldAtlasAnswer {
+  static constexpr const char* kName = "HeldAtlas";
+  Stack stack = Stack::kSelf;
+  std::int64_t block = 0, rows = 0, columns = 0;
+  std::map<std::string, std::string> heads = {};  // by layer x heads + head
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("stack", std::string(stack_name(stack)));
+    field("block", block);
+    field("rows", rows);
+    field("columns", columns);
+    field("heads", heads);
+  }
+};
+
 struct SnapshotAnswer {
   static constexpr const char* kName = "Snapshot";
   ModelsAnswer about = {};
@@ -63,6 +79,7 @@ struct SnapshotAnswer {
   std::vector<LayerHeadsAnswer> scores = {};
   std::vector<NextAnswer> next = {};
   std::vector<HeldLayerAnswer> held = {};
+  std::vector<HeldAtlasAnswer> atlas = {};
   template <typename Fields>
   void describe(Fields& field) const {
     field("about", about);
@@ -72,6 +89,7 @@ struct SnapshotAnswer {
     field("scores", scores);
     field("next", next);
     field("held", held);
+    field("atlas", atlas);
   }
 };
 

@@ -2,10 +2,10 @@
 import type {Line} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
-import type {MakePanel, Page, Panel} from '../panel';
+import type {Page, Panel} from '../panel';
 import {focus, primary} from '../panel';
 import {kScales, nameOf} from '../selection';
-import type {Scale} from '../selection';
+import type {Scale, Zoom} from '../selection';
 import type {Marginals} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
@@ -13,7 +13,8 @@ import {hasTokens, MatrixLabels} from './matrix_labels';
 import {blockOf} from '../side';
 import {isBetween} from '../sides';
 import {rowNames} from '../written';
-import {drawReceived, drawUse, freerEnd, kUseWidth} from './matrix_margins';
+import {kUseWidth} from './matrix_margins';
+import {MatrixMargins} from './matrix_margin_pair';
 import type {Box, Sight} from './matrix_sight';
 import {MatrixSight} from './matrix_sight';
 import {tableOf} from './matrix_table';
@@ -42,14 +43,15 @@ function hasFreeCorner(length: number, side: number, isNarrow: boolean): boolean
   return (Math.floor(bottom / side * length) + 1) / length <= left && (isNarrow || side >= kLeastCorner);
 }
 
+/** `isFull`: it has the width of the page, and the read-out stands beside it. */
+export interface MatrixOptions { isFull?: boolean }
+
 class MatrixPanel implements Panel {
   private readonly tiles: Tiles;
   private readonly canvas: MatrixCanvas;
   private readonly readOut: ReadOut;
   private readonly scales: ReturnType<typeof choice<Scale>>;
-  private readonly received = html('canvas', {class: 'received', role: 'img', 'aria-label': 'weight received by each key'});
-  private readonly receivedName = html('span', {class: 'quiet'}, 'weight received');
-  private readonly use = html('canvas', {class: 'use', role: 'img', 'aria-label': 'effective keys of each query, e to the entropy'});
+  private readonly edges: MatrixMargins;
   private readonly labels: MatrixLabels;
   private readonly about = html('span', {class: 'quiet'});
   private readonly plot = html('div', {class: 'plot'});
@@ -62,26 +64,28 @@ class MatrixPanel implements Panel {
   private table: HTMLElement | null = null;
   private frameAsked = 0;
   private lastPlace = '';
-  private drawnMargins: Marginals | null = null;
-  private drawnReceived = '';
-  private drawnUse = '';
   private speak = false;
   private isBetween = false;
+  private shownZoom: Zoom | null = null;
   private readonly resized = new ResizeObserver(() => this.resize());
   private readonly redraw = () => this.schedule();
   private readonly forget: () => void;
 
-  constructor(private readonly container: HTMLElement, private readonly page: Page) {
+  constructor(private readonly container: HTMLElement, private readonly page: Page, private readonly options: MatrixOptions) {
     const {api, side, store, stage} = page;
     this.tiles = new Tiles(api, side, this.redraw);
     this.canvas = new MatrixCanvas(page, this.tiles, this.redraw);
     this.readOut = new ReadOut(side);
+    this.edges = new MatrixMargins(stage);
     this.labels = new MatrixLabels(side, rowNames(page, this.redraw));
     this.scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})), (name) => store.set({scale: name}));
     const {element} = this.canvas;
     this.build(element);
     const {queries: rows, keys: columns, causal} = side.attention;
-    this.sight = new MatrixSight(element, {rows, columns, causal}, this.redraw);
+    this.sight = new MatrixSight(element, {rows, columns, causal}, this.redraw, (zoom) => {
+      this.shownZoom = zoom;
+      if (JSON.stringify(zoom) !== JSON.stringify(store.now.zoom)) store.set({zoom}, {replace: true});
+    });
     listenToMatrix(element, this.sight, store, {rows, columns, causal}, {
       drawBox: (box) => {
         this.box = box;
@@ -95,7 +99,7 @@ class MatrixPanel implements Panel {
     this.resized.observe(container);
     this.resized.observe(stage.root);  // what is said above it moves it
     this.forget = stage.listen(() => {
-      this.drawnReceived = this.drawnUse = '';
+      this.edges.forget();
       this.resize();
       this.schedule();
     });
@@ -109,9 +113,7 @@ class MatrixPanel implements Panel {
     element.setAttribute('aria-label',
       'Matrix of weights. Arrows move a cell, Enter pins it, 0 fits, plus and minus zoom, t gives a table.');
     this.plot.append(element, this.labels.columns, this.readOut.element);
-    this.frame.append(
-      html('div', {class: 'received-line'}, this.received, this.receivedName),
-      html('div', {class: 'use-name quiet'}, html('div', {}, 'effective keys,'), html('div', {}, 'e^entropy')), this.labels.rows, this.plot, this.use);
+    this.frame.append(this.edges.received, this.edges.useName, this.labels.rows, this.plot, this.edges.use);
     this.container.append(
       html('div', {class: 'heading'}, html('h2', {}, 'Matrix'), this.about, this.scales.element),
       this.frame, this.readOut.spoken);
@@ -128,8 +130,9 @@ class MatrixPanel implements Panel {
   private resize(): void {
     if (this.frame.hidden) return;
     const {stage: {isStacked}, side: {attention: {queries, keys}}} = this.page;
-    const own = isStacked ? kLeadAlone : kLead;
-    const gutter = isStacked ? 0 : kGutter;
+    const isAlone = isStacked || this.isFull;
+    const own = this.isFull ? this.labels.width + kToMatrix : isAlone ? kLeadAlone : kLead;  // at full size it is zoomed to tokens
+    const gutter = isAlone ? 0 : kGutter;
     let [lead, band] = [own, MatrixLabels.height(0)];
     let width = this.widthWith(lead, band);
     if (hasTokens(width / keys)) {  // tokens stand at all rows
@@ -144,8 +147,19 @@ class MatrixPanel implements Panel {
     this.frame.style.setProperty('--side', `${width}px`);
     this.frame.style.setProperty('--tall', `${tall}px`);
     this.sight.resize(width, tall);
+    this.showZoom();
     this.schedule();
   }
+
+  /** What of the matrix the address names. */
+  private showZoom(): void {
+    this.shownZoom = this.page.store.now.zoom;
+    const bands = MatrixLabels.height(Infinity) - MatrixLabels.height(this.sight.width / this.page.side.keys.length);
+    this.sight.makeRoom((this.isFull ? 0 : kReadOut[this.sight.width < kOneLine ? 0 : 1]) + bands);
+    this.sight.show(this.shownZoom);
+  }
+
+  private get isFull(): boolean { return this.options.isFull === true && !this.page.stage.isStacked; }
 
   /** The width of the matrix beside `lead` and over `band` pixels, where it fits whole. */
   private widthWith(lead: number, band: number): number {
@@ -160,6 +174,11 @@ class MatrixPanel implements Panel {
   }
 
   fit(): void { this.sight.fit(); }
+
+  zoomBy(factor: number): void { this.sight.zoomBy(factor); }
+
+  /** How many entries a side one cell of what is drawn stands for. */
+  get block(): number { return this.tiles.levelFor(this.sight.now.size * this.page.stage.pixelRatio).block; }
 
   /** A real table in the matrix's place, and back. */
   async toggleTable(): Promise<void> {
@@ -203,6 +222,7 @@ class MatrixPanel implements Panel {
       if (this.table) this.closeTable();
       this.lastPlace = name;
     }
+    if (this.sight.width > 0 && now.zoom !== this.shownZoom) this.showZoom();
     this.marginals = valueOf(this.margins.show(api.hasWeights ? api.marginals(place) : null));
     this.showCell();
     this.schedule();
@@ -241,47 +261,30 @@ class MatrixPanel implements Panel {
       rows: focus(this.page), isColumns: store.to, box: this.box,
       inside: now.pair && blockOf(side, now.pair),
     });
-    if (!stage.isNarrow) this.drawMargins(sight, width);
+    if (!stage.isNarrow) this.edges.draw(this.marginals, {sight, width, height: this.sight.height, query: store.markedQuery, key: store.markedKey});
     if (!side.isSquare && this.labels.rename(rowNames(this.page, this.redraw))) this.resize();
     this.labels.draw(sight, this.sight, store.markedQuery, store.markedKey);
     this.frame.style.setProperty('--band', `${MatrixLabels.height(sight.size)}px`);
     const {causal, keys} = side.attention;
     const corner = causal && this.sight.isFitted && hasFreeCorner(keys, width, stage.isNarrow);
-    this.frame.classList.toggle('covered', !corner);
+    this.frame.classList.toggle('full', this.isFull);
+    this.frame.classList.toggle('covered', !corner && !this.isFull);
   }
 
   /** While the matrix is zoomed its lower end gives way to the read-out, which would leave the first look else. */
   private makeRoom(sight: Sight, side: number): void {
     const isZoomed = !this.sight.isFitted && !this.page.stage.isNarrow;
-    const room = kReadOut[side < kOneLine ? 0 : 1];
+    const room = this.isFull ? 0 : kReadOut[side < kOneLine ? 0 : 1];
     const labels = MatrixLabels.height(sight.size) - MatrixLabels.height(side / this.page.side.keys.length);
     this.sight.makeRoom(isZoomed ? room + labels : 0);
     this.frame.classList.toggle('zoomed', isZoomed);
     this.frame.style.setProperty('--room', `${room}px`);
     this.frame.style.setProperty('--height', `${this.sight.height}px`);
   }
-
-  /** Each where it has changed: a margin costs as much as the matrix. */
-  private drawMargins(sight: Sight, side: number): void {
-    const {stage, store: {markedQuery: query, markedKey: key}} = this.page;
-    const {left, top, size} = sight;
-    const {marginals} = this;
-    const height = this.sight.height;
-    const look = `${side} ${height} ${size} ${stage.pixelRatio}`;
-    const isNew = this.drawnMargins !== marginals;
-    this.drawnMargins = marginals;
-    const received = `${look} ${left} ${key}`;
-    const use = `${look} ${top} ${query}`;
-    if (isNew || received !== this.drawnReceived) {
-      drawReceived(stage, this.received, marginals, sight, side, key);
-      this.receivedName.classList.toggle('first', marginals !== null && freerEnd(marginals.received, sight, side) === 'left');
-    }
-    if (isNew || use !== this.drawnUse) drawUse(stage, this.use, marginals, sight, height, query);
-    this.drawnReceived = received;
-    this.drawnUse = use;
-  }
 }
 
-export interface Matrix extends Panel { fit(): void; toggleTable(): Promise<void> }
+export interface Matrix extends Panel { fit(): void; zoomBy(factor: number): void; toggleTable(): Promise<void>; readonly block: number }
 
-export const matrixPanel = ((container, page): Matrix => new MatrixPanel(container, page)) satisfies MakePanel;
+export function matrixPanel(container: HTMLElement, page: Page, options: MatrixOptions = {}): Matrix {
+  return new MatrixPanel(container, page, options);
+}

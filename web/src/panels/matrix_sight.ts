@@ -2,8 +2,10 @@
 import {select} from 'd3-selection';
 import type {D3ZoomEvent, ZoomTransform} from 'd3-zoom';
 import {zoom, zoomIdentity} from 'd3-zoom';
+import type {Zoom} from '../selection';
 
 const kLargestCell = 48;
+const kSliver = 0.02;  // of a cell, which is not worth being called in sight
 
 /** Entry (column, row) = (x, y) is drawn at left + x * size, in CSS pixels. */
 export interface Sight { left: number; top: number; size: number }
@@ -21,8 +23,13 @@ export class MatrixSight {
   width = 0;           // px of the whole matrix while it is fitted
   private tall = 0;
   private below = 0;
+  private begun = zoomIdentity;
+  private isShown = false;  // the address moves it, and not the reader
 
-  constructor(private readonly element: HTMLCanvasElement, private readonly extent: Extent, changed: () => void) {
+  /** `settled`: the reader has moved it, and has stopped. */
+  constructor(
+    private readonly element: HTMLCanvasElement, private readonly extent: Extent, changed: () => void, settled: (zoom: Zoom | null) => void
+  ) {
     this.behaviour
       .filter((event: MouseEvent) => !event.shiftKey && !event.button
         && !(event.type === 'touchstart' && this.isFitted))
@@ -30,6 +37,10 @@ export class MatrixSight {
         this.transform = event.transform;
         if (this.isFitted && (this.transform.x !== 0 || this.transform.y !== 0)) this.fit();
         changed();
+      })
+      .on('start', () => { this.begun = this.transform; })
+      .on('end', () => {
+        if (!this.isShown && this.transform !== this.begun) settled(this.zoom);
       });
     select(element).call(this.behaviour).on('dblclick.zoom', null);
   }
@@ -40,7 +51,36 @@ export class MatrixSight {
     const most = Math.max(1, kLargestCell / this.fitted);
     const seen = (): [[number, number], [number, number]] => [[0, 0], [width, this.height]];
     this.behaviour.scaleExtent([1, most]).extent(seen).translateExtent([[0, 0], [width, tall]]);
-    this.fit();
+  }
+
+  /** What is in sight, in whole cells; null: all. */
+  get zoom(): Zoom | null {
+    if (this.isFitted) return null;
+    const {left, top, size} = this.now;
+    const range = (offset: number, seen: number, length: number): [number, number] => {
+      const first = Math.floor(-offset / size + kSliver);
+      const last = Math.ceil((seen - offset) / size - kSliver) - 1;
+      return [Math.max(0, Math.min(length - 1, first)), Math.max(0, Math.min(length - 1, Math.max(first, last)))];
+    };
+    return {queries: range(top, this.height, this.extent.rows), keys: range(left, this.width, this.extent.columns)};
+  }
+
+  /** Brings these cells in sight, as large as they fit. */
+  show(zoom: Zoom | null): void {
+    this.isShown = true;
+    select(this.element).call(this.behaviour.transform, zoom ? this.around(zoom) : zoomIdentity);
+    this.isShown = false;
+  }
+
+  private around({queries, keys}: Zoom): ZoomTransform {
+    const seen = this.tall - this.below;
+    const [across, down] = [keys[1] - keys[0] + 1, queries[1] - queries[0] + 1];
+    const size = Math.min(this.width / across, seen / down);
+    const k = Math.max(1, Math.min(this.behaviour.scaleExtent()[1], size / this.fitted));
+    const cell = this.fitted * k;
+    const place = (first: number, count: number, room: number, whole: number) =>
+      Math.min(0, Math.max(room - whole * k, (room - count * cell) / 2 - first * cell));
+    return zoomIdentity.translate(place(keys[0], across, this.width, this.width), place(queries[0], down, seen, this.tall)).scale(k);
   }
 
   /** What can be seen: while it is zoomed, `below` of it makes room for what stands under it. */

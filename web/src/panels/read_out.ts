@@ -41,6 +41,17 @@ function backText(query: number, key: number): string {
   return query > key ? `${query - key} back` : `${key - query} ahead`;
 }
 
+/** All colours of a matrix, from the lowest to the highest. */
+export function rampOf(className: string): HTMLCanvasElement {
+  const ramp = html('canvas', {class: className, width: 256, height: 1, role: 'img', 'aria-label': 'cividis: dark is low'});
+  const context = ramp.getContext('2d')!;
+  for (let x = 0; x < 256; ++x) {
+    context.fillStyle = css(cividis(x / 255));
+    context.fillRect(x, 0, 1, 1);
+  }
+  return ramp;
+}
+
 export class ReadOut {
   readonly element = html('div', {class: 'read-out'});
   readonly spoken = html('div', {class: 'spoken', 'aria-live': 'polite'});
@@ -48,18 +59,12 @@ export class ReadOut {
   private readonly from = html('div', {});
   private readonly rank = html('div', {class: 'quiet rank'});
   private readonly legend = html('div', {class: 'legend'});
-  private readonly ramp = html('canvas', {class: 'ramp', width: 256, height: 1, role: 'img', 'aria-label': 'cividis: dark is low'});
   private readonly labels = html('div', {class: 'ticks'});
   private scale: Scale | null = null;
 
   constructor(private readonly side: Side) {
-    this.legend.append(html('div', {class: 'quiet'}, 'weight'), this.ramp, this.labels);
+    this.legend.append(html('div', {class: 'quiet'}, 'weight'), rampOf('ramp'), this.labels);
     this.element.append(html('div', {class: 'figure'}, this.value, this.from), this.rank, this.legend);
-    const context = this.ramp.getContext('2d')!;
-    for (let x = 0; x < 256; ++x) {
-      context.fillStyle = css(cividis(x / 255));
-      context.fillRect(x, 0, 1, 1);
-    }
   }
 
   showScale(scale: Scale): void {

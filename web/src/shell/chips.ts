@@ -33,7 +33,8 @@ function profile(scores: HeadScores | undefined): SVGSVGElement {
   }, svg('title', {}, label), ...bars);
 }
 
-function choose(store: SelectionStore, place: Place, event: MouseEvent): void {
+/** A click chooses a head, with Shift it adds it or takes it out. */
+export function choose(store: SelectionStore, place: Place, event: MouseEvent): void {
   const {places} = store.now;
   if (!event.shiftKey || event.detail > 1) {
     store.set({places: [place]});

@@ -49,8 +49,11 @@ export function makeHeader(
   const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
     () => dialog.showModal(), html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
   const views = kViews.filter(({needs}) => needs(model));
-  const options = views.map(({name, label}) => button({class: 'option', 'data-view': name, 'aria-current': 'page'},
+  const options = views.map(({name, label}) => button({class: 'option', 'data-view': name},
     () => store.set({view: name}), label));
+  const mark = () => views.forEach(({name}, at) => options[at]!.setAttribute('aria-current', name === store.now.view ? 'page' : 'false'));
+  store.listen(mark);
+  mark();
   const element = html('header', {class: 'header'},
     html('span', {class: 'wordmark'}, 'heed'),
     html('span', {class: 'model'}, html('b', {}, model.name), ' ',

@@ -4,6 +4,7 @@ import type {Place, Stack} from '../selection';
 import type {Events, Transport} from '../transport/transport';
 import type {HeldHead, Snapshot} from './file';
 import {HeldHeads} from './file';
+import {thumbnails} from './atlas';
 import {encode, tile} from './tiles';
 import {entropy, line} from './weights';
 
@@ -75,6 +76,7 @@ export class SnapshotTransport implements Transport {
       case 'edges': return this.edges(asked);
       case 'marginals': return this.marginals(asked);
       case 'tile': return this.tile(asked);
+      case 'atlas': return this.atlas(stack, query);
       default: return notFound(`${what}: a saved page does not answer it`);
     }
   }
@@ -156,5 +158,11 @@ export class SnapshotTransport implements Transport {
     if (z === 0 && y === 0 && x === 0 && as === 'u8' && held.overview) return held.overview.slice().buffer;
     const cells = await tile(held, {z, y, x}, signal) ?? notFound(`tile: ${z}/${y}/${x} does not exist`);
     return encode(cells, as);
+  }
+
+  private async atlas(stack: string, query: URLSearchParams): Promise<ArrayBuffer> {
+    const heads = (query.get('heads') ?? '').split(',').map(Number);
+    return await thumbnails(this.snapshot, this.held, stack, heads, numberOf(query, 'cells', 67))
+      ?? notFound('this file does not hold all of these heads');
   }
 }

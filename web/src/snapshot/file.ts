@@ -27,6 +27,14 @@ interface PackedLayer {
   heads: PackedHead[];
 }
 
+interface PackedAtlas {
+  stack: string;
+  block: number;
+  rows: number;
+  columns: number;
+  heads: Record<number, Packed>;  // u8, by layer x heads + head
+}
+
 /** As it stands in the file. */
 export interface Snapshot {
   about: Models;
@@ -36,6 +44,7 @@ export interface Snapshot {
   scores: LayerHeads[];
   next: Next[];        // of every position, or of the last alone
   held: PackedLayer[];
+  atlas: PackedAtlas[];  // thumbnails of the heads that it does not hold, as far as they fit
 }
 
 /** One head, unpacked. */
@@ -55,7 +64,7 @@ export interface HeldHead {
   overview: Uint8Array | null;
 }
 
-function bytes(packed: Packed): ArrayBuffer {
+export function bytesOf(packed: Packed): ArrayBuffer {
   const text = atob(packed);
   const result = new Uint8Array(text.length);
   for (let at = 0; at < text.length; ++at) result[at] = text.charCodeAt(at);
@@ -78,12 +87,12 @@ export class HeldHeads {
     const {queries, keys} = this.snapshot.session.attentions.find((each) => each.stack === stack)!;
     const found: HeldHead = {
       queries, keys, dim: of.dim, scale: packed.scale,
-      q: new Float32Array(bytes(packed.q)), k: new Float32Array(bytes(of.keys[packed.group]!)),
-      lse: new Float64Array(bytes(packed.lse)),
-      begins: new Int32Array(bytes(of.begins)), ends: new Int32Array(bytes(of.ends)),
-      received: new Float32Array(bytes(packed.received)), keysInUse: new Float32Array(bytes(packed.keys_in_use)),
+      q: new Float32Array(bytesOf(packed.q)), k: new Float32Array(bytesOf(of.keys[packed.group]!)),
+      lse: new Float64Array(bytesOf(packed.lse)),
+      begins: new Int32Array(bytesOf(of.begins)), ends: new Int32Array(bytesOf(of.ends)),
+      received: new Float32Array(bytesOf(packed.received)), keysInUse: new Float32Array(bytesOf(packed.keys_in_use)),
       rowSumError: packed.row_sum_error,
-      overview: packed.overview === undefined ? null : new Uint8Array(bytes(packed.overview)),
+      overview: packed.overview === undefined ? null : new Uint8Array(bytesOf(packed.overview)),
     };
     this.unpacked.set(name, found);
     return found;

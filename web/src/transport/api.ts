@@ -10,6 +10,7 @@ import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
 import type {Side} from '../side';
 import {sideOf} from '../side';
+import {type Atlas, readAtlas} from './atlas';
 import {Recent} from './recent';
 import type {Requests} from './requests';
 import {kMostBlocks, RowBlocks} from './row_blocks';
@@ -88,6 +89,7 @@ export class SessionApi {
   private readonly rows: RowBlocks;
   private readonly matrices: Recent<Float32Array>;
   private readonly read: Recent<Looks>;
+  private readonly atlases: Recent<Atlas>;
   private readonly sides = new Map<string, Side>();
   private readonly windows: Recent<EdgeRow[]>;
   private readonly margins: Recent<Marginals>;
@@ -114,8 +116,8 @@ export class SessionApi {
     this.tiles = recent(256);
     this.matrices = recent(64);
     this.read = recent(64);
-    // Asked for ahead of time, so what goes wrong with it is nobody's concern.
-    const sizeOf = ({stack}: Place) => this.side(stack).attention;
+    this.atlases = recent(8);
+      const sizeOf = ({stack}: Place) => this.side(stack).attention;
     this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal, view) => {
       const path = withView(`${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, view);
       return (await answer(this.requests, path, {signal})).arrayBuffer();
@@ -132,8 +134,7 @@ export class SessionApi {
 
   /** What an address may name. */
   get size(): Size {
-    const scores = this.about.scores.map(({name}) => name);
-    return {attentions: this.info.attentions, isPair: this.info.split !== undefined, scores};
+    return {attentions: this.info.attentions, isPair: this.info.split !== undefined, scores: this.about.scores};
   }
 
   /** Heads whose scores are there, of all. */
@@ -149,7 +150,7 @@ export class SessionApi {
 
   /** Ends what is on its way, for when another session takes the page. */
   stop(): void {
-    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.matrices, this.read]) kind.stop();
+    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.matrices, this.read, this.atlases]) kind.stop();
   }
 
   private stackOf({stack}: Place): string { return this.side(stack).stack; }
@@ -264,6 +265,13 @@ export class SessionApi {
     const name = `${this.at(place)}/tile/${place.z}/${place.y}/${place.x}?as=${as}`;
     return this.question(this.tiles, name, async (signal, view) =>
       (await this.get(withView(name, view), signal)).arrayBuffer());
+  }
+
+  /** Thumbnails of at most `cells` a side; the heads of a stack are numbered layer after layer. */
+  atlas(stack: string, heads: number[], cells: number): Question<Atlas> {
+    const name = `${stack}/atlas?heads=${heads.join(',')}&cells=${cells}`;
+    return this.question(this.atlases, name, async (signal, view) =>
+      readAtlas(await (await this.get(withView(name, view), signal)).arrayBuffer(), heads.length));
   }
 
   /** Asks for scores until all are there; `changed` is called at each step. */

@@ -1,9 +1,15 @@
 // The views that there are. To add one: its file, its line here, its name in selection.ts.
 import type {ViewName} from '../selection';
+import {grid} from './grid';
 import {look} from './look';
+import {matrix} from './matrix';
 import type {View} from './view';
 
-const kAll: Record<ViewName, View> = {look};
+const kAll: Record<ViewName, View> = {
+  look,
+  grid,
+  matrix,
+};
 
 export const kViews: readonly View[] = Object.values(kAll);
 

@@ -42,6 +42,7 @@ export const look: View = {
   label: 'Look',
   key: '1',
   needs: () => true,
+  parts: ['chips', 'text'],
   keys: [
     ['wheel, drag', 'zoom and move the matrix; over the queries: the rows'],
     ['Shift+drag', 'zooms the matrix to a box'],

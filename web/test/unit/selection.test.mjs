@@ -13,11 +13,12 @@ const {kNothing} = await load('selection');
 const {Slot, valueOf, latest} = await load('data/slot');
 
 /** A selection as the vectors have it: what is as usual is left out. */
-function written({view, places, query, key, range, to, unit, scale, pair, scores}) {
+function written({view, places, query, key, range, to, unit, scale, pair, scores, sort, filter, zoom}) {
   const unless = (value, usual, name) => JSON.stringify(value) === JSON.stringify(usual) ? {} : {[name]: value};
   return {
     view, places, ...unless(query, null, 'i'), ...unless(key, null, 'j'), ...unless(range, null, 'range'), ...unless(to, false, 'to'),
     ...unless(unit, kNothing.unit, 'units'), ...unless(scale, kNothing.scale, 'scale'), ...unless(pair, null, 'pair'), ...unless(scores, kNothing.scores, 'scores'),
+    ...unless(sort, kNothing.sort, 'sort'), ...unless(filter, '', 'filter'), ...unless(zoom && [zoom.queries, zoom.keys], null, 'zoom'),
   };
 }
 
@@ -32,7 +33,7 @@ for (const {address: asked, parsed, error, written: again = asked} of vectors) {
 }
 for (const [part, why] of [
   ['units=pink', 'units= is token, word or sentence'], ['i=', 'i= is a number from 0'], ['i=1/j=-1', 'j= is a number from 0'],
-  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, scale=, pair= or scores='],
+  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, scale=, pair=, scores=, sort=, filter= or zoom='],
 ]) {
   test(`an address with ${part} says what it leaves out, and why`, () => {
     const asked = `#look/L1.H2/${part}/to=1`;
@@ -43,7 +44,7 @@ for (const [part, why] of [
 }
 test('of an address that names no head it is said what one looks like', () => {
   const said = (asked) => address.remarks(asked, address.parse(asked));
-  assert.deepEqual(said('#grid/L0.H0'), ['\u201c#grid/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.']);
+  assert.deepEqual(said('#map/L0.H0'), ['\u201c#map/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.']);
   assert.deepEqual(said(''), []);
   assert.deepEqual(said('#'), []);
 });
@@ -56,7 +57,7 @@ test('of too many heads the first sixteen are shown', () => {
 
 const self = {stack: 'self', layers: 4, heads: 6, queries: 20, keys: 20, rectangular: false};
 const cross = {stack: 'cross', layers: 2, heads: 2, queries: 5, keys: 9, rectangular: true};
-const size = {attentions: [self], isPair: false, scores: ['previous', 'distance', 'sink']};
+const size = {attentions: [self], isPair: false, scores: [{name: 'previous', short: 'prev'}, {name: 'distance', short: 'back'}, {name: 'sink', short: 'sink'}]};
 const both = {...size, attentions: [self, cross]};
 const fitted = (asked, to = size) => address.format(fitting.fit(address.parse(asked).selection, to));
 test('a selection is fitted to what the session has', () => {
@@ -64,6 +65,16 @@ test('a selection is fitted to what the session has', () => {
   assert.equal(fitted('#look/L9.H1+L8.H1+L2.H5'), 'look/L3.H1+L2.H5');
   assert.equal(fitted('#look/L1.H2/scores=sink+distance'), 'look/L1.H2/scores=sink+distance');
   assert.equal(fitted('#look/cross.L1.H2'), 'look/L1.H2');
+});
+test('sort, filter and zoom are fitted, too, and what is left out is said', () => {
+  const all = '#grid/L1.H2/sort=sink/filter=prev>.2+layer+0-9/zoom=0-19,3-9';
+  assert.equal(fitted(all), all.slice(1));
+  const wrong = '#grid/L1.H2/sort=nose/filter=sink>.5++nose<1/zoom=0-20,3-9';
+  assert.equal(fitted(wrong), 'grid/L1.H2');
+  assert.deepEqual(fitting.misfit(address.parse(wrong).selection, size), [
+    'The zoom is beyond the matrix: all of it is shown.',
+    'There is no score nose, expected previous, distance or sink: heads are sorted by number.',
+    'The filter has "nose<1" at character 9, expected previous, distance, sink, layer or head: all heads are shown.']);
 });
 test('with several attentions the heads of the first one\u2019s are shown', () => {
   assert.equal(fitted('#look/L3.H5+cross.L0.H1+self.L2.H0', both), 'look/L3.H5+L2.H0');

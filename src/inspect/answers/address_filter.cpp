@@ -1,0 +1,54 @@
+#include "inspect/answers/address_filter.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "heed/base/error.h"
+#include "heed/inspect/head_filter.h"
+
+namespace heed {
+namespace {
+
+// Browsers write some letters of an address as %3E; a blank may be a plus sign.
+std::string decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    unsigned code = 0;
+    const char* const digits = text.data() + at + 1;
+    if (text[at] == '%' && text.size() - at > 2 &&
+        std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2) {
+      plain += static_cast<char>(code);
+      at += 2;
+    } else {
+      plain += text[at] == '+' ? ' ' : text[at];
+    }
+  }
+  return plain;
+}
+
+std::string with_single_blanks(std::string_view text) {
+  std::string single;
+  for (const char letter : text)
+    if (letter != ' ' || (!single.empty() && single.back() != ' ')) single += letter;
+  if (single.ends_with(' ')) single.pop_back();
+  return single;
+}
+
+}  // namespace
+
+bool read_filter(ViewAddress& view, std::string_view text) {
+  try {
+    view.filter = with_single_blanks(parse_head_filter(decoded(text)).text);
+  } catch (const Error&) {
+    return false;
+  }
+  return !view.filter.empty();
+}
+
+std::string filter_text(const ViewAddress& view) {
+  std::string text = view.filter;
+  std::ranges::replace(text, ' ', '+');
+  return text;
+}
+
+}  // namespace heed

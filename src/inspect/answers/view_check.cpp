@@ -1,0 +1,87 @@
+// What of a view a model and a session have.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "heed/base/error.h"
+#include "heed/inspect/head_filter.h"
+#include "heed/inspect/head_scores.h"
+#include "heed/inspect/view.h"
+
+namespace heed {
+namespace {
+
+void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
+  if (token >= tokens)
+    fail({.code = ErrorCode::kNotFound,
+          .op = "view",
+          .argument = name,
+          .found = token,
+          .expected = fmt::format("0 to {}, a token of the text", tokens - 1)});
+}
+
+std::vector<std::string_view> score_names(const std::vector<StackShape>& stacks) {
+  const bool causal = std::ranges::all_of(stacks, &StackShape::causal);
+  std::vector<std::string_view> names;
+  for (const ScoreInfo& info : score_infos())
+    if (!causal || !info.looks_ahead) names.push_back(info.name);
+  return names;
+}
+
+void check_score(const char* part, const char* count, const std::string& name,
+                 const std::vector<StackShape>& stacks) {
+  const std::vector<std::string_view> names = score_names(stacks);
+  if (std::ranges::find(names, name) == names.end())
+    fail({.code = ErrorCode::kNotFound,
+          .op = "view",
+          .argument = part,
+          .found = name,
+          .expected = fmt::format("{} of {}", count, fmt::join(names, ", "))});
+}
+
+}  // namespace
+
+Place place_of(const ViewPlace& place, const std::vector<StackShape>& stacks) {
+  return {place.stack.value_or(stacks.at(0).stack), place.layer, place.head};
+}
+
+void check_view(const ViewAddress& view, std::string_view model,
+                const std::vector<StackShape>& stacks, const MatrixSize& size) {
+  const Stack first = place_of(view.places.front(), stacks).stack;
+  for (const ViewPlace& place : view.places) {
+    const StackShape& stack = find_stack("view", model, stacks, place_of(place, stacks).stack);
+    if (stack.stack != first)
+      fail({.op = "view",
+            .argument = "stack",
+            .found = stack_name(stack.stack),
+            .expected = fmt::format("{}, as of the first head", stack_name(first))});
+    check_layer("view", model, stack, place.layer);
+    check_head("view", model, stack, place.head);
+  }
+  for (const std::string& name : view.scores) check_score("scores", "two", name, stacks);
+  if (view.sort != "number") check_score("sort", "number, or one", view.sort, stacks);
+  check_head_filter(parse_head_filter(view.filter), score_names(stacks));
+  const std::int64_t pinned = view.to ? size.keys : size.queries;
+  if (view.query) check_token("i", *view.query, view.key ? size.queries : pinned);
+  if (view.key) check_token("j", *view.key, size.keys);
+  if (view.range) check_token("range", view.range->second, view.to ? size.keys : size.queries);
+  if (view.zoom) {
+    check_token("zoom", view.zoom->first.second, size.queries);
+    check_token("zoom", view.zoom->second.second, size.keys);
+  }
+}
+
+void check_view(const ViewAddress& view, const Session& session) {
+  const std::vector<StackShape> shapes = session.shapes();
+  const Stack stack =
+      find_stack("view", session.model, shapes, place_of(view.places.front(), shapes).stack).stack;
+  check_view(view, session.model, shapes,
+             {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
+  if (!view.pair.empty() && !session.split)
+    fail({.op = "view",
+          .argument = "pair",
+          .found = view.pair,
+          .expected = "none: one text was read, not a pair"});
+}
+
+}  // namespace heed

@@ -1,0 +1,188 @@
+// filter := (term (blank term)*)?    term := score (">=" | "<=" | ">" | "<") number
+//                                           | ("layer" | "head") whole ("-" whole)?
+// Blanks may stand between all of them. web/src/head_filter.ts is the same;
+// tests/vectors/filters.json holds it in both languages.
+#include "heed/inspect/head_filter.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/clipped.h"
+#include "heed/base/error.h"
+
+namespace heed {
+namespace {
+
+using Term = HeadFilter::Term;
+
+constexpr std::size_t kMostShown = 20;   // bytes of what was found
+constexpr std::size_t kMostDigits = 18;  // of a number
+constexpr std::size_t kWholeDigits = 4;  // of a layer or a head
+constexpr const char* kDigits = "0123456789";
+constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz_";
+
+[[noreturn]] void refuse(std::string_view text, std::size_t at, const std::string& expected) {
+  const auto is_first = [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+  };
+  const auto place = std::ranges::count_if(text.substr(0, at), is_first) + 1;
+  const std::string_view rest = text.substr(at);
+  const std::string found =
+      rest.empty() ? "the end" : fmt::format("\"{}\"", clipped(rest, kMostShown));
+  fail({.op = "filter",
+        .found = fmt::format("{} at character {}", found, place),
+        .expected = expected});
+}
+
+bool is_range(std::string_view name) { return name == "layer" || name == "head"; }
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  std::vector<Term> terms() {
+    std::vector<Term> terms;
+    for (skip_blanks(); at_ < text_.size(); skip_blanks()) {
+      if (!terms.empty() && text_[at_ - 1] != ' ') refuse(text_, at_, "a blank");
+      terms.push_back(term());
+    }
+    return terms;
+  }
+
+ private:
+  void skip_blanks() { take(" "); }
+
+  // As many of these characters as there are, at most `most`.
+  std::string_view take(const char* of, std::size_t most = std::string_view::npos) {
+    const std::size_t end = std::min(text_.find_first_not_of(of, at_), text_.size());
+    const std::string_view taken = text_.substr(at_, std::min(end - at_, most));
+    at_ += taken.size();
+    return taken;
+  }
+
+  bool took(std::string_view what) {
+    const bool is_there = text_.substr(at_).starts_with(what);
+    if (is_there) at_ += what.size();
+    return is_there;
+  }
+
+  Term term() {
+    const std::size_t begin = at_;
+    Term term{.name = std::string(take(kLetters)), .test = Term::Test::kWithin};
+    term.at = static_cast<std::int64_t>(begin);
+    if (term.name.empty()) refuse(text_, begin, "a score, layer or head");
+    skip_blanks();
+    if (is_range(term.name)) {
+      read_range(term);
+    } else {
+      term.test = test();
+      skip_blanks();
+      term.first = number();
+    }
+    return term;
+  }
+
+  Term::Test test() {
+    if (took(">=")) return Term::Test::kAtLeast;
+    if (took("<=")) return Term::Test::kAtMost;
+    if (took(">")) return Term::Test::kAbove;
+    if (took("<")) return Term::Test::kBelow;
+    refuse(text_, at_, ">, >=, < or <=");
+  }
+
+  // -12, 0.4, .4
+  double number() {
+    const std::size_t begin = at_;
+    took("-");
+    const std::size_t whole = take(kDigits, kMostDigits).size();
+    const std::size_t part = took(".") ? take(kDigits, kMostDigits).size() : 0;
+    if (whole + part == 0) refuse(text_, begin, "a number");
+    double value = 0;
+    std::from_chars(text_.data() + begin, text_.data() + at_, value);
+    return value;
+  }
+
+  double whole() {
+    const std::string_view digits = take(kDigits, kWholeDigits);
+    if (digits.empty()) refuse(text_, at_, "a whole number");
+    int value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  }
+
+  void read_range(Term& term) {
+    term.first = term.last = whole();
+    const std::size_t end = at_;
+    skip_blanks();
+    if (!took("-")) {
+      at_ = end;
+      return;
+    }
+    skip_blanks();
+    const std::size_t last = at_;
+    term.last = whole();
+    if (term.last < term.first) refuse(text_, last, fmt::format("{} or more", term.first));
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+// The index of a score by its name, or by its short form.
+std::optional<std::size_t> score_index(std::string_view name) {
+  for (std::size_t at = 0; at < score_infos().size(); ++at)
+    if (score_infos()[at].name == name || score_infos()[at].short_name == name) return at;
+  return {};
+}
+
+double value_of(const HeadScores& head, const std::string& name) {
+  if (name == "layer") return head.place.layer;
+  if (name == "head") return head.place.head;
+  const std::optional<std::size_t> score = score_index(name);
+  return score ? head.values.at(*score) : std::nan("");  // compares with nothing
+}
+
+bool holds(const Term& term, double value) {
+  switch (term.test) {
+    case Term::Test::kAbove:
+      return value > term.first;
+    case Term::Test::kAtLeast:
+      return value >= term.first;
+    case Term::Test::kBelow:
+      return value < term.first;
+    case Term::Test::kAtMost:
+      return value <= term.first;
+    case Term::Test::kWithin:
+      return value >= term.first && value <= term.last;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool HeadFilter::holds(const HeadScores& head) const {
+  return std::ranges::all_of(
+      terms, [&](const Term& term) { return heed::holds(term, value_of(head, term.name)); });
+}
+
+HeadFilter parse_head_filter(std::string_view text) {
+  return {.terms = Reader(text).terms(), .text = std::string(text)};
+}
+
+void check_head_filter(const HeadFilter& filter, std::span<const std::string_view> scores) {
+  for (const Term& term : filter.terms) {
+    if (is_range(term.name)) continue;
+    const auto score = score_index(term.name);
+    const bool is_there =
+        score && std::ranges::find(scores, score_infos()[*score].name) != scores.end();
+    if (!is_there)
+      refuse(filter.text, static_cast<std::size_t>(term.at),
+             fmt::format("{}, layer or head", fmt::join(scores, ", ")));
+  }
+}
+
+}  // namespace heed

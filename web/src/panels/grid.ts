@@ -1,0 +1,268 @@
+// All heads of an attention, each as a thumbnail: only the lines in sight are there.
+import {isSamePlace} from '../address';
+import {html} from '../dom';
+import type {Term} from '../head_filter';
+import type {Page, Panel} from '../panel';
+import {primary} from '../panel';
+import {choose} from '../shell/chips';
+import type {Place} from '../selection';
+import {kNothing, nameOf} from '../selection';
+import {drawThumbnail, headCell} from './grid_cell';
+import {GridHeading} from './grid_heading';
+import type {GridLayout} from './grid_layout';
+import {layoutOf, lineTop, linesWithin} from './grid_layout';
+import {filterOf, fullText, meanOf, numberText, passes, sortedHeads, storyOf} from './grid_scores';
+import {Thumbs} from './grid_thumbs';
+
+const kBelow = 36;       // the foot line and the space over it
+const kLeastHeight = 300;
+const kMargin = 8;       // px around the heads for their frames
+const kBeyond = 160;     // px over and under what is in sight are there, too
+
+export class GridPanel implements Panel {
+  private readonly heading: GridHeading;
+  private readonly thumbs: Thumbs;
+  private readonly scroller = html('div', {class: 'grid-scroller'});
+  private readonly sheet = html('div', {class: 'grid-sheet', role: 'group', 'aria-label': 'Heads'});
+  private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
+  private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the heads that are there
+  private readonly resized = new ResizeObserver(() => this.update());
+  private layout!: GridLayout;
+  private layoutState = '';
+  private terms: Term[] = [];
+  private orders = new Map<number, Place[]>();  // of layers, as they are sorted
+  private hovered: Element | null = null;
+  private frame = 0;
+
+  constructor(container: HTMLElement, private readonly page: Page) {
+    this.heading = new GridHeading(page, () => this.focus(this.cursor));
+    this.thumbs = new Thumbs(page, (heads) => this.drawThumbs(heads));
+    this.scroller.append(this.sheet);
+    container.append(this.heading.element, this.scroller);
+    this.scroller.addEventListener('scroll', () => {
+      cancelAnimationFrame(this.frame);
+      this.frame = requestAnimationFrame(() => this.drawLines());
+    }, {passive: true});
+    const point = ({target}: Event) => page.store.preview({place: placeOf(page, target)});
+    this.scroller.addEventListener('pointerover', point);
+    this.scroller.addEventListener('focusin', point);
+    for (const leaving of ['pointerleave', 'focusout']) this.scroller.addEventListener(leaving, () => page.store.preview({}));
+    this.resized.observe(this.scroller);
+  }
+
+  destroy(): void {
+    this.thumbs.stop();
+    this.resized.disconnect();
+    cancelAnimationFrame(this.frame);
+    this.page.store.preview({});
+  }
+
+  focusFilter(): void { this.heading.focus(); }
+
+  update(): void {
+    const read = filterOf(this.page, this.page.store.now.filter);
+    this.terms = 'terms' in read ? read.terms : [];
+    this.orders.clear();
+    this.arrange();
+    this.drawLines();
+    this.frameHovered();
+    this.heading.show(this.passed(), this.thumbs.cut);
+  }
+
+  /** The foot line: all that is known of the head under the pointer, or of the pinned one. */
+  get said(): Node[] {
+    const place = this.page.store.hover.place ?? primary(this.page.store.now);
+    const name = html('b', {class: 'accent'}, `${place.layer}\u00b7${place.head}`);
+    const story = storyOf(this.page, place);
+    if (!story) return [name, document.createTextNode(' not scored yet')];
+    const {first, then, others} = story;
+    const lead = [first, ...then ? [then] : []].map(fullText).join(', then ');
+    return [name, document.createTextNode(` ${[lead, ...others.map(fullText)].join(' \u00b7 ')}`)];
+  }
+
+  /** How many heads pass the filter, of those whose scores there are. */
+  private passed(): {count: number; of: number} {
+    const {side} = this.page;
+    let count = 0;
+    for (let layer = 0; layer < side.layers; ++layer) {
+      for (const place of this.order(layer)) if (passes(this.page, this.terms, place)) ++count;
+    }
+    return {count, of: side.layers * side.heads};
+  }
+
+  private order(layer: number): Place[] {
+    const known = this.orders.get(layer) ?? sortedHeads(this.page, layer);
+    this.orders.set(layer, known);
+    return known;
+  }
+
+  private get hasBrackets(): boolean {
+    const {side: {attention}, store} = this.page;
+    return store.now.sort === kNothing.sort && attention.kv_heads < attention.heads;
+  }
+
+  private get isOnSheet(): boolean { return this.page.stage.sight.bottom === Infinity; }
+
+  private arrange(): void {
+    const {side: {attention, layers, heads}, stage} = this.page;
+    const width = this.scroller.clientWidth - 2 * kMargin;
+    const shape = {
+      width, heads, layers, queries: attention.queries, keys: attention.keys, isCausal: attention.causal, isNarrow: stage.isNarrow,
+      hasBrackets: this.hasBrackets,
+    };
+    const top = this.scroller.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
+    const state = `${Object.values(shape).join(' ')} ${Math.round(top)} ${stage.viewHeight} ${this.isOnSheet}`;
+    if (state === this.layoutState) return;
+    this.layoutState = state;
+    this.layout = layoutOf(shape);
+    const {height, pitch, cellWidth, pictureWidth, pictureHeight, above, columns} = this.layout;
+    this.sheet.style.height = `${height}px`;
+    this.scroller.style.maxHeight = this.isOnSheet ? 'none' : `${Math.max(kLeastHeight, stage.viewHeight - top - kBelow)}px`;
+    const sizes = {pitch, cell: cellWidth, picture: pictureWidth, tall: pictureHeight, above};
+    for (const [name, size] of Object.entries(sizes)) this.sheet.style.setProperty(`--${name}`, `${size}px`);
+    this.sheet.classList.toggle('beside', !attention.causal);
+    this.sheet.style.setProperty('--columns', String(columns));
+    for (const {element} of this.lines.values()) element.remove();
+    this.lines.clear();
+    this.canvases.clear();
+  }
+
+  private drawLines(): void {
+    const {side: {layers}} = this.page;
+    const {scrollTop, clientHeight} = this.scroller;
+    const whole = {first: 0, end: layers * this.layout.lines};
+    const {first, end} = this.isOnSheet ? whole : linesWithin(this.layout, layers, scrollTop - kBeyond, scrollTop + clientHeight + kBeyond);
+    for (const [line, {element}] of this.lines) {
+      if (line >= first && line < end) continue;
+      this.lines.delete(line);
+      for (const cell of element.querySelectorAll<HTMLElement>('.grid-head')) this.canvases.delete(this.thumbs.indexOf(placeOf(this.page, cell)!));
+      element.remove();
+    }
+    const inSight: number[] = [];
+    for (let line = first; line < end; ++line) inSight.push(...this.drawLine(line));
+    this.thumbs.want(inSight, layers * this.page.side.heads, this.layout.cells);
+  }
+
+  /** Draws the line anew where anything of it has changed; its heads by number. */
+  private drawLine(line: number): number[] {
+    const {api, store: {now, isFresh}} = this.page;
+    const {lines, columns} = this.layout;
+    const layer = Math.floor(line / lines);
+    const places = this.order(layer).slice(line % lines * columns, (line % lines + 1) * columns);
+    const isScored = api.scoresOf(places[0]!) !== undefined;
+    const pins = now.places.filter((place) => place.layer === layer).map(nameOf);
+    const state = [now.sort, now.filter, isScored, isFresh, ...pins, ...places.map(({head}) => head)].join(' ');
+    const known = this.lines.get(line);
+    if (known?.state !== state) {
+      const element = this.lineOf(line, layer, places);
+      const focused = known?.element.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
+      if (known) known.element.replaceWith(element);
+      else this.sheet.append(element);
+      this.lines.set(line, {element, state});
+      if (focused) this.cellOf(focused)?.focus({preventScroll: true});
+    }
+    return places.map((place) => this.thumbs.indexOf(place));
+  }
+
+  private lineOf(line: number, layer: number, places: Place[]): HTMLElement {
+    const {store} = this.page;
+    const {left, pitch, lines, above} = this.layout;
+    const mean = meanOf(this.page, layer);
+    const name = line % lines > 0 ? null : html('div', {class: 'grid-layer'}, html('b', {}, `Layer ${layer}`),
+      mean ? html('span', {class: 'quiet'}, ` mean ${numberText(mean)}`) : null);
+    const cells = places.map((place, column) => {
+      const head = this.thumbs.indexOf(place);
+      const cell = headCell(this.page, {place, isFiltered: passes(this.page, this.terms, place) === false, canvas: this.canvasOf(head)},
+        (event) => choose(store, place, event));
+      cell.style.left = `${left + column * pitch}px`;
+      return cell;
+    });
+    const element = html('div', {class: 'grid-line'}, name, ...above > 0 ? this.brackets(places) : [], ...cells);
+    element.style.top = `${kMargin + lineTop(this.layout, line)}px`;
+    return element;
+  }
+
+  /** Over the heads that share keys and values, within a line. */
+  private brackets(places: Place[]): HTMLElement[] {
+    const {left, pitch, cellWidth} = this.layout;
+    const {heads, kv_heads: groups} = this.page.side.attention;
+    const groupOf = ({head}: Place) => Math.floor(head * groups / heads);
+    const found = [...new Set(places.map(groupOf))];
+    return found.map((group) => {
+      const columns = places.flatMap((place, column) => groupOf(place) === group ? [column] : []);
+      const bracket = html('div', {class: 'bracket', title: `share the keys and values of kv head ${group}`}, html('span', {}, `kv ${group}`));
+      bracket.style.left = `${left + columns[0]! * pitch}px`;
+      bracket.style.width = `${(columns.length - 1) * pitch + cellWidth}px`;
+      return bracket;
+    });
+  }
+
+  private canvasOf(head: number): HTMLCanvasElement {
+    const known = this.canvases.get(head);
+    if (known) return known;
+    const canvas = html('canvas', {class: 'grid-picture', 'aria-hidden': 'true', width: 0, height: 0});
+    this.canvases.set(head, canvas);
+    const thumb = this.thumbs.codes(head);
+    if (thumb) drawThumbnail(canvas, thumb.cut, thumb.codes, this.layout);
+    return canvas;
+  }
+
+  private drawThumbs(heads: number[]): void {
+    for (const head of heads) {
+      const canvas = this.canvases.get(head);
+      const thumb = this.thumbs.codes(head);
+      if (canvas && thumb) drawThumbnail(canvas, thumb.cut, thumb.codes, this.layout);
+      else canvas?.classList.toggle('missing', this.thumbs.isMissing(head));
+    }
+    this.heading.show(null, this.thumbs.cut);
+  }
+
+  private frameHovered(): void {
+    const {place} = this.page.store.hover;
+    const cell = place && this.cellOf(place);
+    if (cell !== this.hovered) this.hovered?.classList.remove('hovered');
+    cell?.classList.add('hovered');
+    this.hovered = cell;
+  }
+
+  private cellOf({layer, head}: Place): HTMLElement | null {
+    return this.sheet.querySelector(`[data-layer="${layer}"][data-head="${head}"]`);
+  }
+
+  private get cursor(): Place { return this.page.store.hover.place ?? primary(this.page.store.now); }
+
+  /** From the head under the cursor to the one beside, over or under it. */
+  move(x: number, y: number): void {
+    const {side: {layers}} = this.page;
+    const {lines, columns} = this.layout;
+    const {cursor} = this;
+    const order = this.order(cursor.layer);
+    const at = order.findIndex((place) => isSamePlace(place, cursor));
+    if (at < 0) return;
+    const line = cursor.layer * lines + Math.floor(at / columns) + y;
+    if (line < 0 || line >= layers * lines) return;
+    const target = this.order(Math.floor(line / lines));
+    const first = line % lines * columns;
+    const column = Math.max(0, Math.min(columns - 1, target.length - first - 1, at % columns + x));
+    this.focus(target[first + column]!);
+  }
+
+  private focus(place: Place): void {
+    const {lines, columns, lineHeight} = this.layout;
+    const line = place.layer * lines + Math.floor(this.order(place.layer).findIndex((each) => isSamePlace(each, place)) / columns);
+    const top = lineTop(this.layout, line);
+    const {scrollTop, clientHeight} = this.scroller;
+    if (top < scrollTop) this.scroller.scrollTop = top;
+    else if (top + lineHeight > scrollTop + clientHeight) this.scroller.scrollTop = top + lineHeight - clientHeight;
+    this.drawLines();
+    this.cellOf(place)?.focus({preventScroll: true});
+  }
+}
+
+/** The head whose cell this is in. */
+function placeOf({store}: Page, target: EventTarget | null): Place | null {
+  const cell = target instanceof Element ? target.closest<HTMLElement>('.grid-head') : null;
+  if (!cell) return null;
+  const {stack} = primary(store.now);
+  return {...stack !== undefined && {stack}, layer: Number(cell.dataset.layer), head: Number(cell.dataset.head)};
+}

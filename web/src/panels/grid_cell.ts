@@ -1,0 +1,70 @@
+// A head in the grid: its thumbnail, its name, its numbers.
+import {isSamePlace} from '../address';
+import {button, html} from '../dom';
+import {shortWeight} from '../format';
+import {holds} from '../held';
+import type {Page} from '../panel';
+import {colourOf} from '../panel';
+import type {Place} from '../selection';
+import {kNothing} from '../selection';
+import type {Cut} from '../transport/atlas';
+import type {GridLayout} from './grid_layout';
+import {fullText, numberText, storyOf} from './grid_scores';
+import {table} from './matrix_scale';
+
+const kPixels = 2;  // for one of the page
+const kColours = table('log', new Uint32Array(256));
+
+/** Draws into a canvas as large as it will be seen. */
+export function drawThumbnail(
+  canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: GridLayout
+): void {
+  const pixels = Uint32Array.from(codes, (code) => kColours[code]!);
+  const cells = html('canvas', {width: columns, height: rows});  // one cell a pixel
+  cells.getContext('2d')!.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), columns, rows), 0, 0);
+  canvas.width = pictureWidth * kPixels;
+  canvas.height = pictureHeight * kPixels;
+  const context = canvas.getContext('2d')!;
+  context.imageSmoothingEnabled = false;
+  context.drawImage(cells, 0, 0, canvas.width, canvas.height);
+}
+
+/** `H5 kv 2`, `.38`, a bar, `self .23`. */
+function numbers(page: Page, place: Place): HTMLElement {
+  const {side: {attention}, store: {now}} = page;
+  const group = Math.floor(place.head * attention.kv_heads / attention.heads);
+  const name = html('span', {class: 'grid-name'}, html('b', {}, `H${place.head}`),
+    attention.kv_heads === attention.heads ? null : html('span', {class: 'quiet'}, ` kv ${group}`));
+  const story = storyOf(page, place);
+  if (!story) return html('span', {class: 'grid-numbers'}, name, html('span', {class: 'grid-score'}, '\u2013'));
+  const {first, then} = story;
+  const isNamed = now.sort === kNothing.sort;  // else the heading names it
+  const bar = html('span', {class: 'grid-bar'});
+  bar.style.setProperty('--share', String(Math.min(1, Math.max(0, first.value))));
+  return html('span', {class: 'grid-numbers'}, name,
+    html('span', {class: 'grid-score'}, isNamed ? html('span', {class: 'quiet'}, `${first.short} `) : null, html('b', {}, numberText(first))),
+    first.isShare ? html('span', {class: 'grid-bar-room'}, bar) : null,
+    then ? html('span', {class: 'quiet'}, `${then.short} ${shortWeight(then.value)}`) : null);
+}
+
+function labelOf(page: Page, place: Place, isHeld: boolean): string {
+  const story = storyOf(page, place);
+  const said = story ? `: ${[story.first, ...story.then ? [story.then] : []].map(fullText).join(', then ')}` : '';
+  return `head ${place.layer}\u00b7${place.head}${said}${isHeld ? '' : '; this file does not hold it'}`;
+}
+
+/** What of a head's cell can change, but for the pointer. */
+export interface CellState { place: Place; isFiltered: boolean; canvas: HTMLCanvasElement }
+
+export function headCell(page: Page, {place, isFiltered, canvas}: CellState, choose: (event: MouseEvent) => void): HTMLButtonElement {
+  const {store: {now}, side} = page;
+  const isPinned = !page.store.isFresh && now.places.some((each) => isSamePlace(each, place));
+  const isHeld = holds(side, place);
+  const classes = ['grid-head', ...isPinned ? ['pinned', colourOf(now, place)] : [], ...isFiltered && !isPinned ? ['filtered'] : []];
+  return button({
+    class: classes.join(' '), 'data-layer': place.layer, 'data-head': place.head, 'aria-pressed': String(isPinned), 'aria-disabled': isHeld ? null : 'true',
+    'aria-label': labelOf(page, place, isHeld), tabindex: -1,
+  }, (event) => {
+    if (isHeld) choose(event);
+  }, canvas, numbers(page, place));
+}

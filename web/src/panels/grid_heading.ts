@@ -1,0 +1,70 @@
+// Over the grid: how many heads, what they are sorted by, the filter, the legend.
+import {choice, html, say} from '../dom';
+import type {FilterError} from '../head_filter';
+import type {Page} from '../panel';
+import {kNothing} from '../selection';
+import type {Cut} from '../transport/atlas';
+import {filterOf} from './grid_scores';
+import {rampOf} from './read_out';
+
+export class GridHeading {
+  readonly element = html('div', {class: 'heading grid-heading'});
+  private readonly title = html('h2', {});
+  private readonly field = html('input', {
+    class: 'grid-filter', type: 'text', spellcheck: 'false', autocomplete: 'off', autocapitalize: 'off', maxlength: 200,
+    placeholder: 'previous>0.2 layer 0-2', 'aria-label': 'Filter of heads', 'aria-describedby': 'grid-count',
+  });
+  private readonly written = html('span', {class: 'grid-filter-written'});  // the same in a saved picture
+  private readonly count = html('span', {class: 'quiet grid-count', id: 'grid-count', role: 'status'});
+  private readonly block = html('span', {class: 'quiet'});
+  private readonly sorts: ReturnType<typeof choice<string>>;
+  private wrong: FilterError | null = null;
+
+  constructor(private readonly page: Page, leave: () => void) {
+    const {api, store} = page;
+    const names = [...api.about.scores.map(({name}) => name), kNothing.sort];
+    this.sorts = choice('Sort', names.map((name) => ({name, label: name})), (sort) => store.set({sort}, {replace: true}));
+    for (const [at, {about}] of api.about.scores.entries()) this.sorts.element.children[at]!.setAttribute('title', about);
+    this.field.value = store.now.filter;
+    this.field.addEventListener('input', () => this.read());
+    this.field.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== 'Escape') return;
+      event.preventDefault();
+      event.stopPropagation();
+      leave();
+    });
+    this.field.addEventListener('blur', () => this.show(null));
+    this.element.append(this.title,
+      html('div', {class: 'grid-sort'}, html('span', {class: 'quiet'}, 'each layer sorted by'), this.sorts.element),
+      html('label', {class: 'grid-filter-line'}, html('span', {class: 'quiet'}, '/ filter'), this.field, this.written), this.count,
+      html('span', {class: 'grid-legend'}, html('span', {class: 'quiet'}, 'weight'), rampOf('grid-ramp'), this.block));
+  }
+
+  focus(): void {
+    this.field.focus();
+    this.field.select();
+  }
+
+  /** Of what is typed the last that parses is the filter. */
+  private read(): void {
+    const text = this.field.value.replace(/ +/g, ' ').trim();
+    const read = filterOf(this.page, this.field.value);
+    this.wrong = 'error' in read ? read.error : null;
+    if (!this.wrong) this.page.store.set({filter: text}, {replace: true});
+    else this.show(null);
+  }
+
+  /** `passed`: the heads that pass the filter; null: as before. */
+  show(passed: {count: number; of: number} | null, cut?: Cut): void {
+    const {side, store: {now}} = this.page;
+    say(this.title, `All ${(side.layers * side.heads).toLocaleString('en')} heads`);
+    this.sorts.show(now.sort);
+    if (document.activeElement !== this.field && !this.wrong) this.field.value = now.filter;
+    say(this.written, now.filter);
+    this.field.setAttribute('aria-invalid', String(this.wrong !== null));
+    this.count.classList.toggle('wrong', this.wrong !== null);
+    if (this.wrong) say(this.count, `${this.wrong.found} at character ${this.wrong.at}: expected ${this.wrong.expected}`);
+    else if (passed) say(this.count, now.filter === '' ? '' : `${passed.count.toLocaleString('en')} of ${passed.of.toLocaleString('en')}`);
+    if (cut) say(this.block, cut.block === 1 ? '.001 to 1' : `.001 to 1, largest of ${cut.block} \u00d7 ${cut.block}`);
+  }
+}

@@ -1,0 +1,97 @@
+// What a grid says of a head, and in which order its heads stand.
+import {score, shortWeight} from '../format';
+import {holdsFor, readFilter, unknownScore} from '../head_filter';
+import type {FilterError, Term} from '../head_filter';
+import type {Page} from '../panel';
+import type {Place} from '../selection';
+import {kNothing} from '../selection';
+import type {HeadScores, ScoreName} from '../transport/api';
+
+/** One number of a head, by its name and as it is written. */
+export interface Said { name: string; short: string; value: number; isShare: boolean }
+
+export function scoresOf({api}: Page, place: Place): HeadScores | undefined {
+  const layer = api.scoresOf(place);
+  const own = layer?.[place.head];
+  return own?.head === place.head ? own : layer?.find(({head}) => head === place.head);
+}
+
+function saidOf({name, short, share}: ScoreName, scores: HeadScores): Said[] {
+  const value = scores[name] as number | undefined;
+  return value === undefined || value === null ? [] : [{name, short, value, isShare: share}];
+}
+
+/** The numbers of a head: what it is sorted by first, then its largest share, then the others as they are listed. */
+export function storyOf(page: Page, place: Place): {first: Said; then: Said | undefined; others: Said[]} | null {
+  const {api, store: {now: {sort}}, side} = page;
+  const scores = scoresOf(page, place);
+  if (!scores) return null;
+  const all = api.about.scores.flatMap((each) => saidOf(each, scores));
+  const shares = all.filter(({isShare}) => isShare).sort((a, b) => b.value - a.value);
+  if (sort === kNothing.sort && !side.isSquare && scores.order) {
+    const {in_order: inOrder, peak} = scores.order;
+    return {
+      first: {name: 'in order', short: 'in order', value: inOrder, isShare: true},
+      then: {name: 'peak', short: 'peak', value: peak, isShare: true}, others: all.filter(({isShare}) => !isShare),
+    };
+  }
+  const first = all.find(({name}) => name === sort) ?? shares[0];
+  if (!first) return null;
+  const then = shares.find(({name}) => name !== first.name);
+  return {first, then, others: all.filter(({name}) => name !== first.name && name !== then?.name)};
+}
+
+/** `previous .63` */
+export function fullText({name, short, value}: Said): string {
+  if (name === 'distance') return score(name, short, value);
+  return name === 'entropy' ? score(name, name, value) : `${name} ${shortWeight(value)}`;
+}
+
+/** The number alone: `.63`, `1.32`, `48.6`. */
+export function numberText({name, short, value}: Said): string {
+  if (name === 'distance') return score(name, short, value).replace(' back', '');
+  return name === 'entropy' ? score(name, '', value).trim() : shortWeight(value);
+}
+
+/** The heads of a layer, as they are sorted; by number where their scores are still to come. */
+export function sortedHeads(page: Page, layer: number): Place[] {
+  const {store: {now: {sort, places}}, side} = page;
+  const {stack} = places[0]!;
+  const all = Array.from({length: side.heads}, (_, head): Place => ({...stack !== undefined && {stack}, layer, head}));
+  if (sort === kNothing.sort || !scoresOf(page, all[0]!)) return all;
+  const valueOf = (place: Place) => scoresOf(page, place)?.[sort] as number | undefined ?? -Infinity;
+  return all.sort((a, b) => valueOf(b) - valueOf(a) || a.head - b.head);
+}
+
+/** The mean of what a layer is sorted by; null where it is not, or not known. */
+export function meanOf(page: Page, layer: number): Said | null {
+  const {api, store: {now: {sort, places}}} = page;
+  const heads = api.scoresOf({...places[0]!, layer});
+  const named = api.about.scores.find(({name}) => name === sort);
+  if (!heads || !named || heads.length === 0) return null;
+  const value = heads.reduce((sum, scores) => sum + (scores[sort] as number), 0) / heads.length;
+  return {name: sort, short: named.short, value, isShare: named.share};
+}
+
+/** A filter that was typed: its terms, or what is wrong with it. */
+export function filterOf({api}: Page, text: string): {terms: Term[]} | {error: FilterError} {
+  const read = readFilter(text);
+  if ('error' in read) return read;
+  const error = unknownScore(text, read.terms, api.about.scores);
+  return error ? {error} : read;
+}
+
+/** Whether the terms hold of a head; unknown while its scores are still to come. */
+export function passes(page: Page, terms: Term[], place: Place): boolean | undefined {
+  if (terms.length === 0) return true;
+  const scores = scoresOf(page, place);
+  const needsScores = terms.some(({test}) => test !== 'in');
+  if (needsScores && !scores) return undefined;
+  const named = (name: string) => page.api.about.scores.find((each) => each.name === name || each.short === name);
+  return holdsFor(terms, (name) => {
+    if (name === 'layer') return place.layer;
+    if (name === 'head') return place.head;
+    const own = named(name);
+    return own && scores?.[own.name] as number | undefined;
+  });
+}

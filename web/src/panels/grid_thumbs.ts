@@ -1,0 +1,106 @@
+// The thumbnails of a grid: asked for a few heads at a time, those in sight first, and kept by the session.
+import type {Place} from '../selection';
+import type {Page} from '../panel';
+import type {Cut} from '../transport/atlas';
+import {cutOf} from '../transport/atlas';
+
+const kEntries = 2 ** 27;      // of one request: some 150 ms of a server
+const kMostHeads = 64;
+const kLanes = 2;              // requests at once
+const kAheadEntries = 2 ** 36; // what is not in sight is fetched only of a model that is done in a minute or so
+const kMostKept = 4096;        // heads: 20 MB
+
+/** What a page keeps of a session between two looks at its grid. */
+export type KeptThumbs = Map<string, {cut: Cut; codes: Uint8Array}>;
+
+const kept = new WeakMap<object, KeptThumbs>();
+
+export class Thumbs {
+  private readonly known: KeptThumbs;
+  private wanted: number[] = [];
+  private inSight = 0;                                   // how many of them
+  private readonly asked = new Map<string, number[]>();  // by lane
+  private readonly failed = new Set<number>();
+  private cells = 0;
+  private stopped = false;
+
+  constructor(private readonly page: Page, private readonly arrived: (heads: number[]) => void) {
+    const {api} = page;
+    this.known = kept.get(api) ?? new Map();
+    kept.set(api, this.known);
+  }
+
+  stop(): void { this.stopped = true; }
+
+  /** A head's number in its stack. */
+  indexOf({layer, head}: Place): number { return layer * this.page.side.heads + head; }
+
+  codes(head: number): {cut: Cut; codes: Uint8Array} | null { return this.known.get(this.nameOf(head)) ?? null; }
+
+  /** Whether there is none to come. */
+  isMissing(head: number): boolean { return this.failed.has(head); }
+
+  /** The blocks of this many cells. */
+  get cut(): Cut {
+    const {queries, keys, zooms} = this.page.side.attention;
+    return [...this.known.values()].at(-1)?.cut ?? cutOf(queries, keys, 2 ** (zooms - 1), this.cells);
+  }
+
+  /** Of all heads, those in sight, which come first; the others follow where that is no great work. */
+  want(inSight: number[], count: number, cells: number): void {
+    const {queries, keys} = this.page.side.attention;
+    this.cells = cells;
+    const seen = new Set(inSight);
+    const isSmall = queries * keys * count <= kAheadEntries && count <= kMostKept;
+    const others = isSmall ? Array.from({length: count}, (_, head) => head).filter((head) => !seen.has(head)) : [];
+    this.wanted = [...inSight, ...others];
+    this.inSight = inSight.length;
+    this.fill();
+  }
+
+  private nameOf(head: number): string { return `${this.page.side.stack} ${this.cells} ${head}`; }
+
+  private get perRequest(): number {
+    const {queries, keys} = this.page.side.attention;
+    return Math.max(1, Math.min(kMostHeads, Math.floor(kEntries / (queries * keys))));
+  }
+
+  private fill(): void {
+    if (this.stopped || !this.page.api.hasWeights) return;
+    for (let lane = 0; lane < kLanes; ++lane) this.ask(`thumbs-${lane}`);
+  }
+
+  /** The next heads that nobody has asked for; a request of one head alone, which takes long, gives way to one in sight. */
+  private ask(lane: string): void {
+    const busy = new Set([...this.asked.values()].flat());
+    const missing = this.wanted.filter((head) => !this.codes(head) && !this.failed.has(head) && !busy.has(head));
+    const own = this.asked.get(lane);
+    if (own) {
+      const isSeen = (heads: number[]) => this.wanted.slice(0, this.inSight).some((head) => heads.includes(head));
+      if (own.length > 1 || isSeen(own) || !isSeen(missing.slice(0, 1))) return;
+    }
+    const heads = missing.slice(0, this.perRequest);
+    if (heads.length === 0) return;
+    this.asked.set(lane, heads);
+    const {api, side} = this.page;
+    const isOwn = () => this.asked.get(lane) === heads;
+    api.atlas(side.stack, heads, this.cells).get(lane).then(({codes, ...cut}) => {
+      heads.forEach((head, at) => this.keep(head, {cut, codes: codes[at]!}));
+      if (isOwn()) this.asked.delete(lane);
+      if (!this.stopped) this.arrived(heads);
+      this.fill();
+    }, (error: unknown) => {
+      if (!isOwn()) return;  // another took its place
+      this.asked.delete(lane);
+      if (error instanceof DOMException || this.stopped) return;
+      heads.forEach((head) => this.failed.add(head));
+      this.arrived(heads);
+      this.fill();
+    });
+  }
+
+  private keep(head: number, thumb: {cut: Cut; codes: Uint8Array}): void {
+    if (this.known.size >= kMostKept) this.known.delete(this.known.keys().next().value!);
+    this.known.set(this.nameOf(head), {...thumb, codes: thumb.codes.slice()});
+  }
+}

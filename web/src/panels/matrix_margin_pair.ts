@@ -1,0 +1,42 @@
+// Both margins of a matrix, each drawn anew only where it has changed: a margin costs as much as the matrix.
+import {html} from '../dom';
+import type {Stage} from '../stage';
+import type {Marginals} from '../transport/api';
+import {drawReceived, drawUse, freerEnd} from './matrix_margins';
+import type {Sight} from './matrix_sight';
+
+/** What of the matrix is in sight, and which row and column are marked. */
+export interface MarginSight { sight: Sight; width: number; height: number; query: number | null; key: number | null }
+
+export class MatrixMargins {
+  readonly use = html('canvas', {class: 'use', role: 'img', 'aria-label': 'effective keys of each query, e to the entropy'});
+  readonly useName = html('div', {class: 'use-name quiet'}, html('div', {}, 'effective keys,'), html('div', {}, 'e^entropy'));
+  private readonly canvas = html('canvas', {class: 'received', role: 'img', 'aria-label': 'weight received by each key'});
+  private readonly name = html('span', {class: 'quiet'}, 'weight received');
+  readonly received = html('div', {class: 'received-line'}, this.canvas, this.name);
+  private drawn: Marginals | null = null;
+  private drawnReceived = '';
+  private drawnUse = '';
+
+  constructor(private readonly stage: Stage) {}
+
+  /** The colours have changed. */
+  forget(): void { this.drawnReceived = this.drawnUse = ''; }
+
+  draw(marginals: Marginals | null, {sight, width, height, query, key}: MarginSight): void {
+    const {stage} = this;
+    const {left, top, size} = sight;
+    const look = `${width} ${height} ${size} ${stage.pixelRatio}`;
+    const isNew = this.drawn !== marginals;
+    this.drawn = marginals;
+    const received = `${look} ${left} ${key}`;
+    const use = `${look} ${top} ${query}`;
+    if (isNew || received !== this.drawnReceived) {
+      drawReceived(stage, this.canvas, marginals, sight, width, key);
+      this.name.classList.toggle('first', marginals !== null && freerEnd(marginals.received, sight, width) === 'left');
+    }
+    if (isNew || use !== this.drawnUse) drawUse(stage, this.use, marginals, sight, height, query);
+    this.drawnReceived = received;
+    this.drawnUse = use;
+  }
+}

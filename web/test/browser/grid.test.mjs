@@ -1,0 +1,212 @@
+// The grid of all heads: order, filter, pointer and keys, what leaves the page; and the way from view to view.
+import assert from 'node:assert/strict';
+import {execFile} from 'node:child_process';
+import {readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {test} from 'node:test';
+import {promisify} from 'node:util';
+import {browserPath, frames, hash, kText, modelPath, quiet, scratch as folder, withPages} from './harness.mjs';
+
+const {state, blank} = withPages();
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** Until every head in sight has its thumbnail and its scores. */
+async function drawn(page) {
+  await page.waitForFunction(() => {
+    const heads = [...document.querySelectorAll('.grid-head')];
+    return heads.length > 0 && heads.every((head) => head.querySelector('canvas').width > 0 && !head.textContent.includes('\u2013'));
+  });
+  await quiet(page);
+}
+
+/** Until the read-out of the Matrix view has its number. */
+async function matrixDrawn(page) {
+  await page.waitForFunction(() => /\d/.test(document.querySelector('.matrix-full .large')?.textContent ?? '')
+    && ![...document.querySelectorAll('.chip-scores')].some(({textContent}) => textContent.includes('\u2013')));
+  await quiet(page);
+}
+
+async function open(address = '#grid/L1.H3', options = {}) {
+  const page = await blank(options);
+  await page.goto(state.server.address + address);
+  await drawn(page);
+  return page;
+}
+
+const head = (page, layer, index) => page.locator(`.grid-head[data-layer="${layer}"][data-head="${index}"]`);
+
+/** The scores of all heads, as the server has them. */
+function scores(page) {
+  return page.evaluate(async (text) => {
+    const post = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})};
+    const {session} = await (await fetch('/api/v1/sessions', post)).json();
+    const {layers} = await (await fetch(`/api/v1/sessions/${session}/self/heads`)).json();
+    return layers.flatMap(({layer, heads}) => heads.map((each) => ({layer, ...each})));
+  }, kText);
+}
+const written = (value) => value >= 0.995 ? '1.0' : value.toFixed(2).slice(1);
+
+test('every head is there, by number, with its largest share', async () => {
+  const page = await open();
+  const all = await scores(page);
+  assert.equal(await page.locator('.grid-heading h2').textContent(), `All ${all.length} heads`);
+  for (const {layer, head: index, previous, current, sink} of all.slice(0, 8)) {
+    const text = await head(page, layer, index).locator('.grid-score b').textContent();
+    assert.equal(text, written(Math.max(previous, current, sink)), `${layer} ${index}`);
+  }
+  const order = await page.locator('.grid-line').first().locator('.grid-head').evaluateAll((heads) => heads.map((each) => Number(each.dataset.head)));
+  assert.deepEqual(order, [...order].sort((a, b) => a - b));
+});
+
+test('a choice sorts the heads of each layer', async () => {
+  const page = await open();
+  await page.locator('.grid-sort [data-option=sink]').click();
+  await page.waitForFunction(() => location.hash.endsWith('/sort=sink'));
+  const all = await scores(page);
+  const line = await page.locator('.grid-line').first().locator('.grid-head').evaluateAll((heads) =>
+    heads.map(({dataset, textContent}) => ({layer: Number(dataset.layer), head: Number(dataset.head), text: textContent})));
+  const own = all.filter(({layer}) => layer === line[0].layer).sort((a, b) => b.sink - a.sink).slice(0, line.length);
+  assert.deepEqual(line.map(({head: index}) => index), own.map(({head: index}) => index));
+  assert.ok(line[0].text.includes(written(own[0].sink)));
+  const mean = all.filter(({layer}) => layer === 0).reduce((sum, {sink}, _, {length}) => sum + sink / length, 0);
+  assert.equal(await page.locator('.grid-layer .quiet').first().textContent(), ` mean ${written(mean)}`);
+});
+
+test('a filter fades the others, which keep their places, and stands in the address', async () => {
+  const page = await open();
+  const all = await scores(page);
+  const before = await head(page, 0, 0).boundingBox();
+  const bound = [...all].sort((a, b) => b.previous - a.previous)[3].previous.toFixed(3);
+  const passing = all.filter(({previous, layer}) => previous > Number(bound) && layer <= 1).length;
+  await page.keyboard.press('/');
+  await page.keyboard.type(`prev>${bound}  layer 0-1`);
+  await page.waitForFunction((text) => document.querySelector('.grid-count').textContent === text, `${passing} of ${all.length}`);
+  assert.equal(decodeURIComponent(await hash(page)), `#grid/L1.H3/filter=prev>${bound}+layer+0-1`);
+  const {layer, head: index} = all.find(({previous}) => previous <= Number(bound));
+  assert.match(await head(page, layer, index).getAttribute('class'), /filtered|pinned/);
+  assert.deepEqual(await head(page, 0, 0).boundingBox(), before);
+});
+
+test('of a filter that does not parse it is said what, and where', async () => {
+  const page = await open('#grid/L1.H3/filter=sink<2');
+  const says = async (typed, said) => {
+    await page.locator('.grid-filter').fill(typed);
+    assert.equal(await page.locator('.grid-count').textContent(), said);
+    assert.equal(await page.locator('.grid-filter').getAttribute('aria-invalid'), 'true');
+    assert.equal(decodeURIComponent(await hash(page)), '#grid/L1.H3/filter=sink<2');
+  };
+  await says('sink<2 prev', 'the end at character 12: expected >, >=, < or <=');
+  await says('sink<2 nose>1', '"nose>1" at character 8: expected previous, current, sink, distance, entropy, elsewhere, layer or head'
+    .replace('previous, current', await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores.map(({name}) => name).join(', '))
+      .then((names) => names.split(', sink')[0])));
+  await page.locator('.grid-filter').fill('');
+  assert.equal(await page.locator('.grid-count').textContent(), '');
+  assert.equal(await hash(page), '#grid/L1.H3');
+});
+
+test('a link with a filter is read as it is written, and Back leads from view to view', async () => {
+  const page = await open('#grid/L1.H3/sort=previous/filter=previous%3E.01+layer+1');
+  const address = await page.locator('.address').textContent();
+  assert.equal(address, '#grid/L1.H3/sort=previous/filter=previous>.01+layer+1');
+  const steps = await page.evaluate(() => history.length);
+  await head(page, 1, 2).click();
+  await page.waitForFunction(() => location.hash.includes('L1.H2'));
+  await page.keyboard.press('1');
+  await page.waitForSelector('canvas.matrix');
+  assert.ok((await hash(page)).startsWith('#look/L1.H2'));
+  assert.equal(await page.evaluate(() => history.length), steps + 2);
+  await page.goBack();
+  await drawn(page);
+  assert.equal(await page.locator('.tokens').count(), 0);
+  assert.equal(await page.locator('nav [aria-current=page]').textContent(), 'Grid');
+});
+
+test('hovering fills the foot line, a click pins, Shift adds', async () => {
+  const page = await open();
+  const {previous} = (await scores(page)).find(({layer, head: index}) => layer === 1 && index === 1);
+  await head(page, 1, 1).hover();
+  await page.waitForFunction(() => document.querySelector('.said').textContent.startsWith('1\u00b71 '));
+  assert.ok((await page.locator('.said').textContent()).includes(`previous ${written(previous)}`));
+  assert.equal(await page.locator('.grid-head.hovered').count(), 1);
+  await head(page, 1, 1).click();
+  assert.equal(await hash(page), '#grid/L1.H1');
+  await head(page, 0, 2).click({modifiers: ['Shift']});
+  assert.equal(await hash(page), '#grid/L1.H1+L0.H2');
+  assert.deepEqual(await page.locator('.grid-head.pinned').evaluateAll((all) => all.map((each) => each.className.match(/head-\d/)[0]).sort()), ['head-1', 'head-2']);
+});
+
+test('arrows move from head to head, Enter pins', async () => {
+  const page = await open('#grid/L1.H1');
+  const focused = () => page.evaluate(() => [document.activeElement.dataset.layer, document.activeElement.dataset.head].join('.'));
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await focused(), '1.2');
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await focused(), '0.2');
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await focused(), '0.2');
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('Enter');
+  assert.equal(await hash(page), '#grid/L0.H1');
+  assert.equal(await focused(), '0.1', 'a head that was pinned lost the focus');
+});
+
+test('what is out of sight is drawn when it is scrolled to', async () => {
+  const page = await open('#grid/L0.H0', {viewport: {width: 700, height: 420}});
+  const last = (await scores(page)).at(-1);
+  assert.equal(await head(page, last.layer, last.head).count(), 0);
+  await page.locator('.grid-scroller').evaluate((scroller) => { scroller.scrollTop = scroller.scrollHeight; });
+  await head(page, last.layer, last.head).waitFor();
+  await drawn(page);
+  assert.equal(await head(page, 0, 0).count(), 0);
+});
+
+test('page and command line write the same grid and the same zoomed matrix', async () => {
+  for (const view of ['grid/L1.H3/sort=previous/filter=previous>.01+layer+0-2', 'matrix/L1.H3/i=150/j=140/zoom=140-155,130-145']) {
+    const name = view.split('/')[0];
+    const page = await blank();
+    await page.goto(`${state.server.address}#${view}`);
+    await (name === 'grid' ? drawn(page) : matrixDrawn(page));
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.foot-save .option', {hasText: 'svg'}).click()]);
+    const own = join(folder, `own-${name}.svg`);
+    await download.saveAs(own);
+    const file = join(folder, `${name}.svg`);
+    await promisify(execFile)(process.env.HEED_PROGRAM, ['look', kText, '--model', modelPath, '-o', file, '--view', view, '--format', 'svg'],
+      {env: {...process.env, HEED_BROWSER: browserPath}});
+    assert.ok(readFileSync(own).equals(readFileSync(file)), `the two files of ${name} differ`);
+  }
+});
+
+test('a saved file has the grid', async () => {
+  const file = join(folder, 'grid.html');
+  await promisify(execFile)(process.env.HEED_PROGRAM, ['look', kText, '--model', modelPath, '-o', file, '--view', 'grid/L1.H3/sort=sink', '--format', 'html']);
+  const page = await blank();
+  await page.context().setOffline(true);
+  await page.goto(pathToFileURL(file).href);
+  await drawn(page);
+  const live = await open('#grid/L1.H3/sort=sink');
+  const pictures = (each) => each.locator('.grid-picture').evaluateAll((all) => all.map((canvas) => canvas.toDataURL()));
+  const said = (each) => each.locator('.grid-numbers').allTextContents();
+  assert.deepEqual(await said(page), await said(live));
+  assert.deepEqual(await pictures(page), await pictures(live));
+});
+
+for (const [name, options] of [['wide', {}], ['dark', {colorScheme: 'dark'}], ['narrow', {viewport: {width: 390, height: 844}}]]) {
+  test(`a grid that all can use: ${name}`, async () => {
+    const page = await open('#grid/L1.H3/sort=previous/filter=previous>.02', options);
+    await page.addScriptTag({path: axe});
+    const {violations} = await page.evaluate(() => window.axe.run(document));
+    assert.deepEqual(violations.map(({id, nodes}) => `${id}: ${nodes[0].html}`), []);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
+  });
+}
+
+test('the first look at a grid asks for all thumbnails in few answers', async () => {
+  state.requests.length = 0;
+  const page = await open();
+  await frames(page);
+  const asked = state.requests.filter((url) => url.includes('/atlas?'));
+  assert.ok(asked.length >= 1 && asked.length <= 4, `${asked.length} requests`);
+  assert.deepEqual(state.requests.filter((url) => url.includes('/tile/')), []);
+});
