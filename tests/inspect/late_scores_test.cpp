@@ -56,6 +56,17 @@ TEST(LateScores, OfTheProbeAreThoseOfProbeHeads) {
             probe.heads[5].duplicate);
 }
 
+TEST(LateScores, KnownAreThoseThatWereAskedFor) {
+  const LoadedModel model = test::family_model(test::kFamilyVariants[0]);
+  const Session session = test::family_session(model);
+  LateScores late(session, &model);
+  EXPECT_TRUE(std::isnan(late.known({}).at(score_index("without"))));
+  const double without = value(late, {}, "without", ScoreFrom::kRun);
+  EXPECT_EQ(late.known({}).at(score_index("without")), without);
+  EXPECT_TRUE(std::isnan(late.known({}).at(score_index("probe_induction"))));
+  EXPECT_TRUE(std::isnan(late.known({.head = 1}).at(score_index("without"))));
+}
+
 TEST(LateScores, AreNotThereWithoutAModel) {
   const LoadedModel model = test::family_model(test::kFamilyVariants[0]);
   const Session session = test::family_session(model);

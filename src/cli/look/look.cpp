@@ -133,7 +133,7 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
 HeadFilter filter_of(const LookOptions& options, const StackShape& stack) {
   return reworded(
       [&] {
-        HeadFilter filter = parse_head_filter(*options.heads);
+        HeadFilter filter = parse_head_filter(*options.heads == "all" ? "" : *options.heads);
         std::vector<std::string_view> names;
         for (const ScoreInfo& info : score_infos())
           if (!stack.causal || !info.looks_ahead) names.push_back(info.name);

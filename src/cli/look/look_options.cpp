@@ -132,12 +132,6 @@ void add_tokens(OptionList& list, LookOptions& options) {
         .type = "look/L2.H4/i=17/j=3",
         .help = "the address of a view, as the page shows it behind #, or all of the page's "
                 "address: layer, heads, query i, key j"},
-       {.name = "--heads",
-        .to = std::function<void(const std::string&)>(
-            [&options](const std::string& filter) { options.heads = filter; }),
-        .type = "FILTER",
-        .help = "all heads that pass, ranked by the first score that it names, as in "
-                "\"induction>0.4 sink<0.5 layer 4-8\"; \"\": every head; text or json"},
        {.name = "--top",
         .to = &options.top,
         .type = "N|all",
@@ -147,6 +141,15 @@ void add_tokens(OptionList& list, LookOptions& options) {
         .to = &options.rows,
         .type = "N|all",
         .help = "show the last N rows (default: 64 as text, else all)"}});
+}
+
+void add_ranking(OptionList& list, LookOptions& options) {
+  add(list, {{.name = "--heads",
+              .to = std::function<void(const std::string&)>(
+                  [&options](const std::string& filter) { options.heads = filter; }),
+              .type = "FILTER|all",
+              .help = "all heads that pass, ranked by the first score that it names, as in "
+                      "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json"}});
 }
 
 void add_picture(OptionList& list, LookOptions& options) {
@@ -193,6 +196,7 @@ void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
   add_head(list, options);
   add_tokens(list, options);
+  add_ranking(list, options);
   add_format(list, options);
   add_picture(list, options);
 }

@@ -68,6 +68,7 @@ class LiveSession {
   std::vector<HeadScores> scores() const;
   /// Scores that take passes of the model; the pass must have ended.
   LateScores& late() { return late_; }
+  const LateScores& late() const { return late_; }
   /// The head to begin with in a stack; all layers must have been scored.
   ChosenHead chosen(Stack stack) const;
   /// Names what is kept of a head elsewhere.

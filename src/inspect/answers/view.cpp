@@ -23,9 +23,12 @@ constexpr std::string_view kViews[] = {
     "look",
     "grid",
     "matrix",
+    "heads",
 };
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
+constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
+constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 
 std::string_view take_part(std::string_view& text, char end) {
@@ -104,7 +107,7 @@ struct Part {
   std::string (*write)(const ViewAddress& view);
 };
 
-const std::array<Part, 11> kParts = {{
+const std::array<Part, 15> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -157,6 +160,26 @@ const std::array<Part, 11> kParts = {{
                                       range_text(view.zoom->second))
                         : "";
      }},
+    {"x", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.x = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.x == ViewAddress().x ? "" : view.x; }},
+    {"y", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.y = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.y == ViewAddress().y ? "" : view.y; }},
+    {"form", "raw or adjusted",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.form, kForms, value);
+     },
+     [](const ViewAddress& view) { return view.form == "raw" ? "" : view.form; }},
+    {"on", "probe or text",
+     [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
+     [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
 }};
 
 // "a, b or c"

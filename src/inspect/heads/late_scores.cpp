@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <tuple>
@@ -44,7 +45,22 @@ std::vector<double> LateScores::values(const Place& place, ScoreFrom from, Cance
     const Score& score = all_scores()[i];
     if (score.late != nullptr && score.info.from == from) values[i] = score.late(*this, place);
   }
+  keep(place, values);
   return values;
+}
+
+void LateScores::keep(const Place& place, const std::vector<double>& values) {
+  const std::scoped_lock lock(guard_known_);
+  std::vector<double>& known = known_[key_of(place)];
+  known.resize(values.size(), kNothing);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isnan(values[i])) known[i] = values[i];
+}
+
+std::vector<double> LateScores::known(const Place& place) const {
+  const std::scoped_lock lock(guard_known_);
+  const auto found = known_.find(key_of(place));
+  return found != known_.end() ? found->second : std::vector<double>(all_scores().size(), kNothing);
 }
 
 std::shared_ptr<const LossRises> LateScores::rises(const Place& place, Cancel& cancel) {

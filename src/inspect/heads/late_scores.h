@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "heed/inspect/head_probe.h"
@@ -28,6 +29,8 @@ class LateScores {
   /// As score_infos(), of one head; NaN where it is no late score of kind `from`, or not there.
   /// Throws kInterrupted when cancelled.
   std::vector<double> values(const Place& place, ScoreFrom from, Cancel& cancel);
+  /// All that was computed of a head so far, as `values`.
+  std::vector<double> known(const Place& place) const;
   /// Each position's rise of the loss without the head; entry t is of the token that is predicted
   /// there.
   std::shared_ptr<const LossRises> rises(const Place& place, Cancel& cancel);
@@ -41,6 +44,7 @@ class LateScores {
 
  private:
   std::unique_lock<std::timed_mutex> enter(Cancel& cancel);
+  void keep(const Place& place, const std::vector<double>& values);
 
   const Session& session_;
   const LoadedModel* model_;
@@ -48,6 +52,8 @@ class LateScores {
   std::optional<Probe> probe_;
   std::optional<std::vector<double>> losses_;  // as the session is
   std::map<std::tuple<Stack, int, int>, std::shared_ptr<const LossRises>> rises_;
+  mutable std::mutex guard_known_;
+  std::map<std::tuple<Stack, int, int>, std::vector<double>> known_;
 };
 
 }  // namespace heed
