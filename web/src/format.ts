@@ -3,7 +3,7 @@ import type {Model} from './answers';
 
 const kMinus = '\u2212';
 
-function fixed(value: number, digits: number): string {
+export function fixed(value: number, digits: number): string {
   const text = Math.abs(value).toFixed(digits);
   const isZero = Number(text) === 0;
   return value < 0 && !isZero ? kMinus + text : text;

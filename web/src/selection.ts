@@ -4,6 +4,7 @@ export const kViewNames = [
   'look',
   'grid',
   'matrix',
+  'heads',
 ] as const;
 export type ViewName = (typeof kViewNames)[number];
 export const kScales = ['linear', 'sqrt', 'log', 'rank'] as const;
@@ -38,6 +39,10 @@ export interface Selection {
   sort: string;                // of the heads of a layer in the grid: a score, or `number`
   filter: string;              // of heads in the grid, as head_filter.ts reads it
   zoom: Zoom | null;           // of the matrix; null: all of it
+  x: string;                   // the scores on the axes of the heads view
+  y: string;
+  form: 'raw' | 'adjusted';    // of scores: adjusted is without the sink
+  on: 'probe' | 'text';        // what induction and duplicates are looked for on
 }
 
 /** At most four heads at once have a colour of their own; more are drawn as small multiples. */
@@ -48,4 +53,5 @@ export const kNothing: Selection = {
   view: 'look', places: [{layer: 0, head: 0}], query: null, key: null, range: null, to: false,
   unit: 'token', scale: 'log', pair: null, scores: ['previous', 'distance'],
   sort: 'number', filter: '', zoom: null,
+  x: 'previous', y: 'without', form: 'raw', on: 'probe',
 };

@@ -1,6 +1,7 @@
 // The views that there are. To add one: its file, its line here, its name in selection.ts.
 import type {ViewName} from '../selection';
 import {grid} from './grid';
+import {heads} from './heads';
 import {look} from './look';
 import {matrix} from './matrix';
 import type {View} from './view';
@@ -9,6 +10,7 @@ const kAll: Record<ViewName, View> = {
   look,
   grid,
   matrix,
+  heads,
 };
 
 export const kViews: readonly View[] = Object.values(kAll);
