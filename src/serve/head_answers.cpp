@@ -38,10 +38,10 @@ std::optional<Place> against(const LiveSession& session, const Parameters& param
 
 ScoreFrom late_from(const Parameters& parameters) {
   const std::string name = parameters.path("from");
-  for (const ScoreFrom from : {ScoreFrom::kValues, ScoreFrom::kProbe, ScoreFrom::kRun})
+  for (const ScoreFrom from : {ScoreFrom::kProbe, ScoreFrom::kRun})
     if (from_name(from) == name) return from;
   refuse(404, "not_found",
-         {.argument = "late", .found = json_string(name), .expected = "values, probe or run"});
+         {.argument = "late", .found = json_string(name), .expected = "probe or run"});
 }
 
 std::vector<std::int64_t> numbers_of(const Json& list, const char* name) {

@@ -124,5 +124,24 @@ TEST(HeadScores, LocalIsWhatStaysWithinFourTokensOfRowsThatSeeMore) {
   EXPECT_NEAR(adjusted(scores, "local"), 5.0 / 7 / (6.0 / 7), 1e-6);  // row 6 past the first token
 }
 
+// Lengths of values 0, 1, 1, 1: a sink that carries nothing.
+TEST(ValueScores, ASinkThatCarriesNothingHasNoShare) {
+  LayerAttention layer = test::layer_of(1, 4, flat);
+  for (std::int64_t j = 1; j < 4; ++j) layer.v.data<float>()[j] = j % 2 == 0 ? 1 : -1;
+  const HeadScores scores = score_heads(layer, 0)[0];
+  EXPECT_NEAR(scores.of("value_weighted"), (0 + 1.0 / 2 + 2.0 / 3 + 3.0 / 4) / 4, 1e-6);
+  EXPECT_NEAR(adjusted(scores, "value_weighted"), 1, 1e-6);
+  EXPECT_NEAR(scores.of("value_sink"), 0, 1e-6);
+  EXPECT_NEAR(scores.of("sink"), (1.0 / 2 + 1.0 / 3 + 1.0 / 4) / 3, 1e-6);
+}
+
+TEST(ValueScores, OfEqualValuesAreTheWeights) {
+  LayerAttention layer = test::layer_of(1, 4, flat);
+  for (std::int64_t j = 0; j < 4; ++j) layer.v.data<float>()[j] = 2;
+  const HeadScores scores = score_heads(layer, 0)[0];
+  EXPECT_NEAR(scores.of("value_weighted"), 2, 1e-6);
+  EXPECT_NEAR(scores.of("value_sink"), scores.of("sink"), 1e-6);
+}
+
 }  // namespace
 }  // namespace heed

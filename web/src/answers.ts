@@ -222,6 +222,8 @@ export interface Adjusted {
   induction?: number;
   delimiter?: number;
   same_word?: number;
+  value_weighted?: number;
+  value_sink?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
@@ -256,6 +258,8 @@ export interface Head {
   induction?: number;
   delimiter?: number;
   same_word?: number;
+  value_weighted?: number;
+  value_sink?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
@@ -298,6 +302,8 @@ export interface LateScores {
   induction?: number;
   delimiter?: number;
   same_word?: number;
+  value_weighted?: number;
+  value_sink?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;

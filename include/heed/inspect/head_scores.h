@@ -12,14 +12,14 @@
 namespace heed {
 
 /// What a score counts: how it is written, and how long its bars are.
-enum class ScoreUnit : std::uint8_t { kShare, kTokens, kNats, kLogits, kSize };
-/// What it is computed from: the weights on the text; what the head writes with its values; the
-/// probe of random tokens that repeat; the text once more without the head.
-enum class ScoreFrom : std::uint8_t { kText, kValues, kProbe, kRun };
+enum class ScoreUnit : std::uint8_t { kShare, kTokens, kNats, kSize };
+/// What it is computed from: the weights (and values) on the text; the probe of random tokens that
+/// repeat; the text once more without the head.
+enum class ScoreFrom : std::uint8_t { kText, kProbe, kRun };
 
-/// "share", "tokens", "nats", "logits", "size".
+/// "share", "tokens", "nats", "size".
 std::string_view unit_name(ScoreUnit unit);
-/// "text", "values", "probe", "run".
+/// "text", "probe", "run".
 std::string_view from_name(ScoreFrom from);
 
 /// One score, as every answer about heads names it.

@@ -70,7 +70,6 @@ constexpr std::array kScores = {
     Score{{.name = "elsewhere",
            .short_name = "else",
            .about = "mean of the largest weight past the first, previous and own token",
-           .is_share = true,
            .title = "largest far weight",
            .threshold = 0.4},
           neighbour_scores,
@@ -96,13 +95,13 @@ constexpr std::array kScores = {
     Score{{.name = "duplicate",
            .short_name = "dup",
            .about = "mean weight on other places of the same token",
-           .title = "text, same token",
+           .title = "on the text",
            .threshold = 0.2},
           duplicate_score},
     Score{{.name = "induction",
            .short_name = "induc",
            .about = "mean weight on what followed the same token elsewhere",
-           .title = "text, after the same",
+           .title = "on the text",
            .threshold = 0.2},
           induction_score},
     Score{{.name = "delimiter",
@@ -117,17 +116,31 @@ constexpr std::array kScores = {
            .title = "its other pieces",
            .threshold = 0.4},
           same_word_score},
+    Score{{.name = "value_weighted",
+           .short_name = "carried",
+           .about = "mean of a row's weights times the lengths of their values",
+           .title = "p |v|",
+           .unit = kSize},
+          value_scores,
+          0},
+    Score{{.name = "value_sink",
+           .short_name = "v sink",
+           .about = "mean share of the first token in weights times the lengths of values",
+           .title = "of p |v|",
+           .threshold = 0.4},
+          value_scores,
+          1},
     Score{.info = {.name = "probe_induction",
                    .short_name = "p induc",
                    .about = "mean weight on what followed the same token, on random tokens twice",
-                   .title = "probe, after the same",
+                   .title = "on the probe",
                    .threshold = 0.2,
                    .from = kProbe},
           .late = probe_induction_score},
     Score{.info = {.name = "probe_duplicate",
                    .short_name = "p dup",
                    .about = "mean weight on the same token, on random tokens twice",
-                   .title = "probe, same token",
+                   .title = "on the probe",
                    .threshold = 0.2,
                    .from = kProbe},
           .late = probe_duplicate_score},
@@ -148,12 +161,12 @@ constexpr auto kInfos = [] {
 }  // namespace
 
 std::string_view unit_name(ScoreUnit unit) {
-  constexpr std::array<std::string_view, 5> kNames = {"share", "tokens", "nats", "logits", "size"};
+  constexpr std::array<std::string_view, 4> kNames = {"share", "tokens", "nats", "size"};
   return kNames.at(static_cast<std::size_t>(unit));
 }
 
 std::string_view from_name(ScoreFrom from) {
-  constexpr std::array<std::string_view, 4> kNames = {"text", "values", "probe", "run"};
+  constexpr std::array<std::string_view, 3> kNames = {"text", "probe", "run"};
   return kNames.at(static_cast<std::size_t>(from));
 }
 

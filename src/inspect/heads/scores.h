@@ -52,6 +52,7 @@ ScoreObserverPointer duplicate_score(const ScoredTokens& tokens);
 ScoreObserverPointer induction_score(const ScoredTokens& tokens);
 ScoreObserverPointer delimiter_score(const ScoredTokens& tokens);
 ScoreObserverPointer same_word_score(const ScoredTokens& tokens);
+ScoreObserverPointer value_scores(const ScoredTokens& tokens);
 double probe_induction_score(LateScores& late, const Place& place);
 double probe_duplicate_score(LateScores& late, const Place& place);
 double ablation_score(LateScores& late, const Place& place);

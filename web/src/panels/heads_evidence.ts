@@ -68,9 +68,9 @@ export class HeadsEvidence implements Panel {
       ].filter((each) => each !== null);
     });
     const ownAt = own === undefined ? 0 : own - begin;
-    parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y: base - tall(profile[ownAt]!) + 8, class: 'tick'}, runnerText));
+    if (begin === 0) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y: base - tall(profile[ownAt]!) + 8, class: 'tick'}, runnerText));
     parts.push(svg('text', {x: this.width, y: base - 6, 'text-anchor': 'end', class: 'tick'}, 'tokens back'));
-    const said = `mean weight by distance${runner ? `; the tick is the runner-up, ${runner}` : ''}`;
+    const said = `mean weight by distance${runner ? `; the tick is the runner-up, ${runner}${begin > 0 ? `, ${runnerText.replace('runner-up ', '')}` : ''}` : ''}`;
     const label = `weight at ${begin} to ${begin + 3} tokens back: ${profile.slice(0, 4).map(shortWeight).join(' ')}`;
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
   }

@@ -5,7 +5,7 @@ import type {Place, Stack} from '../selection';
 import {nameOf} from '../selection';
 
 /** What a score is computed from, where the text's weights are not enough. */
-export type LateFrom = 'values' | 'probe' | 'run';
+export type LateFrom = 'probe' | 'run';
 
 type Ask = (place: Place, from: LateFrom, signal: AbortSignal) => Promise<LateScores>;
 
@@ -45,7 +45,7 @@ export class Late {
 
   /** The late scores of a head that are there. */
   of(place: Place): object {
-    return Object.assign({}, ...(['values', 'probe', 'run'] as const).map((from) => this.found.get(keyOf(from, place))));
+    return Object.assign({}, ...(['probe', 'run'] as const).map((from) => this.found.get(keyOf(from, place))));
   }
 
   /** How far the wish is; null where nothing is on its way. */
