@@ -222,9 +222,9 @@ class Session:
         """What each head does on this text, in the mean over its rows: a pandas DataFrame where
         pandas is installed, else a small table with ``columns`` and ``["entropy"]``.
 
-        A row a head with ``stack``, ``layer``, ``head`` and the scores ("previous", "current",
-        "next", "sink", "distance", "entropy", "elsewhere"); of a pair also the shares between both
-        texts, of a cross-attention "in_order" and "peak".
+        A row a head with ``stack``, ``layer``, ``head`` and the scores (docs/api.md has the list:
+        "previous", "sink", "induction", ...), then the same sink-adjusted ("previous_adjusted");
+        of a pair also the shares between both texts, of a cross-attention "in_order" and "peak".
         """
         wanted = None if stack is None else self.stack(stack).name
         return table_of([row for row in self._head_rows() if wanted in (None, row["stack"])])
@@ -343,6 +343,7 @@ def _word(word: Who | None) -> str:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A head's scores with what a pair or a cross-attention has besides."""
+    """A head's scores, sink-adjusted too, with what a pair or a cross-attention has besides."""
+    adjusted = {f"{name}_adjusted": value for name, value in row.pop("adjusted", {}).items()}
     beside = {**row.pop("shares", {}), **row.pop("order", {})}
-    return {**row, **beside}
+    return {**row, **adjusted, **beside}

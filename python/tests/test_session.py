@@ -96,6 +96,8 @@ def test_heads_are_the_programs(session):
     assert len(table) == len(theirs) == 24
     for name in ("layer", "head", "previous", "sink", "entropy", "elsewhere"):
         np.testing.assert_allclose(table[name], [head[name] for head in theirs], atol=1e-6)
+    adjusted = [head["adjusted"]["induction"] for head in theirs]
+    np.testing.assert_allclose(table["induction_adjusted"], adjusted, atol=1e-6)
     assert "next" not in table.columns  # nobody looks ahead here
 
 

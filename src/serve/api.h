@@ -77,8 +77,8 @@ struct LongAnswer {
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
 
-// session_answers.cpp, words_answers.cpp, flow_answers.cpp, weight_answers.cpp, atlas_answers.cpp,
-// events.cpp, export_answers.cpp
+// session_answers.cpp, words_answers.cpp, flow_answers.cpp, weight_answers.cpp, head_answers.cpp,
+// atlas_answers.cpp, events.cpp, export_answers.cpp
 void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
@@ -102,6 +102,9 @@ void get_column(Api& api, const Parameters& parameters, httplib::Response& respo
 void get_edges(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_cell(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_late(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_evidence(Api& api, const Parameters& parameters, httplib::Response& response);
+void post_similar(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_export(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response);
 

@@ -41,6 +41,10 @@ json parsed_json(const ViewAddress& view) {
   if (view.by != "rollout") as["by"] = view.by;
   if (view.sort != "number") as["sort"] = view.sort;
   if (!view.filter.empty()) as["filter"] = view.filter;
+  if (view.x != "previous") as["x"] = view.x;
+  if (view.y != "without") as["y"] = view.y;
+  if (view.form != "raw") as["form"] = view.form;
+  if (view.on != "probe") as["on"] = view.on;
   if (view.zoom) as["zoom"] = {view.zoom->first, view.zoom->second};
   return as;
 }

@@ -129,6 +129,18 @@ const kParts: readonly Part[] = [
     name: 'zoom', expected: 'the queries and the keys in sight, as in 180-200,160-180', read: readZoom,
     write: ({zoom}) => zoom && `${zoom.queries.join('-')},${zoom.keys.join('-')}`,
   },
+  ...(['x', 'y'] as const).map((name): Part => ({
+    name, expected: 'a name, as in previous', write: (selection) => selection[name] === kNothing[name] ? null : selection[name],
+    read: (value) => /^[a-z_]{1,32}$/.test(value) ? {[name]: value} : null,
+  })),
+  {
+    name: 'form', expected: 'raw or adjusted', write: ({form}) => form === kNothing.form ? null : form,
+    read: (value) => isOneOf(['raw', 'adjusted'], value) ? {form: value} : null,
+  },
+  {
+    name: 'on', expected: 'probe or text', write: ({on}) => on === kNothing.on ? null : on,
+    read: (value) => isOneOf(['probe', 'text'], value) ? {on: value} : null,
+  },
 ];
 
 const kPlace = /^(?:(?:([a-z]+)\.)?L(\d{1,4})\.)?H(\d{1,4})$/;

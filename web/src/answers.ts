@@ -50,6 +50,10 @@ export interface Score {
   short: string;
   about: string;
   share: boolean;
+  title: string;
+  unit: string;
+  from: string;
+  threshold?: number;
 }
 
 export interface Picture {
@@ -206,6 +210,28 @@ export interface Marginals {
   row_sum_error: number;
 }
 
+export interface Adjusted {
+  previous?: number;
+  current?: number;
+  next?: number;
+  sink?: number;
+  distance?: number;
+  entropy?: number;
+  elsewhere?: number;
+  normalised_entropy?: number;
+  confidence?: number;
+  local?: number;
+  duplicate?: number;
+  induction?: number;
+  delimiter?: number;
+  same_word?: number;
+  value_weighted?: number;
+  value_sink?: number;
+  probe_induction?: number;
+  probe_duplicate?: number;
+  without?: number;
+}
+
 export interface Shares {
   a_to_a: number;
   a_to_b: number;
@@ -221,13 +247,26 @@ export interface Order {
 
 export interface Head {
   head: number;
-  previous: number;
-  current: number;
+  previous?: number;
+  current?: number;
   next?: number;
-  sink: number;
-  distance: number;
-  entropy: number;
-  elsewhere: number;
+  sink?: number;
+  distance?: number;
+  entropy?: number;
+  elsewhere?: number;
+  normalised_entropy?: number;
+  confidence?: number;
+  local?: number;
+  duplicate?: number;
+  induction?: number;
+  delimiter?: number;
+  same_word?: number;
+  value_weighted?: number;
+  value_sink?: number;
+  probe_induction?: number;
+  probe_duplicate?: number;
+  without?: number;
+  adjusted: Adjusted;
   profile: number[];
   shares?: Shares;
   order?: Order;
@@ -246,6 +285,71 @@ export interface Heads {
   done: number;
   of: number;
   layers: LayerHeads[];
+}
+
+export interface LateScores {
+  stack: string;
+  layer: number;
+  head: number;
+  previous?: number;
+  current?: number;
+  next?: number;
+  sink?: number;
+  distance?: number;
+  entropy?: number;
+  elsewhere?: number;
+  normalised_entropy?: number;
+  confidence?: number;
+  local?: number;
+  duplicate?: number;
+  induction?: number;
+  delimiter?: number;
+  same_word?: number;
+  value_weighted?: number;
+  value_sink?: number;
+  probe_induction?: number;
+  probe_duplicate?: number;
+  without?: number;
+}
+
+export interface WorstRow {
+  row: number;
+  value: number;
+  key?: number;
+  weight?: number;
+}
+
+export interface RunnerUp {
+  stack: string;
+  layer: number;
+  head: number;
+  profile: number[];
+}
+
+export interface Evidence {
+  stack: string;
+  layer: number;
+  head: number;
+  score: string;
+  first_row: number;
+  rows: (number | null)[];
+  counted: number;
+  first_of_row?: number;
+  profile_begin: number;
+  profile: number[];
+  worst: WorstRow[];
+  runner_up?: RunnerUp;
+}
+
+export interface SimilarHead {
+  stack: string;
+  layer: number;
+  head: number;
+  overlap: number;
+}
+
+export interface Similar {
+  heads: SimilarHead[];
 }
 
 export interface Chosen {

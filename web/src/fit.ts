@@ -52,6 +52,8 @@ export function fit(selection: Selection, size: Size): Selection {
   const query = within(selection.query, count.query);
   return {
     ...selection, query,
+    x: hasScore(size, selection.x) ? selection.x : kNothing.x,
+    y: hasScore(size, selection.y) ? selection.y : kNothing.y,
     places: fitPlaces(selection.places, size),
     key: query === null ? null : within(selection.key, count.key),
     scores: scores.every((name) => hasScore(size, name)) ? scores : kNothing.scores,

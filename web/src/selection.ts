@@ -5,6 +5,7 @@ export const kViewNames = [
   'grid',
   'matrix',
   'words',
+  'heads',
   'flow',
 ] as const;
 export type ViewName = (typeof kViewNames)[number];
@@ -47,6 +48,10 @@ export interface Selection {
   sort: string;                // of the heads of a layer in the grid: a score, or `number`
   filter: string;              // of heads in the grid, as head_filter.ts reads it
   zoom: Zoom | null;           // of the matrix; null: all of it
+  x: string;                   // the scores on the axes of the heads view
+  y: string;
+  form: 'raw' | 'adjusted';    // of scores: adjusted is without the sink
+  on: 'probe' | 'text';        // what induction and duplicates are looked for on
 }
 
 /** At most four heads at once have a colour of their own; more are drawn as small multiples. */
@@ -58,4 +63,5 @@ export const kNothing: Selection = {
   unit: 'token', scale: 'log', pair: null, scores: ['previous', 'distance'],
   temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
   sort: 'number', filter: '', zoom: null,
+  x: 'previous', y: 'without', form: 'raw', on: 'probe',
 };

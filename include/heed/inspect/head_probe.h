@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "heed/inspect/session.h"
@@ -36,6 +37,10 @@ struct Probe {
 /// Sequences of `period` tokens, uniform over the vocabulary without its special tokens, each
 /// written twice. Errors (kInvalidArgument): fewer than 2 x 2 positions, options out of range.
 Probe probe_heads(const LoadedModel& model, const ProbeOptions& options = {});
+
+/// Runs the same sequences and hands each over, as a session of 2 x period tokens.
+void visit_probe(const LoadedModel& model, const ProbeOptions& options,
+                 const std::function<void(const Session& session, std::int64_t period)>& use);
 
 /// One sequence's layer: one sweep. `index` is the layer's number, for the result.
 std::vector<ProbedHead> probe_layer(const LayerAttention& layer, int index, std::int64_t period);

@@ -42,6 +42,9 @@ struct ViewAddress {
   std::string by = "rollout";     // what weighs a flow: rollout, effect
   std::string sort = "number";  // of the heads of a layer in the grid: by a score, or by number
   std::string filter = "";      // of heads in the grid (head_filter.h), with single blanks
+  std::string x = "previous", y = "without";  // the axes of the heads view
+  std::string form = "raw";                   // of its scores; adjusted: without the sink
+  std::string on = "probe";                   // or text: where induction is looked for
   using Range = std::pair<std::int64_t, std::int64_t>;
   std::optional<std::pair<Range, Range>> zoom = {};  // queries and keys in sight, ends included
 };

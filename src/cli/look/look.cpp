@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/reworded.h"
 #include "cli/command.h"
 #include "cli/look/file.h"
 #include "cli/look/files.h"
 #include "cli/look/flow.h"
 #include "cli/look/look_options.h"
+#include "cli/look/ranking.h"
 #include "cli/look/text.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
@@ -144,6 +146,36 @@ void write_flow(const LookOptions& options, const Session& session, const Loaded
   const bool plain = options.colour == "auto" && !options.to_stdout();
   Output output(options.out);
   output.write(look_flow(detect_terminal(plain ? "never" : options.colour), session, model, flow));
+}
+
+// Of --heads; the names in it are known before the model runs.
+HeadFilter filter_of(const LookOptions& options, const StackShape& stack) {
+  return reworded(
+      [&] {
+        HeadFilter filter = parse_head_filter(*options.heads == "all" ? "" : *options.heads);
+        std::vector<std::string_view> names;
+        for (const ScoreInfo& info : score_infos())
+          if (!stack.causal || !info.looks_ahead) names.push_back(info.name);
+        check_head_filter(filter, names);
+        return filter;
+      },
+      [](ErrorParts& parts) {
+        parts.op = {};
+        parts.argument = "--heads";
+      });
+}
+
+void write_heads(const LookOptions& options, const LoadedModel& model, const StackShape& stack,
+                 const HeadFilter& filter) {
+  ProgressLine progress;
+  const Session session = open(options, model, progress);
+  const Ranking ranking = rank_heads(session, model, stack.stack, filter, progress);
+  progress.begin("");
+  Output output(options.out);
+  const bool plain = options.colour == "auto" && !options.to_stdout();
+  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  output.write(options.format == "json" ? ranking_json(ranking, stack.causal)
+                                        : ranking_text(terminal, ranking));
   output.finish();
 }
 
@@ -156,6 +188,10 @@ int run(const Given& given, LookOptions options) {
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);
   if (options.is_page()) return write_page_file(options, model);
+  if (options.heads) {
+    write_heads(options, model, stack, filter_of(options, stack));
+    return 0;
+  }
   ProgressLine progress;
   const Session session = open(options, model, progress);
   if (options.format == "npy") {
@@ -203,6 +239,7 @@ Command look_command() {
   return {"look", "who attends to whom in a text, what each head does, the next word",
           "  heed look \"The cat sat on the mat because it was tired.\"\n"
           "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
+          "  heed look --file story.txt --heads \"previous>0.2\"\n"
           "  heed look --file story.txt -o weights.npy\n"
           "  heed look --file story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"
           "  heed look --file story.txt --flow --who so -o flow.graphml\n"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 
 #include "cli/options/numbers.h"
@@ -63,6 +64,17 @@ void check_formats(const LookOptions& options) {
     fail({.found = fmt::format("{} chooses weights, --format npy writes all of them",
                                options.who.empty() ? "--to" : "--who"),
           .expected = "one of the two"});
+}
+
+void check_heads_options(const LookOptions& options) {
+  if (!options.heads) return;
+  if (options.format != "text" && options.format != "json")
+    fail({.found = fmt::format("--heads is a table, --format {} is none", options.format),
+          .expected = "--format text or json"});
+  if (!options.view.empty() || options.layer || options.head || !options.who.empty() ||
+      !options.to.empty() || !options.rows.empty() || !options.top.empty())
+    fail({.found = "--heads shows no rows",
+          .expected = "it without --view, --layer, --head, --who, --to, --rows and --top"});
 }
 
 // Options that would change nothing.
@@ -161,6 +173,15 @@ void add_flow(OptionList& list, LookOptions& options) {
                 "edge changes"}});
 }
 
+void add_ranking(OptionList& list, LookOptions& options) {
+  add(list, {{.name = "--heads",
+              .to = std::function<void(const std::string&)>(
+                  [&options](const std::string& filter) { options.heads = filter; }),
+              .type = "FILTER|all",
+              .help = "all heads that pass, ranked by the first score that it names, as in "
+                      "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json"}});
+}
+
 void add_picture(OptionList& list, LookOptions& options) {
   add(list, {{.name = "--width",
               .to = &options.width,
@@ -207,6 +228,7 @@ void add_look_options(OptionList& list, LookOptions& options) {
   add_head(list, options);
   add_tokens(list, options);
   add_flow(list, options);
+  add_ranking(list, options);
   add_format(list, options);
   add_picture(list, options);
 }
@@ -235,6 +257,7 @@ void check(const Given& given, const LookOptions& options) {
   check_flow(given, options);
   check_effects(given, options);
   check_view_options(options);
+  check_heads_options(options);
   check_formats(options);
 }
 

@@ -18,6 +18,7 @@ struct LookOptions {
   std::optional<int> layer, head;
   std::string who, to;
   std::string view;
+  std::optional<std::string> heads;  // a filter
   std::string top;
   std::string rows;
   std::string what = "weights";

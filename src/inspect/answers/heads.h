@@ -1,6 +1,7 @@
 // What heads do, and the next words.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,19 +13,28 @@
 
 namespace heed {
 
-/// A score of a head, by name; those that look ahead are left out where nobody can.
+/// The scores of a head by name: without those that are not there, and without those that look
+/// ahead where nobody can.
 template <typename Fields>
 void describe_scores(Fields& field, const std::vector<double>& values, bool causal) {
   for (std::size_t i = 0; i < score_infos().size(); ++i) {
     const ScoreInfo& info = score_infos()[i];
-    const double value = i < values.size() ? values[i] : 0;
-    if (info.looks_ahead) {
-      field(info.name, causal ? std::nullopt : std::optional<double>(value));
-    } else {
-      field(info.name, value);
-    }
+    const bool there = i < values.size() && !std::isnan(values[i]);
+    const bool shown = there && !(info.looks_ahead && causal);
+    field(info.name, shown ? std::optional<double>(values[i]) : std::nullopt);
   }
 }
+
+/// Sink-adjusted.
+struct AdjustedAnswer {
+  static constexpr const char* kName = "Adjusted";
+  std::vector<double> values = {};
+  bool causal = false;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    describe_scores(field, values, causal);
+  }
+};
 
 struct SharesAnswer {
   static constexpr const char* kName = "Shares";
@@ -65,6 +75,7 @@ struct HeadAnswer {
   void describe(Fields& field) const {
     field("head", scores.place.head);
     describe_scores(field, scores.values, causal);
+    field("adjusted", AdjustedAnswer{scores.adjusted, causal});
     field("profile", profile);
     describe_sides(field, scores);
   }

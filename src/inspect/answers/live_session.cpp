@@ -67,6 +67,7 @@ LiveSession::LiveSession(std::string name, SessionInput read, Session session,
       input(std::move(read)),
       session_(std::move(session)),
       model_(model),
+      late_(session_, model),
       shapes_(session_.shapes()) {
   for (const StackShape& shape : shapes_)
     for (int layer = 0; layer < shape.layers; ++layer)
@@ -208,7 +209,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
   };
   const LayerAttention& layer = session_.at(place);
   std::vector<HeadStatistics> heads =
-      layer_statistics(layer, place.stack, place.layer, check, keep);
+      layer_statistics(layer, place, scored_tokens(session_, place.stack), check, keep);
   for (HeadStatistics& head : heads) {
     check();
     score_sides(head.scores, layer, session_.split);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "heed/inspect/look.h"
+#include "inspect/heads/late_scores.h"
 #include "inspect/heads/statistics.h"
 #include "inspect/map/maps.h"
 #include "inspect/session/cancel.h"
@@ -67,6 +68,9 @@ class LiveSession {
   LayerHeads heads(Stack stack, int layer) const;
   /// Every head's scores; all layers must have been scored.
   std::vector<HeadScores> scores() const;
+  /// Scores that take passes of the model; the pass must have ended.
+  LateScores& late() { return late_; }
+  const LateScores& late() const { return late_; }
   /// The head to begin with in a stack; all layers must have been scored.
   ChosenHead chosen(Stack stack) const;
   /// Names what is kept of a head elsewhere.
@@ -89,6 +93,7 @@ class LiveSession {
 
   Session session_;
   const LoadedModel* model_;  // null: the session is whole
+  LateScores late_;
   std::vector<StackShape> shapes_;
   std::vector<Place> places_;    // of the layers, by index
   std::vector<NextWords> next_;  // of every position, or of the last alone

@@ -89,6 +89,7 @@ struct LookHeadAnswer {
   void describe(Fields& field) const {
     describe_place(field, head.place);
     describe_scores(field, head.values, causal);
+    field("adjusted", AdjustedAnswer{head.adjusted, causal});
     describe_sides(field, head);
   }
 };

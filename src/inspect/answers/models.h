@@ -20,6 +20,10 @@ struct ScoreAnswer {
     field("short", std::string(info.short_name));
     field("about", std::string(info.about));
     field("share", info.is_share);
+    field("title", std::string(info.title));
+    field("unit", std::string(unit_name(info.unit)));
+    field("from", std::string(from_name(info.from)));
+    field("threshold", info.threshold > 0 ? std::optional<double>(info.threshold) : std::nullopt);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "inspect/answers/cells.h"
+#include "inspect/answers/evidence.h"
 #include "inspect/answers/flow.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/live_session.h"
@@ -62,6 +63,13 @@ FlowAnswer answer_flow(const LiveSession& session, const FlowRequest& request, F
                        const Check& check);
 FlowTestAnswer answer_flow_test(const LiveSession& session, const FlowRequest& request,
                                 const Check& check);
+/// A head's scores of kind `from`, which must not be kText: those come with the statistics.
+LateScoresAnswer answer_late(LiveSession& session, const Place& place, ScoreFrom from,
+                             Cancel& cancel);
+EvidenceAnswer answer_evidence(LiveSession& session, const EvidenceRequest& request,
+                               std::optional<Place> against, Cancel& cancel);
+SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const PatternExample& example,
+                             Cancel& cancel);
 
 /// Rows or columns [begin, end) of one head. `rule` says which keys get an arc.
 struct LineRequest {

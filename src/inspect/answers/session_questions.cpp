@@ -1,5 +1,6 @@
 // What is asked of a session as a whole: its tokens, statistics, next words.
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 #include "heed/base/error.h"
@@ -141,8 +142,12 @@ LayerHeadsAnswer answer_layer(const LiveSession& session, Stack stack, int layer
   const bool causal = session.session().at(stack).shape.causal;
   LayerHeadsAnswer answer{.stack = stack, .layer = layer};
   const LayerHeads heads = session.heads(stack, layer);
-  for (const HeadStatistics& head : *heads)
+  for (const HeadStatistics& head : *heads) {
     answer.heads.push_back({.scores = head.scores, .causal = causal, .profile = head.profile});
+    const std::vector<double> late = session.late().known(head.place());
+    for (std::size_t score = 0; score < late.size(); ++score)
+      if (!std::isnan(late[score])) answer.heads.back().scores.values[score] = late[score];
+  }
   return answer;
 }
 

@@ -1,6 +1,7 @@
 #include "inspect/answers/type_writer.h"
 
 #include "inspect/answers/cells.h"
+#include "inspect/answers/evidence.h"
 #include "inspect/answers/flow.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/models.h"
@@ -20,6 +21,9 @@ std::string answer_types() {
   types.declare<CellAnswer>();
   types.declare<MarginalsAnswer>();
   types.declare<HeadsAnswer>();
+  types.declare<LateScoresAnswer>();
+  types.declare<EvidenceAnswer>();
+  types.declare<SimilarAnswer>();
   types.declare<ChosenAnswer>();
   types.declare<NextAnswer>();
   types.declare<WordsAnswer>();

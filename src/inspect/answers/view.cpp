@@ -24,10 +24,13 @@ constexpr std::string_view kViews[] = {
     "grid",
     "matrix",
     "words",
+    "heads",
     "flow",
 };
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
+constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
+constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
 constexpr std::array<std::string_view, 2> kBys = {"rollout", "effect"};
@@ -123,7 +126,7 @@ bool read_fraction(double& number, std::string_view text, double most) {
 
 std::string fraction_text(double number) { return number == 1 ? "" : fmt::format("{}", number); }
 
-const std::array<Part, 16> kParts = {{
+const std::array<Part, 20> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -198,6 +201,26 @@ const std::array<Part, 16> kParts = {{
                                       range_text(view.zoom->second))
                         : "";
      }},
+    {"x", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.x = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.x == ViewAddress().x ? "" : view.x; }},
+    {"y", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.y = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.y == ViewAddress().y ? "" : view.y; }},
+    {"form", "raw or adjusted",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.form, kForms, value);
+     },
+     [](const ViewAddress& view) { return view.form == "raw" ? "" : view.form; }},
+    {"on", "probe or text",
+     [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
+     [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
 }};
 
 // "a, b or c"

@@ -61,6 +61,8 @@ void check_view(const ViewAddress& view, std::string_view model,
   }
   for (const std::string& name : view.scores) check_score("scores", "two", name, stacks);
   if (view.sort != "number") check_score("sort", "number, or one", view.sort, stacks);
+  check_score("x", "one", view.x, stacks);
+  check_score("y", "one", view.y, stacks);
   check_head_filter(parse_head_filter(view.filter), score_names(stacks));
   const std::int64_t pinned = view.to ? size.keys : size.queries;
   if (view.query) check_token("i", *view.query, view.key ? size.queries : pinned);

@@ -1,37 +1,51 @@
 // How far away the keys are that a head attends to: the mean over rows of sum_j p |i - j|.
-#include "heed/ops/observers/expected_distance.h"
-#include "inspect/heads/scores.h"
+#include <cmath>
+
+#include "inspect/heads/row_scores.h"
+#include "kernels/observe.h"
 
 namespace heed {
 namespace {
 
-class DistanceScore final : public ScoreObserver {
+struct BlockState final : Observer::State {
+  std::array<double, kMaskRows> distance = {};
+  SinkOfRows sink;
+};
+
+class DistanceScore final : public RowScores {
  public:
-  std::string_view name() const override { return distance_.name(); }
-  void begin(const ObservedShape& shape) override { distance_.begin(shape); }
-  TileParts parts() const override { return distance_.parts(); }
-  std::unique_ptr<State> rows(const ObservedRows& rows) const override {
-    return distance_.rows(rows);
+  DistanceScore() : RowScores(1) {}
+  std::string_view name() const override { return "distance_score"; }
+  std::unique_ptr<State> rows(const ObservedRows&) const override {
+    return std::make_unique<BlockState>();
   }
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
-    distance_.tile(state, rows, tile);
+    auto& block = static_cast<BlockState&>(state);
+    block.sink.see(tile);
+    kernels::add_distances(tile.weights, tile.key_end - tile.key_begin,
+                           place(rows, rows.row_begin) - tile.key_begin, block.distance.data());
   }
-  void merge(State& state, const ObservedRows& rows) override { distance_.merge(state, rows); }
-
-  double score(std::int64_t head, int) const override {
-    const std::int64_t count = distance_.distance.dim(2);
-    const float* of_row = distance_.distance.data<float>() + head * count;
-    double sum = 0;
-    for (std::int64_t row = 0; row < count; ++row) sum += static_cast<double>(of_row[row]);
-    return count > 0 ? sum / static_cast<double>(count) : 0;
+  void merge(State& state, const ObservedRows& rows) override {
+    const auto& block = static_cast<const BlockState&>(state);
+    for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
+      const auto lane = static_cast<std::size_t>(row - rows.row_begin);
+      const auto sink = static_cast<double>(block.sink.weight[lane]);
+      const double of_sink = sink * static_cast<double>(std::abs(place(rows, row)));
+      add(rows, 0, {block.distance[lane], true, block.distance[lane] - of_sink, true}, sink);
+    }
   }
 
  private:
-  ExpectedDistanceObserver distance_;
+  // Where a query stands, counted from the first key.
+  static std::int64_t place(const ObservedRows& rows, std::int64_t row) {
+    return rows.q_offset + row - rows.key_offset;
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<ScoreObserver> distance_score() { return std::make_unique<DistanceScore>(); }
+ScoreObserverPointer distance_score(const ScoredTokens&) {
+  return std::make_unique<DistanceScore>();
+}
 
 }  // namespace heed

@@ -173,14 +173,22 @@ std::vector<ProbedHead> probe_layer(const LayerAttention& layer, int index, std:
   return heads;
 }
 
-Probe probe_heads(const LoadedModel& model, const ProbeOptions& options) {
-  Probe probe;
-  probe.period = period_for(model, options);
-  probe.sequences = options.sequences;
+void visit_probe(const LoadedModel& model, const ProbeOptions& options,
+                 const std::function<void(const Session& session, std::int64_t period)>& use) {
+  const std::int64_t period = period_for(model, options);
   const std::vector<TokenId> tokens = plain_tokens(model);
   Random random(options.seed);
   for (int sequence = 0; sequence < options.sequences; ++sequence)
-    add_sequence(probe, probed(model, repeated_sequence(tokens, probe.period, random)));
+    use(probed(model, repeated_sequence(tokens, period, random)), period);
+}
+
+Probe probe_heads(const LoadedModel& model, const ProbeOptions& options) {
+  Probe probe;
+  probe.sequences = options.sequences;
+  visit_probe(model, options, [&](const Session& session, std::int64_t period) {
+    probe.period = period;
+    add_sequence(probe, session);
+  });
   return probe;
 }
 

@@ -1,18 +1,21 @@
-// What a row gives to its neighbours, to the first token and to the rest, and its entropy: six
+// What a row gives to its neighbours, to the first token and to the rest, and its entropy: eight
 // scores in one observer, since all of them look at the same few keys.
 //
 // Means over the rows i of a head's weights p[i, j], for positions that a row has: a row without a
 // previous token does not count for `previous`, and so on. 0 where no row counts.
-//   previous   p[i, i - 1]   over i >= 1
-//   current    p[i, i]       over i >= 1: the first row has no choice when causal
-//   next       p[i, i + 1]   over i <= T - 2
-//   sink       p[i, 0]       over i >= 1
-//   entropy    -sum_j p ln p over all rows, in nats
-//   elsewhere  the largest p[i, j] past the first, previous and own token, over rows that have one
+//   0 previous    p[i, i - 1]   over i >= 1
+//   1 current     p[i, i]       over i >= 1: the first row has no choice when causal
+//   2 next        p[i, i + 1]   over i <= T - 2
+//   3 sink        p[i, 0]       over i >= 1
+//   4 entropy     -sum_j p ln p over all rows, in nats
+//   5 elsewhere   the largest p[i, j] past the first, previous and own token, over rows that have
+//   one 6 normalised  the entropy over the log of the number of visible keys, over rows that see
+//   two 7 confidence  the largest p[i, j] over i >= 1
 #include <algorithm>
 #include <array>
+#include <cmath>
 
-#include "inspect/heads/scores.h"
+#include "inspect/heads/row_scores.h"
 #include "kernels/observe.h"
 
 namespace heed {
@@ -23,7 +26,22 @@ using PerRow = std::array<double, kMaskRows>;
 struct BlockState final : Observer::State {
   PerRow previous = {}, current = {}, next = {}, sink = {}, entropy = {};
   std::array<float, kMaskRows> elsewhere = {};
-  std::uint64_t has_elsewhere = 0;  // one bit a row
+  std::array<std::int32_t, kMaskRows> visible = {};  // keys
+  std::uint64_t has_elsewhere = 0;                   // one bit a row
+
+  void count_visible(const ObservedTile& tile) {
+    std::int32_t full = 0;
+    for (std::int64_t at = 0; at < tile.key_end - tile.key_begin; ++at) {
+      const std::uint64_t rows = tile.visible[at];
+      if (rows == ~std::uint64_t{0}) {
+        ++full;
+        continue;
+      }
+      for (std::size_t lane = 0; lane < kMaskRows; ++lane)
+        visible[lane] += static_cast<std::int32_t>(rows >> lane & 1);
+    }
+    for (std::int32_t& count : visible) count += full;
+  }
 
   // What all rows of the block have elsewhere.
   void add_far(const ObservedTile& tile, std::int64_t begin, std::int64_t end) {
@@ -53,15 +71,16 @@ struct BlockState final : Observer::State {
   }
 };
 
-double mean_of(double sum, std::int64_t count) {
-  return count > 0 ? sum / static_cast<double>(count) : 0;
-}
+// x ln x, 0 at 0.
+double times_log(double x) { return x > 0 ? x * std::log(x) : 0; }
 
-class NeighbourScores final : public ScoreObserver {
+class NeighbourScores final : public RowScores {
  public:
+  NeighbourScores() : RowScores(8) {}
   std::string_view name() const override { return "neighbour_scores"; }
   void begin(const ObservedShape& shape) override {
-    sums_.assign(static_cast<std::size_t>(shape.heads), {});
+    RowScores::begin(shape);
+    queries_ = shape.query_length;
   }
   TileParts parts() const override { return {.log_weights = true}; }
   std::unique_ptr<State> rows(const ObservedRows&) const override {
@@ -69,20 +88,20 @@ class NeighbourScores final : public ScoreObserver {
   }
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
-  double score(std::int64_t head, int which) const override;
+  std::optional<bool> counts(int which, std::int64_t row, std::int64_t key) const override;
 
  private:
-  struct Sums {
-    double previous = 0, current = 0, next = 0, sink = 0, entropy = 0, elsewhere = 0;
-    std::int64_t rows = 0, rows_elsewhere = 0;
-  };
-  std::vector<Sums> sums_;  // [H]
+  void add_neighbours(const BlockState& block, const ObservedRows& rows, std::int64_t row);
+  void add_entropies(const BlockState& block, const ObservedRows& rows, std::size_t lane);
+
+  std::int64_t queries_ = 0;
 };
 
 void NeighbourScores::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
   auto& block = static_cast<BlockState&>(state);
   kernels::add_entropies(tile.weights, tile.log_weights, tile.key_end - tile.key_begin,
                          block.entropy.data());
+  block.count_visible(tile);
   std::int64_t begin = tile.key_begin;
   if (begin == 0) block.add_near(rows, tile, begin++);
   const std::int64_t near = std::clamp(rows.row_begin - 1, begin, tile.key_end);
@@ -94,35 +113,66 @@ void NeighbourScores::tile(State& state, const ObservedRows& rows, const Observe
 
 void NeighbourScores::merge(State& state, const ObservedRows& rows) {
   const auto& block = static_cast<const BlockState&>(state);
-  Sums& sum = sums_[static_cast<std::size_t>(rows.head)];
   for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
-    const auto lane = static_cast<std::size_t>(row - rows.row_begin);
-    ++sum.rows;
-    sum.entropy += std::max(block.entropy[lane], 0.0);  // a weight may round to a bit more than 1
-    sum.next += block.next[lane];
-    if ((block.has_elsewhere >> lane & 1) != 0) {
-      sum.elsewhere += static_cast<double>(block.elsewhere[lane]);
-      ++sum.rows_elsewhere;
-    }
-    if (row == 0) continue;
-    sum.previous += block.previous[lane];
-    sum.current += block.current[lane];
-    sum.sink += block.sink[lane];
+    add_neighbours(block, rows, row);
+    add_entropies(block, rows, static_cast<std::size_t>(row - rows.row_begin));
   }
 }
 
-double NeighbourScores::score(std::int64_t head, int which) const {
-  const Sums& sum = sums_[static_cast<std::size_t>(head)];
-  const std::int64_t later = sum.rows - 1;
-  const std::array<double, 6> means = {
-      mean_of(sum.previous, later),   mean_of(sum.current, later),
-      mean_of(sum.next, later),       mean_of(sum.sink, later),
-      mean_of(sum.entropy, sum.rows), mean_of(sum.elsewhere, sum.rows_elsewhere)};
-  return means.at(static_cast<std::size_t>(which));
+void NeighbourScores::add_neighbours(const BlockState& block, const ObservedRows& rows,
+                                     std::int64_t row) {
+  const auto lane = static_cast<std::size_t>(row - rows.row_begin);
+  const auto of = [lane](const auto& lanes) { return static_cast<double>(lanes[lane]); };
+  const double sink = of(block.sink);
+  const bool later = row > 0;
+  const bool has_elsewhere = (block.has_elsewhere >> lane & 1) != 0;
+  const double past_first = std::max(
+      {of(block.elsewhere), row > 1 ? of(block.previous) : 0, later ? of(block.current) : 0});
+  add(rows, 0, {of(block.previous), later, of(block.previous), row > 1}, sink);
+  add(rows, 1, {of(block.current), later, of(block.current), later}, sink);
+  const bool has_next = row < queries_ - 1;
+  add(rows, 2, {of(block.next), has_next, of(block.next), has_next}, sink);
+  add(rows, 3, {sink, later, sink, later}, 0);  // the sink's own share stays as it is
+  add(rows, 5, {of(block.elsewhere), has_elsewhere, of(block.elsewhere), has_elsewhere}, sink);
+  add(rows, 7, {std::max(past_first, sink), later, past_first, later}, sink);
+}
+
+void NeighbourScores::add_entropies(const BlockState& block, const ObservedRows& rows,
+                                    std::size_t lane) {
+  const auto sink = static_cast<double>(block.sink[lane]);
+  const double entropy = std::max(block.entropy[lane], 0.0);  // a weight may round to more than 1
+  // Of the rest, renormalised, times what is left: less the sink's own term.
+  const double rest = std::max(entropy + times_log(sink) + times_log(std::max(1 - sink, 0.0)), 0.0);
+  const double keys = std::max(block.visible[lane], 1);
+  const double others = keys - (sink > 0 ? 1 : 0);
+  add(rows, 4, {entropy, true, rest, others >= 1}, sink);
+  add(rows, 6,
+      {keys >= 2 ? entropy / std::log(keys) : 0, keys >= 2,
+       others >= 2 ? rest / std::log(others) : 0, others >= 2},
+      sink);
+}
+
+std::optional<bool> NeighbourScores::counts(int which, std::int64_t row, std::int64_t key) const {
+  switch (which) {
+    case 0:
+      return key == row - 1;
+    case 1:
+      return key == row;
+    case 2:
+      return key == row + 1;
+    case 3:
+      return key == 0;
+    case 5:
+      return key != 0 && key != row && key != row - 1;
+    default:
+      return {};
+  }
 }
 
 }  // namespace
 
-std::unique_ptr<ScoreObserver> neighbour_scores() { return std::make_unique<NeighbourScores>(); }
+ScoreObserverPointer neighbour_scores(const ScoredTokens&) {
+  return std::make_unique<NeighbourScores>();
+}
 
 }  // namespace heed

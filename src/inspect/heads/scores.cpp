@@ -1,7 +1,12 @@
 #include "inspect/heads/scores.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <limits>
 
 #include "heed/base/error.h"
 #include "inspect/heads/sides.h"
@@ -9,18 +14,143 @@
 namespace heed {
 namespace {
 
+using enum ScoreUnit;
+using enum ScoreFrom;
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+
 // A new score is a line here, and a file of its own beside distance_score.cpp.
 constexpr std::array kScores = {
-    Score{{"previous", "prev", "mean weight on the token before", true}, neighbour_scores, 0},
-    Score{{"current", "cur", "mean weight on the token itself", true}, neighbour_scores, 1},
-    Score{{"next", "next", "mean weight on the token after", true, true}, neighbour_scores, 2},
-    Score{{"sink", "sink", "mean weight on the first token", true}, neighbour_scores, 3},
-    Score{{"distance", "back", "mean distance to the keys, in tokens"}, distance_score},
-    Score{{"entropy", "entropy", "mean entropy of a row, in nats"}, neighbour_scores, 4},
-    Score{
-        {"elsewhere", "else", "mean of the largest weight past the first, previous and own token"},
-        neighbour_scores,
-        5}};
+    Score{{.name = "previous",
+           .short_name = "prev",
+           .about = "mean weight on the token before",
+           .is_share = true,
+           .title = "1 back",
+           .threshold = 0.4},
+          neighbour_scores,
+          0},
+    Score{{.name = "current",
+           .short_name = "cur",
+           .about = "mean weight on the token itself",
+           .is_share = true,
+           .title = "on itself",
+           .threshold = 0.4},
+          neighbour_scores,
+          1},
+    Score{{.name = "next",
+           .short_name = "next",
+           .about = "mean weight on the token after",
+           .is_share = true,
+           .looks_ahead = true,
+           .title = "1 ahead",
+           .threshold = 0.4},
+          neighbour_scores,
+          2},
+    Score{{.name = "sink",
+           .short_name = "sink",
+           .about = "mean weight on the first token",
+           .is_share = true,
+           .title = "on the first token",
+           .threshold = 0.4},
+          neighbour_scores,
+          3},
+    Score{{.name = "distance",
+           .short_name = "back",
+           .about = "mean distance to the keys, in tokens",
+           .title = "tokens back",
+           .unit = kTokens},
+          distance_score},
+    Score{{.name = "entropy",
+           .short_name = "entropy",
+           .about = "mean entropy of a row, in nats",
+           .title = "nats",
+           .unit = kNats},
+          neighbour_scores,
+          4},
+    Score{{.name = "elsewhere",
+           .short_name = "else",
+           .about = "mean of the largest weight past the first, previous and own token",
+           .title = "largest far weight",
+           .threshold = 0.4},
+          neighbour_scores,
+          5},
+    Score{{.name = "normalised_entropy",
+           .short_name = "spread",
+           .about = "mean entropy of a row over the log of the number of keys that it sees",
+           .title = "\u00f7 log of keys"},
+          neighbour_scores,
+          6},
+    Score{{.name = "confidence",
+           .short_name = "peak",
+           .about = "mean of the largest weight of a row",
+           .title = "largest weight"},
+          neighbour_scores,
+          7},
+    Score{{.name = "local",
+           .short_name = "local",
+           .about = "mean weight within four tokens, of rows that see more",
+           .title = "within 4 tokens",
+           .threshold = 0.8},
+          local_score},
+    Score{{.name = "duplicate",
+           .short_name = "dup",
+           .about = "mean weight on other places of the same token",
+           .title = "on the text",
+           .threshold = 0.2},
+          duplicate_score},
+    Score{{.name = "induction",
+           .short_name = "induc",
+           .about = "mean weight on what followed the same token elsewhere",
+           .title = "on the text",
+           .threshold = 0.2},
+          induction_score},
+    Score{{.name = "delimiter",
+           .short_name = "delim",
+           .about = "mean weight on special tokens past the first, punctuation and line ends",
+           .title = ". , [SEP]",
+           .threshold = 0.4},
+          delimiter_score},
+    Score{{.name = "same_word",
+           .short_name = "word",
+           .about = "mean weight on the other pieces of the same word",
+           .title = "its other pieces",
+           .threshold = 0.4},
+          same_word_score},
+    Score{{.name = "value_weighted",
+           .short_name = "carried",
+           .about = "mean of a row's weights times the lengths of their values",
+           .title = "p |v|",
+           .unit = kSize},
+          value_scores,
+          0},
+    Score{{.name = "value_sink",
+           .short_name = "v sink",
+           .about = "mean share of the first token in weights times the lengths of values",
+           .title = "of p |v|",
+           .threshold = 0.4},
+          value_scores,
+          1},
+    Score{.info = {.name = "probe_induction",
+                   .short_name = "p induc",
+                   .about = "mean weight on what followed the same token, on random tokens twice",
+                   .title = "on the probe",
+                   .threshold = 0.2,
+                   .from = kProbe},
+          .late = probe_induction_score},
+    Score{.info = {.name = "probe_duplicate",
+                   .short_name = "p dup",
+                   .about = "mean weight on the same token, on random tokens twice",
+                   .title = "on the probe",
+                   .threshold = 0.2,
+                   .from = kProbe},
+          .late = probe_duplicate_score},
+    Score{.info = {.name = "without",
+                   .short_name = "without",
+                   .about = "rise of the loss when the head gives nothing, nats a token",
+                   .title = "rise of the loss, nats",
+                   .unit = kNats,
+                   .from = kRun},
+          .late = ablation_score}};
 
 constexpr auto kInfos = [] {
   std::array<ScoreInfo, kScores.size()> infos;
@@ -30,64 +160,104 @@ constexpr auto kInfos = [] {
 
 }  // namespace
 
-std::span<const ScoreInfo> score_infos() { return kInfos; }
+std::string_view unit_name(ScoreUnit unit) {
+  constexpr std::array<std::string_view, 4> kNames = {"share", "tokens", "nats", "size"};
+  return kNames.at(static_cast<std::size_t>(unit));
+}
 
-double HeadScores::of(std::string_view name) const {
+std::string_view from_name(ScoreFrom from) {
+  constexpr std::array<std::string_view, 3> kNames = {"text", "probe", "run"};
+  return kNames.at(static_cast<std::size_t>(from));
+}
+
+std::span<const ScoreInfo> score_infos() { return kInfos; }
+std::span<const Score> all_scores() { return kScores; }
+
+std::size_t score_index(std::string_view name) {
   const auto found = std::ranges::find(kInfos, name, &ScoreInfo::name);
-  if (found == kInfos.end())
+  if (found == kInfos.end()) {
+    std::vector<std::string_view> names;
+    for (const ScoreInfo& info : kInfos) names.push_back(info.name);
     fail({.code = ErrorCode::kNotFound,
           .op = "scores",
           .argument = "name",
           .found = name,
-          .expected = "a score of a head"});
-  return values.at(static_cast<std::size_t>(found - kInfos.begin()));
+          .expected = fmt::format("one of {}", fmt::join(names, ", "))});
+  }
+  return static_cast<std::size_t>(found - kInfos.begin());
 }
 
-ScoreSweep::ScoreSweep() {
+std::optional<bool> ScoreObserver::counts(int, std::int64_t, std::int64_t) const { return {}; }
+
+double HeadScores::of(std::string_view name) const { return values.at(score_index(name)); }
+
+ScoreSweep::ScoreSweep(const ScoredTokens& tokens) {
   std::vector<decltype(Score::make)> made;
   for (const Score& score : kScores) {
+    of_score_.push_back(nullptr);
+    if (score.make == nullptr) continue;
     const auto found = std::ranges::find(made, score.make);
     const auto at = static_cast<std::size_t>(found - made.begin());
     if (found == made.end()) {
       made.push_back(score.make);
-      observers_.push_back(score.make());
+      observers_.push_back(score.make(tokens));
     }
-    of_score_.push_back(observers_[at].get());
+    of_score_.back() = observers_[at].get();
   }
 }
 
 void ScoreSweep::add_to(std::vector<Observer*>& observers) const {
-  for (const auto& observer : observers_) observers.push_back(observer.get());
+  for (const ScoreObserverPointer& observer : observers_)
+    if (observer) observers.push_back(observer.get());
 }
 
-std::vector<double> ScoreSweep::values(std::int64_t head) const {
+std::vector<double> ScoreSweep::values(std::int64_t head, ScoreForm form) const {
   std::vector<double> values;
   for (std::size_t i = 0; i < kScores.size(); ++i)
-    values.push_back(of_score_[i]->score(head, kScores[i].which));
+    values.push_back(of_score_[i] != nullptr ? of_score_[i]->score(head, kScores[i].which, form)
+                                             : kNothing);
   return values;
 }
 
-std::vector<HeadScores> score_heads(const LayerAttention& layer, int index, Stack stack,
-                                    std::optional<std::int64_t> split) {
-  const ScoreSweep sweep;
+HeadScores ScoreSweep::scores(const Place& place) const {
+  return {.place = place,
+          .values = values(place.head, ScoreForm::kRaw),
+          .adjusted = values(place.head, ScoreForm::kSinkAdjusted)};
+}
+
+namespace {
+
+std::vector<HeadScores> swept(const LayerAttention& layer, const Place& first,
+                              const ScoredTokens& tokens) {
+  const ScoreSweep sweep(tokens);
   std::vector<Observer*> observers;
   sweep.add_to(observers);
   observe(layer.args(), layer.attended(), observers);
   std::vector<HeadScores> scores;
   for (int head = 0; head < layer.q.dim(1); ++head)
-    scores.push_back({{stack, index, head}, sweep.values(head)});
-  for (HeadScores& head : scores) score_sides(head, layer, split);
+    scores.push_back(sweep.scores({first.stack, first.layer, head}));
+  return scores;
+}
+
+}  // namespace
+
+std::vector<HeadScores> score_heads(const LayerAttention& layer, int index, Stack stack) {
+  return swept(layer, {stack, index, 0}, {});
+}
+
+std::vector<HeadScores> score_heads(const Session& session, Stack stack, int layer) {
+  const LayerAttention& attention = session.at({stack, layer, 0});
+  std::vector<HeadScores> scores =
+      swept(attention, {stack, layer, 0}, scored_tokens(session, stack));
+  for (HeadScores& head : scores) score_sides(head, attention, session.split);
   return scores;
 }
 
 std::vector<HeadScores> score_heads(const Session& session) {
   std::vector<HeadScores> scores;
   for (const SessionStack& stack : session.stacks)
-    for (const LayerAttention& layer : stack.layers) {
-      const auto index = static_cast<int>(&layer - stack.layers.data());
-      std::ranges::move(score_heads(layer, index, stack.shape.stack, session.split),
-                        std::back_inserter(scores));
-    }
+    for (int layer = 0; layer < std::ssize(stack.layers); ++layer)
+      std::ranges::move(score_heads(session, stack.shape.stack, layer), std::back_inserter(scores));
   return scores;
 }
 

@@ -6,36 +6,70 @@
 
 #include "heed/inspect/head_scores.h"
 #include "heed/ops/observe.h"
+#include "inspect/heads/scored_tokens.h"
 
 namespace heed {
+
+/// Of the two forms of a score.
+enum class ScoreForm : std::uint8_t { kRaw, kSinkAdjusted };
 
 /// Computes one score or several in a sweep over a layer.
 class ScoreObserver : public Observer {
  public:
   /// After the sweep: the score number `which` of those that this observer computes.
-  virtual double score(std::int64_t head, int which) const = 0;
+  virtual double score(std::int64_t head, int which, ScoreForm form) const = 0;
+  /// Before a sweep of which one head alone is wanted: keeps what its rows say.
+  virtual void keep_rows(std::int64_t head) = 0;
+  /// Its value in each row of that head; NaN: the row does not count.
+  virtual std::vector<float> of_rows(int which, ScoreForm form) const = 0;
+  /// Whether the score of a row counts the weight of this key; nothing where it is not made so.
+  virtual std::optional<bool> counts(int which, std::int64_t row, std::int64_t key) const;
 };
+
+class LateScores;
+
+using ScoreObserverPointer = std::unique_ptr<ScoreObserver>;
 
 struct Score {
   ScoreInfo info;
-  std::unique_ptr<ScoreObserver> (*make)();  // scores with the same one share a sweep's observer
+  /// Null, or makes null: no sweep over such an attention computes it. Scores with the same one
+  /// share a sweep's observer.
+  ScoreObserverPointer (*make)(const ScoredTokens& tokens) = nullptr;
   int which = 0;
+  /// Of a score that takes passes of the model; NaN where there is none. Null: a sweep computes it.
+  double (*late)(LateScores& late, const Place& place) = nullptr;
 };
 
-// Each in the file of its name.
-std::unique_ptr<ScoreObserver> neighbour_scores();
-std::unique_ptr<ScoreObserver> distance_score();
+std::span<const Score> all_scores();
+/// Its place in score_infos(); kNotFound, with the names that there are, for an unknown one.
+std::size_t score_index(std::string_view name);
 
-/// The observers of all scores, for a sweep of whoever calls `observe`.
+// Each in the file of its name.
+ScoreObserverPointer neighbour_scores(const ScoredTokens& tokens);
+ScoreObserverPointer distance_score(const ScoredTokens& tokens);
+ScoreObserverPointer local_score(const ScoredTokens& tokens);
+ScoreObserverPointer duplicate_score(const ScoredTokens& tokens);
+ScoreObserverPointer induction_score(const ScoredTokens& tokens);
+ScoreObserverPointer delimiter_score(const ScoredTokens& tokens);
+ScoreObserverPointer same_word_score(const ScoredTokens& tokens);
+ScoreObserverPointer value_scores(const ScoredTokens& tokens);
+double probe_induction_score(LateScores& late, const Place& place);
+double probe_duplicate_score(LateScores& late, const Place& place);
+double ablation_score(LateScores& late, const Place& place);
+
+/// The observers of all scores of a text, for a sweep of whoever calls `observe`.
 class ScoreSweep {
  public:
-  ScoreSweep();
+  explicit ScoreSweep(const ScoredTokens& tokens = {});
   void add_to(std::vector<Observer*>& observers) const;
-  std::vector<double> values(std::int64_t head) const;
+  /// As score_infos(); NaN where no observer computes it.
+  std::vector<double> values(std::int64_t head, ScoreForm form) const;
+  /// The scores of a head; place and sides are its own.
+  HeadScores scores(const Place& place) const;
 
  private:
-  std::vector<std::unique_ptr<ScoreObserver>> observers_;
-  std::vector<ScoreObserver*> of_score_;  // one a score
+  std::vector<ScoreObserverPointer> observers_;
+  std::vector<ScoreObserver*> of_score_;  // one a score; null: none
 };
 
 }  // namespace heed

@@ -15,12 +15,13 @@ std::vector<float> of_head(const Tensor& tensor, std::int64_t head) {  // [1, H,
 
 }  // namespace
 
-std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, Stack stack, int index,
+std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, const Place& first,
+                                             const ScoredTokens& tokens,
                                              const std::function<void()>& check,
                                              const OverviewObserver::Done& overview) {
   check();
   const MatrixSize size = layer.size();
-  const ScoreSweep scores;
+  const ScoreSweep scores(tokens);
   OffsetProfileObserver profile(0, kProfile - 1);
   MarginsSweep margins;
   SweepStop stop(check);
@@ -32,7 +33,7 @@ std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, Stack 
   observe(layer.args(), layer.attended(), observers);
   std::vector<HeadStatistics> heads;
   for (int head = 0; head < layer.q.dim(1); ++head)
-    heads.push_back({.scores = {{stack, index, head}, scores.values(head)},
+    heads.push_back({.scores = scores.scores({first.stack, first.layer, head}),
                      .profile = of_head(profile.mean, head),
                      .margins = margins.margins(head)});
   return heads;

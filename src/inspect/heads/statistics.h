@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heed/inspect/head_scores.h"
+#include "inspect/heads/scored_tokens.h"
 #include "inspect/map/coarse.h"
 #include "inspect/map/margins.h"
 
@@ -21,9 +22,11 @@ struct HeadStatistics {
   const Place& place() const { return scores.place; }
 };
 
-/// One entry a head. `check` is called between blocks of rows, on several threads, and may throw;
-/// `overview` gets the coarse levels of each head, where the matrix is large enough to have some.
-std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, Stack stack, int index,
+/// One entry a head of the layer whose first head is `first`. `check` is called between blocks of
+/// rows, on several threads, and may throw; `overview` gets the coarse levels of each head, where
+/// the matrix is large enough to have some.
+std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, const Place& first,
+                                             const ScoredTokens& tokens,
                                              const std::function<void()>& check,
                                              const OverviewObserver::Done& overview);
 

@@ -38,10 +38,8 @@ std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& 
   if (!request.scores.empty()) return request.scores;
   std::vector<HeadScores> scores;
   for (const SessionStack& stack : session.stacks)
-    for (const LayerAttention& layer : stack.layers) {
-      const auto index = static_cast<int>(&layer - stack.layers.data());
-      std::ranges::move(score_heads(layer, index, stack.shape.stack, session.split),
-                        std::back_inserter(scores));
+    for (int layer = 0; layer < std::ssize(stack.layers); ++layer) {
+      std::ranges::move(score_heads(session, stack.shape.stack, layer), std::back_inserter(scores));
       if (request.layer_scored) request.layer_scored();
     }
   return scores;

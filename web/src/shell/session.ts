@@ -3,6 +3,7 @@ import {html} from '../dom';
 import {headAfter, layerAfter} from '../held';
 import type {Page, Panel} from '../panel';
 import {Ahead} from '../transport/ahead';
+import {wantLate} from '../transport/late';
 import type {Chosen} from '../transport/api';
 import {pairAfter, stackAfter, stacksOf} from '../sides';
 import type {ViewName} from '../selection';
@@ -67,6 +68,7 @@ export function showSession(container: HTMLElement, page: Page): Session {
   let shown = new Shown(container, page);
   const ahead = new Ahead(page, () => shown.inSight());
   const update = () => {
+    wantLate(page);
     if (shown.name !== store.now.view) {
       shown.destroy();
       shown = new Shown(container, page);

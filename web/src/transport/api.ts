@@ -1,7 +1,7 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
 import type {
-  ApiError as ErrorAnswer, Attention as AttentionInfo, Chosen, Head, LayerHeads, Marginals, Model as ModelInfo, Models, Next, Score as ScoreName,
-  Session as SessionInfo, Token,
+  ApiError as ErrorAnswer, Attention as AttentionInfo, Chosen, Evidence, Head, LayerHeads, Marginals, Model as ModelInfo, Models, Next, Score as ScoreName,
+  Session as SessionInfo, Similar, Token,
 } from '../answers';
 import type {Edge, EdgeRow, Line} from '../arcs';
 import type {Question} from '../data/slot';
@@ -10,6 +10,7 @@ import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
 import type {Side} from '../side';
 import {sideOf} from '../side';
+import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
 import {Recent} from './recent';
 import type {Requests} from './requests';
@@ -96,6 +97,9 @@ export class SessionApi {
   private readonly words: Recent<Next>;
   private readonly tiles: Recent<ArrayBuffer>;
   private readonly asked: Recent<unknown>;
+  private readonly proofs: Recent<Evidence>;
+  readonly late: Late;
+  private changed: () => void = () => undefined;  // what is drawn should be drawn anew
   private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
   readonly model: ModelInfo;
   private readonly scores = new Map<string, HeadScores[]>();  // by layer, as they come
@@ -118,6 +122,8 @@ export class SessionApi {
     this.asked = recent(100);
     this.matrices = recent(64);
     this.read = recent(64);
+    this.proofs = recent(64);
+    this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores));
     this.atlases = recent(8);
     // Asked for ahead of time, so what goes wrong with it is nobody's concern.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
@@ -153,7 +159,14 @@ export class SessionApi {
 
   /** Ends what is on its way, for when another session takes the page. */
   stop(): void {
-    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.asked, this.matrices, this.read, this.atlases]) kind.stop();
+    this.late.stop();
+    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.asked, this.matrices, this.read, this.proofs, this.atlases]) kind.stop();
+  }
+
+  /** Late scores stand beside the others: whoever shows scores shows them. */
+  private merge(place: Place, scores: object): void {
+    Object.assign(this.scoresOf(place)?.[place.head] ?? {}, scores);
+    this.changed();
   }
 
   private stackOf({stack}: Place): string { return this.side(stack).stack; }
@@ -274,6 +287,33 @@ export class SessionApi {
       new Float32Array(await (await this.get(withView(name, view), signal)).arrayBuffer()));
   }
 
+  /** What a score of a head rests on, beside the head that comes next. */
+  evidence(place: Place, score: string, form: string, against: Place | null): Question<Evidence> {
+    const other = against ? `&against=${against.layer},${against.head}` : '';
+    const name = `${this.at(place)}/evidence/${score}?form=${form}${other}`;
+    return this.question(this.proofs, name, (signal, view) => this.json(withView(name, view), signal));
+  }
+
+  /** Every head of a stack by how much it resembles an example. */
+  similar(stack: string, example: object): Promise<Similar> {
+    return json(this.requests, `${this.path}/${stack}/similar`, {
+      method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(example),
+    });
+  }
+
+  /** Another session beside this one, run through the same model. */
+  async beside(input: Input, place: Place, changed: () => void): Promise<SessionApi> {
+    const other = new SessionApi(this.about, await open(this.requests, input, place), this.requests);
+    const end = other.follow(place, changed, () => undefined);
+    const stop = other.stop.bind(other);
+    other.stop = () => {
+      end();
+      stop();
+      void drop(this.requests, other.info);
+    };
+    return other;
+  }
+
   tile(place: TilePlace, as: 'u8' | 'f32'): Question<ArrayBuffer> {
     const name = `${this.at(place)}/tile/${place.z}/${place.y}/${place.x}?as=${as}`;
     return this.question(this.tiles, name, async (signal, view) =>
@@ -289,6 +329,7 @@ export class SessionApi {
 
   /** Asks for scores until all are there; `changed` is called at each step. */
   follow(place: Place, changed: () => void, begin: (chosen: Chosen) => void): () => void {
+    this.changed = changed;
     const source = this.requests.events(`${this.path}/events?stack=${this.stackOf(place)}&layer=${place.layer}&tokens=0`);
     source.addEventListener('next', () => {
       this.hasWeights = true;
@@ -296,6 +337,7 @@ export class SessionApi {
     });
     source.addEventListener('heads', (event) => {
       const scores = JSON.parse((event as MessageEvent<string>).data) as LayerScores;
+      scores.heads.forEach((head) => Object.assign(head, this.late.of({stack: scores.stack as Side['attention']['stack'] as never, layer: scores.layer, head: head.head})));
       this.scores.set(`${scores.stack} ${scores.layer}`, scores.heads);
       changed();
     });

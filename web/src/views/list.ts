@@ -1,6 +1,7 @@
 // The views that there are. To add one: its file, its line here, its name in selection.ts.
 import type {ViewName} from '../selection';
 import {grid} from './grid';
+import {heads} from './heads';
 import {look} from './look';
 import {matrix} from './matrix';
 import type {View} from './view';
@@ -12,6 +13,7 @@ const kAll: Record<ViewName, View> = {
   grid,
   matrix,
   words,
+  heads,
   flow,
 };
 

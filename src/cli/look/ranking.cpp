@@ -1,0 +1,194 @@
+#include "cli/look/ranking.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "cli/terminal/progress.h"
+#include "inspect/answers/answer_writer.h"
+#include "inspect/answers/look.h"
+#include "inspect/heads/late_scores.h"
+#include "inspect/heads/scores.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kNameEnd = 6;
+constexpr int kPitch = 12;     // of a column
+constexpr int kBarCells = 12;  // of the ranking score
+constexpr std::size_t kMostColumns = 6;
+
+// The scores that the filter names, in its order, then the usual ones.
+std::vector<std::size_t> columns_of(const HeadFilter& filter, bool causal) {
+  std::vector<std::size_t> columns;
+  const auto add = [&](std::string_view name) {
+    for (std::size_t at = 0; at < score_infos().size(); ++at) {
+      const ScoreInfo& info = score_infos()[at];
+      const bool is_named = info.name == name || info.short_name == name;
+      if (is_named && !(info.looks_ahead && causal) &&
+          std::ranges::find(columns, at) == columns.end())
+        columns.push_back(at);
+    }
+  };
+  for (const HeadFilter::Term& term : filter.terms) add(term.name);
+  for (const char* name :
+       {"previous", "sink", "induction", "duplicate", "normalised_entropy", "distance"})
+    if (columns.size() < kMostColumns) add(name);
+  return columns;
+}
+
+void add_late(const Session& session, const LoadedModel& model, const Ranking& ranking,
+              std::vector<HeadScores>& heads, ProgressLine& progress) {
+  std::set<ScoreFrom> wanted;
+  for (const std::size_t column : ranking.columns) wanted.insert(score_infos()[column].from);
+  wanted.erase(ScoreFrom::kText);
+  if (wanted.empty()) return;
+  LateScores late(session, &model);
+  Cancel never;
+  progress.begin("what the heads do: heads", std::ssize(heads));
+  for (HeadScores& head : heads) {
+    for (const ScoreFrom from : wanted) {
+      const std::vector<double> values = late.values(head.place, from, never);
+      for (std::size_t at = 0; at < values.size(); ++at)
+        if (!std::isnan(values[at])) head.values[at] = head.adjusted[at] = values[at];
+    }
+    progress.advance();
+  }
+}
+
+std::string written(const ScoreInfo& info, double value) {
+  if (std::isnan(value)) return "-";
+  switch (info.unit) {
+    case ScoreUnit::kShare:
+      return hundredths(value);
+    case ScoreUnit::kTokens:
+      return fmt::format("{:.1f}", value);
+    default:
+      return fmt::format("{:.4f}", value);
+  }
+}
+
+double value_of(const HeadScores& head, std::size_t score) {
+  return std::isnan(head.values[score]) ? -INFINITY : head.values[score];
+}
+
+std::string threshold_line(const Terminal& terminal, const Ranking& ranking, std::size_t reached) {
+  const std::size_t score = ranking.columns.front();
+  const ScoreInfo& info = score_infos()[score];
+  std::string text = fmt::format("threshold {}, reached by {}", hundredths(info.threshold),
+                                 reached == 0 ? "none" : std::to_string(reached));
+  if (reached < ranking.heads.size()) {
+    const HeadScores& next = ranking.heads[reached];
+    text += fmt::format("; the next is {}.{} {}", next.place.layer, next.place.head,
+                        written(info, next.values[score]));
+  }
+  return Line(terminal).to(1).put(text, Style::kDim).str();
+}
+
+std::string row(const Terminal& terminal, const Ranking& ranking, const HeadScores& head,
+                double longest) {
+  Line line(terminal);
+  line.right(kNameEnd, fmt::format("{}.{}", head.place.layer, head.place.head));
+  int end = kNameEnd + kPitch;
+  for (const std::size_t score : ranking.columns) {
+    const double value = head.values[score];
+    const bool ranks = score == ranking.columns.front();
+    line.right(end, written(score_infos()[score], value), ranks ? Style::kBold : Style::kPlain);
+    if (ranks) {
+      line.put(" ").put(bar(terminal, std::isnan(value) ? 0 : std::abs(value) / longest, kBarCells),
+                        Style::kBar);
+      end += kBarCells + 1;
+    }
+    end += kPitch;
+  }
+  return line.str();
+}
+
+std::string names(const Terminal& terminal, const Ranking& ranking) {
+  Line line(terminal);
+  line.right(kNameEnd, "head", Style::kDim);
+  int end = kNameEnd + kPitch;
+  for (const std::size_t score : ranking.columns) {
+    line.right(end, score_infos()[score].short_name, Style::kDim);
+    end += kPitch + (score == ranking.columns.front() ? kBarCells + 1 : 0);
+  }
+  return line.str();
+}
+
+}  // namespace
+
+Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack,
+                   const HeadFilter& filter, ProgressLine& progress) {
+  const StackShape& shape = session.at(stack).shape;
+  Ranking ranking{.filter = filter, .columns = columns_of(filter, shape.causal), .heads = {}};
+  progress.begin("the heads: layers", shape.layers);
+  std::vector<HeadScores> heads;
+  for (int layer = 0; layer < shape.layers; ++layer) {
+    std::ranges::move(score_heads(session, stack, layer), std::back_inserter(heads));
+    progress.advance();
+  }
+  ranking.of = heads.size();
+  add_late(session, model, ranking, heads, progress);
+  std::ranges::copy_if(heads, std::back_inserter(ranking.heads),
+                       [&](const HeadScores& head) { return filter.holds(head); });
+  const std::size_t first = ranking.columns.front();
+  std::ranges::stable_sort(ranking.heads, std::greater(),
+                           [&](const HeadScores& head) { return value_of(head, first); });
+  return ranking;
+}
+
+std::string ranking_text(const Terminal& terminal, const Ranking& ranking) {
+  const std::size_t first = ranking.columns.front();
+  const ScoreInfo& info = score_infos()[first];
+  const std::string passed = fmt::format("{} of {}", ranking.heads.size(), ranking.of);
+  const std::string which = ranking.filter.terms.empty()
+                                ? passed
+                                : fmt::format("{} pass {}", passed, ranking.filter.text);
+  std::string text =
+      heading(terminal, "Heads", fmt::format("{}; by {}: {}", which, info.name, info.about));
+  if (ranking.heads.empty()) return text;
+  text += names(terminal, ranking);
+  double longest = info.unit == ScoreUnit::kShare ? 1 : 1e-9;
+  for (const HeadScores& head : ranking.heads)
+    longest = std::max(
+        longest, std::abs(value_of(head, first)) < INFINITY ? std::abs(head.values[first]) : 0.0);
+  const auto reached =
+      static_cast<std::size_t>(std::ranges::count_if(ranking.heads, [&](const HeadScores& head) {
+        return value_of(head, first) >= info.threshold;
+      }));
+  for (std::size_t at = 0; at < ranking.heads.size(); ++at) {
+    if (info.threshold > 0 && at == reached) text += threshold_line(terminal, ranking, reached);
+    text += row(terminal, ranking, ranking.heads[at], longest);
+  }
+  if (info.threshold > 0 && reached == ranking.heads.size())
+    text += threshold_line(terminal, ranking, reached);
+  return text;
+}
+
+namespace {
+
+struct RankedHeadsAnswer {
+  static constexpr const char* kName = "RankedHeads";
+  const Ranking& ranking;
+  bool causal = false;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("filter", ranking.filter.text);
+    field("by", std::string(score_infos()[ranking.columns.front()].name));
+    field("of", static_cast<std::int64_t>(ranking.of));
+    field.list("heads", ranking.heads,
+               [&](const HeadScores& head) { return LookHeadAnswer{head, causal}; });
+  }
+};
+
+}  // namespace
+
+std::string ranking_json(const Ranking& ranking, bool causal) {
+  AnswerWriter writer(JsonLayout::kLines);
+  writer.write(RankedHeadsAnswer{ranking, causal});
+  return writer.text();
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,13 @@
+// How much of a row goes to special tokens past the first, to punctuation and to line ends (Clark
+// et al. 2019).
+#include "inspect/heads/key_sets.h"
+
+namespace heed {
+
+ScoreObserverPointer delimiter_score(const ScoredTokens& tokens) {
+  if (tokens.rows == 0) return nullptr;
+  return key_set_score(
+      {.lists = {tokens.delimiters}, .list_of = std::vector<std::int32_t>(tokens.rows, 0)});
+}
+
+}  // namespace heed

@@ -1,0 +1,92 @@
+#include "inspect/heads/key_sets.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heed {
+namespace {
+
+class KeySetScore final : public RowScores {
+ public:
+  explicit KeySetScore(KeySets sets) : RowScores(1), sets_(std::move(sets)) {}
+  std::string_view name() const override { return "key_sets"; }
+  std::unique_ptr<State> rows(const ObservedRows&) const override {
+    return std::make_unique<Block>();
+  }
+  void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
+    auto& block = static_cast<Block&>(state);
+    block.sink.see(tile);
+    for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row)
+      block.add_row(*this, row, row - rows.row_begin, tile);
+  }
+  void merge(State& state, const ObservedRows& rows) override {
+    const auto& block = static_cast<const Block&>(state);
+    for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
+      const auto lane = static_cast<std::size_t>(row - rows.row_begin);
+      const Row& sum = block.rows[lane];
+      add(rows, 0, {sum.all, sum.sees, sum.past_first, sum.sees_past_first},
+          static_cast<double>(block.sink.weight[lane]));
+    }
+  }
+  std::optional<bool> counts(int, std::int64_t row, std::int64_t key) const override {
+    return is_counted(row, key) && std::ranges::binary_search(list(row), key);
+  }
+
+ private:
+  struct Row {
+    double all = 0, past_first = 0;
+    bool sees = false, sees_past_first = false;
+    std::size_t next = 0;  // of the row's list: tiles come in the order of their keys
+  };
+  struct Block final : State {
+    void add_row(const KeySetScore& score, std::int64_t row, std::int64_t lane,
+                 const ObservedTile& tile);
+    std::array<Row, kMaskRows> rows = {};
+    SinkOfRows sink;
+  };
+
+  const std::vector<std::int32_t>& list(std::int64_t row) const {
+    return sets_.lists[static_cast<std::size_t>(sets_.list_of[static_cast<std::size_t>(row)])];
+  }
+  bool is_counted(std::int64_t row, std::int64_t key) const {
+    return key != row && (sets_.with_next || key != row + 1);
+  }
+
+  KeySets sets_;
+};
+
+void KeySetScore::Block::add_row(const KeySetScore& score, std::int64_t row, std::int64_t lane,
+                                 const ObservedTile& tile) {
+  const std::vector<std::int32_t>& list = score.list(row);
+  Row& sum = rows[static_cast<std::size_t>(lane)];
+  while (sum.next < list.size() && list[sum.next] < tile.key_begin) ++sum.next;
+  for (; sum.next < list.size() && list[sum.next] < tile.key_end; ++sum.next) {
+    const std::int64_t key = list[sum.next];
+    const std::int64_t at = key - tile.key_begin;
+    if ((tile.visible[at] >> lane & 1) == 0 || !score.is_counted(row, key)) continue;
+    const auto weight = static_cast<double>(tile.weights[at * kMaskRows + lane]);
+    sum.all += weight;
+    sum.sees = true;
+    if (key == 0) continue;
+    sum.past_first += weight;
+    sum.sees_past_first = true;
+  }
+}
+
+}  // namespace
+
+ScoreObserverPointer key_set_score(KeySets sets) {
+  return std::make_unique<KeySetScore>(std::move(sets));
+}
+
+std::vector<std::vector<std::int32_t>> places_of(const std::vector<std::int32_t>& kinds) {
+  std::vector<std::vector<std::int32_t>> places;
+  for (std::size_t at = 0; at < kinds.size(); ++at) {
+    const auto kind = static_cast<std::size_t>(kinds[at]);
+    if (kind >= places.size()) places.resize(kind + 1);
+    places[kind].push_back(static_cast<std::int32_t>(at));
+  }
+  return places;
+}
+
+}  // namespace heed

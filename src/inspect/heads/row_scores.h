@@ -1,0 +1,56 @@
+// Scores that are means over the rows of a head, raw and sink-adjusted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "inspect/heads/scores.h"
+
+namespace heed {
+
+/// What one row says. Its sink is its weight on the first token; `adjusted` is the value of the
+/// row without the sink, renormalised, times what the row has left: 1 - sink.
+struct RowScore {
+  double raw = 0;
+  bool has_raw = false;  // the row counts
+  double adjusted = 0;
+  bool has_adjusted = false;
+};
+
+/// Sums rows: a score derived from it hands over what each row of a block says.
+class RowScores : public ScoreObserver {
+ public:
+  explicit RowScores(int scores) : scores_(static_cast<std::size_t>(scores)) {}
+  void begin(const ObservedShape& shape) override;
+  TileParts parts() const override { return {}; }
+  double score(std::int64_t head, int which, ScoreForm form) const override;
+  void keep_rows(std::int64_t head) override { kept_head_ = head; }
+  bool needs(const ObservedRows& rows) const override {
+    return kept_head_ < 0 || rows.head == kept_head_;
+  }
+  using Observer::needs;
+  std::vector<float> of_rows(int which, ScoreForm form) const override;
+
+ protected:
+  /// In `merge`, row by row. `sink` is the row's weight on the first token.
+  void add(const ObservedRows& rows, int which, const RowScore& row, double sink);
+
+ private:
+  struct Sums {
+    double raw = 0, adjusted = 0, left = 0;
+    std::int64_t rows = 0;
+  };
+  std::size_t scores_;
+  std::int64_t kept_head_ = -1;
+  std::vector<Sums> sums_;                               // [H, scores]
+  std::vector<std::array<std::vector<float>, 2>> kept_;  // by score, of the kept head
+};
+
+/// The weights of a block's rows on the first token.
+struct SinkOfRows {
+  std::array<float, kMaskRows> weight = {};
+  void see(const ObservedTile& tile);
+};
+
+}  // namespace heed

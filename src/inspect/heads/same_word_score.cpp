@@ -1,0 +1,11 @@
+// How much of a row goes to the other pieces of its own word.
+#include "inspect/heads/key_sets.h"
+
+namespace heed {
+
+ScoreObserverPointer same_word_score(const ScoredTokens& tokens) {
+  if (tokens.words.empty()) return nullptr;
+  return key_set_score({.lists = places_of(tokens.words), .list_of = tokens.words});
+}
+
+}  // namespace heed

@@ -1,0 +1,57 @@
+// Attention weighted by what it carries (Kobayashi et al. 2020): p[i, j] |v_j|, v before the output
+// projection. A sink that carries nothing has a large weight and a small share of these.
+//   0 value_weighted  sum_j p |v_j|, the mean over all rows
+//   1 value_sink      the first token's share of that sum, over rows i >= 1 that have one
+#include "inspect/heads/row_scores.h"
+#include "kernels/observe.h"
+
+namespace heed {
+namespace {
+
+struct BlockState final : Observer::State {
+  std::array<double, kMaskRows> sum = {}, of_sink = {};
+  SinkOfRows sink;
+};
+
+class ValueScores final : public RowScores {
+ public:
+  ValueScores() : RowScores(2) {}
+  std::string_view name() const override { return "value_scores"; }
+  TileParts parts() const override { return {.value_norms = true}; }
+  std::unique_ptr<State> rows(const ObservedRows&) const override {
+    return std::make_unique<BlockState>();
+  }
+  void tile(State& state, const ObservedRows&, const ObservedTile& tile) const override;
+  void merge(State& state, const ObservedRows& rows) override;
+  std::optional<bool> counts(int which, std::int64_t, std::int64_t key) const override {
+    return which == 1 ? std::optional(key == 0) : std::nullopt;
+  }
+};
+
+void ValueScores::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
+  auto& block = static_cast<BlockState&>(state);
+  block.sink.see(tile);
+  const std::int64_t keys = tile.key_end - tile.key_begin;
+  alignas(64) std::array<float, kObservedKeys * kMaskRows> carried;
+  kernels::scale_keys(tile.weights, tile.visible, tile.value_norms, keys, carried.data());
+  kernels::add_keys(carried.data(), keys, block.sum.data());
+  if (tile.key_begin == 0) kernels::add_keys(carried.data(), 1, block.of_sink.data());
+}
+
+void ValueScores::merge(State& state, const ObservedRows& rows) {
+  const auto& block = static_cast<const BlockState&>(state);
+  for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
+    const auto lane = static_cast<std::size_t>(row - rows.row_begin);
+    const double sum = block.sum[lane], of_sink = block.of_sink[lane];
+    add(rows, 0, {sum, true, sum - of_sink, row > 0}, static_cast<double>(block.sink.weight[lane]));
+    const bool carries = row > 0 && sum > 0;
+    const double share = carries ? of_sink / sum : 0;
+    add(rows, 1, {share, carries, share, carries}, 0);  // the sink's own share stays as it is
+  }
+}
+
+}  // namespace
+
+ScoreObserverPointer value_scores(const ScoredTokens&) { return std::make_unique<ValueScores>(); }
+
+}  // namespace heed

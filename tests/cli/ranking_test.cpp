@@ -1,0 +1,58 @@
+#include "cli/look/ranking.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "cli/terminal/progress.h"
+#include "heed/inspect/head_scores.h"
+#include "support/family_sessions.h"
+
+namespace heed::cli {
+namespace {
+
+Ranking ranked(const std::string& filter) {
+  const LoadedModel model = test::family_model(test::kFamilyVariants[0]);
+  const Session session = test::family_session(model);
+  ProgressLine progress;
+  return rank_heads(session, model, Stack::kSelf, parse_head_filter(filter), progress);
+}
+
+TEST(Ranking, IsByTheFirstScoreThatTheFilterNamesLargestFirst) {
+  const Ranking ranking = ranked("current>0 layer 1-2");
+  ASSERT_EQ(ranking.heads.size(), 4U);
+  EXPECT_EQ(ranking.of, 6U);
+  for (std::size_t at = 1; at < ranking.heads.size(); ++at)
+    EXPECT_GE(ranking.heads[at - 1].of("current"), ranking.heads[at].of("current"));
+  for (const HeadScores& head : ranking.heads) EXPECT_GE(head.place.layer, 1);
+}
+
+TEST(Ranking, ComputesScoresThatTakePassesWhereTheFilterNamesThem) {
+  EXPECT_TRUE(std::isnan(ranked("").heads.front().of("without")));
+  const Ranking ranking = ranked("without>-100");
+  ASSERT_EQ(ranking.heads.size(), 6U);
+  EXPECT_FALSE(std::isnan(ranking.heads.front().of("without")));
+}
+
+TEST(Ranking, SaysHowManyReachTheThresholdAndWhoIsNext) {
+  const std::string text = ranking_text({.width = 100}, ranked(""));
+  EXPECT_NE(text.find("6 of 6; by previous: mean weight on the token before"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("threshold .40, reached by"), std::string::npos) << text;
+}
+
+TEST(Ranking, OfNoHeadIsItsHeadingAlone) {
+  const std::string text = ranking_text({.width = 100}, ranked("previous>2"));
+  EXPECT_NE(text.find("0 of 6 pass previous>2"), std::string::npos) << text;
+  EXPECT_EQ(text.find("threshold"), std::string::npos);
+}
+
+TEST(Ranking, AsJsonIsAListOfHeads) {
+  const std::string json = ranking_json(ranked("previous>-1"), true);
+  EXPECT_NE(json.find("\"by\": \"previous\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"normalised_entropy\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heed::cli

@@ -1,0 +1,119 @@
+// What the ranking score of the pinned head rests on: weight by distance beside the runner-up's, every row, the worst three.
+import type {Evidence} from '../answers';
+import {latest, Slot} from '../data/slot';
+import {html, svg} from '../dom';
+import {shortWeight, weight} from '../format';
+import type {Page, Panel} from '../panel';
+import {primary} from '../panel';
+import {plain} from '../tokens';
+import type {Alike, Column} from './heads_scores';
+import {headsOf} from '../transport/late';
+import {columnOf, headText, ranked, sortName, valueOf, valueText} from './heads_scores';
+
+const kProfileHeight = 78;
+const kRowsHeight = 52;
+
+export class HeadsEvidence implements Panel {
+  readonly element = html('section', {class: 'heads-evidence', 'aria-label': 'Evidence'});
+  private readonly slot = new Slot<Evidence>('evidence', () => this.update());
+  private drawn = '';
+
+  constructor(private readonly page: Page, private readonly alike: () => Alike | null) {}
+
+  destroy(): void { this.slot.stop(); }
+
+  update(): void {
+    const {page} = this;
+    const column = columnOf(page, sortName(page, null), null)!;
+    const place = primary(page.store.now);
+    const own = {...place, stack: headsOf(page)[0]!.stack!};
+    const value = valueOf(page, own, column, this.alike());
+    const runner = ranked(page, column, null).find((each) => headText(each.place) !== headText(place) && each.value !== undefined);
+    const isAsked = page.api.hasWeights && value !== undefined;
+    const data = this.slot.show(isAsked ? page.api.evidence(place, column.name, page.store.now.form, runner?.place ?? null) : null);
+    const found = latest(data);
+    const state = [headText(place), column.name, value, runner?.value, data?.state, found?.score, found?.head, found?.layer, page.store.now.form].join(' ');
+    if (state === this.drawn) return;
+    this.drawn = state;
+    const heading = html('div', {class: 'heading'}, html('h2', {}, 'Evidence'),
+      html('span', {class: 'quiet'}, `head ${headText(place)}, ${column.name.replace(/^probe_/, '').replace(/_/g, ' ')}`));
+    this.element.replaceChildren(heading);
+    if (data?.state === 'error') this.element.append(html('p', {class: 'quiet'}, data.error.message));
+    if (!found || value === undefined) return;
+    if (found.first_of_row !== undefined) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
+    const runnerText = runner ? `runner-up ${valueText(column, runner.value)}` : '';
+    if (found.profile.length > 0) this.element.append(...this.profile(found, column, runnerText, runner ? headText(runner.place) : ''));
+    this.element.append(...this.rows(found, column, value), this.worst(found, column));
+  }
+
+  private get width(): number { return this.element.clientWidth || 445; }
+
+  private profile(found: Evidence, column: Column, runnerText: string, runner: string): Node[] {
+    const {profile, profile_begin: begin, runner_up: other} = found;
+    const pitch = this.width / profile.length;
+    const most = Math.max(...profile, ...other?.profile ?? [], 1e-6);
+    const tall = (value: number) => kProfileHeight * Math.min(1, value / most);
+    const own = {previous: 1, current: 0, probe_induction: begin + 8, probe_duplicate: begin + 8}[column.name];
+    const base = kProfileHeight + 16;
+    const parts = profile.flatMap((value, at) => {
+      const isOwn = begin + at === own;
+      const x = at * pitch;
+      const tick = other ? base - tall(other.profile[at]!) : base;
+      const named = isOwn || value >= 0.05;
+      return [
+        svg('rect', {x, y: base - tall(value), width: pitch - 4, height: Math.max(1, tall(value)), class: isOwn ? 'own' : ''}),
+        other ? svg('path', {d: `M${x - 2} ${tick}h${pitch}`, class: 'runner'}) : null,
+        named ? svg('text', {x: isOwn ? x + pitch : x + pitch / 2 - 2, y: isOwn ? base - tall(value) + 8 : base - tall(value) - 4, 'text-anchor': isOwn ? 'start' : 'middle', class: isOwn ? 'own' : ''}, shortWeight(value)) : null,
+        svg('text', {x: x + pitch / 2 - 2, y: base + 14, 'text-anchor': 'middle', class: isOwn ? 'own' : ''}, String(begin + at)),
+      ].filter((each) => each !== null);
+    });
+    const ownAt = own === undefined ? 0 : own - begin;
+    if (begin === 0) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y: base - tall(profile[ownAt]!) + 8, class: 'tick'}, runnerText));
+    parts.push(svg('text', {x: this.width, y: base - 6, 'text-anchor': 'end', class: 'tick'}, 'tokens back'));
+    const said = `mean weight by distance${runner ? `; the tick is the runner-up, ${runner}${begin > 0 ? `, ${runnerText.replace('runner-up ', '')}` : ''}` : ''}`;
+    const label = `weight at ${begin} to ${begin + 3} tokens back: ${profile.slice(0, 4).map(shortWeight).join(' ')}`;
+    return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
+  }
+
+  /** A column a row, or of many the mean of as many as share a pixel. */
+  private rows({rows, first_row: first, counted}: Evidence, column: Column, value: number): Node[] {
+    const known = rows.flatMap((each, at) => each === null ? [] : [{each, at}]);
+    if (known.length === 0) return [];
+    const size = Math.ceil(known.length / this.width);
+    const bins = Array.from({length: Math.ceil(known.length / size)}, (_, bin) => {
+      const some = known.slice(bin * size, (bin + 1) * size);
+      return some.reduce((sum, {each}) => sum + each, 0) / some.length;
+    });
+    const low = Math.min(0, ...bins);
+    const high = column.unit === 'share' ? 1 : Math.max(...bins, value, 1e-9);
+    const y = (each: number) => kRowsHeight * (1 - (each - low) / (high - low));
+    const pitch = this.width / bins.length;
+    const bars = bins.map((each, at) => `M${((at + 0.5) * pitch).toFixed(1)} ${y(0).toFixed(1)}V${y(each).toFixed(1)}`).join('');
+    const last = first + known.at(-1)!.at;
+    const begin = first + known[0]!.at;
+    const what = counted === known.length ? `each of the ${counted} tokens` : `the ${known.length} places, each the mean of ${counted / known.length} sequences`;
+    const said = `at ${what}; the line is their mean, ${valueText(column, value)}`;
+    return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-rows', width: this.width, height: kRowsHeight + 16, role: 'img', 'aria-label': said},
+      svg('path', {d: bars, 'stroke-width': Math.max(0.6, pitch * 0.7)}), svg('path', {d: `M0 ${y(value)}H${this.width}`, class: 'mean'}),
+      svg('text', {x: 0, y: kRowsHeight + 13, class: 'tick'}, String(begin)), svg('text', {x: this.width, y: kRowsHeight + 13, 'text-anchor': 'end', class: 'tick'}, String(last)))];
+  }
+
+  private worst({worst, score}: Evidence, column: Column): HTMLElement {
+    const {side, store} = this.page;
+    const isOfText = column.from !== 'probe';
+    const before: Record<string, string> = {previous: 'before it', current: 'itself', sink: 'first', next: 'after it'};
+    const lines = worst.map(({row, value, key, weight: most}) => {
+      const query = side.queries[row];
+      const where = isOfText && query ? html('span', {}, html('b', {}, plain(query)), ' ', html('span', {class: 'index'}, String(row))) : html('span', {}, `place ${row}`);
+      const what = key === undefined ? null : key === row && side.isSquare ? html('span', {}, 'itself')
+        : html('span', {}, plain(side.keys[key]!), ' ', html('span', {class: 'index'}, String(key)));
+      const line = html('li', {}, where, what ?? html('span', {}), html('span', {class: 'value'}, key === undefined ? '' : weight(most ?? 0)),
+        html('span', {class: 'value'}, html('span', {class: 'quiet'}, column.from === 'run' ? 'loss ' : `${before[score] ?? column.short} `), column.unit === 'share' ? weight(value) : valueText(column, value)));
+      if (isOfText && key !== undefined) line.addEventListener('click', () => store.set({query: row, key}));
+      return line;
+    });
+    const said = column.from === 'run' ? 'where it is missed most' : column.from === 'probe' ? 'where it fails'
+      : column.threshold !== undefined || before[score] !== undefined ? 'where it fails, it looks at' : 'the largest, and what it looks at';
+    return html('div', {class: 'heads-worst'}, html('span', {class: 'quiet'}, said), html('ol', {}, ...lines));
+  }
+}

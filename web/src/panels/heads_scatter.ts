@@ -1,0 +1,142 @@
+// Every head as a point between two scores; those that have room carry their names.
+import {isSamePlace} from '../address';
+import {html, svg} from '../dom';
+import {fixed, shortWeight} from '../format';
+import type {Page, Panel} from '../panel';
+import {choose} from '../shell/chips';
+import type {Place} from '../selection';
+import type {Alike, Column} from './heads_scores';
+import {headsOf} from '../transport/late';
+import {columnOf, headText, kLike, valueOf, valueText} from './heads_scores';
+import {nextName} from './heads_table';
+
+const kHeight = 372;
+const kLeft = 38;
+const kTop = 22;
+const kBottom = 40;
+const kMostNames = 400;  // of more heads nobody could read them
+
+interface Axis { first: number; last: number; ticks: number[] }
+
+/** Round steps from 0, or from below it, to past the largest value. */
+function axisOf(values: number[]): Axis {
+  const low = Math.min(0, ...values);
+  const high = Math.max(...values, low + 1e-6);
+  const rough = (high - low) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((each) => each * power >= rough)! * power;
+  const first = low < 0 ? Math.floor(low / step * 2) * step / 2 : 0;
+  const ticks = Array.from({length: Math.floor((high * 1.0001 - Math.ceil(first / step) * step) / step) + 1}, (_, at) => (Math.ceil(first / step) + at) * step);
+  return {first, last: high + (high - first) * 0.08, ticks};
+}
+
+function tickText({unit, from}: Column, value: number): string {
+  if (from === 'run') return value === 0 ? '0' : `${value > 0 ? '+' : ''}${fixed(value, 3).replace(/^(\u2212?)0/, '$1').replace(/0+$/, '')}`.replace(/\.$/, '');
+  return unit === 'share' ? (value === 0 ? '0' : shortWeight(value).replace(/0$/, '')) : String(Number(value.toFixed(2)));
+}
+
+/** Places for names: right, left, above, below of a point; none where all are taken. */
+class Room {
+  private readonly taken: [number, number, number, number][] = [];
+
+  constructor(points: {x: number; y: number}[], private readonly width: number) {
+    for (const {x, y} of points) this.taken.push([x - 3, y - 3, x + 3, y + 3]);
+  }
+
+  find(x: number, y: number, width: number): {x: number; y: number} | null {
+    const places = [[x + 6, y + 4], [x - width - 6, y + 4], [x - width / 2, y - 7], [x - width / 2, y + 15]] as const;
+    for (const [left, base] of places) {
+      const box = [left, base - 10, left + width, base + 2] as const;
+      if (box[0] < 0 || box[2] > this.width + 20) continue;
+      if (this.taken.some(([a, b, c, d]) => a < box[2] && c > box[0] && b < box[3] && d > box[1])) continue;
+      this.taken.push([...box]);
+      return {x: left, y: base};
+    }
+    return null;
+  }
+}
+
+export class HeadsScatter implements Panel {
+  readonly element = html('section', {class: 'heads-scatter', 'aria-label': 'Heads between two scores'});
+  private readonly title = html('h2', {});
+  private readonly axes = html('span', {class: 'heads-axes'});
+  private readonly plot = svg('svg', {height: kHeight, role: 'img'});
+
+  constructor(private readonly page: Page, private readonly alike: () => Alike | null) {
+    this.element.append(html('div', {class: 'heading'}, this.title, this.axes), this.plot);
+  }
+
+  destroy(): void { /* nothing is on its way */ }
+
+  update(): void {
+    const {page} = this;
+    const alike = this.alike();
+    const x = columnOf(page, alike ? kLike : page.store.now.x, alike) ?? columnOf(page, 'previous', null)!;
+    const y = columnOf(page, page.store.now.y, alike) ?? columnOf(page, 'normalised_entropy', null)!;
+    this.title.textContent = `All ${page.side.layers * page.side.heads} heads`;
+    this.axes.replaceChildren(this.choice('x', x), this.choice('y', y));
+    const points = headsOf(page).flatMap((place) => {
+      const [a, b] = [valueOf(page, place, x, alike), valueOf(page, place, y, alike)];
+      return a === undefined || b === undefined ? [] : [{place, a, b}];
+    });
+    this.draw(x, y, points);
+  }
+
+  /** A menu of all scores: the chosen one is its face. */
+  private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
+    const {api, store} = this.page;
+    const select = html('select', {'aria-label': `${name} axis`, class: 'option'},
+      ...api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) =>
+        html('option', {value: score.name, selected: score.name === chosen.name.replace(/^probe_/, '')}, score.name.replace(/_/g, ' '))));
+    select.addEventListener('change', () => store.set({[name]: select.value}));
+    return html('label', {class: 'quiet'}, `${name} `, select);
+  }
+
+  private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[]): void {
+    const {store, stage} = this.page;
+    const width = this.element.clientWidth || 445;
+    this.plot.setAttribute('width', String(width));
+    this.plot.setAttribute('aria-label', `${x.about} against ${y.about}`);
+    this.plot.replaceChildren();
+    const said = (text: string, at: {x: number; y: number}, anchor = 'start', name = 'tick') =>
+      svg('text', {...at, 'text-anchor': anchor, class: name}, text);
+    this.plot.append(said(y.about.split(',')[0]!, {x: kLeft, y: 12}), said(x.about, {x: width, y: kHeight - 6}, 'end'));
+    if (points.length === 0) {
+      this.plot.append(said('no head has both scores yet', {x: kLeft, y: 60}));
+      return;
+    }
+    const [h, v] = [axisOf(points.map(({a}) => a)), axisOf(points.map(({b}) => b))];
+    const right = width - 8;
+    const toX = (value: number) => kLeft + (right - kLeft) * (value - h.first) / (h.last - h.first);
+    const toY = (value: number) => kHeight - kBottom - (kHeight - kBottom - kTop) * (value - v.first) / (v.last - v.first);
+    for (const tick of v.ticks) {
+      this.plot.append(svg('path', {d: `M${kLeft} ${toY(tick)}H${width}`, class: tick === 0 ? 'axis' : 'rule'}),
+        said(tickText(y, tick), {x: kLeft - 8, y: toY(tick) + 4}, 'end'));
+    }
+    for (const tick of h.ticks) this.plot.append(said(tickText(x, tick), {x: toX(tick), y: kHeight - kBottom + 18}, 'middle'));
+    if (x.threshold !== undefined && x.threshold < h.last) {
+      this.plot.append(svg('path', {d: `M${toX(x.threshold)} ${kTop}V${kHeight - kBottom}`, class: 'bound'}),
+        said(shortWeight(x.threshold), {x: toX(x.threshold) + 4, y: kTop + 8}));
+    }
+    const placed = points.map((point) => ({...point, x: toX(point.a), y: toY(point.b)}));
+    const room = new Room(placed, width);
+    const isPinned = (place: Place) => !store.isFresh && store.now.places.some((each) => isSamePlace({...each, stack: place.stack!}, place));
+    const isHovered = (place: Place) => store.hover.place !== null && isSamePlace({...store.hover.place, stack: place.stack!}, place);
+    const marked = (place: Place) => isPinned(place) || isHovered(place);
+    for (const {place, x: left, y: top, a, b} of [...placed].sort((p, q) => Number(marked(q.place)) - Number(marked(p.place)))) {
+      const name = headText(place);
+      const own: Place = store.now.places[0]!.stack === undefined ? {layer: place.layer, head: place.head} : place;
+      const mark = isPinned(place) ? ' pinned' : isHovered(place) ? ' hovered' : '';
+      const point = svg('circle', {cx: left, cy: top, r: mark ? 5 : 2.5, class: `point${mark}`});
+      const target = svg('circle', {cx: left, cy: top, r: 8, class: 'target'}, svg('title', {}, `${name}: ${x.short} ${valueText(x, a)}, ${y.short} ${valueText(y, b)}`));
+      target.addEventListener('click', (event) => choose(store, own, event));
+      target.addEventListener('pointerenter', () => store.preview({place: own}));
+      target.addEventListener('pointerleave', () => store.preview({}));
+      const at = placed.length > kMostNames && !mark ? null : room.find(left, top, 6.5 * name.length + (mark ? 4 : 0));
+      this.plot.append(point, ...at ? [said(name, at, 'start', `point-name${mark}`)] : [], target);
+    }
+    void stage;
+  }
+
+  walk(name: 'x' | 'y'): void { this.page.store.set({[name]: nextName(this.page, this.page.store.now[name])}); }
+}

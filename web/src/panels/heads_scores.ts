@@ -1,0 +1,83 @@
+// What the Heads view shows of each head: values of scores in the chosen form, their order, thresholds and marks.
+import type {Score} from '../answers';
+import {fixed, shortWeight} from '../format';
+import type {Page} from '../panel';
+import type {Place} from '../selection';
+import {nameOf} from '../selection';
+import type {HeadScores} from '../transport/api';
+import {headsOf} from '../transport/late';
+
+export const kLike = 'like';  // the column of a search by example
+
+const kColumns = ['previous', 'sink', 'induction', 'duplicate', 'normalised_entropy', 'distance', 'without'];
+
+/** A column of the table: a score of the model, or how much heads resemble an example. */
+export interface Column extends Score { title: string }
+
+/** What a search by an example has found, and what it looked for. */
+export interface Alike { said: string; overlap: Map<string, number> }
+
+function named(page: Page, name: string): Column | undefined {
+  const own = page.store.now.on === 'probe' ? page.api.about.scores.find((each) => each.name === `probe_${name}`) : undefined;
+  return own ?? page.api.about.scores.find((each) => each.name === name);
+}
+
+/** A score by its name; of the probe where the page is set to it. */
+export function columnOf(page: Page, name: string, alike: Alike | null): Column | undefined {
+  if (name === kLike && alike) return {name, short: name, about: `share of a row\u2019s weight that lies as in ${alike.said}`, title: alike.said, share: true, unit: 'share', from: 'text'};
+  return named(page, name);
+}
+
+/** The score by which the heads are ranked. */
+export function sortName(page: Page, alike: Alike | null): string {
+  const {sort} = page.store.now;
+  if (alike) return kLike;
+  return page.api.about.scores.some(({name}) => name === sort) ? sort : 'previous';
+}
+
+/** The ranking score first where it is none of the usual ones. */
+export function columnsOf(page: Page, alike: Alike | null): Column[] {
+  const sort = sortName(page, alike);
+  const usual = kColumns.includes(sort) ? kColumns : [sort, ...kColumns.filter((name) => name !== 'sink')];
+  return usual.map((name) => columnOf(page, name, alike)).filter((column) => column !== undefined);
+}
+
+/** Undefined where it is not there yet, or never will be. */
+export function valueOf(page: Page, place: Place, column: Column, alike: Alike | null): number | undefined {
+  if (column.name === kLike) return alike?.overlap.get(nameOf({layer: place.layer, head: place.head}));
+  const scores: HeadScores | undefined = page.api.scoresOf(place)?.[place.head];
+  const form = page.store.now.form === 'adjusted' ? (scores?.adjusted as unknown as Record<string, number> | undefined)?.[column.name] : undefined;
+  const value = form ?? scores?.[column.name];
+  return typeof value === 'number' ? value : undefined;
+}
+
+export interface Ranked { place: Place; value: number | undefined }
+
+/** The largest first; what is not there yet comes last. */
+export function ranked(page: Page, column: Column, alike: Alike | null): Ranked[] {
+  const heads = headsOf(page).map((place) => ({place, value: valueOf(page, place, column, alike)}));
+  return heads.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));
+}
+
+export function headText({layer, head}: Place): string { return `${layer}\u00b7${head}`; }
+
+/** `.63`, `48.6`, `1.32`, `+6.2` (thousandths of a nat); a dash where there is none. */
+export function valueText({unit, from}: Column, value: number | undefined): string {
+  if (value === undefined) return '\u2013';
+  if (from === 'run') return `${value * 1000 >= 0.05 ? '+' : ''}${fixed(value * 1000, 1)}`;
+  if (unit === 'share') return shortWeight(value);
+  return fixed(value, unit === 'tokens' ? 1 : 2);
+}
+
+/** What stands under a column's name. */
+export function unitText({title, from}: Column): string { return from === 'run' ? 'loss, nats \u00d7 1000' : title; }
+
+/** `4 heads ≥ .40`, `none ≥ .20`, `most 4·4 .77`. */
+export function reachedText(page: Page, column: Column, alike: Alike | null): string {
+  const heads = ranked(page, column, alike);
+  const {place, value} = heads[0]!;
+  if (value === undefined) return '';
+  if (column.threshold === undefined) return `most ${headText(place)} ${valueText(column, value)}`;
+  const count = heads.filter((each) => each.value !== undefined && each.value >= column.threshold!).length;
+  return `${count === 0 ? 'none' : count === 1 ? '1 head' : `${count} heads`} \u2265 ${shortWeight(column.threshold)}`;
+}

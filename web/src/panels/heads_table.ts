@@ -1,0 +1,135 @@
+// The table of heads: a row a head with its bars, the threshold among them, who reaches it below. Rows in sight alone are there.
+import {isSamePlace} from '../address';
+import {button, html, svg} from '../dom';
+import {shortWeight} from '../format';
+import type {Page, Panel} from '../panel';
+import {choose} from '../shell/chips';
+import type {Place} from '../selection';
+import {kNothing, nameOf} from '../selection';
+import type {Alike, Column, Ranked} from './heads_scores';
+import {columnsOf, headText, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
+
+const kRow = 17;
+const kBar = 52;       // px of the longest bar
+const kBeyond = 40;    // rows over and under those in sight are there, too
+const kBelow = 70;     // the line of who reaches it, and the foot
+
+type Line = Ranked | 'threshold';
+
+export class HeadsTable implements Panel {
+  readonly element = html('section', {class: 'heads-table', 'aria-label': 'Table of heads'});
+  private readonly names = html('div', {class: 'heads-names', role: 'row'});
+  private readonly scroller = html('div', {class: 'heads-scroller', role: 'rowgroup'});
+  private readonly sheet = html('div', {class: 'heads-sheet'});
+  private readonly reached = html('div', {class: 'heads-row heads-reached'});
+  private lines: Line[] = [];
+  private columns: Column[] = [];
+  private longest: number[] = [];
+  private frame = 0;
+
+  constructor(private readonly page: Page, private readonly alike: () => Alike | null) {
+    this.element.setAttribute('role', 'table');
+    this.scroller.append(this.sheet);
+    this.element.append(this.names, this.scroller, this.reached);
+    this.scroller.addEventListener('scroll', () => {
+      cancelAnimationFrame(this.frame);
+      this.frame = requestAnimationFrame(() => this.drawRows());
+    }, {passive: true});
+    this.scroller.addEventListener('pointerleave', () => page.store.preview({}));
+  }
+
+  destroy(): void {
+    cancelAnimationFrame(this.frame);
+    this.page.store.preview({});
+  }
+
+  update(): void {
+    const {page} = this;
+    const alike = this.alike();
+    const sort = sortName(page, alike);
+    this.columns = columnsOf(page, alike);
+    const sorted = this.columns.find(({name}) => name === sort || name === `probe_${sort}`)!;
+    const heads = ranked(page, sorted, alike);
+    this.lines = heads;
+    if (sorted.threshold !== undefined) {
+      const first = heads.findIndex(({value}) => value === undefined || value < sorted.threshold!);
+      const at = first < 0 ? heads.length : first;
+      this.lines = [...heads.slice(0, at), 'threshold', ...heads.slice(at)];
+    }
+    this.longest = this.columns.map((column) => column.unit === 'share' ? 1
+      : Math.max(...heads.map(({place}) => Math.abs(valueOf(page, place, column, alike) ?? 0)), 1e-9));
+    this.element.style.setProperty('--columns', String(this.columns.length));
+    this.drawNames(sorted);
+    this.sheet.style.height = `${this.lines.length * kRow}px`;
+    const {stage} = page;
+    const top = this.scroller.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
+    this.scroller.style.maxHeight = stage.sight.bottom === Infinity ? 'none' : `${Math.max(300, stage.viewHeight - top - kBelow)}px`;
+    this.drawRows();
+    this.reached.replaceChildren(html('span', {class: 'heads-name quiet'}, 'reached'), ...this.columns.map((column) =>
+      html('span', {class: column.threshold === undefined ? 'quiet' : ''}, reachedText(page, column, alike))));
+  }
+
+  private drawNames(sorted: Column): void {
+    const {store} = this.page;
+    this.names.replaceChildren(html('span', {class: 'heads-name quiet'}, 'head'), ...this.columns.map((column) => {
+      const name = column.name.replace(/^probe_/, '').replace('normalised_', '').replace('_', ' ').replace(/^without$/, 'without it');
+      const isSorted = column === sorted;
+      return html('span', {role: 'columnheader', 'aria-sort': isSorted ? 'descending' : 'none', title: column.about},
+        button({class: 'option', 'aria-pressed': String(isSorted)}, () => store.set({sort: column.name.replace(/^probe_/, '')}), name),
+        html('span', {class: 'quiet'}, unitText(column)));
+    }));
+  }
+
+  private drawRows(): void {
+    const {scrollTop, clientHeight} = this.scroller;
+    const isWhole = this.page.stage.sight.bottom === Infinity;
+    const first = isWhole ? 0 : Math.max(0, Math.floor(scrollTop / kRow) - kBeyond);
+    const end = isWhole ? this.lines.length : Math.ceil((scrollTop + (clientHeight || 800)) / kRow) + kBeyond;
+    const focused = (document.activeElement as HTMLElement | null)?.dataset.head;
+    const rows = this.lines.slice(first, end).map((line, at) => {
+      const row = line === 'threshold' ? this.threshold(first + at) : this.row(line);
+      row.style.top = `${(first + at) * kRow}px`;
+      return row;
+    });
+    this.sheet.replaceChildren(...rows);
+    if (focused) this.sheet.querySelector<HTMLElement>(`[data-head="${focused}"]`)?.focus({preventScroll: true});
+  }
+
+  private row({place}: Ranked): HTMLElement {
+    const {store, side} = this.page;
+    const kv = Math.floor(place.head * side.attention.kv_heads / side.heads);
+    const isShared = side.attention.kv_heads < side.heads;
+    const isPinned = !store.isFresh && store.now.places.some((each) => isSamePlace({...each, stack: place.stack!}, place));
+    const own: Place = store.now.places[0]!.stack === undefined ? {layer: place.layer, head: place.head} : place;
+    const name = button({class: 'heads-name', 'data-head': nameOf(place), 'aria-pressed': String(isPinned)},
+      (event) => choose(store, own, event), html('b', {}, headText(place)), isShared ? html('span', {class: 'quiet'}, ` kv ${kv}`) : null);
+    const row = html('div', {class: isPinned ? 'heads-row pinned' : 'heads-row', role: 'row'}, name, ...this.columns.map((column, at) =>
+      this.cell(column, valueOf(this.page, place, column, this.alike()), this.longest[at]!)));
+    row.addEventListener('pointerenter', () => store.preview({place: own}));
+    row.addEventListener('click', (event) => event.target instanceof HTMLButtonElement || name.contains(event.target as Node) || choose(store, own, event));
+    return row;
+  }
+
+  private cell(column: Column, value: number | undefined, longest: number): HTMLElement {
+    const width = value === undefined ? 0 : Math.max(1, kBar * Math.min(1, Math.abs(value) / longest));
+    const isNegative = (value ?? 0) < 0;
+    const bar = svg('rect', {x: isNegative ? 8.5 - Math.min(width, 8) : 9, y: 4.5, width: isNegative ? Math.min(width, 8) : width, height: 7, class: isNegative ? 'open' : ''});
+    return html('span', {class: 'heads-cell', role: 'cell'}, html('span', {class: 'value'}, valueText(column, value)),
+      svg('svg', {width: kBar + 10, height: kRow, 'aria-hidden': 'true'}, svg('path', {d: `M8.5 0V${kRow}`, class: 'zero'}), value === undefined ? null : bar));
+  }
+
+  private threshold(at: number): HTMLElement {
+    const column = this.columns.find(({name}) => name.replace(/^probe_/, '') === sortName(this.page, this.alike()))!;
+    const next = this.lines[at + 1] as Ranked | undefined;
+    const after = next?.value === undefined ? '' : `; the next is ${headText(next.place)} ${valueText(column, next.value)}`;
+    const count = at === 0 ? 'none' : String(at);
+    return html('div', {class: 'heads-row heads-threshold'}, html('span', {class: 'heads-name quiet'}, 'threshold'),
+      html('span', {}, `${shortWeight(column.threshold!)}, reached by ${count}${after}`));
+  }
+}
+
+/** The order of scores that `s`, `x` and `y` walk through. */
+export function nextName(page: Page, name: string): string {
+  const names = page.api.about.scores.map((score) => score.name).filter((each) => !each.startsWith('probe_'));
+  return names[(names.indexOf(name === kNothing.sort ? 'previous' : name) + 1) % names.length]!;
+}

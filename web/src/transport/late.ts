@@ -1,0 +1,89 @@
+// Scores that take passes of the model: asked for head by head while something shows them, the head in view first.
+import type {LateScores, Score} from '../answers';
+import type {Page} from '../panel';
+import type {Place, Stack} from '../selection';
+import {nameOf} from '../selection';
+
+/** What a score is computed from, where the text's weights are not enough. */
+export type LateFrom = 'probe' | 'run';
+
+type Ask = (place: Place, from: LateFrom, signal: AbortSignal) => Promise<LateScores>;
+
+interface Wanted { from: LateFrom; place: Place }
+
+function keyOf(from: LateFrom, place: Place): string { return `${from} ${nameOf(place)}`; }
+
+/** The kinds of late scores among those that are named. */
+function lateOf(scores: readonly Score[], names: readonly string[]): LateFrom[] {
+  const from = scores.filter(({name, short}) => names.includes(name) || names.includes(short)).map((score) => score.from);
+  return [...new Set(from)].filter((each): each is LateFrom => each !== 'text');
+}
+
+/** Every head of the attention that is looked at. */
+export function headsOf({side}: Page): Required<Place>[] {
+  const stack = side.stack as Stack;
+  return Array.from({length: side.layers * side.heads}, (_, at) => ({stack, layer: Math.floor(at / side.heads), head: at % side.heads}));
+}
+
+/** Asks for what the page shows: all scores in the view of heads, else those that chips, order and filter name. */
+export function wantLate(page: Page): void {
+  const {api, side, store: {now}} = page;
+  if (!api.hasWeights) return;
+  const all = now.view === 'heads' ? api.about.scores.map(({name}) => name) : [];
+  const names = [...now.scores, now.sort, ...now.filter.match(/[a-z_]+/g) ?? [], ...all];
+  api.late.want(lateOf(api.about.scores, names), {...now.places[0]!, stack: side.stack as Stack}, () => headsOf(page));
+}
+
+export class Late {
+  private readonly found = new Map<string, LateScores>();
+  private wanted: Wanted[] = [];
+  private asked: string[] = [];  // what is wanted, in words, so that the same wish costs nothing
+  private stopped: AbortController | null = null;
+  private isRefused = false;     // a saved page has no model, and knows what it was saved with
+
+  constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void) {}
+
+  /** The late scores of a head that are there. */
+  of(place: Place): object {
+    return Object.assign({}, ...(['probe', 'run'] as const).map((from) => this.found.get(keyOf(from, place))));
+  }
+
+  /** How far the wish is; null where nothing is on its way. */
+  get progress(): {done: number; of: number} | null {
+    const done = this.wanted.filter(({from, place}) => this.found.has(keyOf(from, place))).length;
+    return this.stopped && done < this.wanted.length ? {done, of: this.wanted.length} : null;
+  }
+
+  /** From now on these are wanted, and no others. */
+  want(froms: readonly LateFrom[], first: Place, places: () => Place[]): void {
+    const asked = [...froms, nameOf(first)];
+    if (asked.join() === this.asked.join() || this.isRefused) return;
+    this.asked = asked;
+    if (froms.length === 0) this.stopped?.abort();  // the server ends its pass
+    const all = froms.length === 0 ? [] : [first, ...places().filter((place) => nameOf(place) !== nameOf(first))];
+    const quick = [...froms].sort((a, b) => Number(a === 'run') - Number(b === 'run'));
+    this.wanted = quick.flatMap((from) => all.map((place) => ({from, place})));
+    if (!this.stopped && this.next()) void this.work();
+  }
+
+  stop(): void {
+    this.wanted = [];
+    this.stopped?.abort();
+  }
+
+  private next(): Wanted | undefined { return this.wanted.find(({from, place}) => !this.found.has(keyOf(from, place))); }
+
+  private async work(): Promise<void> {
+    const {signal} = this.stopped = new AbortController();
+    try {
+      for (let next = this.next(); next && !signal.aborted; next = this.next()) {
+        const {stack: _, layer: __, head: ___, ...scores} = await this.ask(next.place, next.from, signal);
+        this.found.set(keyOf(next.from, next.place), scores as LateScores);
+        this.told(next.place, scores);
+      }
+    } catch {
+      this.isRefused = !signal.aborted;  // what goes wrong leaves its dash
+    }
+    this.stopped = null;
+  }
+}

@@ -1,0 +1,71 @@
+// Heads: a scatter and a table of scores, with the evidence that the ranking rests on; search by example, comparison.
+import {choice, html} from '../dom';
+import {HeadsCompare} from '../panels/heads_compare';
+import {HeadsEvidence} from '../panels/heads_evidence';
+import {PatternField} from '../panels/heads_pattern';
+import {HeadsScatter} from '../panels/heads_scatter';
+import {headText, columnsOf, valueOf, valueText} from '../panels/heads_scores';
+import {HeadsTable, nextName} from '../panels/heads_table';
+import {primary} from '../panel';
+import {kNothing} from '../selection';
+import {sideSwitch} from '../sides';
+import {headsOf} from '../transport/late';
+import type {View} from './view';
+
+export const heads: View = {
+  name: 'heads',
+  label: 'Heads',
+  key: '7',
+  needs: () => true,
+  parts: [],
+  keys: [
+    ['s', 'in Heads: ranks by the next score'],
+    ['x y', 'in Heads: another score on the axis'],
+    ['/', 'in Heads: heads like an example, as in L1.H3, 1 back or 199>165'],
+  ],
+  footKeys: [['click', 'pins'], ['s', 'score'], ['x y', 'axes'], ['/', 'pattern']],
+  draw: (container, page) => {
+    const {store, api} = page;
+    const update = () => panels.forEach((panel) => panel.update());
+    const pattern = new PatternField(page, () => update());
+    const alike = () => pattern.alike;
+    const scatter = new HeadsScatter(page, alike);
+    const table = new HeadsTable(page, alike);
+    const evidence = new HeadsEvidence(page, alike);
+    const compare = new HeadsCompare(page);
+    const form = choice('score', [{name: 'raw', label: 'raw'}, {name: 'adjusted', label: 'sink-adjusted'}] as const, (name) => store.set({form: name}));
+    const on = choice('on', [{name: 'probe', label: 'text + probe'}, {name: 'text', label: 'text'}] as const, (name) => store.set({on: name}));
+    const label = (text: string, ...nodes: Node[]) => html('span', {class: 'heads-switch'}, html('span', {class: 'quiet'}, text), ...nodes);
+    const stacks = page.side.split === null ? sideSwitch(page) : null;
+    const late = html('span', {class: 'quiet', role: 'status'});
+    container.classList.add('heads-view');
+    container.append(
+      html('div', {class: 'heads-left'}, scatter.element, evidence.element),
+      html('div', {class: 'heads-right'}, html('div', {class: 'heads-switches'}, pattern.element, late,
+        ...stacks ? [stacks.element] : [], label('score', form.element), label('on', on.element), label('compare with', compare.switches)), compare.element, table.element));
+    const progress = () => {
+      const {done, of} = api.late.progress ?? {done: 0, of: 0};
+      late.textContent = of > 0 ? `passes of the model: ${done} of ${of}` : '';
+    };
+    const panels = [
+      scatter, table, evidence, compare,
+      {update: () => { form.show(store.now.form); on.show(store.now.on); stacks?.show(); progress(); }},
+    ];
+    return {
+      keys: {
+        s: () => store.set({sort: nextName(page, store.now.sort === kNothing.sort ? 'previous' : store.now.sort)}),
+        x: () => scatter.walk('x'), y: () => scatter.walk('y'), '/': () => pattern.focus(),
+      },
+      said: () => {
+        const place = {...store.hover.place ?? primary(store.now), stack: headsOf(page)[0]!.stack!};
+        const values = columnsOf(page, alike()).map((column) => `${column.name.replace(/_/g, ' ')} ${valueText(column, valueOf(page, place, column, alike()))}`);
+        return [html('b', {class: 'accent'}, headText(place)), document.createTextNode(` ${values.join(' \u00b7 ')}`)];
+      },
+      update,
+      destroy: () => {
+        container.classList.remove('heads-view');
+        [scatter, table, evidence, compare].forEach((panel) => panel.destroy());
+      },
+    };
+  },
+};

@@ -1,0 +1,104 @@
+// The Heads view: table, scatter, evidence, search by example, comparison.
+import assert from 'node:assert/strict';
+import {createRequire} from 'node:module';
+import {test} from 'node:test';
+import {hash, kText, quiet, withPages} from './harness.mjs';
+
+const {state, blank} = withPages();
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+async function open(address = '#heads/L1.H3', options = {}) {
+  const page = await blank(options);
+  await page.goto(state.server.address + address);
+  await page.waitForSelector('.evidence-rows');
+  await page.waitForFunction(() => document.querySelectorAll('.heads-sheet [role=row]').length > 0
+    && ![...document.querySelectorAll('.heads-cell .value')].some(({textContent}) => textContent.includes('\u2013')));
+  await quiet(page);
+  return page;
+}
+
+/** Every head with its scores on the text, as the server has them. */
+function scores(page) {
+  return page.evaluate(async (text) => {
+    const post = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})};
+    const {session} = await (await fetch('/api/v1/sessions', post)).json();
+    const {layers} = await (await fetch(`/api/v1/sessions/${session}/self/heads`)).json();
+    return layers.flatMap(({layer, heads}) => heads.map((each) => ({layer, ...each})));
+  }, kText);
+}
+const written = (value) => value >= 0.995 ? '1.0' : value.toFixed(2).slice(1);
+const names = (page) => page.locator('.heads-sheet .heads-name b').allTextContents();
+
+test('the table ranks every head by the score, the threshold stands where it belongs', async () => {
+  const page = await open();
+  const all = (await scores(page)).sort((a, b) => b.previous - a.previous);
+  assert.deepEqual(await names(page), all.map(({layer, head}) => `${layer}\u00b7${head}`));
+  const reached = all.filter(({previous}) => previous >= 0.4).length;
+  const bound = await page.locator('.heads-threshold').textContent();
+  assert.match(bound, new RegExp(`reached by ${reached || 'none'}`));
+  const first = await page.locator('.heads-sheet [role=row]').first().locator('.value').first().textContent();
+  assert.equal(first, written(all[0].previous));
+});
+
+test('a click pins a head and a name ranks by its score; both stand in the address', async () => {
+  const page = await open();
+  await page.locator('.heads-sheet .heads-name').nth(2).click();
+  await page.locator('.heads-names button', {hasText: 'sink'}).click();
+  assert.match(await hash(page), /^#heads\/L\d\.H\d\/sort=sink$/);
+  const all = (await scores(page)).sort((a, b) => b.sink - a.sink);
+  assert.equal((await names(page))[0], `${all[0].layer}\u00b7${all[0].head}`);
+});
+
+test('the keys take the next score and the next axes', async () => {
+  const page = await open();
+  await page.keyboard.press('s');
+  await page.keyboard.press('x');
+  assert.match(await hash(page), /sort=current\/x=current/);
+});
+
+test('the evidence says how many rows have their largest weight where the score counts it', async () => {
+  const page = await open();
+  const said = await page.locator('.first-of-row').textContent();
+  assert.match(said, /first of its row at \d+ of \d+/);
+  assert.equal(await page.locator('.heads-worst li').count(), 3);
+});
+
+test('sink-adjusted scores are those of the server', async () => {
+  const page = await open('#heads/L1.H3/form=adjusted');
+  const all = (await scores(page)).sort((a, b) => b.adjusted.previous - a.adjusted.previous);
+  assert.equal((await names(page))[0], `${all[0].layer}\u00b7${all[0].head}`);
+});
+
+test('a search by example puts the head itself first', async () => {
+  const page = await open();
+  await page.keyboard.press('/');
+  await page.keyboard.type('L2.H5');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelector('.heads-names')?.textContent.includes('like'));
+  assert.equal((await names(page))[0], '2\u00b75');
+  assert.equal(await page.locator('.heads-sheet [role=row]').first().locator('.value').first().textContent(), '1.0');
+});
+
+test('what is no example is said, with what it may be', async () => {
+  const page = await open();
+  await page.keyboard.press('/');
+  await page.keyboard.type('something');
+  await page.keyboard.press('Enter');
+  assert.match(await page.locator('.heads-pattern [role=alert]').textContent(), /expected a head as L1.H3/);
+});
+
+test('two heads stand side by side with their difference under one cursor', async () => {
+  const page = await open('#heads/L1.H3+H5');
+  await page.locator('[aria-label="compare with"] [data-option=head]').click();
+  await quiet(page);
+  assert.equal(await page.locator('.heads-compare canvas:visible').count(), 3);
+  await page.locator('.heads-compare canvas').nth(2).hover({position: {x: 4, y: 60}});
+  assert.match(await page.locator('.heads-compare .said[aria-live]').textContent(), /A .*, B .*/);
+});
+
+test('there is nothing that axe objects to', async () => {
+  const page = await open();
+  await page.addScriptTag({path: axe});
+  const {violations} = await page.evaluate(() => window.axe.run(document));
+  assert.deepEqual(violations.map(({id, nodes}) => `${id}: ${nodes[0].html}`), []);
+});
