@@ -68,7 +68,7 @@ std::string Maps::tile(const std::shared_ptr<const LayerAttention>& layer,
 std::string Maps::whole_codes(const std::shared_ptr<const LayerAttention>& layer,
                               const std::string& head_name, int head, Cancel& cancel) {
   const MatrixSize size = layer->size();
-  const CellsRequest whole = tile_cells({.place = {.head = head}}, size);
+  const CellsRequest whole = tile_cells({.session = {}, .place = {.head = head}}, size);
   if (!has_coarse(size)) return encode_cells(computed(layer, whole, cancel), /*bytes=*/true);
   if (const auto kept = overviews.find(head_name)) return kept->codes(whole);
   const auto made = std::make_shared<std::shared_ptr<const Overview>>();
