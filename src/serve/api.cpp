@@ -8,31 +8,43 @@
 
 namespace heed::serve {
 
-std::span<const Route> api_routes() {
-  static constexpr Route kRoutes[] = {
-      {"GET", "/api/v1/models", get_models},
-      {"POST", "/api/v1/sessions", post_session},
-      {"POST", "/api/v1/picture", post_picture, "failed"},
-      {"GET", "/api/v1/sessions/{id}", get_session},
-      {"DELETE", "/api/v1/sessions/{id}", delete_session},
-      {"GET", "/api/v1/sessions/{id}/events", get_events, "stack layer tokens"},
-      {"GET", "/api/v1/sessions/{id}/export", get_export, "view format"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads, "layer"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next, "position top"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/edges", get_edges,
-       "heads begin end top_p at_most view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/tile/{z}/{y}/{x}", get_tile,
-       "q pool as view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/row/{query}", get_row,
-       "end top_p at_most view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/rows", get_rows, "begin end view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/column/{key}", get_column,
-       "end top_p at_most view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals, "view"},
-      {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
-  };
-  return kRoutes;
-}
+namespace {
+
+constexpr Route kRoutes[] = {
+    {"GET", "/api/v1/models", get_models},
+    {"POST", "/api/v1/sessions", post_session},
+    {"POST", "/api/v1/picture", post_picture, "failed"},
+    {"GET", "/api/v1/sessions/{id}", get_session},
+    {"DELETE", "/api/v1/sessions/{id}", delete_session},
+    {"GET", "/api/v1/sessions/{id}/events", get_events, "stack layer tokens"},
+    {"GET", "/api/v1/sessions/{id}/export", get_export, "view format"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads, "layer"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next, "position top"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/edges", get_edges,
+     "heads begin end top_p at_most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/tile/{z}/{y}/{x}", get_tile,
+     "q pool as view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/row/{query}", get_row,
+     "end top_p at_most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/rows", get_rows, "begin end view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/column/{key}", get_column,
+     "end top_p at_most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals, "view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}", get_why, "view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/origins", get_origins,
+     "against split view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/effect", get_effect,
+     "top view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/test", get_test,
+     "edit id text top view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/anatomy", get_anatomy, "query key view"},
+    {"POST", "/api/v1/sessions/{id}/derive", post_derive},
+};
+
+}  // namespace
+
+std::span<const Route> api_routes() { return kRoutes; }
 
 // Not for ever: a client that asks without end must not keep the statistics from coming.
 void Api::give_way() const {

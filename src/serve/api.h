@@ -65,7 +65,7 @@ struct LongAnswer {
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
 
-// session_answers.cpp, weight_answers.cpp, events.cpp, export_answers.cpp
+// session_answers.cpp, weight_answers.cpp, evidence_answers.cpp, events.cpp, export_answers.cpp
 void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
@@ -80,8 +80,28 @@ void get_column(Api& api, const Parameters& parameters, httplib::Response& respo
 void get_edges(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_cell(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_why(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_origins(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_effect(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_test(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_anatomy(Api& api, const Parameters& parameters, httplib::Response& response);
+void post_derive(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_export(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response);
+
+/// The head of the path, in a session whose pass has ended; its layer is in view from now on.
+struct HeadRequest {
+  SessionPointer session;
+  Place place = {};
+  MatrixSize size = {};
+
+  // Keeps the session alive.
+  std::shared_ptr<const LayerAttention> layer() const { return {session, &session->layer(place)}; }
+};
+HeadRequest head_request(Api& api, const Parameters& parameters);
+/// JSON of a length that is not known before.
+LongAnswer long_answer(const SessionPointer& session,
+                       std::function<std::string(Cancel& cancel)> compute);
 
 /// The session of the path, and the path's stack in it (not_found).
 SessionPointer find_session(Api& api, const Parameters& parameters);

@@ -18,7 +18,10 @@ export interface Panel {
 }
 
 /** What the parts of one page share. */
-export interface Page { store: SelectionStore; api: SessionApi; side: Side; stage: Stage }
+export interface Page {
+  store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
+  derive: (edits: object) => void;  // the same text with edits, in place of this session
+}
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;
 

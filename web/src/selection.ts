@@ -1,6 +1,10 @@
 // The one selection that all parts of a page share; address.ts writes and reads it.
 
-export const kViewNames = ['look'] as const;
+export const kViewNames = [
+  'look',
+  'why',
+  'anatomy',
+] as const;
 export type ViewName = (typeof kViewNames)[number];
 export const kScales = ['linear', 'sqrt', 'log', 'rank'] as const;
 export type Scale = (typeof kScales)[number];

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "inspect/answers/cells.h"
+#include "inspect/answers/evidence.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/models.h"
@@ -54,5 +55,17 @@ EdgesAnswer answer_edges(const LiveSession& session, const EdgesRequest& request
 MarginalsAnswer answer_marginals(const Place& place, const Margins& margins);
 CellAnswer answer_cell(const LiveSession& session, const Place& place, std::int64_t query,
                        std::int64_t key);
+
+struct WhyRequest {
+  Place place;
+  std::int64_t query = 0, key = 0;
+};
+WhyAnswer answer_why(const LiveSession& session, const WhyRequest& request);
+OriginsAnswer answer_origins(const LiveSession& session, const OriginsRequest& request);
+EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request, std::int64_t top);
+/// The words after a query with `edits`, beside those without.
+TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, std::int64_t query,
+                         std::int64_t top);
+AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window);
 
 }  // namespace heed

@@ -1,6 +1,7 @@
 #include "inspect/answers/type_writer.h"
 
 #include "inspect/answers/cells.h"
+#include "inspect/answers/evidence.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/models.h"
 #include "inspect/answers/rows.h"
@@ -16,6 +17,11 @@ std::string answer_types() {
   types.declare<ColumnAnswer>();
   types.declare<EdgesAnswer>();
   types.declare<CellAnswer>();
+  types.declare<WhyAnswer>();
+  types.declare<OriginsAnswer>();
+  types.declare<EffectAnswer>();
+  types.declare<TrialAnswer>();
+  types.declare<AnatomyAnswer>();
   types.declare<MarginalsAnswer>();
   types.declare<HeadsAnswer>();
   types.declare<ChosenAnswer>();

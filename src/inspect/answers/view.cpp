@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <span>
 
 #include "heed/base/error.h"
@@ -21,6 +22,12 @@ constexpr const char* kPlaces = "a head as in L2.H4, L2.H4+H1 or cross.L2.H4";
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
+
+constexpr std::string_view kViews[] = {
+    "look",
+    "why",
+    "anatomy",
+};
 
 std::string_view take_part(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));
@@ -123,7 +130,19 @@ const std::array<Part, 8> kParts = {{
      }},
 }};
 
-[[noreturn]] void refuse(std::string_view found, const char* expected) {
+// "a, b or c"
+template <typename Items, typename Name>
+std::string listed(const Items& items, Name name) {
+  std::string text;
+  for (const auto& item : items) {
+    const bool is_last = &item == &*std::prev(std::end(items));
+    if (!text.empty()) text += is_last ? " or " : ", ";
+    text += name(item);
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(std::string_view found, const std::string& expected) {
   fail({.op = "view",
         .argument = found.empty() ? "address" : "",
         .found = found,
@@ -218,7 +237,8 @@ ViewAddress parse_view(std::string_view address) {
   if (address.starts_with('#')) address.remove_prefix(1);
   ViewAddress view;
   view.view = take_part(address, '/');
-  if (view.view != "look") refuse(view.view, "look");
+  if (std::ranges::find(kViews, view.view) == std::end(kViews))
+    refuse(view.view, listed(kViews, [](std::string_view name) { return std::string(name); }));
   if (address.empty()) refuse("", kPlaces);
   read_places(view, take_part(address, '/'));
   while (!address.empty()) read_part(view, take_part(address, '/'));

@@ -5,14 +5,15 @@ import {button, html, say} from '../dom';
 import type {Format} from '../export/save';
 import {kFormats, save} from '../export/save';
 import {isSaved} from '../held';
-import type {MakePanel, Page, Panel} from '../panel';
+import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
 import {stacksOf} from '../sides';
 import type {Marginals} from '../transport/api';
+import type {Drawn, KeyText, View} from '../views/view';
 
 /** Four at most; what there is to choose takes the place of a key that many pages have. */
-function keysOf({api, side}: Page): [string, string][] {
-  const own: [string, string] = stacksOf(api).length > 1 ? ['e', 'next attention']
+function keysOf({api, side}: Page): readonly KeyText[] {
+  const own: KeyText = stacksOf(api).length > 1 ? ['e', 'next attention']
     : side.split !== null ? ['d', 'next filter'] : ['Esc', 'unpins'];
   return [['click', 'pins'], own, ['[ ]', 'layer'], [', .', 'head']];
 }
@@ -44,12 +45,12 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
 
 export interface Foot extends Panel { save(format: Format): void }
 
-export const footPanel = ((container, page): Foot => {
+export function footPanel(container: HTMLElement, page: Page, view: View, {said}: Drawn): Foot {
   const {store, api} = page;
   const address = html('span', {class: 'address'});
   const reason = html('span', {class: 'quiet reason', 'data-unsaved': true});
-  const check = html('span', {class: 'quiet check'});
-  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...keysOf(page).map(([name, does]) =>
+  const check = html('span', {class: said ? 'check said' : 'quiet check'});
+  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...(view.footKeys ?? keysOf(page)).map(([name, does]) =>
     html('span', {}, html('b', {}, name), ` ${does}`)));
   const saving = saver(page);
   const margins = new Slot<Marginals>('check', () => update());
@@ -57,8 +58,9 @@ export const footPanel = ((container, page): Foot => {
   const update = () => {
     say(address, store.isFresh ? '' : `#${format(store.now)}`);
     say(reason, store.reason && `heed chose the head: ${store.reason}`);
-    const found = valueOf(margins.show(api.hasWeights ? api.marginals(primary(store.now)) : null));
-    say(check, found ? `every row sums to 1 within ${bound(found.row_sum_error)}` : '');
+    const found = valueOf(margins.show(api.hasWeights && !said ? api.marginals(primary(store.now)) : null));
+    if (said) check.replaceChildren(...said());
+    else say(check, found ? `every row sums to 1 within ${bound(found.row_sum_error)}` : '');
   };
   return {update, destroy: () => margins.stop(), save: saving.save};
-}) satisfies MakePanel;
+}

@@ -5,8 +5,11 @@ import type {Page, Panel} from '../panel';
 import {Ahead} from '../transport/ahead';
 import type {Chosen} from '../transport/api';
 import {pairAfter, stackAfter, stacksOf} from '../sides';
+import type {ViewName} from '../selection';
 import {viewOf} from '../views/list';
+import type {Drawn} from '../views/view';
 import {chipsPanel} from './chips';
+import type {Foot} from './foot';
 import {footPanel} from './foot';
 import {progressPanel} from './progress';
 import {textPanel} from './text';
@@ -23,28 +26,56 @@ function unpin({store}: Page): void {
   else if (query !== null || range) store.set({query: null, range: null});
 }
 
+/** The view of the selection, and what the shell draws around it. */
+class Shown {
+  readonly name: ViewName;
+  readonly foot: Foot;
+  readonly inSight: () => {first: number; end: number} | null;
+  readonly hasChips: boolean;
+  private readonly view: Drawn;
+  private readonly panels: Panel[];
+
+  constructor(container: HTMLElement, page: Page) {
+    const {store, side} = page;
+    const view = viewOf(store.now.view);
+    this.name = view.name;
+    this.hasChips = view.parts.includes('chips');
+    const part = (name: string, label: string, isThere: boolean) => html('section', {class: name, 'aria-label': label, hidden: !isThere});
+    const chips = part('heads', 'Layer and heads', this.hasChips);
+    const progress = html('div', {class: 'progress-place'});
+    const hasText = side.isSquare && view.parts.includes('text');  // else both texts stand in the view
+    const text = part('text', 'Text', hasText);
+    const place = html('div', {class: 'view'});
+    const line = html('footer', {class: 'foot'});
+    container.replaceChildren(chips, progress, text, place, line);
+    const theText = hasText ? textPanel(text, page) : null;
+    this.view = view.draw(place, page);
+    this.foot = footPanel(line, page, view, this.view);
+    this.inSight = () => theText?.inSight() ?? null;
+    this.panels = [this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot];
+  }
+
+  get keys(): Record<string, () => void> { return this.view.keys; }
+
+  update(): void { this.panels.forEach((panel) => panel.update()); }
+
+  destroy(): void { this.panels.forEach((panel) => panel.destroy()); }
+}
+
 export function showSession(container: HTMLElement, page: Page): Session {
   const {store, api, side, stage} = page;
-  const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});
-  const chips = part('heads', 'Layer and heads');
-  const progress = html('div', {class: 'progress-place'});
-  const text = part('text', 'Text');
-  const place = html('div', {class: 'view'});
-  const line = html('footer', {class: 'foot'});
-  container.append(chips, progress, text, place, line);
-
-  const theText = side.isSquare ? textPanel(text, page) : null;  // else both texts stand in the view
-  text.hidden = theText === null;
-  const view = viewOf(store.now.view).draw(place, page);
-  const foot = footPanel(line, page);
-  const panels: Panel[] = [view, ...theText ? [theText] : [], chipsPanel(chips, page), progressPanel(progress, page), foot];
-  const ahead = new Ahead(page, () => theText?.inSight() ?? null);
+  let shown = new Shown(container, page);
+  const ahead = new Ahead(page, () => shown.inSight());
   const update = () => {
-    panels.forEach((panel) => panel.update());
-    ahead.update();
+    if (shown.name !== store.now.view) {
+      shown.destroy();
+      shown = new Shown(container, page);
+    }
+    shown.update();
+    if (shown.hasChips) ahead.update();  // else no head alone is looked at
   };
   const keys: Record<string, () => void> = {
-    ...view.keys, Escape: () => unpin(page), s: () => foot.save('svg'),
+    Escape: () => unpin(page), s: () => shown.foot.save('svg'),
     '[': () => store.set(layerAfter(side, store.now, -1)), ']': () => store.set(layerAfter(side, store.now, 1)),
     ',': () => store.set(headAfter(side, store.now, -1)), '.': () => store.set(headAfter(side, store.now, 1)),
     ...side.split !== null && {d: () => store.set({pair: pairAfter(store.now.pair)})},
@@ -61,13 +92,14 @@ export function showSession(container: HTMLElement, page: Page): Session {
     update,
     page,
     press: (key) => {
-      keys[key]?.();
-      return key in keys;
+      const press = shown.keys[key] ?? keys[key];
+      press?.();
+      return press !== undefined;
     },
     destroy: () => {
       stops.forEach((stop) => stop());
       ahead.stop();
-      panels.forEach((panel) => panel.destroy());
+      shown.destroy();
       container.replaceChildren();
     },
   };

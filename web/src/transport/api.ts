@@ -48,7 +48,7 @@ async function answer(requests: Requests, path: string, init?: RequestInit): Pro
   throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText, body?.error?.found, body?.error?.argument);
 }
 
-async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
+export async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
   return await (await answer(requests, path, init)).json() as Answer;
 }
 
@@ -93,6 +93,7 @@ export class SessionApi {
   private readonly margins: Recent<Marginals>;
   private readonly words: Recent<Next>;
   private readonly tiles: Recent<ArrayBuffer>;
+  private readonly evidence: Recent<unknown>;
   private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
   readonly model: ModelInfo;
   private readonly scores = new Map<string, HeadScores[]>();  // by layer, as they come
@@ -114,6 +115,7 @@ export class SessionApi {
     this.tiles = recent(256);
     this.matrices = recent(64);
     this.read = recent(64);
+    this.evidence = recent(200);
     // Asked for ahead of time, so what goes wrong with it is nobody's concern.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
     this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal, view) => {
@@ -149,7 +151,7 @@ export class SessionApi {
 
   /** Ends what is on its way, for when another session takes the page. */
   stop(): void {
-    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.matrices, this.read]) kind.stop();
+    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.matrices, this.read, this.evidence]) kind.stop();
   }
 
   private stackOf({stack}: Place): string { return this.side(stack).stack; }
@@ -236,6 +238,12 @@ export class SessionApi {
   marginals(place: Place): Question<Marginals> {
     const name = `${this.at(place)}/marginals`;
     return this.question(this.margins, name, (signal, view) => this.json(withView(name, view), signal));
+  }
+
+  /** What is asked of one head with one answer: `why/197/67`, `anatomy?query=3`. */
+  ofHead<Value>(place: Place, what: string): Question<Value> {
+    const name = `${this.at(place)}/${what}`;
+    return this.question(this.evidence as Recent<Value>, name, (signal, view) => this.json(withView(name, view), signal));
   }
 
   /** The words after a position of what is written; of a long text after its last token, whatever was asked. */

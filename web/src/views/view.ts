@@ -6,8 +6,12 @@ import type {ModelInfo} from '../transport/api';
 /** What a key is called, and what it does. */
 export type KeyText = readonly [string, string];
 
+/** What the shell draws over a view. */
+export type Part = 'chips' | 'text';
+
 export interface Drawn extends Panel {
   keys: Record<string, () => void>;  // what the view does at a key that is not the shell's
+  said?: () => Node[];                // in the foot line, in place of the check
 }
 
 export interface View {
@@ -15,6 +19,8 @@ export interface View {
   label: string;
   key: string;
   needs: (model: ModelInfo) => boolean;  // whether a model has what the view shows
+  parts: readonly Part[];
   keys: readonly KeyText[];
+  footKeys?: readonly KeyText[];       // default: those of most views
   draw: (container: HTMLElement, page: Page) => Drawn;
 }
