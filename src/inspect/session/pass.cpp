@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/stop.h"
-#include "inspect/evidence/edit_tap.h"
+#include "inspect/session/edit_tap.h"
 
 namespace heed {
 namespace {
