@@ -21,8 +21,9 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
   const largest = Math.max(1e-9, ...shown.flat().map(Math.abs));
   const width = shown[0]?.length ?? 0;
   const numbered = width <= kNumbered;
-  const head = numbered ? [html('div', {class: 'anatomy-row head'}, html('span', {class: 'anatomy-name'}), html('span', {class: 'anatomy-cells'}, ...Array.from({length: width}, (_, d) => html('i', {}, String(d)))))] : [];
-  return html('div', {class: 'anatomy-table'}, ...head, ...shown.map((row, at) => {
+  const head = html('div', {class: 'anatomy-row head'}, html('span', {class: 'anatomy-name'}),
+    html('span', {class: 'anatomy-cells'}, ...Array.from({length: numbered ? width : 0}, (_, d) => html('i', {}, String(d)))));
+  return html('div', {class: 'anatomy-table'}, head, ...shown.map((row, at) => {
     const line = html('span', {class: framed.includes(at) ? 'anatomy-cells framed' : 'anatomy-cells'}, ...row.map((value, d) => {
       const text = numbered ? zeros && Math.abs(value) < 0.005 ? '\u00b7' : scored(value, digits).replace(/^(\u2212?)0\./, digits > 1 ? '$1.' : '$10.') : '';
       const cell = html('i', {class: value < 0 ? 'negative' : '', title: numbered ? null : `${d}: ${scored(value)}`}, text);
@@ -33,32 +34,33 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
   }));
 }
 
-const kCell = 23;
+const [kCell, kRoom] = [23, 272];  // px of a cell at most, and of all beside each other
 
 /** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
 export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number) => string): Element {
   const [columns, rows] = [names.keys.length, names.rows.length];
   const [left, top] = [52, 44];
-  const middle = (at: number) => kCell * (at + 0.5);
+  const size = Math.min(kCell, Math.floor(kRoom / Math.max(columns, 1)));
+  const middle = (at: number) => size * (at + 0.5);
   const marksOf = values.flatMap((row, i) => row.map((value, j) => {
     const [x, y] = [left + middle(j), top + middle(i)];
     if (value === null) return svg('text', {x, y: y + 4, class: 'anatomy-dash', 'text-anchor': 'middle'}, '\u2013');
     const own = i === marks.row && j === marks.key;
-    return svg('circle', {cx: x, cy: y, r: Math.max(0.6, Math.min(1, Math.sqrt(Math.abs(value) / largest)) * (kCell / 2 - 0.5)), class: `anatomy-dot${value < 0 ? ' open' : ''}${own ? ' own' : ''}`});
+    return svg('circle', {cx: x, cy: y, r: Math.max(0.6, Math.min(1, Math.sqrt(Math.abs(value) / largest)) * (size / 2 - 0.5)), class: `anatomy-dot${value < 0 ? ' open' : ''}${own ? ' own' : ''}`});
   }));
   const label = (x: number, y: number, text: string, kind: string, turned = false) =>
     svg('text', {x, y, class: `anatomy-label ${kind}`, 'text-anchor': turned ? 'start' : 'end', transform: turned ? `rotate(-52 ${x} ${y})` : null}, text);
-  const element = svg('svg', {class: 'anatomy-dots', width: left + columns * kCell + 24, height: top + rows * kCell + 24, role: 'img', 'aria-label': 'dots, by area'},
+  const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + 24, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
     ...names.keys.map((name, j) => label(left + middle(j), top - 6, name, j === marks.key ? 'accent' : '', true)),
     ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, name, i === marks.row ? 'accent' : '')),
-    svg('rect', {x: left + marks.key * kCell, y: top + marks.row * kCell, width: kCell, height: kCell, class: 'anatomy-own'}), ...marksOf,
-    svg('rect', {x: left - 1, y: top + marks.row * kCell, width: columns * kCell + 2, height: kCell, class: 'anatomy-frame'}),
+    svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
+    svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),
     ...(values[marks.row] ?? []).map((value, j) => value === null ? null : svg('text', {
-      x: left + middle(j), y: top + rows * kCell + 16, class: j === marks.key ? 'anatomy-label accent' : 'anatomy-label', 'text-anchor': 'middle',
+      x: left + middle(j), y: top + rows * size + 16, class: j === marks.key ? 'anatomy-label accent' : 'anatomy-label', 'text-anchor': 'middle',
     }, write(value))));
   element.addEventListener('click', (event) => {
     const box = element.getBoundingClientRect();
-    const key = Math.floor((event.clientX - box.left - left) / kCell), row = Math.floor((event.clientY - box.top - top) / kCell);
+    const key = Math.floor((event.clientX - box.left - left) / size), row = Math.floor((event.clientY - box.top - top) / size);
     if (row >= 0 && row < rows && key >= 0 && key < columns) marks.choose(row, key);
   });
   return element;

@@ -38,8 +38,8 @@ export const whyShort: MakePanel = (container, page): Panel => {
     const word = without?.words[0];
     return [
       ...of.sum.terms.map(({name, value}, at) => row('short', quiet(name === 'position' ? `position, ${Math.abs(of.query - of.key)} tokens back` : name), at === 0 ? scored(value) : signed(value))),
-      row('short under', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
-      row('short under', html('span', {}, 'weight, e', html('sup', {}, scored(of.score - of.lse))), html('b', {}, weight(of.weight))),
+      row('short summed', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
+      row('short summed', html('span', {}, 'weight, e', html('sup', {}, scored(of.score - of.lse))), html('b', {}, weight(of.weight))),
       ...runner && other ? [row('short', quiet(`runner-up, ${plain(runner)} ${of.runner_up}`), weight(other.weight))] : [],
       note('by dimension, against the mean key'), columns(of),
       ...word ? [note(`without this edge \u201c${word.text.trim()}\u201d goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))] : [],

@@ -5,7 +5,7 @@ import {scored, signed, weight} from '../format';
 import type {Page} from '../panel';
 import {plain} from '../tokens';
 import {others} from './key_column';
-import {bar, heading, note, quiet, residual, row} from './why_parts';
+import {bar, gapBefore, heading, note, quiet, residual, row} from './why_parts';
 
 const kAbout: Record<string, string> = {
   'position': 'turned by', 'soft cap': 'cap \u00b7 tanh(score / cap)', 'bias': 'by distance, learned', 'slope': 'by distance',
@@ -17,7 +17,7 @@ export function scaleName({scale}: Why): string {
   return Math.abs(root - Math.round(root)) < 1e-3 * root ? `/ \u221a${Math.round(root)}` : `\u00d7 ${scored(scale, 3)}`;
 }
 
-export function sumBlock(why: Why, {side}: Page): Node[] {
+export function sumBlock(why: Why): Node[] {
   const rows = why.sum.terms.map(({name, value}, at) => {
     const turned = why.bands.length > 0;
     const back = Math.abs(why.query - why.key);
@@ -28,23 +28,24 @@ export function sumBlock(why: Why, {side}: Page): Node[] {
   if (!why.sum.terms.some(({name}) => name === 'bias' || name === 'slope')) rows.push(row('sum', 'bias', quiet('none in this model'), '0'));
   const end = why.visible ? [
     row('sum', 'row log-sum-exp', quiet(`over ${why.of} keys`), scored(-why.lse)),
-    row('sum under', '', '', scored(why.score - why.lse, 3)),
+    row('sum summed', '', '', scored(why.score - why.lse, 3)),
     row('sum', html('b', {}, 'weight'), quiet('e to that power'), html('b', {}, weight(why.weight))),
   ] : [row('sum', html('b', {}, 'weight'), quiet('the mask hides this key'), html('b', {}, '0'))];
   return [
     heading('The sum', 'all terms of the score'), ...rows,
-    row('sum under', html('b', {}, 'score'), '', html('b', {}, scored(why.score))), ...end,
-    note(`terms sum to the score, ${residual(why.sum.residual)}${side.isSquare ? '' : ''}`),
+    row('sum summed', html('b', {}, 'score'), '', html('b', {}, scored(why.score))), ...end,
+    note(`terms sum to the score, ${residual(why.sum.residual)}`),
   ];
 }
 
 /** The largest weights of the row, and by how much the second falls short. */
 export function rowBlock(why: Why, {side, store}: Page): Node[] {
   const context = (at: number) => side.keys[at] ? plain(side.keys[at]!) : '';
+  const after = (at: number) => side.keys[at] ? gapBefore(side.keys[at]!) + context(at) : '';
   const rows = why.keys.map(({key, score, weight: value}) => {
     const own = key === why.key;
     const name = button({class: own ? 'why-key own' : 'why-key', 'aria-label': `explain key ${key}`}, () => store.set({query: why.query, key}),
-      quiet(context(key - 1)), html('b', {}, context(key)), quiet(context(key + 1)));
+      quiet(context(key - 1) + (side.keys[key] ? gapBefore(side.keys[key]!) : '')), html('b', {}, context(key)), quiet(after(key + 1)));
     return row('whom', html('span', {class: 'index'}, String(key)), name, bar(value, 1, 0, undefined, own ? 'own' : ''), scored(score),
       own ? html('b', {}, weight(value)) : weight(value));
   });

@@ -14,6 +14,9 @@ import type {Drawn, View} from './view';
 const kRows = 16;
 const kFactors = [0.01, 1, 100] as const;
 
+/** `0`, and not `.00`. */
+const short = (value: number) => value < 0.005 ? '0' : shortWeight(value);
+
 interface Switch { element: HTMLElement; show: () => void }
 
 class AnatomyView implements Drawn {
@@ -120,7 +123,7 @@ class AnatomyView implements Drawn {
       ['V', `W\u2009V X, kv ${kv}${turned ? ', not turned' : ''}: down to ${anatomy.v[0]?.length ?? 0}`, cells(anatomy.v, names.keys, [key])],
       ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, (value) => scored(value, Math.abs(value) < 10 ? 1 : 0))],
       ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, (value) => scored(value, 1))],
-      ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, shortWeight)],
+      ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, short)],
       ['Weighted values', this.isUp ? 'their sum, up through W\u2009O to the stream' : 'p \u00d7 V, row by row; their sum is the output', ...this.weighted(anatomy, made, row, key)],
     ];
     this.body.replaceChildren(...blocks.map(([name, about, ...parts], index) =>
@@ -131,9 +134,9 @@ class AnatomyView implements Drawn {
   }
 
   private weighted(anatomy: Anatomy, made: Steps, row: number, key: number): Element[] {
-    if (!this.isUp) return [cells(made.values, made.weights[row]!.map(shortWeight), [key], 2, true), cells([made.output], ['output'], [], 2)];
+    if (!this.isUp) return [cells(made.values, made.weights[row]!.map(short), [key], 2, true), cells([made.output], ['output'], [], 2)];
     const up = (value: number[]) => (anatomy.up[0] ?? []).map((_, c) => value.reduce((sum, each, d) => sum + each * anatomy.up[d]![c]!, 0));
-    return anatomy.up.length === 0 ? [] : [cells(made.values.map(up), made.weights[row]!.map(shortWeight), [key], 2, true), cells([up(made.output)], ['output'], [], 2)];
+    return anatomy.up.length === 0 ? [] : [cells(made.values.map(up), made.weights[row]!.map(short), [key], 2, true), cells([up(made.output)], ['output'], [], 2)];
   }
 
   /** The cell, written out. */

@@ -12,7 +12,7 @@ import type {Against} from '../panels/why_dimensions';
 import {dimensionsBlock, kAgainst, positionBlock} from '../panels/why_dimensions';
 import {effectBlock, testBlock} from '../panels/why_effect';
 import {learnedTerms, originsBlock} from '../panels/why_origins';
-import {Block, heading, note} from '../panels/why_parts';
+import {Block, gapBefore, heading, note} from '../panels/why_parts';
 import {rowBlock, sumBlock} from '../panels/why_sum';
 import type {Drawn, View} from './view';
 
@@ -23,10 +23,15 @@ function ordinal(rank: number): string {
   return `${rank}${ending}`;
 }
 
-/** The token in its phrase. */
+/** The token in its phrase, which begins and ends with a word. */
 function quoted(tokens: Token[], at: number, kind: string): HTMLElement {
-  return html('span', {class: 'why-phrase', dir: 'auto'}, '\u201c', phrase(tokens, Math.max(0, at - 3), at), ' ', html('b', {class: kind}, plain(tokens[at]!)),
-    ' ', phrase(tokens, at + 1, Math.min(tokens.length, at + 4)), '\u201d ', html('span', {class: 'quiet'}, String(at)));
+  const begins = (index: number) => index <= 0 || index >= tokens.length || gapBefore(tokens[index]!) !== '' || tokens[index]!.special === true;
+  let [first, end] = [Math.max(0, at - 3), Math.min(tokens.length, at + 3)];
+  while (!begins(first) && first > at - 8) --first;
+  while (!begins(end) && end < at + 8) ++end;
+  const before = phrase(tokens, first, at), after = phrase(tokens, at + 1, end);
+  return html('span', {class: 'why-phrase', dir: 'auto'}, `\u201c${before}${before === '' ? '' : gapBefore(tokens[at]!)}`, html('b', {class: kind}, plain(tokens[at]!)),
+    `${tokens[at + 1] ? gapBefore(tokens[at + 1]!) : ''}${after}\u201d `, html('span', {class: 'quiet'}, String(at)));
 }
 
 class WhyView implements Drawn {
@@ -89,7 +94,7 @@ class WhyView implements Drawn {
   private draw(why: Why, origins: Origins | null): void {
     const {page, against} = this;
     this.blocks[0]!.show([why], () => this.head(why));
-    this.blocks[1]!.show([why], () => sumBlock(why, page));
+    this.blocks[1]!.show([why], () => sumBlock(why));
     this.blocks[2]!.show([why, against], () => dimensionsBlock(why, against, (chosen) => this.turn(chosen)));
     if (origins) this.blocks[3]!.show([why, origins], () => originsBlock(origins, why, this.split, (part) => {
       this.split = part;
