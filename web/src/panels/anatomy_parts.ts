@@ -55,7 +55,7 @@ export function dots(values: (number | null)[][], names: {rows: string[]; keys: 
     ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, name, i === marks.row ? 'accent' : '')),
     svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
     svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),
-    ...(values[marks.row] ?? []).map((value, j) => value === null ? null : svg('text', {
+    ...(values[marks.row] ?? []).map((value, j) => value === null || (j !== marks.key && 6 * write(value).length > size + 3) ? null : svg('text', {
       x: left + middle(j), y: top + rows * size + 16, class: j === marks.key ? 'anatomy-label accent' : 'anatomy-label', 'text-anchor': 'middle',
     }, write(value))));
   element.addEventListener('click', (event) => {
