@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"
 #include "ops/add.h"
@@ -118,6 +119,17 @@ Tensor Bert::positions_of(const ConstView& ids) const {
 Tensor Bert::types_of(const Batch& batch) const {
   return batch.types.given() ? Tensor::copy_of(batch.types)
                              : Tensor::zeros(batch.ids.shape(), DType::kI32);
+}
+
+// Between the last states and the words stands a layer that is not linear.
+ModelParts Bert::parts() const {
+  return {.streams = {{.words = &words_,
+                       .positions = &positions_,
+                       .first_position = config_.first_position,
+                       .pad = config_.pad,
+                       .types = types_ ? &*types_ : nullptr,
+                       .embedded = norm_.numbers(),
+                       .branches = block_branches(blocks_)}}};
 }
 
 std::vector<Parameter*> Bert::parameters() {

@@ -5,6 +5,7 @@
 
 #include "heed/masks/band.h"
 #include "models/initial_parameters.h"
+#include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"
 #include "ops/add.h"
@@ -94,6 +95,14 @@ void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
   dx = dropout_.backward(dx, run);
   positions_.backward(positions_of(batch.ids, run, info_.positions), dx, gradients);
   tokens_.backward(batch.ids, dx, gradients);
+}
+
+ModelParts Gpt2::parts() const {
+  return {.streams = {{.words = &tokens_,
+                       .positions = &positions_,
+                       .branches = block_branches(blocks_),
+                       .last = norm_.numbers()}},
+          .words = &head_};
 }
 
 std::vector<Parameter*> Gpt2::parameters() {

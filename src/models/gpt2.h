@@ -45,6 +45,7 @@ class Gpt2 : public Model {
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
+  ModelParts parts() const override;
   Parameter* position_table() override { return positions_.table().get(); }
   std::string config_json() const override { return config_.to_json(); }
 

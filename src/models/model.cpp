@@ -3,11 +3,16 @@
 #include <algorithm>
 
 #include "heed/base/error.h"
+#include "models/parts.h"
 
 namespace heed {
 
 bool ModelInfo::ends_with(std::int64_t token) const {
   return std::ranges::find(end_tokens, token) != end_tokens.end();
+}
+
+ModelParts Model::parts() const {
+  fail({.code = ErrorCode::kUnsupported, .op = info().family, .found = "its parts are not told"});
 }
 
 std::vector<const Parameter*> Model::parameters() const {

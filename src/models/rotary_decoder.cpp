@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"
 #include "ops/multiply.h"
@@ -49,6 +50,15 @@ void RotaryDecoder::backward(const Tensor& dlogits, const Batch& batch, Run& run
     dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
   if (parts_.embedding_scale != 1) dx = scaled(std::move(dx), parts_.embedding_scale);
   parts_.tokens.backward(batch.ids, dx, gradients);
+}
+
+ModelParts RotaryDecoder::parts() const {
+  return {.streams = {{.words = &parts_.tokens,
+                       .word_scale = parts_.embedding_scale,
+                       .branches = block_branches(parts_.blocks),
+                       .last = parts_.norm.numbers()}},
+          .words = &parts_.head,
+          .logit_cap = parts_.logit_cap};
 }
 
 std::vector<Parameter*> RotaryDecoder::parameters() {

@@ -50,6 +50,7 @@ class RotaryDecoder : public Model {
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
+  ModelParts parts() const override;
   std::string config_json() const override { return parts_.config_json; }
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "heed/masks/band.h"
+#include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"
 #include "nn/sinusoids.h"
@@ -205,6 +206,25 @@ void Seq2seq::Side::collect(std::vector<Parameter*>& into) {
     layer.mlp.collect(into);
   }
   if (norm) norm->collect(into);
+}
+
+ModelParts Seq2seq::parts() const {
+  const auto stream = [&](const Side& side, Stack stack) {
+    StreamParts parts{.stack = stack,
+                      .words = &side.words,
+                      .word_scale = config_.word_scale,
+                      .positions = side.positions ? &*side.positions : nullptr};
+    for (const Layer& layer : side.layers) {
+      const auto index = static_cast<int>(&layer - side.layers.data());
+      parts.branches.push_back(branch_parts(layer.attention, stack, index));
+      if (layer.cross) parts.branches.push_back(branch_parts(*layer.cross, Stack::kCross, index));
+      parts.branches.push_back(branch_parts(layer.mlp, stack, index));
+    }
+    if (side.norm) parts.last = side.norm->numbers();
+    return parts;
+  };
+  return {.streams = {stream(encoder_, Stack::kEncoder), stream(decoder_, Stack::kDecoder)},
+          .words = &head_};
 }
 
 std::vector<Parameter*> Seq2seq::parameters() {

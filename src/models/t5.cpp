@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "heed/masks/band.h"
+#include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"
 #include "ops/multiply.h"
@@ -188,6 +189,23 @@ void T5::Side::collect(std::vector<Parameter*>& into) {
     std::visit([&](auto& mlp) { mlp.collect(into); }, layer.mlp);
   }
   norm.collect(into);
+}
+
+ModelParts T5::parts() const {
+  const auto stream = [&](const Side& side, Stack stack) {
+    StreamParts parts{.stack = stack, .words = &words_, .last = side.norm.numbers()};
+    for (const Layer& layer : side.layers) {
+      const auto index = static_cast<int>(&layer - side.layers.data());
+      parts.branches.push_back(branch_parts(layer.attention, stack, index));
+      if (layer.cross) parts.branches.push_back(branch_parts(*layer.cross, Stack::kCross, index));
+      parts.branches.push_back(
+          std::visit([&](const auto& mlp) { return branch_parts(mlp, stack, index); }, layer.mlp));
+    }
+    return parts;
+  };
+  return {.streams = {stream(encoder_, Stack::kEncoder), stream(decoder_, Stack::kDecoder)},
+          .words = &head_,
+          .words_scale = config_.scaled_head ? head_scale() : 1};
 }
 
 std::vector<Parameter*> T5::parameters() {

@@ -50,6 +50,7 @@ class T5 : public Model {
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
+  ModelParts parts() const override;
   std::string config_json() const override { return config_.json; }
 
  private:

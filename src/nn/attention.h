@@ -64,6 +64,9 @@ class Attention {
 
   void collect(std::vector<Parameter*>& into);
 
+  const AttentionParts& parts() const { return parts_; }
+  const AttentionShape& shape() const { return shape_; }
+
  private:
   struct Heads {
     View q;  // [B, H, T, D]

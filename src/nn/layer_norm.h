@@ -6,6 +6,7 @@
 
 #include "heed/nn/parameter.h"
 #include "heed/nn/run.h"
+#include "nn/norm_numbers.h"
 
 namespace heed {
 
@@ -16,6 +17,9 @@ class LayerNorm {
 
   Tensor forward(const Tensor& x, Run& run) const;
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+  NormNumbers numbers() const {
+    return {.centred = true, .weight = weight_.value, .bias = bias_.value, .epsilon = epsilon_};
+  }
   void collect(std::vector<Parameter*>& into);
 
  private:

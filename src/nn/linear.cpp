@@ -62,9 +62,12 @@ Tensor Linear::backward(const Tensor& dy, Run& run, Gradients& gradients) const 
   return input_gradient(dy, run);
 }
 
-Tensor Linear::apply(const Tensor& x, const Run& run) const {
+Tensor Linear::apply(const Tensor& x, const Run& run) const { return apply(x, bias(), run); }
+
+Tensor Linear::product(const Tensor& x, const Run& run) const { return apply(x, {}, run); }
+
+Tensor Linear::apply(const Tensor& x, const ConstView& bias, const Run& run) const {
   const ConstView rows = x.view().reshape(as_matrix(x));
-  const ConstView bias = bias_ ? bias_->value.view() : ConstView();
   const PackedMatrix* const packed = weight_->packed.get();
   const std::int64_t width = packed != nullptr ? packed->columns() : in_out().dim(1);
   Tensor y = Tensor::empty(with_width(x.shape(), width), x.dtype());

@@ -31,12 +31,16 @@ class Linear {
 
   /// The same in parts, for a layer that can make x again and so does not keep it.
   Tensor apply(const Tensor& x, const Run& run) const;
+  /// Without the bias: of a part of a sum.
+  Tensor product(const Tensor& x, const Run& run) const;
+  ConstView bias() const { return bias_ ? bias_->value.view() : ConstView(); }
   Tensor input_gradient(const Tensor& dy, const Run& run) const;
   void add_weight_gradients(const Tensor& x, const Tensor& dy, const Run& run,
                             Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
 
  private:
+  Tensor apply(const Tensor& x, const ConstView& bias, const Run& run) const;
   ConstView in_out() const;  // the weight as [in, out]
 
   std::shared_ptr<Parameter> weight_;

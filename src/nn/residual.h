@@ -73,6 +73,9 @@ class Residual {
     if (norms_.after) norms_.after->collect(into);
   }
 
+  const Norms<Norm>& norms() const { return norms_; }
+  const Branch& branch() const { return branch_; }
+
  private:
   Norms<Norm> norms_;
   Branch branch_;

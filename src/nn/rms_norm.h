@@ -6,6 +6,7 @@
 
 #include "heed/nn/parameter.h"
 #include "heed/nn/run.h"
+#include "nn/norm_numbers.h"
 
 namespace heed {
 
@@ -16,6 +17,9 @@ class RmsNorm {
 
   Tensor forward(const Tensor& x, Run& run) const;
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+  NormNumbers numbers() const {
+    return {.weight = weight_.value, .epsilon = epsilon_, .offset = offset_};
+  }
   void collect(std::vector<Parameter*>& into);
 
  private:

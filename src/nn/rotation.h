@@ -28,6 +28,7 @@ class Rotation {
   bool depends_on_length() const {
     return scaling_.kind == RopeScalingKind::kDynamic || scaling_.kind == RopeScalingKind::kLong;
   }
+  const RopeScaling& scaling() const { return scaling_; }
   /// Texts of which lengths have the same angles: those of equal numbers.
   std::int64_t angles_by(std::int64_t length) const;
 

@@ -48,6 +48,15 @@ constexpr Route kRoutes[] = {
      "end top_p at_most view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals, "view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}", get_why, "view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/origins", get_origins,
+     "against split view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/effect", get_effect,
+     "top view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/test", get_test,
+     "edit id text top view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/anatomy", get_anatomy, "query key view"},
+    {"POST", "/api/v1/sessions/{id}/derive", post_derive},
 };
 
 }  // namespace

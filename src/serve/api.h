@@ -78,7 +78,7 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
                LongAnswer answer);
 
 // session_answers.cpp, words_answers.cpp, flow_answers.cpp, weight_answers.cpp, head_answers.cpp,
-// atlas_answers.cpp, events.cpp, export_answers.cpp
+// evidence_answers.cpp, atlas_answers.cpp, events.cpp, export_answers.cpp
 void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
@@ -105,8 +105,28 @@ void get_cell(Api& api, const Parameters& parameters, httplib::Response& respons
 void get_late(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_evidence(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_similar(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_why(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_origins(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_effect(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_test(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_anatomy(Api& api, const Parameters& parameters, httplib::Response& response);
+void post_derive(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_export(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response);
+
+/// The head of the path, in a session whose pass has ended; its layer is in view from now on.
+struct HeadRequest {
+  SessionPointer session;
+  Place place = {};
+  MatrixSize size = {};
+
+  // Keeps the session alive.
+  std::shared_ptr<const LayerAttention> layer() const { return {session, &session->layer(place)}; }
+};
+HeadRequest head_request(Api& api, const Parameters& parameters);
+/// JSON of a length that is not known before.
+LongAnswer long_answer(const SessionPointer& session,
+                       std::function<std::string(Cancel& cancel)> compute);
 
 /// The session of the path, and the path's stack in it (not_found).
 SessionPointer find_session(Api& api, const Parameters& parameters);

@@ -10,6 +10,7 @@
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
+#include "serve/edits_body.h"
 
 namespace heed::serve {
 namespace {
@@ -53,8 +54,8 @@ std::optional<std::string> optional_text_of(const Json& body, const char* name) 
   return text_of(body, name);
 }
 
-constexpr std::array kFields = {"text",  "source", "ids",  "pair",    "target",
-                                "stack", "layer",  "keep", "replaces"};
+constexpr std::array kFields = {"text",  "source", "ids",  "pair",     "target",
+                                "stack", "layer",  "keep", "replaces", "edits"};
 
 void check_fields(const Json& body) {
   for (const auto& [name, value] : body.members())
@@ -66,12 +67,6 @@ void check_fields(const Json& body) {
 }
 
 void check_inputs(const Json& body) {
-  if (body.has("edits"))
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "body",
-          .argument = "edits",
-          .found = "given",
-          .expected = "none: sessions cannot be edited yet"});
   check_fields(body);
   const int inputs =
       (body.has("text") ? 1 : 0) + (body.has("source") ? 1 : 0) + (body.has("ids") ? 1 : 0);
@@ -101,9 +96,7 @@ SessionInput input_of(const Json& body) {
   return input;
 }
 
-PostedInput posted(const std::string& text) {
-  const JsonText json = JsonText::parse(text, {.file = "body", .unique_keys = true});
-  const Json& body = json.root();
+PostedInput posted(const Json& body) {
   if (!body.is_object())
     fail({.op = "body", .found = body.brief(), .expected = "an object as {\"text\": \"...\"}"});
   PostedInput posted{.input = input_of(body), .keep = keep_of(body)};
@@ -157,7 +150,11 @@ void get_models(Api& api, const Parameters&, httplib::Response& response) {
 }
 
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const PostedInput input = posted(parameters.request().body);
+  const JsonText json =
+      JsonText::parse(parameters.request().body, {.file = "body", .unique_keys = true});
+  PostedInput input = posted(json.root());
+  if (json.root().has("edits"))
+    input.edits = [&](const Session& session) { return edits_of(json.root()["edits"], session); };
   const auto [session, fresh] = api.sessions.post(input);
   send_json(response, fresh ? 201 : 200, to_json(answer_session(*session)));
 }

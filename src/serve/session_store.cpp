@@ -8,6 +8,7 @@
 #include "base/stop.h"
 #include "heed/base/error.h"
 #include "inspect/answers/json_text.h"
+#include "inspect/evidence/edited_run.h"
 #include "inspect/session/session_name.h"
 #include "serve/api_error.h"
 #include "serve/client_watch.h"
@@ -120,7 +121,7 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
     if (input.ids.empty()) input.text = shorten(*model_, input.text, posted.keep, input.pair);
   }
   if (!posted.replaces.empty()) drop_running(posted.replaces);
-  if (const SessionPointer kept = kept_session(input)) {
+  if (const SessionPointer kept = posted.edits ? nullptr : kept_session(input)) {
     look_at(*kept, posted);
     return {kept, false};
   }
@@ -131,11 +132,34 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
           .found = "another one",
           .expected = "the one that is shown: there is no model to run"});
   Session session = opened(input);
+  if (posted.edits) {
+    input.edits = posted.edits(session);
+    if (const SessionPointer kept = kept_session(input)) return {kept, false};
+    session = with_edits(session, input.edits);
+  }
+  return keep_new(input, std::move(session), posted);
+}
+
+SessionStore::Posted SessionStore::keep_new(const SessionInput& input, Session session,
+                                            const PostedInput& posted) {
   const std::int64_t bytes = session_bytes(session);
-  const std::string name = session_name(model_identity_, input);
-  const auto live = std::make_shared<LiveSession>(name, input, std::move(session), *model_);
+  const auto live = std::make_shared<LiveSession>(session_name(model_identity_, input), input,
+                                                  std::move(session), *model_);
+  if (!input.edits.empty()) {
+    SessionInput plain = input;
+    plain.edits = {};
+    live->derived_from = session_name(model_identity_, plain);
+  }
   look_at(*live, posted);
   return keep({live, bytes});
+}
+
+SessionStore::Posted SessionStore::derive(const SessionPointer& base, const Edits& edits) {
+  SessionInput input = base->input;
+  Session session = with_edits(base->session(), edits);
+  input.edits = session.edits;
+  if (const SessionPointer kept = kept_session(input)) return {kept, false};
+  return keep_new(input, std::move(session), {});
 }
 
 // An encoder-decoder has to write its target where none was posted, for a client that may leave.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -22,7 +23,8 @@ struct PostedInput {
   std::string stack = {};  // in view; empty: the model's first
   std::int64_t layer = 0;  // in view
   Keep keep = Keep::kAll;
-  std::string replaces = {};  // a session that the client shows no more
+  std::function<Edits(const Session&)> edits = {};  // of what was cut into tokens; null: none
+  std::string replaces = {};                        // a session that the client shows no more
 };
 
 /// A stack of the model by its name, or the first where the name is empty (not_found).
@@ -45,6 +47,8 @@ class SessionStore {
   };
   /// The session of this input: the one that exists, or a new one whose pass begins.
   Posted post(const PostedInput& posted);
+  /// The session of what `base` read, under its edits and these.
+  Posted derive(const SessionPointer& base, const Edits& edits);
   /// Throws unknown_session.
   SessionPointer find(const std::string& id);
   void drop(const std::string& id);
@@ -54,6 +58,7 @@ class SessionStore {
     SessionPointer session;
     std::int64_t bytes = 0;
   };
+  Posted keep_new(const SessionInput& input, Session session, const PostedInput& posted);
   SessionPointer kept_session(const SessionInput& input);
   void check(const PostedInput& posted) const;
   Session opened(const SessionInput& input) const;

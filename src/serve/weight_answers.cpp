@@ -13,30 +13,6 @@ constexpr std::int64_t kMostWeights = std::int64_t{1} << 21;  // of rows as numb
 constexpr std::size_t kMostHeads = 16;
 constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
 
-struct HeadRequest {
-  SessionPointer session;
-  Place place;
-  MatrixSize size;
-
-  // Keeps the session alive.
-  std::shared_ptr<const LayerAttention> layer() const { return {session, &session->layer(place)}; }
-};
-
-// Also moves the layer to the front of the statistics: it is in view.
-HeadRequest head_request(Api& api, const Parameters& parameters) {
-  HeadRequest request{.session = find_session(api, parameters), .place = {}, .size = {}};
-  const StackShape& stack = find_stack(*request.session, parameters);
-  const std::int64_t layer = parameters.path_number("layer");
-  const std::int64_t head = parameters.path_number("head");
-  check_layer("session", request.session->session().model, stack, layer);
-  check_head("session", request.session->session().model, stack, head);
-  require_ready(*request.session);
-  request.place = {stack.stack, layer_in_view(*request.session, stack, layer),
-                   static_cast<int>(head)};
-  request.size = request.session->size(stack.stack);
-  return request;
-}
-
 LargestRule arc_rule(const Parameters& parameters) {
   return {.top_p = parameters.fraction("top_p", 0.9),
           .at_most = parameters.number("at_most", 8, 1, 64)};
@@ -68,15 +44,6 @@ TileRequest tile_request(const HeadRequest& at, const Parameters& parameters) {
             .found = "u8, which holds weights only",
             .expected = "f32 with q=score"});
   return tile;
-}
-
-// JSON of a length that is not known before.
-LongAnswer long_answer(const SessionPointer& session,
-                       std::function<std::string(Cancel& cancel)> compute) {
-  LongAnswer answer;
-  answer.session = session;
-  answer.compute = std::move(compute);
-  return answer;
 }
 
 EdgesRequest edges_request(LiveSession& session, const Parameters& parameters) {
@@ -115,6 +82,28 @@ void check_count(const EdgesRequest& edges) {
 }
 
 }  // namespace
+
+HeadRequest head_request(Api& api, const Parameters& parameters) {
+  HeadRequest request{.session = find_session(api, parameters)};
+  const StackShape& stack = find_stack(*request.session, parameters);
+  const std::int64_t layer = parameters.path_number("layer");
+  const std::int64_t head = parameters.path_number("head");
+  check_layer("session", request.session->session().model, stack, layer);
+  check_head("session", request.session->session().model, stack, head);
+  require_ready(*request.session);
+  request.place = {stack.stack, layer_in_view(*request.session, stack, layer),
+                   static_cast<int>(head)};
+  request.size = request.session->size(stack.stack);
+  return request;
+}
+
+LongAnswer long_answer(const SessionPointer& session,
+                       std::function<std::string(Cancel& cancel)> compute) {
+  LongAnswer answer;
+  answer.session = session;
+  answer.compute = std::move(compute);
+  return answer;
+}
 
 void get_tile(Api& api, const Parameters& parameters, httplib::Response& response) {
   const HeadRequest at = head_request(api, parameters);

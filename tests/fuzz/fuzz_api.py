@@ -36,10 +36,15 @@ PATHS = ["/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/
          "/api/v1/sessions/{s}/self/flow", "/api/v1/sessions/{s}/self/flow/graph", "/api/v1/sessions/{s}/self/effects",
          "/api/v1/sessions/{s}/self/{n}/edges",
          "/api/v1/sessions/{s}/self/{n}/{n}/tile/{n}/{n}/{n}", "/api/v1/sessions/{s}/{n}/{n}/{n}/row/{n}",
+         "/api/v1/sessions/{s}/self/{n}/{n}/why/{n}/{n}", "/api/v1/sessions/{s}/self/{n}/{n}/why/{n}/{n}/origins",
+         "/api/v1/sessions/{s}/self/{n}/{n}/why/{n}/{n}/effect", "/api/v1/sessions/{s}/self/{n}/{n}/why/{n}/{n}/test",
+         "/api/v1/sessions/{s}/self/{n}/{n}/anatomy", "/api/v1/sessions/{s}/derive",
          "/../../etc/passwd", "/api/", "//", "/%2e%2e/", "/api/v1/sessions//", "*", "http://evil.example/"]
 QUERIES = ["q=weight", "q=score", "pool=mean", "pool=max", "as=f32", "as=u8", "as=f64", "top_p={n}", "at_most={n}",
            "end={n}", "begin={n}", "layer={n}", "heads={n}", "heads={n},{n},{n}", "view=a", "view=b", "position={n}",
-           "top={n}", "token={n}", "key={n}", "by=effect", "format=dot", "mask=1", "blocks=1", "at={n}", "most={n}", "named={n}", "%", "&&", "=", "view=" + "v" * 100, "q=%ff%fe"]
+           "top={n}", "token={n}", "key={n}", "by=effect", "format=dot", "mask=1", "blocks=1", "at={n}", "most={n}", "named={n}",
+           "against=raw", "against=runner_up", "split=attn%200", "edit=swap", "edit=ablate", "id={n}", "text=cat", "query={n}",
+           "%", "&&", "=", "view=" + "v" * 100, "q=%ff%fe"]
 HEADERS = ["Range: bytes=0-9", "Range: bytes=9-0", "Range: bytes=99999999999999999999-", "Range: bytes=-1,0-1,5-",
            "Accept-Encoding: gzip", "Accept-Encoding: br", "If-None-Match: \"x\"", "Expect: 100-continue",
            "Origin: http://evil.example", "Origin: null", "Host: evil.example", "Connection: close",
@@ -118,6 +123,13 @@ def body(choose):
         value["layer"] = choose.choice([0, 1, 3, -1, 2**63, 1.5, "0", None, [], {}])
     if choose.random() < 0.1:
         value["text"] = choose.choice([7, None, [], {}, True, "z" * 1_100_000])
+    if choose.random() < 0.3:
+        place = {"layer": choose.choice([0, 1, 99, -1, "0"]), "head": choose.choice([0, 3, 99, None])}
+        at = {"position": choose.choice([0, 2, 9999, -1]), "side": choose.choice(["tokens", "key_tokens", 7])}
+        edits = {"ablate": [place], "remove": [{**place, "query": 1, "key": choose.choice([0, 5, 2**40])}], "hide": [at],
+                 "swap": [{**at, "id": choose.choice([1, -1, 10**9])}], "mask": [{"left": choose.choice([0, -2, 3])}], "x": 1}
+        some = {name: edits[name] for name in choose.sample(sorted(edits), choose.randrange(4))}
+        value = some if choose.random() < 0.6 else {**value, "edits": some}
     data = json.dumps(value, ensure_ascii=choose.random() < 0.5).encode()
     return mutate(choose, data) if choose.random() < 0.5 else data
 

@@ -86,6 +86,12 @@ TEST(AnswerTypes, AreThoseOfRealAnswers) {
       {path + "/self/1/2/column/3", "Column"},
       {path + "/self/1/2/cell/3/1", "Cell"},
       {path + "/self/1/2/cell/1/3", "Cell"},
+      {path + "/self/1/2/why/3/1", "Why"},
+      {path + "/self/1/2/why/1/3", "Why"},
+      {path + "/self/1/2/why/3/1/origins", "Origins"},
+      {path + "/self/1/2/why/3/1/effect", "Effect"},
+      {path + "/self/1/2/why/3/1/test?edit=ablate", "Trial"},
+      {path + "/self/1/2/anatomy?query=1", "Anatomy"},
       {path + "/self/1/2/marginals", "Marginals"},
       {path + "/self/1/edges?heads=2", "Edges"}};
   for (const auto& [address, type] : answers)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/models/registry.h"
+#include "models/parts.h"
 
 namespace heed::test {
 
@@ -25,6 +26,7 @@ class CountingModel final : public Model {
     model_->backward(dlogits, batch, run, gradients);
   }
   std::vector<Parameter*> parameters() override { return model_->parameters(); }
+  ModelParts parts() const override { return model_->parts(); }
   std::string config_json() const override { return model_->config_json(); }
 
  private:

@@ -113,6 +113,8 @@ export interface Session {
   text: string;
   pair?: string;
   target?: string;
+  edits?: string;
+  derived_from?: string;
   state: string;
   error?: ApiError;
   heads_done: number;
@@ -199,6 +201,121 @@ export interface Cell {
   rank?: number;
   of?: number;
   others?: KeyWeight[];
+}
+
+export interface Term {
+  name: string;
+  value: number;
+}
+
+export interface Sum {
+  terms: Term[];
+  sum: number;
+  residual: number;
+}
+
+export interface WhyKey {
+  key: number;
+  score: number;
+  weight: number;
+}
+
+export interface WhyBand {
+  tokens_a_turn: number;
+  still: number;
+  turned: number;
+}
+
+export interface Why {
+  stack: string;
+  layer: number;
+  head: number;
+  kv_head: number;
+  query: number;
+  key: number;
+  visible: boolean;
+  score: number;
+  lse: number;
+  weight: number;
+  rank: number;
+  of: number;
+  sum: Sum;
+  scale: number;
+  softcap: number;
+  q: number[];
+  k: number[];
+  mean_key: number[];
+  runner_key: number[];
+  raw: Sum;
+  against_mean: Sum;
+  against_runner_up: Sum;
+  runner_up?: number;
+  keys: WhyKey[];
+  rest: Rest;
+  bands: WhyBand[];
+  curve: number[];
+}
+
+export interface Origins {
+  against: string;
+  query_parts: string[];
+  key_parts: string[];
+  cells: number[][];
+  sum: number;
+  residual: number;
+}
+
+export interface ChangedWord {
+  id: number;
+  text: string;
+  change: number;
+}
+
+export interface Effect {
+  length: number;
+  head_length: number;
+  cosine: number;
+  raised: ChangedWord[];
+  lowered: ChangedWord[];
+  no_words?: string;
+}
+
+export interface TrialWord {
+  id: number;
+  text: string;
+  as_it_is: number;
+  edited: number;
+}
+
+export interface Trial {
+  edits: string;
+  words: TrialWord[];
+  rest_count: number;
+  rest_as_it_is: number;
+  rest_edited: number;
+  moved: number;
+}
+
+export interface Anatomy {
+  stack: string;
+  layer: number;
+  head: number;
+  kv_head: number;
+  query_begin: number;
+  key_begin: number;
+  x: number[][];
+  key_x: number[][];
+  q: number[][];
+  k: number[][];
+  v: number[][];
+  visible: number[][];
+  bias: number[][];
+  scale: number;
+  softcap: number;
+  lse: number[];
+  turned: boolean;
+  up: number[][];
+  form: number[][];
 }
 
 export interface Marginals {

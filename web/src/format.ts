@@ -28,6 +28,18 @@ export function largeWeight(value: number): string {
   return value > 0 && value < 0.0005 ? '<0.001' : fixed(value, 3);
 }
 
+/** `−0.21`: a score or a term of one. */
+export function scored(value: number, digits = 2): string { return fixed(value, digits); }
+
+/** `+1.94`, `−0.07`, `0.00`. */
+export function signed(value: number, digits = 2): string {
+  const text = fixed(value, digits);
+  return value > 0 && Number(text) !== 0 ? `+${text}` : text;
+}
+
+/** `4e-7`: what a sum leaves over. */
+export function leftOver(value: number): string { return value === 0 ? '0' : Math.abs(value).toExponential(0); }
+
 /** `48.6 back`. */
 export function distance(value: number): string {
   return `${fixed(value, 1)} back`;

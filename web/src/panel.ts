@@ -21,6 +21,7 @@ export interface Panel {
 export interface Page {
   store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
   open: (input: Input) => void;  // another text in place of this one
+  derive: (edits: object) => void;  // the same text with edits, in place of this session
 }
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;

@@ -4,6 +4,8 @@ export const kViewNames = [
   'look',
   'grid',
   'matrix',
+  'why',
+  'anatomy',
   'words',
   'heads',
   'flow',

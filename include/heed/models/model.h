@@ -60,6 +60,8 @@ struct Batch {
   std::vector<std::int64_t> source_lengths = {};  // one a row; none: S
 };
 
+struct ModelParts;
+
 /// Immutable while it runs: several passes may share one model.
 class Model {
  public:
@@ -82,6 +84,8 @@ class Model {
   std::vector<const Parameter*> parameters() const;
   /// The table [positions, width] that is added to the tokens; null where the model has none.
   virtual Parameter* position_table() { return nullptr; }
+  /// What it is made of, for whoever takes its numbers apart (kUnsupported where it does not tell).
+  virtual ModelParts parts() const;
   /// The content of `config.json`, as `transformers` reads it.
   virtual std::string config_json() const = 0;
 };

@@ -15,6 +15,8 @@ namespace {
 constexpr std::int64_t kNextWords = 16;
 constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB while the pass runs
 
+constexpr std::int64_t kKeptWrites = std::int64_t{1} << 27;  // 128 MB a session
+
 // The pass and the sweeps free large pieces, which tensors and glibc would keep for the next ones.
 void return_memory() {
   free_kept_blocks();
@@ -120,6 +122,23 @@ const LayerAttention& LiveSession::layer(const Place& place) const {
           .op = "session",
           .found = fmt::format("the pass of {} has not ended", id)});
   return session_.at(place);
+}
+
+const LoadedModel& LiveSession::require_model() const {
+  if (model_ != nullptr) return *model_;
+  fail({.code = ErrorCode::kUnsupported,
+        .op = "session",
+        .found = "no model is at hand to run again"});
+}
+
+std::shared_ptr<const Writes> LiveSession::writes(const StreamRows& rows) const {
+  const std::scoped_lock lock(writing_);
+  if (writes_) return writes_;
+  const bool all = Writes::bytes_of_all(session_) <= kKeptWrites;
+  auto made =
+      std::make_shared<const Writes>(session_, model(), all ? StreamRows{} : rows, &dropped);
+  if (all) writes_ = made;
+  return made;
 }
 
 LayerHeads LiveSession::heads(Stack stack, int layer) const {

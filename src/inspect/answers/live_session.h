@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "heed/inspect/look.h"
+#include "inspect/evidence/model_streams.h"
 #include "inspect/heads/late_scores.h"
 #include "inspect/heads/statistics.h"
 #include "inspect/map/maps.h"
@@ -37,8 +38,15 @@ class LiveSession {
   std::atomic<std::size_t> in_view = 0;  // the layer whose statistics come first
   std::atomic<bool> dropped = false;     // nobody wants its work any more
 
+  std::string derived_from = {};  // the session that this one's edits were made to
+
+  /// What runs its passes; throws kUnsupported for a session that has none.
+  const LoadedModel& require_model() const;
   /// Null where the session was whole when it came.
   const LoadedModel* model() const { return model_; }
+  /// What a second pass wrote: these rows, or all of them, which are kept where they are small.
+  std::shared_ptr<const Writes> writes(const StreamRows& rows) const;
+
   /// Tokens, stacks and model: what is known before the pass.
   const Session& session() const { return session_; }
   const std::vector<StackShape>& shapes() const { return shapes_; }
@@ -95,7 +103,9 @@ class LiveSession {
   const LoadedModel* model_;  // null: the session is whole
   LateScores late_;
   std::vector<StackShape> shapes_;
-  std::vector<Place> places_;    // of the layers, by index
+  std::vector<Place> places_;   // of the layers, by index
+  mutable std::mutex writing_;  // of writes_
+  mutable std::shared_ptr<const Writes> writes_;
   std::vector<NextWords> next_;  // of every position, or of the last alone
   mutable std::mutex guard_;     // of progress_
   mutable std::condition_variable changed_;

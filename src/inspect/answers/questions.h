@@ -11,6 +11,7 @@
 #include "inspect/answers/models.h"
 #include "inspect/answers/rows.h"
 #include "inspect/answers/session.h"
+#include "inspect/answers/why.h"
 #include "inspect/answers/words.h"
 #include "inspect/rows/largest.h"
 
@@ -95,5 +96,17 @@ EdgesAnswer answer_edges(const LiveSession& session, const EdgesRequest& request
 MarginalsAnswer answer_marginals(const Place& place, const Margins& margins);
 CellAnswer answer_cell(const LiveSession& session, const Place& place, std::int64_t query,
                        std::int64_t key);
+
+struct WhyRequest {
+  Place place;
+  std::int64_t query = 0, key = 0;
+};
+WhyAnswer answer_why(const LiveSession& session, const WhyRequest& request);
+OriginsAnswer answer_origins(const LiveSession& session, const OriginsRequest& request);
+EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request, std::int64_t top);
+/// The words after a query with `edits`, beside those without.
+TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, std::int64_t query,
+                         std::int64_t top);
+AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window);
 
 }  // namespace heed

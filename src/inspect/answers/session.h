@@ -75,7 +75,8 @@ struct SessionAnswer {
   std::string model = {};
   std::string text = {};
   std::optional<std::string> pair = {}, target = {};  // as they were given
-  std::string state = {};                             // running, ready or failed
+  std::optional<std::string> edits = {}, derived_from = {};
+  std::string state = {};  // running, ready or failed
   std::optional<ErrorAnswer> error = {};
   std::int64_t heads_done = 0;  // layers whose statistics are there
   std::vector<TokenAnswer> tokens = {};
@@ -89,6 +90,8 @@ struct SessionAnswer {
     field("text", text);
     field("pair", pair);
     field("target", target);
+    field("edits", edits);
+    field("derived_from", derived_from);
     field("state", state);
     field("error", error);
     field("heads_done", heads_done);

@@ -129,6 +129,8 @@ SessionAnswer answer_session(const LiveSession& live) {
                        .heads_done = std::ssize(progress.order),
                        .tokens = answer_tokens(session.tokenizer, session.tokens),
                        .split = session.split};
+  answer.edits = given(to_text(live.input.edits));
+  answer.derived_from = given(live.derived_from);
   if (progress.failed) answer.error = answer_error(progress.failed);
   if (!session.key_tokens.empty())
     answer.key_tokens = answer_tokens(session.source_tokenizer, session.key_tokens);

@@ -8,6 +8,7 @@
 #include "inspect/answers/rows.h"
 #include "inspect/answers/session.h"
 #include "inspect/answers/words.h"
+#include "inspect/answers/why.h"
 
 namespace heed {
 
@@ -19,6 +20,11 @@ std::string answer_types() {
   types.declare<ColumnAnswer>();
   types.declare<EdgesAnswer>();
   types.declare<CellAnswer>();
+  types.declare<WhyAnswer>();
+  types.declare<OriginsAnswer>();
+  types.declare<EffectAnswer>();
+  types.declare<TrialAnswer>();
+  types.declare<AnatomyAnswer>();
   types.declare<MarginalsAnswer>();
   types.declare<HeadsAnswer>();
   types.declare<LateScoresAnswer>();

@@ -6,11 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/stop.h"
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
-#include "inspect/evidence/edit_tap.h"
 #include "inspect/session/pass.h"
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
@@ -47,13 +45,6 @@ std::vector<SessionToken> tokens_of(const Tokenizer& tokenizer, const Encoding& 
 std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
   std::vector<TokenId> ids;
   for (const SessionToken& token : tokens) ids.push_back(token.id);
-  return ids;
-}
-
-// [1, T] i32.
-Tensor batch_of(std::span<const SessionToken> tokens) {
-  Tensor ids = Tensor::empty({1, std::ssize(tokens)}, DType::kI32);
-  std::ranges::copy(ids_of(tokens), ids.data<TokenId>());
   return ids;
 }
 
@@ -138,26 +129,6 @@ void check_length(const Session& session) {
          .argument = too_long && reads_source ? "target" : "input",
          .found = fmt::format("{} tokens", length),
          .expected = fmt::format("at most {} ({}'s positions)", most, session.model)});
-}
-
-Tensor pass_over(const Session& session, const LoadedModel& model, const PassOptions& options) {
-  check_length(session);
-  const Tensor ids = batch_of(session.tokens);
-  const Tensor source = batch_of(session.key_tokens);
-  EditTap edited(session, options.tap);
-  Run run;
-  run.tap = session.edits.empty() ? options.tap : &edited;
-  run.last_position_only = !options.all_positions;
-  run.in_bulk = ids.dim(1) >= kBulkRows;
-  std::optional<StopScope> scope;
-  if (options.stopped != nullptr) scope.emplace(*options.stopped);
-  Batch batch = {.ids = ids};
-  if (session.info.reads_source()) batch.source = source;
-  if (!session.types.empty())
-    batch.types = ConstView(session.types.data(), DType::kI32, ids.shape());
-  Tensor out = model.model->forward(batch, run);
-  const Shape shape = {out.dim(1), out.dim(2)};
-  return std::move(out).reshaped(shape);
 }
 
 void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {

@@ -39,12 +39,23 @@ function bothOf({info}: SessionApi): [string, string][] | null {
   return [['source', info.text], ['target', written]];
 }
 
+const kEdits: Record<string, string> = {ablate: 'without head', remove: 'without edge', hide: 'hidden', swap: 'swapped', mask: 'masked'};
+
+/** `ablate=self.L2.H6;hide=tokens/5` as `without head 2\u00b76, hidden 5`. */
+function editsText(edits: string): string {
+  return edits.split(';').map((edit) => {
+    const [kind, what] = edit.split('=') as [string, string];
+    return `${kEdits[kind] ?? kind} ${what.replace(/self\.|tokens\//g, '').replace(/L(\d+)\.H(\d+)/g, '$1\u00b7$2').replaceAll(',', ', ')}`;
+  }).join(', ');
+}
+
 export function makeHeader(
-  about: About, store: SelectionStore, edit: () => void, onTitle: (title: string) => void
+  about: About, store: SelectionStore, edit: () => void, onTitle: (title: string) => void, back: () => void
 ): Header {
   const {model} = about;
   const beginning = (text: string) => html('span', {class: 'beginning', dir: 'auto'}, text);
   const text = button({class: 'header-text', 'aria-label': 'Edit the text', disabled: isSaved(model)}, edit);
+  const edits = button({class: 'header-edits accent', title: 'back to the text without edits', hidden: true}, back);
   const dialog = keysDialog(about.scores, store);
   const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
     () => dialog.showModal(), html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
@@ -58,7 +69,7 @@ export function makeHeader(
     html('span', {class: 'wordmark'}, 'heed'),
     html('span', {class: 'model'}, html('b', {}, model.name), ' ',
       html('span', {class: 'quiet shape'}, shapeOf(model))),
-    text, html('nav', {'aria-label': 'Views'}, ...options), keys, dialog);
+    text, edits, html('nav', {'aria-label': 'Views'}, ...options), keys, dialog);
   const press = (key: string) => {
     if (key === '?') {
       dialog.open ? dialog.close() : dialog.showModal();
@@ -72,7 +83,9 @@ export function makeHeader(
   const show = (api: SessionApi | null) => {
     text.hidden = api === null;
     for (const option of options) option.hidden = api === null;
+    edits.hidden = api?.info.edits === undefined;
     if (!api) return;
+    if (api.info.edits !== undefined) edits.textContent = `${editsText(api.info.edits)} \u00d7`;
     const both = bothOf(api);
     const length = api.info.tokens.length + (api.info.key_tokens?.length ?? 0);
     const tokens = (classes: string) => html('span', {class: classes}, count(length, 'token'));

@@ -13,6 +13,7 @@ import type {OnAddress} from '../store';
 import {SelectionStore} from '../store';
 import type {About, Input, Keep, SessionInfo} from '../transport/api';
 import {ApiError, SessionApi, about as askModel, drop, open} from '../transport/api';
+import {derive} from '../transport/derive';
 import {isSameInput, taken, toBegin} from '../transport/inputs';
 import {Requests} from '../transport/requests';
 import type {Transport} from '../transport/transport';
@@ -132,7 +133,7 @@ export class PageShell implements Mounted {
     if (order !== this.opening) return;
     if (!this.header) {
       const title = this.options.onTitle ?? (() => undefined);
-      this.header = makeHeader(this.about, this.store, () => this.edit(), title);
+      this.header = makeHeader(this.about, this.store, () => this.edit(), title, () => void this.run(this.api!.info));
       this.main.before(this.header.element, this.notice);
       this.header.show(null);
     }
@@ -152,12 +153,12 @@ export class PageShell implements Mounted {
   }
 
   /** Opens a session; the old result stays until the new one is there. */
-  private async run(input: Input, keep?: Keep): Promise<void> {
+  private async run(input: Input, keep?: Keep, ask = () => open(this.requests, input, this.inView, keep)): Promise<void> {
     const order = ++this.opening;
     this.wanted = input;
     const late = setTimeout(() => this.notice.replaceChildren(opening(input)), kQuietMilliseconds);
     try {
-      const info = await open(this.requests, input, this.inView, keep);
+      const info = await ask();
       if (order === this.opening) this.take(info);
       else if (!isSameInput(input, this.wanted) && info.session !== this.api?.info.session) void drop(this.requests, info);
     } catch (error) {
@@ -209,7 +210,8 @@ export class PageShell implements Mounted {
     const side = api.side(this.store.now.places[0]!.stack);
     this.shown = side.stack;
     const open = (input: Input) => void this.run(input);
-    this.session = showSession(this.main, {store: this.store, api, side, stage: this.stage, open});
+    const withEdits = (edits: object) => void this.run(api.info, undefined, () => derive(this.requests, api.info, edits));
+    this.session = showSession(this.main, {store: this.store, api, side, stage: this.stage, open, derive: withEdits});
   }
 
   /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */

@@ -50,7 +50,7 @@ async function answer(requests: Requests, path: string, init?: RequestInit): Pro
   throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText, body?.error?.found, body?.error?.argument);
 }
 
-async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
+export async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
   return await (await answer(requests, path, init)).json() as Answer;
 }
 
@@ -253,6 +253,12 @@ export class SessionApi {
   marginals(place: Place): Question<Marginals> {
     const name = `${this.at(place)}/marginals`;
     return this.question(this.margins, name, (signal, view) => this.json(withView(name, view), signal));
+  }
+
+  /** What is asked of one head with one answer: `why/197/67`, `anatomy?query=3`. */
+  ofHead<Value>(place: Place, what: string): Question<Value> {
+    const name = `${this.at(place)}/${what}`;
+    return this.question(this.asked as Recent<Value>, name, (signal, view) => this.json(withView(name, view), signal));
   }
 
   /** The words after a position of what is written; of a long text after its last token, whatever was asked. */

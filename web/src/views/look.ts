@@ -6,6 +6,7 @@ import {edgesPanel} from '../panels/edges';
 import {matrixPanel} from '../panels/matrix';
 import {nextPanel} from '../panels/next';
 import {allHeads, everyLayer} from '../panels/under';
+import {whyShort} from '../panels/why_short';
 import type {MakePanel, Page, Panel} from '../panel';
 import {isBetween, sideSwitch} from '../sides';
 import type {View} from './view';
@@ -49,6 +50,7 @@ export const look: View = {
     ['+ \u2212', 'zoom the matrix'],
     ['0', 'fits the matrix'],
     ['t', 'the matrix as a table, and back'],
+    ['w', 'why the weight is what it is'],
   ],
   draw: (container, page) => {
     const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});
@@ -65,12 +67,14 @@ export const look: View = {
       columns.classList.toggle('between', isBetween(page));
       if (switches) edges.querySelector('.heading')!.append(switches.element);
     });
-    const sidePart = switching(side, page, () => page.store.now.pair === null ? nextPanel : betweenSide, () => undefined);
+    const [first, short] = [html('div'), html('div', {class: 'why-short'})];
+    side.append(first, short);
+    const sidePart = switching(first, page, () => page.store.now.pair === null ? nextPanel : betweenSide, () => undefined);
     const underPart = switching(under, page, () => underOf(page), () => { under.hidden = underOf(page) === nothing; });
-    const panels: Panel[] = [matrix, edgesPart, sidePart, underPart];  // what is asked for first comes first
+    const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart];  // what is asked for first comes first
     if (switches) panels.push({update: () => switches.show(), destroy: () => undefined});
     return {
-      keys: {0: () => matrix.fit(), t: () => void matrix.toggleTable()},
+      keys: {0: () => matrix.fit(), t: () => void matrix.toggleTable(), w: () => page.store.set({view: 'why'})},
       update: () => panels.forEach((panel) => panel.update()),
       destroy: () => panels.forEach((panel) => panel.destroy()),
     };

@@ -1,4 +1,4 @@
-#include "inspect/evidence/edit_tap.h"
+#include "inspect/session/edit_tap.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,0 +1,44 @@
+// What is asked of one weight: why it is what it is, and what would be without it.
+#include <array>
+
+#include "heed/base/error.h"
+#include "inspect/answers/questions.h"
+
+namespace heed {
+
+WhyAnswer answer_why(const LiveSession& session, const WhyRequest& request) {
+  const LayerAttention& layer = session.layer(request.place);
+  return {why(session.session(), session.model(), request.place, request.query, request.key),
+          HeadRows(layer, request.place.head).kv_head()};
+}
+
+OriginsAnswer answer_origins(const LiveSession& session, const OriginsRequest& request) {
+  session.layer(request.place);  // the pass has ended
+  static constexpr std::array kNames = {"raw", "mean", "runner_up"};
+  const auto writes = session.writes(rows_for(session.session(), request));
+  return {origins(session.session(), session.require_model(), *writes, request),
+          kNames.at(static_cast<std::size_t>(request.against))};
+}
+
+EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request,
+                           std::int64_t top) {
+  session.layer(request.place);
+  const OriginsRequest rows = {request.place, request.query, request.key, Against::kRaw, {}};
+  const auto writes = session.writes(rows_for(session.session(), rows));
+  return {effect(session.session(), session.require_model(), *writes, request.place, request.query,
+                 request.key, top)};
+}
+
+TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, std::int64_t query,
+                         std::int64_t top) {
+  return {try_edits(session.session(), session.require_model(), edits, query, top, &session.dropped),
+          to_text(canonical(edits))};
+}
+
+AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window) {
+  session.layer(window.place);
+  return {
+      anatomy(session.session(), session.model(), window.place, window.query, window.key)};
+}
+
+}  // namespace heed

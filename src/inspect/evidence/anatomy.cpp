@@ -1,0 +1,111 @@
+#include "inspect/evidence/anatomy.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "inspect/evidence/origins.h"
+#include "inspect/evidence/score_parts.h"
+
+namespace heed {
+namespace {
+
+constexpr std::int64_t kWidestForm = 128;
+
+std::vector<std::int64_t> window(std::int64_t begin, std::int64_t count) {
+  std::vector<std::int64_t> rows(
+      static_cast<std::size_t>(std::clamp<std::int64_t>(count - begin, 0, kAnatomyRows)));
+  std::iota(rows.begin(), rows.end(), begin);
+  return rows;
+}
+
+Numbers numbers_of(const Tensor& rows) {
+  Numbers numbers;
+  for (std::int64_t row = 0; row < rows.dim(0); ++row) {
+    const float* from = rows.data<float>() + row * rows.dim(1);
+    numbers.emplace_back(from, from + rows.dim(1));
+  }
+  return numbers;
+}
+
+Tensor identity(std::int64_t size) {
+  Tensor one = Tensor::zeros({size, size}, DType::kF32);
+  for (std::int64_t i = 0; i < size; ++i) one.data<float>()[i * size + i] = 1;
+  return one;
+}
+
+// What the model has of it: what is read, and its projections as matrices.
+void read_model(const Session& session, const LoadedModel& model,
+                const std::vector<std::int64_t>& queries, const std::vector<std::int64_t>& keys,
+                Anatomy& anatomy) {
+  const ModelParts parts = model.model->parts();
+  const PlaceInStream at = find_place(parts, anatomy.place);
+  const Attention& attention = *at.stream->branches[at.branch].attention;
+  const bool other_keys = find_keys(parts, anatomy.place).stream != at.stream;
+  const bool encodes = at.stream->stack == Stack::kEncoder;
+  StreamRows rows;
+  rows.tokens = encodes ? std::vector<std::int64_t>() : queries;
+  rows.source = encodes ? queries : other_keys ? keys : std::vector<std::int64_t>();
+  const Writes writes(session, model, rows);
+  anatomy.x = numbers_of(attention_input(session, writes, parts, anatomy.place, queries, false));
+  if (other_keys)
+    anatomy.key_x = numbers_of(attention_input(session, writes, parts, anatomy.place, keys, true));
+  const std::int64_t width = session.info.width;
+  anatomy.up =
+      numbers_of(head_write(attention, anatomy.place.head, identity(attention.shape().head_dim)));
+  if (width > kWidestForm) return;
+  const Tensor all = identity(width);
+  const Tensor q = query_projection(attention, anatomy.place.head, all);
+  const Tensor k = key_projection(attention, anatomy.kv_head, all);
+  for (std::int64_t a = 0; a < width; ++a) {
+    anatomy.form.emplace_back();
+    for (std::int64_t b = 0; b < width; ++b)
+      anatomy.form.back().push_back(std::inner_product(q.data<float>() + a * q.dim(1),
+                                                       q.data<float>() + (a + 1) * q.dim(1),
+                                                       k.data<float>() + b * k.dim(1), 0.0F));
+  }
+}
+
+// What one query is, sees and is given beside the product.
+void read_row(const LayerAttention& layer, const HeadRows& rows, std::int64_t query,
+              const std::vector<std::int64_t>& keys, Anatomy& answer) {
+  answer.q.emplace_back(rows.query(query).begin(), rows.query(query).end());
+  const std::vector<std::int64_t> visible = rows.visible_keys(query);
+  const bool biased = layer.scores.bias.given() || layer.scores.alibi.given();
+  answer.visible.emplace_back();
+  if (biased) answer.bias.emplace_back();
+  for (const std::int64_t key : keys) {
+    answer.visible.back().push_back(std::ranges::binary_search(visible, key) ? 1 : 0);
+    if (biased)
+      answer.bias.back().push_back(
+          static_cast<float>(rows.bias(query, key) + rows.alibi(query, key)));
+  }
+  if (layer.lse.given() && layer.lse.element_count() > 0)
+    answer.lse.push_back(layer.lse.data<float>()[answer.place.head * layer.lse.dim(2) + query]);
+}
+
+}  // namespace
+
+Anatomy anatomy(const Session& session, const LoadedModel* model, const Place& place,
+                std::int64_t query_begin, std::int64_t key_begin) {
+  const LayerAttention& layer = session.at(place);
+  const HeadRows rows(layer, place.head);
+  Anatomy answer{.place = place,
+                 .kv_head = rows.kv_head(),
+                 .query_begin = query_begin,
+                 .key_begin = key_begin,
+                 .scale = rows.scale(),
+                 .softcap = layer.scores.softcap};
+  const auto queries = window(query_begin, layer.queries());
+  const auto keys = window(key_begin, layer.keys());
+  for (const std::int64_t query : queries) read_row(layer, rows, query, keys, answer);
+  for (const std::int64_t key : keys) {
+    answer.k.emplace_back(rows.key(key).begin(), rows.key(key).end());
+    answer.v.emplace_back(rows.value(key).begin(), rows.value(key).end());
+  }
+  if (model == nullptr) return answer;
+  answer.turned = !turns_of(*model, place, layer.queries()).angles.empty();
+  read_model(session, *model, queries, keys, answer);
+  return answer;
+}
+
+}  // namespace heed

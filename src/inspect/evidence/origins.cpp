@@ -1,0 +1,251 @@
+#include "inspect/evidence/origins.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "nn/rope_scaling.h"
+#include "ops/add.h"
+
+namespace heed {
+namespace {
+
+using Rows = std::vector<std::vector<double>>;  // [row][D]
+
+enum class Side : std::uint8_t { kQuery, kKey };
+
+// The head's part of what a projection makes of rows [N, C], without its shift.
+Tensor projected(const Attention& attention, Side side, int head, const Tensor& x) {
+  const AttentionShape& shape = attention.shape();
+  const std::vector<Linear>& linears = attention.parts().projections;
+  const bool fused = linears.size() == 1;
+  const std::size_t which = fused || side == Side::kQuery ? 0 : 1;
+  const std::int64_t begin = fused && side == Side::kKey ? shape.heads : 0;
+  const std::int64_t first = (begin + head) * shape.head_dim;
+  const Tensor all = linears[which].product(x, {});
+  return Tensor::copy_of(all.view().slice(1, first, first + shape.head_dim));
+}
+
+Tensor shift_of(const Attention& attention, Side side, int head, std::int64_t rows) {
+  const AttentionShape& shape = attention.shape();
+  const std::vector<Linear>& linears = attention.parts().projections;
+  const bool fused = linears.size() == 1;
+  const ConstView bias = linears[fused || side == Side::kQuery ? 0 : 1].bias();
+  Tensor shift = Tensor::zeros({rows, shape.head_dim}, DType::kF32);
+  if (!bias.given()) return shift;
+  const std::int64_t begin = fused && side == Side::kKey ? shape.heads : 0;
+  for (std::int64_t row = 0; row < rows; ++row)
+    std::copy_n(bias.data<float>() + (begin + head) * shape.head_dim, shape.head_dim,
+                shift.data<float>() + row * shape.head_dim);
+  return shift;
+}
+
+Tensor total_of(const std::vector<StreamPart>& parts) {
+  Tensor total = Tensor::zeros(parts.front().rows.shape(), DType::kF32);
+  for (const StreamPart& part : parts) add_to(total, part.rows);
+  return total;
+}
+
+// Parts of the stream as parts of a head's queries or keys, before they turn.
+std::vector<StreamPart> projected_parts(const Attention& attention, Side side, int head,
+                                        std::vector<StreamPart> stream) {
+  std::vector<StreamPart> parts;
+  const std::int64_t rows = stream.front().rows.dim(0);
+  Tensor shift = shift_of(attention, side, head, rows);
+  const bool moves = std::any_of(shift.data<float>(), shift.data<float>() + shift.element_count(),
+                                 [](float value) { return value != 0; });
+  if (moves && stream.back().name != "shifts") parts.push_back({"shifts", std::move(shift)});
+  for (auto part = stream.rbegin(); part != stream.rend(); ++part) {
+    Tensor of = projected(attention, side, head, part->rows);
+    if (moves && part->name == "shifts")
+      for (std::int64_t i = 0; i < of.element_count(); ++i)
+        of.data<float>()[i] += shift.data<float>()[i];
+    parts.push_back({part->name, std::move(of)});
+  }
+  std::ranges::reverse(parts);
+  const std::optional<RmsNorm>& norm =
+      side == Side::kQuery ? attention.parts().q_norm : attention.parts().k_norm;
+  if (!norm) return parts;
+  const FrozenNorm frozen(norm->numbers(), total_of(parts));
+  for (StreamPart& part : parts) frozen.apply(part.rows);
+  return parts;
+}
+
+// One row as it is scored.
+std::vector<double> turned_row(const Tensor& rows, std::int64_t at, std::int64_t position,
+                               const Turns& turns) {
+  const float* from = rows.data<float>() + at * rows.dim(1);
+  std::vector<double> row(from, from + rows.dim(1));
+  turn(row, turns, static_cast<double>(position));
+  for (std::size_t d = 0; d < 2 * turns.angles.size(); ++d) row[d] *= turns.length;
+  return row;
+}
+
+// Which rows of the key's side are read, and which key it is held against.
+struct KeyRows {
+  std::vector<std::int64_t> rows;
+  std::optional<std::int64_t> runner;
+};
+
+KeyRows key_rows(const Session& session, const OriginsRequest& request) {
+  const LayerAttention& layer = session.at(request.place);
+  KeyRows keys;
+  if (request.against == Against::kMean)
+    keys.rows = HeadRows(layer, request.place.head).visible_keys(request.query);
+  if (request.against == Against::kRunner) {
+    const auto row = look_rows(layer, request.place.head, std::vector{request.query}, 2);
+    for (const LookKey& other : row.at(0).attends)
+      if (other.key != request.key && !keys.runner) keys.runner = other.key;
+    if (keys.runner) keys.rows.push_back(*keys.runner);
+  }
+  keys.rows.push_back(request.key);
+  std::ranges::sort(keys.rows);
+  const auto again = std::ranges::unique(keys.rows);
+  keys.rows.erase(again.begin(), again.end());
+  return keys;
+}
+
+// The key's row less what it is held against.
+std::vector<double> compared(const Tensor& rows, const KeyRows& keys, const OriginsRequest& request,
+                             const std::vector<std::int64_t>& visible, const Turns& turns) {
+  const auto row_of = [&](std::int64_t key) {
+    const auto at = std::ranges::lower_bound(keys.rows, key) - keys.rows.begin();
+    return turned_row(rows, at, key, turns);
+  };
+  std::vector<double> own = row_of(request.key);
+  if (request.against == Against::kRaw || (request.against == Against::kRunner && !keys.runner))
+    return own;
+  const std::vector<std::int64_t> others = keys.runner ? std::vector{*keys.runner} : visible;
+  for (const std::int64_t key : others) {
+    const std::vector<double> other = row_of(key);
+    for (std::size_t d = 0; d < own.size(); ++d)
+      own[d] -= other[d] / static_cast<double>(others.size());
+  }
+  return own;
+}
+
+std::vector<double> products(const std::vector<double>& query, const Rows& keys, double scale) {
+  std::vector<double> all;
+  for (const std::vector<double>& key : keys)
+    all.push_back(scale * std::inner_product(query.begin(), query.end(), key.begin(), 0.0));
+  return all;
+}
+
+// The number that the cells sum to, from the session's own rows.
+double number_of(const Session& session, const OriginsRequest& request, const KeyRows& keys,
+                 const std::vector<std::int64_t>& visible) {
+  const HeadRows rows(session.at(request.place), request.place.head);
+  const auto score = [&](std::int64_t key) {
+    const std::vector<double> terms = rows.terms(rows.query(request.query), rows.key(key));
+    return std::accumulate(terms.begin(), terms.end(), 0.0);
+  };
+  if (keys.runner) return score(request.key) - score(*keys.runner);
+  double mean = 0;
+  if (request.against == Against::kMean)
+    for (const std::int64_t key : visible) mean += score(key) / static_cast<double>(visible.size());
+  return score(request.key) - mean;
+}
+
+std::optional<std::size_t> branch_named(const StreamParts& stream,
+                                        const std::optional<std::string>& name) {
+  if (!name) return {};
+  for (const BranchParts& branch : stream.branches)
+    if (branch.attention != nullptr && name_of(branch) == *name)
+      return static_cast<std::size_t>(&branch - stream.branches.data());
+  return {};
+}
+
+// What the attention reads of its queries' or its keys' stream, in parts.
+std::vector<StreamPart> stream_parts(const Session& session, const Writes& writes,
+                                     const ModelParts& model, const OriginsRequest& request,
+                                     Side side, std::vector<std::int64_t> rows) {
+  const PlaceInStream own = find_place(model, request.place);
+  const PlaceInStream at = side == Side::kKey ? find_keys(model, request.place) : own;
+  StreamSum sum(*at.stream, writes, session, std::move(rows));
+  sum.pass_branches(at.branch, branch_named(*at.stream, request.split));
+  const auto& read = own.stream->branches[own.branch].before;
+  if (at.stream != own.stream && at.stream->last)
+    sum.pass_norm(*at.stream->last);
+  else if (at.stream == own.stream && read)
+    sum.pass_norm(*read);
+  return sum.parts();
+}
+
+std::vector<std::string> names_of(const std::vector<StreamPart>& parts) {
+  std::vector<std::string> names;
+  for (const StreamPart& part : parts) names.push_back(part.name);
+  return names;
+}
+
+}  // namespace
+
+Tensor attention_input(const Session& session, const Writes& writes, const ModelParts& parts,
+                       const Place& place, std::vector<std::int64_t> rows, bool of_keys) {
+  const auto from = stream_parts(session, writes, parts, {.place = place},
+                                 of_keys ? Side::kKey : Side::kQuery, std::move(rows));
+  return total_of(from);
+}
+
+Tensor query_projection(const Attention& attention, int head, const Tensor& x) {
+  return projected(attention, Side::kQuery, head, x);
+}
+
+Tensor key_projection(const Attention& attention, int kv_head, const Tensor& x) {
+  return projected(attention, Side::kKey, kv_head, x);
+}
+
+Turns turns_of(const LoadedModel& model, const Place& place, std::int64_t tokens) {
+  const ModelParts parts = model.model->parts();
+  const PlaceInStream at = find_place(parts, place);
+  const auto& rotation = at.stream->branches[at.branch].attention->parts().rotation;
+  if (!rotation || place.stack == Stack::kCross) return {};
+  const RopeScaling& scaling = rotation->scaling();
+  return {.angles = rope_frequencies(scaling, tokens), .length = scaling.length};
+}
+
+StreamRows rows_for(const Session& session, const OriginsRequest& request) {
+  StreamRows rows;
+  std::vector<std::int64_t> keys = key_rows(session, request).rows;
+  std::vector<std::int64_t> query = {request.query};
+  if (request.place.stack == Stack::kCross)
+    return {.tokens = std::move(query), .source = std::move(keys)};
+  if (!std::ranges::binary_search(keys, request.query))
+    keys.insert(std::ranges::lower_bound(keys, request.query), request.query);
+  if (request.place.stack == Stack::kEncoder && session.info.reads_source())
+    return {.tokens = std::vector<std::int64_t>(), .source = std::move(keys)};
+  return {.tokens = std::move(keys), .source = std::vector<std::int64_t>()};
+}
+
+Origins origins(const Session& session, const LoadedModel& model, const Writes& writes,
+                const OriginsRequest& request) {
+  const ModelParts parts = model.model->parts();
+  const PlaceInStream at = find_place(parts, request.place);
+  const Attention& attention = *at.stream->branches[at.branch].attention;
+  const HeadRows rows(session.at(request.place), request.place.head);
+  const Turns turns =
+      turns_of(model, request.place, std::ssize(session.queries(request.place.stack)));
+  const KeyRows keys = key_rows(session, request);
+  const std::vector<std::int64_t> visible = rows.visible_keys(request.query);
+  const auto of_query =
+      projected_parts(attention, Side::kQuery, request.place.head,
+                      stream_parts(session, writes, parts, request, Side::kQuery, {request.query}));
+  const auto of_key =
+      projected_parts(attention, Side::kKey, rows.kv_head(),
+                      stream_parts(session, writes, parts, request, Side::kKey, keys.rows));
+  Origins answer{.query_parts = names_of(of_query),
+                 .key_parts = names_of(of_key),
+                 .number = number_of(session, request, keys, visible)};
+  Rows compared_keys;
+  for (const StreamPart& part : of_key)
+    compared_keys.push_back(compared(part.rows, keys, request, visible, turns));
+  for (const StreamPart& part : of_query) {
+    const std::vector<double> query = turned_row(part.rows, 0, request.query, turns);
+    answer.cells.push_back(products(query, compared_keys, rows.scale()));
+    answer.sum += std::reduce(answer.cells.back().begin(), answer.cells.back().end());
+  }
+  answer.residual = answer.number - answer.sum;
+  return answer;
+}
+
+}  // namespace heed

@@ -1,0 +1,51 @@
+// One score in parts: what each dimension adds, and what the positions did.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heed/inspect/session.h"
+
+namespace heed {
+
+/// A head's rows as numbers, and how they are scored, in double.
+class HeadRows {
+ public:
+  HeadRows(const LayerAttention& layer, int head);
+
+  std::span<const float> query(std::int64_t i) const { return row(layer_.q, head_, i); }
+  std::span<const float> key(std::int64_t j) const { return row(layer_.k, kv_head_, j); }
+  std::span<const float> value(std::int64_t j) const { return row(layer_.v, kv_head_, j); }
+  int kv_head() const { return kv_head_; }
+  double scale() const { return scale_; }
+
+  /// Of each dimension; they sum to the scaled similarity, before soft cap and bias.
+  std::vector<double> terms(std::span<const float> query, std::span<const float> key) const;
+  double capped(double raw) const;
+  /// What is added behind the cap.
+  double bias(std::int64_t i, std::int64_t j) const;
+  double alibi(std::int64_t i, std::int64_t j) const;
+  /// Keys that query i may see, in order.
+  std::vector<std::int64_t> visible_keys(std::int64_t i) const;
+
+ private:
+  static std::span<const float> row(const Tensor& of, int head, std::int64_t at);
+
+  const LayerAttention& layer_;
+  int head_;
+  int kv_head_;
+  double scale_;
+};
+
+/// How fast each pair of a head's dimensions turns with position: of pair n, dimensions n and
+/// n + angles.size().
+struct Turns {
+  std::vector<double> angles = {};  // radians a token; empty: positions turn nothing
+  double length = 1;                // what rows are multiplied by as they turn
+};
+
+/// x turned by so many tokens more, without its length.
+void turn(std::span<double> x, const Turns& turns, double tokens);
+
+}  // namespace heed

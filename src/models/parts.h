@@ -1,0 +1,67 @@
+// What a model is made of, in the order in which it adds to its residual streams.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "nn/attention.h"
+#include "nn/embedding.h"
+#include "nn/norm_numbers.h"
+#include "nn/residual.h"
+
+namespace heed {
+
+/// y = after(x + inside(branch(before(x)))).
+struct BranchParts {
+  Stack stack = Stack::kSelf;  // as taps name it
+  int layer = 0;
+  const Attention* attention = nullptr;  // null: an MLP
+  std::optional<NormNumbers> before = {}, inside = {}, after = {};
+};
+
+struct StreamParts {
+  Stack stack = Stack::kSelf;  // as taps name its embedding
+  const Embedding* words = nullptr;
+  double word_scale = 1;
+  const Embedding* positions = nullptr;  // null: none, or sinusoids
+  std::int64_t first_position = 0;
+  std::int64_t pad = -1;  // tokens of this id have its row of `positions`, and are not counted
+  const Embedding* types = nullptr;
+  std::optional<NormNumbers> embedded = {};  // behind their sum
+  std::vector<BranchParts> branches = {};
+  std::optional<NormNumbers> last = {};
+};
+
+/// Its pointers live as long as the model.
+struct ModelParts {
+  std::vector<StreamParts> streams = {};
+  const Linear* words = nullptr;  // of the last states; null where they pass something else
+  double words_scale = 1;
+  double logit_cap = 0;
+};
+
+template <typename Norm, typename Branch>
+BranchParts branch_parts(const Residual<Norm, Branch>& residual, Stack stack, int layer) {
+  BranchParts parts{.stack = stack, .layer = layer};
+  if constexpr (std::is_same_v<Branch, Attention>) parts.attention = &residual.branch();
+  const Norms<Norm>& norms = residual.norms();
+  if (norms.before) parts.before = norms.before->numbers();
+  if (norms.inside) parts.inside = norms.inside->numbers();
+  if (norms.after) parts.after = norms.after->numbers();
+  return parts;
+}
+
+/// The branches of blocks that have an attention and an MLP.
+template <typename Blocks>
+std::vector<BranchParts> block_branches(const Blocks& blocks) {
+  std::vector<BranchParts> branches;
+  int layer = 0;
+  for (const auto& block : blocks) {
+    branches.push_back(branch_parts(block.attention, Stack::kSelf, layer));
+    branches.push_back(branch_parts(block.mlp, Stack::kSelf, layer++));
+  }
+  return branches;
+}
+
+}  // namespace heed

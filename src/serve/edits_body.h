@@ -1,0 +1,15 @@
+// Edits as a client writes them.
+#pragma once
+
+#include "base/json.h"
+#include "heed/inspect/session.h"
+
+namespace heed::serve {
+
+/// {"ablate": [PLACE], "remove": [PLACE with query, key], "hide": [TOKEN], "swap": [TOKEN with id
+/// or text], "mask": [{"stack", "layer"?, "head"?, "left"?, "right"?}]}; PLACE {"stack", "layer",
+/// "head"}, TOKEN {"side": "tokens" | "key_tokens", "position"}. Without a stack: the first. Errors
+/// name the field. `session` tells stacks and words.
+Edits edits_of(const Json& body, const Session& session);
+
+}  // namespace heed::serve

@@ -1,0 +1,121 @@
+// What is asked of one weight, and sessions that are made of others.
+#include <array>
+
+#include "base/json.h"
+#include "heed/base/error.h"
+#include "inspect/answers/answer_writer.h"
+#include "inspect/answers/questions.h"
+#include "inspect/evidence/edited_run.h"
+#include "serve/api.h"
+#include "serve/edits_body.h"
+
+namespace heed::serve {
+namespace {
+
+WhyRequest cell_of(const HeadRequest& at, const Parameters& parameters) {
+  return {.place = at.place,
+          .query = check_token("query", parameters.path_number("query"), at.size.queries),
+          .key = check_token("key", parameters.path_number("key"), at.size.keys)};
+}
+
+// Keys of the first stack's queries, of the source's, ...: which list the key stands in.
+EditedToken key_token(const HeadRequest& at, std::int64_t key) {
+  const Session& session = at.session->session();
+  const bool own = session.keys(at.place.stack).data() == session.tokens.data();
+  return {own ? TokenSide::kTokens : TokenSide::kKeyTokens, key};
+}
+
+// One edit, as the test of a cell names it.
+Edits tested(const HeadRequest& at, const WhyRequest& cell, const Parameters& parameters) {
+  switch (parameters.choice("edit", {"remove", "ablate", "swap"})) {
+    case 0:
+      return {.remove = {{cell.place, cell.query, cell.key}}};
+    case 1:
+      return {.ablate = {cell.place}};
+    default:
+      break;
+  }
+  const EditedToken token = key_token(at, cell.key);
+  if (parameters.request().has_param("text"))
+    return {.swap = {{token,
+                      one_token(at.session->session(), token.side, parameters.text("text", ""))}}};
+  if (!parameters.request().has_param("id"))
+    refuse(400, "bad_request",
+           {.argument = "id", .found = "missing", .expected = "id or text of the other token"});
+  const std::int64_t id = parameters.number("id", 0, 0, INT32_MAX);
+  return {.swap = {{token, static_cast<std::int32_t>(id)}}};
+}
+
+}  // namespace
+
+void get_why(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const HeadRequest at = head_request(api, parameters);
+  const WhyRequest cell = cell_of(at, parameters);
+  send_long(api, parameters, response, long_answer(at.session, [at, cell](Cancel&) {
+              return to_json(answer_why(*at.session, cell));
+            }));
+}
+
+void get_origins(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const HeadRequest at = head_request(api, parameters);
+  const WhyRequest cell = cell_of(at, parameters);
+  at.session->require_model();
+  OriginsRequest request{cell.place, cell.query, cell.key};
+  constexpr std::array kAgainst = {Against::kMean, Against::kRaw, Against::kRunner};
+  request.against = kAgainst.at(parameters.choice("against", {"mean", "raw", "runner_up"}));
+  if (parameters.request().has_param("split")) request.split = parameters.text("split", "");
+  send_long(api, parameters, response, long_answer(at.session, [at, request](Cancel&) {
+              return to_json(answer_origins(*at.session, request));
+            }));
+}
+
+void get_effect(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const HeadRequest at = head_request(api, parameters);
+  const WhyRequest cell = cell_of(at, parameters);
+  at.session->require_model();
+  const std::int64_t top = parameters.number("top", 4, 1, 64);
+  send_long(api, parameters, response, long_answer(at.session, [at, cell, top](Cancel&) {
+              return to_json(answer_effect(*at.session, cell, top));
+            }));
+}
+
+void get_test(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const HeadRequest at = head_request(api, parameters);
+  const WhyRequest cell = cell_of(at, parameters);
+  at.session->require_model();
+  if (at.place.stack == Stack::kEncoder && at.session->session().info.reads_source())
+    refuse(404, "not_found",
+           {.argument = "stack",
+            .found = "encoder, which reads",
+            .expected = "decoder or cross: their queries have words"});
+  const Edits edits = tested(at, cell, parameters);
+  check_edits("test", at.session->session(), edits);
+  const std::int64_t top = parameters.number("top", 5, 1, 64);
+  send_long(api, parameters, response, long_answer(at.session, [at, edits, cell, top](Cancel&) {
+              return to_json(answer_trial(*at.session, edits, cell.query, top));
+            }));
+}
+
+void get_anatomy(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const HeadRequest at = head_request(api, parameters);
+  const auto begin_of = [&](const char* name, std::int64_t count) {
+    return check_token(name, parameters.number(name, 0, INT64_MIN, INT64_MAX), count);
+  };
+  const WhyRequest window = {at.place, begin_of("query", at.size.queries),
+                             begin_of("key", at.size.keys)};
+  send_long(api, parameters, response, long_answer(at.session, [at, window](Cancel&) {
+              return to_json(answer_anatomy(*at.session, window));
+            }));
+}
+
+void post_derive(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const SessionPointer base = find_session(api, parameters);
+  require_ready(*base);
+  base->require_model();
+  const JsonText json =
+      JsonText::parse(parameters.request().body, {.file = "body", .unique_keys = true});
+  const auto [session, fresh] = api.sessions.derive(base, edits_of(json.root(), base->session()));
+  send_json(response, fresh ? 201 : 200, to_json(answer_session(*session)));
+}
+
+}  // namespace heed::serve

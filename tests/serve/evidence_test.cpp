@@ -1,0 +1,90 @@
+// Why, tests of an edge, and sessions derived from others, over HTTP.
+#include <cmath>
+
+#include "serve/served.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+using test::Served;
+
+json got(httplib::Client& client, const std::string& path, int status = 200) {
+  const auto answer = client.Get(path);
+  EXPECT_EQ(answer->status, status) << path << " " << answer->body;
+  return json::parse(answer->body);
+}
+
+json derived(httplib::Client& client, const std::string& path, const json& edits, int status) {
+  const auto answer = client.Post(path + "/derive", edits.dump(), "application/json");
+  EXPECT_EQ(answer->status, status) << answer->body;
+  return json::parse(answer->body);
+}
+
+TEST(ServerWhy, SaysTheScoreAsASumThatGivesTheWeight) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
+  const std::string head = "/api/v1/sessions/" + id + "/self/1/2";
+  const json why = got(client, head + "/why/3/1");
+  const json cell = got(client, head + "/cell/3/1");
+  EXPECT_NEAR(why["weight"].get<double>(), cell["weight"].get<double>(), 1e-6);
+  EXPECT_NEAR(std::exp(why["sum"]["sum"].get<double>() - why["lse"].get<double>()),
+              why["weight"].get<double>(), 1e-5);
+  EXPECT_LT(std::abs(why["sum"]["residual"].get<double>()), 1e-4);
+  const json origins = got(client, head + "/why/3/1/origins");
+  EXPECT_EQ(origins["against"], "mean");
+  EXPECT_LT(std::abs(origins["residual"].get<double>()), 1e-4);
+  const json split = got(client, head + "/why/3/1/origins?against=raw&split=attn%200");
+  EXPECT_GT(split["query_parts"].size(), origins["query_parts"].size());
+  EXPECT_EQ(got(client, head + "/why/3/99", 404)["error"]["argument"], "key");
+  EXPECT_EQ(got(client, head + "/why/3/1/origins?against=x", 400)["error"]["argument"], "against");
+  EXPECT_EQ(got(client, head + "/why/3/1/test?edit=swap", 400)["error"]["argument"], "id");
+}
+
+TEST(ServerDerive, MakesASessionBesideTheOldOne) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
+  const std::string path = "/api/v1/sessions/" + id;
+  const json edits = {{"ablate", {{{"layer", 0}, {"head", 1}}}}};
+  const json first = derived(client, path, edits, 201);
+  EXPECT_EQ(first["edits"], "ablate=self.L0.H1");
+  EXPECT_EQ(first["derived_from"], id);
+  EXPECT_NE(first["session"], id);
+  EXPECT_EQ(derived(client, path, edits, 200)["session"], first["session"]);
+  const json posted = {{"text", test::kServedText}, {"edits", edits}};
+  const auto again = client.Post("/api/v1/sessions", posted.dump(), "application/json");
+  EXPECT_EQ(again->status, 200) << again->body;
+  EXPECT_EQ(json::parse(again->body)["session"], first["session"]);
+}
+
+TEST(ServerDerive, RefusesEditsByTheirField) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
+  const std::string path = "/api/v1/sessions/" + id;
+  const std::pair<json, const char*> wrong[] = {
+      {json::object(), "edits"},
+      {{{"ablat", json::array()}}, "edits.ablat"},
+      {{{"ablate", 3}}, "ablate"},
+      {{{"ablate", {3}}}, "ablate[0]"},
+      {{{"ablate", {{{"layer", 0}}}}}, "ablate[0].head"},
+      {{{"ablate", {{{"layer", 0}, {"head", 0}, {"stack", "x"}}}}}, "ablate[0].stack"},
+      {{{"hide", {{{"position", 0}, {"side", "left"}}}}}, "hide[0].side"},
+      {{{"swap", {{{"position", 0}}}}}, "swap[0]"},
+      {{{"mask", {{{"left", -2}}}}}, "left"},
+  };
+  for (const auto& [edits, argument] : wrong)
+    EXPECT_EQ(derived(client, path, edits, 400)["error"]["argument"], argument);
+  json all = {{"hide", json::array()}};
+  const json session = got(client, path);
+  for (std::size_t at = 0; at < session["tokens"].size(); ++at)
+    all["hide"].push_back({{"position", at}});
+  EXPECT_EQ(derived(client, path, all, 400)["error"]["argument"], "hide");
+  const json missing = {{"ablate", {{{"layer", 99}, {"head", 0}}}}};
+  EXPECT_EQ(derived(client, path, missing, 404)["error"]["argument"], "layer");
+}
+
+}  // namespace
+}  // namespace heed

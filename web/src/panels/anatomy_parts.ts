@@ -1,0 +1,81 @@
+// How the steps of a head are drawn: numbers in cells, and dots whose area is a number.
+import {html, svg} from '../dom';
+import {scored} from '../format';
+
+export interface Marks { row: number; key: number; choose: (row: number, key: number) => void }
+
+const kNumbered = 8;    // columns up to which cells have their numbers
+const kColumns = 64;    // drawn at most: wider rows show the largest of each block
+
+/** Blocks of a wide row, each by its number furthest from zero. */
+export function pooled(row: number[]): number[] {
+  const block = Math.ceil(row.length / kColumns);
+  if (block <= 1) return row;
+  return Array.from({length: Math.ceil(row.length / block)}, (_, at) =>
+    row.slice(at * block, (at + 1) * block).reduce((most, value) => Math.abs(value) > Math.abs(most) ? value : most, 0));
+}
+
+/** Rows of numbers; `framed` rows are outlined. */
+export function cells(rows: number[][], names: string[], framed: number[], digits = 1, zeros = false): HTMLElement {
+  const shown = rows.map(pooled);
+  const largest = Math.max(1e-9, ...shown.flat().map(Math.abs));
+  const width = shown[0]?.length ?? 0;
+  const numbered = width <= kNumbered;
+  const head = html('div', {class: 'anatomy-row head'}, html('span', {class: 'anatomy-name'}),
+    html('span', {class: 'anatomy-cells'}, ...Array.from({length: numbered ? width : 0}, (_, d) => html('i', {}, String(d)))));
+  return html('div', {class: 'anatomy-table'}, head, ...shown.map((row, at) => {
+    const line = html('span', {class: framed.includes(at) ? 'anatomy-cells framed' : 'anatomy-cells'}, ...row.map((value, d) => {
+      const text = numbered ? zeros && Math.abs(value) < 0.005 ? '\u00b7' : scored(value, digits).replace(/^(\u2212?)0\./, digits > 1 ? '$1.' : '$10.') : '';
+      const cell = html('i', {class: value < 0 ? 'negative' : '', title: numbered ? null : `${d}: ${scored(value)}`}, text);
+      cell.style.setProperty('--share', String(Math.round(100 * Math.abs(value) / largest)));
+      return cell;
+    }));
+    return html('div', {class: 'anatomy-row'}, html('span', {class: framed.includes(at) ? 'anatomy-name accent' : 'anatomy-name'}, names[at] ?? ''), line);
+  }));
+}
+
+const [kCell, kRoom] = [23, 272];  // px of a cell at most, and of all beside each other
+
+/** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
+export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number) => string): Element {
+  const [columns, rows] = [names.keys.length, names.rows.length];
+  const [left, top] = [52, 44];
+  const size = Math.min(kCell, Math.floor(kRoom / Math.max(columns, 1)));
+  const middle = (at: number) => size * (at + 0.5);
+  const marksOf = values.flatMap((row, i) => row.map((value, j) => {
+    const [x, y] = [left + middle(j), top + middle(i)];
+    if (value === null) return svg('text', {x, y: y + 4, class: 'anatomy-dash', 'text-anchor': 'middle'}, '\u2013');
+    const own = i === marks.row && j === marks.key;
+    return svg('circle', {cx: x, cy: y, r: Math.max(0.6, Math.min(1, Math.sqrt(Math.abs(value) / largest)) * (size / 2 - 0.5)), class: `anatomy-dot${value < 0 ? ' open' : ''}${own ? ' own' : ''}`});
+  }));
+  const label = (x: number, y: number, text: string, kind: string, turned = false) =>
+    svg('text', {x, y, class: `anatomy-label ${kind}`, 'text-anchor': turned ? 'start' : 'end', transform: turned ? `rotate(-52 ${x} ${y})` : null}, text);
+  const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + 24, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
+    ...names.keys.map((name, j) => label(left + middle(j), top - 6, name, j === marks.key ? 'accent' : '', true)),
+    ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, name, i === marks.row ? 'accent' : '')),
+    svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
+    svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),
+    ...(values[marks.row] ?? []).map((value, j) => value === null || (j !== marks.key && 6 * write(value).length > size + 3) ? null : svg('text', {
+      x: left + middle(j), y: top + rows * size + 16, class: j === marks.key ? 'anatomy-label accent' : 'anatomy-label', 'text-anchor': 'middle',
+    }, write(value))));
+  element.addEventListener('click', (event) => {
+    const box = element.getBoundingClientRect();
+    const key = Math.floor((event.clientX - box.left - left) / size), row = Math.floor((event.clientY - box.top - top) / size);
+    if (row >= 0 && row < rows && key >= 0 && key < columns) marks.choose(row, key);
+  });
+  return element;
+}
+
+/** A square of numbers in few pixels. */
+export function picture(rows: number[][]): HTMLCanvasElement {
+  const size = rows.length;
+  const canvas = html('canvas', {width: size, height: size, class: 'anatomy-picture'});
+  const context = canvas.getContext('2d')!;
+  const image = context.createImageData(size, size);
+  const largest = Math.max(1e-9, ...rows.map((row) => Math.max(...row.map(Math.abs))));
+  rows.forEach((row, i) => row.forEach((value, j) => {
+    image.data.set([...(value < 0 ? [230, 159, 0] : [0, 114, 178]), Math.round(255 * Math.abs(value) / largest)], 4 * (i * size + j));
+  }));
+  context.putImageData(image, 0, 0);
+  return canvas;
+}

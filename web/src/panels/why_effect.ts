@@ -1,0 +1,43 @@
+// What a value did to the next word, and what would be without its edge.
+import type {Effect, Trial} from '../answers';
+import {button, html} from '../dom';
+import {scored, signed, weight} from '../format';
+import type {Page} from '../panel';
+import {phrase} from '../tokens';
+import {bar, heading, note, quiet, row} from './why_parts';
+
+export function effectBlock(effect: Effect, query: number): Node[] {
+  const largest = Math.max(1e-9, ...[...effect.raised, ...effect.lowered].map(({change}) => Math.abs(change)));
+  const rows = effect.raised.map((word, at) => {
+    const other = effect.lowered[at];
+    return row('effect', html('span', {class: 'word'}, word.text.trim() || '\u00b7'), bar(word.change, largest), signed(word.change),
+      html('span', {class: 'word'}, other?.text.trim() || '\u00b7'), bar(Math.abs(other?.change ?? 0), largest, 0, undefined, 'negative'), signed(other?.change ?? 0));
+  });
+  return [
+    heading('What it did', effect.no_words ? `no logits: ${effect.no_words}` : `value through W\u2092, on the logits at ${query}`),
+    ...effect.no_words ? [] : [row('effect head', quiet('raised'), '', '', quiet('lowered'), '', ''), ...rows],
+    note(`length of the write ${scored(effect.length)} of the head\u2019s ${scored(effect.head_length)}, cosine ${scored(effect.cosine, 3)}`),
+  ];
+}
+
+export interface Column { name: string; label: string; trial: Trial | null }
+
+/** Words as they are, and a column a test. */
+export function testBlock(columns: Column[], {side}: Page, query: number, run: (name: string) => void, swap: (text: string) => void, said: string): Node[] {
+  const first = columns.find(({trial}) => trial)?.trial;
+  const changed = (from: number, to: number) => Math.abs(to - from) > from / 3 ? 'value changed' : 'value';
+  const rows = (first?.words ?? []).map((word, at) => row('test', html('span', {class: 'word'}, word.text.trim() || '\u00b7'), html('span', {class: 'value'}, weight(word.as_it_is)),
+    ...columns.map(({trial}) => {
+      const edited = trial?.words[at]?.edited;
+      return html('span', {class: edited === undefined ? 'value' : changed(word.as_it_is, edited)}, edited === undefined ? '\u2013' : weight(edited));
+    })));
+  const moved = row('test', quiet('output moved'), '', ...columns.map(({trial}) => html('span', {class: 'value'}, trial ? `${Math.round(100 * trial.moved)} %` : '\u2013')));
+  const field = html('input', {class: 'why-swap', placeholder: 'Swap a token\u2026', 'aria-label': 'Another token in the key\u2019s place', size: 14});
+  field.addEventListener('keydown', (event) => { if (event.key === 'Enter' && field.value !== '') swap(field.value); });
+  const after = phrase(side.queries, Math.max(0, query - 1), query + 1);
+  return [
+    heading('Test it', side.isWritten ? `next word after \u201c${after}\u201d` : 'what the output becomes'),
+    row('test head', '', quiet('as it is'), ...columns.map(({name, label, trial}) => button({class: trial ? 'why-run' : 'why-run link', title: 'opens the session without it'}, () => run(name), label))),
+    ...rows, moved, note('removed = masked, row renormalised, run again. ', field, ...said ? [html('span', {role: 'alert'}, ` ${said}`)] : []),
+  ];
+}

@@ -1,0 +1,58 @@
+// Who wrote the query and the key: the same sum, by earlier blocks.
+import type {Origins} from '../answers';
+import {button, html} from '../dom';
+import {scored} from '../format';
+import {heading, note, residual} from './why_parts';
+
+const kAttention = /^(attn|cross) \d+$/;
+const kMost = 14;  // parts of a side; what adds least is one more
+
+/** Rows and columns that add most, the others as one. */
+function folded({query_parts: queries, key_parts: keys, cells}: Origins): {queries: string[]; keys: string[]; cells: number[][]} {
+  const sizes = (count: number, of: (at: number) => number[]) =>
+    Array.from({length: count}, (_, at) => ({at, size: of(at).reduce((sum, cell) => sum + Math.abs(cell), 0)}));
+  const keep = (all: {at: number; size: number}[]) => {
+    if (all.length <= kMost) return all.map(({at}) => [at]);
+    const first = new Set([...all].sort((a, b) => b.size - a.size).slice(0, kMost - 1).map(({at}) => at));
+    return [...[...first].sort((a, b) => a - b).map((at) => [at]), all.map(({at}) => at).filter((at) => !first.has(at))];
+  };
+  const rows = keep(sizes(queries.length, (at) => cells[at]!));
+  const columns = keep(sizes(keys.length, (at) => cells.map((row) => row[at]!)));
+  const name = (names: string[], group: number[]) => group.length === 1 ? names[group[0]!]! : `${group.length} others`;
+  return {
+    queries: rows.map((group) => name(queries, group)), keys: columns.map((group) => name(keys, group)),
+    cells: rows.map((group) => columns.map((column) => group.reduce((sum, row) => sum + column.reduce((all, key) => all + cells[row]![key]!, 0), 0))),
+  };
+}
+
+export function originsBlock(origins: Origins, at: {query: number; key: number}, split: string | null, choose: (part: string | null) => void): Node[] {
+  const {queries, keys, cells} = folded(origins);
+  const largest = Math.max(1e-9, ...cells.flat().map(Math.abs));
+  const name = (part: string) => kAttention.test(part) ? button({class: 'why-part'}, () => choose(part), part)
+    : part.includes('\u00b7') ? button({class: 'why-part', title: 'as one'}, () => choose(null), part) : html('span', {}, part);
+  const total = (values: number[]) => scored(values.reduce((sum, value) => sum + value, 0));
+  const head = html('tr', {}, html('th', {class: 'corner'}, `q at ${at.query} \u2193`), ...keys.map((part) => html('th', {scope: 'col'}, name(part))), html('th', {scope: 'col'}, 'q total'));
+  const rows = queries.map((part, query) => html('tr', {}, html('th', {scope: 'row'}, name(part)), ...cells[query]!.map((value) => {
+    const cell = html('td', {class: value < 0 ? 'negative' : ''}, scored(value));
+    cell.style.setProperty('--share', String(Math.round(100 * Math.abs(value) / largest)));
+    return cell;
+  }), html('td', {class: 'total'}, total(cells[query]!))));
+  const foot = html('tr', {class: 'totals'}, html('th', {scope: 'row'}, 'k total'), ...keys.map((_, key) => html('td', {class: 'total'}, total(cells.map((row) => row[key]!)))),
+    html('td', {class: 'total'}, html('b', {}, scored(origins.sum))));
+  return [
+    heading('Where q and k came from', 'same sum, by who wrote them'),
+    html('div', {class: 'why-scroll'}, html('table', {class: 'why-origins'}, html('thead', {}, head), html('tbody', {}, ...rows), html('tfoot', {}, foot))),
+    note(`columns: k at ${at.key}. norms frozen; ${residual(origins.residual)}. ${split ? `${split} by head` : 'Click attn to split by head'}`),
+  ];
+}
+
+/** The four terms of learned positions, where nothing but them stands before the head. */
+export function learnedTerms({query_parts: queries, key_parts: keys, cells}: Origins): Node[] | null {
+  const [q, k] = [queries.indexOf('positions'), keys.indexOf('positions')];
+  if (q < 0 || k < 0 || queries.some((part) => part.startsWith('MLP'))) return null;
+  const kinds = ['tokens', 'positions'];
+  return kinds.flatMap((from) => kinds.map((to) => {
+    const value = cells[queries.indexOf(from)]?.[keys.indexOf(to)] ?? 0;
+    return html('div', {class: 'why-row sum'}, html('span', {}, `${from} \u00d7 ${to}`), html('span', {class: 'quiet'}, 'query \u00d7 key'), html('span', {}, scored(value)));
+  }));
+}

@@ -1,0 +1,66 @@
+// Why in short, at the side of Look: the sum of the chosen edge, its dimensions, and the next word without it.
+import type {Trial, Why} from '../answers';
+import {latest, Slot} from '../data/slot';
+import {button, html} from '../dom';
+import {scored, signed, weight} from '../format';
+import {isSaved} from '../held';
+import type {MakePanel, Panel} from '../panel';
+import {plain} from '../tokens';
+import {ChosenCell} from './why_cell';
+import {Block, note, quiet, row} from './why_parts';
+
+const kMost = 12;      // dimensions drawn
+const kTested = 1024;  // tokens up to which the edge is removed unasked
+
+function columns({against_mean: {terms}}: Why): HTMLElement {
+  const first = [...terms].map((term, at) => ({...term, at})).sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, kMost).sort((a, b) => a.at - b.at);
+  const largest = Math.max(1e-9, ...first.map(({value}) => Math.abs(value)));
+  return html('div', {class: 'why-columns'}, ...first.map(({name, value}) => {
+    const bar = html('i', {class: value < 0 ? 'negative' : ''});
+    bar.style.height = `${Math.max(1, Math.round(40 * Math.abs(value) / largest))}px`;
+    return html('span', {}, Math.abs(value) >= 0.05 * largest ? html('em', {}, signed(value)) : null, bar, quiet(name));
+  }));
+}
+
+export const whyShort: MakePanel = (container, page): Panel => {
+  const {store, api, side} = page;
+  const about = html('span', {class: 'quiet'});
+  const heading = html('div', {class: 'heading'}, html('h2', {}, button({'aria-label': 'open Why', 'aria-keyshortcuts': 'w'}, () => store.set({view: 'why'}), 'Why')), about);
+  const body = html('div');
+  const block = new Block(body);
+  const why = new Slot<Why>('why-short', () => update());
+  const trial = new Slot<Trial>('why-short-test', () => update());
+  const cell = new ChosenCell(page, () => update());
+  container.append(heading, body);
+  const rows = (of: Why, without: Trial | null) => {
+    const runner = of.runner_up === undefined ? null : side.keys[of.runner_up];
+    const other = of.keys.find(({key}) => key === of.runner_up);
+    const word = without?.words[0];
+    return [
+      ...of.sum.terms.map(({name, value}, at) => row('short', quiet(name === 'position' ? `position, ${Math.abs(of.query - of.key)} tokens back` : name), at === 0 ? scored(value) : signed(value))),
+      row('short summed', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
+      row('short summed', html('span', {}, 'weight, e', html('sup', {}, scored(of.score - of.lse))), html('b', {}, weight(of.weight))),
+      ...runner && other ? [row('short', quiet(`runner-up, ${plain(runner)} ${of.runner_up}`), weight(other.weight))] : [],
+      note('by dimension, against the mean key'), columns(of),
+      ...word ? [note(`without this edge \u201c${word.text.trim()}\u201d goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))] : [],
+    ];
+  };
+  const update = () => {
+    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && !isSaved(api.model) ? cell.now() : null;
+    container.hidden = chosen === null;
+    if (!chosen) return;
+    const {place, query, key, path} = chosen;
+    const found = latest(why.show(api.ofHead<Why>(place, path)));
+    const isTested = side.isWritten && api.info.tokens.length <= kTested;
+    const without = isTested ? latest(trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`))) : null;
+    about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, plain(side.keys[key]!)), ` ${key}`);
+    if (found && found.visible) block.show([found, without], () => rows(found, without));
+  };
+  return {
+    update, destroy: () => {
+      why.stop();
+      trial.stop();
+      cell.stop();
+    },
+  };
+};

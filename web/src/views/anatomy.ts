@@ -1,0 +1,168 @@
+// Anatomy: one head step by step with its real numbers, and what other settings would make of them.
+import type {Anatomy} from '../answers';
+import {latest, Slot} from '../data/slot';
+import {choice, html} from '../dom';
+import {scored, shortWeight, weight} from '../format';
+import type {Page} from '../panel';
+import {headName, primary} from '../panel';
+import {cells, dots, picture} from '../panels/anatomy_parts';
+import type {Settings, Steps} from '../panels/anatomy_steps';
+import {kModelsOwn, kNormalisers, kSimilarities, steps} from '../panels/anatomy_steps';
+import {plain} from '../tokens';
+import type {Drawn, View} from './view';
+
+const kRows = 16;
+const kFactors = [0.01, 1, 100] as const;
+
+/** `0`, and not `.00`. */
+const short = (value: number) => value < 0.005 ? '0' : shortWeight(value);
+
+interface Switch { element: HTMLElement; show: () => void }
+
+class AnatomyView implements Drawn {
+  private readonly title = html('div', {class: 'anatomy-title'});
+  private readonly body = html('div', {class: 'anatomy-steps'});
+  private readonly line = html('p', {class: 'anatomy-line'});
+  private readonly slot: Slot<Anatomy>;
+  private readonly name = html('span', {});
+  private readonly switches: Switch[];
+  private settings: Settings = kModelsOwn;
+  private isUp = false;
+  private step: number | null = null;
+  private drawn: unknown[] = [];
+  readonly keys: Record<string, () => void>;
+
+  constructor(container: HTMLElement, private readonly page: Page) {
+    this.slot = new Slot<Anatomy>('anatomy', () => this.update());
+    this.switches = [
+      this.switch('scale', ['on', 'off'], () => this.settings.scaled ? 'on' : 'off', (name) => ({scaled: name === 'on'})),
+      this.switch('factor', kFactors.map(String), () => String(this.settings.factor), (name) => ({factor: Number(name)})),
+      this.switch('mask', ['on', 'off'], () => this.settings.masked ? 'on' : 'off', (name) => ({masked: name === 'on'})),
+      this.switch('similarity', kSimilarities, () => this.settings.similarity, (name) => ({similarity: name as Settings['similarity']})),
+      this.switch('weights', kNormalisers, () => this.settings.normaliser, (name) => ({normaliser: name as Settings['normaliser']})),
+      this.switch('value', ['down', 'up'], () => this.isUp ? 'up' : 'down', (name) => {
+        this.isUp = name === 'up';
+        return {};
+      }),
+    ];
+    this.title.append(this.name, ...this.switches.map(({element}) => element));
+    container.append(this.title, this.body, this.line);
+    const move = (rows: number, keys: number) => () => this.move(rows, keys);
+    this.keys = {
+      ArrowUp: move(-1, 0), ArrowDown: move(1, 0), ArrowLeft: move(0, -1), ArrowRight: move(0, 1),
+      ' ': () => {
+        this.step = this.step === 8 ? null : (this.step ?? 0) + 1;
+        this.update();
+      },
+    };
+  }
+
+  destroy(): void { this.slot.stop(); }
+
+  private switch(name: string, options: readonly string[], now: () => string, change: (name: string) => Partial<Settings>): Switch {
+    const {element, show} = choice(name, options.map((option) => ({name: option, label: option})), (chosen) => {
+      this.settings = {...this.settings, ...change(chosen)};
+      this.update();
+    });
+    return {element: html('span', {class: 'anatomy-switch'}, html('span', {class: 'quiet'}, name), element), show: () => show(now())};
+  }
+
+  /** The window's first row and first key; queries and keys of one text share it. */
+  private get window(): {query: number; key: number; rows: number; keys: number; at: {query: number; key: number}} {
+    const {store, side} = this.page;
+    const query = store.pinnedQuery ?? side.queries.length - 1;
+    const key = store.pinnedKey ?? Math.min(query, side.keys.length - 1);
+    const rows = Math.min(kRows, side.queries.length), keys = Math.min(kRows, side.keys.length);
+    const first = Math.max(0, Math.min(query - rows + 1 + (side.isSquare ? 0 : Math.floor(rows / 2)), side.queries.length - rows));
+    const near = key >= first && key < first + keys && side.isSquare;
+    const firstKey = near ? first : Math.max(0, Math.min(key - Math.floor(keys / 2), side.keys.length - keys));
+    return {query: first, key: firstKey, rows, keys, at: {query, key}};
+  }
+
+  private move(rows: number, keys: number): void {
+    const {side, store} = this.page;
+    const {at} = this.window;
+    const clip = (value: number, length: number) => Math.min(length - 1, Math.max(0, value));
+    store.set({query: clip(at.query + rows, side.queries.length), key: clip(at.key + keys, side.keys.length)}, {replace: true});
+  }
+
+  update(): void {
+    const {api, store} = this.page;
+    if (!api.hasWeights) return;
+    const window = this.window;
+    this.switches.forEach(({show}) => show());
+    const data = this.slot.show(api.ofHead<Anatomy>(primary(store.now), `anatomy?query=${window.query}&key=${window.key}`));
+    const anatomy = latest(data);
+    if (data?.state === 'error') this.line.textContent = data.error.message;
+    if (!anatomy) return;
+    const state = [anatomy, this.settings, this.isUp, this.step, window.at.query, window.at.key];
+    if (state.every((each, at) => each === this.drawn[at])) return;
+    this.drawn = state;
+    this.draw(anatomy, window.at);
+  }
+
+  private draw(anatomy: Anatomy, at: {query: number; key: number}): void {
+    const {side, store} = this.page;
+    const row = Math.min(Math.max(0, at.query - anatomy.query_begin), anatomy.q.length - 1);
+    const key = Math.min(Math.max(0, at.key - anatomy.key_begin), anatomy.k.length - 1);
+    const made = steps(anatomy, this.settings, row, side.keys.length);
+    const names = {
+      rows: anatomy.q.map((_, i) => plain(side.queries[anatomy.query_begin + i]!)), keys: anatomy.k.map((_, j) => plain(side.keys[anatomy.key_begin + j]!)),
+    };
+    this.name.replaceChildren(html('b', {}, `Head ${headName({places: [primary(store.now)]})}`), ' step by step, row ', html('b', {class: 'accent'}, names.rows[row] ?? ''));
+    const choose = (chosen: number, other: number) => store.set({query: anatomy.query_begin + chosen, key: anatomy.key_begin + other}, {replace: true});
+    const marks = {row, key, choose};
+    const {turned, kv_head: kv} = anatomy;
+    const by = turned ? ', turned by position' : '';
+    const over = made.isWhole ? 'of each row' : `over the ${names.keys.length} keys in sight`;
+    const largestOf = (values: (number | null)[][]) => Math.max(1e-9, ...values.flat().map((value) => Math.abs(value ?? 0)));
+    const blocks: [string, string, ...Element[]][] = [
+      ['X', anatomy.x.length > 0 ? `what the head reads, ${anatomy.x.length} \u00d7 ${anatomy.x[0]!.length}` : 'no model is at hand', cells(anatomy.x, names.rows, [row])],
+      ['Q', `W\u2009Q X${by}, ${anatomy.q.length} \u00d7 ${anatomy.q[0]?.length ?? 0}`, cells(anatomy.q, names.rows, [row])],
+      ['K', `W\u2009K X${by}, kv ${kv}`, cells(anatomy.k, names.keys, [key])],
+      ['V', `W\u2009V X, kv ${kv}${turned ? ', not turned' : ''}: down to ${anatomy.v[0]?.length ?? 0}`, cells(anatomy.v, names.keys, [key])],
+      ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, (value) => scored(value, Math.abs(value) < 10 ? 1 : 0))],
+      ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, (value) => scored(value, 1))],
+      ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, short)],
+      ['Weighted values', this.isUp ? 'their sum, up through W\u2009O to the stream' : 'p \u00d7 V, row by row; their sum is the output', ...this.weighted(anatomy, made, row, key)],
+    ];
+    this.body.replaceChildren(...blocks.map(([name, about, ...parts], index) =>
+      html('section', {class: this.step !== null && this.step !== index + 1 ? 'anatomy-step faded' : 'anatomy-step', 'aria-label': name},
+        html('h2', {}, html('span', {class: 'quiet'}, `${index + 1} `), name), html('p', {class: 'quiet'}, about), ...parts)));
+    this.line.replaceChildren(...this.sentence(anatomy, made, row, key, names));
+    if (anatomy.form.length > 0) this.line.append(html('details', {}, html('summary', {class: 'quiet'}, 'W\u2009Q\u1d40 W\u2009K, the form that scores tokens as pairs'), picture(anatomy.form)));
+  }
+
+  private weighted(anatomy: Anatomy, made: Steps, row: number, key: number): Element[] {
+    if (!this.isUp) return [cells(made.values, made.weights[row]!.map(short), [key], 2, true), cells([made.output], ['output'], [], 2)];
+    const up = (value: number[]) => (anatomy.up[0] ?? []).map((_, c) => value.reduce((sum, each, d) => sum + each * anatomy.up[d]![c]!, 0));
+    return anatomy.up.length === 0 ? [] : [cells(made.values.map(up), made.weights[row]!.map(short), [key], 2, true), cells([up(made.output)], ['output'], [], 2)];
+  }
+
+  /** The cell, written out. */
+  private sentence(anatomy: Anatomy, made: Steps, row: number, key: number, names: {rows: string[]; keys: string[]}): (Node | string)[] {
+    const [q, k] = [anatomy.q[row]!, anatomy.k[key]!];
+    const bracket = (value: number) => value < 0 ? `(${scored(value)})` : scored(value);
+    const order = q.map((value, d) => ({d, term: value * k[d]!})).sort((a, b) => Math.abs(b.term) - Math.abs(a.term)).slice(0, 3);
+    const product = this.settings.similarity !== 'dot' ? `${this.settings.similarity} = `
+      : `q\u00b7k = ${order.map(({d}) => `${bracket(q[d]!)} \u00d7 ${bracket(k[d]!)}`).join(' + ')}${q.length > 3 ? ` + ${q.length - 3} more` : ''} = `;
+    const after = made.scaled[row]![key] ?? null;
+    const value = made.weights[row]![key]!;
+    const end = after === null ? [' masked: weight ', html('b', {}, '0')]
+      : this.settings.normaliser === 'softmax' ? [` \u2003\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)} = `, html('b', {}, scored(after)), ` \u2003minus row lse ${scored(made.lse)} = `, html('b', {}, scored(after - made.lse)),
+        ' \u2003weight = e', html('sup', {}, scored(after - made.lse)), ' = ', html('b', {class: 'accent'}, weight(value))]
+        : [` \u2003${this.settings.normaliser}: weight = `, html('b', {class: 'accent'}, weight(value))];
+    return [html('b', {}, `${names.rows[row] ?? ''} \u2192 `), html('b', {class: 'accent'}, names.keys[key] ?? ''), ` \u2003${product}`, html('b', {}, scored(made.scores[row]![key]!)), ...end];
+  }
+}
+
+export const anatomy: View = {
+  name: 'anatomy',
+  label: 'Anatomy',
+  key: '6',
+  needs: ({held}) => held === undefined,
+  parts: [],
+  keys: [['click', 'a dot picks row and column'], ['\u2191 \u2193 \u2190 \u2192', 'move the cell'], ['Space', 'next step; the others fade']],
+  footKeys: [['click', 'a dot picks row and column'], ['\u2191 \u2193 \u2190 \u2192', 'move'], ['Space', 'next step']],
+  draw: (container, page) => new AnatomyView(container, page),
+};

@@ -1,0 +1,55 @@
+// Why and Anatomy in a browser: the weight in parts, tests of its edge, a session without it, and a head step by step.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {withPages} from './harness.mjs';
+
+const {state, blank} = withPages();
+
+/** A view that is none of the first one's. */
+async function open(address, first) {
+  const page = await blank();
+  await page.goto(state.server.address + address);
+  await page.locator(first).first().waitFor();
+  return page;
+}
+
+const text = (page, selector) => page.locator(selector).first().innerText();
+
+test('w opens Why for the pinned edge, whose sums say what they leave over', async () => {
+  const page = await open('#look/L0.H1/i=9/j=3', '.why-short .why-row');
+  await page.keyboard.press('w');
+  await page.locator('.why-title .large').waitFor();
+  assert.match(page.url(), /#why\/L0\.H1\/i=9\/j=3/);
+  assert.match(await text(page, '.why-note'), /terms sum to the score, residual/);
+  await page.locator('.why-origins tbody tr').first().waitFor();
+  assert.ok(await page.locator('.why-row.dim').count() >= 2);
+});
+
+test('arrows go to the next key, and v changes what it is held against', async () => {
+  const page = await open('#why/L0.H1/i=9/j=3', '.why-title .large');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction(() => location.hash.endsWith('j=4'));
+  await page.keyboard.press('v');
+  await page.locator('.choice [data-option=runner_up][aria-pressed=true]').waitFor();
+});
+
+test('x runs the text without the edge, and the header leads back', async () => {
+  const page = await open('#why/L0.H1/i=9/j=3', '.why-title .large');
+  await page.locator('.why-row.test .value').first().waitFor();
+  await page.keyboard.press('x');
+  const edits = page.locator('.header-edits');
+  await edits.waitFor();
+  assert.match(await edits.innerText(), /without edge 0\u00b71\/9\/3/);
+  await page.locator('.why-where', {hasText: 'masked'}).waitFor();
+  await edits.click();
+  await page.locator('.header-edits').waitFor({state: 'hidden'});
+});
+
+test('a switch recomputes what stands behind it, and a dot picks a cell', async () => {
+  const page = await open('#anatomy/L0.H1/i=9/j=3', '.anatomy-dots');
+  const before = await text(page, '.anatomy-line');
+  await page.locator('[data-option="100"]').click();
+  assert.notEqual(await text(page, '.anatomy-line'), before);
+  await page.keyboard.press('ArrowUp');
+  await page.waitForFunction(() => location.hash.includes('i=8'));
+});
