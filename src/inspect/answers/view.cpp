@@ -37,11 +37,6 @@ constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "r
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
 constexpr std::array<std::string_view, 2> kBys = {"rollout", "effect"};
 
-constexpr std::string_view kViews[] = {
-    "look",
-    "why",
-    "anatomy",
-};
 
 std::string_view take_part(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));
