@@ -40,8 +40,8 @@ struct ViewAddress {
   double top_p = 1;               // 1: all
   std::string line = "surprise";  // what underlines a word: surprise, entropy, rank
   std::string by = "rollout";     // what weighs a flow: rollout, effect
-  std::string sort = "number";  // of the heads of a layer in the grid: by a score, or by number
-  std::string filter = "";      // of heads in the grid (head_filter.h), with single blanks
+  std::string sort = "number";    // of the heads of a layer in the grid: by a score, or by number
+  std::string filter = "";        // of heads in the grid (head_filter.h), with single blanks
   std::string x = "previous", y = "without";  // the axes of the heads view
   std::string form = "raw";                   // of its scores; adjusted: without the sink
   std::string on = "probe";                   // or text: where induction is looked for

@@ -31,14 +31,14 @@ EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request
 
 TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, std::int64_t query,
                          std::int64_t top) {
-  return {try_edits(session.session(), session.require_model(), edits, query, top, &session.dropped),
-          to_text(canonical(edits))};
+  return {
+      try_edits(session.session(), session.require_model(), edits, query, top, &session.dropped),
+      to_text(canonical(edits))};
 }
 
 AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window) {
   session.layer(window.place);
-  return {
-      anatomy(session.session(), session.model(), window.place, window.query, window.key)};
+  return {anatomy(session.session(), session.model(), window.place, window.query, window.key)};
 }
 
 }  // namespace heed

@@ -135,8 +135,8 @@ std::shared_ptr<const Writes> LiveSession::writes(const StreamRows& rows) const 
   const std::scoped_lock lock(writing_);
   if (writes_) return writes_;
   const bool all = Writes::bytes_of_all(session_) <= kKeptWrites;
-  auto made =
-      std::make_shared<const Writes>(session_, require_model(), all ? StreamRows{} : rows, &dropped);
+  auto made = std::make_shared<const Writes>(session_, require_model(), all ? StreamRows{} : rows,
+                                             &dropped);
   if (all) writes_ = made;
   return made;
 }

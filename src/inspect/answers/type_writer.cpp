@@ -7,8 +7,8 @@
 #include "inspect/answers/models.h"
 #include "inspect/answers/rows.h"
 #include "inspect/answers/session.h"
-#include "inspect/answers/words.h"
 #include "inspect/answers/why.h"
+#include "inspect/answers/words.h"
 
 namespace heed {
 

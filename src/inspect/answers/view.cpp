@@ -20,14 +20,7 @@ constexpr std::size_t kNumberDigits = 9;
 constexpr std::size_t kPlaceDigits = 4;
 constexpr const char* kPlaces = "a head as in L2.H4, L2.H4+H1 or cross.L2.H4";
 constexpr std::string_view kViews[] = {
-    "look",
-    "grid",
-    "matrix",
-    "why",
-    "anatomy",
-    "words",
-    "heads",
-    "flow",
+    "look", "grid", "matrix", "why", "anatomy", "words", "heads", "flow",
 };
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
@@ -36,7 +29,6 @@ constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
 constexpr std::array<std::string_view, 2> kBys = {"rollout", "effect"};
-
 
 std::string_view take_part(std::string_view& text, char end) {
   const std::string_view part = text.substr(0, text.find(end));

@@ -68,7 +68,7 @@ SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std
                         .chosen = answer_chosen(session.chosen(stack)),
                         .scores = all_scores(session),
                         .held = hold(session, held),
-.answers = held_answers(session, view),
+                        .answers = held_answers(session, view),
                         .atlas = held_atlas(session, held)};
   if (!answer.answers.empty()) answer.about.models.front().held_view = view.view;
   for (std::int64_t position = 0; position < std::ssize(session.session().tokens); ++position)
