@@ -85,10 +85,10 @@ test('a part of the address that is not known is said and left out, until the ne
 });
 
 test('an address that names no head is said, and a head is chosen', async () => {
-  const page = await open('#grid/L0.H0');
+  const page = await open('#map/L0.H0');
   await page.waitForFunction(() => location.hash.startsWith('#look/'));
   assert.equal(await page.locator('.notice').textContent(),
-    '\u201c#grid/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.');
+    '\u201c#map/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.');
   await page.keyboard.press('.');
   assert.equal(await page.locator('.notice').textContent(), '');
 });
