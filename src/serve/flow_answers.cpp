@@ -2,7 +2,7 @@
 #include "base/serial.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
-#include "inspect/evidence/flow_graph.h"
+#include "inspect/answers/flow_graph.h"
 #include "serve/api.h"
 
 namespace heed::serve {

@@ -22,8 +22,8 @@ using test::SourceFile;
 using Graph = std::map<std::string, std::set<std::string>>;  // what each node leads to
 using Edge = std::pair<std::string, std::string>;
 
-const std::vector<std::string> kRoomsOfInspect = {"golden", "session",  "map",     "rows",
-                                                  "heads",  "evidence", "answers", "saved"};
+const std::vector<std::string> kRoomsOfInspect = {"golden",   "session", "map",     "rows",
+                                                  "evidence", "heads",   "answers", "saved"};
 
 /// As an include names it: "heed/io/npy.h", "io/file.h", "bench/repeat.h".
 std::string included_as(const SourceFile& file) {

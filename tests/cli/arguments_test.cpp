@@ -172,7 +172,8 @@ TEST(Arguments, ANumberIsANumber) {
 
 TEST(Arguments, AWordIsOneOfItsList) {
   refused({"look", "abc", "--format", "pdf"},
-          "--format is \"pdf\", expected one of text, json, tsv, npy, svg, png, html");
+          "--format is \"pdf\", expected one of text, json, tsv, npy, svg, png, html, "
+          "graphml, dot");
 }
 
 TEST(Arguments, AnEmptyValueIsNotAMissingOne) {

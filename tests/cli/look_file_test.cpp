@@ -113,9 +113,9 @@ TEST(LookView, WhoAttendsToATokenIsForPictures) {
 TEST(LookFile, RefusesAnUnknownFormat) {
   const Answer answer = look({"--format", "gif"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(
-      answer.error,
-      "heed look: --format is \"gif\", expected one of text, json, tsv, npy, svg, png, html\n");
+  EXPECT_EQ(answer.error,
+            "heed look: --format is \"gif\", expected one of text, json, tsv, npy, svg, png, html, "
+            "graphml, dot\n");
 }
 
 TEST(LookFile, RefusesIds) {
@@ -145,7 +145,7 @@ TEST(LookFile, RefusesAnEndingOfOtherPrograms) {
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error,
             "heed look: -o is weights.csv, expected an ending among .txt, .json, .tsv, .npy, .svg, "
-            ".png, .html\n");
+            ".png, .html, .graphml, .dot\n");
 }
 
 TEST(LookFile, SaysWhichOfSeveralWordsIsShown) {

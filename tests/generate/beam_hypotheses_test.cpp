@@ -31,7 +31,9 @@ TEST(BeamHypotheses, ComeInOrderAndTheFirstIsTheSearchsAnswer) {
     EXPECT_EQ(all.front().score, best.score);
     std::set<std::vector<TokenId>> texts;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i > 0) EXPECT_LE(all[i].score, all[i - 1].score);
+      if (i > 0) {
+        EXPECT_LE(all[i].score, all[i - 1].score);
+      }
       std::vector<TokenId> ids;
       for (const GeneratedToken& token : all[i].tokens) ids.push_back(token.id);
       EXPECT_TRUE(texts.insert(ids).second) << "the same text twice";

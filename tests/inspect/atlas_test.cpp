@@ -34,8 +34,8 @@ TEST(Atlas, GivesEachCellTheLargestCodeOfItsBlock) {
        {MatrixSize{1, 1}, MatrixSize{201, 201}, MatrixSize{300, 12}, MatrixSize{37, 700}}) {
     const AtlasCut cut = atlas_cut(size, 67);
     const int shift = zoom_levels(size) - 1;
-    const std::int64_t width = (size.keys - 1 >> shift) + 1;
-    std::string codes(static_cast<std::size_t>(((size.queries - 1 >> shift) + 1) * width), 0);
+    const std::int64_t width = ((size.keys - 1) >> shift) + 1;
+    std::string codes(static_cast<std::size_t>((((size.queries - 1) >> shift) + 1) * width), 0);
     for (char& code : codes) code = static_cast<char>(random());
     std::string wanted(static_cast<std::size_t>(cut.cells()), 0);
     for (std::int64_t row = 0; row < size.queries; ++row)

@@ -221,14 +221,14 @@ TEST(ServerSession, NextWordsOfEveryPositionAddUpToOne) {
   const json session = served.open(kServedText);
   const std::string path =
       "/api/v1/sessions/" + session["session"].get<std::string>() + "/self/next";
-  for (const char* query : {"", "?position=0", "?position=3&top=1", "?top=16"}) {
+  for (const char* query : {"", "?position=0", "?position=3&top=1", "?top=64"}) {
     const json next = json::parse(client.Get(path + query)->body);
     double sum = next["rest"]["probability"];
     for (const json& word : next["words"]) sum += word["probability"].get<double>();
     EXPECT_NEAR(sum, 1, 1e-5) << query;
   }
   expect_error(client.Get(path + "?position=9999"), 404, "not_found");
-  expect_error(client.Get(path + "?top=17"), 400, "bad_request");
+  expect_error(client.Get(path + "?top=65"), 400, "bad_request");
 }
 
 TEST(ServerEvents, TellEverythingInOrderAndEnd) {

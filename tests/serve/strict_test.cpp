@@ -26,7 +26,7 @@ TEST(StrictApi, AFieldThatIsUnknownOrGivenTwiceIsRefusedByItsName) {
   expect_error(unknown, 400, "bad_request");
   EXPECT_EQ(message_of(unknown),
             "body: layr is unknown, expected one of text, source, ids, pair, target, stack, layer, "
-            "keep, replaces");
+            "keep, replaces, edits");
   const auto twice = post(R"({"text": "the cat", "text": "the mat"})");
   expect_error(twice, 400, "bad_request");
   EXPECT_EQ(message_of(twice), "body: line 1, column 29: text is given twice, expected once");

@@ -9,6 +9,7 @@ const kSheetHeight = 900;  // as a window would have it; a long page is longer
 
 const kNarrow = 760;  // one column for a hand
 const kStacked = 900;  // one column
+const kBrief = 1180;  // the header says less
 const kThree = 1434;  // three columns from here
 
 export class Stage {
@@ -35,7 +36,7 @@ export class Stage {
     this.sized.disconnect();
     this.system.removeEventListener('change', this.changed);
     this.root.replaceChildren();
-    this.root.classList.remove('heed', 'narrow', 'stacked', 'tight');
+    this.root.classList.remove('heed', 'narrow', 'stacked', 'brief', 'tight');
     delete this.root.dataset.theme;
   }
 
@@ -83,8 +84,9 @@ export class Stage {
     if (width === this.width && height === this.height) return;
     this.width = width;
     this.height = height;
-    for (const [name, is] of Object.entries({narrow: this.isNarrow, stacked: this.isStacked, tight: this.isTight})) {
-      this.root.classList.toggle(name, is);
+    const is = {narrow: this.isNarrow, stacked: this.isStacked, brief: width < kBrief, tight: this.isTight};
+    for (const [name, on] of Object.entries(is)) {
+      this.root.classList.toggle(name, on);
     }
     this.tell();
   }

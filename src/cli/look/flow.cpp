@@ -8,7 +8,7 @@
 #include "cli/look/text.h"
 #include "cli/terminal/cells.h"
 #include "cli/terminal/interrupt.h"
-#include "inspect/evidence/flow_graph.h"
+#include "inspect/answers/flow_graph.h"
 #include "inspect/rows/next_words.h"
 
 namespace heed::cli {

@@ -134,6 +134,17 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
   output.finish();
 }
 
+void write_rows(const LookOptions& options, const Session& session, Stack stack,
+                std::int64_t layers, ProgressLine& progress) {
+  LookRequest request = request_of(options, session, stack);
+  const std::int64_t hidden_rows = choose_rows(options, session, request);
+  progress.begin("the heads: layers", layers);
+  request.layer_scored = [&progress] { progress.advance(); };
+  const Look answer = look(session, request);
+  progress.begin("");  // the answer goes to the terminal
+  write_answer(options, answer, request.top, hidden_rows);
+}
+
 void write_flow(const LookOptions& options, const Session& session, const LoadedModel& model,
                 Stack stack) {
   FlowOptions flow{
@@ -146,6 +157,7 @@ void write_flow(const LookOptions& options, const Session& session, const Loaded
   const bool plain = options.colour == "auto" && !options.to_stdout();
   Output output(options.out);
   output.write(look_flow(detect_terminal(plain ? "never" : options.colour), session, model, flow));
+  output.finish();
 }
 
 // Of --heads; the names in it are known before the model runs.
@@ -204,13 +216,7 @@ int run(const Given& given, LookOptions options) {
     write_flow(options, session, model, stack.stack);
     return 0;
   }
-  LookRequest request = request_of(options, session, stack.stack);
-  const std::int64_t hidden_rows = choose_rows(options, session, request);
-  progress.begin("the heads: layers", layers_of(model.model->info()));
-  request.layer_scored = [&progress] { progress.advance(); };
-  const Look answer = look(session, request);
-  progress.begin("");  // the answer goes to the terminal
-  write_answer(options, answer, request.top, hidden_rows);
+  write_rows(options, session, stack.stack, layers_of(model.model->info()), progress);
   return 0;
 }
 
@@ -242,7 +248,7 @@ Command look_command() {
           "  heed look --file story.txt --heads \"previous>0.2\"\n"
           "  heed look --file story.txt -o weights.npy\n"
           "  heed look --file story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"
-          "  heed look --file story.txt --flow --who so -o flow.graphml\n"
+          "  heed look --file story.txt --flow -o flow.graphml\n"
           "  heed look --file story.txt -o story.html",
           declare};
 }

@@ -8,6 +8,7 @@ import type {About, SessionApi} from '../transport/api';
 import {phrase} from '../tokens';
 import {kViews} from '../views/list';
 import {keysDialog} from './keys_list';
+import {makeViewsNav} from './views_nav';
 
 const kWords = 5;         // of the text, in the header
 const kWordsOfTwo = 8;    // of each of two
@@ -60,16 +61,12 @@ export function makeHeader(
   const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
     () => dialog.showModal(), html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
   const views = kViews.filter(({needs}) => needs(model));
-  const options = views.map(({name, label}) => button({class: 'option', 'data-view': name},
-    () => store.set({view: name}), label));
-  const mark = () => views.forEach(({name}, at) => options[at]!.setAttribute('aria-current', name === store.now.view ? 'page' : 'false'));
-  store.listen(mark);
-  mark();
+  const nav = makeViewsNav(views, store);
   const element = html('header', {class: 'header'},
     html('span', {class: 'wordmark'}, 'heed'),
     html('span', {class: 'model'}, html('b', {}, model.name), ' ',
       html('span', {class: 'quiet shape'}, shapeOf(model))),
-    text, edits, html('nav', {'aria-label': 'Views'}, ...options), keys, dialog);
+    text, edits, nav.element, keys, dialog);
   const press = (key: string) => {
     if (key === '?') {
       dialog.open ? dialog.close() : dialog.showModal();
@@ -82,7 +79,7 @@ export function makeHeader(
   };
   const show = (api: SessionApi | null) => {
     text.hidden = api === null;
-    for (const option of options) option.hidden = api === null;
+    nav.show(api !== null);
     edits.hidden = api?.info.edits === undefined;
     if (!api) return;
     if (api.info.edits !== undefined) edits.textContent = `${editsText(api.info.edits)} \u00d7`;

@@ -1,4 +1,4 @@
-#include "inspect/evidence/flow_graph.h"
+#include "inspect/answers/flow_graph.h"
 
 #include <fmt/format.h>
 

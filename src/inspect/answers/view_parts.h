@@ -1,0 +1,28 @@
+// The parts behind the heads of an address, as view.cpp reads and writes them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "heed/inspect/view.h"
+
+namespace heed {
+
+/// How a part is read (false: it is wrong), and written (empty: it is left out).
+struct ViewPart {
+  std::string_view name;
+  const char* expected;
+  bool (*read)(ViewAddress& view, std::string_view value);
+  std::string (*write)(const ViewAddress& view);
+};
+
+/// In the order in which addresses have them.
+std::span<const ViewPart> view_parts();
+
+/// A number of at most so many digits, without a sign.
+std::optional<std::int64_t> address_number(std::string_view text, std::size_t digits);
+
+}  // namespace heed

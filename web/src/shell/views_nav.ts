@@ -1,0 +1,36 @@
+// The views in the header: a row of words, and where there is no room for them a menu.
+import {button, html, say} from '../dom';
+import type {SelectionStore} from '../store';
+import type {View} from '../views/view';
+
+export interface ViewsNav {
+  element: HTMLElement;
+  show(on: boolean): void;
+}
+
+export function makeViewsNav(views: readonly View[], store: SelectionStore): ViewsNav {
+  const options = views.map(({name, label}) => button({class: 'option', 'data-view': name},
+    () => store.set({view: name}), label));
+  const select = html('select', {'aria-label': 'View'}, ...views.map(({name, label}) => html('option', {value: name}, label)));
+  const label = html('span', {'aria-hidden': true});
+  const menu = html('div', {class: 'views-menu'}, select, label);
+  let isPointed = false;
+  select.addEventListener('pointerdown', () => { isPointed = true; });
+  select.addEventListener('keydown', () => { isPointed = false; });
+  select.addEventListener('change', () => {
+    store.set({view: views[select.selectedIndex]!.name});
+    if (isPointed) select.blur();  // the next key is the page's
+  });
+  const mark = () => {
+    const chosen = views.findIndex(({name}) => name === store.now.view);
+    options.forEach((option, at) => option.setAttribute('aria-current', at === chosen ? 'page' : 'false'));
+    select.selectedIndex = chosen;
+    say(label, `${views[chosen]?.label ?? 'Views'} \u25be`);
+  };
+  store.listen(mark);
+  mark();
+  const show = (on: boolean) => {
+    for (const each of [...options, menu]) each.hidden = !on;
+  };
+  return {element: html('nav', {'aria-label': 'Views'}, ...options, menu), show};
+}
