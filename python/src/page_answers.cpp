@@ -109,9 +109,9 @@ class PageAnswers {
     closed_ = true;
     if (answers_) answers_->stop();
     left_.wait(lock, [this] { return inside_ == 0; });
-    const std::unique_ptr<LocalAnswers> answers = std::move(answers_);
+    const SessionHandle held = std::move(held_);  // the model goes last: the answers run it
     const SessionPointer live = std::move(live_);
-    const SessionHandle held = std::move(held_);
+    const std::unique_ptr<LocalAnswers> answers = std::move(answers_);
     lock.unlock();
   }
 

@@ -7,7 +7,7 @@ import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
 import {plain} from '../tokens';
 import type {Alike, Column} from './heads_scores';
-import {headsOf} from '../transport/late';
+import {headsOf} from '../late';
 import {columnOf, headText, ranked, sortName, valueOf, valueText} from './heads_scores';
 
 const kProfileHeight = 78;

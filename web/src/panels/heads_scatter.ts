@@ -6,7 +6,7 @@ import type {Page, Panel} from '../panel';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
 import type {Alike, Column} from './heads_scores';
-import {headsOf} from '../transport/late';
+import {headsOf} from '../late';
 import {columnOf, headText, kLike, valueOf, valueText} from './heads_scores';
 import {nextName} from './heads_table';
 

@@ -5,7 +5,7 @@ import type {Page} from '../panel';
 import type {Place} from '../selection';
 import {nameOf} from '../selection';
 import type {HeadScores} from '../transport/api';
-import {headsOf} from '../transport/late';
+import {headsOf} from '../late';
 
 export const kLike = 'like';  // the column of a search by example
 

@@ -3,7 +3,7 @@ import {html} from '../dom';
 import {headAfter, layerAfter} from '../held';
 import type {Page, Panel} from '../panel';
 import {Ahead} from '../transport/ahead';
-import {wantLate} from '../transport/late';
+import {wantLate} from '../late';
 import type {Chosen} from '../transport/api';
 import {pairAfter, stackAfter, stacksOf} from '../sides';
 import type {ViewName} from '../selection';

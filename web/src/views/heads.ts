@@ -9,7 +9,7 @@ import {HeadsTable, nextName} from '../panels/heads_table';
 import {primary} from '../panel';
 import {kNothing} from '../selection';
 import {sideSwitch} from '../sides';
-import {headsOf} from '../transport/late';
+import {headsOf} from '../late';
 import type {View} from './view';
 
 export const heads: View = {

@@ -1,0 +1,26 @@
+// Which of the scores that take passes of the model a page shows.
+import type {Score} from './answers';
+import type {Page} from './panel';
+import type {Place, Stack} from './selection';
+import type {LateFrom} from './transport/late';
+
+/** The kinds of late scores among those that are named. */
+function lateOf(scores: readonly Score[], names: readonly string[]): LateFrom[] {
+  const from = scores.filter(({name, short}) => names.includes(name) || names.includes(short)).map((score) => score.from);
+  return [...new Set(from)].filter((each): each is LateFrom => each !== 'text');
+}
+
+/** Every head of the attention that is looked at. */
+export function headsOf({side}: Page): Required<Place>[] {
+  const stack = side.stack as Stack;
+  return Array.from({length: side.layers * side.heads}, (_, at) => ({stack, layer: Math.floor(at / side.heads), head: at % side.heads}));
+}
+
+/** Asks for what the page shows: all scores in the view of heads, else those that chips, order and filter name. */
+export function wantLate(page: Page): void {
+  const {api, side, store: {now}} = page;
+  if (!api.hasWeights) return;
+  const all = now.view === 'heads' ? api.about.scores.map(({name}) => name) : [];
+  const names = [...now.scores, now.sort, ...now.filter.match(/[a-z_]+/g) ?? [], ...all];
+  api.late.want(lateOf(api.about.scores, names), {...now.places[0]!, stack: side.stack as Stack}, () => headsOf(page));
+}
