@@ -96,7 +96,7 @@ std::vector<Edit> list_of(const Json& body, const char* name, const Session& ses
 
 Edits edits_of(const Json& body, const Session& session) {
   static const std::vector<std::string> kFields = {"ablate", "remove", "hide", "swap", "mask"};
-  EditBody("edits", body, session, kFields);
+  const EditBody checked("edits", body, session, kFields);
   Edits edits;
   edits.ablate = list_of<Place>(body, "ablate", session, {"stack", "layer", "head"},
                                 [](const EditBody& of) { return of.place(); });

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "base/json.h"
-#include "heed/base/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/edited_run.h"

@@ -37,7 +37,7 @@ std::optional<Place> against(const LiveSession& session, const Parameters& param
 }
 
 ScoreFrom late_from(const Parameters& parameters) {
-  const std::string name = parameters.path("from");
+  const std::string& name = parameters.path("from");
   for (const ScoreFrom from : {ScoreFrom::kProbe, ScoreFrom::kRun})
     if (from_name(from) == name) return from;
   refuse(404, "not_found",

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "heed/inspect/look.h"
-#include "heed/ops/attention.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/session/pass.h"
 #include "inspect/session/session_name.h"

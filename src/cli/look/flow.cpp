@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "cli/look/text.h"
-#include "cli/terminal/cells.h"
 #include "cli/terminal/interrupt.h"
 #include "inspect/answers/flow_graph.h"
 #include "inspect/rows/next_words.h"

@@ -1,7 +1,6 @@
 // What is asked of one weight: why it is what it is, and what would be without it.
 #include <array>
 
-#include "heed/base/error.h"
 #include "inspect/answers/questions.h"
 
 namespace heed {

@@ -84,7 +84,7 @@ Branch::~Branch() = default;
 
 std::optional<BranchToken> Branch::next() {
   if (!ended_.empty()) return {};
-  if (first_) return taken(*std::exchange(first_, {}));
+  if (const auto first = std::exchange(first_, {})) return taken(*first);
   generation_->step();
   const Generated& text = generation_->texts().front();
   const auto token = taken(text.tokens.back());

@@ -63,7 +63,7 @@ void read_words(const Session& session, const ModelParts& parts, const PlaceInSt
     effect.no_words = "a layer that is not linear stands before the words";
     return;
   }
-  if (own.branches[at.branch].after) stream.pass_norm(*own.branches[at.branch].after);
+  if (const auto& after = own.branches[at.branch].after) stream.pass_norm(*after);
   stream.pass_branches(own.branches.size());
   if (own.last) stream.pass_norm(*own.last);
   const Tensor logits = parts.words->product(stream.followed(), {});

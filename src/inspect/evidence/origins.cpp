@@ -55,7 +55,7 @@ std::vector<StreamPart> projected_parts(const Attention& attention, Side side, i
   Tensor shift = shift_of(attention, side, head, rows);
   const bool moves = std::any_of(shift.data<float>(), shift.data<float>() + shift.element_count(),
                                  [](float value) { return value != 0; });
-  if (moves && stream.back().name != "shifts") parts.push_back({"shifts", std::move(shift)});
+  if (moves && stream.back().name != "shifts") parts.push_back({"shifts", shift.clone()});
   for (auto part = stream.rbegin(); part != stream.rend(); ++part) {
     Tensor of = projected(attention, side, head, part->rows);
     if (moves && part->name == "shifts")

@@ -7,7 +7,6 @@
 #include <numbers>
 #include <numeric>
 
-#include "inspect/evidence/model_streams.h"
 #include "inspect/rows/lines.h"
 
 namespace heed {

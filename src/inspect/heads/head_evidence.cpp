@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 #include "base/stop.h"
 #include "heed/base/error.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 
 #include "heed/base/error.h"
 #include "inspect/map/cells.h"
