@@ -1,4 +1,6 @@
 // What a value did: the write of one edge, and its direct path to the words.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -43,8 +45,7 @@ std::vector<Effect::Word> extremes(const Session& session, std::span<const float
   for (std::int64_t at = 0; at < kept; ++at) {
     const TokenId id = ids[static_cast<std::size_t>(at)];
     const Tokenizer* tokenizer = session.tokenizer;
-    words.push_back({id,
-                     tokenizer != nullptr ? tokenizer->token_bytes(id) : "#" + std::to_string(id),
+    words.push_back({id, tokenizer != nullptr ? tokenizer->token_bytes(id) : fmt::format("#{}", id),
                      changes[static_cast<std::size_t>(id)]});
   }
   return words;
