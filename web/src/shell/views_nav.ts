@@ -12,7 +12,8 @@ export function makeViewsNav(views: readonly View[], store: SelectionStore): Vie
   const options = views.map(({name, label}) => button({class: 'option', 'data-view': name},
     () => store.set({view: name}), label));
   const select = html('select', {'aria-label': 'View'}, ...views.map(({name, label}) => html('option', {value: name}, label)));
-  const label = html('span', {'aria-hidden': true});
+  const name = html('span', {});
+  const label = html('span', {'aria-hidden': true}, name, ' ', html('span', {class: 'quiet'}, '\u25be'));
   const menu = html('div', {class: 'views-menu'}, select, label);
   let isPointed = false;
   select.addEventListener('pointerdown', () => { isPointed = true; });
@@ -25,7 +26,7 @@ export function makeViewsNav(views: readonly View[], store: SelectionStore): Vie
     const chosen = views.findIndex(({name}) => name === store.now.view);
     options.forEach((option, at) => option.setAttribute('aria-current', at === chosen ? 'page' : 'false'));
     select.selectedIndex = chosen;
-    say(label, `${views[chosen]?.label ?? 'Views'} \u25be`);
+    say(name, views[chosen]?.label ?? 'Views');
   };
   store.listen(mark);
   mark();

@@ -59,7 +59,7 @@ test('e and the switch go from one attention to the next', async () => {
   await page.locator('.edges .option', {hasText: 'decoder'}).click();
   assert.equal(await hash(page), '#look/decoder.L2.H1/i=6');
   await page.waitForSelector('.next-row');
-  assert.equal(await page.locator('.side h2').textContent(), 'Next word');
+  assert.equal(await page.locator('.side h2').first().textContent(), 'Next word');
   await page.goBack();
   assert.equal(await chosen(), 'encoder');
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';
 import {request} from 'node:http';
 import {test} from 'node:test';
-import {run, settled, textOf, withPages} from './harness.mjs';
+import {hash, quiet, run, settled, textOf, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -103,6 +103,28 @@ test('the page is narrow enough for a phone', async () => {
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
   assert.ok(await page.locator('.query.pinned').isVisible());
   assert.ok(!await page.locator('canvas.received').isVisible());
+});
+
+test('on a narrow page the views are a menu, and none scrolls sideways', async () => {
+  const page = await open('#look/L1.H3/i=60/j=20', {viewport: {width: 390, height: 844}});
+  const menu = page.getByRole('combobox', {name: 'View', exact: true});
+  assert.equal(await page.locator('nav .option:visible').count(), 0);
+  assert.ok((await menu.boundingBox()).height >= 24);
+  for (let steps = 0; steps < 4 && !await menu.evaluate((each) => each === document.activeElement); ++steps) await page.keyboard.press('Tab');
+  await page.keyboard.press('g');  // as in every menu, its first letter
+  assert.equal(await hash(page), '#grid/L1.H3/i=60/j=20');
+  for (const view of await menu.locator('option').evaluateAll((all) => all.map((each) => each.value))) {
+    await menu.selectOption(view);
+    for (const width of [390, 320]) {
+      await page.setViewportSize({width, height: 844});
+      await quiet(page);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, view);
+    }
+  }
+  await page.setViewportSize({width: 1000, height: 844});
+  await quiet(page);
+  assert.equal(await page.locator('nav .option:visible').count(), await page.locator('nav .option').count());
+  assert.equal(await menu.count(), 0);
 });
 
 test('the page without JavaScript says what to do', async () => {
