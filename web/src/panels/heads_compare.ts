@@ -50,6 +50,7 @@ export class HeadsCompare implements Panel {
   private cells: Cells[] = [];
   private halves: Half[] = [];
   private error = '';
+  private at: {x: number; y: number} | null = null;  // the cell under the cursor
 
   constructor(private readonly page: Page) {
     const options = (['nothing', 'head', 'text'] as const).map((name) => ({name, label: name}));
@@ -63,7 +64,10 @@ export class HeadsCompare implements Panel {
     this.field.addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.ctrlKey) void this.read(); });
     for (const canvas of this.canvases) {
       canvas.addEventListener('pointermove', (event) => this.point(event, canvas));
-      canvas.addEventListener('pointerleave', () => this.tell());
+      canvas.addEventListener('pointerleave', () => {
+        this.at = null;
+        this.tell();
+      });
     }
   }
 
@@ -154,12 +158,14 @@ export class HeadsCompare implements Panel {
     const box = canvas.getBoundingClientRect();
     const x = Math.floor((event.clientX - box.left) / box.width * canvas.width);
     const y = Math.floor((event.clientY - box.top) / box.height * canvas.height);
-    this.tell({x, y});
+    this.at = {x, y};
+    this.tell();
     if (this.cells[0]?.block === 1 && this.mode === 'head') this.page.store.preview({query: y, key: x});
   }
 
   /** The cell under the cursor, in all three. */
-  private tell(at: {x: number; y: number} | null = null): void {
+  private tell(): void {
+    const {at} = this;
     if (this.error || !this.cells[0]) {
       this.said.textContent = this.error || (this.mode === 'text' ? 'Ctrl+Enter reads the second text and compares this head on both.' : 'Shift-click another head to compare it.');
       return;

@@ -1,11 +1,9 @@
 // The Heads view: table, scatter, evidence, search by example, comparison.
 import assert from 'node:assert/strict';
-import {createRequire} from 'node:module';
 import {test} from 'node:test';
 import {hash, kText, quiet, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 async function open(address = '#heads/L1.H3', options = {}) {
   const page = await blank(options);
@@ -94,11 +92,4 @@ test('two heads stand side by side with their difference under one cursor', asyn
   assert.equal(await page.locator('.heads-compare canvas:visible').count(), 3);
   await page.locator('.heads-compare canvas').nth(2).hover({position: {x: 4, y: 60}});
   assert.match(await page.locator('.heads-compare .said[aria-live]').textContent(), /A .*, B .*/);
-});
-
-test('there is nothing that axe objects to', async () => {
-  const page = await open();
-  await page.addScriptTag({path: axe});
-  const {violations} = await page.evaluate(() => window.axe.run(document));
-  assert.deepEqual(violations.map(({id, nodes}) => `${id}: ${nodes[0].html}`), []);
 });
