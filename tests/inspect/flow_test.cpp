@@ -8,8 +8,8 @@
 
 #include "heed/inspect/look.h"
 #include "heed/masks/keep.h"
-#include "inspect/evidence/flow_effects.h"
 #include "inspect/answers/flow_graph.h"
+#include "inspect/evidence/flow_effects.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/session/pass.h"
 #include "support/family_sessions.h"
