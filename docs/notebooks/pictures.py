@@ -237,4 +237,16 @@ def page(session: Any, **asked: Any) -> Any:
         except LookupError as error:
             print(f"no picture of the page: {error}", file=sys.stderr)
             return None
-        return Image(data=file.read_bytes(), width=860)
+        return Image(data=_few_colours(file), width=860)
+
+
+def _few_colours(file: Path) -> bytes:
+    """The picture with 128 colours, a fraction of its bytes; pillow comes with matplotlib."""
+    try:
+        from PIL import Image
+    except ImportError:
+        return file.read_bytes()
+    with Image.open(file) as picture:
+        palette = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    palette.save(file, optimize=True)
+    return file.read_bytes()

@@ -10,7 +10,8 @@ import notebooks
 import pytest
 from conftest import peer
 
-LONG = ("watching-a-head-learn",)  # over 20 seconds
+LONG = ("watching-a-head-learn", "who-attends-to-whom")  # over 20 seconds
+NEEDED = {"who-attends-to-whom": ("torch", "transformers")}
 STORED = [path.stem for path in notebooks.paths()]
 
 
@@ -23,7 +24,7 @@ def stored(name: str) -> dict:
     [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in STORED],
 )
 def test_a_rerun_says_the_same(name, capsys):
-    for library in ("nbclient", "ipykernel", "matplotlib"):
+    for library in ("nbclient", "ipykernel", "matplotlib", *NEEDED.get(name, ())):
         peer(library)
     import nbformat
 
@@ -35,11 +36,12 @@ def test_a_rerun_says_the_same(name, capsys):
     assert not wrong, "\n".join([*wrong, f"python tests/notebooks.py {name} stores what it gives"])
 
 
-def test_there_are_three():
+def test_there_are_four():
     assert STORED == [
         "a-thousand-texts",
         "attention-as-an-operator",
         "watching-a-head-learn",
+        "who-attends-to-whom",
     ]
 
 
