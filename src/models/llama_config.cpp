@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/classifier.h"
 #include "models/family.h"
 #include "models/initial_parameters.h"
 #include "models/llama.h"
@@ -120,7 +121,7 @@ LlamaConfig LlamaConfig::read(const Config& config) {
   read.out_bias = !kin.qkv_bias && config.flag("attention_bias", false);
   read.mlp_bias = config.flag("mlp_bias", false);
   read.head_norms = kin.head_norms;
-  read.tied = config.flag("tie_word_embeddings", false);
+  read.tied = config.flag("tie_word_embeddings", false) || classifier_config(config).has_value();
   read.activation = activation_of(config);
   read.attention_dropout = config.rate("attention_dropout", 0);
   read.initial_deviation = config.number("initializer_range", 0.02);
@@ -166,9 +167,10 @@ Json training_config(const TrainingShape& shape) {
           .argument = "dropout",
           .found = shape.dropout,
           .expected = "0: Llama has none"});
+  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
   const Json end = json_of_ids(shape.end_tokens);
-  return {{"model_type", "llama"},
-          {"architectures", Json::array({"LlamaForCausalLM"})},
+  return {{"model_type", shape.model_type},
+          {"architectures", Json::array({kin.title + std::string("ForCausalLM")})},
           {"vocab_size", shape.vocabulary},
           {"max_position_embeddings", shape.positions},
           {"hidden_size", shape.width},
@@ -177,8 +179,10 @@ Json training_config(const TrainingShape& shape) {
           {"num_hidden_layers", shape.layers},
           {"num_attention_heads", shape.heads},
           {"num_key_value_heads", shape.heads},
+          {"head_dim", shape.width / shape.heads},
           {"rms_norm_eps", 1e-5},
           {"rope_theta", 10000.0},
+          {"attention_dropout", shape.attention_dropout},
           {"tie_word_embeddings", true},
           {"bos_token_id", end},
           {"eos_token_id", end}};
@@ -198,9 +202,9 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights,
                             std::optional<DType> packed) {
   const LlamaConfig read = LlamaConfig::read(config);
   const StoredWeights stored(
-      weights,
-      {.prefix = "model.",
-       .unused = {"rotary_emb.inv_freq", read.tied ? "lm_head.weight" : "rotary_emb.inv_freq"}});
+      weights, {.prefix = "model.",
+                .unused = {"rotary_emb.inv_freq",
+                           read.tied ? "lm_head.weight" : "rotary_emb.inv_freq", "score."}});
   require_rotary_decoder(stored, read.info(), read.inner);
   auto model = make_llama(read);
   stored.load(model->parameters(), packed);

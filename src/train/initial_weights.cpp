@@ -9,8 +9,8 @@
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
-#include "train/lm_passes.h"
 #include "train/memory_needed.h"
+#include "train/passes.h"
 
 namespace heed {
 namespace {
@@ -62,20 +62,29 @@ void start_from(const std::filesystem::path& folder, Model& model) {
   }
 }
 
-std::unique_ptr<Model> new_model(const TrainConfig& config, std::int64_t vocabulary,
-                                 TokenId separator) {
-  check_memory(config, vocabulary);
-  auto model = make_model(model_config_json(config, vocabulary, separator),
-                          static_cast<std::uint64_t>(config.seed));
-  if (config.initial_positions == "sinusoidal") {
-    if (model->position_table() == nullptr)
-      fail({.op = "train",
-            .argument = "initial_positions",
-            .found = "\"sinusoidal\"",
-            .expected =
-                fmt::format("\"random\": {} has no table of positions", model->info().title)});
-    start_sinusoidal(*model->position_table());
-  }
+namespace {
+
+void start_positions(const TrainConfig& config, Model& model) {
+  if (config.initial_positions == "random") return;
+  Parameter* const table = model.position_table();
+  if (table == nullptr)
+    fail({.op = "train",
+          .argument = "initial_positions",
+          .found = fmt::format("\"{}\"", config.initial_positions),
+          .expected = fmt::format("\"random\": {} has no table of positions", model.info().title)});
+  if (config.initial_positions == "sinusoidal")
+    start_sinusoidal(*table);
+  else
+    std::fill_n(table->value.data<float>(), table->value.element_count(), 0.0F);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> new_model(const TrainConfig& config, const TrainingShape& of_task) {
+  check_memory(config, of_task.vocabulary + of_task.target_vocabulary);
+  auto model =
+      make_model(model_config_json(config, of_task), static_cast<std::uint64_t>(config.seed));
+  start_positions(config, *model);
   if (config.start_from.empty()) return model;
   const auto folder = reworded([&] { return find_model(config.start_from); },
                                [](ErrorParts& parts) {

@@ -1,0 +1,29 @@
+// The next token of running text: all positions at once, under a causal mask.
+#pragma once
+
+#include "train/task.h"
+#include "train/text_data.h"
+
+namespace heed {
+
+class LmTask : public Task {
+ public:
+  /// The configuration must outlive it.
+  LmTask(const TrainConfig& config, TextData data) : config_(config), data_(std::move(data)) {}
+
+  const TaskData& data() const override { return data_; }
+  TrainingShape shape() const override;
+  void make(std::int64_t index, Example& example) const override;
+  std::int64_t counted(std::int64_t /*index*/) const override { return config_.block; }
+  std::int64_t validation_examples() const override;
+  void make_validation(std::int64_t index, std::int64_t count, Example& example) const override;
+  std::int64_t tokens_an_example() const override { return config_.block; }
+  std::string sizes() const override { return stream_sizes(config_, data_); }
+  bool has_accuracy() const override { return false; }  // text has no one right next token
+
+ private:
+  const TrainConfig& config_;
+  TextData data_;
+};
+
+}  // namespace heed
