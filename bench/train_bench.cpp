@@ -12,6 +12,7 @@
 #include "heed/models/registry.h"
 #include "tensor/memory.h"
 #include "train/adamw.h"
+#include "train/initial_weights.h"
 #include "train/lm_task.h"
 #include "train/passes.h"
 

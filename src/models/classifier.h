@@ -43,12 +43,12 @@ class Classifier : public Model {
   std::string config_json() const override;
 
   const ClassifierConfig& classifier() const { return config_; }
+  std::vector<Parameter*> head_parameters();
   void initialise_head(std::uint64_t seed, double deviation);
   void load_head(const Weights& weights);
 
  private:
   enum class Middle : std::uint8_t { kNone, kTanh, kRelu };
-  std::vector<Parameter*> head_parameters();
   std::vector<std::int64_t> places(const Batch& batch, const Run& run) const;
 
   ClassifierConfig config_;

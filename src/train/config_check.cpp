@@ -44,6 +44,7 @@ void one_of(const std::string& value, std::initializer_list<std::string_view> kn
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
 
 constexpr std::int64_t kLongestGenerated = 4096;
+constexpr std::int64_t kMostStories = 10'000'000;
 
 constexpr std::int64_t kMostPasses = 4096;  // what Ctrl-C leaves undone is a step
 
@@ -82,6 +83,9 @@ void check_task_keys(const TrainConfig& c) {
   of_task(!c.target_tokenizer.empty(), "seq2seq", "target_tokenizer", quoted(c.target_tokenizer));
   of_task(c.repeats != 0, "lm", "repeats", c.repeats);
   of_task(c.label != usual.label, "classify", "label", quoted(c.label));
+  const bool reads_text = c.generate.empty() && (c.task == "lm" || c.task == "mlm");
+  if (c.stories != 0 && !reads_text)
+    refuse("stories", c.stories, "0: they are of the tasks lm and mlm on texts");
   if (c.repeats != 0 && !c.generate.empty())
     refuse("repeats", c.repeats, "0: what is generated is not cut from a text");
   one_of(c.label, {"token", "text"}, "label");
@@ -97,6 +101,9 @@ void check_counts(const TrainConfig& c) {
   at_least(c.block, 1, "block");
   at_least(c.warmup, 0, "warmup");
   at_least(c.decay, 0, "decay");
+  at_least(c.stories, 0, "stories");
+  if (c.stories > kMostStories)
+    refuse("stories", c.stories, fmt::format("at most {}", kMostStories));
   at_least(c.patience, 0, "patience");
   at_least(c.generate_length, 0, "generate_length");
   at_least(c.seed, 0, "seed");

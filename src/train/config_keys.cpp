@@ -20,6 +20,8 @@ constexpr std::array kKeys = {
     TrainKey{"mask_share", &C::mask_share, "mlm: share of the tokens that is asked for"},
     TrainKey{"whole_words", &C::whole_words, "mlm: asks for all tokens of a word together"},
     TrainKey{"label", &C::label, "classify: token or text, what a label is for"},
+    TrainKey{"stories", &C::stories,
+             "lm and mlm: stories that heed makes, in which pronouns refer; for training alone"},
     TrainKey{"rejoin_lines", &C::rejoin_lines, "wrapped lines become one line a paragraph"},
     TrainKey{"validation", &C::validation, "last part of each file that is kept for validation"},
     TrainKey{"tokenizer", &C::tokenizer, "characters, byte-bpe, or a tokenizer file"},

@@ -20,6 +20,13 @@ void start_sinusoidal(Parameter& table);
 /// the model may be missing there, and one that it does not use may stand there.
 void start_from(const std::filesystem::path& folder, Model& model);
 
+/// The content of the config.json that the keys of the configuration and the task ask for; with
+/// `start_from` that of its folder.
+std::string model_config_json(const TrainConfig& config, const TrainingShape& of_task);
+
+/// `start_from` as a folder; an error names the key.
+std::filesystem::path start_folder(const TrainConfig& config);
+
 /// As the configuration says, for a task that asks for `of_task`. Throws where the run would not
 /// fit the machine's memory.
 std::unique_ptr<Model> new_model(const TrainConfig& config, const TrainingShape& of_task);

@@ -43,17 +43,6 @@ std::int64_t count_right(const ConstView& logits, const ConstView& targets) {
 
 }  // namespace
 
-std::string model_config_json(const TrainConfig& config, const TrainingShape& of_task) {
-  TrainingShape shape = of_task;
-  shape.positions = config.block;
-  shape.layers = config.layers;
-  shape.heads = config.heads;
-  shape.width = config.width;
-  shape.dropout = config.dropout;
-  shape.attention_dropout = config.attention_dropout;
-  return training_config(shape, config.model);
-}
-
 Passes::Passes(const TrainConfig& config, const Task& task, const Model& model,
                std::span<Parameter* const> parameters, Gradients& gradients)
     : config_(config),

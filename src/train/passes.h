@@ -14,9 +14,6 @@
 
 namespace heed {
 
-/// The content of the config.json that the keys of the configuration and the task ask for.
-std::string model_config_json(const TrainConfig& config, const TrainingShape& of_task);
-
 /// What an evaluation finds, over the answers that its examples ask for.
 struct Evaluation {
   double loss = 0;      // mean, in nats, without smoothing

@@ -7,6 +7,7 @@
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "train/crops.h"
+#include "train/initial_weights.h"
 #include "train/text_data.h"
 #include "train/text_lines.h"
 
@@ -82,6 +83,8 @@ Seq2seqTask::Seq2seqTask(const TrainConfig& config) : config_(config) {
                       ? lines
                       : lines.first(static_cast<std::size_t>(training_)));
   };
+  if (config.target_tokenizer.empty() && !config.start_from.empty())
+    data_.target_tokenizer = load_target_tokenizer(start_folder(config));
   if (config.target_tokenizer.empty()) {
     data_.tokenizer =
         make_tokenizer(config, config.tokenizer, learned_of(sources) + learned_of(targets));

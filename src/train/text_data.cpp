@@ -10,6 +10,8 @@
 #include "io/atomic_file.h"
 #include "text/byte_bpe.h"
 #include "text/word_level.h"
+#include "train/generated/stories.h"
+#include "train/initial_weights.h"
 #include "train/special_tokens.h"
 #include "train/text_lines.h"
 
@@ -56,6 +58,15 @@ std::string read_text(const std::filesystem::path& path) {
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
                                           std::string_view text, std::string_view key) {
   const LearnedSpecials special = learned_specials(config.task);
+  if (wanted == "characters" && !config.start_from.empty()) {
+    auto own = load_tokenizer(start_folder(config));
+    if (own == nullptr)
+      fail({.op = "train",
+            .argument = "start_from",
+            .found = "a model without a tokenizer",
+            .expected = "one, or tokenizer given"});
+    return own;
+  }
   if (wanted == "characters")
     return train_characters(text, config.task == "lm" ? LearnedSpecials() : special);
   if (wanted == "byte-bpe")
@@ -183,6 +194,11 @@ TextData load_text_data(const TrainConfig& config) {
     texts.validation.push_back(text.substr(cut));
     text.resize(cut);
     texts.train.push_back(std::move(text));
+  }
+  if (config.stories > 0) {
+    texts.train.push_back(
+        generated_stories(static_cast<std::uint64_t>(config.seed), config.stories));
+    data.files.push_back({"stories that heed generated", std::ssize(texts.train.back())});
   }
   data.tokenizer = make_tokenizer(config, config.tokenizer, learned_text(config, texts));
   data.separator = data.tokenizer->find(kSeparator);

@@ -1,4 +1,5 @@
 // What heed generates has the answer that it says.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <set>
 
 #include "train/generated/generator.h"
+#include "train/generated/stories.h"
 
 namespace heed {
 namespace {
@@ -121,6 +123,27 @@ TEST(Generators, SourcesAreNoLongerThanTold) {
       EXPECT_LE(std::ssize(puzzle.answer), generator->longest()) << one.name;
       for (const std::int32_t word : puzzle.source)
         EXPECT_LT(static_cast<std::size_t>(word), generator->words().size()) << one.name;
+    }
+  }
+}
+
+TEST(Stories, ReferByPronounsToPersonsThatNoStoryForTestsHas) {
+  const std::string stories = generated_stories(1, 500);
+  EXPECT_EQ(std::ranges::count(stories, '\n'), 500);
+  EXPECT_EQ(stories, generated_stories(1, 500));
+  EXPECT_NE(stories, generated_stories(2, 500));
+  for (const PronounSentence& one : pronoun_sentences(1, 200)) {
+    const std::string_view text = one.text;
+    const std::string_view pronoun = text.substr(one.pronoun);
+    EXPECT_TRUE(pronoun == "she" || pronoun == "he" || pronoun == "She" || pronoun == "He") << text;
+    const auto name = [&](std::size_t at) {
+      return std::string(text.substr(at, text.find_first_of(" .", at) - at));
+    };
+    ASSERT_LT(one.noun, text.size());
+    ASSERT_LT(one.other, text.size());
+    for (const char* pair : {"{} and {} went home", "said {} to {}."}) {
+      const auto both = fmt::format(fmt::runtime(pair), name(one.noun), name(one.other));
+      EXPECT_EQ(stories.find(both), std::string::npos) << both;
     }
   }
 }

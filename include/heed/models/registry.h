@@ -112,6 +112,12 @@ struct TrainingShape {
 /// marian).
 std::string training_config(const TrainingShape& shape, std::string_view further);
 
+/// The `config.json` for training a folder's model on: its own, with the dropout and the labels of
+/// the shape, and `further`. What the shape asks of vocabulary and positions has to fit; its layers,
+/// heads and width do not count.
+std::string continued_config(const std::filesystem::path& folder, const TrainingShape& shape,
+                             std::string_view further);
+
 /// Writes config.json, model.safetensors (floating tensors as `dtype`) and tokenizer.json (unless
 /// null), each atomically, so that `transformers` opens the folder.
 void save_model(const std::filesystem::path& folder, const Model& model, const Tokenizer* tokenizer,

@@ -20,6 +20,7 @@ struct TrainConfig {
   double mask_share = 0.15;          // mlm: tokens that are asked for
   bool whole_words = false;          // mlm: the tokens of a word are asked for together
   std::string label = "token";       // classify: what a label is for, "token" or "text"
+  std::int64_t stories = 0;          // that heed makes, for the training part beside data
   bool rejoin_lines = false;         // wrapped lines become one line a paragraph
   double validation = 0.1;           // the last part of each file; 0: none
   std::string tokenizer = "characters";  // or "byte-bpe", or a tokenizer file or folder
