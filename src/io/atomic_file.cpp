@@ -110,6 +110,7 @@ std::string read_file(const std::filesystem::path& path) {
   while (const std::size_t count = file.read(more.data(), more.size())) {
     text.append(more.data(), count);
   }
+  refuse_lfs_pointer(path, text);
   return text;
 }
 

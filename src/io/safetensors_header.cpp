@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "heed/base/error.h"
+#include "io/file.h"
 
 namespace heed {
 namespace {
@@ -164,6 +165,7 @@ class HeaderParser {
 
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
                                            const std::filesystem::path& path) {
+  refuse_lfs_pointer(path, {reinterpret_cast<const char*>(file.data()), file.size()});
   return HeaderParser(file, path).parse();
 }
 
