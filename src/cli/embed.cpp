@@ -174,33 +174,41 @@ int run(const Options& options) {
   return 0;
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+void add_input(OptionList& list, Options& options) {
   add(list, {{.name = "TEXT",
-              .to = &options->texts,
+              .to = &options.texts,
               .type = "TEXT",
               .list = List::kInARow,
               .help = "the texts, each of which becomes a vector"},
              {.name = "--file",
-              .to = &options->file,
+              .to = &options.file,
               .type = "FILE",
               .help = "the texts from a file, one a line, or from stdin with -"},
              {.name = "--cut",
-              .to = &options->cut,
+              .to = &options.cut,
               .words = {"first", "last", "no"},
               .shows_default = true,
               .help = "of a text with more tokens than the encoder is meant for, read the first or "
-                      "the last ones; no: refuse it"},
-             {.name = "--format",
-              .to = &options->format,
+                      "the last ones; no: refuse it"}});
+}
+
+void add_output(OptionList& list, Options& options) {
+  add(list, {{.name = "--format",
+              .to = &options.format,
               .words = {std::begin(kFormats), std::end(kFormats)},
               .help = "json; tsv: a line a text, then its numbers; npy: f32 [texts, width] "
                       "(default: as the name behind -o ends, else json)"},
              {.name = "-o,--out",
-              .to = &options->out,
+              .to = &options.out,
               .type = "FILE",
-              .help = "write to a file, which appears whole or not at all"},
-             {.name = "--model",
+              .help = "write to a file, which appears whole or not at all"}});
+}
+
+Run declare(OptionList& list) {
+  const auto options = std::make_shared<Options>();
+  add_input(list, *options);
+  add_output(list, *options);
+  add(list, {{.name = "--model",
               .to = &options->model,
               .type = "M",
               .required = true,

@@ -69,19 +69,22 @@ void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64
         .to = &sampling.min_p,
         .type = "P",
         .help = "only tokens that have at least P of the most probable one's probability"},
-       {.name = "--repetition-penalty",
-        .to = &sampling.repetition_penalty,
-        .type = "X",
-        .help = "above 1 makes tokens that occurred less probable (default 1)"},
-       {.name = "--no-repeat-ngram",
-        .to = &args.rules.no_repeat_ngram,
-        .type = "N",
-        .least = 0,
-        .help = "no sequence of N tokens comes twice; 0: any may (default 0)"},
        {.name = "--seed",
         .to = &args.seed,
         .type = "S",
         .help = "the same seed gives the same text (default 0)"}});
+}
+
+void add_repetition(OptionList& list, GenerateArgs& args) {
+  add(list, {{.name = "--repetition-penalty",
+              .to = &args.sampling.repetition_penalty,
+              .type = "X",
+              .help = "above 1 makes tokens that occurred less probable (default 1)"},
+             {.name = "--no-repeat-ngram",
+              .to = &args.rules.no_repeat_ngram,
+              .type = "N",
+              .least = 0,
+              .help = "no sequence of N tokens comes twice; 0: any may (default 0)"}});
 }
 
 void add_beams(OptionList& list, GenerateArgs& args) {
@@ -157,6 +160,7 @@ void add_prompt(OptionList& list, GenerateOptions& options) {
 void add_generate_options(OptionList& list, GenerateOptions& options) {
   add_prompt(list, options);
   add_sampling(list, options.args, options.top_k);
+  add_repetition(list, options.args);
   add_beams(list, options.args);
   add_answer(list, options);
   add(list, {threads_option()});

@@ -82,12 +82,4 @@ void MappedFile::release(std::size_t begin, std::size_t end) const {
   if (first < last) ::madvise(const_cast<std::byte*>(data_) + first, last - first, MADV_DONTNEED);
 }
 
-void refuse_lfs_pointer(const std::filesystem::path& path, std::string_view bytes) {
-  if (bytes.size() > 1024 || !bytes.starts_with("version https://git-lfs.github.com/spec/")) return;
-  fail({.code = ErrorCode::kUnsupported,
-        .file = path.string(),
-        .found = "a pointer of Git LFS, not the file itself",
-        .hint = fmt::format("fetch it: git -C {} lfs pull", path.parent_path().string())});
-}
-
 }  // namespace heed

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace heed {
 
@@ -49,9 +48,5 @@ class MappedFile {
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
-
-/// kUnsupported where `bytes`, the content of `path`, are Git LFS's note of a file that was not
-/// fetched.
-void refuse_lfs_pointer(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace heed

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/lfs_pointer.h"
 #include "heed/base/error.h"
-#include "io/file.h"
 
 namespace heed {
 namespace {
@@ -165,7 +165,7 @@ class HeaderParser {
 
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
                                            const std::filesystem::path& path) {
-  refuse_lfs_pointer(path, {reinterpret_cast<const char*>(file.data()), file.size()});
+  refuse_lfs_pointer(path.string(), {reinterpret_cast<const char*>(file.data()), file.size()});
   return HeaderParser(file, path).parse();
 }
 

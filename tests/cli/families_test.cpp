@@ -126,7 +126,8 @@ TEST(ConvertProgram, NamesTheTensorsThatItLeavesOut) {
        {"transformer.h.0.attn.bias", "transformer.h.1.attn.bias", "score.weight"})
     tensors.push_back({name, extra});
   write_safetensors(model / "model.safetensors", tensors);
-  const Answer answer = heed({"convert", model.string(), "-o", (test::scratch() / "fewer-tensors").string()});
+  const std::string out = (test::scratch() / "fewer-tensors").string();
+  const Answer answer = heed({"convert", model.string(), "-o", out});
   EXPECT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out,
               HasSubstr("\nleft out tensors: score.weight, transformer.h.*.attn.bias (2)\n"));

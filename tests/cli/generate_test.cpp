@@ -183,8 +183,6 @@ std::vector<Bad> bad_inputs() {
       {{"--ids", "3,11"}, "--ids is 11, expected 0 to 10 (the vocabulary)"},
       {{"abc", "--temperature", "-1"},
        "--temperature is -1, expected a finite number of at least 0 (greedy)"},
-      {{"abc", "--temperature", "nan"},
-       "--temperature is nan, expected a finite number of at least 0 (greedy)"},
       {{"abc", "--top-k", "0"}, "--top-k is 0, expected at least 1"},
       {{"abc", "--top-p", "0"}, "--top-p is 0, expected above 0 and at most 1"},
       {{"abc", "--top-p", "1.01"}, "--top-p is 1.01, expected above 0 and at most 1"},
@@ -244,42 +242,6 @@ TEST(GenerateProgram, AModelWithoutTokenizerIsAnError) {
   EXPECT_EQ(with(path, {}), ids + "\n");
   EXPECT_EQ(json::parse(with(folder("letters"), {"--json"}))["prompt"], "abc");
   EXPECT_EQ(with(folder("letters"), {}), generate({"abc", "-n", "3", "--temperature", "0"}).out);
-}
-
-TEST(GenerateProgram, FollowsTheFoldersFileAndNamesWhatItDoesNotFollow) {
-  const std::filesystem::path path = folder("followed");
-  std::ofstream(path / "generation_config.json")
-      << R"({"no_repeat_ngram_size": 1, "num_beams": 3, "typical_p": 0.5})";
-  const auto run = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"generate", "abc", "-n", "6", "--model", path.string()});
-    return heed(more);
-  };
-  const Answer beams = run({});
-  EXPECT_EQ(beams.error, "heed generate: " + (path / "generation_config.json").string() +
-                             " asks for typical_p, which heed does not follow\n");
-  EXPECT_EQ(beams.out, generate({"abc", "-n", "6", "--beams", "3", "--no-repeat-ngram", "1"}).out);
-  EXPECT_EQ(run({"--temperature", "0", "--no-repeat-ngram", "0"}).out,
-            generate({"abc", "-n", "6", "--temperature", "0"}).out);
-}
-
-TEST(GenerateProgram, AnErrorStandsOnALineOfItsOwn) {
-  const std::filesystem::path path = folder("broken");
-  LoadedModel model = load_model(path);
-  model.model->parameters().back()->value.data<float>()[0] = NAN;
-  save_model(path, *model.model, model.tokenizer.get(), DType::kF32);
-  const Answer answer = heed({"generate", "--model", path.string(), "abc"});
-  EXPECT_EQ(answer.status, 1);
-  EXPECT_EQ(answer.out, "abc\n");
-  EXPECT_EQ(answer.error.substr(0, 23), "heed generate: logits[0");
-}
-
-TEST(GenerateProgram, AFirstTokenOutsideOfTheVocabularyIsNamed) {
-  const Answer answer =
-      heed({"generate", "--model", folder("outside", ", \"bos_token_id\": 40"), ""});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error,
-            "heed generate: PROMPT is empty, expected at least one character (the model's first "
-            "token, bos_token_id 40, is outside of its vocabulary of 11)\n");
 }
 
 // A large context, so that there is time to interrupt.

@@ -70,12 +70,6 @@ TEST(LookCommand, HoldsWeightsInTheTypeThatIsAsked) {
             "heed look: --dtype is \"f64\", expected one of f32, f16, bf16\n");
 }
 
-TEST(LookCommand, WhoAttendsToAWordSaysWhichHeadWasChosen) {
-  EXPECT_THAT(look({kText, "--to", "cat"}).out, testing::HasSubstr("heed chose this head: "));
-  EXPECT_THAT(look({kText, "--to", "cat", "--layer", "0", "--head", "1"}).out,
-              testing::Not(testing::HasSubstr("heed chose")));
-}
-
 TEST(LookCommand, ALayerThatDoesNotExistIsRefusedBeforeTheTextIsRead) {
   const Answer answer = look({"", "--layer", "2"});
   EXPECT_EQ(answer.error, "heed look: --layer is 2, expected 0 to 1 (tiny has 2 layers)\n");

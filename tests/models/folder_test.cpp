@@ -2,6 +2,7 @@
 // models without words.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -114,6 +115,16 @@ TEST(Folder, WhatIsWrongInTheHeadersIsToldWithoutLoading) {
             "on cannot be read");
   write_file(scratch / "tokenizer.json", train_characters("abcdefghijk")->to_json());
   EXPECT_EQ(why_not_loaded(scratch.folder()), "");
+}
+
+TEST(Folder, OfAnOwnerIsFoundByBothNames) {
+  const test::Scratch scratch;
+  save_model(scratch / "owner/name", *make_model(llama(), 1), nullptr, DType::kF32);
+  ::setenv("HEED_MODELS", scratch.folder().c_str(), 1);
+  const std::vector<FoundModel> found = list_models();
+  EXPECT_EQ(find_model("owner/name"), scratch / "owner/name");
+  ::unsetenv("HEED_MODELS");
+  EXPECT_EQ(found.front().name, "owner/name");
 }
 
 TEST(Folder, APointerOfGitLfsSaysHowTheFileIsFetched) {

@@ -29,7 +29,7 @@ TEST(RopeConfig, AShareOfHeadsWhosePositionsAreScaledIsRefused) {
   EXPECT_HEED_ERROR(
       read(R"("rope_scaling": {"type": "linear", "factor": 2, "partial_rotary_factor": 0.5})"),
       ErrorCode::kUnsupported,
-      "config: line 1, column 79: rope_scaling.partial_rotary_factor is 0.5, expected 1: the "
+      "config: line 1, column 75: rope_scaling.partial_rotary_factor is 0.5, expected 1: the "
       "positions of whole heads are scaled");
 }
 
