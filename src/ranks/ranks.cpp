@@ -1,7 +1,8 @@
 #include "heed/ranks/ranks.h"
 
 #include <algorithm>
-#include <cstring>
+#include <string>
+#include <vector>
 
 #include "heed/base/error.h"
 
@@ -49,37 +50,52 @@ void gather(Ranks& ranks, std::span<const std::byte> own, std::span<std::byte> a
   ranks.start(out, in, kGatherChannel)->wait();
 }
 
-void sum(Ranks& ranks, std::span<float> values) {
-  const int count = ranks.count();
-  if (count == 1) return;
+namespace {
+
+// Of one share each rank's terms, on the rank that adds them up.
+using Terms = std::vector<std::vector<float>>;
+
+Terms exchange_shares(Ranks& ranks, std::span<float> values) {
   const int self = ranks.rank();
-  const std::span<float> own = share_of(values, self, count);
-  std::vector<std::vector<float>> given(static_cast<std::size_t>(count));
+  Terms given(static_cast<std::size_t>(ranks.count()));
   std::vector<Outgoing> out;
   std::vector<Incoming> in;
-  for (int peer = 0; peer < count; ++peer) {
+  for (int peer = 0; peer < ranks.count(); ++peer) {
+    auto& terms = given[static_cast<std::size_t>(peer)];
+    const std::span<float> own = share_of(values, self, ranks.count());
+    terms.assign(own.begin(), own.end());
     if (peer == self) continue;
-    auto& from = given[static_cast<std::size_t>(peer)];
-    from.resize(own.size());
-    out.push_back({peer, std::as_bytes(share_of(values, peer, count))});
-    in.push_back({peer, std::as_writable_bytes(std::span(from))});
+    out.push_back({peer, std::as_bytes(share_of(values, peer, ranks.count()))});
+    in.push_back({peer, std::as_writable_bytes(std::span(terms))});
   }
   ranks.start(out, in, kSumChannel)->wait();
+  return given;
+}
+
+void spread_shares(Ranks& ranks, std::span<float> values) {
+  const int self = ranks.rank();
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (int peer = 0; peer < ranks.count(); ++peer) {
+    if (peer == self) continue;
+    out.push_back({peer, std::as_bytes(share_of(values, self, ranks.count()))});
+    in.push_back({peer, std::as_writable_bytes(share_of(values, peer, ranks.count()))});
+  }
+  ranks.start(out, in, kSumChannel)->wait();
+}
+
+}  // namespace
+
+void sum(Ranks& ranks, std::span<float> values) {
+  if (ranks.count() == 1) return;
+  const Terms given = exchange_shares(ranks, values);
+  const std::span<float> own = share_of(values, ranks.rank(), ranks.count());
   for (std::size_t i = 0; i < own.size(); ++i) {
     double total = 0;
-    for (int peer = 0; peer < count; ++peer)
-      total +=
-          static_cast<double>(peer == self ? own[i] : given[static_cast<std::size_t>(peer)][i]);
+    for (const std::vector<float>& terms : given) total += static_cast<double>(terms[i]);
     own[i] = static_cast<float>(total);
   }
-  out.clear();
-  in.clear();
-  for (int peer = 0; peer < count; ++peer) {
-    if (peer == self) continue;
-    out.push_back({peer, std::as_bytes(own)});
-    in.push_back({peer, std::as_writable_bytes(share_of(values, peer, count))});
-  }
-  ranks.start(out, in, kSumChannel)->wait();
+  spread_shares(ranks, values);
 }
 
 }  // namespace heed

@@ -45,6 +45,26 @@ std::array<Likeness, 13> likeness_of(const RingAttentionArgs& args, bool refused
                                          local.scores.softcap, local.scores.sink.given()))}}};
 }
 
+// Forms of keys, places and biases that do not lie as the ring's parts do.
+void refuse_what_is_not_served(std::string_view op, const RingAttentionArgs& args) {
+  const AttentionArgs& local = args.local;
+  const Keys& keys = local.keys;
+  if (keys.page_table.given() || !keys.ring_begin.empty() || keys.k_scales.given() ||
+      keys.v_scales.given())
+    fail(op, "local.keys", "pages, a ring or scales", "k and v alone");
+  const Extents& extents = local.extents;
+  if (!(extents.query_length.empty() && extents.key_begin.empty() && extents.key_length.empty() &&
+        extents.q_offset.empty() && extents.key_offset.empty() && extents.query_starts.empty() &&
+        extents.key_starts.empty()))
+    fail(op, "local.extents", "given", "none: every rank's tokens stand where ring_parts says");
+  const ConstView& bias = local.scores.bias;
+  for (const int axis : {-2, -1})
+    if (bias.given() && bias.rank() >= -axis && bias.dim(axis) != 1 &&
+        bias.dim(axis) != args.length)
+      fail(op, fmt::format("local.scores.bias.shape[{}]", bias.rank() + axis), bias.dim(axis),
+           fmt::format("{} (length) or 1", args.length));
+}
+
 }  // namespace
 
 std::vector<RingPart> ring_parts(RingSplit split, std::int64_t length, int rank, int count) {
@@ -86,22 +106,8 @@ void Ring::check_own(std::string_view op) {
   require_tokens("local.q", local.q);
   require_tokens("local.keys.k", local.keys.k);
   require_tokens("local.keys.v", local.keys.v);
-  const Keys& keys = local.keys;
-  if (keys.page_table.given() || !keys.ring_begin.empty() || keys.k_scales.given() ||
-      keys.v_scales.given())
-    fail(op, "local.keys", "pages, a ring or scales", "k and v alone");
-  const Extents& extents = local.extents;
-  if (!(extents.query_length.empty() && extents.key_begin.empty() && extents.key_length.empty() &&
-        extents.q_offset.empty() && extents.key_offset.empty() && extents.query_starts.empty() &&
-        extents.key_starts.empty()))
-    fail(op, "local.extents", "given", "none: every rank's tokens stand where ring_parts says");
-  const ConstView& bias = local.scores.bias;
-  for (const int axis : {-2, -1})
-    if (bias.given() && bias.rank() >= -axis && bias.dim(axis) != 1 &&
-        bias.dim(axis) != args_.length)
-      fail(op, fmt::format("local.scores.bias.shape[{}]", bias.rank() + axis), bias.dim(axis),
-           fmt::format("{} (length) or 1", args_.length));
-  if (args_.length > 0) (void)plan_attention(between(own().front(), own().front(), keys));
+  refuse_what_is_not_served(op, args_);
+  if (args_.length > 0) (void)plan_attention(between(own().front(), own().front(), local.keys));
 }
 
 void Ring::check_together(Ranks& ranks, std::string_view op, const std::exception_ptr& refused) {
