@@ -148,7 +148,7 @@ std::vector<FoundModel> models_in(const Place& place) {
           .found = fmt::format(
               "none came with this program, looked in {}{}", fmt::join(searched, " and "),
               known.empty() ? "" : fmt::format("; found elsewhere: {}", fmt::join(known, ", "))),
-          .hint = "name a model's folder with --model, or a folder of models with $HEED_MODELS"});
+          .hint = "name a model's folder, or a folder of models in $HEED_MODELS"});
   fail({.code = ErrorCode::kNotFound,
         .argument = "model",
         .found = fmt::format(
