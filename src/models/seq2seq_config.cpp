@@ -118,14 +118,19 @@ ModelInfo Seq2seqConfig::info() const {
 
 namespace {
 
-Json training_config(const TrainingShape& shape) {
-  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
+bool has_two_vocabularies(const TrainingShape& shape, const Kin& kin) {
   const bool own = shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary;
   if (own && kin.norms_first)
     fail({.op = "train",
           .argument = "target_tokenizer",
           .found = fmt::format("of {} tokens", shape.target_vocabulary),
           .expected = "none: Blenderbot has one vocabulary for both sides"});
+  return own;
+}
+
+Json training_config(const TrainingShape& shape) {
+  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
+  const bool own = has_two_vocabularies(shape, kin);
   Json json = {{"model_type", shape.model_type},
                {"architectures", Json::array({kin.architecture})},
                {"vocab_size", shape.vocabulary},

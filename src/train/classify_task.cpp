@@ -69,6 +69,18 @@ void ClassifyTask::name_labels(const std::vector<Words>& texts) {
           .expected = "at least two that differ"});
 }
 
+namespace {
+
+void check_length(std::int64_t tokens, std::int64_t block, const std::string& place) {
+  if (tokens > block || tokens == 0)
+    fail({.op = "train",
+          .file = place,
+          .found = fmt::format("a text of {} tokens", tokens),
+          .expected = fmt::format("1 to {} (block)", block)});
+}
+
+}  // namespace
+
 Example ClassifyTask::example_of(const Words& text) const {
   Example example = {.ids = special_.before};
   if (!by_text()) example.targets.assign(special_.before.size(), kIgnoredTarget);
@@ -93,11 +105,7 @@ Example ClassifyTask::example_of(const Words& text) const {
   }
   example.ids.insert(example.ids.end(), special_.behind.begin(), special_.behind.end());
   if (!by_text()) example.targets.resize(example.ids.size(), kIgnoredTarget);
-  if (std::ssize(example.ids) > config_.block || example.ids.empty())
-    fail({.op = "train",
-          .file = text.place,
-          .found = fmt::format("a text of {} tokens", example.ids.size()),
-          .expected = fmt::format("1 to {} (block)", config_.block)});
+  check_length(std::ssize(example.ids), config_.block, text.place);
   return example;
 }
 

@@ -91,7 +91,7 @@ void check_task_keys(const TrainConfig& c) {
   one_of(c.label, {"token", "text"}, "label");
 }
 
-void check_counts(const TrainConfig& c) {
+void check_least(const TrainConfig& c) {
   at_least(c.steps, 1, "steps");
   at_least(c.batch, 1, "batch");
   at_least(c.accumulate, 1, "accumulate");
@@ -102,8 +102,6 @@ void check_counts(const TrainConfig& c) {
   at_least(c.warmup, 0, "warmup");
   at_least(c.decay, 0, "decay");
   at_least(c.stories, 0, "stories");
-  if (c.stories > kMostStories)
-    refuse("stories", c.stories, fmt::format("at most {}", kMostStories));
   at_least(c.patience, 0, "patience");
   at_least(c.generate_length, 0, "generate_length");
   at_least(c.seed, 0, "seed");
@@ -111,6 +109,12 @@ void check_counts(const TrainConfig& c) {
   at_least(c.evaluate_batches, 0, "evaluate_batches");
   at_least(c.checkpoint_every, 1, "checkpoint_every");
   at_least(c.sample_every, 0, "sample_every");
+}
+
+void check_counts(const TrainConfig& c) {
+  check_least(c);
+  if (c.stories > kMostStories)
+    refuse("stories", c.stories, fmt::format("at most {}", kMostStories));
   if (c.batch > kMostTokens / c.block)
     refuse("batch", c.batch,
            fmt::format("at most {} sequences of {} tokens (block) in one pass",

@@ -56,6 +56,14 @@ std::unique_ptr<Model> given_model(const std::filesystem::path& folder, bool lab
   return load_model(folder, {.tokenizers = false}).model;
 }
 
+[[noreturn]] void refuse_start(const std::filesystem::path& folder, std::string_view with,
+                               std::string expected) {
+  fail({.op = "train",
+        .argument = "start_from",
+        .found = fmt::format("{} with {}", folder.string(), with),
+        .expected = std::move(expected)});
+}
+
 }  // namespace
 
 void start_from(const std::filesystem::path& folder, Model& model) {
@@ -65,29 +73,23 @@ void start_from(const std::filesystem::path& folder, Model& model) {
   for (const Parameter* parameter : given->parameters()) from.emplace(parameter->name, parameter);
   std::vector<Parameter*> new_head;
   if (labelling != nullptr) new_head = labelling->head_parameters();
-  const auto refuse = [&](std::string found, std::string expected) {
-    fail({.op = "train",
-          .argument = "start_from",
-          .found = fmt::format("{} with {}", folder.string(), found),
-          .expected = std::move(expected)});
-  };
   for (Parameter* parameter : model.parameters()) {
     const auto found = from.find(parameter->name);
     const std::string wanted =
         fmt::format("{} {}", parameter->name, to_string(parameter->value.shape()));
     if (found == from.end()) {
       if (std::ranges::find(new_head, parameter) == new_head.end())
-        refuse("no " + parameter->name, wanted);
+        refuse_start(folder, "no " + parameter->name, wanted);
       continue;
     }
     const Tensor& value = found->second->value;
     if (value.shape() != parameter->value.shape())
-      refuse(fmt::format("{} {}", parameter->name, to_string(value.shape())), wanted);
+      refuse_start(folder, fmt::format("{} {}", parameter->name, to_string(value.shape())), wanted);
     std::copy_n(value.data<float>(), value.element_count(), parameter->value.data<float>());
     from.erase(found);
   }
   if (labelling == nullptr && !from.empty())
-    refuse(from.begin()->first, "a model without it, as the run's");
+    refuse_start(folder, from.begin()->first, "a model without it, as the run's");
 }
 
 std::filesystem::path start_folder(const TrainConfig& config) {

@@ -16,6 +16,15 @@ double held_rate(const Schedule& schedule, double at) {
 
 }  // namespace
 
+Schedule schedule_of(const TrainConfig& config) {
+  return {.form = config.schedule,
+          .peak = config.learning_rate,
+          .last = config.final_learning_rate,
+          .warmup = config.warmup,
+          .steps = config.steps,
+          .decay = config.decay};
+}
+
 double learning_rate(const Schedule& schedule, std::int64_t step) {
   const auto at = static_cast<double>(step);
   const auto warmup = static_cast<double>(schedule.warmup);

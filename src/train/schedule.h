@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heed/train/config.h"
+
 namespace heed {
 
 struct Schedule {
@@ -21,6 +23,9 @@ struct Schedule {
   std::int64_t steps = 2000;
   std::int64_t decay = 0;
 };
+
+/// What the configuration asks for, which must outlive it.
+Schedule schedule_of(const TrainConfig& config);
 
 /// For `step` in [0, steps): rises linearly over the warm-up, peak (step + 1) / (warmup + 1).
 double learning_rate(const Schedule& schedule, std::int64_t step);

@@ -41,6 +41,32 @@ std::unique_ptr<Tokenizer> named_tokenizer(const std::string& wanted) {
   return nullptr;
 }
 
+// That of the model which the run goes on from.
+std::unique_ptr<Tokenizer> own_tokenizer(const TrainConfig& config) {
+  auto own = load_tokenizer(start_folder(config));
+  if (own == nullptr)
+    fail({.op = "train",
+          .argument = "start_from",
+          .found = "a model without a tokenizer",
+          .expected = "one, or tokenizer given"});
+  return own;
+}
+
+std::unique_ptr<Tokenizer> learned_pieces(const TrainConfig& config, std::string_view text,
+                                          const LearnedSpecials& special) {
+  return reworded(
+      [&] {
+        return train_byte_bpe(text, {.vocabulary_size = config.vocabulary,
+                                     .special_tokens = special.tokens,
+                                     .begin = special.begin,
+                                     .end = special.end});
+      },
+      [](ErrorParts& parts) {
+        parts.op = "train";
+        if (parts.argument.text() == "vocabulary_size") parts.argument = "vocabulary";
+      });
+}
+
 }  // namespace
 
 std::string read_text(const std::filesystem::path& path) {
@@ -58,29 +84,10 @@ std::string read_text(const std::filesystem::path& path) {
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
                                           std::string_view text, std::string_view key) {
   const LearnedSpecials special = learned_specials(config.task);
-  if (wanted == "characters" && !config.start_from.empty()) {
-    auto own = load_tokenizer(start_folder(config));
-    if (own == nullptr)
-      fail({.op = "train",
-            .argument = "start_from",
-            .found = "a model without a tokenizer",
-            .expected = "one, or tokenizer given"});
-    return own;
-  }
+  if (wanted == "characters" && !config.start_from.empty()) return own_tokenizer(config);
   if (wanted == "characters")
     return train_characters(text, config.task == "lm" ? LearnedSpecials() : special);
-  if (wanted == "byte-bpe")
-    return reworded(
-        [&] {
-          return train_byte_bpe(text, {.vocabulary_size = config.vocabulary,
-                                       .special_tokens = special.tokens,
-                                       .begin = special.begin,
-                                       .end = special.end});
-        },
-        [](ErrorParts& parts) {
-          parts.op = "train";
-          if (parts.argument.text() == "vocabulary_size") parts.argument = "vocabulary";
-        });
+  if (wanted == "byte-bpe") return learned_pieces(config, text, special);
   std::unique_ptr<Tokenizer> tokenizer = named_tokenizer(wanted);
   if (tokenizer == nullptr)
     fail({.code = ErrorCode::kNotFound,
@@ -98,6 +105,13 @@ struct Halves {
   std::vector<std::string> train;
   std::vector<std::string> validation;
 };
+
+void add_stories(const TrainConfig& config, Halves& texts, TextData& data) {
+  texts.train.push_back(generated_stories(static_cast<std::uint64_t>(config.seed), config.stories));
+  DataFile& file = data.files.emplace_back();
+  file.path = "stories that heed generated";
+  file.bytes = std::ssize(texts.train.back());
+}
 
 // Characters see the whole text, so that validation has no unknown one; pieces are learned from the
 // training part alone.
@@ -195,11 +209,7 @@ TextData load_text_data(const TrainConfig& config) {
     text.resize(cut);
     texts.train.push_back(std::move(text));
   }
-  if (config.stories > 0) {
-    texts.train.push_back(
-        generated_stories(static_cast<std::uint64_t>(config.seed), config.stories));
-    data.files.push_back({"stories that heed generated", std::ssize(texts.train.back())});
-  }
+  if (config.stories > 0) add_stories(config, texts, data);
   data.tokenizer = make_tokenizer(config, config.tokenizer, learned_text(config, texts));
   data.separator = data.tokenizer->find(kSeparator);
   data.train = encode_all(texts.train, *data.tokenizer, data.separator);

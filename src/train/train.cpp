@@ -12,12 +12,12 @@
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
-#include "kernels/adamw.h"
 #include "train/card.h"
 #include "train/checkpoint.h"
 #include "train/initial_weights.h"
 #include "train/loss_csv.h"
 #include "train/loss_svg.h"
+#include "train/not_finite.h"
 #include "train/passes.h"
 #include "train/run_folder.h"
 #include "train/samples.h"
@@ -36,8 +36,8 @@ DType dtype_named(std::string_view wanted) {
   return std::ranges::find(kDTypes, wanted, &DTypeInfo::name)->dtype;  // check() knows the names
 }
 
-bool all_finite(const Tensor& tensor) {
-  return std::isfinite(kernels::sum_of_squares(tensor.data<float>(), tensor.element_count()));
+std::optional<double> loss_of(const std::optional<Evaluation>& found) {
+  return found ? std::optional(found->loss) : std::nullopt;
 }
 
 // One run from its start, or its last checkpoint, to its end.
@@ -124,17 +124,6 @@ class Training {
     return work();
   }
 
-  // Of the step that follows `steps` of them.
-  double rate_after(std::int64_t steps) const {
-    return learning_rate({.form = config_.schedule,
-                          .peak = config_.learning_rate,
-                          .last = config_.final_learning_rate,
-                          .warmup = config_.warmup,
-                          .steps = config_.steps,
-                          .decay = config_.decay},
-                         steps);
-  }
-
   void step() {
     const double begin = now_seconds();
     const double loss = leavable([&] { return passes_.loss_and_gradients(state_.step); });
@@ -142,7 +131,8 @@ class Training {
     if (!std::isfinite(loss)) fail_not_finite("the loss", loss);
     if (!std::isfinite(norm_)) fail_not_finite("the gradient's norm", norm_);
     const bool clips = config_.clip > 0 && norm_ > config_.clip;
-    optimizer_.step(rate_after(state_.step), clips ? config_.clip / norm_ : 1);
+    const double rate = learning_rate(schedule_of(config_), state_.step);
+    optimizer_.step(rate, clips ? config_.clip / norm_ : 1);
     ++state_.step;
     state_.loss = loss;
     state_.recorded = false;
@@ -150,7 +140,7 @@ class Training {
   }
 
   void record(LossCsv& losses) {
-    const double rate = rate_after(state_.step - 1);
+    const double rate = learning_rate(schedule_of(config_), state_.step - 1);
     std::optional<Evaluation> validation;
     if (state_.step % config_.evaluate_every == 0 || state_.step == config_.steps)
       validation = evaluate();
@@ -167,10 +157,6 @@ class Training {
     report(rate, validation);
     if (samples_ && state_.step % config_.sample_every == 0)
       listener_.note(leavable([&] { return samples_->add(state_.step); }));
-  }
-
-  static std::optional<double> loss_of(const std::optional<Evaluation>& found) {
-    return found ? std::optional(found->loss) : std::nullopt;
   }
 
   std::optional<double> accuracy_of(const std::optional<Evaluation>& found) const {
@@ -236,20 +222,8 @@ class Training {
   }
 
   [[noreturn]] void fail_not_finite(std::string_view what, double value) const {
-    std::string tensor = "no tensor";
-    for (const Parameter* parameter : parameters_) {
-      const Tensor* gradient = gradients_.find(*parameter);
-      const bool bad_value = !all_finite(parameter->value);
-      if (!bad_value && all_finite(*gradient)) continue;
-      tensor = fmt::format("{}{}", bad_value ? "" : "the gradient of ", parameter->name);
-      break;
-    }
-    fail({.code = ErrorCode::kFailed,
-          .op = "train",
-          .argument = what,
-          .found = fmt::format("{} at step {}: {} is not finite",
-                               std::isnan(value) ? "nan" : "infinite", state_.step + 1, tensor),
-          .hint = "last good checkpoint: " + last_checkpoint()});
+    heed::fail_not_finite({what, value, state_.step + 1, last_checkpoint()}, parameters_,
+                          gradients_);
   }
 
   [[noreturn]] void stop(LossCsv& losses) {

@@ -38,15 +38,20 @@ class Classifiers : public testing::TestWithParam<Case> {
            .labels = {"no", "maybe", "yes"}},
           fmt::format(R"({{"model_type": "{}"}})", GetParam().model_type)),
       1);
+
+  // Far from zero, in f64, so that differences tell.
+  void spread_weights() {
+    for (Parameter* parameter : model_->parameters()) {
+      parameter->value = Tensor::converted(parameter->value, DType::kF64);
+      for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
+        parameter->value.data<double>()[i] =
+            10 * parameter->value.data<double>()[i] + 0.01 * static_cast<double>(i % 7);
+    }
+  }
 };
 
 TEST_P(Classifiers, GradientsAreFiniteDifferences) {
-  for (Parameter* parameter : model_->parameters()) {
-    parameter->value = Tensor::converted(parameter->value, DType::kF64);
-    for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
-      parameter->value.data<double>()[i] =
-          10 * parameter->value.data<double>()[i] + 0.01 * static_cast<double>(i % 7);
-  }
+  spread_weights();
   const Tensor ids = test::random_ids({2, 7}, 11, 1);
   const Tensor targets = test::random_ids({2, GetParam().by_text ? 1 : 7}, 3, 4);
   Saved saved;

@@ -1,80 +1,20 @@
-// Each task: learns, resumes bit for bit, and says what does not fit.
+// Each task: learns and resumes bit for bit.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 
-#include "heed/base/threads.h"
 #include "heed/models/classifier.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
 #include "train/mlm_task.h"
-#include "train/small_run.h"
+#include "train/task_run.h"
 
 namespace heed {
 namespace {
 
-using test::loss_rows;
-
-class Tasks : public test::SmallRun {
- protected:
-  void lines(const std::string& name, const std::function<std::string(int)>& line, int count = 60) {
-    std::string text;
-    for (int i = 0; i < count; ++i) text += line(i) + "\n";
-    write_file(scratch_ / name, text);
-  }
-  std::string at(const std::string& name) const { return (scratch_ / name).string(); }
-
-  void translate() {
-    config_.task = "seq2seq";
-    lines("a.txt", [](int i) { return fmt::format("number {}", i); });
-    lines("b.txt", [](int i) { return fmt::format("{} is it", i); });
-    config_.data = {at("a.txt")};
-    config_.targets = {at("b.txt")};
-    config_.attention_dropout = 0.1;
-    config_.label_smoothing = 0.1;
-  }
-  void mask() {
-    config_.task = "mlm";
-    config_.whole_words = true;
-    config_.dropout = 0.1;
-  }
-  void label_texts() {
-    config_.task = "classify";
-    config_.label = "text";
-    lines("texts.txt", [](int i) {
-      return fmt::format("{}\t{} and {}", i % 2 == 0 ? "even" : "odd", i, i * 7 % 60);
-    });
-    config_.data = {at("texts.txt")};
-  }
-  void label_tokens() {
-    config_.task = "classify";
-    lines("tokens.txt", [](int i) { return fmt::format("the\tword\n{}\tnumber\n", i); });
-    config_.data = {at("tokens.txt")};
-    config_.model = R"({"model_type": "gpt2"})";
-  }
-
-  // Stopped after a step and gone on with: the rows are those of a run that was not.
-  void expect_the_same_resumed() {
-    run("whole");
-    run_until(13, "parts");
-    std::filesystem::remove(checkpoint("parts", 13));  // as if killed: goes on from step 10
-    run("parts", /*resume=*/true);
-    EXPECT_EQ(loss_rows(scratch_ / "parts"), loss_rows(scratch_ / "whole"));
-    EXPECT_EQ(loss_rows(scratch_ / "parts").size(), 21U);
-  }
-  void expect_threads_agree() {
-    set_thread_count(1);
-    const TrainResult one = run("one");
-    set_thread_count(3);
-    const TrainResult three = run("three");
-    set_thread_count(0);
-    EXPECT_NEAR(three.loss, one.loss, 1e-4 * one.loss);
-    EXPECT_NEAR(three.validation_loss.value_or(0), one.validation_loss.value_or(1),
-                1e-4 * one.loss);
-  }
-};
+class Tasks : public test::TaskRun {};
 
 TEST_F(Tasks, MaskedTokensResume) {
   mask();
@@ -271,48 +211,6 @@ TEST_F(Tasks, FrozenParametersStayAndANameThatNoneHasIsRefused) {
   EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
                     "train: groups is \"embedding\", expected a part of a parameter's name, as "
                     "\"transformer.wte.weight\"");
-}
-
-TEST_F(Tasks, WhatDoesNotFitIsNamed) {
-  config_.task = "mlm";
-  config_.model = R"({"model_type": "gpt2"})";
-  EXPECT_HEED_ERROR(run("a"), ErrorCode::kUnsupported,
-                    "train: model: line 1, column 15: model_type is 'gpt2', expected a family that "
-                    "predicts masked tokens");
-  config_.model = "{}";
-  translate();
-  lines("b.txt", [](int i) { return fmt::format("{}", i); }, 59);
-  EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
-                    "train: targets is 59 lines, expected 60, as data has");
-  lines("b.txt", [](int i) { return i == 3 ? std::string(40, '7') : fmt::format("{}", i); });
-  EXPECT_HEED_ERROR(
-      run("c"), ErrorCode::kInvalidArgument,
-      fmt::format("train: {}: line 4: 41 tokens long, expected at most 16 (block)", at("b.txt")));
-  lines("b.txt", [](int i) { return i == 5 ? std::string() : fmt::format("{}", i); });
-  EXPECT_HEED_ERROR(
-      run("d"), ErrorCode::kInvalidArgument,
-      fmt::format("train: {}: line 6: targets is an empty line, expected a text", at("b.txt")));
-  config_.targets = {};
-  config_.data = {};
-  config_.generate = "anomaly";
-  EXPECT_HEED_ERROR(run("e"), ErrorCode::kInvalidArgument,
-                    "train: task is \"seq2seq\", expected classify (to generate \"anomaly\")");
-  config_.task = "classify";
-  config_.block = 6;
-  config_.label_smoothing = 0;
-  EXPECT_HEED_ERROR(run("f"), ErrorCode::kInvalidArgument,
-                    "train: block is 6, expected at least 10 (\"anomaly\" of length 10)");
-}
-
-TEST_F(Tasks, LabelsThatAreNoneAreNamed) {
-  label_texts();
-  lines("texts.txt", [](int i) { return i == 2 ? "no tab" : fmt::format("a\t{}", i); });
-  EXPECT_HEED_ERROR(run("a"), ErrorCode::kInvalidArgument,
-                    fmt::format("train: {}: line 3: \"no tab\", expected a label, a tab and a text",
-                                at("texts.txt")));
-  lines("texts.txt", [](int i) { return fmt::format("a\t{}", i); });
-  EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
-                    "train: data is 1 label, expected at least two that differ");
 }
 
 }  // namespace

@@ -117,8 +117,8 @@ struct TrainingShape {
 std::string training_config(const TrainingShape& shape, std::string_view further);
 
 /// The `config.json` for training a folder's model on: its own, with the dropout and the labels of
-/// the shape, and `further`. What the shape asks of vocabulary and positions has to fit; its layers,
-/// heads and width do not count.
+/// the shape, and `further`. What the shape asks of vocabulary and positions has to fit; its
+/// layers, heads and width do not count.
 std::string continued_config(const std::filesystem::path& folder, const TrainingShape& shape,
                              std::string_view further);
 
