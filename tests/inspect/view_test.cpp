@@ -33,6 +33,8 @@ json parsed_json(const ViewAddress& view) {
   if (view.units != "token") as["units"] = view.units;
   if (view.scale != "log") as["scale"] = view.scale;
   if (!view.pair.empty()) as["pair"] = view.pair;
+  if (!view.versus.empty()) as["vs"] = view.versus;
+  if (view.show != "A-B") as["show"] = view.show;
   if (view.scores != ViewAddress().scores) as["scores"] = view.scores;
   if (view.temperature != 1) as["t"] = view.temperature;
   if (view.top_k != 0) as["k"] = view.top_k;

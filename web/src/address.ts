@@ -1,7 +1,8 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
 import {readFilter} from './head_filter';
 import type {Place, Selection} from './selection';
-import {kBys, kLines, kMostHeads, kNothing, kPairs, kScales, kStacks, kUnits, kViewNames} from './selection';
+import {kBys, kLines, kMostHeads, kNothing, kPairs, kScales, kShows, kStacks, kUnits, kViewNames} from './selection';
+import {readVersus} from './versus';
 
 const kMostSaid = 40;  // characters of an address that is wrong
 
@@ -140,6 +141,14 @@ const kParts: readonly Part[] = [
   {
     name: 'on', expected: 'probe or text', write: ({on}) => on === kNothing.on ? null : on,
     read: (value) => isOneOf(['probe', 'text'], value) ? {on: value} : null,
+  },
+  {
+    name: 'vs', expected: 'a head as in L2.H4, edits as in ablate:self.L2.H4, or text: and a text', write: ({versus}) => versus || null,
+    read: (value) => readVersus(value) ? {versus: value} : null,
+  },
+  {
+    name: 'show', expected: list(kShows), write: ({show}) => show === kNothing.show ? null : show,
+    read: (value) => isOneOf(kShows, value) ? {show: value} : null,
   },
 ];
 

@@ -8,6 +8,7 @@ import type {Units} from './tokens';
 import type {Side, Span} from './side';
 import type {HasTokens} from './tokens';
 import {phrase, sentences, words} from './tokens';
+import type {Compared} from './comparison';
 import type {Input, SessionApi} from './transport/api';
 
 export type {Span};
@@ -21,7 +22,8 @@ export interface Panel {
 export interface Page {
   store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
   open: (input: Input) => void;  // another text in place of this one
-  derive: (edits: object) => void;  // the same text with edits, in place of this session
+  derive: (edits: object) => void;  // the same text with edits, beside this session
+  compared: Compared | null;        // what is drawn, and its other side
 }
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;
@@ -41,6 +43,11 @@ export function primary({places}: Pick<Selection, 'places'>): Place { return pla
 /** The class of a head's colour; small multiples, each with its name, share the first. */
 export function colourOf({places}: Selection, place: Place): string {
   return `head-${places.length > kColours ? 1 : places.findIndex((each) => isSamePlace(each, place)) + 1}`;
+}
+
+/** The same of an edge: of a difference the colour says which side has more. */
+export function colourOfEdge({api, store}: Page, place: Place, weight: number): string {
+  return api.isDifference ? weight < 0 ? 'less' : 'more' : colourOf(store.now, place);
 }
 
 const kUnitsOf = new WeakMap<Side, {word: Units; sentence: Units}>();

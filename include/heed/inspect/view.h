@@ -45,6 +45,8 @@ struct ViewAddress {
   std::string x = "previous", y = "without";  // the axes of the heads view
   std::string form = "raw";                   // of its scores; adjusted: without the sink
   std::string on = "probe";                   // or text: where induction is looked for
+  std::string versus = "";   // what it is compared with: a head, edits, a text; empty: nothing
+  std::string show = "A-B";  // of a comparison: A, B or A-B
   using Range = std::pair<std::int64_t, std::int64_t>;
   std::optional<std::pair<Range, Range>> zoom = {};  // queries and keys in sight, ends included
 };

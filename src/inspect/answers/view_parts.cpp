@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "inspect/answers/address_filter.h"
+#include "inspect/answers/address_versus.h"
 
 namespace heed {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::size_t kNumberDigits = 9;
 constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
+constexpr std::array<std::string_view, 3> kShows = {"A", "B", "A-B"};
 constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
@@ -90,7 +92,7 @@ bool read_fraction(double& number, std::string_view text, double most) {
 
 std::string fraction_text(double number) { return number == 1 ? "" : fmt::format("{}", number); }
 
-const std::array<ViewPart, 20> kParts = {{
+const std::array<ViewPart, 22> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -185,6 +187,17 @@ const std::array<ViewPart, 20> kParts = {{
     {"on", "probe or text",
      [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
      [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
+    {"vs", "a head as in L2.H4, edits as in ablate:self.L2.H4, or text: and a text",
+     [](ViewAddress& view, std::string_view value) {
+       view.versus = value;
+       return read_versus(value).has_value();
+     },
+     [](const ViewAddress& view) { return view.versus; }},
+    {"show", "A, B or A-B",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.show, kShows, value);
+     },
+     [](const ViewAddress& view) { return view.show == "A-B" ? "" : view.show; }},
 }};
 
 }  // namespace

@@ -31,12 +31,13 @@ export function labelOf({weight: value}: Edge, name: string, place: number, isSe
 }
 
 function style({edge, kind}: Arc): {width: number; opacity: number} {
-  const root = Math.sqrt(edge.weight);
+  const size = Math.abs(edge.weight);
+  const root = Math.sqrt(size);
   switch (kind) {
-    case 'own': return {width: Math.max(1.25, 16 * edge.weight), opacity: Math.min(1, 0.45 + 0.8 * root)};
-    case 'other': return {width: Math.max(0.6, 12 * edge.weight), opacity: 0.10 + 0.22 * root};
-    case 'free': return {width: Math.max(0.75, 16 * edge.weight), opacity: Math.min(1, 0.2 + 0.9 * root)};
-    case 'small': return {width: Math.max(0.75, 12 * edge.weight), opacity: Math.min(1, 0.2 + 0.9 * root)};
+    case 'own': return {width: Math.max(1.25, 16 * size), opacity: Math.min(1, 0.45 + 0.8 * root)};
+    case 'other': return {width: Math.max(0.6, 12 * size), opacity: 0.10 + 0.22 * root};
+    case 'free': return {width: Math.max(0.75, 16 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
+    case 'small': return {width: Math.max(0.75, 12 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
   }
 }
 
@@ -69,7 +70,7 @@ export function drawArcs(
   room: SVGSVGElement, arcs: Arc[], columns: [number, number], actions: ArcActions,
   span: [number, number] | null = null
 ): void {
-  const drawn = arcs.filter(({kind, edge}) => kind !== 'small' || edge.weight >= kLeastSmall)
+  const drawn = arcs.filter(({kind, edge}) => kind !== 'small' || Math.abs(edge.weight) >= kLeastSmall)
     .flatMap((arc) => marksOf(arc, columns, arc.kind !== 'other'));
   const marks = [...drawn.filter(({name}) => name !== 'text'), ...drawn.filter(({name}) => name === 'text')];
   if (span) {

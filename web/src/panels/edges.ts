@@ -4,7 +4,7 @@ import {otherEnd} from '../arcs';
 import {isSamePlace} from '../address';
 import {html, say, svg} from '../dom';
 import type {MakePanel, Page, Panel, Span} from '../panel';
-import {colourOf, focus, isIn, primary, shortName} from '../panel';
+import {colourOf, colourOfEdge, focus, isIn, primary, shortName} from '../panel';
 import type {Place} from '../selection';
 import {kColours, nameOf} from '../selection';
 import {phrase} from '../tokens';
@@ -248,7 +248,7 @@ class EdgesPanel implements Panel {
       const isSelected = other === store.other;
       const order = store.now.places.findIndex((each) => isSamePlace(each, place));
       arcs.push({
-        edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOf(store.now, place),
+        edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOfEdge(this.page, place, edge.weight),
         source: queryY(isOfLine ? middle : edge.query), target: (index + 0.5) * height - this.keys.scrollTop,
         chosen: isOfLine && isSelected && order === 0,
         label: isOfLine ? labelOf(edge, shortName(store.now, place), order, isSelected) : null,

@@ -58,6 +58,7 @@ class MatrixPanel implements Panel {
   private readonly frame = html('div', {class: 'matrix-frame'});
   private readonly sight: MatrixSight;
   private readonly line = new Slot<Line>('read-out', () => this.update());
+  private readonly sides = ['read-out-a', 'read-out-b'].map((lane) => new Slot<Line>(lane, () => this.update()));  // of a difference
   private readonly margins = new Slot<Marginals>('margins', () => this.update());
   private marginals: Marginals | null = null;
   private box: Box | null = null;
@@ -75,7 +76,7 @@ class MatrixPanel implements Panel {
     const {api, side, store, stage} = page;
     this.tiles = new Tiles(api, side, this.redraw);
     this.canvas = new MatrixCanvas(page, this.tiles, this.redraw);
-    this.readOut = new ReadOut(side);
+    this.readOut = new ReadOut(side, api.isDifference);
     this.edges = new MatrixMargins(stage);
     this.labels = new MatrixLabels(side, rowNames(page, this.redraw));
     this.scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})), (name) => store.set({scale: name}));
@@ -120,8 +121,7 @@ class MatrixPanel implements Panel {
   }
 
   destroy(): void {
-    this.line.stop();
-    this.margins.stop();
+    [this.line, this.margins, ...this.sides].forEach((slot) => slot.stop());
     this.resized.disconnect();
     this.forget();
     cancelAnimationFrame(this.frameAsked);
@@ -241,7 +241,12 @@ class MatrixPanel implements Panel {
       return;
     }
     const asked = api.hasWeights ? api.line(primary(store.now), at.first, at.end, to) : null;
-    this.readOut.show({at, other, to, line: valueOf(this.line.show(asked)), speak});
+    const {compared} = this.page;
+    const both = compared && api.isDifference ? this.sides.map((slot, side) => {
+      const [of, place] = side === 0 ? [compared.a, primary(store.now)] : [compared.b, compared.toB(primary(store.now))];
+      return valueOf(slot.show(asked && of.line(place, at.first, at.end, to)))?.weights[other] ?? null;
+    }) as [number | null, number | null] : undefined;
+    this.readOut.show({at, other, to, line: valueOf(this.line.show(asked)), speak, ...both && {both}});
   }
 
   private schedule(): void {

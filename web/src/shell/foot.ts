@@ -60,7 +60,7 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
     say(reason, store.reason && `heed chose the head: ${store.reason}`);
     const found = valueOf(margins.show(api.hasWeights && !said ? api.marginals(primary(store.now)) : null));
     if (said) check.replaceChildren(...said());
-    else say(check, found ? `every row sums to 1 within ${bound(found.row_sum_error)}` : '');
+    else say(check, found ? `every row${api.isDifference ? ' of A and of B' : ''} sums to 1 within ${bound(found.row_sum_error)}` : '');
   };
   return {update, destroy: () => margins.stop(), save: saving.save};
 }

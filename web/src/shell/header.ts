@@ -6,6 +6,7 @@ import {isSaved} from '../held';
 import type {SelectionStore} from '../store';
 import type {About, SessionApi} from '../transport/api';
 import {phrase} from '../tokens';
+import {editsText} from '../versus';
 import {kViews} from '../views/list';
 import {keysDialog} from './keys_list';
 import {makeViewsNav} from './views_nav';
@@ -38,16 +39,6 @@ function bothOf({info}: SessionApi): [string, string][] | null {
   if (!info.key_tokens) return null;
   const written = info.target ?? phrase(info.tokens.filter(({special}) => !special), 0, Infinity);
   return [['source', info.text], ['target', written]];
-}
-
-const kEdits: Record<string, string> = {ablate: 'without head', remove: 'without edge', hide: 'hidden', swap: 'swapped', mask: 'masked'};
-
-/** `ablate=self.L2.H6;hide=tokens/5` as `without head 2\u00b76, hidden 5`. */
-function editsText(edits: string): string {
-  return edits.split(';').map((edit) => {
-    const [kind, what] = edit.split('=') as [string, string];
-    return `${kEdits[kind] ?? kind} ${what.replace(/self\.|tokens\//g, '').replace(/L(\d+)\.H(\d+)/g, '$1\u00b7$2').replaceAll(',', ', ')}`;
-  }).join(', ');
 }
 
 export function makeHeader(

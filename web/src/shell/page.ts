@@ -1,5 +1,6 @@
 // The whole of one page: asks for the model, opens a session for the text, shows the view of the address.
 import {parse, remarks} from '../address';
+import {Comparison} from '../comparison';
 import {html} from '../dom';
 import {deliver, deliverFailure} from '../export/deliver';
 import {fit, misfit} from '../fit';
@@ -16,7 +17,9 @@ import {ApiError, SessionApi, about as askModel, drop, open} from '../transport/
 import {derive} from '../transport/derive';
 import {isSameInput, taken, toBegin} from '../transport/inputs';
 import {Requests} from '../transport/requests';
+import {versusEdits} from '../versus';
 import type {Transport} from '../transport/transport';
+import {viewOf} from '../views/list';
 import type {Header} from './header';
 import {makeHeader} from './header';
 import {altOf, isTyped, listenToKeys} from './keys';
@@ -52,6 +55,8 @@ export class PageShell implements Mounted {
   private about: About | null = null;
   private api: SessionApi | null = null;
   private session: Session | null = null;
+  private readonly comparison: Comparison;
+  private drawn: SessionApi | null = null;  // A, B, or A less B
   private opening = 0;
   private isPassing = false;  // what the notice says ends with the next choice
   private seen: Selection;
@@ -70,6 +75,7 @@ export class PageShell implements Mounted {
       this.address = address;
       options.onAddress?.(address, how);
     });
+    this.comparison = new Comparison(this.store, () => this.compare());
     this.seen = this.store.now;
     root.append(this.main);
     this.store.listen(() => this.moveOn());
@@ -92,6 +98,7 @@ export class PageShell implements Mounted {
     this.stopKeys();
     this.stop.abort();
     this.session?.destroy();
+    this.comparison.destroy();
     this.api?.stop();
     this.stage.destroy();
   }
@@ -209,9 +216,32 @@ export class PageShell implements Mounted {
     this.session?.destroy();
     const side = api.side(this.store.now.places[0]!.stack);
     this.shown = side.stack;
+    this.drawn = this.comparison.of(api);
+    const {compared} = this.comparison;
+    if (compared && !compared.isAlike) this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be shorter
     const open = (input: Input) => void this.run(input);
-    const withEdits = (edits: object) => void this.run(api.info, undefined, () => derive(this.requests, api.info, edits));
-    this.session = showSession(this.main, {store: this.store, api, side, stage: this.stage, open, derive: withEdits});
+    const withEdits = (edits: object) => void this.derive(compared?.b ?? api, edits);
+    this.session = showSession(this.main, {
+      store: this.store, api: this.drawn, side: this.drawn.side(side.stack), stage: this.stage, open, derive: withEdits, compared,
+    }, this.comparison);
+  }
+
+  /** The same text with edits is shown beside this one, as their difference. */
+  private async derive(of: SessionApi, edits: object): Promise<void> {
+    const {api} = this;
+    try {
+      const {edits: all} = await derive(this.requests, of.info, edits);
+      if (api === this.api && all !== undefined) this.store.set({versus: versusEdits(all), show: viewOf(this.store.now.view).differs ? 'A-B' : 'B'});
+    } catch (error) {
+      this.fail(error as ApiError, of.info, true);
+    }
+  }
+
+  /** Draws the other side, or the difference, as soon as that is there. */
+  private compare(): void {
+    if (!this.api) return;
+    if (this.comparison.of(this.api) === this.drawn) this.session?.update();
+    else this.draw(this.api);
   }
 
   /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */
@@ -238,7 +268,8 @@ export class PageShell implements Mounted {
   private moveOn(): void {
     if (this.store.now === this.seen) return;
     this.seen = this.store.now;
-    if (this.session && this.api!.side(this.seen.places[0]!.stack).stack !== this.shown) this.draw(this.api!);
+    const isOther = this.session && (this.api!.side(this.seen.places[0]!.stack).stack !== this.shown || this.comparison.of(this.api!) !== this.drawn);
+    if (isOther) this.draw(this.api!);
     if (this.store.byHeed) return;
     if (this.isPassing) this.notice.replaceChildren();
     this.isPassing = false;

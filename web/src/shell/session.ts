@@ -10,6 +10,8 @@ import type {ViewName} from '../selection';
 import {viewOf} from '../views/list';
 import type {Drawn} from '../views/view';
 import {chipsPanel} from './chips';
+import type {Comparison} from '../comparison';
+import {CompareBar, showAfter} from '../panels/compare_bar';
 import type {Foot} from './foot';
 import {footPanel} from './foot';
 import {progressPanel} from './progress';
@@ -34,9 +36,10 @@ class Shown {
   readonly inSight: () => {first: number; end: number} | null;
   readonly hasChips: boolean;
   private readonly view: Drawn;
+  readonly compare: CompareBar;
   private readonly panels: Panel[];
 
-  constructor(container: HTMLElement, page: Page) {
+  constructor(container: HTMLElement, page: Page, comparison: Comparison) {
     const {store, side} = page;
     const view = viewOf(store.now.view);
     this.name = view.name;
@@ -48,12 +51,14 @@ class Shown {
     const text = part('text', 'Text', hasText);
     const place = html('div', {class: 'view'});
     const line = html('footer', {class: 'foot'});
-    container.replaceChildren(chips, progress, text, place, line);
+    const compare = part('compare', 'Comparison', false);
+    container.replaceChildren(chips, compare, progress, text, place, line);
+    this.compare = new CompareBar(compare, page, comparison);
     const theText = hasText ? textPanel(text, page) : null;
     this.view = view.draw(place, page);
     this.foot = footPanel(line, page, view, this.view);
     this.inSight = () => theText?.inSight() ?? null;
-    this.panels = [this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot];
+    this.panels = [this.compare, this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot];
   }
 
   get keys(): Record<string, () => void> { return this.view.keys; }
@@ -63,21 +68,22 @@ class Shown {
   destroy(): void { this.panels.forEach((panel) => panel.destroy()); }
 }
 
-export function showSession(container: HTMLElement, page: Page): Session {
+export function showSession(container: HTMLElement, page: Page, comparison: Comparison): Session {
   const {store, api, side, stage} = page;
-  let shown = new Shown(container, page);
+  let shown = new Shown(container, page, comparison);
   const ahead = new Ahead(page, () => shown.inSight());
   const update = () => {
     wantLate(page);
     if (shown.name !== store.now.view) {
       shown.destroy();
-      shown = new Shown(container, page);
+      shown = new Shown(container, page, comparison);
     }
     shown.update();
     if (shown.hasChips) ahead.update();  // else no head alone is looked at
   };
   const keys: Record<string, () => void> = {
-    Escape: () => unpin(page), s: () => shown.foot.save('svg'),
+    Escape: () => shown.compare.isShown ? shown.compare.close() : unpin(page),
+    c: () => store.now.versus === '' ? shown.compare.toggle() : store.set({show: showAfter(store.now)}, {replace: true}), s: () => shown.foot.save('svg'),
     '[': () => store.set(layerAfter(side, store.now, -1)), ']': () => store.set(layerAfter(side, store.now, 1)),
     ',': () => store.set(headAfter(side, store.now, -1)), '.': () => store.set(headAfter(side, store.now, 1)),
     ...side.split !== null && {d: () => store.set({pair: pairAfter(store.now.pair)})},

@@ -41,7 +41,7 @@ function shadingOf(line: Line, units: Units | null, to: boolean): Shading {
     const at = units ? units.begins[token]! : token;
     numbers.set(at, weights[at] ?? 0);
   }
-  const largest = weights.reduce<number>((most, weight) => Math.max(most, weight ?? 0), 1e-30);
+  const largest = weights.reduce<number>((most, weight) => Math.max(most, Math.abs(weight ?? 0)), 1e-30);
   return {weights, largest, numbers};
 }
 
@@ -111,7 +111,8 @@ class TextPanel implements Panel {
     if (now.unit !== 'token' && isIn(this.focused, index)) classes += ' together';
     if (isPinned) classes += ' pinned';
     else if (index === store.other || index === store.hoveredToken) classes += ' hovered';
-    const shade = weight === null || !this.shading ? 0 : Math.sqrt(weight / this.shading.largest);
+    if (weight !== null && weight < 0) classes += ' less';
+    const shade = weight === null || !this.shading ? 0 : Math.sqrt(Math.abs(weight) / this.shading.largest);
     return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0};
   }
 

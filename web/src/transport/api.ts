@@ -106,6 +106,7 @@ export class SessionApi {
   error: ApiError | null = null;
   failed: (error: ApiError) => void = () => undefined;  // a question had no answer
   hasWeights = false;  // the pass has ended
+  readonly isDifference: boolean = false;  // its weights are those of one session less another's
 
   constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;
@@ -308,14 +309,17 @@ export class SessionApi {
   }
 
   /** Another session beside this one, run through the same model. */
-  async beside(input: Input, place: Place, changed: () => void): Promise<SessionApi> {
-    const other = new SessionApi(this.about, await open(this.requests, input, place), this.requests);
-    const end = other.follow(place, changed, () => undefined);
+  async withInput(input: Input, place: Place): Promise<SessionApi> {
+    return this.withSession(await open(this.requests, input, place));
+  }
+
+  /** The same of a session that there is. */
+  withSession(info: SessionInfo): SessionApi {
+    const other = new SessionApi(this.about, info, this.requests);
     const stop = other.stop.bind(other);
     other.stop = () => {
-      end();
       stop();
-      void drop(this.requests, other.info);
+      if (!other.hasWeights && info.session !== this.info.session) void drop(this.requests, info);
     };
     return other;
   }
