@@ -46,9 +46,16 @@ export function distance(value: number): string {
   return `${fixed(value, 1)} back`;
 }
 
+/** `+.033`: a rise of a loss. */
+export function nats(value: number): string {
+  const text = fixed(value, 3).replace(/^(\u2212?)0/, '$1');
+  return Number(text.replace('\u2212', '-')) === 0 ? '0' : value > 0 ? `+${text}` : text;
+}
+
 /** A score of a head as its chip writes it: `prev .43`, `48.6 back`, `entropy 1.32`. */
 export function score(name: string, short: string, value: number): string {
   if (name === 'distance') return distance(value);
+  if (name === 'without') return `${short} ${nats(value)}`;
   return `${short} ${name === 'entropy' ? fixed(value, 2) : shortWeight(value)}`;
 }
 

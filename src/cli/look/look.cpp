@@ -14,6 +14,7 @@
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
 #include "cli/look/text.h"
+#include "cli/look/why.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/base/error.h"
@@ -32,6 +33,7 @@ std::int64_t layers_of(const ModelInfo& info) {
 Session open(const LookOptions& options, const LoadedModel& model, ProgressLine& progress) {
   const SessionOptions keep = {.all_logits = options.what == "logits",
                                .hidden = options.what == "hidden",
+                               .streams = options.why,
                                .layer_done = [&progress] { progress.advance(); }};
   progress.begin("the model: layers", layers_of(model.model->info()));
   if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
@@ -160,6 +162,28 @@ void write_flow(const LookOptions& options, const Session& session, const Loaded
   output.finish();
 }
 
+// The last token of each word; of the keys that stand before the query the last one.
+void write_why(const LookOptions& options, const Session& session, const LoadedModel& model,
+               Stack stack, ProgressLine& progress) {
+  LookRequest request = request_of(options, session, stack);
+  const std::int64_t query = request.queries.back();
+  const bool same = session.queries(stack).data() == session.keys(stack).data();
+  std::int64_t key = request.cell_keys.back();
+  for (const std::int64_t each : request.cell_keys)
+    if (same && each <= query) key = each;
+  request.queries = {query};
+  request.cell_keys = {key};
+  const WhyCell cell = {look(session, request).chosen, query, key};
+  const bool plain = options.colour == "auto" && !options.to_stdout();
+  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  const std::string answer = options.format == "json" ? why_json(session, model, cell)
+                                                      : why_text(terminal, session, model, cell);
+  progress.begin("");
+  Output output(options.out);
+  output.write(answer);
+  output.finish();
+}
+
 // Of --heads; the names in it are known before the model runs.
 HeadFilter filter_of(const LookOptions& options, const StackShape& stack) {
   return reworded(
@@ -191,6 +215,22 @@ void write_heads(const LookOptions& options, const LoadedModel& model, const Sta
   output.finish();
 }
 
+void write_answers(const LookOptions& options, const Session& session, const LoadedModel& model,
+                   const StackShape& stack, ProgressLine& progress) {
+  if (options.format == "npy") {
+    progress.begin("writing");
+    write_npy_output(options, session, stack.stack);
+  } else if (options.why) {
+    progress.begin("why");
+    write_why(options, session, model, stack.stack, progress);
+  } else if (options.flow) {
+    progress.begin("the flow");
+    write_flow(options, session, model, stack.stack);
+  } else {
+    write_rows(options, session, stack.stack, layers_of(model.model->info()), progress);
+  }
+}
+
 int run(const Given& given, LookOptions options) {
   check(given, options);
   read_standard_input(options.input);
@@ -206,17 +246,7 @@ int run(const Given& given, LookOptions options) {
   }
   ProgressLine progress;
   const Session session = open(options, model, progress);
-  if (options.format == "npy") {
-    progress.begin("writing");
-    write_npy_output(options, session, stack.stack);
-    return 0;
-  }
-  if (options.flow) {
-    progress.begin("the flow");
-    write_flow(options, session, model, stack.stack);
-    return 0;
-  }
-  write_rows(options, session, stack.stack, layers_of(model.model->info()), progress);
+  write_answers(options, session, model, stack, progress);
   return 0;
 }
 
@@ -245,6 +275,7 @@ Command look_command() {
   return {"look", "who attends to whom in a text, what each head does, the next word",
           "  heed look \"The cat sat on the mat because it was tired.\"\n"
           "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
+          "  heed look \"The king had a daughter, and he\" --who he --to king --why\n"
           "  heed look --file story.txt --heads \"previous>0.2\"\n"
           "  heed look --file story.txt -o weights.npy\n"
           "  heed look --file story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"

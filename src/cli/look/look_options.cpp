@@ -173,6 +173,24 @@ void add_flow(OptionList& list, LookOptions& options) {
                 "edge changes"}});
 }
 
+void add_why(OptionList& list, LookOptions& options) {
+  add(list, {{.name = "--why",
+              .to = &options.why,
+              .help = "why the weight of --who and --to is what it is, and the text without it"}});
+}
+
+void check_why(const Given& given, const LookOptions& options) {
+  if (!options.why) return;
+  if (options.who.empty() || options.to.empty())
+    fail({.found = "--why explains one weight", .expected = "--who and --to beside it"});
+  for (const char* option : {"--flow", "--heads", "--view", "--top", "--what"})
+    if (given.has(option))
+      fail({.found = fmt::format("{} is given beside --why, which explains one weight", option),
+            .expected = "one of the two"});
+  if (options.format != "text" && options.format != "json")
+    fail({.argument = "--format", .found = options.format, .expected = "text or json with --why"});
+}
+
 void add_ranking(OptionList& list, LookOptions& options) {
   add(list, {{.name = "--heads",
               .to = std::function<void(const std::string&)>(
@@ -227,6 +245,7 @@ void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
   add_head(list, options);
   add_tokens(list, options);
+  add_why(list, options);
   add_flow(list, options);
   add_ranking(list, options);
   add_format(list, options);
@@ -254,6 +273,7 @@ void check(const Given& given, const LookOptions& options) {
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
           .expected = "one of TEXT, --file and --ids"});
+  check_why(given, options);
   check_flow(given, options);
   check_effects(given, options);
   check_view_options(options);

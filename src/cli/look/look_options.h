@@ -22,6 +22,7 @@ struct LookOptions {
   std::string top;
   std::string rows;
   std::string what = "weights";
+  bool why = false;
   bool flow = false;
   std::string by = "rollout";
   std::string format;  // empty: as the name of the file says, else text

@@ -62,7 +62,8 @@ struct ModelAnswer {
   bool takes_target = false;
   bool runs = false;  // there is a model to run: words and effects may be asked for
   std::optional<std::vector<HeldStackAnswer>> held = {};  // in a saved page
-  std::optional<std::string> held_view = {};  // there: words or flow, where the file answers it
+  /// There: words, flow, why or anatomy, where the file answers it.
+  std::optional<std::string> held_view = {};
   template <typename Fields>
   void describe(Fields& field) const {
     field("name", name);
