@@ -73,6 +73,10 @@ export interface Models {
   picture?: Picture;
 }
 
+export interface FoundModels {
+  models: Model[];
+}
+
 export interface ApiError {
   code: string;
   message: string;
@@ -90,6 +94,12 @@ export interface Token {
   begin: number;
   end: number;
   special?: boolean;
+}
+
+export interface TokenUnits {
+  characters?: number[];
+  words: number[];
+  sentences: number[];
 }
 
 export interface Attention {
@@ -120,6 +130,8 @@ export interface Session {
   heads_done: number;
   tokens: Token[];
   key_tokens?: Token[];
+  units: TokenUnits;
+  key_units?: TokenUnits;
   split?: number;
   attentions: Attention[];
 }

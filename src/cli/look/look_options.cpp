@@ -90,6 +90,9 @@ void check_effects(const Given& given, const LookOptions& options) {
     given.require_beside(option, options.input.ids.empty(), "TEXT or --file");
   given.require_beside("--color", options.format == "text", "--format text");
   given.require_beside("--what", options.is_array(), "--format npy");
+  given.require_beside("--units", options.format == "text", "--format text");
+  if (!options.units.empty() && options.units != "token" && !options.to.empty())
+    fail({.found = "--to names a token", .expected = "it without --units"});
   if (!options.rows.empty() && !options.who.empty())
     fail({.found = "--who names the rows", .expected = "it without --rows"});
   if (!options.rows.empty() && !options.to.empty())
@@ -160,6 +163,16 @@ void add_tokens(OptionList& list, LookOptions& options) {
         .help = "show the last N rows (default: 64 as text, else all)"}});
 }
 
+void add_units(OptionList& list, LookOptions& options) {
+  add(list,
+      {{.name = "--units",
+        .to = &options.units,
+        .words = {"token", "character", "word", "sentence"},
+        .help =
+            "what rows and keys are: of a unit's tokens the sum of the keys and the mean of the "
+            "rows (default: token; character where most tokens are bytes of some)"}});
+}
+
 void add_flow(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--flow",
@@ -227,6 +240,7 @@ void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
   add_head(list, options);
   add_tokens(list, options);
+  add_units(list, options);
   add_flow(list, options);
   add_ranking(list, options);
   add_format(list, options);

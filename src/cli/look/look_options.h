@@ -21,6 +21,7 @@ struct LookOptions {
   std::optional<std::string> heads;  // a filter
   std::string top;
   std::string rows;
+  std::string units;  // empty: characters where most tokens are parts of some, else tokens
   std::string what = "weights";
   bool flow = false;
   std::string by = "rollout";

@@ -88,6 +88,16 @@ struct ModelAnswer {
   }
 };
 
+/// The models of this machine, the served one first.
+struct FoundModelsAnswer {
+  static constexpr const char* kName = "FoundModels";
+  std::vector<ModelAnswer> models = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("models", models);
+  }
+};
+
 struct LimitsAnswer {
   static constexpr const char* kName = "Limits";
   std::int64_t text_bytes = 0;

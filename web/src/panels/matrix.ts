@@ -12,6 +12,7 @@ import {listenToMatrix} from './matrix_input';
 import {hasTokens, MatrixLabels} from './matrix_labels';
 import {blockOf} from '../side';
 import {isBetween} from '../sides';
+import {Rows} from '../rows';
 import {rowNames} from '../written';
 import {kUseWidth} from './matrix_margins';
 import {MatrixMargins} from './matrix_margin_pair';
@@ -41,6 +42,13 @@ function hasFreeCorner(length: number, side: number, isNarrow: boolean): boolean
   const [height, left] = isNarrow ? [140, 0.48] : [150, 0.5];
   const bottom = 0.04 * side + height;
   return (Math.floor(bottom / side * length) + 1) / length <= left && (isNarrow || side >= kLeastCorner);
+}
+
+/** A token that is pointed at alone is read out with what it attends to most. */
+function largestOf(line: Line | null): number | null {
+  const best = (line?.weights ?? []).reduce<{at: number; weight: number}>((most, weight, at) =>
+    weight !== null && weight > most.weight ? {at, weight} : most, {at: -1, weight: 0});
+  return best.at < 0 ? null : best.at;
 }
 
 /** `isFull`: it has the width of the page, and the read-out stands beside it. */
@@ -235,13 +243,17 @@ class MatrixPanel implements Panel {
     const {other, to} = store;
     const speak = this.speak;
     this.speak = false;
-    if (at === null || other === null) {
+    const isHovered = other === null && store.hoveredToken !== null;
+    if (at === null || (other === null && !isHovered)) {
       this.line.show(null);
       this.readOut.show(null);
       return;
     }
-    const asked = api.hasWeights ? api.line(primary(store.now), at.first, at.end, to) : null;
-    this.readOut.show({at, other, to, line: valueOf(this.line.show(asked)), speak});
+    const rows = new Rows(this.page);
+    const found = valueOf(this.line.show(api.hasWeights ? api.line(primary(store.now), at.first, at.end, to) : null));
+    const line = found && rows.line(found, to);
+    const row = other === null ? largestOf(line) : rows.of(other);
+    this.readOut.show(row === null ? null : {at, other: row, to, line, speak, rows});
   }
 
   private schedule(): void {

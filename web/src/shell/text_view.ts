@@ -1,8 +1,9 @@
 // The lines of the text that are in sight, and a few around them, as elements.
 import {html} from '../dom';
+import {languageOf} from '../language';
 import type {Page} from '../panel';
 import type {Shown} from '../tokens';
-import {plain, shown} from '../tokens';
+import {plain, shown, whole} from '../tokens';
 import type {Token} from '../transport/api';
 import type {TextLine} from './text_lines';
 import {breakLines, Ruler} from './text_lines';
@@ -34,7 +35,8 @@ const kUnmarked: Mark = {shade: 0, number: '', classes: '', nudge: 0};
 export class TextView {
   readonly paragraph = html('div', {class: 'tokens', role: 'group', 'aria-label': 'The text, token by token'});
   readonly scroller = html('div', {class: 'scroller'}, this.paragraph);
-  private readonly shown: Shown[];
+  private shown: Shown[];
+  private hasBytes = true;
   private readonly ruler = new Ruler();
   private readonly drawn = new Map<number, HTMLElement>();      // by line
   private readonly elements = new Map<number, HTMLElement>();   // by token
@@ -54,6 +56,7 @@ export class TextView {
     this.tokens = page.side.queries;
     this.shown = this.tokens.map(shown);
     this.paragraph.dir = directionOf(textOf(page));
+    this.paragraph.lang = languageOf(textOf(page));
     this.lineOf = new Int32Array(this.shown.length);
     document.addEventListener('scroll', this.again, {passive: true, capture: true});  // of the text, or of what it stands in
     this.forget = page.stage.listen(this.again);
@@ -72,6 +75,15 @@ export class TextView {
   }
 
   element(index: number): HTMLElement | undefined { return this.elements.get(index); }
+
+  /** Whether the bytes of a character stand behind it, or it alone; true where that changes the lines. */
+  showBytes(on: boolean): boolean {
+    if (on === this.hasBytes) return false;
+    this.hasBytes = on;
+    this.shown = this.tokens.map(on ? shown : whole);
+    this.room = 0;
+    return true;
+  }
 
   /** Cuts the lines anew where the width or the font has changed; true where they are other ones. */
   layOut(): boolean {
@@ -150,7 +162,7 @@ export class TextView {
     const token = this.tokens[index]!;
     const element = html('span', {
       class: token.special ? 'token special' : 'token', role: 'button', tabindex: index === this.stop ? 0 : -1,
-      'data-index': index, 'aria-pressed': 'false', 'aria-label': plain(token).trim() ? null : 'space',
+      'data-index': index, 'aria-pressed': 'false', 'aria-label': !plain(token).trim() ? 'space' : this.shown[index]!.pieces.length > 0 ? null : plain(token),
     });
     for (const {text, hex} of this.shown[index]!.pieces) {
       element.append(hex ? html('span', {class: 'hex'}, text) : text);

@@ -10,6 +10,7 @@ import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
 import type {Side} from '../side';
 import {sideOf} from '../side';
+import {joinBytes} from '../tokens';
 import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
 import {Recent} from './recent';
@@ -54,17 +55,12 @@ export async function json<Answer>(requests: Requests, path: string, init?: Requ
   return await (await answer(requests, path, init)).json() as Answer;
 }
 
-export async function about(requests: Requests): Promise<About> {
-  const {models, ...rest} = await json<Models>(requests, `${kApi}/models`);
-  return {...rest, model: models[0]!};
-}
-
 /** Which end of a text that is too long is kept. */
 export type Keep = 'first' | 'last';
 
-export function open(requests: Requests, {text, pair, target}: Input, {stack, layer}: Place, keep?: Keep): Promise<SessionInfo> {
+export function open(requests: Requests, {text, pair, target, model}: Input, {stack, layer}: Place, keep?: Keep): Promise<SessionInfo> {
   return json(requests, `${kApi}/sessions`, {
-    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, pair, target, stack, layer, keep}),
+    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, pair, target, model, stack, layer, keep}),
   });
 }
 
@@ -109,6 +105,8 @@ export class SessionApi {
 
   constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;
+    joinBytes(info.tokens, info.units.characters);
+    if (info.key_tokens) joinBytes(info.key_tokens, info.key_units?.characters);
     this.path = `${kApi}/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
     const page = Math.random().toString(36).slice(2, 8);
