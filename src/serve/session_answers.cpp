@@ -153,7 +153,7 @@ void get_models(Api& api, const Parameters& parameters, httplib::Response& respo
   const ModelPointer chosen = api.shelf.find(parameters.text("model", ""));
   ModelsAnswer answer = answer_served(api, chosen ? chosen->model.get() : nullptr);
   if (const std::optional<PictureOrder>& order = api.options.picture)
-    answer.picture = PictureAnswer{order->format, order->width};
+    answer.picture = PictureAnswer{order->format, order->width, order->panel};
   send_json(response, 200, to_json(answer));
 }
 

@@ -59,6 +59,7 @@ export interface Score {
 export interface Picture {
   format: string;
   width: number;
+  panel?: string;
 }
 
 export interface Models {

@@ -116,14 +116,16 @@ std::int64_t choose_rows(const LookOptions& options, const Session& session, Loo
 
 int write_page_file(const LookOptions& options, const LoadedModel& model) {
   Output output(options.out);  // a missing folder is an error before the work
-  output.write(look_file(model, {.format = options.format,
-                                 .text = text_of(options.input, model),
-                                 .pair = pair_of(options.input),
-                                 .target = target_of(options.input),
-                                 .view = {options.view, heed::stack_of(options.stack),
-                                          options.layer, options.head, options.who, options.to},
-                                 .width = options.width,
-                                 .dark = options.theme == "dark"}));
+  output.write(look_file(
+      model, {.format = options.format,
+              .text = text_of(options.input, model),
+              .pair = pair_of(options.input),
+              .target = target_of(options.input),
+              .view = {options.view, heed::stack_of(options.stack), options.layer, options.head,
+                       options.who, options.to},
+              .width = options.width,
+              .dark = options.theme == "dark",
+              .panel = options.panel.empty() ? std::nullopt : std::optional(options.panel)}));
   output.finish();
   return 0;
 }

@@ -80,7 +80,7 @@ void check_heads_options(const LookOptions& options) {
 // Options that would change nothing.
 void check_effects(const Given& given, const LookOptions& options) {
   const bool lists = !options.is_page() && !options.is_array() && !options.is_graph();
-  for (const char* option : {"--width", "--theme"})
+  for (const char* option : {"--width", "--theme", "--panel"})
     given.require_beside(option, options.is_picture(), "--format svg or png");
   for (const char* option : {"--top", "--rows"})
     given.require_beside(option, lists, "--format text, json or tsv");
@@ -196,18 +196,24 @@ void add_ranking(OptionList& list, LookOptions& options) {
 }
 
 void add_picture(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--width",
-              .to = &options.width,
-              .type = "N",
-              .least = 320,
-              .most = 8192,
-              .shows_default = true,
-              .help = "of svg and png, in pixels"},
-             {.name = "--theme",
-              .to = &options.theme,
-              .words = {"light", "dark"},
-              .shows_default = true,
-              .help = "of svg and png"}});
+  add(list,
+      {{.name = "--width",
+        .to = &options.width,
+        .type = "N",
+        .least = 320,
+        .most = 8192,
+        .shows_default = true,
+        .help = "of svg and png, in pixels"},
+       {.name = "--theme",
+        .to = &options.theme,
+        .words = {"light", "dark"},
+        .shows_default = true,
+        .help = "of svg and png"},
+       {.name = "--panel",
+        .to = &options.panel,
+        .type = "NAME",
+        .help = "of svg and png: one part of the view alone, as a figure: matrix, text, "
+                "who-attends-to-whom, next-word, lens, ...; a name that is none lists them"}});
 }
 
 void add_format(OptionList& list, LookOptions& options) {

@@ -31,6 +31,7 @@ struct LookOptions {
   std::string dtype = "f32";
   int width = 1440;
   std::string theme = "light";
+  std::string panel;  // empty: all of the view
 
   /// The stack that is shown; kNotFound where the model has no such.
   StackShape stack_of(const std::string& model_name, const ModelInfo& info) const;

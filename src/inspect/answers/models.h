@@ -121,10 +121,12 @@ struct PictureAnswer {
   static constexpr const char* kName = "Picture";
   std::string format = {};
   int width = 0;
+  std::optional<std::string> panel = {};  // of the view, alone
   template <typename Fields>
   void describe(Fields& field) const {
     field("format", format);
     field("width", width);
+    field("panel", panel);
   }
 };
 

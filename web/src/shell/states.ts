@@ -1,5 +1,6 @@
 // What stands where the result would: nothing yet, an edited text, what failed.
-import type {About, ApiError, Input, Keep} from '../transport/api';
+import type {About, Input} from '../transport/api';
+import type {ApiError, Keep} from '../transport/ask';
 import {button, html} from '../dom';
 import {count} from '../format';
 import {languageOf} from '../language';

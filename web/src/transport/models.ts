@@ -1,6 +1,6 @@
 // Which models there are, and what the server says of one.
 import type {FoundModels, Model, Models} from '../answers';
-import {json, kApi} from './api';
+import {json, kApi} from './ask';
 import type {About} from './api';
 import type {Requests} from './requests';
 
