@@ -12,6 +12,9 @@ install(TARGETS heed_c EXPORT heed-c
 if(TARGET heed_program)
   install(TARGETS heed_program RUNTIME COMPONENT program)
 endif()
+if(TARGET heed_mpi)  # in no package of the program, which would then need MPI
+  install(TARGETS heed_mpi LIBRARY DESTINATION lib/heed COMPONENT mpi)
+endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/models)
   install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DATADIR}/heed COMPONENT program)
 endif()

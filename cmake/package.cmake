@@ -1,8 +1,9 @@
 # The packages of Debian, as `./dev package` makes them: heed (the program and its model), libheed-c0
 # (the shared library of C) and libheed-dev (headers, the static library, CMake and pkg-config).
-set(HEED_MAINTAINER "heed maintainers <root@localhost>" CACHE STRING "Who answers for the packages")
+set(HEED_MAINTAINER "heed maintainers <heed@localhost>" CACHE STRING "Who answers for the packages")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heed)
+set(CPACK_DEBIAN_PACKAGE_SOURCE heed)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT ${HEED_MAINTAINER})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -20,7 +21,8 @@ function(heed_package component name section summary description)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name} PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section} PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_DESCRIPTION "${summary}\n${description}" PARENT_SCOPE)
-  install(FILES ${PROJECT_BINARY_DIR}/generated/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name}
+  install(FILES ${PROJECT_BINARY_DIR}/generated/copyright ${PROJECT_BINARY_DIR}/generated/changelog.gz
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name}
     COMPONENT ${component} EXCLUDE_FROM_ALL)
 endfunction()
 heed_package(program heed science "Exact attention that can be seen through"
@@ -44,4 +46,36 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/copyright CONTENT
 /usr/share/common-licenses/Apache-2.0.
 
 @NOTICES@" @ONLY)
+
+# The date is that of the last change, so that two builds of one source have the same bytes.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/CHANGELOG.md)
+if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})
+  execute_process(COMMAND git log -1 --format=%ct -- CHANGELOG.md WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE changed OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(changed)
+    set(ENV{SOURCE_DATE_EPOCH} ${changed})
+  endif()
+endif()
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+string(TIMESTAMP day "%Y-%m-%d" UTC)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/changelog CONTENT
+  "heed (${PROJECT_VERSION}) unstable; urgency=medium
+
+  * See CHANGELOG.md of the source.
+
+ -- ${HEED_MAINTAINER}  ${date}
+")
+execute_process(COMMAND gzip -9 -n -c ${PROJECT_BINARY_DIR}/generated/changelog
+  OUTPUT_FILE ${PROJECT_BINARY_DIR}/generated/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
+
+if(TARGET heed_program AND NOT CMAKE_CROSSCOMPILING)  # the page is what the program says
+  set(man ${PROJECT_BINARY_DIR}/generated/heed.1.gz)
+  add_custom_command(OUTPUT ${man}
+    COMMAND ${CMAKE_COMMAND} -DHEED=$<TARGET_FILE:heed_program> -DVERSION=${PROJECT_VERSION} -DDATE=${day}
+            -DOUT=${man} -P ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake
+    DEPENDS heed_program ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake
+    COMMENT "Writing the manual page" VERBATIM)
+  add_custom_target(heed_man ALL DEPENDS ${man})
+  install(FILES ${man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program OPTIONAL)
+endif()
 include(CPack)

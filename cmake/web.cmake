@@ -1,14 +1,16 @@
 # The page in the program: web/dist/{index.html,app.js,app.css,notebook.js}, bundled by Node and gzipped here.
-# Without HEED_PAGE the server says that it has none.
+# Without HEED_PAGE the server says that it has none. A source distribution has the bundle alone.
 set(page_source ${PROJECT_BINARY_DIR}/generated/page_files.cpp)
 set(web ${PROJECT_SOURCE_DIR}/web)
 set(dist)
 set(dist_files)
 if(HEED_PAGE)
-  find_program(HEED_NODE node REQUIRED)
-  find_program(HEED_NPM npm REQUIRED)
   set(dist ${web}/dist)
   set(dist_files ${dist}/index.html ${dist}/app.js ${dist}/app.css ${dist}/notebook.js)
+endif()
+if(HEED_PAGE AND EXISTS ${web}/package.json)
+  find_program(HEED_NODE node REQUIRED)
+  find_program(HEED_NPM npm REQUIRED)
   file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${web}/src/*.ts ${web}/src/*.css)
   add_custom_command(OUTPUT ${web}/node_modules/.package-lock.json
     COMMAND ${HEED_NPM} ci --no-audit --no-fund --silent

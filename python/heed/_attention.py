@@ -7,7 +7,6 @@ from typing import Any
 from . import _core
 from ._libraries import library_of
 from ._plan import Plan
-from ._problem import problem
 from ._seen import Seen
 
 
@@ -120,5 +119,5 @@ def explain(q: Any, k: Any, v: Any, *, backward: Any = None, **settings: Any) ->
     ``backward`` names the arguments whose gradients are asked for, such as ``("q", "k", "v")``:
     then the plan is of the backward pass. Printing the :class:`Plan` shows it as a table.
     """
-    asked = problem(q, k, v, **settings)
+    asked = _core.Problem(q, k, v, settings)
     return Plan(**_core.plan(asked, None if backward is None else tuple(backward)))

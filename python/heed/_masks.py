@@ -39,11 +39,11 @@ def prefix(lengths: Any) -> Mask:
 
 
 def segments(query_ids: Any, key_ids: Any = None) -> Mask:
-    """Keys of the query's own document: ids are [T] or [B, T] of int32 or int64.
+    """Keys of the query's own document: ids are [T] or [B, T] of int32 or int64, or lists.
 
     ``key_ids`` are those of the keys where they are not the same tokens as the queries.
     """
-    return _core.segments(query_ids, key_ids)
+    return _core.segments(_ids(query_ids), _ids(key_ids))
 
 
 def keep(array: Any) -> Mask:
@@ -63,7 +63,17 @@ def blocks(layout: Any, rows: int = 64, keys: int = 64) -> Mask:
 def edges(row_starts: Any, columns: Any) -> Mask:
     """The edges of a graph in compressed sparse rows: query i sees
     ``columns[row_starts[i]:row_starts[i + 1]]``, which rise. Both int32 or int64."""
-    return _core.edges(row_starts, columns)
+    return _core.edges(_ids(row_starts), _ids(columns))
+
+
+def _ids(given: Any) -> Any:
+    """Lists as arrays; what is no list of whole numbers goes on, to be refused by its name."""
+    if not isinstance(given, (list, tuple)):
+        return given
+    try:
+        return np.asarray(given, dtype=None if given else np.int64)
+    except ValueError:  # rows of several lengths
+        return given
 
 
 def custom(function: Callable[..., Any], name: str = "custom") -> Mask:

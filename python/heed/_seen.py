@@ -9,7 +9,6 @@ import numpy as np
 
 from . import _core
 from ._libraries import library_of
-from ._problem import problem
 from ._weights import Weights
 
 _EVERYTHING = (0, -1)
@@ -41,7 +40,7 @@ class Seen:
         asked (``value_norm``, ``backward``).
         """
         library = library_of(q)
-        asked = problem(q, k, k[..., :0] if v is None else v, **settings)
+        asked = _core.Problem(q, k, k[..., :0] if v is None else v, settings)
         return cls(_core.Seen(asked, lse, lse_low), library, None if v is None else asked)
 
     # --- the matrix ------------------------------------------------------------------------------

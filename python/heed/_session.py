@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 class Session:
     """A text that a model has read, or attention that somebody else has computed.
 
-    It keeps Q, K, V and the log-sum-exp of each layer, which is linear in the length, and its model
-    for as long as it lives. Weights are computed where they are asked for. Layers, heads and tokens
-    are counted from 0; tokens may also be named by their text. Of an encoder-decoder there are the
-    stacks "encoder", "decoder" and "cross"; where no ``stack`` is named, it is the first one.
+    It keeps Q, K, V, the log-sum-exp and the residual stream of each layer, which is linear in the
+    length, and its model for as long as it lives. Weights are computed where they are asked for.
+    Layers, heads and tokens are counted from 0; tokens may also be named by their text. Of an
+    encoder-decoder there are the stacks "encoder", "decoder" and "cross"; where no ``stack`` is
+    named, it is the first one.
 
     :meth:`Model.look`, :func:`heed.look` and :meth:`from_arrays` make one.
     """
@@ -74,13 +75,15 @@ class Session:
         tokens: Any = None,
         key_tokens: Any = None,
         name: str = "arrays",
+        sequence: int | None = None,
     ) -> Session:
-        """A session of attentions that were seen, each of one sequence (a batch of 1).
+        """A session of attentions that were seen: of one sequence, or of the one of a batch that
+        ``sequence`` names, counted from 0.
 
         ``stacks`` is a list of :class:`Seen`, one a layer, or a dict of such lists by the name of
         the stack: "self", "encoder", "decoder", "cross". Every layer has its own mask and scores.
         """
-        return _session_arrays.of_seen(cls, stacks, tokens, key_tokens, name)
+        return _session_arrays.of_seen(cls, stacks, tokens, key_tokens, name, sequence)
 
     # --- what was read ---------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._checks import whole_if_given
 from ._seen import Seen
 from ._texts import checked
 from .errors import WrongType, made, refused
@@ -44,7 +45,7 @@ def of_arrays(
         Seen.of(*arrays[:3], lse=arrays[3], lse_low=arrays[4], **settings)
         for arrays in zip(*layers.values())
     ]
-    return of_seen(kind, {stack: seen}, tokens, key_tokens, name)
+    return of_seen(kind, {stack: seen}, tokens, key_tokens, name, None)
 
 
 def _of_batch(name: str, array: Any) -> Any:
@@ -61,7 +62,9 @@ def _of_batch(name: str, array: Any) -> Any:
     return array[None] if array.ndim == rank - 1 else array
 
 
-def of_seen(kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name: str) -> Session:
+def of_seen(
+    kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name: str, sequence: int | None
+) -> Session:
     """As :meth:`Session.from_seen` says."""
     if not isinstance(stacks, Mapping):
         stacks = {"self": stacks}
@@ -74,7 +77,7 @@ def of_seen(kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name
         cores.append((stack, [layer._core for layer in layers]))
     core = _core.open_arrays(
         checked(name, "name", "session"), _names(tokens, "tokens"),
-        _names(key_tokens, "key_tokens"), cores,
+        _names(key_tokens, "key_tokens"), cores, whole_if_given("session", "sequence", sequence),
     )  # fmt: skip
     return kind(core)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,25 @@ def open_session(
     target = checked_if_given(target, "target", "look")
     with _named("text", hint='cut="first" or cut="last" reads a part of it'):
         core = _core.open_texts(model._core, text, pair, target, cut, logits, hidden)
-    return Session(core, model)
+    session = Session(core, model)
+    _tell_of_unknown_texts(session, target is not None)
+    return session
+
+
+def _tell_of_unknown_texts(session: Session, has_target: bool) -> None:
+    """Warns where the vocabulary has no token of a text, as the program does on stderr."""
+    model = session.model
+    reads_source = session.key_tokens is not session.tokens
+    texts = [("text", model.tokenizer, session.key_tokens)]
+    if has_target and reads_source:
+        texts.append(("target", model.target_tokenizer, session.tokens))
+    for name, tokenizer, tokens in texts:
+        if share := tokenizer.unknown_share(
+            [token.id for token in tokens if token.end > token.begin]
+        ):
+            warnings.warn(
+                f"look: no token of the {name} is in the vocabulary ({share})", stacklevel=4
+            )
 
 
 @contextmanager

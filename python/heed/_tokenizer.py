@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,15 @@ class Tokenizer:
 
     def is_special(self, id: int) -> bool:
         return self._core.is_special(whole("tokenizer", "id", id, least=0))
+
+    def unknown_share(self, ids: Sequence[int]) -> str:
+        """"2 of 2 tokens are <unk>" where no token of a text is in the vocabulary, else ""."""
+        unknown = self._core.unknown_token
+        count = list(ids).count(unknown)
+        if unknown < 0 or count == 0 or any(i != unknown and not self.is_special(i) for i in ids):
+            return ""
+        name = self.token(unknown).decode(errors="replace").strip()
+        return f"{count} of {count} tokens {'is' if count == 1 else 'are'} {name}"
 
     def find(self, piece: str) -> int | None:
         """The id of an entry as the vocabulary's file writes it (``"Ġcat"``), None without one."""

@@ -20,12 +20,12 @@ from torch import Tensor
 from . import _core
 from ._libraries import Torch
 from ._masks import causal, keep
-from ._problem import problem
 from .errors import Error, InvalidArgument, made, renamed
 
 __all__ = ["scaled_dot_product_attention", "use"]
 
 _OP = "scaled_dot_product_attention"
+_grad_enabled = torch.is_grad_enabled
 _GRADIENTS = ("q", "k", "v", "bias", "sink")
 _NAMES = {"q": "query", "k": "key", "v": "value", "bias": "attn_mask", "mask.keep": "attn_mask",
           "keep": "attn_mask", "dropout": "dropout_p"}  # fmt: skip
@@ -65,8 +65,10 @@ def scaled_dot_product_attention(
         as ``heed.attention``; tensors have to be in the host's memory
     """
     _refuse_transforms()
-    _check(query, key, value, attn_mask, is_causal, enable_gqa)
-    query4, key4, value4, mask4 = _of_rank_4(query, key, value, attn_mask)
+    query4, key4, value4, mask4 = query, key, value, attn_mask
+    if attn_mask is not None or not _is_plain(query, key, value):
+        _check(query, key, value, attn_mask, is_causal, enable_gqa)
+        query4, key4, value4, mask4 = _of_rank_4(query, key, value, attn_mask)
     settings: dict[str, Any] = {"scale": scale}
     if is_causal:
         settings |= {"mask": causal(), "q_offset": 0}
@@ -114,10 +116,11 @@ class _Attention(torch.autograd.Function):
         ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Any, sink: Any,
         settings: dict[str, Any], by_token: bool, kept: list[_core.Seen] | None,
     ) -> Tensor:  # fmt: skip
-        _, out = _memory(query, value, by_token)
-        asked = problem(query, key, value, bias=bias, sink=sink, **settings)
+        memory = _memory(query, value, by_token)
+        asked = _problem(query, key, value, bias, sink, settings)
         # Of `out` itself, whose graph holds ctx, it would make a circle that nobody frees.
-        ctx.seen = _core.attend_into(asked, out.detach(), True)
+        ctx.seen = _core.attend_into(asked, memory.detach(), True, by_token)
+        out = memory.transpose(1, 2) if by_token else memory
         if kept is not None:
             kept.append(ctx.seen)
         ctx.save_for_backward(query, key, value, bias, sink, out)
@@ -143,26 +146,36 @@ def attend(
     ``settings`` are the other arguments of ``heed.attention``. With ``by_token`` the result is
     [B, Tq, H, Dv]. ``kept`` gets what the weights are computed from.
     """
-    inputs = (query, key, value, bias, sink)
-    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs):
-        out = _Attention.apply(*inputs, settings, by_token, kept)
+    if _grad_enabled() and (
+        query.requires_grad
+        or key.requires_grad
+        or value.requires_grad
+        or (bias is not None and bias.requires_grad)
+        or (sink is not None and sink.requires_grad)
+    ):
+        out = _Attention.apply(query, key, value, bias, sink, settings, by_token, kept)
         return out.transpose(1, 2) if by_token else out
-    memory, out = _memory(query, value, by_token)
-    asked = problem(query, key, value, bias=bias, sink=sink, **settings)
-    seen = _core.attend_into(asked, out, kept is not None)
+    memory = _memory(query, value, by_token)
+    asked = _problem(query, key, value, bias, sink, settings)
+    seen = _core.attend_into(asked, memory, kept is not None, by_token)
     if kept is not None:
         kept.append(seen)
     return memory
 
 
-def _memory(query: Tensor, value: Tensor, by_token: bool) -> tuple[Tensor, Tensor]:
-    """Memory of the result, and the same as [B, H, Tq, Dv]."""
+def _problem(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, sink: Tensor | None,
+    settings: dict[str, Any],
+) -> _core.Problem:  # fmt: skip
+    if bias is not None or sink is not None:
+        settings = {**settings, "bias": bias, "sink": sink}
+    return _core.Problem(query, key, value, settings)
+
+
+def _memory(query: Tensor, value: Tensor, by_token: bool) -> Tensor:
     batch, heads, tokens, _ = query.shape
-    if by_token:
-        memory = query.new_empty((batch, tokens, heads, value.shape[-1]))
-        return memory, memory.transpose(1, 2)
-    memory = query.new_empty((batch, heads, tokens, value.shape[-1]))
-    return memory, memory
+    first, second = (tokens, heads) if by_token else (heads, tokens)
+    return query.new_empty((batch, first, second, value.shape[-1]))
 
 
 def _refuse_transforms() -> None:
@@ -172,6 +185,17 @@ def _refuse_transforms() -> None:
             f"heed.torch.{_OP} does not run inside torch.func's transforms (vmap, grad, jvp); give "
             "it a mapped axis as a batch axis, of which query, key and value may have any number"
         )
+
+
+def _is_plain(query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Rank 4 with one batch, as many heads and one type: the common case, which costs no more."""
+    of_q, of_k, of_v = query.shape, key.shape, value.shape
+    return (
+        len(of_q) == len(of_k) == len(of_v) == 4
+        and of_q[0] == of_k[0] == of_v[0]
+        and of_q[1] == of_k[1] == of_v[1]
+        and query.dtype == key.dtype == value.dtype
+    )
 
 
 def _refuse(argument: str, found: Any, expected: str) -> NoReturn:

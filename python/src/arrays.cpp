@@ -17,14 +17,17 @@ namespace {
 
 constexpr const char* kArray = "an array: NumPy's, PyTorch's, JAX's or any that has __dlpack__";
 
-bool is_true(nb::handle object, const char* attribute) {
-  const nb::object value = nb::getattr(object, attribute, nb::none());
-  return value.is(nb::handle(Py_True));
+bool requires_gradient(nb::handle object) {
+  static PyObject* const name = PyUnicode_InternFromString("requires_grad");
+  PyObject* const value = PyObject_GetAttr(object.ptr(), name);
+  if (value == nullptr) PyErr_Clear();
+  Py_XDECREF(value);
+  return value == Py_True;
 }
 
 // A gradient that nobody would compute is refused, as PyTorch refuses it itself.
 nb::object without_gradient(const char* argument, nb::handle object) {
-  if (!is_true(object, "requires_grad")) return nb::borrow(object);
+  if (!requires_gradient(object)) return nb::borrow(object);
   if (nb::cast<bool>(nb::module_::import_("torch").attr("is_grad_enabled")()))
     fail({.argument = argument,
           .found = "a tensor that requires grad",
@@ -102,7 +105,8 @@ Borrowed borrow(nb::handle object, const char* argument) {
   if (object.is_none()) return {};
   if (PyObject_CheckBuffer(object.ptr()) != 0)
     if (const std::optional<Borrowed> found = from_buffer(argument, object)) return *found;
-  if (has_exchange(object)) return from_exchange(argument, without_gradient(argument, object));
+  if (const DlExchange* const exchange = exchange_of(object); exchange != nullptr)
+    return from_exchange(argument, without_gradient(argument, object), *exchange);
   if (const std::optional<Borrowed> found = from_ml_dtypes(argument, object)) return *found;
   if (nb::hasattr(object, "__dlpack__"))
     return from_capsule(argument, without_gradient(argument, object));

@@ -85,10 +85,13 @@ nb::dict plan_of(const Problem& problem, const nb::object& backward) {
 void bind_attention(nb::module_& module) {
   module.def(
       "attend_into",
-      [](const Problem& problem, const nb::object& out, bool keep) {
-        return attend_into(problem, borrow_output(out, "out"), keep);
+      [](const Problem& problem, const nb::object& out, bool keep, bool by_token) {
+        Borrowed memory = borrow_output(out, "out");
+        if (by_token && memory.view.rank() == 4) memory.view = memory.view.permute({0, 2, 1, 3});
+        return attend_into(problem, std::move(memory), keep);
       },
-      nb::arg("problem"), nb::arg("out").none(), nb::arg("keep"));
+      nb::arg("problem"), nb::arg("out").none(), nb::arg("keep"), nb::arg("by_token") = false,
+      "`by_token`: out is [B, Tq, H, Dv].");
   module.def("attend_new", &attend_new, nb::arg("problem"), nb::arg("keep"));
   module.def("plan", &plan_of, nb::arg("problem"), nb::arg("backward").none());
 }

@@ -148,18 +148,27 @@ Borrowed from_capsule(const char* argument, nb::handle object) {
   return borrowed;
 }
 
-bool has_exchange(nb::handle object) {
-  return nb::hasattr(object.type(), "__dlpack_c_exchange_api__");
-}
-
-Borrowed from_exchange(const char* argument, nb::handle object) {
-  const nb::object capsule = object.type().attr("__dlpack_c_exchange_api__");
+const DlExchange* exchange_of(nb::handle object) {
+  // The last type that had a table, held with the table: looking it up costs as much as the rest.
+  static PyObject* known_type = nullptr;
+  static const DlExchange* known = nullptr;
+  const nb::handle type = object.type();
+  if (type.ptr() == known_type) return known;
+  const nb::object capsule = nb::getattr(type, "__dlpack_c_exchange_api__", nb::none());
+  if (capsule.is_none()) return nullptr;
   const auto* exchange =
       static_cast<const DlExchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
   if (exchange == nullptr) throw nb::python_error();
-  if (exchange->major != 1) return from_capsule(argument, object);
+  if (exchange->major != 1) return nullptr;
+  Py_XDECREF(known_type);
+  known_type = nb::borrow(type).release().ptr();
+  known = exchange;
+  return known;
+}
+
+Borrowed from_exchange(const char* argument, nb::handle object, const DlExchange& exchange) {
   DlManagedVersioned* managed = nullptr;
-  if (exchange->from_object(object.ptr(), &managed) != 0)
+  if (exchange.from_object(object.ptr(), &managed) != 0)
     fail_sharing(argument, object, nb::python_error());
   return from_managed(argument, object, managed);
 }

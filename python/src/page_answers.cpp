@@ -49,7 +49,8 @@ class PageAnswers {
     }
     const std::string name =
         held_->model ? session_name(model_identity(*held_->model), held_->input) : "arrays";
-    live_ = std::make_shared<LiveSession>(name, std::move(input), shared(held_->session));
+    live_ = std::make_shared<LiveSession>(name, std::move(input), shared(held_->session),
+                                          held_->model.get());
     answers_ = std::make_unique<LocalAnswers>(model, ServerOptions{.session = live_});
   }
   ~PageAnswers() { close(); }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -32,7 +33,7 @@ constexpr Named<Normaliser> kNormalisers[] = {{"softmax", Normaliser::kSoftmax},
 
 template <typename Value>
 Value value_of(const char* argument, std::string_view name, std::span<const Named<Value>> rows) {
-  std::string known;
+  std::string known;  // short, and empty where a row fits
   for (const Named<Value>& row : rows) {
     if (row.name == name) return row.value;
     known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", row.name);
@@ -43,24 +44,29 @@ Value value_of(const char* argument, std::string_view name, std::span<const Name
         .expected = "one of " + known});
 }
 
-// The keyword arguments, in the order in which heed/_problem.py hands them over.
+// The keyword arguments, in the order in which heed.attention hands them over.
 constexpr const char* kSettings[] = {
     "mask",       "scale",      "bias",     "similarity", "normaliser",     "softcap",
     "alibi",      "sink",       "dropout",  "seed",       "dropout_offset", "query_length",
     "key_length", "key_begin",  "q_offset", "key_offset", "query_starts",   "key_starts",
     "page_table", "ring_begin", "k_scales", "v_scales",   "kernel"};
 
-// One after the other: each `next` is the setting whose name it is given.
+// One after the other: each `next` is the setting whose name it is given; None stands for the
+// default.
 class Settings {
  public:
-  explicit Settings(const nb::tuple& values) : values_(values) {
-    if (values.size() != std::size(kSettings))
-      throw nb::type_error("Problem: not as many settings as there are names");
+  // A tuple of all of them, or a dict of those that are given.
+  explicit Settings(nb::handle given) {
+    if (PyDict_Check(given.ptr()) != 0)
+      take_named(given);
+    else
+      take_all(given);
   }
 
   nb::object next(std::string_view name) {
     if (kSettings[at_] != name) throw std::logic_error(kSettings[at_]);
-    return values_[at_++];
+    const nb::handle value = values_[at_++];
+    return value.is_valid() ? nb::borrow(value) : nb::none();
   }
   ConstView array(Problem& problem, const char* name) {
     return problem.hold(borrow(next(name), name));
@@ -78,7 +84,26 @@ class Settings {
   }
 
  private:
-  const nb::tuple& values_;
+  void take_all(nb::handle given) {
+    if (PyTuple_Check(given.ptr()) == 0 || nb::len(given) != values_.size())
+      throw nb::type_error("Problem: settings are a dict, or a tuple of all");
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      values_[i] = PyTuple_GetItem(given.ptr(), static_cast<Py_ssize_t>(i));
+  }
+  void take_named(nb::handle given) {
+    PyObject* name = nullptr;
+    PyObject* value = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(given.ptr(), &at, &name, &value) != 0;)
+      values_[place_of(name)] = value;
+  }
+  static std::size_t place_of(PyObject* name) {
+    for (std::size_t i = 0; i < std::size(kSettings); ++i)
+      if (PyUnicode_CompareWithASCIIString(name, kSettings[i]) == 0) return i;
+    throw nb::type_error(
+        fmt::format("attention: unexpected keyword argument '{}'", text_of(name)).c_str());
+  }
+
+  std::array<nb::handle, std::size(kSettings)> values_;  // borrowed from what was given
   std::size_t at_ = 0;
 };
 
@@ -144,7 +169,7 @@ Borrowed required(const nb::object& object, const char* argument) {
 }
 
 void read(Problem& problem, const nb::object& q, const nb::object& k, const nb::object& v,
-          const nb::tuple& settings) {
+          nb::handle settings) {
   Settings given(settings);
   problem.args.q = problem.hold(required(q, "q"));
   problem.args.keys.k = problem.hold(required(k, "k"));
@@ -178,7 +203,7 @@ void bind_problem(nb::module_& module) {
       .def(
           "__init__",
           [](Problem* self, const nb::object& q, const nb::object& k, const nb::object& v,
-             const nb::tuple& settings) {
+             const nb::object& settings) {
             new (self) Problem();
             try {
               read(*self, q, k, v, settings);

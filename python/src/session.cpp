@@ -65,7 +65,9 @@ SessionHandle open(const HeldModel& model, Asked asked) {
     Session session = tokenized(*model.loaded, asked);
     const bool few = std::ssize(session.tokens) * session.info.vocabulary <= kKeptLogits;
     run_session(session, *model.loaded,
-                {.all_logits = few || asked.logits, .hidden = asked.hidden});
+                {.all_logits = few || asked.logits,
+                 .hidden = asked.hidden,
+                 .streams = true});  // the page's lens reads them
     held->session = std::move(session);
   });
   held->input = std::move(asked.input);

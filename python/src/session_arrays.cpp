@@ -1,11 +1,14 @@
 // Sessions of arrays that somebody else computed.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +16,7 @@
 #include "computing.h"
 #include "errors.h"
 #include "heed/inspect/arrays.h"
+#include "one_sequence.h"
 #include "seen.h"
 #include "session.h"
 
@@ -43,8 +47,10 @@ Problem without_arrays(const Problem& problem) {
   return rest;
 }
 
-LayerArrays layer_of(const Seen& seen, std::vector<Tensor>& made) {
-  const AttentionArgs& args = seen.problem.args;
+LayerArrays layer_of(const Seen& seen, std::optional<std::int64_t> sequence,
+                     std::vector<Tensor>& made) {
+  const AttentionArgs args =
+      sequence ? one_sequence(seen.problem.args, *sequence) : seen.problem.args;
   if (!seen.problem.has_lse())
     fail({.code = ErrorCode::kUnsupported,
           .op = "session",
@@ -56,7 +62,11 @@ LayerArrays layer_of(const Seen& seen, std::vector<Tensor>& made) {
   layer.args.q = as_f32(args.q, "q", made);
   layer.args.keys.k = as_f32(args.keys.k, "k", made);
   layer.args.keys.v = as_f32(args.keys.v, "v", made);
-  const AttendedConstView attended = seen.attended();
+  AttendedConstView attended = seen.attended();
+  if (sequence) {
+    attended.lse = one_sequence(attended.lse, *sequence);
+    attended.lse_low = one_sequence(attended.lse_low, *sequence);
+  }
   layer.lse = as_f32(attended.lse, "lse", made);
   if (attended.lse_low.given()) layer.lse_low = as_f32(attended.lse_low, "lse_low", made);
   return layer;
@@ -64,7 +74,8 @@ LayerArrays layer_of(const Seen& seen, std::vector<Tensor>& made) {
 
 SessionHandle open_arrays(const std::string& name, const std::vector<std::string>& tokens,
                           const std::vector<std::string>& key_tokens,
-                          const std::vector<std::pair<std::string, Layers>>& stacks) {
+                          const std::vector<std::pair<std::string, Layers>>& stacks,
+                          std::optional<std::int64_t> sequence) {
   auto held = std::make_shared<HeldSession>();
   std::vector<Tensor> made;
   SessionArrays arrays = {.name = name, .tokens = tokens, .key_tokens = key_tokens, .stacks = {}};
@@ -75,7 +86,7 @@ SessionHandle open_arrays(const std::string& name, const std::vector<std::string
            "\"self\", \"encoder\", \"decoder\" or \"cross\"");
     arrays.stacks.push_back({.stack = *named, .layers = {}});
     for (const Seen* const seen : layers) {
-      arrays.stacks.back().layers.push_back(layer_of(*seen, made));
+      arrays.stacks.back().layers.push_back(layer_of(*seen, sequence, made));
       held->problems.push_back(without_arrays(seen->problem));
     }
   }
@@ -87,7 +98,7 @@ SessionHandle open_arrays(const std::string& name, const std::vector<std::string
 
 void bind_session_arrays(nb::module_& module) {
   module.def("open_arrays", &open_arrays, nb::arg("name"), nb::arg("tokens"), nb::arg("key_tokens"),
-             nb::arg("stacks"));
+             nb::arg("stacks"), nb::arg("sequence").none());
 }
 
 }  // namespace heed::python

@@ -33,7 +33,8 @@ struct Viewed {
 SessionPointer live_of(HeldSession& held) {
   if (held.live) return held.live;
   const SessionPointer live = computing([&] {
-    auto made = std::make_shared<LiveSession>("saved", held.input, shared(held.session));
+    auto made =
+        std::make_shared<LiveSession>("saved", held.input, shared(held.session), held.model.get());
     Overviews none_kept(0);  // a file makes its own
     while (made->work(interpreter_ends, none_kept)) {
     }

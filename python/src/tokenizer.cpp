@@ -81,6 +81,8 @@ void bind_tokenizer(nb::module_& module) {
       .def("decode", &decode, nb::arg("ids"), nb::arg("skip_special"))
       .def("token", &token, nb::arg("id"))
       .def("is_special", &is_special, nb::arg("id"))
+      .def_prop_ro("unknown_token",
+                   [](const HeldTokenizer& held) { return held.get().unknown_token(); })
       .def("find", &find, nb::arg("piece"))
       .def("__len__", &length);
 }

@@ -92,3 +92,18 @@ def tales():
 
 
 SENTENCE = "The cat sat on the mat because it was tired."
+
+
+@pytest.fixture
+def llama():
+    """A tiny Llama of transformers, for tests that have asked for it as a peer."""
+    from architectures import DECODERS
+
+    return DECODERS["llama"].made()
+
+
+@pytest.fixture
+def ids():
+    from architectures import DECODERS
+
+    return DECODERS["llama"].inputs()["input_ids"]

@@ -60,6 +60,17 @@ def test_a_mask_can_be_an_array(qkv, name):
     assert np.array_equal(array, np.broadcast_to(allowed(*positions(5, 7)), (2, 4, 5, 7)))
 
 
+def test_ids_may_be_lists():
+    ids = [0, 0, 1, 1]
+    visible = heed.segments(ids).to_array((1, 1, 4, 4))
+    assert np.array_equal(visible, heed.segments(np.array(ids)).to_array((1, 1, 4, 4)))
+    visible = heed.edges([0, 1, 3], [1, 0, 1]).to_array((1, 1, 2, 2))[0, 0]
+    assert visible.tolist() == [[False, True], [True, True]]
+    for ids in ([0.5, 1.0], ["a"], [[0, 1], [2]]):
+        with pytest.raises(TypeError, match="query_ids"):
+            heed.segments(ids)
+
+
 def test_an_array_of_a_mask_has_the_masks_shape():
     assert heed.causal().to_array((1, 1, 2, 3), q_offset=0)[0, 0].sum(1).tolist() == [1, 2]
     with pytest.raises(ValueError, match="keep.shape is"):

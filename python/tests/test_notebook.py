@@ -100,7 +100,7 @@ def test_answers_are_the_servers_byte_for_byte(front, server):
         scored(each, name)
     places = ["self/1/3/row/7", "self/1/3/row/2?end=5&top_p=0.5", "self/0/2/column/3",
               "self/2/1/marginals", "self/2/1/cell/9/4", "self/1/edges?heads=0,3",
-              "self/heads", "self/heads?layer=1", "self/next?position=3",
+              "self/heads", "self/heads?layer=1", "self/next?position=3", "self/lens?end=3",
               "self/1/3/tile/0/0/0", "self/1/3/tile/0/0/0?as=f32&q=score", "self/1/3/rows?begin=0&end=5",
               "events?layer=1", "export?format=html&view=look/L1.H3/i%3D7", ""]  # fmt: skip
     wrong = ["self/9/3/row/7", "self/1/3/row/700", "self/1/3/row/x", "self/1/3/rows?begin=0&begin=1",

@@ -108,7 +108,8 @@ def test_a_child_that_was_forked_while_a_thread_computes_computes_too():
 
 
 CTRL_C = """
-import sys, time, heed, numpy as np
+import signal, sys, time, heed, numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 rng = np.random.default_rng(0)
 q = rng.normal(size=(1, {heads}, {length}, 64))
 print("computing", flush=True)
@@ -321,7 +322,8 @@ def test_an_interpreter_ends_while_threads_compute(name):
 
 
 TRAINING = """
-import sys, heed
+import signal, sys, heed
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("computing", flush=True)
 try:
     heed.train(folder=sys.argv[1], data=sys.argv[2], steps=100000, layers=2, width=64, block=32)

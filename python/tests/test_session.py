@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import SENTENCE, formula, real_model, said
 
 import heed
+
+TESTS = Path(__file__).parents[2] / "tests"
 
 
 @pytest.fixture(scope="module")
@@ -372,3 +377,48 @@ def test_arrays_that_do_not_fit(name):
     arrays = {"q": np.ones((1, 1, 3, 4), np.float32), "k": np.ones((1, 1, 3, 4), np.float32)}
     with pytest.raises(kind, match=text):
         heed.Session.from_arrays(**{**arrays, **changed})
+
+
+def test_one_sequence_of_a_batch_that_was_seen(rng):
+    """With padding, a mask and a bias of its own; nothing of the other sequences is in it."""
+    q, k, v = (rng.normal(size=(3, 2, 6, 8)).astype(np.float32) for _ in range(3))
+    keep = np.tril(rng.random((3, 1, 6, 6)) < 0.6) | np.eye(6, dtype=bool)
+    bias = rng.normal(size=(3, 1, 6, 6)).astype(np.float32)
+    seen = heed.attention(
+        q, k, v, mask=heed.keep(keep), bias=bias, key_length=[6, 4, 6], q_offset=0, seen=True
+    )[1]
+    wanted = np.asarray(seen.weights)[1]
+    session = heed.Session.from_seen([seen], sequence=1)
+    del seen, keep, bias
+    gc.collect()
+    np.testing.assert_allclose(np.asarray(session.weights)[0, :, :, :4], wanted[..., :4], atol=1e-6)
+
+
+def test_a_sequence_that_a_batch_has_not():
+    seen = heed.attention(*[np.ones((2, 1, 3, 4), np.float32)] * 3, seen=True)[1]
+    with pytest.raises(LookupError, match="session: sequence is 2, expected 0 to 1"):
+        heed.Session.from_seen([seen], sequence=2)
+    with pytest.raises(LookupError, match="sequence is -1"):
+        heed.Session.from_seen([seen], sequence=-1)
+    with pytest.raises(ValueError, match="layer 0: q is"):
+        heed.Session.from_seen([seen])
+
+
+def test_a_text_of_no_token_of_the_vocabulary_is_told_of(tmp_path):
+    folder = shutil.copytree(TESTS / "models/golden/marian", tmp_path / "translator")
+    words = json.loads((TESTS / "text/tokenizers/words.json").read_text())
+    words["post_processor"] = None
+    words["model"]["vocab"] |= {f"word{id}": id for id in range(7, 61)}
+    (folder / "tokenizer.json").write_text(json.dumps(words))
+    model = heed.load(folder)
+    with pytest.warns(
+        UserWarning, match=r"the text is in the vocab.*\(2 of 2 tokens are \[UNK\]\)"
+    ):
+        model.look("b c", target="the")
+    with pytest.warns(
+        UserWarning, match=r"the target is in the vocab.*\(1 of 1 tokens is \[UNK\]\)"
+    ):
+        model.look("the", target="b")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.look("cat b", target="b cat")

@@ -1,4 +1,4 @@
-"""Random problems beside PyTorch in float64 and its autograd; 2,000 with --long."""
+"""Random problems beside PyTorch in float64 and its autograd, in three types; 2,000 with --long."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import heed  # noqa: E402
 import heed.torch  # noqa: E402
 
 BLOCK = 20  # problems a test
+ROUNDINGS = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.bfloat16: 2.0**-9}
 
 
 def pytest_generate_tests(metafunc):
@@ -18,12 +19,12 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize("block", range(blocks))
 
 
-def problem(rng):
+def problem(rng, most=90, widest=70):
     """Tensors that require gradients, and the keywords of scaled_dot_product_attention."""
     kv_heads = int(rng.integers(1, 4))
     heads = kv_heads * int(rng.integers(1, 4))
-    batch, tq, tk = int(rng.integers(1, 4)), int(rng.integers(1, 90)), int(rng.integers(1, 90))
-    d, dv = int(rng.integers(1, 70)), int(rng.integers(1, 70))
+    batch, tq, tk = int(rng.integers(1, 4)), int(rng.integers(1, most)), int(rng.integers(1, most))
+    d, dv = int(rng.integers(1, widest)), int(rng.integers(1, widest))
     size = float(rng.choice([0.1, 1.0, 4.0]))
     shapes = (batch, heads, tq, d), (batch, kv_heads, tk, d), (batch, kv_heads, tk, dv)
     tensors = [torch.from_numpy(size * rng.normal(size=s)).requires_grad_() for s in shapes]
@@ -94,7 +95,7 @@ def test_values_and_gradients(block):
         tensors, settings = problem(rng)
         wanted = [a.nan_to_num(0) for a in answers(theirs, tensors, settings, torch.float64)]
         terms = summed_terms(tensors, settings)
-        for dtype, rounding in ((torch.float64, 2.0**-53), (torch.float32, 2.0**-24)):
+        for dtype, rounding in ROUNDINGS.items():
             found = answers(ours, tensors, settings, dtype)
             beside = answers(theirs, tensors, settings, dtype)
             for mine, other, truth, summed in zip(found, beside, wanted, terms):
@@ -102,3 +103,16 @@ def test_values_and_gradients(block):
                 bound = bound + 1e4 * torch.finfo(dtype).tiny  # denormals may count as 0
                 worst = ((mine - truth).abs() - bound).max() if mine.numel() else 0
                 assert worst <= 0, (dtype, settings, [t.shape for t in tensors])
+
+
+def test_slopes(block):
+    """gradcheck compares the gradients with differences of values, in float64."""
+    rng = np.random.default_rng([12, block])
+    tensors, settings = problem(rng, most=6, widest=5)
+    mask = settings.pop("attn_mask", None)
+    leaves = [*tensors, mask] if mask is not None and mask.requires_grad else tensors
+
+    def attended(q, k, v, bias=mask):
+        return heed.torch.scaled_dot_product_attention(q, k, v, attn_mask=bias, **settings)
+
+    assert torch.autograd.gradcheck(attended, leaves)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import threading
-import weakref
-
 import numpy as np
 import pytest
 from conftest import peer
@@ -14,31 +10,10 @@ torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import ALL, DECODERS, ENCODERS, OTHERS, PAIRS  # noqa: E402
+from watched import close, rows_of, weights_of  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import SeenModel, watch  # noqa: E402
-
-
-@pytest.fixture
-def llama():
-    return DECODERS["llama"].made()
-
-
-@pytest.fixture
-def ids():
-    return DECODERS["llama"].inputs()["input_ids"]
-
-
-def weights_of(model, layer, **inputs):
-    with torch.no_grad():
-        return model(**inputs, output_attentions=True).attentions[layer].numpy()
-
-
-def close(found, wanted, bound=1e-5):
-    return np.asarray(found).shape == wanted.shape and abs(np.asarray(found) - wanted).max() < bound
-
-
-# --- the object
 
 
 def test_an_attention_is_what_heed_attention_gives(llama, ids):
@@ -151,6 +126,22 @@ def test_each_text_of_one_watch_is_kept(llama, ids):
         seen.attention(0, text=2)
 
 
+def test_layers_that_a_pass_goes_through_twice_are_layers_of_their_own(llama, ids):
+    once = llama.model.layers
+    llama.model.layers = torch.nn.ModuleList([*once, *once])
+    llama.config.num_hidden_layers = 4
+    with watch(llama) as seen, torch.no_grad():
+        llama(ids, use_cache=False)
+        llama(ids[:, :5], use_cache=False)
+    assert seen.stacks == {"decoder": [0, 1, 2, 3]}
+    for layer in range(4):
+        wanted = weights_of(llama, layer, input_ids=ids, use_cache=False)
+        assert close(seen.attention(layer, text=0).weights, wanted)
+        assert seen.attention(layer, text=1).shape[2] == 5
+        with pytest.raises(LookupError, match="text is 2"):
+            seen.attention(layer, text=2)
+
+
 def test_tokens_are_words_where_there_is_a_tokenizer(llama, ids):
     class Tokenizer:
         def convert_ids_to_tokens(self, ids):
@@ -170,8 +161,7 @@ def test_heads_have_scores(llama, ids):
     mask[1, :4] = 0
     with watch(llama) as seen, torch.no_grad():
         llama(ids, attention_mask=mask)
-    table = seen.heads()
-    rows = table if isinstance(table, list) else table.to_dict("records")
+    rows = rows_of(seen.heads())
     assert len(rows) == 2 * 4
     weights = weights_of(llama, 1, input_ids=ids, attention_mask=mask)[:, 2]
     real = [weights[0], weights[1, 4:]]
@@ -200,8 +190,7 @@ def test_heads_of_an_encoder_leave_padding_out():
     inputs["attention_mask"][1, 7:] = 0
     with watch(model) as seen, torch.no_grad():
         model(**inputs)
-    table = seen.heads()
-    rows = table if isinstance(table, list) else table.to_dict("records")
+    rows = rows_of(seen.heads())
     weights = weights_of(model, 0, **inputs)[:, 1]
     parts = [weights[0], weights[1, :7, :7]]
     following = np.concatenate([part.diagonal(1) for part in parts]).mean()
@@ -214,8 +203,7 @@ def test_heads_of_a_translation():
     model = PAIRS["marian"].made()
     with watch(model) as seen, torch.no_grad():
         model(**PAIRS["marian"].inputs())
-    table = seen.heads()
-    rows = table if isinstance(table, list) else table.to_dict("records")
+    rows = rows_of(seen.heads())
     assert [row["stack"] for row in rows] == ["encoder"] * 8 + ["decoder"] * 8 + ["cross"] * 8
     assert np.isnan(rows[-1]["previous"]) and rows[-1]["entropy"] > 0
     assert len(seen.heads("cross")) == 8
@@ -243,270 +231,3 @@ def test_a_look_is_a_session_of_one_sequence(monkeypatch):
     assert given["key_tokens"] == inputs["input_ids"][1, :8].tolist()
     whole = np.asarray(seen.attention(1, "cross").weights)[1:, :, :, :8]
     assert close(given["stacks"]["cross"][1].weights, whole, 1e-7)
-
-
-# --- caches
-
-
-def test_the_past_of_a_static_cache_is_kept(llama, ids):
-    settings = {"max_new_tokens": 5, "min_new_tokens": 5, "do_sample": False}
-    with watch(llama) as seen, torch.no_grad():
-        found = llama.generate(
-            ids[:1], cache_implementation="static", disable_compile=True, **settings
-        )
-        first = np.asarray(seen.attention(0).weights)
-        llama.generate(ids[1:], cache_implementation="static", disable_compile=True, **settings)
-    wanted = weights_of(llama, 0, input_ids=found[:, :-1])
-    assert close(first, wanted) and close(seen.attention(0, text=0).weights, wanted)
-    assert seen.nbytes < 2 * 2 * 15 * 4 * (32 + 2 * 16 + 2 * 4) * 1.01
-
-
-@pytest.mark.parametrize("implementation", ["dynamic", "static"])
-def test_keys_that_left_a_window_stay(implementation):
-    model = DECODERS["mistral"].made()
-    ids = DECODERS["mistral"].inputs(batch=1)["input_ids"]
-    with watch(model) as seen, torch.no_grad():
-        found = model.generate(
-            ids, max_new_tokens=12, min_new_tokens=12, do_sample=False,
-            cache_implementation=implementation, disable_compile=True,
-        )  # fmt: skip
-    assert seen.attention(1).shape == (1, 4, 22, 22)
-    assert close(seen.attention(1).weights, weights_of(model, 1, input_ids=found[:, :-1]))
-
-
-def test_a_beam_search_begins_anew_where_beams_change_places(llama, ids):
-    with watch(llama) as seen, torch.no_grad():
-        llama.generate(ids, num_beams=3, max_new_tokens=6, min_new_tokens=6)
-    queries = [run.queries for run in seen._runs[next(iter(seen._runs))][1]]
-    assert queries[0].start == 0 and queries[-1].stop == 16
-    last = seen.attention(1)
-    assert last.shape[2] == len(queries[-1]) and last.shape[3] == 16
-    sums = np.asarray(last.weights).sum(-1)
-    np.testing.assert_allclose(sums, 1, atol=1e-5)
-
-
-def test_tokens_that_were_only_tried_are_taken_back(llama, ids):
-    with watch(llama) as seen, torch.no_grad():
-        cache = llama(ids[:, :6], use_cache=True).past_key_values
-        llama(ids[:, :3] + 1, past_key_values=cache)
-        cache.crop(-3)
-        llama(ids[:, 6:], past_key_values=cache)
-    assert seen.tokens() == ids.tolist()
-    assert close(seen.attention(1).weights, weights_of(llama, 1, input_ids=ids))
-
-
-def test_a_prompt_in_parts(llama, ids):
-    with watch(llama) as seen, torch.no_grad():
-        cache = llama(ids[:, :4], use_cache=True).past_key_values
-        llama(ids[:, 4:9], past_key_values=cache)
-        llama(ids[:, 9:], past_key_values=cache)
-    assert close(seen.attention(1).weights, weights_of(llama, 1, input_ids=ids))
-
-
-@pytest.mark.parametrize("added", [False, True])
-def test_a_prompt_in_parts_with_masks_of_ones_own(llama, ids, added):
-    allowed = torch.ones(11, 11, dtype=torch.bool).tril().expand(2, 1, 11, 11).clone()
-    allowed[1, :, 5:, 2:4] = False
-    mask = torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
-    given = mask if added else allowed
-    with watch(llama) as seen, torch.no_grad():
-        cache = llama(ids[:, :6], attention_mask=given[:, :, :6, :6], use_cache=True)
-        llama(
-            ids[:, 6:], attention_mask=given[:, :, 6:], past_key_values=cache.past_key_values,
-            position_ids=torch.arange(6, 11)[None],
-        )  # fmt: skip
-    wanted = weights_of(llama, 1, input_ids=ids, attention_mask=mask)
-    assert close(seen.attention(1).weights, wanted)
-
-
-def test_a_watch_may_begin_behind_a_prompt(llama, ids):
-    with torch.no_grad():
-        cache = llama(ids[:, :6], use_cache=True).past_key_values
-        with watch(llama) as seen:
-            llama(ids[:, 6:], past_key_values=cache)
-    wanted = weights_of(llama, 1, input_ids=ids)[:, :, 6:]
-    assert close(seen.attention(1).weights, wanted)
-
-
-def test_beams_are_eagers(llama, ids):
-    settings = {"num_beams": 3, "max_new_tokens": 6, "min_new_tokens": 6}
-    with torch.no_grad():
-        wanted = llama.generate(ids, **settings)
-        llama.set_attn_implementation("heed")
-        assert torch.equal(llama.generate(ids, **settings), wanted)
-
-
-def test_guesses_from_the_prompt(llama):
-    ids = torch.tensor([[5, 6, 7, 8, 5, 6, 7, 8, 5, 6, 7]])
-    with watch(llama) as seen, torch.no_grad():
-        found = llama.generate(
-            ids, prompt_lookup_num_tokens=3, max_new_tokens=8, min_new_tokens=8, do_sample=False
-        )
-    tokens = torch.tensor(seen.tokens())
-    length = seen.attention(1).shape[2]
-    assert length >= 18 and torch.equal(tokens[:, :18], found[:, :18])
-    wanted = weights_of(llama, 1, input_ids=tokens)
-    assert close(seen.attention(1).weights, wanted)
-
-
-# --- around the model
-
-
-def test_a_model_loaded_otherwise_is_put_back(llama, ids):
-    with watch(llama):
-        assert llama.config._attn_implementation == "heed"
-    assert llama.config._attn_implementation == "eager"
-    clip = OTHERS["clip"].made("sdpa")
-    with pytest.raises(ZeroDivisionError), watch(clip):
-        assert clip.config.vision_config._attn_implementation == "heed"
-        raise ZeroDivisionError
-    assert clip.config.vision_config._attn_implementation == "sdpa"
-    assert clip.text_model.config._attn_implementation == "sdpa"
-    assert not llama._forward_pre_hooks and not clip._forward_pre_hooks
-
-
-def test_what_ran_before_an_exception_stays(llama, ids):
-    with pytest.raises(ZeroDivisionError), watch(llama) as seen, torch.no_grad():
-        llama(ids)
-        raise ZeroDivisionError
-    assert close(seen.attention(0).weights, weights_of(llama, 0, input_ids=ids))
-    with torch.no_grad():
-        llama(ids)
-    assert seen.stacks == {"decoder": [0, 1]} and len(seen._runs.popitem()[1][0]) == 1
-
-
-def test_watches_may_be_nested(llama, ids):
-    other = DECODERS["gpt2"].made()
-    with torch.no_grad(), watch(llama) as outer:
-        llama(ids)
-        with watch(llama) as inner, watch(other) as of_other:
-            llama(ids[:, :5])
-            other(ids)
-        llama(ids[:, :3])
-    lengths = [outer.attention(0, text=text).shape[2] for text in range(3)]
-    assert lengths == [11, 5, 3]
-    assert inner.attention(0).shape[2] == 5
-    assert of_other.attention(0).shape[2] == 11
-    assert llama.config._attn_implementation == "eager"
-
-
-def test_threads_do_not_mix(llama):
-    texts = [torch.randint(3, 90, (1, length)) for length in range(4, 12)]
-    found = [None] * len(texts)
-
-    def look(index):
-        with watch(llama) as seen, torch.no_grad():
-            for _ in range(3):
-                llama(texts[index])
-        found[index] = seen
-
-    threads = [threading.Thread(target=look, args=(index,)) for index in range(len(texts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for seen, text in zip(found, texts):
-        assert len(next(iter(seen._runs.values()))[0]) == 3
-        for again in range(3):
-            wanted = weights_of(llama, 1, input_ids=text)
-            assert close(seen.attention(1, text=again).weights, wanted)
-    assert llama.config._attn_implementation == "eager"
-
-
-def test_inference_mode(llama, ids):
-    with watch(llama) as seen, torch.inference_mode():
-        llama(ids)
-    assert close(seen.attention(1).weights, weights_of(llama, 1, input_ids=ids))
-    assert len(seen.heads()) == 8
-
-
-def test_what_was_seen_outlives_the_model(ids):
-    model = DECODERS["llama"].made()
-    with watch(model) as seen, torch.no_grad():
-        model(ids)
-    wanted = weights_of(model, 1, input_ids=ids)
-    del model
-    gc.collect()
-    assert close(seen.attention(1).weights, wanted)
-
-
-def test_what_nobody_holds_is_freed_at_once(llama, ids):
-    gc.disable()
-    try:
-        with watch(llama) as seen, torch.no_grad():
-            llama(ids)
-        of_the_watch = weakref.ref(seen)
-        del seen
-        assert of_the_watch() is None
-    finally:
-        gc.enable()
-
-
-@pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_what_checkpointing_computes_again_is_not_seen_again(llama, ids):
-    llama.train()
-    llama.gradient_checkpointing_enable()
-    with watch(llama) as seen:
-        llama(ids, labels=ids).loss.backward()
-    (runs,) = seen._runs.values()
-    assert [len(each) for each in runs.values()] == [1, 1]
-    assert llama.model.layers[0].self_attn.q_proj.weight.grad.abs().max() > 0
-
-
-def test_without_a_watch_nothing_is_kept(llama, ids):
-    llama.set_attn_implementation("heed")
-
-    def living():
-        gc.collect()
-        return sum(type(each) is torch.Tensor for each in gc.get_objects())
-
-    with torch.no_grad():
-        llama(ids)
-        before = living()
-        for _ in range(20):
-            llama(ids)
-    assert living() <= before
-
-
-@pytest.mark.parametrize(
-    "ask, kind, line",
-    [
-        (lambda seen: seen.attention(2), LookupError, "seen: layer is 2, expected one of 0, 1"),
-        (
-            lambda seen: seen.attention(0, stack="cross"),
-            LookupError,
-            'seen: stack is "cross", expected one of "decoder"',
-        ),
-        (lambda seen: seen.heads("encoder"), LookupError, 'stack is "encoder", expected one of'),
-    ],
-)
-def test_what_is_not_there_is_named(llama, ids, ask, kind, line):
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids)
-    with pytest.raises(kind) as caught:
-        ask(seen)
-    assert line in str(caught.value)
-
-
-def test_of_several_stacks_one_is_named():
-    model = PAIRS["bart"].made()
-    with watch(model) as seen, torch.no_grad():
-        model(**PAIRS["bart"].inputs())
-    with pytest.raises(
-        LookupError,
-        match='stack is not given, expected one of "encoder", "decoder", "cross"',
-    ):
-        seen.attention(0)
-
-
-def test_a_model_that_did_not_run_is_said(llama):
-    with watch(llama) as seen:
-        pass
-    with pytest.raises(ValueError, match="a LlamaForCausalLM that did not run, expected a forward"):
-        seen.attention(0)
-
-
-def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match="model is a Linear, expected a model of transformers"):
-        with watch(torch.nn.Linear(2, 2)):
-            pass

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace heed {
 namespace {
 
@@ -13,8 +15,9 @@ std::string statement(const ErrorParts& parts) {
 
 }  // namespace
 
-Phrase::Phrase(float number) : text_(fmt::to_string(number)) {}
-Phrase::Phrase(double number) : text_(fmt::to_string(number)) {}
+// Whether NaN has a sign says nothing.
+Phrase::Phrase(float number) : text_(std::isnan(number) ? "nan" : fmt::to_string(number)) {}
+Phrase::Phrase(double number) : text_(std::isnan(number) ? "nan" : fmt::to_string(number)) {}
 
 std::string to_string(const ErrorParts& parts) {
   std::string line;

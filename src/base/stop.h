@@ -26,6 +26,7 @@ class StopScope {
 class AskScope {
  public:
   explicit AskScope(const std::function<bool()>& asked_to_stop);
+  explicit AskScope(std::function<bool()>&&) = delete;  // it is looked at until the scope ends
   ~AskScope();
   AskScope(const AskScope&) = delete;
   AskScope& operator=(const AskScope&) = delete;

@@ -1,9 +1,13 @@
 // heed convert: a model written again, in another type or as one file.
 #include <fmt/ranges.h>
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,13 +21,10 @@
 namespace heed::cli {
 namespace {
 
-constexpr std::array<std::pair<const char*, DType>, 3> kTypes = {
-    {{"f32", DType::kF32}, {"f16", DType::kF16}, {"bf16", DType::kBF16}}};
-
 struct Options {
   std::string model;
   std::string out;
-  std::string dtype = "f32";
+  DType dtype = DType::kF32;
 };
 
 // The folder that is written: new, or empty. Unless it is kept, what was written goes away again.
@@ -56,21 +57,75 @@ class NewFolder {
   bool kept_ = false;
 };
 
+// `h.0.attn.bias` and `h.1.attn.bias` are `h.*.attn.bias (2)`.
+std::vector<std::string> by_layer(const std::vector<std::string>& tensors) {
+  std::map<std::string, int> counts;
+  for (const std::string& name : tensors) {
+    std::string pattern;
+    for (std::size_t at = 0, end = 0; at < name.size(); at = end + 1) {
+      end = std::min(name.find('.', at), name.size());
+      const std::string part = name.substr(at, end - at);
+      const bool is_number = part.find_first_not_of("0123456789") == std::string::npos;
+      pattern += (pattern.empty() ? "" : ".") + (is_number ? "*" : part);
+    }
+    ++counts[pattern];
+  }
+  std::vector<std::string> patterns;
+  for (const auto& [pattern, count] : counts)
+    patterns.push_back(count == 1 && pattern.find('*') == std::string::npos
+                           ? pattern
+                           : fmt::format("{} ({})", pattern, count));
+  return patterns;
+}
+
+// Numbers that are none in the file, or too large for the type that is written.
+std::vector<std::string> not_finite(const Model& model, DType dtype) {
+  constexpr float kLargestF16 = 65519;  // what rounds to 65504
+  const float largest = dtype == DType::kF16 ? kLargestF16 : std::numeric_limits<float>::max();
+  std::vector<std::string> names;
+  for (const Parameter* parameter : model.parameters()) {
+    const Tensor& value = parameter->value;
+    const auto count = std::ranges::count_if(
+        std::span(value.data<float>(), static_cast<std::size_t>(value.element_count())),
+        [&](float number) { return !(std::abs(number) <= largest); });
+    if (count > 0) names.push_back(fmt::format("{} ({})", parameter->name, count));
+  }
+  return names;
+}
+
+void refuse_own_folder(const std::filesystem::path& model, const std::string& out) {
+  std::error_code is_absent;
+  if (std::filesystem::equivalent(model, out, is_absent) && !is_absent)
+    fail({.argument = "-o",
+          .found = out + ", the folder of the model that is read",
+          .expected = "a new folder, or an empty one"});
+}
+
+std::string report(const Options& options, const LoadedModel& model) {
+  std::string said =
+      fmt::format("{}: {} in {}\n", options.out, model.model->info().title, name(options.dtype));
+  if (const std::vector<std::string> others = left_out(model.folder); !others.empty())
+    said += fmt::format("left out: {}\n", fmt::join(others, ", "));
+  if (!model.unread.empty())
+    said += fmt::format("left out tensors: {}\n", fmt::join(by_layer(model.unread), ", "));
+  return said;
+}
+
 int run(const Options& options) {
+  const std::filesystem::path from = find_model(options.model);
+  refuse_own_folder(from, options.out);
   NewFolder folder(options.out);
-  const LoadedModel model = load_model(find_model(options.model));
+  const LoadedModel model = load_model(from);
   {
     const InterruptScope scope;
-    for (const auto& [name, dtype] : kTypes)
-      if (options.dtype == name) save_model(options.out, model, dtype);
+    save_model(options.out, model, options.dtype);
     check_interrupted();
     folder.keep();
   }
-  std::string said =
-      fmt::format("{}: {} in {}\n", options.out, model.model->info().title, options.dtype);
-  if (const std::vector<std::string> others = left_out(model.folder); !others.empty())
-    said += fmt::format("left out: {}\n", fmt::join(others, ", "));
-  print(said);
+  if (const auto names = not_finite(*model.model, options.dtype); !names.empty())
+    fmt::print(stderr, "heed convert: numbers that are not finite in {}: {}\n", name(options.dtype),
+               fmt::join(names, ", "));
+  print(report(options, model));
   return 0;
 }
 
@@ -86,10 +141,12 @@ Run declare(OptionList& list) {
               .required = true,
               .help = "the folder to write: a new one, or an empty one"},
              {.name = "--dtype",
-              .to = &options->dtype,
+              .to =
+                  [options](const std::string& name) {
+                    options->dtype = std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
+                  },
               .words = {"f32", "f16", "bf16"},
-              .shows_default = true,
-              .help = "how the weights are written"}});
+              .help = "how the weights are written (default: f32)"}});
   return [options](const Given&) { return run(*options); };
 }
 

@@ -2,13 +2,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/look/files.h"
+#include "cli/options/file_format.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
@@ -20,11 +24,12 @@
 namespace heed::cli {
 namespace {
 
-constexpr std::size_t kSideBySide = 32;  // texts of one pass
-constexpr const char* kFormats[] = {"json", "tsv", "npy"};
+constexpr std::size_t kSideBySide = 32;                                  // texts of one pass
+constexpr std::array<const char*, 3> kFormats = {"json", "tsv", "npy"};  // the default first
 
 struct Options {
   std::string model, file, format, out;
+  std::string cut = "first";
   std::vector<std::string> texts;
 };
 
@@ -36,15 +41,6 @@ std::vector<std::string> lines_of(const std::string& file) {
     lines.push_back(std::move(line));
   }
   return lines;
-}
-
-// What -o's ending says, else json.
-std::string format_of(const Options& options) {
-  if (!options.format.empty()) return options.format;
-  const std::string ending = std::filesystem::path(options.out).extension().string();
-  for (const char* format : kFormats)
-    if (ending == std::string(".") + format) return format;
-  return "json";
 }
 
 LoadedModel sentence_encoder(const std::string& name) {
@@ -59,18 +55,41 @@ LoadedModel sentence_encoder(const std::string& name) {
   return model;
 }
 
-std::vector<std::vector<TokenId>> tokens_of(const LoadedModel& model,
+SentencePart part_of(const std::string& cut) {
+  return cut == "last" ? SentencePart::kLast
+         : cut == "no" ? SentencePart::kAll
+                       : SentencePart::kFirst;
+}
+
+// What was cut is said once, however many texts there are.
+void tell_of_cut(const std::vector<std::int64_t>& lengths, std::int64_t most,
+                 const std::string& cut) {
+  const auto is_long = [&](std::int64_t length) { return length > most; };
+  const auto count = std::ranges::count_if(lengths, is_long);
+  if (count == 0) return;
+  const auto first = std::ranges::find_if(lengths, is_long);
+  fmt::print(stderr,
+             "heed embed: {} of {} texts {} more than {} tokens, of which the {} are read: ", count,
+             lengths.size(), count == 1 ? "has" : "have", most, cut);
+  fmt::print(stderr, "text {} has {}\n", first - lengths.begin() + 1, *first);
+}
+
+std::vector<std::vector<TokenId>> tokens_of(const LoadedModel& model, const Options& options,
                                             const std::vector<std::string>& texts) {
+  const std::int64_t most = most_sentence_tokens(model);
   std::vector<std::vector<TokenId>> all;
+  std::vector<std::int64_t> lengths;
   for (const std::string& text : texts) {
     require_utf8(text);
-    all.push_back(model.tokenizer->encode(text, /*add_special=*/true).ids);
-    const std::int64_t most = model.model->info().positions;
+    auto [ids, whole] = sentence_tokens(*model.tokenizer, text, part_of(options.cut), most);
+    all.push_back(std::move(ids));
+    lengths.push_back(whole);
     if (all.back().empty() || std::ssize(all.back()) > most)
       fail({.argument = fmt::format("text {}", all.size()),
-            .found = fmt::format("{} tokens", all.back().size()),
-            .expected = fmt::format("1 to {} ({}'s positions)", most, model.name)});
+            .found = fmt::format("{} tokens", lengths.back()),
+            .expected = fmt::format("1 to {} (the most that {} reads)", most, model.name)});
   }
+  if (options.cut != "no") tell_of_cut(lengths, most, options.cut);
   return all;
 }
 
@@ -95,6 +114,21 @@ Tensor vectors_of(const LoadedModel& model, const std::vector<std::vector<TokenI
 std::span<const float> row_of(const Tensor& vectors, std::size_t text) {
   const auto width = static_cast<std::size_t>(vectors.dim(1));
   return {vectors.data<float>() + text * width, width};
+}
+
+// A model whose weights are no numbers must not pass as one that works.
+void require_finite(const LoadedModel& model, const Tensor& vectors) {
+  const auto is_finite = [](float value) { return std::isfinite(value); };
+  for (std::int64_t text = 0; text < vectors.dim(0); ++text) {
+    const std::span<const float> vector = row_of(vectors, static_cast<std::size_t>(text));
+    const auto wrong = std::ranges::find_if_not(vector, is_finite);
+    if (wrong == vector.end()) continue;
+    fail({.code = ErrorCode::kFailed,
+          .argument =
+              fmt::format("element {} of text {}'s vector", wrong - vector.begin(), text + 1),
+          .found = static_cast<double>(*wrong),
+          .expected = fmt::format("a number: weights of {} may be none", model.name)});
+  }
 }
 
 void write_lines(Output& output, const std::vector<std::string>& texts, const Tensor& vectors) {
@@ -123,10 +157,11 @@ int run(const Options& options) {
   const std::vector<std::string> texts =
       options.file.empty() ? options.texts : lines_of(options.file);
   if (texts.empty()) fail({.file = options.file, .found = "has no line", .expected = "one a text"});
-  const std::string format = format_of(options);
+  const std::string format = format_of(options.format, options.out, kFormats);
   Output output(options.out);  // a missing folder is an error before the work
   const LoadedModel model = sentence_encoder(options.model);
-  const Tensor vectors = vectors_of(model, tokens_of(model, texts));
+  const Tensor vectors = vectors_of(model, tokens_of(model, options, texts));
+  require_finite(model, vectors);
   if (format == "npy") {
     write_array_npy(output, vectors);
     return 0;
@@ -139,27 +174,41 @@ int run(const Options& options) {
   return 0;
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+void add_input(OptionList& list, Options& options) {
   add(list, {{.name = "TEXT",
-              .to = &options->texts,
+              .to = &options.texts,
               .type = "TEXT",
               .list = List::kInARow,
               .help = "the texts, each of which becomes a vector"},
              {.name = "--file",
-              .to = &options->file,
+              .to = &options.file,
               .type = "FILE",
               .help = "the texts from a file, one a line, or from stdin with -"},
-             {.name = "--format",
-              .to = &options->format,
+             {.name = "--cut",
+              .to = &options.cut,
+              .words = {"first", "last", "no"},
+              .shows_default = true,
+              .help = "of a text with more tokens than the encoder is meant for, read the first or "
+                      "the last ones; no: refuse it"}});
+}
+
+void add_output(OptionList& list, Options& options) {
+  add(list, {{.name = "--format",
+              .to = &options.format,
               .words = {std::begin(kFormats), std::end(kFormats)},
               .help = "json; tsv: a line a text, then its numbers; npy: f32 [texts, width] "
                       "(default: as the name behind -o ends, else json)"},
              {.name = "-o,--out",
-              .to = &options->out,
+              .to = &options.out,
               .type = "FILE",
-              .help = "write to a file, which appears whole or not at all"},
-             {.name = "--model",
+              .help = "write to a file, which appears whole or not at all"}});
+}
+
+Run declare(OptionList& list) {
+  const auto options = std::make_shared<Options>();
+  add_input(list, *options);
+  add_output(list, *options);
+  add(list, {{.name = "--model",
               .to = &options->model,
               .type = "M",
               .required = true,

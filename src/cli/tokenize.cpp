@@ -16,6 +16,7 @@
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"
+#include "text/utf8.h"
 
 namespace heed::cli {
 namespace {
@@ -127,7 +128,11 @@ void print_decoded(const Tokenizer& tokenizer, const Options& options) {
                  parts.op = {};
                  parts.argument = "--decode";
                });
-  print(options.json ? Json({{"text", readable(text)}}).dump() + "\n" : readable(text) + "\n");
+  const std::string repaired = repaired_utf8(text);
+  if (!options.json) return print(repaired + "\n");
+  Json json = {{"text", repaired}};
+  if (find_invalid_utf8(text) >= 0) json.set("bytes", hexadecimal(text));
+  print(json.dump() + "\n");
 }
 
 int run(const Options& options, const Given& given) {
@@ -178,7 +183,8 @@ void add_inputs(OptionList& list, Options& options) {
        {.name = "--decode",
         .to = &options.decode,
         .type = "IDS",
-        .help = "token ids (5,3,9): prints their text, special tokens with --special alone"}});
+        .help = "token ids (5,3,9): prints their text, special tokens with --special alone; bytes "
+                "that are no whole character as U+FFFD, with --json in hex beside it"}});
 }
 
 Run declare(OptionList& list) {

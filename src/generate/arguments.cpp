@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "generate/rules.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -46,6 +47,7 @@ void check(const ModelInfo& info, const GenerateArgs& args) {
     fail("generate", "model", info.title, "a decoder, which predicts next tokens");
   if (args.most_tokens < 1) fail("generate", "most_tokens", args.most_tokens, "at least 1");
   check(args.sampling);
+  check(info, args.rules);
   constexpr std::int64_t kMostBeams = 4096;  // each holds keys and values of its own
   if (args.beams < 1 || args.beams > kMostBeams)
     fail("generate", "beams", args.beams, fmt::format("1 to {}", kMostBeams));

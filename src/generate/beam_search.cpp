@@ -9,6 +9,7 @@
 #include "generate/arguments.h"
 #include "generate/forward.h"
 #include "generate/logits.h"
+#include "generate/rules.h"
 #include "generate/text_stream.h"
 
 namespace heed {
@@ -39,6 +40,14 @@ struct Candidate {
 bool better(const Candidate& a, const Candidate& b) {
   if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
   return std::pair(a.beam, a.id) < std::pair(b.beam, b.id);
+}
+
+// Of log-probabilities.
+void renormalise(std::vector<double>& all) {
+  const double largest = *std::ranges::max_element(all);
+  double sum = 0;
+  for (const double value : all) sum += std::exp(value - largest);
+  for (double& value : all) value -= largest + std::log(sum);
 }
 
 // Candidates, of which it keeps the best.
@@ -155,8 +164,8 @@ class Search {
         const auto i = static_cast<std::size_t>(id);
         all[i] = (logits[i] - distribution.log_sum) * args_.sampling.repetition_penalty;  // once
       }
-    for (const TokenId id : never_next(info_, beam.ids))
-      all[static_cast<std::size_t>(id)] = -HUGE_VAL;
+    apply_rules(info_, args_, beam.ids, beam.tokens.size(), all);
+    if (args_.rules.renormalises) renormalise(all);
     return all;
   }
 

@@ -1,5 +1,7 @@
 #include "heed/generate/generate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -9,8 +11,10 @@
 #include "generate/beam_search.h"
 #include "generate/forward.h"
 #include "generate/logits.h"
+#include "generate/rules.h"
 #include "generate/text_stream.h"
 #include "heed/base/error.h"
+#include "models/token_check.h"
 
 namespace heed {
 namespace {
@@ -94,10 +98,11 @@ class Generation::State {
 
   TokenId next_id(const Row& row, std::span<const float> logits) const {
     const double uniform = sampling_number(args_.seed, std::ssize(row.ids));
-    const std::vector<TokenId> never = never_next(model_.info(), row.ids);
-    if (never.empty()) return choose(choices(logits, args_.sampling, row.ids), uniform);
-    std::vector<float> allowed(logits.begin(), logits.end());
-    for (const TokenId id : never) allowed[static_cast<std::size_t>(id)] = -HUGE_VALF;
+    if (!has_rules(model_.info(), args_.rules))
+      return choose(choices(logits, args_.sampling, row.ids), uniform);
+    std::vector<double> scores(logits.begin(), logits.end());
+    apply_rules(model_.info(), args_, row.ids, results_[row.index].tokens.size(), scores);
+    const std::vector<float> allowed(scores.begin(), scores.end());
     return choose(choices(allowed, args_.sampling, row.ids), uniform);
   }
 
@@ -170,12 +175,22 @@ std::vector<Generated> generate(const Model& model, const GenerateArgs& args) {
 
 std::vector<TokenId> prompt_of(const Model& model, const Tokenizer& tokenizer,
                                std::string_view text) {
+  const ModelInfo& info = model.info();
   std::vector<TokenId> ids = tokenizer.encode(text, /*add_special=*/true).ids;
-  if (!ids.empty()) return ids;
-  if (model.info().first_token < 0 || model.info().reads_source())
+  if (!ids.empty()) {
+    require_in_vocabulary("generate", tokenizer, ids,
+                          info.reads_source() ? info.source_vocabulary : info.vocabulary);
+    return ids;
+  }
+  if (info.first_token < 0 || info.reads_source())
     fail("generate", "prompt", "empty",
          "at least one character (the model has no first token to start from)");
-  return {static_cast<TokenId>(model.info().first_token)};
+  if (info.first_token >= info.vocabulary)
+    fail("generate", "prompt", "empty",
+         fmt::format("at least one character (the model's first token, bos_token_id {}, is outside "
+                     "of its vocabulary of {})",
+                     info.first_token, info.vocabulary));
+  return {static_cast<TokenId>(info.first_token)};
 }
 
 }  // namespace heed

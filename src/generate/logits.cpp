@@ -25,18 +25,6 @@ void check_logits(std::span<const float> logits) {
           .expected = "a number for at least one"});
 }
 
-std::vector<TokenId> never_next(const ModelInfo& info, std::span<const TokenId> ids) {
-  std::vector<TokenId> never;
-  for (const std::vector<std::int64_t>& word : info.bad_words) {
-    const std::size_t before = word.size() - 1;
-    if (word.back() >= info.vocabulary || (before == 0 && info.ends_with(word.back()))) continue;
-    if (before > 0 && word.size() > ids.size()) continue;  // as transformers has it
-    if (std::ranges::equal(ids.last(before), std::span(word).first(before)))
-      never.push_back(static_cast<TokenId>(word.back()));
-  }
-  return never;
-}
-
 Distribution distribution_of(std::span<const float> logits) {
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "heed/generate/generate.h"
 
@@ -10,11 +9,6 @@ namespace heed {
 
 /// kFailed where one is not a number or infinite, or all are -inf: a model that is broken.
 void check_logits(std::span<const float> logits);
-
-/// The tokens that may not follow these ids: each the last of a sequence that the model never
-/// writes, whose others end the text. An end token alone is no such sequence,
-/// and one of several tokens counts once the text is as long.
-std::vector<TokenId> never_next(const ModelInfo& info, std::span<const TokenId> ids);
 
 /// softmax(logits), in double.
 struct Distribution {

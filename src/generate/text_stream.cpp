@@ -9,7 +9,6 @@ namespace heed {
 namespace {
 
 constexpr std::size_t kContext = 4;  // tokens: enough to tell a beginning from a middle
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 // Bytes at the end that more bytes may make a character.
 std::size_t incomplete_tail(std::string_view text) {
@@ -24,16 +23,6 @@ std::size_t incomplete_tail(std::string_view text) {
     return tail < length ? tail : 0;
   }
   return 0;
-}
-
-std::string valid(std::string_view bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size();) {
-    const std::size_t length = character_at(bytes, i).bytes;
-    text += length > 0 ? bytes.substr(i, length) : kReplacement;
-    i += std::max<std::size_t>(length, 1);
-  }
-  return text;
 }
 
 // Bytes at the end that begin a stop string.
@@ -66,7 +55,7 @@ std::string TextStream::text_of(TokenId id) {
 }
 
 std::string TextStream::release(std::size_t bytes) {
-  const std::string text = valid(std::string_view(held_).substr(0, bytes));
+  const std::string text = repaired_utf8(std::string_view(held_).substr(0, bytes));
   held_.erase(0, bytes);
   return text;
 }

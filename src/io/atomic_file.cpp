@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/lfs_pointer.h"
 #include "heed/base/error.h"
 #include "io/file.h"
 
@@ -110,6 +111,7 @@ std::string read_file(const std::filesystem::path& path) {
   while (const std::size_t count = file.read(more.data(), more.size())) {
     text.append(more.data(), count);
   }
+  refuse_lfs_pointer(path.string(), text);
   return text;
 }
 

@@ -37,7 +37,8 @@ class AtomicFile {
 /// `text` as the whole content of `path`, atomically.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// The whole content of a file; kNotFound or kIo otherwise.
+/// The whole content of a file; kNotFound or kIo otherwise, kUnsupported where it is a pointer of
+/// Git LFS.
 std::string read_file(const std::filesystem::path& path);
 
 }  // namespace heed

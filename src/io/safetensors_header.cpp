@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/lfs_pointer.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -164,6 +165,7 @@ class HeaderParser {
 
 SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
                                            const std::filesystem::path& path) {
+  refuse_lfs_pointer(path.string(), {reinterpret_cast<const char*>(file.data()), file.size()});
   return HeaderParser(file, path).parse();
 }
 

@@ -134,7 +134,7 @@ BertConfig BertConfig::read(const Config& config) {
   read.types = distilled ? 0 : config.extent("type_vocab_size", 2);
   read.pad = kin.counts_past_padding ? std::max<std::int64_t>(config.id("pad_token_id", 1), 0) : -1;
   read.first_position = read.pad + 1;
-  read.epsilon = config.number("layer_norm_eps", 1e-12);
+  read.epsilon = config.not_negative("layer_norm_eps", 1e-12);
   read.dropout = config.rate(kin.dropout, 0.1);
   read.attention_dropout = config.rate(kin.attention_dropout, 0.1);
   read.initial_deviation = config.number("initializer_range", 0.02);
@@ -188,8 +188,7 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights,
-                            std::optional<DType> packed) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   BertConfig read = BertConfig::read(config);
   const BertNames& names = *read.names;
   read.masked_token_head = StoredWeights(weights, spelling_of(config, read))
@@ -202,7 +201,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights,
     stored.require(std::string(names.types) + ".weight", {read.types, read.width});
   stored.require(last + names.up + ".weight", {read.inner, read.width});
   auto model = std::make_unique<Bert>(read);
-  stored.load(model->parameters(), packed);
+  stored.load(model->parameters(), reading);
   return model;
 }
 

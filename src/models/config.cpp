@@ -38,13 +38,19 @@ const Json* Config::find(const char* key) const {
   return value.is_null() ? nullptr : &value;
 }
 
-std::int64_t Config::extent(const char* key, std::int64_t otherwise) const {
+bool Config::is_empty(const char* key) const {
+  const Json& value = at(key);
+  return value.is_null() || (value.is_array() && value.items().empty()) ||
+         (value.is_object() && value.members().empty());
+}
+
+std::int64_t Config::extent(const char* key, std::int64_t otherwise, std::int64_t least) const {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   const Json* value = find(key);
   if (value == nullptr) return otherwise;
   const std::optional<std::int64_t> number = value->as_integer();
-  if (!number || *number < 1 || *number > kMost)
-    refuse(key, fmt::format("a whole number, 1 to {}", kMost));
+  if (!number || *number < least || *number > kMost)
+    refuse(key, fmt::format("a whole number, {} to {}", least, kMost));
   return *number;
 }
 
@@ -103,6 +109,12 @@ double Config::number(const char* key, double otherwise) const {
 double Config::positive(const char* key, double otherwise) const {
   const double value = number(key, otherwise);
   if (!(value > 0 && value < 1e300)) refuse(key, value, "a number above 0");
+  return value;
+}
+
+double Config::not_negative(const char* key, double otherwise) const {
+  const double value = number(key, otherwise);
+  if (!(value >= 0 && value < 1e300)) refuse(key, value, "0 or more");
   return value;
 }
 

@@ -25,8 +25,12 @@ class Config {
   bool has(const char* key) const { return find(key) != nullptr; }
   /// Written as null, which is not the same as left out.
   bool null(const char* key) const { return node_->has(key) && find(key) == nullptr; }
-  /// At least 1.
-  std::int64_t extent(const char* key, std::int64_t otherwise) const;
+  bool is_empty() const { return node_->members().empty(); }
+  bool is_text(const char* key) const { return at(key).is_text(); }
+  /// Null, an empty list or an empty object.
+  bool is_empty(const char* key) const;
+  /// At least 1, or `least`.
+  std::int64_t extent(const char* key, std::int64_t otherwise, std::int64_t least = 1) const;
   /// -1 for null.
   std::int64_t id(const char* key, std::int64_t otherwise) const;
   /// One id, a list of them, or null.
@@ -37,6 +41,8 @@ class Config {
   double number(const char* key, double otherwise) const;
   /// Above 0.
   double positive(const char* key, double otherwise) const;
+  /// 0 or more.
+  double not_negative(const char* key, double otherwise) const;
   /// At least 0 and below 1.
   double rate(const char* key, double otherwise) const;
   bool flag(const char* key, bool otherwise) const;

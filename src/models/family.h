@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "heed/models/model.h"
 #include "heed/models/registry.h"
 #include "models/config.h"
+#include "models/stored_weights.h"
 
 namespace heed {
 
@@ -21,9 +21,9 @@ struct Family {
   ModelInfo (*describe)(const Config& config) = nullptr;
   /// With random weights.
   std::unique_ptr<Model> (*make)(const Config& config, std::uint64_t seed) = nullptr;
-  /// With the weights of a file; `packed` as StoredWeights::load has it.
+  /// With the weights of a file.
   std::unique_ptr<Model> (*load)(const Config& config, const Weights& weights,
-                                 std::optional<DType> packed) = nullptr;
+                                 const Reading& reading) = nullptr;
   /// The members of a config.json for a training run; null where the family does not predict the
   /// next token.
   Json (*training_config)(const TrainingShape& shape) = nullptr;

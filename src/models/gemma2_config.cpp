@@ -70,7 +70,7 @@ Gemma2Config Gemma2Config::read(const Config& config) {
   read.query_scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
   read.score_cap = cap_of(config, "attn_logit_softcapping", 50);
   read.logit_cap = cap_of(config, "final_logit_softcapping", 30);
-  read.epsilon = config.number("rms_norm_eps", 1e-6);
+  read.epsilon = config.not_negative("rms_norm_eps", 1e-6);
   read.attention_dropout = config.rate("attention_dropout", 0);
   read.initial_deviation = config.number("initializer_range", 0.02);
   read.bias = config.flag("attention_bias", false);
@@ -115,14 +115,14 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights,
-                            std::optional<DType> packed) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   const Gemma2Config read = Gemma2Config::read(config);
   const StoredWeights stored(
-      weights, {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight"}});
+      weights,
+      {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight", "score.weight"}});
   require_rotary_decoder(stored, read.info(), read.inner);
   auto model = make_gemma2(read);
-  stored.load(model->parameters(), packed);
+  stored.load(model->parameters(), reading);
   return model;
 }
 

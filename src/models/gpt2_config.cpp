@@ -37,7 +37,7 @@ Gpt2Config Gpt2Config::read(const Config& config) {
   read.vocabulary = config.extent("vocab_size", 50257);
   read.positions = config.extent("n_positions", 1024);
   read.activation = config.text("activation_function", "gelu_new");
-  read.epsilon = config.number("layer_norm_epsilon", 1e-5);
+  read.epsilon = config.not_negative("layer_norm_epsilon", 1e-5);
   read.embedding_dropout = config.rate("embd_pdrop", 0.1);  // transformers' defaults
   read.residual_dropout = config.rate("resid_pdrop", 0.1);
   read.attention_dropout = config.rate("attn_pdrop", 0.1);
@@ -130,18 +130,17 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights,
-                            std::optional<DType> packed) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   const Gpt2Config read = Gpt2Config::read(config);
   const StoredWeights stored(weights, {.prefix = "transformer.",
-                                       .unused = {".attn.bias", ".attn.masked_bias",
+                                       .unused = {".attn.bias", ".attn.masked_bias", "score.weight",
                                                   read.tied ? "lm_head.weight" : ".attn.bias"}});
   const std::string last = fmt::format("transformer.h.{}.", read.layers - 1);
   stored.require("transformer.wte.weight", {read.vocabulary, read.width});
   stored.require("transformer.wpe.weight", {read.positions, read.width});
   stored.require(last + "mlp.c_fc.weight", {read.width, read.inner});
   auto model = std::make_unique<Gpt2>(read);
-  stored.load(model->parameters(), packed);
+  stored.load(model->parameters(), reading);
   return model;
 }
 

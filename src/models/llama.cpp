@@ -1,6 +1,7 @@
 #include "models/llama.h"
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "heed/masks/band.h"
@@ -55,9 +56,12 @@ RotaryDecoder::Block make_block(const LlamaConfig& config, int layer,
 
 std::unique_ptr<Model> make_llama(const LlamaConfig& config) {
   Embedding tokens("model.embed_tokens", config.vocabulary, config.width);
-  Linear head = config.tied ? Linear(tokens.table(), WeightLayout::kOutIn)
-                            : Linear("lm_head",
-                                     {.in = config.width, .out = config.vocabulary, .bias = false});
+  std::optional<Linear> head;
+  if (config.tied)
+    head.emplace(tokens.table(), WeightLayout::kOutIn);
+  else if (config.has_words)
+    head.emplace("lm_head",
+                 LinearShape{.in = config.width, .out = config.vocabulary, .bias = false});
   auto blocks = rotary_blocks(config.layers, config.rope, [&](int layer, const auto& rotation) {
     return make_block(config, layer, rotation);
   });

@@ -26,6 +26,7 @@ struct LlamaConfig {
   std::vector<std::int64_t> windows;  // keys that a query of each layer sees; 0: all before it
   double epsilon, initial_deviation, attention_dropout;
   bool qkv_bias, out_bias, mlp_bias, head_norms, tied;
+  bool has_words = true;  // false: the bare decoder, or one with a head for another task
   Activation activation;
   std::int64_t bos;  // -1: none
   std::vector<std::int64_t> eos;

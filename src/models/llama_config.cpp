@@ -48,7 +48,7 @@ bool has_window(const Config& config, const Kin& kin, std::int64_t layer) {
   if (config.null("sliding_window") || kin.window == 0) return false;
   if (kin.model_type == "mistral") return true;
   return config.flag("use_sliding_window", false) &&
-         layer >= config.extent("max_window_layers", 28);
+         layer >= config.extent("max_window_layers", 28, /*least=*/0);
 }
 
 std::vector<std::int64_t> windows_of(const Config& config, const Kin& kin, std::int64_t layers) {
@@ -115,7 +115,7 @@ LlamaConfig LlamaConfig::read(const Config& config) {
   LlamaConfig read;
   read.model_type = kin.model_type;
   read_shape(config, kin, read);
-  read.epsilon = config.number("rms_norm_eps", 1e-6);
+  read.epsilon = config.not_negative("rms_norm_eps", 1e-6);
   read.qkv_bias = kin.qkv_bias || config.flag("attention_bias", false);
   read.out_bias = !kin.qkv_bias && config.flag("attention_bias", false);
   read.mlp_bias = config.flag("mlp_bias", false);
@@ -150,6 +150,7 @@ ModelInfo LlamaConfig::info() const {
       .first_token = bos,
       .end_tokens = eos,
       .bad_words = bad_words,
+      .has_logits = has_words || tied,
       .stacks = {stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, kv_heads, head_dim})}};
 }
 
@@ -184,7 +185,19 @@ Json training_config(const TrainingShape& shape) {
           {"eos_token_id", end}};
 }
 
-ModelInfo describe(const Config& config) { return LlamaConfig::read(config).info(); }
+// LlamaModel and heads for other tasks have none; a file that says nothing must have them.
+bool wants_words(const Config& config) {
+  const std::vector<std::string> said = config.texts("architectures");
+  return said.empty() || std::ranges::any_of(said, [](const std::string& name) {
+           return name.ends_with("ForCausalLM");
+         });
+}
+
+ModelInfo describe(const Config& config) {
+  LlamaConfig read = LlamaConfig::read(config);
+  read.has_words = wants_words(config);
+  return read.info();
+}
 
 std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   const LlamaConfig read = LlamaConfig::read(config);
@@ -194,16 +207,17 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights,
-                            std::optional<DType> packed) {
-  const LlamaConfig read = LlamaConfig::read(config);
-  const StoredWeights stored(
-      weights,
-      {.prefix = "model.",
-       .unused = {"rotary_emb.inv_freq", read.tied ? "lm_head.weight" : "rotary_emb.inv_freq"}});
+std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
+  LlamaConfig read = LlamaConfig::read(config);
+  Spelling spelling = {
+      .prefix = "model.",
+      .unused = {"rotary_emb.inv_freq", "score.weight", "score.bias", "qa_outputs."}};
+  if (read.tied) spelling.unused.emplace_back("lm_head.weight");
+  const StoredWeights stored(weights, spelling);
+  read.has_words = stored.holds("lm_head.weight") || wants_words(config);
   require_rotary_decoder(stored, read.info(), read.inner);
   auto model = make_llama(read);
-  stored.load(model->parameters(), packed);
+  stored.load(model->parameters(), reading);
   return model;
 }
 

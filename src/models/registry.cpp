@@ -63,17 +63,31 @@ Config read_config(const fs::path& folder) {
   return config;
 }
 
+bool holds_gguf(const fs::path& folder) {
+  std::error_code ignored;
+  return std::ranges::any_of(fs::directory_iterator(folder, ignored),
+                             [](const auto& entry) { return entry.path().extension() == ".gguf"; });
+}
+
+void require_model_folder(const fs::path& folder) {
+  const auto refuse = [&](ErrorCode code, const char* found, const char* expected) {
+    fail({.code = code, .file = folder.string(), .found = found, .expected = expected});
+  };
+  if (!fs::is_directory(folder)) refuse(ErrorCode::kNotFound, "no such folder", "");
+  if (fs::exists(folder / "config.json")) return;
+  if (fs::exists(folder / "adapter_config.json"))
+    refuse(ErrorCode::kUnsupported, "holds an adapter (adapter_config.json), not a whole model",
+           "one whose weights the adapter was merged into (peft's merge_and_unload)");
+  if (holds_gguf(folder))
+    refuse(ErrorCode::kUnsupported, "holds a model in GGUF, llama.cpp's format",
+           "its folder in Hugging Face's layout: config.json and model.safetensors");
+  refuse(ErrorCode::kNotFound, "has no config.json", "a model folder in Hugging Face's layout");
+}
+
 }  // namespace
 
 LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
-  const fs::path file = folder / "config.json";
-  if (!fs::is_directory(folder))
-    fail({.code = ErrorCode::kNotFound, .file = folder.string(), .found = "no such folder"});
-  if (!fs::exists(file))
-    fail({.code = ErrorCode::kNotFound,
-          .file = folder.string(),
-          .found = "has no config.json",
-          .expected = "a model folder in Hugging Face's layout"});
+  require_model_folder(folder);
   const Config config = read_config(folder);
   const Family& family = family_of(config);
   LoadedModel loaded;
@@ -81,9 +95,9 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   loaded.name = model_name(folder);
   loaded.built_in = is_built_in(folder);
   const Weights weights = Weights::open(folder);
-  std::optional<DType> packed;
-  if (options.packed) packed = options.dtype ? *options.dtype : stored_type(weights);
-  loaded.model = family.load(config, weights, packed);
+  Reading reading = {.unread = &loaded.unread};
+  if (options.packed) reading.packed = options.dtype ? *options.dtype : stored_type(weights);
+  loaded.model = family.load(config, weights, reading);
   if (!options.tokenizers) return loaded;
   loaded.tokenizer = load_tokenizer(folder);
   loaded.target_tokenizer = load_target_tokenizer(folder);
@@ -93,9 +107,18 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
 std::string why_not_loaded(const fs::path& folder) {
   try {
     const Config config = read_config(folder);
-    family_of(config).describe(config);
-    Weights::open(folder);
-    return load_tokenizer(folder) ? "" : "it has no tokenizer, so only token ids can be read";
+    const auto model =
+        family_of(config).load(config, Weights::open(folder), {.headers_only = true});
+    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
+    if (!tokenizer) return "it has no tokenizer, so only token ids can be read";
+    const ModelInfo& info = model->info();
+    const std::int64_t words = info.reads_source() ? info.source_vocabulary : info.vocabulary;
+    if (tokenizer->vocabulary_size() > words)
+      return fmt::format(
+          "its tokenizer has {} tokens and the model's vocabulary {}: texts with a "
+          "token from {} on cannot be read",
+          tokenizer->vocabulary_size(), words, words);
+    return "";
   } catch (const Error& error) {
     return error.what();
   }

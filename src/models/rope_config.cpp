@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -20,8 +21,12 @@ constexpr std::array<std::pair<std::string_view, RopeScalingKind>, 6> kKinds = {
 
 constexpr const char* kTrained = "original_max_position_embeddings";
 
+const char* kind_key(const Config& scaling) {
+  return scaling.has("rope_type") ? "rope_type" : "type";  // the older name
+}
+
 RopeScalingKind kind_of(const Config& scaling) {
-  const char* key = scaling.has("rope_type") ? "rope_type" : "type";  // the older name
+  const char* key = kind_key(scaling);
   const std::string wanted = scaling.text(key, "default");
   std::string known;
   for (const auto& [name, kind] : kKinds) {
@@ -31,9 +36,15 @@ RopeScalingKind kind_of(const Config& scaling) {
   scaling.refuse(key, fmt::format("'{}'", wanted), "one of: " + known, ErrorCode::kUnsupported);
 }
 
-double factor_of(const Config& scaling, double otherwise) {
-  const double factor = scaling.positive("factor", otherwise);
-  if (factor < 1) scaling.refuse("factor", factor, "at least 1");
+// `otherwise` is what a kind that can do without it takes.
+double factor_of(const Config& scaling, std::optional<double> otherwise) {
+  constexpr const char* kKey = "factor";
+  if (!otherwise && !scaling.has(kKey))
+    scaling.refuse(kKey, "missing",
+                   fmt::format("a number of at least 1, as the scaling is '{}'",
+                               scaling.text(kind_key(scaling), "")));
+  const double factor = scaling.positive(kKey, otherwise.value_or(1));
+  if (factor < 1) scaling.refuse(kKey, factor, "at least 1");
   return factor;
 }
 
@@ -57,46 +68,70 @@ void read_long(const Config& scaling, RopeScaling& rope) {
   rope.length = scaling.positive("attention_factor", rope.factor <= 1 ? 1 : std::sqrt(1 + more));
 }
 
+// As transformers has it, the length beside the scaling counts before the one within.
+std::int64_t trained_positions(const Config& scaling, const Config& top, std::int64_t positions) {
+  return top.extent(kTrained, scaling.extent(kTrained, positions));
+}
+
+void read_llama3(const Config& scaling, RopeScaling& rope) {
+  for (const char* key : {"low_freq_factor", "high_freq_factor"})
+    if (!scaling.has(key)) scaling.refuse(key, "missing", "a number, as the scaling is 'llama3'");
+  rope.low_frequency_factor = scaling.positive("low_freq_factor", 1);
+  rope.high_frequency_factor = scaling.positive("high_freq_factor", 4);
+  if (rope.high_frequency_factor <= rope.low_frequency_factor)
+    scaling.refuse("high_freq_factor", rope.high_frequency_factor,
+                   fmt::format("above low_freq_factor ({})", rope.low_frequency_factor));
+}
+
 // `top` is the whole configuration: Phi keeps the trained length there.
 void read_scaling(const Config& scaling, const Config& top, std::int64_t positions,
                   RopeScaling& rope) {
   rope.kind = kind_of(scaling);
   if (rope.kind == RopeScalingKind::kNone) return;
-  rope.trained_positions = rope.kind == RopeScalingKind::kDynamic
-                               ? positions
-                               : scaling.extent(kTrained, top.extent(kTrained, positions));
-  rope.factor = factor_of(
-      scaling, static_cast<double>(positions) / static_cast<double>(rope.trained_positions));
-  rope.low_frequency_factor = scaling.positive("low_freq_factor", 1);
-  rope.high_frequency_factor = scaling.positive("high_freq_factor", 4);
+  const bool dynamic = rope.kind == RopeScalingKind::kDynamic;
+  rope.trained_positions = dynamic ? positions : trained_positions(scaling, top, positions);
+  std::optional<double> stretched;
+  if (rope.kind == RopeScalingKind::kLong ||
+      (rope.kind == RopeScalingKind::kYarn && scaling.null("factor")))
+    stretched = static_cast<double>(positions) / static_cast<double>(rope.trained_positions);
+  rope.factor = factor_of(scaling, stretched);
   rope.beta_fast = scaling.positive("beta_fast", 32);
   rope.beta_slow = scaling.positive("beta_slow", 1);
   rope.rounded_ramp = scaling.flag("truncate", true);
-  if (rope.high_frequency_factor <= rope.low_frequency_factor)
-    scaling.refuse("high_freq_factor", rope.high_frequency_factor,
-                   fmt::format("above low_freq_factor ({})", rope.low_frequency_factor));
+  if (rope.kind == RopeScalingKind::kLlama3) read_llama3(scaling, rope);
   if (rope.kind == RopeScalingKind::kYarn) rope.length = yarn_length(scaling, rope.factor);
   if (rope.kind == RopeScalingKind::kLong) read_long(scaling, rope);
+}
+
+// `rope_scaling` takes the place of `rope_parameters`, unless it says nothing.
+std::optional<Config> parameters_of(const Config& config) {
+  std::optional<Config> older = config.part("rope_scaling");
+  return older && !older->is_empty() ? older : config.part("rope_parameters");
+}
+
+// transformers reads the share and turns whole heads, unless positions are scaled: there it fails.
+void require_whole_heads(const Config& parameters, const Config& config, const RopeScaling& rope) {
+  constexpr const char* kShare = "partial_rotary_factor";
+  const Config& said = parameters.has(kShare) ? parameters : config;
+  if (const double share = said.positive(kShare, 1);
+      share != 1 && rope.kind != RopeScalingKind::kNone)
+    said.refuse(kShare, share, "1: the positions of whole heads are scaled",
+                ErrorCode::kUnsupported);
 }
 
 }  // namespace
 
 RopeScaling read_rope(const Config& config, std::int64_t head_dim, std::int64_t positions) {
-  const std::optional<Config> parameters = config.part("rope_parameters");
-  const Config& top = parameters ? *parameters : config;
+  if (head_dim % 2 != 0) config.refuse("head_dim", head_dim, "an even number");
+  const std::optional<Config> said = parameters_of(config);
+  const Config& parameters = said ? *said : config;
   RopeScaling rope;
-  rope.base = top.positive("rope_theta", config.positive("rope_theta", 10000));
-  const double share =
-      top.positive("partial_rotary_factor", config.positive("partial_rotary_factor", 1));
-  rope.width = static_cast<std::int64_t>(static_cast<double>(head_dim) * share);
-  if (rope.width < 2 || rope.width % 2 != 0 || rope.width > head_dim)
-    top.refuse("partial_rotary_factor", share,
-               fmt::format("an even number of head_dim's {} elements", head_dim));
-  const std::optional<Config> older = parameters ? std::nullopt : config.part("rope_scaling");
-  if (parameters) read_scaling(*parameters, config, positions, rope);
-  if (older) read_scaling(*older, config, positions, rope);
+  rope.width = head_dim;
+  rope.base = parameters.positive("rope_theta", config.positive("rope_theta", 10000));
+  if (said) read_scaling(*said, config, positions, rope);
+  require_whole_heads(parameters, config, rope);
   if (rope.kind == RopeScalingKind::kDynamic && rope.width < 4)
-    top.refuse("rope_type", "'dynamic'", "another kind: pairs are one alone");
+    parameters.refuse("rope_type", "'dynamic'", "another kind: pairs are one alone");
   return rope;
 }
 

@@ -22,17 +22,19 @@ Tensor RotaryDecoder::forward(const Batch& batch, Run& run) const {
   for (const Block& block : parts_.blocks)
     x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
   const Tensor last = show(TapKind::kFinal, parts_.norm.forward(x, run));
-  Tensor shown = show(TapKind::kLogits, logits(last, run));  // [B, T or 1, V]
+  Tensor shown = parts_.head ? show(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
+                             : last.share();                              // [B, T, C]
   if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
   return shown;
 }
 
 Tensor RotaryDecoder::read_out(const Tensor& stream, Run& run) const {
+  if (!parts_.head) return Model::read_out(stream, run);  // which refuses
   return logits(parts_.norm.forward(stream, run), run);
 }
 
 Tensor RotaryDecoder::logits(const Tensor& last, Run& run) const {
-  Tensor logits = logits_of(parts_.head, last, run);
+  Tensor logits = logits_of(*parts_.head, last, run);
   if (parts_.logit_cap == 0) return logits;
   logits = softcapped(std::move(logits), parts_.logit_cap);
   if (run.saved != nullptr) run.saved->put(logits.clone());  // a caller may overwrite its own
@@ -45,7 +47,8 @@ void RotaryDecoder::backward(const Tensor& dlogits, const Batch& batch, Run& run
   Tensor duncapped = dlogits.share();
   if (parts_.logit_cap > 0)
     duncapped = softcap_backward(run.saved->take(), parts_.logit_cap, dlogits);
-  Tensor dx = parts_.norm.backward(parts_.head.backward(duncapped, run, gradients), run, gradients);
+  if (parts_.head) duncapped = parts_.head->backward(duncapped, run, gradients);
+  Tensor dx = parts_.norm.backward(duncapped, run, gradients);
   for (auto block = parts_.blocks.rbegin(); block != parts_.blocks.rend(); ++block)
     dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
   if (parts_.embedding_scale != 1) dx = scaled(std::move(dx), parts_.embedding_scale);
@@ -57,7 +60,7 @@ ModelParts RotaryDecoder::parts() const {
                        .word_scale = parts_.embedding_scale,
                        .branches = block_branches(parts_.blocks),
                        .last = parts_.norm.numbers()}},
-          .words = &parts_.head,
+          .words = parts_.head ? &*parts_.head : nullptr,
           .logit_cap = parts_.logit_cap};
 }
 
@@ -69,7 +72,7 @@ std::vector<Parameter*> RotaryDecoder::parameters() {
     block.mlp.collect(all);
   }
   parts_.norm.collect(all);
-  if (!parts_.tied) parts_.head.collect(all);
+  if (parts_.head && !parts_.tied) parts_.head->collect(all);
   return all;
 }
 

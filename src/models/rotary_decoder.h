@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,9 +36,9 @@ class RotaryDecoder : public Model {
     double embedding_scale = 1;
     std::vector<Block> blocks;
     RmsNorm norm;
-    Linear head;
-    bool tied;             // the head is the table of `tokens`
-    double logit_cap = 0;  // 0: none
+    std::optional<Linear> head;  // none: the model has no words
+    bool tied;                   // the head is the table of `tokens`
+    double logit_cap = 0;        // 0: none
     double attention_dropout;
   };
 

@@ -106,6 +106,17 @@ fs::path model_folder(const fs::path& folder) {
   return is_run ? folder / "model" : fs::path();
 }
 
+// A folder that is no model may hold the models of one owner: OWNER/NAME.
+void add_owned(const Place& place, const fs::path& owner, std::vector<FoundModel>& found) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(owner, ignored))
+    if (fs::exists(entry.path() / "config.json", ignored))
+      found.push_back({.name = fmt::format("{}/{}", owner.filename().string(),
+                                           entry.path().filename().string()),
+                       .folder = entry.path(),
+                       .built_in = place.built_in});
+}
+
 std::vector<FoundModel> models_in(const Place& place) {
   std::vector<FoundModel> found;
   std::error_code ignored;
@@ -113,6 +124,7 @@ std::vector<FoundModel> models_in(const Place& place) {
     const std::string file_name = entry.path().filename().string();
     const std::string name = place.hub ? hub_name(file_name) : file_name;
     const fs::path folder = model_folder(place.hub ? snapshot_of(entry.path()) : entry.path());
+    if (folder.empty() && !place.hub) add_owned(place, entry.path(), found);
     if (name.empty() || folder.empty()) continue;
     found.push_back({.name = name, .folder = folder, .built_in = place.built_in});
   }
@@ -136,7 +148,7 @@ std::vector<FoundModel> models_in(const Place& place) {
           .found = fmt::format(
               "none came with this program, looked in {}{}", fmt::join(searched, " and "),
               known.empty() ? "" : fmt::format("; found elsewhere: {}", fmt::join(known, ", "))),
-          .hint = "name a model's folder with --model, or a folder of models with $HEED_MODELS"});
+          .hint = "name a model's folder, or a folder of models in $HEED_MODELS"});
   fail({.code = ErrorCode::kNotFound,
         .argument = "model",
         .found = fmt::format(

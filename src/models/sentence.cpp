@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
@@ -41,19 +42,76 @@ void pool(const ConstView& rows, const Pooling& pooling, float* vector) {
                          [&](double sum) { return static_cast<float>(sum / length); });
 }
 
+constexpr const char* kMean = "pooling_mode_mean_tokens";
+constexpr const char* kFirstToken = "pooling_mode_cls_token";
+constexpr const char* kOtherModes[] = {
+    "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken"};
+
+// sentence-transformers puts the vectors of several modes behind each other.
+Pooling::Kind kind_of(const Config& config) {
+  constexpr const char* kServed = "the mean of all tokens or the first one (cls) alone";
+  if (config.has("pooling_mode")) {
+    const std::string mode = config.text("pooling_mode", "");
+    if (mode == "cls") return Pooling::Kind::kFirst;
+    if (mode != "mean")
+      config.refuse("pooling_mode", fmt::format("'{}'", mode), kServed, ErrorCode::kUnsupported);
+    return Pooling::Kind::kMean;
+  }
+  for (const char* mode : kOtherModes)
+    if (config.flag(mode, false)) config.refuse(mode, "true", kServed, ErrorCode::kUnsupported);
+  const bool first = config.flag(kFirstToken, false);
+  const bool mean = config.flag(kMean, !first);
+  if (first == mean)
+    config.refuse(kMean, fmt::format("{}, as is {}", mean, kFirstToken), kServed,
+                  ErrorCode::kUnsupported);
+  return first ? Pooling::Kind::kFirst : Pooling::Kind::kMean;
+}
+
+// A whole number above 0 of a file beside the model; `otherwise` where it has none.
+std::int64_t length_in(const fs::path& file, const char* key, std::int64_t otherwise) {
+  if (!fs::exists(file)) return otherwise;
+  const Config config = Config::parse(read_file(file), file.string());
+  // "Any length" is written as 10^30.
+  const double length = config.positive(key, static_cast<double>(otherwise));
+  return length < static_cast<double>(otherwise) ? static_cast<std::int64_t>(length) : otherwise;
+}
+
 }  // namespace
+
+std::int64_t most_sentence_tokens(const LoadedModel& model) {
+  const std::int64_t positions = model.model->info().positions;
+  const fs::path own = model.folder / "sentence_bert_config.json";
+  const bool says =
+      fs::exists(own) && Config::parse(read_file(own), own.string()).has("max_seq_length");
+  return says ? length_in(own, "max_seq_length", positions)
+              : length_in(model.folder / "tokenizer_config.json", "model_max_length", positions);
+}
+
+SentenceTokens sentence_tokens(const Tokenizer& tokenizer, std::string_view text, SentencePart part,
+                               std::int64_t most) {
+  Encoding all = tokenizer.encode(text, /*add_special=*/true);
+  const std::int64_t whole = std::ssize(all.ids);
+  if (part == SentencePart::kAll || whole <= most) return {std::move(all.ids), whole};
+  const std::int64_t added = std::ranges::count(all.texts, -1);
+  const std::int64_t kept = std::max<std::int64_t>(most - added, 0);
+  const std::int64_t skipped = part == SentencePart::kFirst ? 0 : whole - added - kept;
+  std::vector<TokenId> ids;
+  std::int64_t written = 0;  // tokens of the text so far
+  for (std::size_t i = 0; i < all.ids.size(); ++i) {
+    const bool is_added = all.texts[i] < 0;
+    if (is_added || (written >= skipped && written < skipped + kept)) ids.push_back(all.ids[i]);
+    if (!is_added) ++written;
+  }
+  return {std::move(ids), whole};
+}
 
 Pooling read_pooling(const fs::path& folder) {
   Pooling pooling;
   const fs::path file = folder / "1_Pooling/config.json";
   if (!fs::exists(file)) return pooling;
   const Config config = Config::parse(read_file(file), file.string());
-  const bool first = config.flag("pooling_mode_cls_token", false);
-  if (!first && !config.flag("pooling_mode_mean_tokens", true))
-    config.refuse("pooling_mode_mean_tokens", "false",
-                  "true, or pooling_mode_cls_token: the mean or the first token",
-                  ErrorCode::kUnsupported);
-  if (first) pooling.kind = Pooling::Kind::kFirst;
+  pooling.kind = kind_of(config);
   const fs::path modules = folder / "modules.json";
   pooling.normalised =
       fs::exists(modules) && read_file(modules).find(".Normalize") != std::string::npos;
@@ -95,8 +153,9 @@ Tensor sentence_vectors(const LoadedModel& model, std::span<const std::string> t
           .found = model.name + " has no tokenizer",
           .expected = "a model that reads text"});
   std::vector<std::vector<TokenId>> ids;
+  const std::int64_t most = most_sentence_tokens(model);
   for (const std::string& text : texts)
-    ids.push_back(model.tokenizer->encode(text, /*add_special=*/true).ids);
+    ids.push_back(sentence_tokens(*model.tokenizer, text, SentencePart::kFirst, most).ids);
   return sentence_vectors(*model.model, ids, read_pooling(model.folder));
 }
 

@@ -139,8 +139,7 @@ Spelling spelling_of(const Seq2seqConfig& read) {
   return spelling;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights,
-                            std::optional<DType> packed) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   const Seq2seqConfig read = Seq2seqConfig::read(config);
   const StoredWeights stored(weights, spelling_of(read));
   const auto require = [&](const char* side, const Seq2seqConfig::Side& numbers) {
@@ -157,7 +156,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights,
   require("encoder", read.encoder);
   require("decoder", read.decoder);
   auto model = std::make_unique<Seq2seq>(read);
-  stored.load(model->parameters(), packed);
+  stored.load(model->parameters(), reading);
   return model;
 }
 

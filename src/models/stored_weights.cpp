@@ -7,7 +7,8 @@
 
 namespace heed {
 
-// The name as it is, without the prefix, and each of them with an old ending.
+// The name as it is, without the prefix, each of them with an old ending, and all of them as
+// DistributedDataParallel names them.
 const std::string* StoredWeights::find(const std::string& name, std::string& spelled) const {
   std::vector<std::string> spellings = {name};
   if (name.starts_with(spelling_.prefix)) spellings.push_back(name.substr(spelling_.prefix.size()));
@@ -16,6 +17,8 @@ const std::string* StoredWeights::find(const std::string& name, std::string& spe
       if (spellings[i].ends_with(now))
         spellings.push_back(spellings[i].substr(0, spellings[i].size() - now.size()) +
                             std::string(once));
+  for (std::size_t i = 0, count = spellings.size(); i < count; ++i)
+    spellings.push_back("module." + spellings[i]);
   const auto found = std::ranges::find_if(
       spellings, [&](const std::string& spelling) { return weights_.contains(spelling); });
   if (found == spellings.end()) return nullptr;
@@ -54,28 +57,39 @@ void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
   }
 }
 
-void StoredWeights::load(std::span<Parameter* const> parameters,
-                         std::optional<DType> packed) const {
+void StoredWeights::load(Parameter& parameter, const std::string& stored,
+                         const Reading& reading) const {
+  if (reading.headers_only)
+    weights_.tensor(stored, parameter.value.shape());
+  else if (reading.packed)
+    load_to_run(parameter, stored, *reading.packed);
+  else
+    parameter.value = weights_.load_f32(stored, parameter.value.shape());
+}
+
+void StoredWeights::load(std::span<Parameter* const> parameters, const Reading& reading) const {
   std::set<std::string> used;
   for (Parameter* parameter : parameters) {
     const std::string stored = stored_name(parameter->name);
-    if (packed)
-      load_to_run(*parameter, stored, *packed);
-    else
-      parameter->value = weights_.load_f32(stored, parameter->value.shape());
+    load(*parameter, stored, reading);
     used.insert(stored);
   }
+  check_rest(used, reading);
+}
+
+void StoredWeights::check_rest(const std::set<std::string>& used, const Reading& reading) const {
   for (const std::string& name : weights_.names()) {
-    const bool known =
-        used.contains(name) || std::ranges::any_of(spelling_.unused, [&](std::string_view part) {
-          return name.find(part) != std::string::npos;
-        });
+    if (used.contains(name)) continue;
+    const bool known = std::ranges::any_of(spelling_.unused, [&](std::string_view part) {
+      return name.find(part) != std::string::npos;
+    });
     if (!known)
       fail({.code = ErrorCode::kUnsupported,
             .file = weights_.file(name).string(),
             .argument = name,
             .found = "a tensor that the model does not have",
             .expected = "its parameters alone"});
+    if (reading.unread != nullptr) reading.unread->push_back(name);
   }
 }
 

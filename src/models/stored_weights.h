@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +17,8 @@ namespace heed {
 
 /// How the files of a family spell what its parameters are called.
 struct Spelling {
-  /// What files of the bare model leave out: "transformer.".
+  /// What files of the bare model leave out: "transformer.". All may have DistributedDataParallel's
+  /// "module." before it.
   std::string_view prefix = {};
   /// Endings of the oldest files: {".LayerNorm.weight", ".LayerNorm.gamma"}.
   std::vector<std::pair<std::string_view, std::string_view>> endings = {};
@@ -26,6 +28,18 @@ struct Spelling {
   /// Parts of the names of tensors that are no parameters: stored masks, copies of tied weights,
   /// heads for other tasks.
   std::vector<std::string_view> unused = {};
+};
+
+/// How the weights of a file are wanted.
+struct Reading {
+  /// To run: the weights of linear layers go from the file into panels of this type (`pack`), one
+  /// after the other, so that the model is in memory once; tables whose rows are looked up stay in
+  /// the file, mapped, in its type. None: all as f32.
+  std::optional<DType> packed = {};
+  /// Names, shapes and types are checked, and no number is read: the model cannot run.
+  bool headers_only = false;
+  /// Gets the names of the tensors that the model does not take.
+  std::vector<std::string>* unread = nullptr;
 };
 
 class StoredWeights {
@@ -38,15 +52,14 @@ class StoredWeights {
   /// Fails unless the file holds it in this shape: before memory is taken for as many layers and as
   /// wide ones as a configuration promises.
   void require(const std::string& name, const Shape& shape) const;
-  /// Reads all parameters, as f32. With `packed`, to run: the weights of linear layers go from the
-  /// file into panels of that type (`pack`), one after the other, so that the model is in memory
-  /// once; tables whose rows are looked up stay in the file, mapped, in its type. A tensor of the
-  /// file that is neither a parameter nor known to be unused is an error: the model would compute
-  /// something else than it means.
-  void load(std::span<Parameter* const> parameters, std::optional<DType> packed) const;
+  /// Reads all parameters. A tensor of the file that is neither a parameter nor known to be unused
+  /// is an error: the model would compute something else than it means.
+  void load(std::span<Parameter* const> parameters, const Reading& reading) const;
 
  private:
   void load_to_run(Parameter& parameter, const std::string& stored, DType packed) const;
+  void load(Parameter& parameter, const std::string& stored, const Reading& reading) const;
+  void check_rest(const std::set<std::string>& used, const Reading& reading) const;
   std::string stored_name(const std::string& name) const;
   const std::string* find(const std::string& name, std::string& spelled) const;
 

@@ -46,7 +46,7 @@ T5Config T5Config::read(const Config& config) {
   read.buckets = config.extent("relative_attention_num_buckets", 32);
   read.farthest = config.extent("relative_attention_max_distance", 128);
   check_buckets(read, config);
-  read.epsilon = config.number("layer_norm_epsilon", 1e-6);
+  read.epsilon = config.not_negative("layer_norm_epsilon", 1e-6);
   read.dropout = config.rate("dropout_rate", 0.1);
   read.initial_factor = config.positive("initializer_factor", 1);
   std::string projection = config.text("feed_forward_proj", "relu");
@@ -113,10 +113,9 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights,
-                            std::optional<DType> packed) {
+std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   T5Config read = T5Config::read(config);
-  read.tied = read.scaled_head || !weights.contains("lm_head.weight");
+  read.tied = read.scaled_head || !StoredWeights(weights, {}).holds("lm_head.weight");
   Spelling spelling = {
       .otherwise = {{"shared.weight", "encoder.embed_tokens.weight"}},
       // Copies of the words, and a bias that the first files have in the cross-attention.
@@ -132,7 +131,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights,
       fmt::format("decoder.block.{}.layer.2.DenseReluDense.wo.weight", read.decoder_layers - 1),
       {read.width, read.inner});
   auto model = std::make_unique<T5>(read);
-  stored.load(model->parameters(), packed);
+  stored.load(model->parameters(), reading);
   return model;
 }
 

@@ -101,4 +101,39 @@ std::string displayable(std::string_view bytes) {
   return result;
 }
 
+namespace {
+
+// How many bytes at `begin`, where no character stands, could have begun one: at least 1.
+std::size_t broken_bytes(std::string_view text, std::size_t begin) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char lead = byte(begin);
+  const std::size_t length = lead < 0xC2    ? 1
+                             : lead <= 0xDF ? 2
+                             : lead <= 0xEF ? 3
+                             : lead <= 0xF4 ? 4
+                                            : 1;
+  // Overlong forms, surrogates and codes beyond U+10FFFF end at their second byte.
+  const unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  std::size_t bytes = 1;
+  while (bytes < length && begin + bytes < text.size()) {
+    const unsigned char next = byte(begin + bytes);
+    if (next < (bytes == 1 ? least : 0x80) || next > (bytes == 1 ? most : 0xBF)) break;
+    ++bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string repaired_utf8(std::string_view bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t length = character_at(bytes, at).bytes;
+    text += length > 0 ? bytes.substr(at, length) : "\xEF\xBF\xBD";
+    at += length > 0 ? length : broken_bytes(bytes, at);
+  }
+  return text;
+}
+
 }  // namespace heed

@@ -28,4 +28,8 @@ std::string to_utf8(char32_t code);
 /// Throws kInvalidArgument with the byte where `text` is not valid UTF-8.
 void require_utf8(std::string_view text);
 
+/// The text with U+FFFD for what is not valid UTF-8: one for as many bytes as could have begun a
+/// character (Unicode 15, 3.9), as other libraries have it.
+std::string repaired_utf8(std::string_view bytes);
+
 }  // namespace heed

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <thread>
+#include <type_traits>
 
 #include "heed/base/threads.h"
 #include "support/expect_error.h"
@@ -64,6 +65,9 @@ TEST(Stop, AsksOnTheCallersThreadAlone) {
                     "the work was stopped");
   EXPECT_EQ(questions, 3);
 }
+
+// It is looked at for as long as the scope lives.
+static_assert(!std::is_constructible_v<AskScope, std::function<bool()>>);
 
 TEST(Stop, AsksNobodyOutsideOfItsScope) {
   int questions = 0;

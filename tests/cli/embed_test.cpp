@@ -90,8 +90,41 @@ TEST(Embed, WhatHasNoVectorIsOneLineAndStatusTwo) {
       "whose folder says how its states become one vector");
   refused(test::heed({"embed", "the cat"}), "--model is missing");
   refused(embed({}), "no text is given, expected TEXT or --file");
-  refused(embed({"a", std::string(65, 'z')}),
-          "text 2 is 65 tokens, expected 1 to 64 (sentences's positions)");
+  refused(embed({"a", std::string(65, 'z'), "--cut", "no"}),
+          "text 2 is 65 tokens, expected 1 to 64 (the most that sentences reads)");
+}
+
+TEST(Embed, CutsWhatIsLongerThanTheEncoderIsMeantForAndSaysSo) {
+  const std::filesystem::path folder = test::scratch() / "short-sentences";
+  std::filesystem::copy(sentence_encoder(), folder, std::filesystem::copy_options::recursive);
+  std::ofstream(folder / "sentence_bert_config.json") << R"({"max_seq_length": 3})";
+  const auto vector_of = [&](const std::string& text, const std::string& cut, std::string error) {
+    const Answer answer =
+        test::heed({"embed", "b", text, "--cut", cut, "--model", folder.string()});
+    EXPECT_EQ(answer.status, 0);
+    EXPECT_EQ(answer.error, error);
+    return json::parse(answer.out)["vectors"][1]["vector"];
+  };
+  const std::string told = "heed embed: 1 of 2 texts has more than 3 tokens, of which the ";
+  EXPECT_EQ(vector_of("xyzzyz", "first", told + "first are read: text 2 has 6\n"),
+            vector_of("xyz", "first", ""));
+  EXPECT_EQ(vector_of("xyzzyz", "last", told + "last are read: text 2 has 6\n"),
+            vector_of("zyz", "first", ""));
+}
+
+TEST(Embed, AVectorThatIsNoNumberIsAnErrorThatNamesTheText) {
+  const std::filesystem::path folder = test::scratch() / "broken-sentences";
+  std::filesystem::copy(sentence_encoder(), folder, std::filesystem::copy_options::recursive);
+  LoadedModel model = load_model(folder);
+  for (Parameter* parameter : model.model->parameters())
+    if (parameter->name.ends_with("LayerNorm.bias")) parameter->value.data<float>()[0] = NAN;
+  save_model(folder, *model.model, model.tokenizer.get(), DType::kF32);
+  const Answer answer = test::heed({"embed", "a", "b", "--model", folder.string()});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_EQ(answer.error,
+            "heed embed: element 0 of text 1's vector is nan, expected a number: weights of "
+            "broken-sentences may be none\n");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cli/program.h"
 #include "heed/io/safetensors.h"
+#include "heed/models/registry.h"
 #include "support/places.h"
 
 namespace heed {
@@ -112,6 +113,49 @@ TEST(ConvertProgram, TakesTheSmallFilesAlongAndNamesWhatItLeavesOut) {
   EXPECT_THAT(answer.out, testing::EndsWith("\nleft out: golden.safetensors, notes.txt, onnx/\n"));
   for (const std::string& name : small)
     EXPECT_EQ(test::content(out / name), test::content(model / name)) << name;
+}
+
+TEST(ConvertProgram, NamesTheTensorsThatItLeavesOut) {
+  const std::filesystem::path model = test::scratch() / "with-more-tensors";
+  std::filesystem::copy(kGoldens + "gpt2", model);
+  const Safetensors given = Safetensors::open(kGoldens + "gpt2/model.safetensors");
+  std::vector<NamedView> tensors;
+  for (const std::string& name : given.names()) tensors.push_back({name, given.tensor(name)});
+  const Tensor extra = Tensor::zeros({3});
+  for (const char* name :
+       {"transformer.h.0.attn.bias", "transformer.h.1.attn.bias", "score.weight"})
+    tensors.push_back({name, extra});
+  write_safetensors(model / "model.safetensors", tensors);
+  const std::string out = (test::scratch() / "fewer-tensors").string();
+  const Answer answer = heed({"convert", model.string(), "-o", out});
+  EXPECT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out,
+              HasSubstr("\nleft out tensors: score.weight, transformer.h.*.attn.bias (2)\n"));
+}
+
+TEST(ConvertProgram, SaysWhichNumbersAreNoneInTheTypeThatIsWritten) {
+  const std::filesystem::path path = test::scratch() / "too-large";
+  LoadedModel model = load_model(kGoldens + "gpt2");
+  Parameter& first = *model.model->parameters().front();
+  first.value.data<float>()[0] = 70000;
+  save_model(path, *model.model, nullptr, DType::kF32);
+  const auto convert = [&](const char* dtype) {
+    return heed({"convert", path.string(), "--dtype", dtype, "-o",
+                 (test::scratch() / (std::string("too-large-") + dtype)).string()});
+  };
+  EXPECT_EQ(convert("f16").error,
+            "heed convert: numbers that are not finite in f16: " + first.name + " (1)\n");
+  EXPECT_EQ(convert("bf16").error, "");
+}
+
+TEST(ConvertProgram, IntoItsOwnFolderIsRefused) {
+  const std::filesystem::path model = test::scratch() / "itself";
+  std::filesystem::copy(kGoldens + "gpt2", model);
+  const Answer answer = heed({"convert", model.string(), "-o", model.string()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error, "heed convert: -o is " + model.string() +
+                              ", the folder of the model that is read, expected a new folder, or "
+                              "an empty one\n");
 }
 
 TEST(ConvertProgram, LeavesAFolderAloneThatHoldsSomething) {

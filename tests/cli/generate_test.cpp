@@ -177,13 +177,12 @@ struct Bad {
 
 std::vector<Bad> bad_inputs() {
   return {
-      {{}, "no prompt is given, expected either a PROMPT or --file FILE"},
+      {{}, "no prompt is given, expected one of PROMPT, --file and --ids"},
       {{"abc", "--file", "x"},
-       "PROMPT and --file are both given, expected either a PROMPT or --file FILE"},
+       "several prompts are given, expected one of PROMPT, --file and --ids"},
+      {{"--ids", "3,11"}, "--ids is 11, expected 0 to 10 (the vocabulary)"},
       {{"abc", "--temperature", "-1"},
        "--temperature is -1, expected a finite number of at least 0 (greedy)"},
-      {{"abc", "--temperature", "nan"},
-       "--temperature is nan, expected a finite number of at least 0 (greedy)"},
       {{"abc", "--top-k", "0"}, "--top-k is 0, expected at least 1"},
       {{"abc", "--top-p", "0"}, "--top-p is 0, expected above 0 and at most 1"},
       {{"abc", "--top-p", "1.01"}, "--top-p is 1.01, expected above 0 and at most 1"},
@@ -230,7 +229,19 @@ TEST(GenerateProgram, AModelWithoutTokenizerIsAnError) {
   const Answer answer = heed({"generate", "--model", path, "abc"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error,
-            "heed generate: ids has no tokenizer, expected a model that reads text\n");
+            "heed generate: ids has no tokenizer, expected a model that reads text, or --ids\n");
+  const std::vector<std::string> greedy = {"--ids", "0,1,2", "-n", "3", "--temperature", "0"};
+  const auto with = [&](const std::string& model, std::vector<std::string> more) {
+    more.insert(more.begin(), {"generate", "--model", model});
+    more.insert(more.end(), greedy.begin(), greedy.end());
+    return heed(more).out;
+  };
+  const json tokens = json::parse(with(path, {"--json"}))["tokens"];
+  std::string ids;
+  for (const json& token : tokens) ids += (ids.empty() ? "" : ",") + token["id"].dump();
+  EXPECT_EQ(with(path, {}), ids + "\n");
+  EXPECT_EQ(json::parse(with(folder("letters"), {"--json"}))["prompt"], "abc");
+  EXPECT_EQ(with(folder("letters"), {}), generate({"abc", "-n", "3", "--temperature", "0"}).out);
 }
 
 // A large context, so that there is time to interrupt.

@@ -30,6 +30,15 @@ std::string cross_as(const char* format) {
                "cross", "--format", format});
 }
 
+TEST(LookSides, WhoAttendsToAWordSaysWhichHeadWasChosen) {
+  const std::vector<std::string> asked = {"the cat sat", "--to", "cat", "--model",
+                                          test::tiny_model()};
+  EXPECT_THAT(look(asked), HasSubstr("heed chose this head: "));
+  std::vector<std::string> given = asked;
+  given.insert(given.end(), {"--layer", "0", "--head", "1"});
+  EXPECT_THAT(look(given), testing::Not(HasSubstr("heed chose")));
+}
+
 TEST(LookPair, JsonSaysWhereTheSecondTextBegins) {
   const json found = json::parse(pair_as("json", "on the mat"));
   std::string first, second;

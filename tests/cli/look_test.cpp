@@ -61,11 +61,13 @@ TEST(LookCommand, NamesTheKernelsWhereOneIsUnknown) {
   EXPECT_THAT(answer.error, testing::HasSubstr("kernel is 'tild', expected one of "));
 }
 
-TEST(LookCommand, ComputesInF32Only) {
-  EXPECT_EQ(look({kText, "--dtype", "f32"}).status, 0);
-  const Answer answer = look({kText, "--dtype", "bf16"});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed look: --dtype is \"bf16\", expected f32\n");
+TEST(LookCommand, HoldsWeightsInTheTypeThatIsAsked) {
+  EXPECT_EQ(look({kText, "--dtype", "f32"}).out, look({kText}).out);
+  const Answer narrow = look({kText, "--dtype", "bf16"});
+  EXPECT_EQ(narrow.status, 0);
+  EXPECT_NE(narrow.out, look({kText}).out);
+  EXPECT_EQ(look({kText, "--dtype", "f64"}).error,
+            "heed look: --dtype is \"f64\", expected one of f32, f16, bf16\n");
 }
 
 TEST(LookCommand, ALayerThatDoesNotExistIsRefusedBeforeTheTextIsRead) {

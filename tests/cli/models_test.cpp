@@ -182,11 +182,11 @@ TEST(ModelsCommand, AProgramWithoutItsModelsSaysHowToNameOne) {
       "cd '" + folder.string() + "' && HF_HOME=/nowhere HEED_MODELS= ./heed look hi 2>" + error;
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
   const std::string root = std::filesystem::canonical(folder.parent_path()).string();
-  EXPECT_EQ(test::content(error),
-            "heed look: model: none came with this program, looked in " + root +
-                "/share/heed/models and " + root +
-                "/bin/share/heed/models; name a model's folder with --model, or a folder of models "
-                "with $HEED_MODELS\n");
+  EXPECT_EQ(
+      test::content(error),
+      "heed look: model: none came with this program, looked in " + root +
+          "/share/heed/models and " + root +
+          "/bin/share/heed/models; name a model's folder, or a folder of models in $HEED_MODELS\n");
 }
 
 }  // namespace

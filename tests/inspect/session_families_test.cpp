@@ -80,6 +80,8 @@ TEST(TranslatorSession, WithoutATargetTheModelWritesOne) {
   Session given = tokenize_session(model, kSource, std::span<const TokenId>());
   run_session(given, model);
   const NextWords next = next_words(given, 1);
+  EXPECT_HEED_ERROR(next_words(given, -1), ErrorCode::kInvalidArgument,
+                    "next_words: top is -1, expected 0 or more");
   if (session.tokens.size() > 1) {
     EXPECT_EQ(session.tokens[1].id, next.words[0].id);
   } else {

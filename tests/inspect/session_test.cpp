@@ -26,6 +26,37 @@ TEST(PartsOfCharacters, AreNoWholeCharacters) {
   EXPECT_FALSE(mostly_parts({}));
 }
 
+Error failure_of(const LoadedModel& model) {
+  try {
+    open_session(model, std::vector<TokenId>{1, 2, 3});
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error({.found = "none"});
+}
+
+TEST(Session, NumbersThatAreNoneNameTheirLayerAndHead) {
+  LoadedModel model = test::tiny(3);
+  for (Parameter* parameter : model.model->parameters())
+    if (parameter->name == "transformer.h.1.attn.c_attn.weight")
+      parameter->value.data<float>()[16 + 9] = NAN;  // of head 2's keys
+  EXPECT_EQ(failure_of(model).code(), ErrorCode::kFailed);
+  EXPECT_STREQ(failure_of(model).what(),
+               "session: layer 1, head 2: the lse of token 0 is nan, expected a number; weights of "
+               "tiny up to there are not finite, or too large");
+}
+
+TEST(Session, LastStatesThatAreNoNumbersAreAnError) {
+  LoadedModel model = test::tiny(1);
+  for (Parameter* parameter : model.model->parameters())
+    if (parameter->name == "transformer.h.0.mlp.c_proj.bias")
+      parameter->value.data<float>()[3] = HUGE_VALF;
+  EXPECT_STREQ(
+      failure_of(model).what(),
+      "session: the last state of token 0 is nan, expected a number; weights of tiny up to "
+      "there are not finite, or too large");
+}
+
 // A pass of a large model must end soon after nobody wants it any more.
 TEST(Session, AsksSeveralTimesALayerWhetherToStop) {
   const LoadedModel model = test::tiny(3);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Uses heed as others do: install_test.sh HOW SOURCE BUILD VERSION; HOW is find_package, pkg_config or
-# add_subdirectory, or c_find_package or c_pkg_config, a project in C.
+# add_subdirectory, or c_find_package or c_pkg_config, a project in C; or missing, a machine without what
+# heed is made of.
 # `install` first puts the package into BUILD/install_test/prefix. $CXX is the compiler, $CC that of C.
 set -euo pipefail
 how=$1 source=$2 build=$3 version=$4
@@ -29,6 +30,12 @@ expect_example() {
 }
 
 case $how in
+  missing)
+    fresh_folder "$work"
+    ! cmake -S "$source" -B "$work" -DCMAKE_CXX_COMPILER="$CXX" "-DCMAKE_IGNORE_PATH=/usr/include;/usr/local/include" \
+      >"$work/log" 2>&1
+    grep -F "apt-get install libfmt-dev libhwy-dev nlohmann-json3-dev" "$work/log"
+    ;;
   install)
     fresh_folder "$prefix"
     cmake --install "$build" --prefix "$prefix"

@@ -44,8 +44,9 @@ TEST(LlamaConfig, ValuesThatDoNotFitAreNamed) {
                     "config: line 1, column 159: num_key_value_heads is 3, expected a divisor of "
                     "num_attention_heads (4)");
   EXPECT_HEED_ERROR(make_model(llama(R"("head_dim": 3)"), 1), ErrorCode::kCorrupt,
-                    "config: partial_rotary_factor is 1, expected an even number of head_dim's 3 "
-                    "elements");
+                    "config: line 1, column 148: head_dim is 3, expected an even number");
+  EXPECT_HEED_ERROR(make_model(llama(R"("rms_norm_eps": -1)"), 1), ErrorCode::kCorrupt,
+                    "config: line 1, column 152: rms_norm_eps is -1, expected 0 or more");
   EXPECT_HEED_ERROR(make_model(llama(R"("hidden_act": "tanh")"), 1), ErrorCode::kUnsupported,
                     "config: line 1, column 150: hidden_act is 'tanh', expected silu, gelu, "
                     "gelu_new, gelu_pytorch_tanh or relu");

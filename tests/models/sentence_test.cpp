@@ -71,11 +71,62 @@ TEST(Pooling, IsWhatTheFolderSays) {
   EXPECT_FALSE(read_pooling(scratch.folder()).normalised);
   write_file(scratch / "modules.json", R"([{"type": "sentence_transformers.models.Normalize"}])");
   EXPECT_TRUE(read_pooling(scratch.folder()).normalised);
-  write_file(scratch / "1_Pooling/config.json", R"({"pooling_mode_mean_tokens": false})");
-  EXPECT_HEED_ERROR(read_pooling(scratch.folder()), ErrorCode::kUnsupported,
-                    (scratch / "1_Pooling/config.json").string() +
-                        ": line 1, column 30: pooling_mode_mean_tokens is false, expected true, "
-                        "or pooling_mode_cls_token: the mean or the first token");
+  write_file(scratch / "1_Pooling/config.json", R"({"pooling_mode": "cls"})");
+  EXPECT_EQ(read_pooling(scratch.folder()).kind, Pooling::Kind::kFirst);
+}
+
+TEST(Pooling, AModeThatIsNotServedIsNamed) {
+  const test::Scratch scratch;
+  fs::create_directories(scratch / "1_Pooling");
+  const fs::path file = scratch / "1_Pooling/config.json";
+  const auto refused = [&](const std::string& text, const std::string& found) {
+    write_file(file, text);
+    EXPECT_HEED_ERROR(read_pooling(scratch.folder()), ErrorCode::kUnsupported,
+                      file.string() + ": line 1, column " + found +
+                          ", expected the mean of all tokens or the first one (cls) alone");
+  };
+  refused(R"({"pooling_mode_lasttoken": true})", "28: pooling_mode_lasttoken is true");
+  refused(R"({"pooling_mode": "max"})", "18: pooling_mode is 'max'");
+  refused(R"({"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true})",
+          "30: pooling_mode_mean_tokens is true, as is pooling_mode_cls_token");
+}
+
+// [CLS] is 1 and [SEP] is 2, around a token a letter from 3 on.
+std::unique_ptr<Tokenizer> framed_letters(const test::Scratch& scratch) {
+  write_file(scratch / "tokenizer.json", R"({"version": "1.0", "truncation": null, "padding": null,
+    "added_tokens": [], "normalizer": null, "pre_tokenizer": {"type": "WhitespaceSplit"},
+    "post_processor": {"type": "BertProcessing", "cls": ["C", 1], "sep": ["S", 2]},
+    "decoder": null, "model": {"type": "WordLevel", "unk_token": "U",
+    "vocab": {"U": 0, "C": 1, "S": 2, "a": 3, "b": 4, "c": 5, "d": 6}}})");
+  return load_tokenizer(scratch.folder());
+}
+
+TEST(SentenceTokens, KeepWhatFramesThem) {
+  const test::Scratch scratch;
+  const auto tokenizer = framed_letters(scratch);
+  const auto part = [&](SentencePart which) {
+    return sentence_tokens(*tokenizer, "a b c d", which, 4).ids;
+  };
+  using Ids = std::vector<TokenId>;
+  EXPECT_EQ(part(SentencePart::kFirst), (Ids{1, 3, 4, 2}));
+  EXPECT_EQ(part(SentencePart::kLast), (Ids{1, 5, 6, 2}));
+  EXPECT_EQ(part(SentencePart::kAll), (Ids{1, 3, 4, 5, 6, 2}));
+  EXPECT_EQ(sentence_tokens(*tokenizer, "a b c d", SentencePart::kFirst, 4).whole, 6);
+  EXPECT_EQ(sentence_tokens(*tokenizer, "a b", SentencePart::kFirst, 4).ids, (Ids{1, 3, 4, 2}));
+}
+
+TEST(SentenceTokens, AreAsManyAsTheFolderSays) {
+  const test::Scratch scratch;
+  LoadedModel model{.folder = scratch.folder(), .model = make_model(kTiny, 1)};
+  EXPECT_EQ(most_sentence_tokens(model), 8);  // positions
+  write_file(scratch / "tokenizer_config.json", R"({"model_max_length": 5})");
+  EXPECT_EQ(most_sentence_tokens(model), 5);
+  write_file(scratch / "tokenizer_config.json", R"({"model_max_length": 1e30})");
+  EXPECT_EQ(most_sentence_tokens(model), 8);
+  write_file(scratch / "sentence_bert_config.json", R"({"max_seq_length": 6})");
+  EXPECT_EQ(most_sentence_tokens(model), 6);
+  write_file(scratch / "sentence_bert_config.json", R"({"max_seq_length": null})");
+  EXPECT_EQ(most_sentence_tokens(model), 8);
 }
 
 // HEED_MINILM is the folder of all-MiniLM-L6-v2.

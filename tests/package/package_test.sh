@@ -39,13 +39,13 @@ judge() {
     expect_field "$name" Version "^$version$"
     expect_field "$name" Maintainer '.+ <.+@.+>'
     expect_field "$name" Description 'attention'
-    expect_files "$name" "share/doc/$name/copyright"
+    expect_files "$name" "share/doc/$name/copyright" "share/doc/$name/changelog.gz"
   done
   expect_field heed Depends 'libc6 .*libfmt9 .*libhwy1'
   expect_field libheed-c0 Depends 'libc6 .*libfmt9 .*libhwy1'
   expect_field libheed-c0 Section '^libs$'
   expect_field libheed-dev Depends "libheed-c0 \(= $version\), libfmt-dev"
-  expect_files heed bin/heed share/heed/models/tales/model.safetensors
+  expect_files heed bin/heed share/man/man1/heed.1.gz share/heed/models/tales/model.safetensors
   expect_files libheed-c0 "lib/libheed_c.so.0" "lib/libheed_c.so.$version"
   expect_files libheed-dev include/heed/heed.h include/heed/c.h lib/libheed.a lib/libheed_c.so \
     lib/cmake/heed/heed-config.cmake lib/pkgconfig/heed.pc lib/pkgconfig/heed-c.pc
@@ -57,6 +57,7 @@ judge() {
 # use ROOT: runs the program below ROOT, and compiles the example of C against it.
 use() {
   local usr=$1/usr flags
+  gunzip -c "$usr/share/man/man1/heed.1.gz" | grep -qx '.SH HEED LOOK' || fail "heed.1 has no heed look"
   [[ $("$usr/bin/heed" --version) == *"$version"* ]] || fail "heed --version"
   HEED_MODELS='' HF_HOME=$work "$usr/bin/heed" look "The king had a daughter." --format tsv | grep king >/dev/null ||
     fail "heed look finds no model"

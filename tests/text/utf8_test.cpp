@@ -31,6 +31,18 @@ TEST(Utf8, FindsTheFirstInvalidByte) {
   EXPECT_EQ(find_invalid_utf8(std::string_view("\0a", 2)), -1);
 }
 
+// As Python's and Rust's decoders have it.
+TEST(Utf8, BrokenBytesBecomeOneReplacementForEachBeginning) {
+  const std::string r = "\xEF\xBF\xBD";
+  EXPECT_EQ(repaired_utf8("aé日🦉\n"), "aé日🦉\n");
+  EXPECT_EQ(repaired_utf8("\xE6\x97x"), r + "x");
+  EXPECT_EQ(repaired_utf8("\xF0\x9F\xA6"), r);
+  EXPECT_EQ(repaired_utf8("\x80\x80"), r + r);
+  EXPECT_EQ(repaired_utf8("\xC0\xAF"), r + r);          // overlong
+  EXPECT_EQ(repaired_utf8("\xED\xA0\x80"), r + r + r);  // a surrogate
+  EXPECT_EQ(repaired_utf8("\xE6\xE6\x97\xA5"), r + "日");
+}
+
 TEST(Utf8, TheErrorNamesTheByte) {
   EXPECT_HEED_ERROR(require_utf8("caf\xE9!"), ErrorCode::kInvalidArgument,
                     "text: byte 3 is 0xE9, which is not valid UTF-8 there");

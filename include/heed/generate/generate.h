@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/generate/sampling.h"
+#include "heed/generate/token_rules.h"
 #include "heed/models/model.h"
 #include "heed/text/tokenizer.h"
 
@@ -42,7 +43,8 @@ struct GenerateArgs {
   const Tokenizer* tokenizer = nullptr;  // null: ids only, no text; it must outlive the call
   std::vector<std::string> stop = {};    // a text ends before the first of these; needs a tokenizer
   KvCacheOptions cache = {};             // type and form in which keys and values are kept
-  bool stop_at_end = true;               // false: the end token is treated like any other
+  TokenRules rules = {};
+  bool stop_at_end = true;  // false: the end token is treated like any other
   /// Above 1: beam search (Sutskever et al. 2014), of so many texts side by side. Of `sampling` the
   /// repetition penalty alone has an effect, on log-probabilities.
   std::int64_t beams = 1;

@@ -23,6 +23,9 @@ struct LoadedModel {
   std::unique_ptr<Tokenizer> tokenizer;  // null when the folder has none: ids only
   /// Of what an encoder-decoder writes, where that is another than the source's.
   std::unique_ptr<Tokenizer> target_tokenizer = {};
+  /// Tensors of the file that the model does not take: copies of tied words, stored masks, a
+  /// pooler, heads for other tasks.
+  std::vector<std::string> unread = {};
 
   const Tokenizer* writing_tokenizer() const {
     return target_tokenizer ? target_tokenizer.get() : tokenizer.get();
@@ -40,8 +43,9 @@ struct LoadOptions {
 /// returned.
 LoadedModel load_model(const std::filesystem::path& folder, const LoadOptions& options = {});
 
-/// Why `load_model` refuses the folder, as far as config.json, the headers of the weights and the
-/// tokenizer tell: its error's text. Empty where nothing speaks against it.
+/// Why `load_model` refuses the folder, or what of it cannot be used, as far as config.json, names
+/// and shapes in the headers of the weights and the tokenizer tell: its error's text. Empty where
+/// nothing speaks against it.
 std::string why_not_loaded(const std::filesystem::path& folder);
 
 /// What a folder's config.json and the headers of its weights tell.

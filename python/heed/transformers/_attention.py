@@ -42,12 +42,14 @@ def attention(
     sliding window, padding and packed sequences come with ``attention_mask``, which is a
     :class:`Pattern`, a tensor of bool or a tensor that is added.
     """
-    if not _REFUSED.isdisjoint(others):
+    if others and not _REFUSED.isdisjoint(others):
         _refuse(others)
-    if query.shape[0] == 1 < key.shape[0]:
-        query = query.expand(key.shape[0], -1, -1, -1)
-    mask, settings, added = _visible(attention_mask, is_causal, module, query, key)
-    bias = _bias(position_bias, added, key.shape[2])
+    sequences, _, keys, _ = key.shape
+    batch, _, queries, _ = query.shape
+    if batch == 1 < sequences:
+        query = query.expand(sequences, -1, -1, -1)
+    mask, settings, added = _visible(attention_mask, is_causal, module, queries, keys)
+    bias = added if position_bias is None else _bias(position_bias, added, keys)
     if scaling is not None:
         settings["scale"] = scaling
     if softcap is not None:
@@ -69,13 +71,12 @@ def attention(
 
 
 def _visible(
-    mask: Tensor | None, is_causal: bool | None, module: torch.nn.Module, query: Tensor, key: Tensor
+    mask: Tensor | None, is_causal: bool | None, module: torch.nn.Module, queries: int, keys: int
 ) -> tuple[Tensor | None, dict[str, Any], Tensor | None]:
     """The mask, what says it to heed, and what is added to the scores."""
-    queries, keys = query.shape[2], key.shape[2]
-    if isinstance(mask, Pattern):
-        if mask.shape[2:] == (queries, keys) and not mask.was_opened:
-            return mask, dict(mask.settings), None
+    if type(mask) is Pattern:  # isinstance asks Tensor's metaclass
+        if len(mask.queries) == queries and len(mask.keys) == keys and not mask.was_opened:
+            return mask, mask.settings.copy(), None
         mask = mask.dense()
     if mask is None:  # the first query and the first key stand together, as PyTorch has it
         if is_causal is None:
@@ -85,9 +86,7 @@ def _visible(
     return (mask, {"mask": keep(mask)}, None) if mask.dtype == torch.bool else (mask, {}, mask)
 
 
-def _bias(position_bias: Tensor | None, added: Tensor | None, keys: int) -> Tensor | None:
-    if position_bias is None:
-        return added
+def _bias(position_bias: Tensor, added: Tensor | None, keys: int) -> Tensor:
     position_bias = position_bias[..., :keys]
     return position_bias if added is None else position_bias + added
 

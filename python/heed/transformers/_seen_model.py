@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 from .._seen import Seen
+from .._tables import table_of
 from ..errors import InvalidArgument, NotFound, Unsupported, made
 from ._calls import Call
 from ._runs import Run
@@ -51,7 +51,8 @@ class SeenModel:
         return [self._tokenizer.convert_ids_to_tokens(each) for each in ids.tolist()]
 
     def heads(self, stack: str | None = None, text: int = -1) -> Any:
-        """A row a head, with scores: a pandas.DataFrame where pandas is there, else dicts.
+        """A row a head, with scores: a pandas.DataFrame where pandas is there, else a small table, as
+        a session's ``heads()`` gives it.
 
         Means over the queries of all sequences, without padding: the weight on the token before
         (``previous``), on the token itself (``current``), on the one behind it (``next``) and on
@@ -68,11 +69,7 @@ class SeenModel:
                     {"stack": name, "layer": layer, "head": head, **scores}
                     for head, scores in enumerate(scores_of(run))
                 ]
-        if importlib.util.find_spec("pandas") is None:
-            return rows
-        import pandas
-
-        return pandas.DataFrame(rows)
+        return table_of(rows)
 
     def look(self, sequence: int = 0, stack: str | None = None, text: int = -1) -> Any:
         """The page of one sequence of the batch, a ``heed.Session``: of one stack, or of all three

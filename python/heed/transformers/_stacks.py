@@ -21,8 +21,13 @@ class Place:
 
 
 def place_of(name: str, module: nn.Module, is_causal: bool) -> Place:
-    path = ".".join("*" if part.isdigit() else part for part in name.split("."))
+    path = starred(name)
     return Place(path, _kind(path, module, is_causal))
+
+
+def starred(name: str) -> str:
+    """A module's name with every number of it a star."""
+    return ".".join("*" if part.isdigit() else part for part in name.split("."))
 
 
 def _kind(path: str, module: nn.Module, is_causal: bool) -> str:

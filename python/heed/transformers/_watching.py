@@ -18,14 +18,15 @@ from ._calls import Call
 from ._implementation import computed_by_heed, is_attention, listed, refused
 from ._pattern import Pattern
 from ._seen_model import SeenModel
-from ._stacks import place_of
+from ._stacks import place_of, starred
 
 _active: ContextVar[tuple[Watch, ...]] = ContextVar("heed watches", default=())
 
 
 def watchers(module: nn.Module) -> list[Watch]:
     """The watches of this thread whose model has the module."""
-    return [watch for watch in _active.get() if module in watch.names]
+    active = _active.get()
+    return [watch for watch in active if module in watch.names] if active else []
 
 
 @contextmanager
@@ -77,6 +78,7 @@ class Watch:
         self._ids: dict[str, Tensor] = {}
         self._queries: dict[str, range] = {}
         self._counts: dict[str, int] = {}
+        self._passes: dict[str, int] = {}
         self._called: set[str] = set()
         self._ran: set[str] = set()
         self._hooks = list(self._hooked(model))
@@ -121,13 +123,20 @@ class Watch:
     # --- of each call ----------------------------------------------------------------------------
 
     def _layer(self, path: str, module: nn.Module) -> int:
-        """The module's own number, or how many calls of its kind there were in this pass."""
+        """The module's own number, or how many calls of its kind there were in this pass. Where a
+        pass goes through its layers several times, the second time are layers of their own."""
         number = getattr(module, "layer_idx", None)
         if isinstance(number, int):
-            return number
+            loops = self._passes.get(self.names[module], 1) - 1
+            return number + loops * self._numbered(path) if loops > 0 else number
         count = self._counts.get(path, 0)
         self._counts[path] = count + 1
         return count
+
+    def _numbered(self, path: str) -> int:
+        """How many layers a pass through one stack has."""
+        modules = (m for m, name in self.names.items() if starred(name) == path)
+        return 1 + max(getattr(module, "layer_idx", None) or 0 for module in modules)
 
     def _ids_of(self, name: str, call: Call) -> Tensor | None:
         """What the nearest model around a module was given, where it has one id a query."""
@@ -152,8 +161,9 @@ class Watch:
         if self not in _active.get():
             return
         prefix = self.names[module]
-        for path in [path for path in self._counts if _is_inside(path, prefix)]:
-            del self._counts[path]
+        for counts, begun in ((self._counts, starred(prefix)), (self._passes, prefix)):
+            for path in [path for path in counts if _is_inside(path, begun)]:
+                del counts[path]
         self._ids.pop(prefix, None)
         ids = kwargs.get("input_ids", args[0] if args else None)
         if isinstance(ids, Tensor) and ids.dim() == 2 and not ids.is_floating_point():
@@ -161,7 +171,9 @@ class Watch:
 
     def _attends(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         if self in _active.get():
-            self._ran.add(self.names[module])
+            name = self.names[module]
+            self._ran.add(name)
+            self._passes[name] = self._passes.get(name, 0) + 1
 
     def _is_near_a_call(self, name: str) -> bool:
         return any(_is_inside(name, other) or _is_inside(other, name) for other in self._called)

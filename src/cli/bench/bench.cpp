@@ -29,6 +29,7 @@ constexpr Kind kKinds[] = {
     {"inspect", bench_inspect, "--model --config "},
     {"tokenize", bench_tokenize, "--model --tokenizer --text "},
     {"train", bench_train, "--config --layers --heads --width --block --batch --vocabulary "},
+    {"ring", bench_ring, "--tokens "},
 };
 
 bool takes(const Kind& kind, const std::string& option) {
@@ -120,10 +121,14 @@ Run declare(OptionList& list) {
                 "layers, as models and training take them; model: reading a prompt "
                 "and writing token by token; inspect: the page's server on a text of 4,096 "
                 "tokens; tokenize: texts to tokens and back; train: steps of training on random "
-                "tokens"}});
+                "tokens; ring: attention of one text over the processes of mpirun"}});
   add_problem(list, *options);
   add_texts(list, *options);
   add_train_shape(list, *options);
+  add(list, {{.name = "--tokens",
+              .to = &options->tokens,
+              .least = 1,
+              .help = "ring: of the text (default: 16384)"}});
   add(list, {{.name = "--json", .to = &options->json, .help = "print as JSON"}, threads_option()});
   return [what, options](const Given& given) { return run(given, *what, *options); };
 }

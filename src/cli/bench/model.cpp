@@ -7,6 +7,7 @@
 
 #include "base/cpu_name.h"
 #include "base/json.h"
+#include "base/reworded.h"
 #include "bench/model_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
@@ -26,7 +27,11 @@ std::unique_ptr<Model> open(const BenchOptions& options) {
     dtype = std::ranges::find(kDTypes, options.dtype, &DTypeInfo::name)->dtype;
   if (options.config.empty())
     return std::move(load_model(find_model(options.model), {.packed = true, .dtype = dtype}).model);
-  std::unique_ptr<Model> model = make_model(read_file(options.config), 1);
+  std::unique_ptr<Model> model = reworded([&] { return make_model(read_file(options.config), 1); },
+                                          [&](ErrorParts& parts) {
+                                            if (parts.file.text() == "config")
+                                              parts.file = options.config;
+                                          });
   pack(model->parameters(), dtype.value_or(DType::kF32));
   return model;
 }

@@ -52,7 +52,7 @@ std::string columns_text(const Terminal& terminal, const Look& look) {
   std::string text;
   for (const LookColumn& column : look.columns)
     text += (text.empty() ? "" : "\n") + column_text(terminal, look, names, column);
-  return text;
+  return choice_text(terminal, look) + text;
 }
 
 }  // namespace heed::cli

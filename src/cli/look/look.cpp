@@ -207,7 +207,7 @@ int run(const Given& given, LookOptions options) {
   check(given, options);
   read_standard_input(options.input);
   const LoadedModel model =
-      load_model(find_model(options.model), {.packed = true, .dtype = DType::kF32});
+      load_model(find_model(options.model), {.packed = true, .dtype = options.dtype});
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);
@@ -239,9 +239,12 @@ Run declare(OptionList& list) {
              threads_option(),
              kernel_option(),
              {.name = "--dtype",
-              .to = &options->dtype,
-              .words = {"f32"},
-              .help = "compute in this type: f32"}});
+              .to =
+                  [options](const std::string& name) {
+                    options->dtype = std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
+                  },
+              .words = {"f32", "f16", "bf16"},
+              .help = "hold weights in this type (default: f32, whatever the file has)"}});
   return [options](const Given& given) {
     options->text_given = given.has("TEXT");
     options->input.has_pair = given.has("--pair");

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 
+#include "cli/options/file_format.h"
 #include "cli/options/numbers.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
@@ -19,24 +18,6 @@ namespace {
 constexpr std::int64_t kDefaultTop = 3;
 constexpr const char* kFormats[] = {"text", "json", "tsv",     "npy", "svg",
                                     "png",  "html", "graphml", "dot"};
-
-// Of other programs' files: text under such a name would be taken for what it is not.
-constexpr const char* kForeign[] = {"csv", "jpg", "jpeg", "gif", "webp", "pdf", "htm", "npz"};
-
-// What the ending of a file's name says: empty where it says nothing.
-std::string format_of_name(const std::string& file) {
-  std::string ending = std::filesystem::path(file).extension().string();
-  if (ending.empty()) return {};
-  ending.erase(0, 1);
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (std::ranges::find(kFormats, ending) != std::end(kFormats)) return ending;
-  if (std::ranges::find(kForeign, ending) != std::end(kForeign))
-    fail({.argument = "-o",
-          .found = file,
-          .expected = fmt::format("an ending among .txt, .{}",
-                                  fmt::join(kFormats + 1, std::end(kFormats), ", ."))});
-  return ending == "txt" ? "text" : "";
-}
 
 void check_view_options(const LookOptions& options) {
   if (options.view.empty()) return;
@@ -259,13 +240,7 @@ StackShape LookOptions::stack_of(const std::string& model_name, const ModelInfo&
 }
 
 std::string chosen_format(const LookOptions& options) {
-  const std::string named = format_of_name(options.out);
-  if (options.format.empty()) return named.empty() ? "text" : named;
-  if (!named.empty() && named != options.format)
-    fail(
-        {.found = fmt::format("--format {} and -o {} say two formats", options.format, options.out),
-         .expected = "them to agree"});
-  return options.format;
+  return format_of(options.format, options.out, kFormats);
 }
 
 void check(const Given& given, const LookOptions& options) {

@@ -28,7 +28,7 @@ struct LookOptions {
   std::string format;  // empty: as the name of the file says, else text
   std::string colour = "auto";
   std::string out;
-  std::string dtype = "f32";
+  DType dtype = DType::kF32;
   int width = 1440;
   std::string theme = "light";
   std::string panel;  // empty: all of the view

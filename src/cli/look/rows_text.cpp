@@ -105,12 +105,12 @@ std::string explanation(const Look& look, const LookTextOptions& options) {
                      of_units);
 }
 
-std::string reason(const Terminal& terminal, const Look& look) {
+}  // namespace
+
+std::string choice_text(const Terminal& terminal, const Look& look) {
   if (!look.chosen.automatic) return {};
   return paragraph(terminal, "heed chose this head: " + reason_of_choice(look), 2);
 }
-
-}  // namespace
 
 std::string reason_of_choice(const Look& look) {
   const std::string& reason = look.chosen.reason;
@@ -121,7 +121,7 @@ std::string rows_text(const Terminal& terminal, const Look& look, const LookText
   const TokenNames names(terminal, look);
   const Columns columns = lay_out(terminal, look, names);
   std::string text = heading(terminal, "Who attends to whom", explanation(look, options));
-  text += reason(terminal, look);
+  text += choice_text(terminal, look);
   if (options.hidden_rows > 0)
     text += paragraph(terminal,
                       fmt::format("the last {} of {} rows; {}", look.rows.size(),

@@ -44,6 +44,8 @@ struct LookTextOptions {
 
 /// Why heed chose the head, with the score that it has.
 std::string reason_of_choice(const Look& look);
+/// The same as a line; empty where the head was given.
+std::string choice_text(const Terminal& terminal, const Look& look);
 
 /// Model, who attends to whom, heads, next word.
 std::string look_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);

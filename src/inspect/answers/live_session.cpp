@@ -56,14 +56,15 @@ std::int64_t session_bytes(const Session& session) {
 
 LiveSession::LiveSession(std::string name, SessionInput read, Session session,
                          const LoadedModel& model)
-    : LiveSession(std::move(name), std::move(read), std::move(session), &model) {}
+    : LiveSession(Unready(), std::move(name), std::move(read), std::move(session), &model) {}
 
-LiveSession::LiveSession(std::string name, SessionInput read, Session session)
-    : LiveSession(std::move(name), std::move(read), std::move(session), nullptr) {
+LiveSession::LiveSession(std::string name, SessionInput read, Session session,
+                         const LoadedModel* ran_by)
+    : LiveSession(Unready(), std::move(name), std::move(read), std::move(session), ran_by) {
   keep_next();
 }
 
-LiveSession::LiveSession(std::string name, SessionInput read, Session session,
+LiveSession::LiveSession(Unready, std::string name, SessionInput read, Session session,
                          const LoadedModel* model)
     : id(std::move(name)),
       input(std::move(read)),

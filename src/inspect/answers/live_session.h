@@ -28,9 +28,10 @@ using LayerHeads = std::shared_ptr<const std::vector<HeadStatistics>>;
 class LiveSession {
  public:
   /// A session that `model`, which must outlive it, has yet to run; or one that is whole already:
-  /// it was run, or opened from arrays.
+  /// it was opened from arrays, or `ran_by`, which must outlive it, has run it with its streams.
   LiveSession(std::string id, SessionInput input, Session session, const LoadedModel& model);
-  LiveSession(std::string id, SessionInput input, Session session);
+  LiveSession(std::string id, SessionInput input, Session session,
+              const LoadedModel* ran_by = nullptr);
 
   const std::string id;
   const SessionInput input;
@@ -42,7 +43,7 @@ class LiveSession {
 
   /// What runs its passes; throws kUnsupported for a session that has none.
   const LoadedModel& require_model() const;
-  /// Null where the session was whole when it came.
+  /// Null where it is of arrays.
   const LoadedModel* model() const { return model_; }
   /// What a second pass wrote: these rows, or all of them, which are kept where they are small.
   std::shared_ptr<const Writes> writes(const StreamRows& rows) const;
@@ -91,7 +92,9 @@ class LiveSession {
   bool work(const std::function<bool()>& stop, Overviews& overviews);
 
  private:
-  LiveSession(std::string id, SessionInput input, Session session, const LoadedModel* model);
+  struct Unready {};
+  LiveSession(Unready, std::string id, SessionInput input, Session session,
+              const LoadedModel* model);
   void run_pass(const std::function<bool()>& stop);
   void keep_next();
   void score_layer(std::size_t index, const std::function<bool()>& stop, Overviews& overviews);
@@ -100,7 +103,7 @@ class LiveSession {
   void change(Change change);
 
   Session session_;
-  const LoadedModel* model_;  // null: the session is whole
+  const LoadedModel* model_;  // null: the session is of arrays
   LateScores late_;
   std::vector<StackShape> shapes_;
   std::vector<Place> places_;   // of the layers, by index

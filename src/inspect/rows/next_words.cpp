@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "heed/base/error.h"
+
 namespace heed {
 
 std::string word_of(const Tokenizer* tokenizer, TokenId id) {
@@ -14,6 +16,7 @@ std::string word_of(const Tokenizer* tokenizer, TokenId id) {
 }
 
 NextWords likeliest(std::span<const float> logits, const Tokenizer* tokenizer, std::int64_t top) {
+  if (top < 0) fail("next_words", "top", top, "0 or more");
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);

@@ -1,6 +1,12 @@
 #include "inspect/session/recorder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "heed/base/error.h"
 
@@ -17,11 +23,50 @@ bool keeps_level(const Session& session, const TapName& name) {
          info.layers * std::ssize(session.tokens) * info.width <= kMostNumbers;
 }
 
+std::string layer_text(const TapName& name) {
+  const std::string stack =
+      name.stack == Stack::kSelf ? "" : fmt::format("{} ", stack_name(name.stack));
+  return fmt::format("{}layer {}", stack, name.layer);
+}
+
+[[noreturn]] void fail_not_finite(const Session& session, std::string what, float found) {
+  fail({.code = ErrorCode::kFailed,
+        .op = "session",
+        .argument = std::move(what),
+        .found = static_cast<double>(found),
+        .expected = "a number",
+        .hint =
+            fmt::format("weights of {} up to there are not finite, or too large", session.model)});
+}
+
+// A row that sees no key has an lse of -inf.
+void check_lse(const Session& session, const TapName& name, const Tensor& lse) {
+  const std::span<const float> values(lse.data<float>(),
+                                      static_cast<std::size_t>(lse.element_count()));
+  const auto wrong = std::ranges::find_if(
+      values, [](float value) { return std::isnan(value) || value == HUGE_VALF; });
+  if (wrong == values.end()) return;
+  const std::int64_t at = wrong - values.begin(), queries = lse.dim(2);
+  fail_not_finite(
+      session,
+      fmt::format("{}, head {}: the lse of token {}", layer_text(name), at / queries, at % queries),
+      *wrong);
+}
+
+void check_states(const Session& session, const ConstView& states) {
+  const std::int64_t width = states.dim(1);
+  for (std::int64_t t = 0; t < states.dim(0); ++t)
+    for (std::int64_t c = 0; c < width; ++c)
+      if (const float value = states.data<float>()[t * states.stride(0) + c]; !std::isfinite(value))
+        fail_not_finite(session, fmt::format("the last state of token {}", t), value);
+}
+
 }  // namespace
 
 void Recorder::at(const TapName& name, View value) {
   check_stop();
   const ConstView shown = value;
+  if (name.kind == TapKind::kFinal) check_states(session_, shown.select(0, 0));
   if (options_.hidden && name.kind == TapKind::kFinal)
     session_.hidden = Tensor::copy_of(shown.select(0, 0));  // [1, T, C]
   if (options_.streams && keeps_level(session_, name))
@@ -46,6 +91,7 @@ void Recorder::attended(const TapName& name, const AttentionArgs& args,
        .mask = args.mask,
        .scores = args.scores});
   LayerAttention& kept = stack->layers.back();
+  check_lse(session_, name, kept.lse);
   if (kept.bias.given()) kept.scores.bias = kept.bias;
   if (options_.layer_done) options_.layer_done();
 }

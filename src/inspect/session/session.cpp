@@ -12,6 +12,7 @@
 #include "inspect/session/pass.h"
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
+#include "models/token_check.h"
 
 namespace heed {
 namespace {
@@ -84,7 +85,9 @@ void read_target(const LoadedModel& model, const std::optional<std::vector<Sessi
 
 std::vector<SessionToken> target_tokens(const LoadedModel& model, std::string_view target) {
   const Tokenizer& tokenizer = *model.writing_tokenizer();
-  return tokens_of(tokenizer, tokenizer.encode(target, /*add_special=*/false));
+  const Encoding encoding = tokenizer.encode(target, /*add_special=*/false);
+  require_in_vocabulary("session", tokenizer, encoding.ids, model.model->info().vocabulary);
+  return tokens_of(tokenizer, encoding);
 }
 
 // Of ids, which must be in the vocabulary.
@@ -158,6 +161,8 @@ void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& se
   const Encoding encoding =
       texts.pair ? model.tokenizer->encode_pair(texts.text, *texts.pair, /*add_special=*/true)
                  : model.tokenizer->encode(texts.text, /*add_special=*/true);
+  require_in_vocabulary("session", *model.tokenizer, encoding.ids,
+                        info.reads_source() ? info.source_vocabulary : info.vocabulary);
   session.tokens = tokens_of(*model.tokenizer, encoding);
   if (texts.pair) session.split = pair_split(session.tokens);
   if (texts.pair && info.token_types > 1) session.types = encoding.types;

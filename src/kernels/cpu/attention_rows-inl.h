@@ -76,7 +76,10 @@ inline void begin_rows(const AttentionProblem& problem, const RowBlock& block, s
   set_segments(problem, block, row, tile);
   tile.seen = 0;
   tile.started = false;
-  if (tile.rows < kTileRows) std::fill_n(tile.queries, problem.head_dim * kTileRows, 0.0f);
+  const Lanes d;
+  if (const int last = tile.rows % kLanes; last != 0)  // the lanes of whole vectors are read
+    for (std::int64_t x = 0; x < problem.head_dim; ++x)
+      hn::Store(hn::Zero(d), d, tile.queries + x * kTileRows + tile.rows - last);
   std::fill_n(tile.maximum, kTileRows, -std::numeric_limits<float>::infinity());
   std::fill_n(tile.sum, kTileRows, 0.0f);
   std::fill_n(tile.sum_low, kTileRows, 0.0f);

@@ -68,13 +68,13 @@ void write_padding(const AttentionProblem& problem, const AttentionForward& forw
 }  // namespace
 
 std::int64_t simd_attention_workspace(const AttentionProblem& problem) {
-  return TileScratch(problem).bytes * thread_count();
+  return TileSizes(problem).bytes * thread_count();
 }
 
 void run_tasks(const AttentionProblem& problem, const AttentionForward& forward,
                BlockKernel kernel) {
   write_padding(problem, forward);
-  const TileScratch sizes(problem);
+  const TileSizes sizes(problem);
   std::int64_t block_rows = sizes.tiles * kTileRows;
   std::vector<Task> tasks = tasks_of(problem, block_rows);
   const std::optional<SerialScope> alone = alone_if_short(problem);
@@ -90,9 +90,8 @@ void run_tasks(const AttentionProblem& problem, const AttentionForward& forward,
   }
   parallel_for(std::ssize(tasks), [&](std::int64_t index, int) {
     const FlushToZero flush;
-    TileScratch scratch = sizes;
     const LentMemory memory(thread_memory, sizes.bytes);
-    scratch.place(memory.get());
+    TileScratch scratch(sizes, memory.get());
     kernel(problem, forward, tasks[index].block, scratch);
   });
 }

@@ -27,17 +27,18 @@ MaskTile mask_tile(const Segment& segment, std::int64_t key_begin, std::int64_t 
 
 }  // namespace
 
-TileScratch::TileScratch(const AttentionProblem& problem)
-    : value_stride(whole_lines(problem.value_dim)), head_dim_(problem.head_dim) {
-  const std::int64_t tile = kTileRows * (head_dim_ + value_stride + 3);
+TileSizes::TileSizes(const AttentionProblem& problem)
+    : head_dim(problem.head_dim), value_stride(whole_lines(problem.value_dim)) {
+  const std::int64_t tile = kTileRows * (head_dim + value_stride + 3);
   const std::int64_t shared =
-      kTileKeys * (kTileRows + head_dim_ + value_stride) + kTileRows + 2 * kLine;
+      kTileKeys * (kTileRows + head_dim + value_stride) + kTileRows + 2 * kLine;
   const std::int64_t fitting = (kBudget / std::int64_t{sizeof(float)} - shared) / tile;
   tiles = std::min(std::clamp<std::int64_t>(fitting, 1, kMaxTiles), largest_block(problem));
   bytes = (tiles * tile + shared) * std::int64_t{sizeof(float)};
 }
 
-void TileScratch::place(float* memory) {
+TileScratch::TileScratch(const TileSizes& sizes, float* memory)
+    : tiles(sizes.tiles), value_stride(sizes.value_stride) {
   const auto take = [&memory](std::int64_t floats) {
     float* taken = memory;
     memory += whole_lines(floats);
@@ -45,11 +46,11 @@ void TileScratch::place(float* memory) {
   };
   scores = take(kTileKeys * kTileRows);
   rescale = take(kTileRows);
-  k_copy = take(kTileKeys * head_dim_);
+  k_copy = take(kTileKeys * sizes.head_dim);
   v_copy = take(kTileKeys * value_stride);
   for (std::int64_t t = 0; t < tiles; ++t) {
     RowTile& tile = rows[t];
-    tile.queries = take(kTileRows * head_dim_);
+    tile.queries = take(kTileRows * sizes.head_dim);
     tile.out = take(kTileRows * value_stride);
     tile.maximum = take(kTileRows);
     tile.sum = take(kTileRows);

@@ -14,10 +14,10 @@ inline constexpr std::int64_t kMaxTiles = 4;  // row tiles that share a key tile
 
 /// Rows of one head that stand beside each other in a row tile.
 struct Segment {
-  std::int64_t head = 0;
-  std::int64_t row = 0;
-  int lane = 0;
-  int count = 0;
+  std::int64_t head;  // not initialised: a tile has room for 64, and most have one
+  std::int64_t row;
+  int lane;
+  int count;
 };
 
 /// 64 rows of one key/value head: the rows of its query heads, one head after the other.
@@ -57,22 +57,27 @@ struct KeyTile {
   std::int64_t keys() const { return end - begin; }
 };
 
-/// One thread's memory for a problem.
-struct TileScratch {
-  std::int64_t tiles = 0;         // row tiles of a block
+/// How much memory a thread needs for a problem.
+struct TileSizes {
+  std::int64_t tiles = 0;  // row tiles of a block
+  std::int64_t head_dim = 0;
   std::int64_t value_stride = 0;  // Dv rounded up to whole vectors
   std::int64_t bytes = 0;
+
+  explicit TileSizes(const AttentionProblem& problem);
+};
+
+/// One thread's memory for a problem.
+struct TileScratch {
+  std::int64_t tiles = 0;  // as TileSizes
+  std::int64_t value_stride = 0;
   std::array<RowTile, kMaxTiles> rows;
   float* scores = nullptr;   // [64 keys][64 rows]; becomes the weights
   float* rescale = nullptr;  // [64]
   float* k_copy = nullptr;   // [64][D]
   float* v_copy = nullptr;   // [64][value_stride]
 
-  explicit TileScratch(const AttentionProblem& problem);  // sizes only
-  void place(float* memory);                              // 64-byte aligned, `bytes` long
-
- private:
-  std::int64_t head_dim_ = 0;
+  TileScratch(const TileSizes& sizes, float* memory);  // 64-byte aligned, `bytes` long
 };
 
 /// Sets the rows of `tile` to [begin, end) of a key/value head's rows.

@@ -3,7 +3,9 @@
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
+#include "base/lfs_pointer.h"
 #include "heed/text/tokenizer.h"
 #include "text/files/readers.h"
 #include "text/pipeline_tokenizer.h"
@@ -49,7 +51,9 @@ std::string content_of(const fs::path& path) {
     fail({.code = ErrorCode::kIo,
           .file = path.string(),
           .found = "cannot be read: " + std::generic_category().message(errno)});
-  return content.str();
+  std::string text = std::move(content).str();
+  refuse_lfs_pointer(path.string(), text);
+  return text;
 }
 
 JsonText read_tokenizer_config(const fs::path& folder) {

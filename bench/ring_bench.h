@@ -1,0 +1,29 @@
+// Times attention of one long text over several ranks.
+#pragma once
+
+#include <cstdint>
+
+#include "heed/ranks/ring_attention.h"
+
+namespace heed {
+
+/// Causal self-attention of two heads of size 64, f32.
+inline constexpr std::int64_t kRingHeads = 2;
+inline constexpr std::int64_t kRingHeadDim = 64;
+
+struct RingTiming {
+  std::int64_t tokens = 0;
+  int ranks = 1;
+  double forward_seconds = 0;      // of the slowest rank
+  double backward_seconds = 0;     // as that
+  std::int64_t peak_bytes = 0;     // of the rank that took most, beside its q, k, v and dout
+  double one_forward_seconds = 0;  // of rank 0 by itself with all of the text; on rank 0 alone
+  double one_backward_seconds = 0;
+  std::int64_t one_peak_bytes = 0;
+  double largest_difference = 0;  // of out, dq, dk and dv between both; as those
+};
+
+/// Each rank has `tokens` / count of them, then rank 0 all. `tokens` in parts of 2 count.
+RingTiming time_ring(Ranks& ranks, std::int64_t tokens, RingSplit split);
+
+}  // namespace heed

@@ -1,0 +1,56 @@
+// Processes that compute one thing together, on one machine or on many.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace heed {
+
+/// Bytes on their way, until `wait` has returned: neither side's memory is touched meanwhile.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  virtual void wait() = 0;
+};
+
+struct Outgoing {
+  int to = 0;
+  std::span<const std::byte> bytes;
+};
+
+struct Incoming {
+  int from = 0;
+  std::span<std::byte> bytes;
+};
+
+/// This process among its peers. Every rank makes the same calls in the same order: what one of
+/// them leaves out, the others wait for. A transport is one function more than two numbers: MPI has
+/// one here (`open_ranks`), tests have one of threads.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+
+  virtual int rank() const = 0;   // in [0, count())
+  virtual int count() const = 0;  // at least 1
+
+  /// Begins to send and to receive; messages between two ranks on one `channel` arrive in their
+  /// order, each as long as it was sent.
+  virtual std::unique_ptr<Transfer> start(std::span<const Outgoing> out,
+                                          std::span<const Incoming> in, int channel) = 0;
+};
+
+/// `out` to the next rank, `in` from the one before, around the ring.
+std::unique_ptr<Transfer> pass_on(Ranks& ranks, std::span<const std::byte> out,
+                                  std::span<std::byte> in, int channel);
+
+/// Every rank's bytes, equally many of each, on every rank: `all` holds those of rank 0 first.
+void gather(Ranks& ranks, std::span<const std::byte> own, std::span<std::byte> all);
+
+/// values[i] = its sum over the ranks, added up in f64 in the order of ranks: the same bits on
+/// every rank and in every run, however the network is. Each rank adds up its share of them and
+/// sends those to the others, 2 (count - 1) / count of the values in all, as much as a ring would.
+void sum(Ranks& ranks, std::span<float> values);
+
+}  // namespace heed

@@ -1,0 +1,189 @@
+#include "cli/generate_options.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/command.h"
+#include "heed/base/error.h"
+#include "heed/generate/generation_config.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr const char* kSampling[] = {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"};
+
+// An option that would change nothing is refused.
+void check_effects(const GenerateOptions& options, const Given& given) {
+  const bool searches = given.has("--beams");
+  for (const char* name : kSampling) given.require_beside(name, !searches, "no --beams");
+  for (const char* name : {"--length-penalty", "--early-stopping"})
+    given.require_beside(name, options.args.beams > 1, "--beams above 1");
+  for (const char* name : {"--top-k", "--top-p", "--min-p", "--seed"})
+    given.require_beside(name, options.args.sampling.temperature > 0, "--temperature above 0");
+}
+
+// The folder's generation_config.json, but for what was asked for here.
+void follow_file(const std::filesystem::path& folder, const Given& given, GenerateArgs& args) {
+  GenerationConfig config = read_generation_config(folder);
+  const auto keep = [&](const char* option, auto& member) {
+    if (given.has(option)) member = {};
+  };
+  keep("--temperature", config.temperature);
+  keep("--top-k", config.top_k);
+  keep("--top-p", config.top_p);
+  keep("--min-p", config.min_p);
+  keep("--repetition-penalty", config.repetition_penalty);
+  keep("--length-penalty", config.length_penalty);
+  keep("--early-stopping", config.early_stopping);
+  if (given.has("--no-repeat-ngram")) config.rules.no_repeat_ngram = args.rules.no_repeat_ngram;
+  const bool samples = std::ranges::any_of(kSampling, [&](const char* o) { return given.has(o); });
+  if (samples || given.has("--beams")) {
+    config.beams = {};
+    config.samples = {};
+  }
+  follow(config, args);
+  if (!config.not_followed.empty())
+    fmt::print(stderr, "heed generate: {} asks for {}, which heed does not follow\n",
+               displayable(config.file.string()), fmt::join(config.not_followed, ", "));
+}
+
+DType type_named(const std::string& name) {
+  return std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
+}
+
+void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64_t>& top_k) {
+  Sampling& sampling = args.sampling;
+  add(list,
+      {{.name = "--temperature",
+        .to = &sampling.temperature,
+        .type = "X",
+        .help = "above 1 more varied, below 1 less; 0 takes the most probable token each time "
+                "(default 0.8)"},
+       {.name = "--top-k", .to = &top_k, .type = "K", .help = "only the K most probable tokens"},
+       {.name = "--top-p",
+        .to = &sampling.top_p,
+        .type = "P",
+        .help = "only the most probable tokens that together reach P of the probability"},
+       {.name = "--min-p",
+        .to = &sampling.min_p,
+        .type = "P",
+        .help = "only tokens that have at least P of the most probable one's probability"},
+       {.name = "--seed",
+        .to = &args.seed,
+        .type = "S",
+        .help = "the same seed gives the same text (default 0)"}});
+}
+
+void add_repetition(OptionList& list, GenerateArgs& args) {
+  add(list, {{.name = "--repetition-penalty",
+              .to = &args.sampling.repetition_penalty,
+              .type = "X",
+              .help = "above 1 makes tokens that occurred less probable (default 1)"},
+             {.name = "--no-repeat-ngram",
+              .to = &args.rules.no_repeat_ngram,
+              .type = "N",
+              .least = 0,
+              .help = "no sequence of N tokens comes twice; 0: any may (default 0)"}});
+}
+
+void add_beams(OptionList& list, GenerateArgs& args) {
+  add(list,
+      {{.name = "--beams",
+        .to = &args.beams,
+        .type = "N",
+        .help = "search for the most probable text with N of them side by side, in place of "
+                "choosing token by token"},
+       {.name = "--length-penalty",
+        .to = &args.length_penalty,
+        .type = "X",
+        .help = "a text's score is its log-probability / tokens^X: above 0 favours long ones "
+                "(default 1)"},
+       {.name = "--early-stopping",
+        .to =
+            [&args](const std::string& word) {
+              args.early_stopping = word == "true"    ? EarlyStopping::kTrue
+                                    : word == "never" ? EarlyStopping::kNever
+                                                      : EarlyStopping::kFalse;
+            },
+        .words = {"false", "true", "never"},
+        .help = "end once N texts are finished (true), once the open ones look worse (false, the "
+                "default), or once they cannot become better (never)"}});
+}
+
+void add_answer(OptionList& list, GenerateOptions& options) {
+  add(list,
+      {{.name = "--stop",
+        .to = &options.args.stop,
+        .type = "TEXT",
+        .list = List::kRepeated,
+        .help = "end before this text; may be given several times"},
+       {.name = "--dtype",
+        .to = [&options](const std::string& name) { options.dtype = type_named(name); },
+        .words = {"f32", "f16", "bf16"},
+        .help = "hold weights in this type (default: the file's)"},
+       {.name = "--cache-dtype",
+        .to = [&options](const std::string& name) { options.args.cache.dtype = type_named(name); },
+        .words = {"f32", "f16", "bf16", "i8"},
+        .help = "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales"},
+       {.name = "--json",
+        .to = &options.json,
+        .help = "print prompt, text, tokens with probability and entropy (in nats, of the model's "
+                "distribution before temperature and filters) and why it stopped: end, stop, "
+                "length, positions"}});
+}
+
+void add_prompt(OptionList& list, GenerateOptions& options) {
+  add(list,
+      {{.name = "PROMPT",
+        .to = &options.prompt,
+        .type = "TEXT",
+        .help = "what the one text begins with; \"\" starts from the model's first token, - reads "
+                "it from stdin"},
+       {.name = "--file",
+        .to = &options.file,
+        .type = "FILE",
+        .help = "read the prompt, which is the whole file, from there, or from stdin with -"},
+       {.name = "--ids",
+        .to = &options.ids,
+        .type = "5,3,9",
+        .help = "token ids instead of a text, as they are (heed tokenize prints them)"},
+       model_option(options.model),
+       {.name = "-n",
+        .to = &options.args.most_tokens,
+        .type = "N",
+        .help = "tokens to write at most (default 200)"}});
+}
+
+}  // namespace
+
+void add_generate_options(OptionList& list, GenerateOptions& options) {
+  add_prompt(list, options);
+  add_sampling(list, options.args, options.top_k);
+  add_repetition(list, options.args);
+  add_beams(list, options.args);
+  add_answer(list, options);
+  add(list, {threads_option()});
+}
+
+void check(const Given& given, const GenerateOptions& options) {
+  const int inputs = (given.has("PROMPT") ? 1 : 0) + (options.file.empty() ? 0 : 1) +
+                     (options.ids.empty() ? 0 : 1);
+  if (inputs != 1)
+    fail({.found = inputs == 0 ? "no prompt is given" : "several prompts are given",
+          .expected = "one of PROMPT, --file and --ids"});
+  if (options.args.most_tokens < 1)
+    fail({.argument = "-n", .found = options.args.most_tokens, .expected = "at least 1"});
+  if (options.top_k && *options.top_k < 1)
+    fail({.argument = "--top-k", .found = *options.top_k, .expected = "at least 1"});
+  check(options.args.sampling);
+}
+
+void follow_folder(const std::filesystem::path& folder, const Given& given,
+                   GenerateOptions& options) {
+  options.args.sampling.top_k = options.top_k.value_or(0);
+  follow_file(folder, given, options.args);
+  check_effects(options, given);
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,36 @@
+// What `heed generate` is asked for.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/arguments.h"
+#include "heed/generate/generate.h"
+
+namespace heed::cli {
+
+struct GenerateOptions {
+  std::string prompt, file;
+  std::vector<TokenId> ids;
+  std::string model;
+  GenerateArgs args;
+  std::optional<std::int64_t> top_k;
+  std::optional<DType> dtype;  // else the file's
+  bool json = false;
+};
+
+void add_generate_options(OptionList& list, GenerateOptions& options);
+
+/// Throws where there is no prompt, or a number is out of range.
+void check(const Given& given, const GenerateOptions& options);
+
+/// Lets the arguments follow the folder's generation_config.json, but for what was asked for, and
+/// says on stderr which of its keys are not followed. An option that then changes nothing is
+/// refused.
+void follow_folder(const std::filesystem::path& folder, const Given& given,
+                   GenerateOptions& options);
+
+}  // namespace heed::cli

@@ -1,0 +1,130 @@
+#include "heed/generate/generation_config.h"
+
+#include "base/reworded.h"
+#include "heed/base/error.h"
+#include "io/atomic_file.h"
+#include "models/config.h"
+
+namespace heed {
+namespace {
+
+// Keys that heed does not follow, each with the number that changes nothing.
+struct Neutral {
+  const char* key;
+  double value;
+};
+constexpr Neutral kNumbers[] = {{"typical_p", 1},
+                                {"epsilon_cutoff", 0},
+                                {"eta_cutoff", 0},
+                                {"encoder_repetition_penalty", 1},
+                                {"encoder_no_repeat_ngram_size", 0},
+                                {"diversity_penalty", 0},
+                                {"num_beam_groups", 1},
+                                {"penalty_alpha", 0},
+                                {"guidance_scale", 1}};
+// Others, which change nothing where they are null or empty.
+constexpr const char* kOthers[] = {
+    "top_h",       "sequence_bias",   "exponential_decay_length_penalty",
+    "constraints", "force_words_ids", "watermarking_config",
+    "dola_layers", "max_time",        "forced_decoder_ids"};
+
+std::optional<double> number_of(const Config& config, const char* key) {
+  return config.has(key) ? std::optional(config.number(key, 0)) : std::nullopt;
+}
+
+std::optional<std::int64_t> count_of(const Config& config, const char* key) {
+  return config.has(key) ? std::optional(config.extent(key, 0, /*least=*/0)) : std::nullopt;
+}
+
+std::vector<TokenId> ids_of(const Config& config, const char* key) {
+  const std::vector<std::int64_t> ids = config.ids(key, {});
+  return {ids.begin(), ids.end()};
+}
+
+std::optional<EarlyStopping> early_stopping_of(const Config& config) {
+  constexpr const char* kKey = "early_stopping";
+  if (!config.has(kKey)) return {};
+  if (config.is_text(kKey)) {
+    if (const std::string word = config.text(kKey, ""); word != "never")
+      config.refuse(kKey, "'" + word + "'", "true, false or \"never\"");
+    return EarlyStopping::kNever;
+  }
+  return config.flag(kKey, false) ? EarlyStopping::kTrue : EarlyStopping::kFalse;
+}
+
+TokenRules rules_of(const Config& config) {
+  TokenRules rules;
+  rules.no_repeat_ngram = count_of(config, "no_repeat_ngram_size").value_or(0);
+  rules.least_tokens = count_of(config, "min_new_tokens").value_or(0);
+  rules.least_length = count_of(config, "min_length").value_or(0);
+  rules.suppressed = ids_of(config, "suppress_tokens");
+  rules.suppressed_first = ids_of(config, "begin_suppress_tokens");
+  if (const std::int64_t first = config.id("forced_bos_token_id", -1); first >= 0)
+    rules.forced_first = static_cast<TokenId>(first);
+  rules.forced_last = ids_of(config, "forced_eos_token_id");
+  rules.renormalises = config.flag("renormalize_logits", false);
+  return rules;
+}
+
+std::vector<std::string> not_followed(const Config& config, const GenerationConfig& read) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : kNumbers)
+    if (config.has(key) && config.number(key, value) != value) keys.emplace_back(key);
+  for (const char* key : kOthers)
+    if (config.has(key) && !config.is_empty(key)) keys.emplace_back(key);
+  // Beams that are drawn at random are not offered.
+  if (read.samples.value_or(false) && read.beams.value_or(1) > 1) keys.emplace_back("num_beams");
+  return keys;
+}
+
+}  // namespace
+
+GenerationConfig read_generation_config(const std::filesystem::path& folder) {
+  GenerationConfig read;
+  std::filesystem::path file = folder / "generation_config.json";
+  if (!std::filesystem::exists(file)) file = folder / "config.json";  // as before there was one
+  if (!std::filesystem::exists(file)) return read;                    // load_model says so
+  const Config config = Config::parse(read_file(file), file.string());
+  read.file = file;
+  if (config.has("do_sample")) read.samples = config.flag("do_sample", false);
+  read.beams = count_of(config, "num_beams");
+  read.temperature = number_of(config, "temperature");
+  read.top_k = count_of(config, "top_k");
+  read.top_p = number_of(config, "top_p");
+  read.min_p = number_of(config, "min_p");
+  read.repetition_penalty = number_of(config, "repetition_penalty");
+  read.length_penalty = number_of(config, "length_penalty");
+  read.early_stopping = early_stopping_of(config);
+  read.stop = config.is_text("stop_strings")
+                  ? std::vector<std::string>{config.text("stop_strings", "")}
+                  : config.texts("stop_strings");
+  read.rules = rules_of(config);
+  read.not_followed = not_followed(config, read);
+  return read;
+}
+
+void follow(const GenerationConfig& config, GenerateArgs& args) {
+  Sampling& sampling = args.sampling;
+  const bool searches = config.beams.value_or(1) > 1 && !config.samples.value_or(false);
+  if (searches) args.beams = *config.beams;
+  args.length_penalty = config.length_penalty.value_or(args.length_penalty);
+  args.early_stopping = config.early_stopping.value_or(args.early_stopping);
+  if (config.samples.value_or(true)) {
+    sampling.temperature = config.temperature.value_or(sampling.temperature);
+    sampling.top_k = config.top_k.value_or(sampling.top_k);
+    sampling.top_p = config.top_p.value_or(sampling.top_p);
+    sampling.min_p = config.min_p.value_or(sampling.min_p);
+  } else {
+    sampling.temperature = 0;
+  }
+  sampling.repetition_penalty = config.repetition_penalty.value_or(sampling.repetition_penalty);
+  args.stop.insert(args.stop.end(), config.stop.begin(), config.stop.end());
+  args.rules = config.rules;
+  reworded([&] { check(sampling); },
+           [&](ErrorParts& parts) {
+             parts.op = {};
+             parts.file = config.file.string();
+           });
+}
+
+}  // namespace heed

@@ -1,0 +1,99 @@
+#include "generate/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "heed/base/error.h"
+
+namespace heed {
+namespace {
+
+// Scores of tokens, of which some are taken out.
+class NextScores {
+ public:
+  explicit NextScores(std::span<double> scores) : scores_(scores) {}
+
+  template <typename Ids>
+  void forbid(const Ids& ids) {
+    for (const auto id : ids)
+      if (static_cast<std::size_t>(id) < scores_.size())
+        scores_[static_cast<std::size_t>(id)] = -HUGE_VAL;
+  }
+
+  void force(std::span<const TokenId> ids) {
+    std::ranges::fill(scores_, -HUGE_VAL);
+    for (const TokenId id : ids) scores_[static_cast<std::size_t>(id)] = 0;
+  }
+
+ private:
+  std::span<double> scores_;
+};
+
+void check_forced(const ModelInfo& info, const char* name, std::span<const TokenId> ids) {
+  for (const TokenId id : ids)
+    if (id < 0 || id >= info.vocabulary)
+      fail("generate", name, id, fmt::format("0 to {} (the vocabulary)", info.vocabulary - 1));
+}
+
+// The first token that a rule about the beginning means: behind a forced one, where there is.
+bool is_first(const TokenRules& rules, std::size_t length, std::size_t written) {
+  const std::size_t prompt = length - written;
+  return written == (prompt == 1 && rules.forced_first ? 1U : 0U);
+}
+
+}  // namespace
+
+void check(const ModelInfo& info, const TokenRules& rules) {
+  if (rules.no_repeat_ngram < 0)
+    fail("generate", "no_repeat_ngram", rules.no_repeat_ngram, "at least 1, or 0 for any");
+  if (rules.forced_first) check_forced(info, "forced_first", {{*rules.forced_first}});
+  check_forced(info, "forced_last", rules.forced_last);
+}
+
+std::vector<TokenId> never_next(const ModelInfo& info, std::span<const TokenId> ids) {
+  std::vector<TokenId> never;
+  for (const std::vector<std::int64_t>& word : info.bad_words) {
+    const std::size_t before = word.size() - 1;
+    if (word.back() >= info.vocabulary || (before == 0 && info.ends_with(word.back()))) continue;
+    if (before > 0 && word.size() > ids.size()) continue;  // as transformers has it
+    if (std::ranges::equal(ids.last(before), std::span(word).first(before)))
+      never.push_back(static_cast<TokenId>(word.back()));
+  }
+  return never;
+}
+
+std::vector<TokenId> repeated_next(std::span<const TokenId> ids, std::int64_t size) {
+  std::vector<TokenId> repeated;
+  if (size < 1 || std::ssize(ids) + 1 < size) return repeated;
+  const auto before = static_cast<std::size_t>(size - 1);
+  for (std::size_t at = 0; at + before < ids.size(); ++at)
+    if (std::ranges::equal(ids.subspan(at, before), ids.last(before)))
+      repeated.push_back(ids[at + before]);
+  return repeated;
+}
+
+bool has_rules(const ModelInfo& info, const TokenRules& rules) {
+  return !info.bad_words.empty() || rules.no_repeat_ngram > 0 || rules.least_tokens > 0 ||
+         rules.least_length > 0 || !rules.suppressed.empty() || !rules.suppressed_first.empty() ||
+         rules.forced_first || !rules.forced_last.empty();
+}
+
+void apply_rules(const ModelInfo& info, const GenerateArgs& args, std::span<const TokenId> ids,
+                 std::size_t written, std::span<double> scores) {
+  const TokenRules& rules = args.rules;
+  NextScores of(scores);
+  of.forbid(repeated_next(ids, rules.no_repeat_ngram));
+  of.forbid(never_next(info, ids));
+  if (static_cast<std::int64_t>(written) < rules.least_tokens ||
+      std::ssize(ids) < rules.least_length)
+    of.forbid(info.end_tokens);
+  if (rules.forced_first && ids.size() == 1) of.force({{*rules.forced_first}});
+  if (!rules.forced_last.empty() && static_cast<std::int64_t>(written) + 1 == args.most_tokens)
+    of.force(rules.forced_last);
+  of.forbid(rules.suppressed);
+  if (is_first(rules, ids.size(), written)) of.forbid(rules.suppressed_first);
+}
+
+}  // namespace heed

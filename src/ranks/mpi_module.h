@@ -1,0 +1,14 @@
+// What the module holds that is opened where MPI has started several processes.
+#pragma once
+
+#include "heed/ranks/open_ranks.h"
+
+extern "C" {
+/// Initialises MPI. The caller deletes what it gets, which ends MPI.
+heed::StartedRanks* heed_open_mpi_ranks();
+}
+
+namespace heed {
+inline constexpr const char* kMpiModule = "heed_mpi.so";
+inline constexpr const char* kMpiModuleOpens = "heed_open_mpi_ranks";
+}  // namespace heed

@@ -1,0 +1,57 @@
+// What both passes of ring attention share: who holds what, and attention of one part to another.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include "heed/ranks/ring_attention.h"
+
+namespace heed {
+
+/// A part of the text and where its tokens lie among its rank's.
+struct HeldPart {
+  RingPart text;
+  std::int64_t at = 0;
+  std::int64_t size() const { return text.end - text.begin; }
+};
+
+class Ring {
+ public:
+  /// Checks the arguments of this rank, and that all ranks' fit together.
+  Ring(Ranks& ranks, const RingAttentionArgs& args, std::string_view op);
+
+  int count() const { return count_; }
+  /// Whose keys are here at this step: the own ones at step 0, then those of the ranks before.
+  int holder(int step) const { return (rank_ + count_ - step) % count_; }
+  const std::vector<HeldPart>& parts(int rank) const {
+    return parts_[static_cast<std::size_t>(rank)];
+  }
+  const std::vector<HeldPart>& own() const { return parts(rank_); }
+  std::int64_t tokens(int rank) const;
+
+  /// Whether any of these rows may see any of these keys.
+  bool meet(const HeldPart& rows, const HeldPart& keys) const;
+  /// Attention of the rows to the keys, both placed where they stand in the text. Without a sink,
+  /// which is the whole row's.
+  AttentionArgs between(const HeldPart& rows, const HeldPart& keys, const Keys& held) const;
+
+ private:
+  void check_own(std::string_view op);
+  void check_together(Ranks& ranks, std::string_view op, const std::exception_ptr& refused);
+
+  const RingAttentionArgs& args_;
+  int rank_;
+  int count_;
+  std::vector<std::vector<HeldPart>> parts_;  // of each rank
+};
+
+/// A mask of the whole text, for some of its rows and keys.
+Mask part_of_mask(const Mask& whole, const MaskTarget& target, const RingPart& rows,
+                  const RingPart& keys);
+
+/// The part of a bias [..., length or 1, length or 1] for these rows and keys.
+ConstView part_of_bias(const ConstView& bias, const RingPart& rows, const RingPart& keys);
+
+}  // namespace heed

@@ -1,0 +1,106 @@
+// Rotary positions as `config.json` describes them. The expected numbers are those that
+// transformers 5.23 reads from the same keys.
+#include "models/rope_config.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "heed/models/registry.h"
+#include "support/compare.h"
+#include "support/expect_error.h"
+#include "support/random_tensor.h"
+
+namespace heed {
+namespace {
+
+RopeScaling read(const std::string& members) {
+  return read_rope(Config::parse("{" + members + "}", "config"), /*head_dim=*/8, /*positions=*/64);
+}
+
+TEST(RopeConfig, WholeHeadsTurnWhateverShareIsSaid) {
+  EXPECT_EQ(read(R"("partial_rotary_factor": 0.5)").width, 8);
+  EXPECT_EQ(
+      read(R"("rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5})").width,
+      8);
+}
+
+TEST(RopeConfig, AShareOfHeadsWhosePositionsAreScaledIsRefused) {
+  EXPECT_HEED_ERROR(
+      read(R"("rope_scaling": {"type": "linear", "factor": 2, "partial_rotary_factor": 0.5})"),
+      ErrorCode::kUnsupported,
+      "config: line 1, column 75: rope_scaling.partial_rotary_factor is 0.5, expected 1: the "
+      "positions of whole heads are scaled");
+}
+
+TEST(RopeConfig, ScalingTakesTheParametersPlace) {
+  const std::string parameters =
+      R"("rope_parameters": {"rope_type": "default", "rope_theta": 500})";
+  const std::string scaling = R"(, "rope_scaling": {"rope_type": "linear", "factor": 2)";
+  const RopeScaling alone = read(parameters + scaling + "}");
+  EXPECT_EQ(alone.kind, RopeScalingKind::kLinear);
+  EXPECT_EQ(alone.factor, 2);
+  EXPECT_EQ(alone.base, 10000);
+  EXPECT_EQ(read(parameters + scaling + R"(}, "rope_theta": 77)").base, 77);
+  EXPECT_EQ(read(parameters + scaling + R"(, "rope_theta": 33}, "rope_theta": 77)").base, 33);
+}
+
+TEST(RopeConfig, AnEmptyScalingTakesNoPlace) {
+  for (const char* empty : {"{}", "null"}) {
+    const RopeScaling rope =
+        read(R"("rope_parameters": {"rope_type": "linear", "factor": 3}, "rope_scaling": )" +
+             std::string(empty));
+    EXPECT_EQ(rope.kind, RopeScalingKind::kLinear) << empty;
+    EXPECT_EQ(rope.factor, 3) << empty;
+  }
+}
+
+TEST(RopeConfig, AScalingWithoutItsFactorIsRefused) {
+  for (const std::string kind : {"linear", "dynamic", "llama3", "yarn"})
+    EXPECT_HEED_ERROR(read(R"("rope_scaling": {"rope_type": ")" + kind + "\"}"),
+                      ErrorCode::kCorrupt,
+                      "config: rope_scaling.factor is missing, expected a number of at least 1, as "
+                      "the scaling is '" +
+                          kind + "'");
+  EXPECT_HEED_ERROR(read(R"("rope_scaling": {"rope_type": "llama3", "factor": 2})"),
+                    ErrorCode::kCorrupt,
+                    "config: rope_scaling.low_freq_factor is missing, expected a number, as the "
+                    "scaling is 'llama3'");
+}
+
+TEST(RopeConfig, WhereTheFactorMayBeMissingItIsTheStretch) {
+  EXPECT_EQ(read(R"("rope_scaling": {"rope_type": "yarn", "factor": null,
+                    "original_max_position_embeddings": 16})")
+                .factor,
+            4);
+  const std::string lists = R"("short_factor": [1, 1, 1, 1], "long_factor": [2, 2, 2, 2])";
+  const RopeScaling rope = read(R"("rope_scaling": {"rope_type": "longrope",
+      "original_max_position_embeddings": 16, )" +
+                                lists + "}");
+  EXPECT_EQ(rope.factor, 4);
+  EXPECT_NEAR(rope.length, 1.224744871391589, 1e-12);
+}
+
+TEST(RopeConfig, TheTrainedLengthBesideTheScalingCountsFirst) {
+  const RopeScaling rope = read(R"("original_max_position_embeddings": 8, "rope_scaling": {
+      "rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 16})");
+  EXPECT_EQ(rope.trained_positions, 8);
+}
+
+TEST(RopeConfig, WindowsMayBeginInTheFirstLayer) {
+  const auto model = [](const char* first) {
+    return make_model(R"({"model_type": "qwen2", "num_hidden_layers": 1, "num_attention_heads": 2,
+        "num_key_value_heads": 2, "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11,
+        "use_sliding_window": true, "sliding_window": 2, "max_window_layers": )" +
+                          std::string(first) + "}",
+                      1);
+  };
+  const auto logits = [](const Model& of) {
+    heed::Run run;
+    return of.forward({.ids = test::random_ids({1, 5}, 11, 1)}, run);
+  };
+  EXPECT_FALSE(test::same_bits(logits(*model("0")), logits(*model("1"))));
+}
+
+}  // namespace
+}  // namespace heed
