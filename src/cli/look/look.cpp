@@ -11,6 +11,7 @@
 #include "cli/look/file.h"
 #include "cli/look/files.h"
 #include "cli/look/flow.h"
+#include "cli/look/link.h"
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
 #include "cli/look/text.h"
@@ -204,10 +205,12 @@ void write_heads(const LookOptions& options, const LoadedModel& model, const Sta
 }
 
 int run(const Given& given, LookOptions options) {
+  const std::string second = take_link(options);
   check(given, options);
   read_standard_input(options.input);
   const LoadedModel model =
       load_model(find_model(options.model), {.packed = true, .dtype = options.dtype});
+  take_second(options, second, model.model->info());
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);

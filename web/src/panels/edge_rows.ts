@@ -29,10 +29,10 @@ export function queryRow(
 /** The row between its neighbours, which are grey; both begin or end with the space that divides them. */
 function inContext(rows: Rows, row: number): HTMLElement[] {
   const {first, end} = rows.span(row);
-  const gapAt = (token: number) => shown(rows.tokens[token]!).gap ? '\u00a0' : '';  // no blank: at the end of a line that is cut at its begin, it would go there
+  const gapAt = (token: number) => shown(rows.tokens[token]!).gap ? '\u00a0' : '';
   const before = row > 0 ? `${rows.text(row - 1)}${gapAt(first)}` : '';
   const after = row + 1 < rows.count ? `${gapAt(end)}${rows.text(row + 1)}` : '';
-  return [html('span', {class: 'before'}, html('bdi', {}, before)), html('b', {}, rows.text(row)), html('span', {class: 'after'}, after)];
+  return [html('span', {class: 'before'}, html('i', {}), html('bdi', {}, before)), html('b', {}, rows.text(row)), html('span', {class: 'after'}, after)];
 }
 
 /** A key with what stands before and after it in grey. */

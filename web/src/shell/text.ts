@@ -3,7 +3,7 @@ import type {Line} from '../arcs';
 import {otherEnd} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {choice, html, say} from '../dom';
-import {shortWeight} from '../format';
+import {shortWeight, weight as written} from '../format';
 import type {MakePanel, Page, Panel, Span} from '../panel';
 import {focus, isIn, primary, spanName} from '../panel';
 import {Rows} from '../rows';
@@ -98,7 +98,9 @@ class TextPanel implements Panel {
     if (isPinned) classes += ' pinned';
     else if (this.isAt(index, store.other) || index === store.hoveredToken) classes += ' hovered';
     const shade = weight === null || !this.shading ? 0 : Math.sqrt(weight / this.shading.largest);
-    return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0};
+    // While the pointer moves nobody reads it out.
+    const said = !this.shading || store.hoveredToken !== null ? '' : weight === null ? 'may not be seen' : `weight ${written(weight)}`;
+    return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0, said};
   }
 
   /** Whether the token is of the same row. */

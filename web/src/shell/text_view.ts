@@ -29,6 +29,8 @@ function textOf({api: {info}, side}: Page): string {
 }
 
 const kNumberSize = 11;
+const kUnder = 8;       // px of a number below its line
+const kUnderLast = 1;   // the end of the text has room for them
 
 const kUnmarked: Mark = {shade: 0, number: '', classes: '', nudge: 0};
 
@@ -41,7 +43,7 @@ export class TextView {
   private readonly drawn = new Map<number, HTMLElement>();      // by line
   private readonly elements = new Map<number, HTMLElement>();   // by token
   private readonly marks = new Map<number, Mark>();
-  private seen = {first: 0, last: -1};  // lines in sight
+  private seen = {first: 0, last: -1, numbered: -1};  // lines in sight, and the last of them whose numbers are whole
   private lines: TextLine[] = [];
   private lineOf: Int32Array;
   private widths: number[] = [];
@@ -115,6 +117,7 @@ export class TextView {
     this.seen = {
       first: Math.max(0, Math.min(end, Math.floor(top / this.lineHeight))),
       last: Math.max(0, Math.min(end, Math.ceil(bottom / this.lineHeight) - 1)),
+      numbered: bottom + kUnderLast >= (end + 1) * this.lineHeight ? end : Math.floor((bottom - kUnder) / this.lineHeight) - 1,
     };
   }
 
@@ -176,12 +179,12 @@ export class TextView {
     for (let line = Math.max(0, this.seen.first - kMarked); line <= last; ++line) {
       if (!this.drawn.has(line)) continue;
       const {begin, end} = this.lines[line]!;
-      const marks = this.marksOf(begin, end, line >= this.seen.first);
+      const marks = this.marksOf(begin, end, line >= this.seen.first && line <= this.seen.numbered);
       for (let index = begin; index < end; ++index) this.markToken(index, marks[index - begin]!, this.elements.get(index)!);
     }
   }
 
-  /** Of one line: of numbers that would touch, the heavier ones stand; those of a line above the first in sight would be cut. */
+  /** Of one line: of numbers that would touch, the heavier ones stand; those of lines at the edges would be cut. */
   private marksOf(begin: number, end: number, hasNumbers: boolean): Mark[] {
     const marks: Mark[] = [];
     const wanted: NumberPlace[] = [];
@@ -207,6 +210,10 @@ export class TextView {
     if (mark.classes !== before.classes) {
       element.className = `token${this.tokens[index]!.special ? ' special' : ''}${mark.classes}`;
       element.setAttribute('aria-pressed', String(mark.classes.includes('pinned')));
+    }
+    if (mark.said !== before.said) {
+      if (mark.said) element.setAttribute('aria-description', mark.said);
+      else element.removeAttribute('aria-description');
     }
     if (mark.number === before.number && mark.nudge === before.nudge) return;
     element.querySelector('.under')?.remove();

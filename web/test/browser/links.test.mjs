@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {dirname, join} from 'node:path';
 import {test} from 'node:test';
 import {fileURLToPath} from 'node:url';
-import {hash, ready, withPages} from './harness.mjs';
+import {hash, ready, row, withPages} from './harness.mjs';
 
 process.env.HEED_MODELS = join(dirname(fileURLToPath(import.meta.url)), '../../../models');
 const {open, blank, state} = withPages();
@@ -62,6 +62,30 @@ test('the link of a view holds the model and the text', async () => {
   assert.match(link, /^http:\/\/127\.0\.0\.1:\d+\/#look\/L1\.H3\/i=20\/m=.+\/x=Once%20upon/);
   assert.ok(!link.includes('token='));
   assert.equal(await hash(page), '#look/L1.H3/i=20');
+});
+
+test('the weights of the text are there for those who do not see its colours', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const {weights} = await row(page, 1, 3, 60);
+  const written = (weight) => weight === 0 ? '0' : weight < 0.0005 ? '<.001' : weight < 0.9995 ? weight.toFixed(3).slice(1) : '1.00';
+  await page.mouse.move(700, 5);
+  for (const index of [0, 20, 60]) {
+    await page.waitForSelector(`.token[data-index="${index}"][aria-description="weight ${written(weights[index])}"]`);
+  }
+  await page.waitForSelector('.token[data-index="61"][aria-description="may not be seen"]');
+});
+
+test('in forced colours the page takes the reader\u2019s', async () => {
+  const page = await open('#look/L1.H3/i=60', {forcedColors: 'active'});
+  const colours = await page.evaluate(() => {
+    const system = document.createElement('div');
+    system.style.color = 'CanvasText';
+    document.body.append(system);
+    const own = getComputedStyle(document.querySelector('.heed'));
+    return [own.getPropertyValue('--bg').trim(), own.color, getComputedStyle(system).color];
+  });
+  assert.equal(colours[0], 'Canvas');
+  assert.equal(colours[1], colours[2]);
 });
 
 test('what a page shows is marked by its language where the script tells it', async () => {
