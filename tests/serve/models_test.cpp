@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "serve/served.h"
+#include "support/places.h"
 
 namespace heed {
 namespace {
