@@ -43,10 +43,13 @@ json parsed_json(const ViewAddress& view) {
   if (view.by != "rollout") as["by"] = view.by;
   if (view.sort != "number") as["sort"] = view.sort;
   if (!view.filter.empty()) as["filter"] = view.filter;
-  if (view.x != "previous") as["x"] = view.x;
-  if (view.y != "without") as["y"] = view.y;
+  if (view.x != "previous") as["across"] = view.x;
+  if (view.y != "without") as["up"] = view.y;
   if (view.form != "raw") as["form"] = view.form;
   if (view.on != "probe") as["on"] = view.on;
+  if (!view.model.empty()) as["m"] = view.model;
+  if (!view.text.empty()) as["x"] = view.text;
+  if (!view.second.empty()) as["x2"] = view.second;
   if (view.zoom) as["zoom"] = {view.zoom->first, view.zoom->second};
   return as;
 }

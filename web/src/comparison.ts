@@ -2,7 +2,7 @@
 import type {Place} from './selection';
 import type {SelectionStore} from './store';
 import type {SessionApi} from './transport/api';
-import {ApiError} from './transport/api';
+import {ApiError} from './transport/ask';
 import {derive} from './transport/derive';
 import type {Sides} from './transport/difference';
 import {differenceOf, mapped} from './transport/difference';

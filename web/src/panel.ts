@@ -1,13 +1,12 @@
 // What every view and panel is, and what it is given.
 import {isSamePlace} from './address';
-import type {Place, Selection} from './selection';
+import type {Place, Selection, Unit} from './selection';
 import {kColours} from './selection';
 import type {Stage} from './stage';
 import type {SelectionStore} from './store';
-import type {Units} from './tokens';
 import type {Side, Span} from './side';
-import type {HasTokens} from './tokens';
-import {phrase, sentences, words} from './tokens';
+import type {HasTokens, Units} from './tokens';
+import {phrase, unitsFrom} from './tokens';
 import type {Compared} from './comparison';
 import type {Input, SessionApi} from './transport/api';
 
@@ -50,22 +49,20 @@ export function colourOfEdge({api, store}: Page, place: Place, weight: number): 
   return api.isDifference ? weight < 0 ? 'less' : 'more' : colourOf(store.now, place);
 }
 
-const kUnitsOf = new WeakMap<Side, {word: Units; sentence: Units}>();
+const kUnitsOf = new WeakMap<Side, Partial<Record<Unit, Units>>>();
 
 /** Of the queries. */
-export function unitsOf(side: Side, unit: 'word' | 'sentence'): Units {
-  let found = kUnitsOf.get(side);
-  if (!found) {
-    const tokens = {tokens: side.queries};
-    found = {word: words(tokens), sentence: sentences(tokens)};
-    kUnitsOf.set(side, found);
-  }
-  return found[unit];
+export function unitsOf(side: Side, unit: 'word' | 'sentence' | 'character'): Units {
+  const known = kUnitsOf.get(side) ?? {};
+  kUnitsOf.set(side, known);
+  const {units, queries} = side;
+  return known[unit] ??= unitsFrom(
+    unit === 'word' ? units.words : unit === 'sentence' ? units.sentences : units.characters ?? queries.map(({index}) => index), queries.length);
 }
 
 /** The units of the selection; null where each token is its own. */
-export function chosenUnits(selection: Selection, side: Side): Units | null {
-  return selection.unit === 'token' ? null : unitsOf(side, selection.unit);
+export function chosenUnits({unit}: Pick<Selection, 'unit'>, side: Side): Units | null {
+  return unit === 'token' || (unit === 'character' && !side.units.characters) ? null : unitsOf(side, unit);
 }
 
 /** A row that is pointed at is no column where these are other tokens. */

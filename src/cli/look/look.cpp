@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/reworded.h"
 #include "cli/command.h"
 #include "cli/look/file.h"
 #include "cli/look/files.h"
 #include "cli/look/flow.h"
+#include "cli/look/link.h"
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
 #include "cli/look/text.h"
@@ -77,15 +77,25 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
   const Place place = place_of(view.places.front(), session.shapes());
   LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
   request.top = top_of(options);
+  if (options.format == "text" && !one_cell) request.unit = *heed::unit_of(view.units);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
   if (one_cell) request.cell_keys.push_back(*view.key);
   return request;
 }
 
+Unit unit_of(const LookOptions& options, const Session& session, Stack stack) {
+  if (options.format != "text") return Unit::kToken;
+  if (!options.units.empty()) return *heed::unit_of(options.units);
+  const bool has_parts =
+      options.to.empty() && are_mostly_parts_of_characters(session.queries(stack));
+  return has_parts ? Unit::kCharacter : Unit::kToken;
+}
+
 LookRequest request_of(const LookOptions& options, const Session& session, Stack stack) {
   if (!options.view.empty()) return request_of_view(options, session);
   LookRequest request{.stack = stack, .layer = options.layer, .head = options.head};
+  request.unit = unit_of(options, session, stack);
   request.top = top_of(options);
   if (!options.who.empty())
     request.queries = named_tokens("--who", session.queries(stack), options.who);
@@ -108,14 +118,16 @@ std::int64_t choose_rows(const LookOptions& options, const Session& session, Loo
 
 int write_page_file(const LookOptions& options, const LoadedModel& model) {
   Output output(options.out);  // a missing folder is an error before the work
-  output.write(look_file(model, {.format = options.format,
-                                 .text = text_of(options.input, model),
-                                 .pair = pair_of(options.input),
-                                 .target = target_of(options.input),
-                                 .view = {options.view, heed::stack_of(options.stack),
-                                          options.layer, options.head, options.who, options.to},
-                                 .width = options.width,
-                                 .dark = options.theme == "dark"}));
+  output.write(look_file(
+      model, {.format = options.format,
+              .text = text_of(options.input, model),
+              .pair = pair_of(options.input),
+              .target = target_of(options.input),
+              .view = {options.view, heed::stack_of(options.stack), options.layer, options.head,
+                       options.who, options.to},
+              .width = options.width,
+              .dark = options.theme == "dark",
+              .panel = options.panel.empty() ? std::nullopt : std::optional(options.panel)}));
   output.finish();
   return 0;
 }
@@ -184,23 +196,6 @@ void write_why(const LookOptions& options, const Session& session, const LoadedM
   output.finish();
 }
 
-// Of --heads; the names in it are known before the model runs.
-HeadFilter filter_of(const LookOptions& options, const StackShape& stack) {
-  return reworded(
-      [&] {
-        HeadFilter filter = parse_head_filter(*options.heads == "all" ? "" : *options.heads);
-        std::vector<std::string_view> names;
-        for (const ScoreInfo& info : score_infos())
-          if (!stack.causal || !info.looks_ahead) names.push_back(info.name);
-        check_head_filter(filter, names);
-        return filter;
-      },
-      [](ErrorParts& parts) {
-        parts.op = {};
-        parts.argument = "--heads";
-      });
-}
-
 void write_heads(const LookOptions& options, const LoadedModel& model, const StackShape& stack,
                  const HeadFilter& filter) {
   ProgressLine progress;
@@ -232,16 +227,18 @@ void write_answers(const LookOptions& options, const Session& session, const Loa
 }
 
 int run(const Given& given, LookOptions options) {
+  const std::string second = take_link(options);
   check(given, options);
   read_standard_input(options.input);
   const LoadedModel model =
       load_model(find_model(options.model), {.packed = true, .dtype = options.dtype});
+  take_second(options, second, model.model->info());
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);
   if (options.is_page()) return write_page_file(options, model);
   if (options.heads) {
-    write_heads(options, model, stack, filter_of(options, stack));
+    write_heads(options, model, stack, ranking_filter(*options.heads, stack.causal));
     return 0;
   }
   ProgressLine progress;

@@ -40,7 +40,7 @@ class WhyText {
     const std::string_view arrow = terminal_.utf8 ? "→" : "->";
     const std::string what = fmt::format("{} {} {} {} {}", query_name(), cell_.query, arrow,
                                          key_name(cell_.key), cell_.key);
-    const std::string weight = why_.visible ? percent(why_.weight) : "masked";
+    const std::string weight = why_.visible ? weight_text(why_.weight) : "masked";
     const std::string rank =
         why_.visible ? fmt::format(", number {} of {}", why_.rank, why_.of) : std::string();
     return heading(terminal_, "Why " + what,
@@ -53,7 +53,7 @@ class WhyText {
     text += row("score", number(why_.score), Style::kBold);
     if (why_.visible) {
       text += row(fmt::format("row log-sum-exp, {} keys", why_.of), signed_number(-why_.lse));
-      text += row("weight, e to that power", percent(why_.weight), Style::kBold);
+      text += row("weight, e to that power", weight_text(why_.weight), Style::kBold);
     }
     return text + left_over(why_.sum.residual);
   }
@@ -80,11 +80,12 @@ class WhyText {
     for (std::size_t at = 0; at < std::min(kTop, why_.keys.size()); ++at) {
       const auto& [key, score, weight] = why_.keys[at];
       const Style style = key == cell_.key ? Style::kBold : Style::kPlain;
-      text += row(fmt::format("{} {}", key_name(key), key), percent(weight), style, number(score));
+      text +=
+          row(fmt::format("{} {}", key_name(key), key), weight_text(weight), style, number(score));
     }
     if (why_.rest_count == 0) return text;
-    return text +
-           row(fmt::format("{} others", why_.rest_count), percent(why_.rest_weight), Style::kDim);
+    return text + row(fmt::format("{} others", why_.rest_count), weight_text(why_.rest_weight),
+                      Style::kDim);
   }
 
   std::string effect(const Effect& effect) const {
@@ -104,9 +105,10 @@ class WhyText {
   std::string without(const Trial& trial) const {
     std::string text = heading(terminal_, "Without it", "the edge is masked, the text run again");
     for (const TrialWord& word : trial.words)
-      text += row(shown(word.bytes), percent(word.as_it_is), Style::kPlain,
-                  fmt::format("{} {}", terminal_.utf8 ? "→" : "->", percent(word.edited)));
-    return text + paragraph(terminal_, fmt::format("the output moves by {}", percent(trial.moved)),
+      text += row(shown(word.bytes), weight_text(word.as_it_is), Style::kPlain,
+                  fmt::format("{} {}", terminal_.utf8 ? "→" : "->", weight_text(word.edited)));
+    return text + paragraph(terminal_,
+                            fmt::format("the output moves by {}", weight_text(trial.moved)),
                             kIndent);
   }
 

@@ -89,6 +89,16 @@ struct ModelAnswer {
   }
 };
 
+/// The models of this machine, the served one first.
+struct FoundModelsAnswer {
+  static constexpr const char* kName = "FoundModels";
+  std::vector<ModelAnswer> models = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("models", models);
+  }
+};
+
 struct LimitsAnswer {
   static constexpr const char* kName = "Limits";
   std::int64_t text_bytes = 0;
@@ -112,10 +122,12 @@ struct PictureAnswer {
   static constexpr const char* kName = "Picture";
   std::string format = {};
   int width = 0;
+  std::optional<std::string> panel = {};  // of the view, alone
   template <typename Fields>
   void describe(Fields& field) const {
     field("format", format);
     field("width", width);
+    field("panel", panel);
   }
 };
 

@@ -7,11 +7,12 @@ import type {Span} from '../panel';
 import {spanName} from '../panel';
 import type {Side} from '../side';
 import type {Scale} from '../selection';
+import type {Rows} from '../rows';
 import {plain} from '../tokens';
 import {differenceTicks, ticks} from './matrix_scale';
 
-/** An edge between the tokens `at` and the token `other`; `line`: of these tokens, null while it is on its way. */
-export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean; both?: [number | null, number | null] }
+/** An edge between the tokens `at` and the row `other`; `line`: of these tokens, null while it is on its way. */
+export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean; rows: Rows; both?: [number | null, number | null] }
 
 function rankOf(weights: (number | null)[], key: number): {rank: number; of: number} {
   const own = weights[key]!;
@@ -105,8 +106,9 @@ export class ReadOut {
     if (line && shown.speak) this.say(shown, value);
   }
 
-  private name({at, other, to}: Shown): void {
+  private name({at, other: row, to, rows}: Shown): void {
     const {queries, keys, isSquare} = this.side;
+    const other = rows.first(row);
     const [own, others] = to ? [keys, queries] : [queries, keys];
     const isOne = at.end - at.first === 1;
     const line = (word: string, name: string, after: string) => html('div', {},
@@ -114,16 +116,17 @@ export class ReadOut {
       html('span', {class: 'quiet'}, after));
     const span = isOne ? plain(own[at.first]!) : spanName({tokens: own}, at);
     const index = isOne ? ` ${at.first}` : '';
-    const end = plain(others[other]!);
+    const end = rows.isTokens ? plain(others[other]!) : rows.text(row);
     const back = isOne && isSquare ? `, ${to ? backText(other, at.first) : backText(at.first, other)}` : '';
     this.from.replaceChildren(...to
       ? [line('from', end, ` ${other}`), line('to', span, `${index}${back}`)]
       : [line('from', span, index), line('to', end, ` ${other}${back}`)]);
   }
 
-  private say({at, other, to}: Shown, value: number | null): void {
+  private say({at, other, to, rows}: Shown, value: number | null): void {
     const {queries, keys} = this.side;
-    const [query, key] = to ? [other, at.first] : [at.first, other];
+    const first = rows.first(other);
+    const [query, key] = to ? [first, at.first] : [at.first, first];
     this.spoken.textContent = `${plain(queries[query]!)} ${query} to ${plain(keys[key]!)} `
       + `${key}: ${value === null ? 'may not be seen' : largeWeight(value)}`;
   }

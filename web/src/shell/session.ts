@@ -35,12 +35,15 @@ class Shown {
   readonly foot: Foot;
   readonly inSight: () => {first: number; end: number} | null;
   readonly hasChips: boolean;
+  private readonly place = html('div', {class: 'view'});
+  private readonly api: Page['api'];
   private readonly view: Drawn;
   readonly compare: CompareBar;
   private readonly panels: Panel[];
 
   constructor(container: HTMLElement, page: Page, comparison: Comparison) {
-    const {store, side} = page;
+    const {store, side, api} = page;
+    this.api = api;
     const view = viewOf(store.now.view);
     this.name = view.name;
     this.hasChips = view.parts.includes('chips');
@@ -49,13 +52,12 @@ class Shown {
     const progress = html('div', {class: 'progress-place'});
     const hasText = side.isSquare && view.parts.includes('text');  // else both texts stand in the view
     const text = part('text', 'Text', hasText);
-    const place = html('div', {class: 'view'});
     const line = html('footer', {class: 'foot'});
     const compare = part('compare', 'Comparison', false);
-    container.replaceChildren(chips, compare, progress, text, place, line);
+    container.replaceChildren(chips, compare, progress, text, this.place, line);
     this.compare = new CompareBar(compare, page, comparison);
     const theText = hasText ? textPanel(text, page) : null;
-    this.view = view.draw(place, page);
+    this.view = view.draw(this.place, page);
     this.foot = footPanel(line, page, view, this.view);
     this.inSight = () => theText?.inSight() ?? null;
     this.panels = [this.compare, this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot];
@@ -63,7 +65,10 @@ class Shown {
 
   get keys(): Record<string, () => void> { return this.view.keys; }
 
-  update(): void { this.panels.forEach((panel) => panel.update()); }
+  update(): void {
+    this.place.classList.toggle('reading', !this.api.hasWeights);  // there is nothing to show yet
+    this.panels.forEach((panel) => panel.update());
+  }
 
   destroy(): void { this.panels.forEach((panel) => panel.destroy()); }
 }

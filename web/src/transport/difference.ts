@@ -1,6 +1,6 @@
 // Two sessions, or two heads of one, as one session that answers with what A has more than B.
 import type {EdgeRow, Line} from '../arcs';
-import {arcs, withNulls} from '../arcs';
+import {signedArcs, withNulls} from '../arcs';
 import type {Question} from '../data/slot';
 import {differenceCode, weightOf} from '../panels/matrix_scale';
 import type {Place} from '../selection';
@@ -22,12 +22,6 @@ function less(a: number, b: number): number {
 function lessAll(a: Float32Array, b: Float32Array): Float32Array { return a.map((value, at) => less(value, b[at]!)); }
 
 const numbers = (weights: (number | null)[]) => Float32Array.from(weights, (weight) => weight ?? NaN);
-
-/** The largest changes, of either sign. */
-function lineOf(difference: Float32Array): {chosen: {at: number; weight: number}[]; rest: Line['rest']; largest: number} {
-  const {edges, rest, largest} = arcs(difference.map(Math.abs), kTopP, kMostArcs);
-  return {chosen: edges.filter(({weight}) => weight > 0).map(({at}) => ({at, weight: difference[at]!})), rest, largest};
-}
 
 /** Both answers as one question; what it makes of them is made once. */
 class Both {
@@ -83,8 +77,8 @@ export function differenceOf({a, b, toB}: Sides): SessionApi {
     const rows = both.of(a.matrix(place, begin, end), b.matrix(toB(place), begin, end), lessAll);
     const width = a.side(place.stack).keys.length;
     return both.of(rows, rows, (cells) => Array.from({length: end - begin}, (_, at) => {
-      const {chosen, rest} = lineOf(cells.subarray(at * width, (at + 1) * width));
-      return {query: begin + at, rest, edges: chosen.map(({at: key, weight}) => ({query: begin + at, key, weight}))};
+      const {edges, rest} = signedArcs(cells.subarray(at * width, (at + 1) * width), kTopP, kMostArcs);
+      return {query: begin + at, rest, edges: edges.map(({at: key, weight}) => ({query: begin + at, key, weight}))};
     }));
   };
   const tile = (place: TilePlace, as: 'u8' | 'f32'): Question<ArrayBuffer> => {
@@ -96,9 +90,9 @@ export function differenceOf({a, b, toB}: Sides): SessionApi {
     isDifference: true,
     line: (place: Place, first: number, end: number, to: boolean) => of((api, at) => api.line(at, first, end, to), place, (ofA, ofB): Line => {
       const difference = lessAll(numbers(ofA.weights), numbers(ofB.weights));
-      const {chosen, rest, largest} = lineOf(difference);
+      const {edges, rest, largest} = signedArcs(difference, kTopP, kMostArcs);
       return {...ofA, weights: withNulls(difference), rest, largest,
-        edges: chosen.map(({at, weight}) => to ? {query: at, key: first, weight} : {query: first, key: at, weight})};
+        edges: edges.map(({at, weight}) => to ? {query: at, key: first, weight} : {query: first, key: at, weight})};
     }),
     edges: edgesOf,
     fetchRows: () => undefined,
