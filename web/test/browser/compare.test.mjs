@@ -27,6 +27,15 @@ test('a head less another stands in place, with both under one cursor', async ()
   assert.ok(Math.abs((await readOut(page)).value - a) < 1e-3);
 });
 
+test('in words a difference stands between words, of either sign', async () => {
+  const page = await open(`${kRow}/units=word/vs=L0.H0`);
+  await page.waitForFunction(() => /A \S+, B \S+$/.test(document.querySelector('.read-out .rank')?.textContent ?? ''));
+  const value = numberOf(await page.locator('.read-out .large').innerText());
+  const [, a, b] = /A (\S+), B (\S+)$/.exec(await page.locator('.read-out .rank').innerText()).map(numberOf);
+  assert.ok(Math.abs(a - b - value) < 2e-3, `${a} - ${b} = ${value}`);
+  await page.waitForFunction(() => document.querySelector('.arc.more') && document.querySelector('.arc.less'));
+});
+
 test('what is masked for a head shows as what it had, and Esc and Back lead to the text as it is', async () => {
   const page = await open(kRow);
   const before = numberOf(await page.locator('.read-out .large').innerText());
