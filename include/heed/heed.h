@@ -17,6 +17,7 @@
 #include "heed/inspect/place.h"
 #include "heed/inspect/session.h"
 #include "heed/inspect/stream.h"
+#include "heed/inspect/units.h"
 #include "heed/inspect/view.h"
 #include "heed/io/npy.h"
 #include "heed/io/safetensors.h"

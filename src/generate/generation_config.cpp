@@ -105,8 +105,9 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
 
 void follow(const GenerationConfig& config, GenerateArgs& args) {
   Sampling& sampling = args.sampling;
-  const bool searches = config.beams.value_or(1) > 1 && !config.samples.value_or(false);
-  if (searches) args.beams = *config.beams;
+  const auto beams = config.beams.value_or(1);
+  const bool searches = beams > 1 && !config.samples.value_or(false);
+  if (searches) args.beams = beams;
   args.length_penalty = config.length_penalty.value_or(args.length_penalty);
   args.early_stopping = config.early_stopping.value_or(args.early_stopping);
   if (config.samples.value_or(true)) {

@@ -37,6 +37,7 @@ Tensor RotaryDecoder::read_out(const Tensor& stream, Run& run) const {
 }
 
 Tensor RotaryDecoder::logits(const Tensor& last, Run& run) const {
+  if (!parts_.head) return {};  // both callers have asked
   Tensor logits = logits_of(*parts_.head, last, run);
   if (parts_.logit_cap == 0) return logits;
   logits = softcapped(std::move(logits), parts_.logit_cap);

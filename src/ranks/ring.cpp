@@ -6,7 +6,6 @@
 #include <cstring>
 #include <exception>
 #include <functional>
-#include <optional>
 
 #include "heed/base/error.h"
 

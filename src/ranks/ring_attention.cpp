@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "heed/ops/merge.h"
 #include "ops/attention_problem.h"

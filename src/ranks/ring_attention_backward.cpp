@@ -7,7 +7,6 @@
 
 #include "heed/base/error.h"
 #include "heed/ranks/ring_attention.h"
-#include "ops/attention_problem.h"
 #include "ranks/ring.h"
 #include "ranks/sums.h"
 #include "ranks/travelling.h"

@@ -14,7 +14,8 @@ namespace heed::serve {
 namespace {
 
 constexpr Route kRoutes[] = {
-    {"GET", "/api/v1/models", get_models},
+    {"GET", "/api/v1/models", get_models, "model"},
+    {"GET", "/api/v1/models/found", get_found_models},
     {"POST", "/api/v1/sessions", post_session},
     {"POST", "/api/v1/picture", post_picture, "failed"},
     {"GET", "/api/v1/sessions/{id}", get_session},

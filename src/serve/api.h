@@ -10,6 +10,7 @@
 
 #include "inspect/map/maps.h"
 #include "serve/api_error.h"
+#include "serve/model_shelf.h"
 #include "serve/route.h"
 #include "serve/session_store.h"
 
@@ -22,7 +23,8 @@ struct Api {
       : model(loaded),
         options(given),
         maps({given.limits.tile_bytes, given.limits.coarse_bytes, given.limits.overview_bytes}),
-        sessions(loaded, given, maps.overviews, stopping, [this] { give_way(); }) {}
+        shelf(loaded),
+        sessions(shelf, given, maps.overviews, stopping, [this] { give_way(); }) {}
 
   const LoadedModel* model;
   const ServerOptions& options;
@@ -31,6 +33,7 @@ struct Api {
   std::atomic<bool> pictured = false;  // the ordered picture has been handed over
   std::atomic<int> urgent = 0;         // long answers that are being computed: the background waits
   Maps maps;
+  ModelShelf shelf;
   SessionStore sessions;
 
  private:
@@ -80,6 +83,7 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
 // session_answers.cpp, words_answers.cpp, flow_answers.cpp, weight_answers.cpp, head_answers.cpp,
 // evidence_answers.cpp, atlas_answers.cpp, events.cpp, export_answers.cpp
 void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_found_models(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
 void delete_session(Api& api, const Parameters& parameters, httplib::Response& response);

@@ -54,7 +54,7 @@ std::optional<std::string> optional_text_of(const Json& body, const char* name) 
   return text_of(body, name);
 }
 
-constexpr std::array kFields = {"text",  "source", "ids",  "pair",     "target",
+constexpr std::array kFields = {"text",  "source", "ids",  "pair",     "target", "model",
                                 "stack", "layer",  "keep", "replaces", "edits"};
 
 void check_fields(const Json& body) {
@@ -100,6 +100,7 @@ PostedInput posted(const Json& body) {
   if (!body.is_object())
     fail({.op = "body", .found = body.brief(), .expected = "an object as {\"text\": \"...\"}"});
   PostedInput posted{.input = input_of(body), .keep = keep_of(body)};
+  posted.model = optional_text_of(body, "model").value_or("");
   posted.stack = optional_text_of(body, "stack").value_or("");
   posted.replaces = optional_text_of(body, "replaces").value_or("");
   if (body.has("layer")) {
@@ -123,29 +124,47 @@ LimitsAnswer limits_of(const ServerLimits& limits, std::int64_t positions) {
           .streams = limits.streams};
 }
 
-std::vector<StackShape> shapes_of(const Api& api) {
-  return api.model != nullptr ? api.model->model->info().stacks : api.options.session->shapes();
+// What is served, or the model that is asked for beside it.
+ModelsAnswer answer_served(const Api& api, const LoadedModel* loaded) {
+  const SessionPointer& shown = api.options.session;
+  const bool is_other = loaded != api.model;
+  ModelAnswer model = loaded != nullptr ? answer_model(*loaded) : answer_model(shown->session());
+  if (shown && !is_other) model.runs = shown->model() != nullptr;
+  const ModelInfo& info = model.info;
+  std::optional<std::string> text;
+  if (!is_other) text = shown ? shown->input.text : api.options.text;
+  ModelsAnswer answer{
+      .version = std::string(version()),
+      .models = {model},
+      .text = text,
+      .stack = is_other ? std::nullopt : api.options.stack,
+      .limits = limits_of(api.options.limits,
+                          info.reads_source() ? info.source_positions : info.positions),
+      .scores = answer_scores(loaded != nullptr ? info.stacks : shown->shapes())};
+  if (is_other) return answer;
+  answer.pair = shown ? shown->input.pair : api.options.pair;
+  answer.target = shown ? shown->input.target : api.options.target;
+  return answer;
 }
 
 }  // namespace
 
-void get_models(Api& api, const Parameters&, httplib::Response& response) {
-  const SessionPointer& shown = api.options.session;
-  ModelAnswer model =
-      api.model != nullptr ? answer_model(*api.model) : answer_model(shown->session());
-  if (shown) model.runs = shown->model() != nullptr;
-  ModelsAnswer answer{.version = std::string(version()),
-                      .models = {model},
-                      .text = shown ? shown->input.text : api.options.text,
-                      .pair = shown ? shown->input.pair : api.options.pair,
-                      .target = shown ? shown->input.target : api.options.target,
-                      .stack = api.options.stack,
-                      .limits = limits_of(api.options.limits, model.info.reads_source()
-                                                                  ? model.info.source_positions
-                                                                  : model.info.positions),
-                      .scores = answer_scores(shapes_of(api))};
+void get_models(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const ModelPointer chosen = api.shelf.find(parameters.text("model", ""));
+  ModelsAnswer answer = answer_served(api, chosen ? chosen->model.get() : nullptr);
   if (const std::optional<PictureOrder>& order = api.options.picture)
-    answer.picture = PictureAnswer{order->format, order->width};
+    answer.picture = PictureAnswer{order->format, order->width, order->panel};
+  send_json(response, 200, to_json(answer));
+}
+
+void get_found_models(Api& api, const Parameters&, httplib::Response& response) {
+  FoundModelsAnswer answer;
+  if (api.model != nullptr) answer.models.push_back(answer_model(*api.model));
+  for (const FoundModel& found : models_to_choose()) {
+    if (api.model == nullptr || found.name == api.model->name) continue;
+    if (const std::optional<ModelSummary> summary = describe_model(found.folder))
+      answer.models.push_back(answer_model(found.name, found.built_in, summary->info));
+  }
   send_json(response, 200, to_json(answer));
 }
 

@@ -70,11 +70,9 @@ const StackShape& stack_named(std::string_view model, std::span<const StackShape
   return find_stack("session", model, stacks, *stack);
 }
 
-SessionStore::SessionStore(const LoadedModel* model, const ServerOptions& options,
-                           Overviews& overviews, const std::atomic<bool>& server_stops,
-                           std::function<void()> give_way)
-    : model_(model),
-      model_identity_(model == nullptr ? "" : model_identity(*model)),
+SessionStore::SessionStore(ModelShelf& models, const ServerOptions& options, Overviews& overviews,
+                           const std::atomic<bool>& server_stops, std::function<void()> give_way)
+    : models_(models),
       limits_(options.limits),
       overviews_(overviews),
       server_stops_(server_stops),
@@ -93,9 +91,11 @@ SessionStore::~SessionStore() {
   thread_.join();
 }
 
-SessionPointer SessionStore::kept_session(const SessionInput& input) {
+SessionPointer SessionStore::kept_session(const ModelPointer& model, const SessionInput& input) {
   const auto same = [&](const Kept& kept) {
-    return kept.session->input == input && !kept.session->progress().failed;
+    const bool is_of_model =
+        model == nullptr || kept.session->session().model == model->model->name;
+    return is_of_model && kept.session->input == input && !kept.session->progress().failed;
   };
   const std::scoped_lock lock(guard_);
   const auto found = std::ranges::find_if(kept_, same);
@@ -104,51 +104,54 @@ SessionPointer SessionStore::kept_session(const SessionInput& input) {
   return found->session;
 }
 
-void SessionStore::check(const PostedInput& posted) const {
+void SessionStore::check(const LoadedModel& model, const PostedInput& posted) const {
   const SessionInput& input = posted.input;
   check_text("text", input.text, limits_);
   if (input.pair) check_text("pair", *input.pair, limits_);
   if (input.target) check_text("target", *input.target, limits_);
-  const ModelInfo& info = model_->model->info();
-  check_layer("session", model_->name, stack_named(model_->name, info.stacks, posted.stack),
+  const ModelInfo& info = model.model->info();
+  check_layer("session", model.name, stack_named(model.name, info.stacks, posted.stack),
               posted.layer);
 }
 
 SessionStore::Posted SessionStore::post(const PostedInput& posted) {
   SessionInput input = posted.input;
-  if (model_ != nullptr) {
-    check(posted);
-    if (input.ids.empty()) input.text = shorten(*model_, input.text, posted.keep, input.pair);
+  const ModelPointer model = models_.find(posted.model);
+  if (model != nullptr) {
+    check(*model->model, posted);
+    if (input.ids.empty()) input.text = shorten(*model->model, input.text, posted.keep, input.pair);
   }
   if (!posted.replaces.empty()) drop_running(posted.replaces);
-  if (const SessionPointer kept = posted.edits ? nullptr : kept_session(input)) {
+  if (const SessionPointer kept = posted.edits ? nullptr : kept_session(model, input)) {
     look_at(*kept, posted);
     return {kept, false};
   }
-  if (model_ == nullptr)
+  if (model == nullptr)
     fail({.code = ErrorCode::kUnsupported,
           .op = "session",
           .argument = "text",
           .found = "another one",
           .expected = "the one that is shown: there is no model to run"});
-  Session session = opened(input);
+  Session session = opened(*model->model, input);
   if (posted.edits) {
     input.edits = posted.edits(session);
-    if (const SessionPointer kept = kept_session(input)) return {kept, false};
+    if (const SessionPointer kept = kept_session(model, input)) return {kept, false};
     session = with_edits(session, input.edits);
   }
-  return keep_new(input, std::move(session), posted);
+  return keep_new(model, input, std::move(session), posted);
 }
 
-SessionStore::Posted SessionStore::keep_new(const SessionInput& input, Session session,
-                                            const PostedInput& posted) {
+SessionStore::Posted SessionStore::keep_new(const ModelPointer& model, const SessionInput& input,
+                                            Session session, const PostedInput& posted) {
   const std::int64_t bytes = session_bytes(session);
-  const auto live = std::make_shared<LiveSession>(session_name(model_identity_, input), input,
-                                                  std::move(session), *model_);
+  // The session keeps its model, which the shelf may give away.
+  const SessionPointer live(new LiveSession(session_name(model->identity, input), input,
+                                            std::move(session), *model->model),
+                            [model](LiveSession* done) { delete done; });
   if (!input.edits.empty()) {
     SessionInput plain = input;
     plain.edits = {};
-    live->derived_from = session_name(model_identity_, plain);
+    live->derived_from = session_name(model->identity, plain);
   }
   look_at(*live, posted);
   return keep({live, bytes});
@@ -156,19 +159,19 @@ SessionStore::Posted SessionStore::keep_new(const SessionInput& input, Session s
 
 SessionStore::Posted SessionStore::derive(const SessionPointer& base, const Edits& edits) {
   SessionInput input = base->input;
+  const ModelPointer model = models_.find(base->session().model);
   Session session = with_edits(base->session(), edits);
   input.edits = session.edits;
-  if (const SessionPointer kept = kept_session(input)) return {kept, false};
-  return keep_new(input, std::move(session), {});
+  if (const SessionPointer kept = kept_session(model, input)) return {kept, false};
+  return keep_new(model, input, std::move(session), {});
 }
 
 // An encoder-decoder has to write its target where none was posted, for a client that may leave.
-Session SessionStore::opened(const SessionInput& input) const {
-  if (!model_->model->info().reads_source() || input.target)
-    return tokenized(*model_, input, limits_);
+Session SessionStore::opened(const LoadedModel& model, const SessionInput& input) const {
+  if (!model.model->info().reads_source() || input.target) return tokenized(model, input, limits_);
   const ClientWatch client(server_stops_);
   const StopScope scope(client.is_over());
-  return tokenized(*model_, input, limits_);
+  return tokenized(model, input, limits_);
 }
 
 // Somebody else may have opened the same one in the meantime; one that failed is tried again.

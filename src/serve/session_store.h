@@ -13,12 +13,14 @@
 
 #include "inspect/answers/live_session.h"
 #include "inspect/session/shorten.h"
+#include "serve/model_shelf.h"
 #include "serve/server.h"
 
 namespace heed::serve {
 
 /// What a client asks to be opened.
 struct PostedInput {
+  std::string model = {};  // its name; empty: the served one
   SessionInput input = {};
   std::string stack = {};  // in view; empty: the model's first
   std::int64_t layer = 0;  // in view
@@ -34,10 +36,10 @@ const StackShape& stack_named(std::string_view model, std::span<const StackShape
 /// Bounded by number and bytes; the session not used for longest goes first.
 class SessionStore {
  public:
-  /// Without a model there is the session of the options alone. While a session is opened,
-  /// `server_stops` is looked at; `give_way` is called between blocks of the work, and may wait a
-  /// little for what is urgent.
-  SessionStore(const LoadedModel* model, const ServerOptions& options, Overviews& overviews,
+  /// `models` must outlive it. Without a served model there is the session of the options alone.
+  /// While a session is opened, `server_stops` is looked at; `give_way` is called between blocks of
+  /// the work, and may wait a little for what is urgent.
+  SessionStore(ModelShelf& models, const ServerOptions& options, Overviews& overviews,
                const std::atomic<bool>& server_stops, std::function<void()> give_way);
   ~SessionStore();  // stops the work
 
@@ -58,10 +60,11 @@ class SessionStore {
     SessionPointer session;
     std::int64_t bytes = 0;
   };
-  Posted keep_new(const SessionInput& input, Session session, const PostedInput& posted);
-  SessionPointer kept_session(const SessionInput& input);
-  void check(const PostedInput& posted) const;
-  Session opened(const SessionInput& input) const;
+  Posted keep_new(const ModelPointer& model, const SessionInput& input, Session session,
+                  const PostedInput& posted);
+  SessionPointer kept_session(const ModelPointer& model, const SessionInput& input);
+  void check(const LoadedModel& model, const PostedInput& posted) const;
+  Session opened(const LoadedModel& model, const SessionInput& input) const;
   void drop_running(const std::string& id);
   Posted keep(Kept kept);
   std::list<Kept>::iterator find_kept(const std::string& id);  // under guard_
@@ -69,8 +72,7 @@ class SessionStore {
   void work();
   SessionPointer next_work();
 
-  const LoadedModel* model_;
-  const std::string model_identity_;
+  ModelShelf& models_;
   const ServerLimits limits_;
   Overviews& overviews_;
   const std::atomic<bool>& server_stops_;

@@ -47,6 +47,27 @@ TEST(LookFormats, JsonHasEveryFieldAndRowsThatSumToOne) {
   EXPECT_EQ(found["next"].size(), 6);
 }
 
+TEST(LookFormats, ALinkOfThePageBringsItsText) {
+  const std::string view = "look/L1.H2/i=1/x=the%20cat%20sat";
+  const Answer linked = look({"--view", view, "--format", "json"});
+  EXPECT_EQ(linked.status, 0) << linked.error;
+  EXPECT_EQ(linked.out, look({"the cat sat", "--view", "look/L1.H2/i=1", "--format", "json"}).out);
+  const Answer twice = look({"the cat", "--view", view});
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_EQ(twice.error,
+            "heed look: --view names the text, expected it without TEXT, --file and --ids\n");
+  EXPECT_EQ(look({"--view", "look/L1.H2/m=gpt9/x=the"}).error,
+            "heed look: --view names the model gpt9, expected it without --model\n");
+}
+
+TEST(LookFormats, UnitsAreRowsOfTheTerminalAlone) {
+  const Answer words = look({kText, "--units", "word", "--layer", "1", "--head", "2"});
+  EXPECT_EQ(words.status, 0) << words.error;
+  EXPECT_NE(words.out.find("sums of keys, means of rows"), std::string::npos);
+  EXPECT_EQ(look({kText, "--units", "word", "--format", "json"}).error,
+            "heed look: --units is without effect, expected --format text beside it\n");
+}
+
 TEST(LookFormats, NpyHoldsTheWeightsOfJson) {
   ASSERT_EQ(look({kText, "--format", "npy", "-o", in_scratch("weights.npy")}).status, 0);
   const Tensor weights = read_npy(in_scratch("weights.npy"));

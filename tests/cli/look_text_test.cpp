@@ -62,11 +62,11 @@ constexpr const char* kPicture = R"(stories260k  Llama, 5 layers x 8 heads on 4 
 
 Who attends to whom  layer 2, head 6; the three largest, then the rest
    i  who      to whom                                                                          rest
-   0  <s>   -> <s>  100 % ━━━━━━━━━━━━
-   1  Lily  -> <s>   60 % ━━━━━━━      Lily  40 % ━━━━━
-   2  saw   -> <s>   54 % ━━━━━━╸      Lily  40 % ━━━━━        saw    6 % ╸
-   3  a     -> <s>   41 % ━━━━━        saw   31 % ━━━╸         Lily  14 % ━╸              +14 % in 1
-  10  She   -> Lily  40 % ━━━━━        <s>   29 % ━━━╸         .     13 % ━╸              +18 % in 8
+   0  <s>   -> <s>   1.00 ━━━━━━━━━━━━
+   1  Lily  -> <s>   .600 ━━━━━━━      Lily  .400 ━━━━━
+   2  saw   -> <s>   .540 ━━━━━━╸      Lily  .400 ━━━━━        saw   .060 ╸
+   3  a     -> <s>   .410 ━━━━━        saw   .310 ━━━╸         Lily  .140 ━╸              +.140 in 1
+  10  She   -> Lily  .400 ━━━━━        <s>   .290 ━━━╸         .     .130 ━╸              +.180 in 8
 
 Heads  largest score of each, mean over rows; - where none reaches 0.2; [ ] chosen
  layer   H0         H1         H2         H3         H4         H5         H6         H7
@@ -77,17 +77,17 @@ Heads  largest score of each, mean over rows; - where none reaches 0.2; [ ] chos
      4   prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36  prev  .36
 
 Next word  after "She"
-      was       33 % ━━━━━━━━━━━━━━━━━━━━━━━━━━
-      want      27 % ━━━━━━━━━━━━━━━━━━━━━╸
-      +19 % in 506 others
+      was       .326 ━━━━━━━━━━━━━━━━━━━━━━━━━━
+      want      .274 ━━━━━━━━━━━━━━━━━━━━━╸
+      +.190 in 506 others
 )";
 
 TEST(LookText, HasTheColumnsOfThePicture) { EXPECT_EQ(look_text({}, picture(), {}), kPicture); }
 
 TEST(LookText, WithoutUtf8BarsAreEqualSignsAndHyphens) {
   EXPECT_THAT(look_text({.utf8 = false}, picture(), {}),
-              testing::HasSubstr("  2  saw   -> <s>   54 % ======-      Lily  40 % =====        saw"
-                                 "    6 % -\n"));
+              testing::HasSubstr("  2  saw   -> <s>   .540 ======-      Lily  .400 =====        saw"
+                                 "   .060 -\n"));
 }
 
 TEST(LookText, ColourMarksWeightsBarsAndTheChosenHead) {
@@ -95,7 +95,7 @@ TEST(LookText, ColourMarksWeightsBarsAndTheChosenHead) {
   EXPECT_THAT(text, testing::HasSubstr("\x1b[7msink  .26\x1b[0m"));
   EXPECT_THAT(text, testing::HasSubstr("\x1b[1mLily\x1b[0m"));
   EXPECT_THAT(text, testing::HasSubstr("\x1b[94m━╸\x1b[0m"));
-  EXPECT_THAT(text, testing::HasSubstr("\x1b[90m+14 % in 1\x1b[0m"));
+  EXPECT_THAT(text, testing::HasSubstr("\x1b[90m+.140 in 1\x1b[0m"));
 }
 
 TEST(LookText, NoColourOnATerminalKeepsBoldOnly) {
@@ -155,14 +155,14 @@ TEST(LookText, ANarrowTerminalLosesNoWord) {
 TEST(LookText, ATokenThatOccursTwiceCarriesItsIndex) {
   Look look = picture();
   look.tokens[9].bytes = " Lily";
-  EXPECT_THAT(look_text({}, look, {}), testing::HasSubstr("10  She   -> Lily 1  40 %"));
+  EXPECT_THAT(look_text({}, look, {}), testing::HasSubstr("10  She   -> Lily 1  .400"));
 }
 
 TEST(LookText, WideScriptsLineUp) {
   Look look = picture();
   look.tokens[1].bytes = "猫猫";  // four cells, as "Lily"
-  EXPECT_THAT(look_text({}, look, {}), testing::HasSubstr("   1  猫猫  -> <s>   60 % ━━━━━━━      "
-                                                          "猫猫  40 % ━━━━━\n"));
+  EXPECT_THAT(look_text({}, look, {}), testing::HasSubstr("   1  猫猫  -> <s>   .600 ━━━━━━━      "
+                                                          "猫猫  .400 ━━━━━\n"));
 }
 
 TEST(LookText, ATextThatTheVocabularyHardlyKnowsIsSaidSo) {
@@ -221,10 +221,10 @@ TEST(LookText, AWordThatStandsTwiceShowsEveryPair) {
         {.query = query, .key = key, .visible = true, .weight = weight, .rank = rank, .of = 13});
   EXPECT_EQ(cells_text({}, look, {.who = "flies", .to = "flies"}),
             R"("flies" stands at 2 and 8. All four, layer 0, head 8:
-      flies 2  -> flies 2    10 % ━━━━━                                            3rd largest of 13
-      flies 2  -> flies 8    14 % ━━━━━━╸                                          2nd largest of 13
-      flies 8  -> flies 2     6 % ━━━                                              5th largest of 13
-      flies 8  -> flies 8     8 % ━━━━                                             3rd largest of 13
+      flies 2  -> flies 2    .100 ━━━━━                                            3rd largest of 13
+      flies 2  -> flies 8    .140 ━━━━━━╸                                          2nd largest of 13
+      flies 8  -> flies 2    .060 ━━━                                              5th largest of 13
+      flies 8  -> flies 8    .080 ━━━━                                             3rd largest of 13
 )");
 }
 

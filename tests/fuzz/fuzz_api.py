@@ -26,24 +26,23 @@ TEXTS = ["the cat sat on the mat.", "<script>alert(1)</script>", "\u202eabc\u206
 NUMBERS = ["0", "1", "2", "3", "5", "-1", "255", "256", "4096", "2147483648", "9223372036854775807",
            "-9223372036854775808", "9223372036854775808", "1e9", "0x10", "NaN", "", "+1", " 1", "%00", "%0a", "1.5"]
 METHODS = ["GET"] * 12 + ["POST", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS", "TRACE", "get", "BREW", ""]
-PATHS = ["/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/sessions/{s}/events", "/api/v1/sessions/{s}/heads",
-         "/api/v1/sessions/{s}/next", "/api/v1/sessions/{s}/edges", "/api/v1/sessions/{s}/tile/{n}/{n}/{n}/{n}/{n}",
-         "/api/v1/sessions/{s}/row/{n}/{n}/{n}", "/api/v1/sessions/{s}/column/{n}/{n}/{n}",
-         "/api/v1/sessions/{s}/marginals/{n}/{n}", "/api/v1/sessions/{s}/cell/{n}/{n}/{n}/{n}", "/", "/app.js", "/app.css",
-         "/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/sessions/{s}/self/heads",
-         "/api/v1/sessions/{s}/self/next", "/api/v1/sessions/{s}/self/logits", "/api/v1/sessions/{s}/self/words",
-         "/api/v1/sessions/{s}/self/lens", "/api/v1/sessions/{s}/self/branch", "/api/v1/sessions/{s}/self/beams",
-         "/api/v1/sessions/{s}/self/flow", "/api/v1/sessions/{s}/self/flow/graph", "/api/v1/sessions/{s}/self/effects",
-         "/api/v1/sessions/{s}/self/{n}/edges",
-         "/api/v1/sessions/{s}/self/{n}/{n}/tile/{n}/{n}/{n}", "/api/v1/sessions/{s}/{n}/{n}/{n}/row/{n}",
-         "/api/v1/sessions/{s}/self/{n}/{n}/why/{n}/{n}", "/api/v1/sessions/{s}/self/{n}/{n}/why/{n}/{n}/origins",
-         "/api/v1/sessions/{s}/self/{n}/{n}/why/{n}/{n}/effect", "/api/v1/sessions/{s}/self/{n}/{n}/why/{n}/{n}/test",
-         "/api/v1/sessions/{s}/self/{n}/{n}/anatomy", "/api/v1/sessions/{s}/derive",
+HEAD = "/api/v1/sessions/{s}/self/{n}/{n}"
+PATHS = ["/", "/app.js", "/app.css", "/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/picture",
+         "/api/v1/sessions/{s}/events", "/api/v1/sessions/{s}/export", "/api/v1/sessions/{s}/derive",
+         *[f"/api/v1/sessions/{{s}}/{stack}/{name}" for stack in ("self", "{n}") for name in (
+             "heads", "atlas", "next", "logits", "words", "lens", "branch", "beams", "flow", "flow/graph", "effects", "similar",
+             "{n}/edges")],
+         *[HEAD + name for name in (
+             "/late/probe", "/late/run", "/late/{n}", "/evidence/previous", "/evidence/without", "/evidence/{n}",
+             "/tile/{n}/{n}/{n}", "/row/{n}", "/rows", "/column/{n}", "/marginals", "/cell/{n}/{n}", "/why/{n}/{n}",
+             "/why/{n}/{n}/origins", "/why/{n}/{n}/effect", "/why/{n}/{n}/test", "/anatomy")],
+         "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/sessions/{s}/derive", "/api/v1/sessions/{s}/self/similar",
          "/../../etc/passwd", "/api/", "//", "/%2e%2e/", "/api/v1/sessions//", "*", "http://evil.example/"]
 QUERIES = ["q=weight", "q=score", "pool=mean", "pool=max", "as=f32", "as=u8", "as=f64", "top_p={n}", "at_most={n}",
            "end={n}", "begin={n}", "layer={n}", "heads={n}", "heads={n},{n},{n}", "view=a", "view=b", "position={n}",
            "top={n}", "token={n}", "key={n}", "by=effect", "format=dot", "mask=1", "blocks=1", "at={n}", "most={n}", "named={n}",
-           "against=raw", "against=runner_up", "split=attn%200", "edit=swap", "edit=ablate", "id={n}", "text=cat", "query={n}",
+           "against=raw", "against={n},{n}", "form=adjusted", "form=raw", "cells={n}", "beams={n}", "tokens=0", "stack=self", "format=html",
+           "format=graphml", "view=look/L0.H{n}", "view=why/L{n}.H0/i={n}/j={n}", "view=heads/L0.H0/vs=ablate:self.L0.H{n}", "failed=1", "against=runner_up", "split=attn%200", "edit=swap", "edit=ablate", "id={n}", "text=cat", "query={n}",
            "%", "&&", "=", "view=" + "v" * 100, "q=%ff%fe"]
 HEADERS = ["Range: bytes=0-9", "Range: bytes=9-0", "Range: bytes=99999999999999999999-", "Range: bytes=-1,0-1,5-",
            "Accept-Encoding: gzip", "Accept-Encoding: br", "If-None-Match: \"x\"", "Expect: 100-continue",
@@ -123,6 +122,10 @@ def body(choose):
         value["layer"] = choose.choice([0, 1, 3, -1, 2**63, 1.5, "0", None, [], {}])
     if choose.random() < 0.1:
         value["text"] = choose.choice([7, None, [], {}, True, "z" * 1_100_000])
+    if choose.random() < 0.2:  # an example of what heads should look like
+        row = {"query": choose.choice([0, 2, -1, 10**9]), "keys": choose.choice([[0], [], [1, 99], "0"])}
+        value = choose.choice([{"back": choose.choice([0, 1, -1, 2**40, None])}, {"layer": 0, "head": choose.choice([0, 9, "x"])},
+                               {"rows": [row] * choose.randrange(3)}, {"rows": [{**row, "weights": choose.choice([[1], [], ["a"]])}]}])
     if choose.random() < 0.3:
         place = {"layer": choose.choice([0, 1, 99, -1, "0"]), "head": choose.choice([0, 3, 99, None])}
         at = {"position": choose.choice([0, 2, 9999, -1]), "side": choose.choice(["tokens", "key_tokens", 7])}

@@ -146,7 +146,9 @@ TEST(GenerationConfig, GivesTheTextsOfTransformers) {
     Ids answer;
     for (const GeneratedToken& token : generated[0].tokens) answer.push_back(token.id);
     EXPECT_EQ(answer, golden.answer);
-    if (golden.score != 0) EXPECT_NEAR(generated[0].score, golden.score, 2e-5);
+    if (golden.score != 0) {
+      EXPECT_NEAR(generated[0].score, golden.score, 2e-5);
+    }
   }
 }
 

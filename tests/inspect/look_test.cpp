@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "inspect/patterns.h"
+#include "inspect/rows/unit_rows.h"
 #include "support/expect_error.h"
 
 namespace heed {
@@ -41,6 +42,24 @@ TEST(LookRows, TopAndRestMakeTheWhole) {
   double sum = last.rest_weight;
   for (const LookKey& key : last.attends) sum += key.weight;
   EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST(LookRows, AUnitHasTheSumOfItsKeysAndTheMeanOfItsRows) {
+  const LayerAttention layer = test::layer_of(1, 6, wave);
+  const std::int64_t units[] = {0, 2, 3};  // the last is of three tokens
+  const std::vector<LookRow> tokens = look_rows(layer, 0, {}, -1);
+  std::vector<double> mean(3, 0);
+  for (const LookRow& row : tokens)
+    for (const LookKey& key : row.attends)
+      if (row.query >= 3) mean[key.key < 2 ? 0 : key.key < 3 ? 1 : 2] += key.weight / 3.0;
+  const std::int64_t queries[] = {4};
+  const std::vector<LookRow> rows = look_unit_rows(layer, 0, units, queries, -1);
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0].query, 3);
+  ASSERT_EQ(rows[0].attends.size(), 3);
+  for (const LookKey& key : rows[0].attends)
+    EXPECT_NEAR(key.weight, mean[key.key == 0 ? 0 : key.key == 2 ? 1 : 2], 1e-6);
+  EXPECT_EQ(look_unit_rows(layer, 0, units, {}, 1).size(), 3);
 }
 
 TEST(LookRows, TiesGoToTheLowerKey) {

@@ -33,6 +33,8 @@ json parsed_json(const ViewAddress& view) {
   if (view.units != "token") as["units"] = view.units;
   if (view.scale != "log") as["scale"] = view.scale;
   if (!view.pair.empty()) as["pair"] = view.pair;
+  if (!view.versus.empty()) as["vs"] = view.versus;
+  if (view.show != "A-B") as["show"] = view.show;
   if (view.scores != ViewAddress().scores) as["scores"] = view.scores;
   if (view.temperature != 1) as["t"] = view.temperature;
   if (view.top_k != 0) as["k"] = view.top_k;
@@ -41,10 +43,13 @@ json parsed_json(const ViewAddress& view) {
   if (view.by != "rollout") as["by"] = view.by;
   if (view.sort != "number") as["sort"] = view.sort;
   if (!view.filter.empty()) as["filter"] = view.filter;
-  if (view.x != "previous") as["x"] = view.x;
-  if (view.y != "without") as["y"] = view.y;
+  if (view.x != "previous") as["across"] = view.x;
+  if (view.y != "without") as["up"] = view.y;
   if (view.form != "raw") as["form"] = view.form;
   if (view.on != "probe") as["on"] = view.on;
+  if (!view.model.empty()) as["m"] = view.model;
+  if (!view.text.empty()) as["x"] = view.text;
+  if (!view.second.empty()) as["x2"] = view.second;
   if (view.zoom) as["zoom"] = {view.zoom->first, view.zoom->second};
   return as;
 }

@@ -117,7 +117,9 @@ TEST(SentenceTokens, KeepWhatFramesThem) {
 
 TEST(SentenceTokens, AreAsManyAsTheFolderSays) {
   const test::Scratch scratch;
-  LoadedModel model{.folder = scratch.folder(), .model = make_model(kTiny, 1)};
+  LoadedModel model;
+  model.folder = scratch.folder();
+  model.model = make_model(kTiny, 1);
   EXPECT_EQ(most_sentence_tokens(model), 8);  // positions
   write_file(scratch / "tokenizer_config.json", R"({"model_max_length": 5})");
   EXPECT_EQ(most_sentence_tokens(model), 5);

@@ -8,7 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "heed/heed.h"
+#include "heed/base/error.h"
+#include "heed/masks/band.h"
+#include "heed/masks/prefix.h"
+#include "heed/ops/attention.h"
+#include "heed/tensor/tensor.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 #include "support/thread_ranks.h"

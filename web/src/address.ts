@@ -1,8 +1,10 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
 import {readFilter} from './head_filter';
 import type {Place, Selection} from './selection';
-import {kBys, kLines, kMostHeads, kNothing, kPairs, kScales, kStacks, kUnits, kViewNames} from './selection';
+import {kBys, kLines, kMostHeads, kNothing, kPairs, kScales, kShows, kStacks, kUnits, kViewNames} from './selection';
+import {readVersus} from './versus';
 
+export const kMostLinked = 2000;  // characters of a text in an address
 const kMostSaid = 40;  // characters of an address that is wrong
 
 /** A part of an address that is wrong, what it may be, and both in a sentence. */
@@ -52,6 +54,16 @@ function readFilterPart(value: string): Partial<Selection> | null {
 function readScores(value: string): Partial<Selection> | null {
   const [, first, second] = /^([a-z_]{1,32})\+([a-z_]{1,32})$/.exec(value) ?? [];
   return first === undefined || second === undefined ? null : {scores: [first, second]};
+}
+
+/** As browsers write it, or as it is. */
+function readText(field: 'model' | 'text' | 'second', value: string): Partial<Selection> | null {
+  try {
+    const text = decodeURIComponent(value);
+    return text !== '' && [...text].length <= kMostLinked ? {[field]: text} : null;
+  } catch {
+    return null;
+  }
 }
 
 /** `0.7`: above 0 and at most `most`. */
@@ -129,9 +141,9 @@ const kParts: readonly Part[] = [
     name: 'zoom', expected: 'the queries and the keys in sight, as in 180-200,160-180', read: readZoom,
     write: ({zoom}) => zoom && `${zoom.queries.join('-')},${zoom.keys.join('-')}`,
   },
-  ...(['x', 'y'] as const).map((name): Part => ({
-    name, expected: 'a name, as in previous', write: (selection) => selection[name] === kNothing[name] ? null : selection[name],
-    read: (value) => /^[a-z_]{1,32}$/.test(value) ? {[name]: value} : null,
+  ...([['across', 'x'], ['up', 'y']] as const).map(([name, axis]): Part => ({
+    name, expected: 'a name, as in previous', write: (selection) => selection[axis] === kNothing[axis] ? null : selection[axis],
+    read: (value) => /^[a-z_]{1,32}$/.test(value) ? {[axis]: value} : null,
   })),
   {
     name: 'form', expected: 'raw or adjusted', write: ({form}) => form === kNothing.form ? null : form,
@@ -141,6 +153,20 @@ const kParts: readonly Part[] = [
     name: 'on', expected: 'probe or text', write: ({on}) => on === kNothing.on ? null : on,
     read: (value) => isOneOf(['probe', 'text'], value) ? {on: value} : null,
   },
+  {
+    name: 'vs', expected: 'a head as in L2.H4, edits as in ablate:self.L2.H4, or text: and a text', write: ({versus}) => versus || null,
+    read: (value) => readVersus(value) ? {versus: value} : null,
+  },
+  {
+    name: 'show', expected: list(kShows), write: ({show}) => show === kNothing.show ? null : show,
+    read: (value) => isOneOf(kShows, value) ? {show: value} : null,
+  },
+  ...([
+    ['m', 'model', 'the name of a model'], ['x', 'text', `a text of 1 to ${kMostLinked} characters, as in One%20day`],
+    ['x2', 'second', `a second text of 1 to ${kMostLinked} characters`],
+  ] as const).map(([name, field, expected]): Part => ({
+    name, expected, read: (value) => readText(field, value), write: (selection) => selection[field] && encodeURIComponent(selection[field]) || null,
+  })),
 ];
 
 const kPlace = /^(?:(?:([a-z]+)\.)?L(\d{1,4})\.)?H(\d{1,4})$/;

@@ -59,6 +59,7 @@ export interface Score {
 export interface Picture {
   format: string;
   width: number;
+  panel?: string;
 }
 
 export interface Models {
@@ -71,6 +72,10 @@ export interface Models {
   limits: Limits;
   scores: Score[];
   picture?: Picture;
+}
+
+export interface FoundModels {
+  models: Model[];
 }
 
 export interface ApiError {
@@ -90,6 +95,12 @@ export interface Token {
   begin: number;
   end: number;
   special?: boolean;
+}
+
+export interface TokenUnits {
+  characters?: number[];
+  words: number[];
+  sentences: number[];
 }
 
 export interface Attention {
@@ -120,6 +131,8 @@ export interface Session {
   heads_done: number;
   tokens: Token[];
   key_tokens?: Token[];
+  units: TokenUnits;
+  key_units?: TokenUnits;
   split?: number;
   attentions: Attention[];
 }

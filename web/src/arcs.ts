@@ -47,6 +47,12 @@ export function arcs(weights: Float32Array, topP: number, most: number): Arcs {
   };
 }
 
+/** The same of differences: the largest of either sign. */
+export function signedArcs(weights: Float32Array, topP: number, most: number): Arcs {
+  const {edges, ...of} = arcs(weights.map(Math.abs), topP, most);
+  return {...of, edges: edges.filter(({weight}) => weight > 0).map(({at}) => ({at, weight: weights[at]!}))};
+}
+
 /** As answers in JSON have them: null where masked. */
 export function withNulls(weights: Float32Array): (number | null)[] {
   return Array.from(weights, (weight) => Number.isNaN(weight) ? null : weight);

@@ -14,6 +14,17 @@ export function cividis(t: number): Rgb {
   ];
 }
 
+const kNeutral: Rgb = [236, 236, 232];
+const kMore: Rgb = [0, 114, 178];
+const kLess: Rgb = [230, 159, 0];
+
+/** From orange (-1) over grey to blue (1). */
+export function diverging(t: number): Rgb {
+  const end = t > 0 ? kMore : kLess;
+  const part = Math.min(1, Math.abs(t));
+  return [0, 1, 2].map((at) => channel(kNeutral[at]! + (end[at]! - kNeutral[at]!) * part)) as unknown as Rgb;
+}
+
 /** Relative luminance as WCAG has it. */
 function luminance([r, g, b]: Rgb): number {
   const linear = (value: number) => {

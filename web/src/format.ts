@@ -10,8 +10,9 @@ export function fixed(value: number, digits: number): string {
   return value < 0 && !isZero ? kMinus + text : text;
 }
 
-/** `.172`; `1.00` for one, so that the width stays; `<.001` where three digits would be zero. */
+/** `.172`; `1.00` for one, so that the width stays; `<.001` where three digits would be zero; `\u2212.172`, of a difference. */
 export function weight(value: number): string {
+  if (value < 0) return value > -0.0005 ? weight(-value) : kMinus + weight(-value);
   if (value < 0.0005) return value === 0 ? '0' : '<.001';
   if (value >= 0.9995) return '1.00';
   return fixed(value, 3).slice(1);
@@ -19,13 +20,13 @@ export function weight(value: number): string {
 
 /** `.17`, for chips and under tokens. */
 export function shortWeight(value: number): string {
-  if (value >= 0.995) return '1.0';
+  if (Math.abs(value) >= 0.995) return value < 0 ? `${kMinus}1.0` : '1.0';
   return fixed(value, 2).replace(/^(\u2212?)0/, '$1');
 }
 
 /** `0.172`: the one large number of a view. */
 export function largeWeight(value: number): string {
-  return value > 0 && value < 0.0005 ? '<0.001' : fixed(value, 3);
+  return value !== 0 && Math.abs(value) < 0.0005 ? '<0.001' : fixed(value, 3);
 }
 
 /** `−0.21`: a score or a term of one. */
@@ -45,15 +46,22 @@ export function distance(value: number): string {
   return `${fixed(value, 1)} back`;
 }
 
+/** `+.033`: a rise of a loss. */
+export function nats(value: number): string {
+  const text = fixed(value, 3).replace(/^(\u2212?)0/, '$1');
+  return Number(text.replace('\u2212', '-')) === 0 ? '0' : value > 0 ? `+${text}` : text;
+}
+
 /** A score of a head as its chip writes it: `prev .43`, `48.6 back`, `entropy 1.32`. */
 export function score(name: string, short: string, value: number): string {
   if (name === 'distance') return distance(value);
+  if (name === 'without') return `${short} ${nats(value)}`;
   return `${short} ${name === 'entropy' ? fixed(value, 2) : shortWeight(value)}`;
 }
 
 /** A number of a cell, in hundredths; nothing below half of one. */
 export function hundredths(value: number): string {
-  return value < 0.005 ? '' : String(Math.round(value * 100));
+  return Math.abs(value) < 0.005 ? '' : fixed(value * 100, 0);
 }
 
 export function count(value: number, noun: string): string {

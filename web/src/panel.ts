@@ -1,13 +1,13 @@
 // What every view and panel is, and what it is given.
 import {isSamePlace} from './address';
-import type {Place, Selection} from './selection';
+import type {Place, Selection, Unit} from './selection';
 import {kColours} from './selection';
 import type {Stage} from './stage';
 import type {SelectionStore} from './store';
-import type {Units} from './tokens';
 import type {Side, Span} from './side';
-import type {HasTokens} from './tokens';
-import {phrase, sentences, words} from './tokens';
+import type {HasTokens, Units} from './tokens';
+import {phrase, unitsFrom} from './tokens';
+import type {Compared} from './comparison';
 import type {Input, SessionApi} from './transport/api';
 
 export type {Span};
@@ -21,7 +21,8 @@ export interface Panel {
 export interface Page {
   store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
   open: (input: Input) => void;  // another text in place of this one
-  derive: (edits: object) => void;  // the same text with edits, in place of this session
+  derive: (edits: object) => void;  // the same text with edits, beside this session
+  compared: Compared | null;        // what is drawn, and its other side
 }
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;
@@ -43,22 +44,25 @@ export function colourOf({places}: Selection, place: Place): string {
   return `head-${places.length > kColours ? 1 : places.findIndex((each) => isSamePlace(each, place)) + 1}`;
 }
 
-const kUnitsOf = new WeakMap<Side, {word: Units; sentence: Units}>();
+/** The same of an edge: of a difference the colour says which side has more. */
+export function colourOfEdge({api, store}: Page, place: Place, weight: number): string {
+  return api.isDifference ? weight < 0 ? 'less' : 'more' : colourOf(store.now, place);
+}
+
+const kUnitsOf = new WeakMap<Side, Partial<Record<Unit, Units>>>();
 
 /** Of the queries. */
-export function unitsOf(side: Side, unit: 'word' | 'sentence'): Units {
-  let found = kUnitsOf.get(side);
-  if (!found) {
-    const tokens = {tokens: side.queries};
-    found = {word: words(tokens), sentence: sentences(tokens)};
-    kUnitsOf.set(side, found);
-  }
-  return found[unit];
+export function unitsOf(side: Side, unit: 'word' | 'sentence' | 'character'): Units {
+  const known = kUnitsOf.get(side) ?? {};
+  kUnitsOf.set(side, known);
+  const {units, queries} = side;
+  return known[unit] ??= unitsFrom(
+    unit === 'word' ? units.words : unit === 'sentence' ? units.sentences : units.characters ?? queries.map(({index}) => index), queries.length);
 }
 
 /** The units of the selection; null where each token is its own. */
-export function chosenUnits(selection: Selection, side: Side): Units | null {
-  return selection.unit === 'token' ? null : unitsOf(side, selection.unit);
+export function chosenUnits({unit}: Pick<Selection, 'unit'>, side: Side): Units | null {
+  return unit === 'token' || (unit === 'character' && !side.units.characters) ? null : unitsOf(side, unit);
 }
 
 /** A row that is pointed at is no column where these are other tokens. */

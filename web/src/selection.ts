@@ -13,7 +13,7 @@ export const kViewNames = [
 export type ViewName = (typeof kViewNames)[number];
 export const kScales = ['linear', 'sqrt', 'log', 'rank'] as const;
 export type Scale = (typeof kScales)[number];
-export const kUnits = ['token', 'word', 'sentence'] as const;
+export const kUnits = ['token', 'character', 'word', 'sentence'] as const;
 export type Unit = (typeof kUnits)[number];
 export const kStacks = ['self', 'encoder', 'decoder', 'cross'] as const;
 export type Stack = (typeof kStacks)[number];
@@ -30,6 +30,9 @@ export function nameOf({stack, layer, head}: Place): string { return `${stack ??
 
 /** The part of a matrix in sight, both ends included. */
 export interface Zoom { queries: [number, number]; keys: [number, number] }
+
+export const kShows = ['A', 'B', 'A-B'] as const;
+export type Show = (typeof kShows)[number];
 
 export interface Selection {
   view: ViewName;
@@ -54,6 +57,11 @@ export interface Selection {
   y: string;
   form: 'raw' | 'adjusted';    // of scores: adjusted is without the sink
   on: 'probe' | 'text';        // what induction and duplicates are looked for on
+  versus: string;              // what A is compared with, as versus.ts reads it; empty: nothing
+  show: Show;                  // of a comparison
+  model: string;               // in links that somebody else can open: the model, the text, the second one
+  text: string;
+  second: string;
 }
 
 /** At most four heads at once have a colour of their own; more are drawn as small multiples. */
@@ -65,5 +73,5 @@ export const kNothing: Selection = {
   unit: 'token', scale: 'log', pair: null, scores: ['previous', 'distance'],
   temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
   sort: 'number', filter: '', zoom: null,
-  x: 'previous', y: 'without', form: 'raw', on: 'probe',
+  x: 'previous', y: 'without', form: 'raw', on: 'probe', versus: '', show: 'A-B', model: '', text: '', second: '',
 };

@@ -1,5 +1,5 @@
 // The attention that is looked at. Its rows and columns are tokens of the session, which need not be the same ones.
-import type {Attention, Model, Session, Token} from './answers';
+import type {Attention, Model, Session, Token, TokenUnits} from './answers';
 import type {Pair} from './selection';
 
 export interface Side {
@@ -7,6 +7,7 @@ export interface Side {
   attention: Attention;
   queries: Token[];
   keys: Token[];
+  units: TokenUnits;         // of the queries
   isSquare: boolean;         // both are the same tokens
   isWritten: boolean;        // the queries are what the model writes: words follow them
   split: number | null;      // where the second text of a pair begins
@@ -27,11 +28,20 @@ export function sideOf(info: Session, model: Model, stack: string | undefined): 
   const listOf = (name: string) => name === 'key_tokens' ? info.key_tokens ?? info.tokens : info.tokens;
   return {
     stack: attention.stack, attention, queries: listOf(attention.query_tokens), keys: listOf(attention.key_tokens),
+    units: (attention.query_tokens === 'key_tokens' ? info.key_units : undefined) ?? info.units,
     isSquare: !attention.rectangular,
     isWritten: model.has_words && attention.query_tokens === 'tokens',
     split: info.split ?? null, layers: attention.layers, heads: attention.heads,
     held: model.held ? model.held.find((each) => each.stack === attention.stack)?.layers ?? [] : null,
   };
+}
+
+/** The last token with a letter or a number, where a text is looked at first; a line end or a full stop says little. */
+export function lastWord({queries}: Side): number {
+  const says = (token: Token) => !token.special && (token.bytes !== undefined || /[\p{L}\p{N}]/u.test(token.text));
+  let at = queries.length - 1;
+  while (at >= 0 && !says(queries[at]!)) --at;
+  return at < 0 ? queries.length - 1 : at;
 }
 
 /** The tokens of a text of the pair. */

@@ -4,6 +4,7 @@ import {choice, html} from './dom';
 import {firstHeld, heldOf, holdsAny} from './held';
 import type {Page} from './panel';
 import type {Pair, Place, Selection, Stack} from './selection';
+import {lastWord} from './side';
 import {kPairs} from './selection';
 
 const kAll = [null, ...kPairs] as const;
@@ -35,7 +36,7 @@ export function toStack(api: Page['api'], stack: string, from: Place[]): Partial
   const places = held.length === 0 && first ? [{...own, ...first}] : held;
   return {
     places: places.filter((place, at) => places.findIndex((each) => isSamePlace(each, place)) === at),
-    query: side.queries.length - 1, key: null, range: null, to: false,
+    query: lastWord(side), key: null, range: null, to: false,
   };
 }
 

@@ -48,70 +48,82 @@ function piecesOf(token: Token, text: string): Piece[] {
   return pieces;
 }
 
-/** One leading space stands outside the token's mark; a token that is only a space is a dot. */
+/** One leading space stands outside the token's mark; a token that is only a space is a dot. The bytes of a character
+    stand behind it. */
 export function shown(token: Token): Shown {
   const text = token.text.replace(/\u2581/g, ' ');
   const gap = text.length > 1 && text.startsWith(' ') && !token.special;
   const pieces = piecesOf(token, gap ? text.slice(1) : text);
+  const character = kCharacters.get(token);
+  if (character?.begin === token.index) pieces.unshift({text: character.text, hex: false});
   return {gap, pieces, breaks: token.special ? 0 : text.split('\n').length - 1};
 }
 
 /** One line of plain text: in rows, labels and what is read aloud. */
 export function plain(token: Token): string {
-  const {pieces} = shown(token);
-  return pieces.map((piece) => piece.text).join('') || '\u00b7';
+  const character = kCharacters.get(token);
+  const text = shown(token).pieces.map((piece) => piece.text).join('');
+  if (!character) return text || '\u00b7';
+  return `${character.text} ${character.begin === token.index ? text.slice(character.text.length) : text}`;
 }
 
 /** The tokens [begin, end) as running text, without line ends. */
 export function phrase(tokens: Token[], begin: number, end: number): string {
-  return tokens.slice(Math.max(0, begin), end)
-    .map((token) => (shown(token).gap ? ' ' : '') + plain(token)).join('').trim();
+  const isWhole = (token: Token) => {
+    const character = kCharacters.get(token);
+    return character !== undefined && character.begin >= begin && character.end <= Math.min(end, tokens.length);
+  };
+  return tokens.slice(Math.max(0, begin), end).map((token) => {
+    const {gap, pieces} = isWhole(token) ? whole(token) : shown(token);
+    return (gap ? ' ' : '') + (isWhole(token) ? pieces.map(({text}) => text).join('') : plain(token));
+  }).join('').trim();
 }
 
 /** Whether more than half of the tokens are bytes that are no character on their own. */
-export function areMostlyBytes({tokens}: HasTokens): boolean {
+export function areMostlyBytes(tokens: Token[]): boolean {
   return tokens.filter(({bytes}) => bytes !== undefined).length > tokens.length / 2;
 }
 
-/** Whether a token goes on with the word of the one before it. */
-function continues(before: Token, token: Token): boolean {
-  if (before.special || token.special) return false;
-  if (before.bytes !== undefined || token.bytes !== undefined) return !/^[ \u2581]/.test(token.text);
-  return /[\p{L}\p{N}\p{M}'\u2019]$/u.test(before.text) && /^[\p{L}\p{N}\p{M}'\u2019]/u.test(token.text);
-}
+/** For each token the first of its unit, the first behind it, and the unit's number. */
+export interface Units { starts: number[]; begins: number[]; ends: number[]; order: number[] }
 
-/** For each unit its first token; `ends[i]` is the first token after the unit of i. */
-export interface Units { begins: number[]; ends: number[] }
-
-function fromStarts(length: number, starts: (index: number) => boolean): Units {
-  const begins = new Array<number>(length);
-  const ends = new Array<number>(length);
-  for (let index = 0; index < length; ++index) {
-    begins[index] = index === 0 || starts(index) ? index : begins[index - 1]!;
+export function unitsFrom(starts: number[], length: number): Units {
+  const units: Units = {starts, begins: [], ends: [], order: []};
+  for (const [at, begin] of starts.entries()) {
+    const end = starts[at + 1] ?? length;
+    for (let index = begin; index < end; ++index) {
+      units.begins.push(begin);
+      units.ends.push(end);
+      units.order.push(at);
+    }
   }
-  for (let index = length - 1; index >= 0; --index) {
-    ends[index] = index === length - 1 || begins[index + 1] !== begins[index] ? index + 1 : ends[index + 1]!;
+  return units;
+}
+
+/** A character whose bytes are several tokens; `end`: the first token behind them. */
+interface Character { text: string; begin: number; end: number }
+
+const kCharacters = new WeakMap<Token, Character>();
+
+/** Notes which tokens are bytes of one character, or of a few that tokens divide otherwise. */
+export function joinBytes(tokens: Token[], starts: number[] | undefined): void {
+  for (const [at, begin] of (starts ?? []).entries()) {
+    const end = starts![at + 1] ?? tokens.length;
+    if (end - begin < 2) continue;
+    const hex = tokens.slice(begin, end).map(({bytes, text}) => bytes ?? hexBytes(text)).join('');
+    const text = new TextDecoder().decode(Uint8Array.from(hex.match(/../g) ?? [], (byte) => parseInt(byte, 16)));
+    for (let index = begin; index < end; ++index) kCharacters.set(tokens[index]!, {text: text.trimStart(), begin, end});
   }
-  return {begins, ends};
 }
 
-/** A word is a run of pieces without a gap; punctuation stands alone. */
-export function words(info: HasTokens): Units {
-  const {tokens} = info;
-  return fromStarts(tokens.length, (index) => !continues(tokens[index - 1]!, tokens[index]!));
+function hexBytes(text: string): string {
+  return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** A sentence ends with . ! ? (and what closes it), a line end or a special token. */
-export function sentences(info: HasTokens): Units {
-  const {tokens} = info;
-  const closes = (index: number) => /[.!?\u3002\u0964\u061f]["')\]\u201d\u2019]*$/u.test(tokens[index]!.text);
-  const isTail = (index: number) => /^["')\]\u201d\u2019.!?]+$/u.test(tokens[index]!.text);
-  return fromStarts(tokens.length, (index) => {
-    const before = tokens[index - 1]!;
-    if (before.special || tokens[index]!.special || before.text.includes('\n')) return true;
-    if (isTail(index) || tokens[index]!.text.startsWith('\n')) return false;
-    let last = index - 1;
-    while (last > 0 && isTail(last) && !closes(last)) --last;
-    return closes(last);
-  });
+/** Of a token of bytes the whole character, once; and nothing of the other tokens of it. */
+export function whole(token: Token): Shown {
+  const character = kCharacters.get(token);
+  if (!character) return shown(token);
+  const pieces = token.index === character.begin ? [{text: character.text, hex: false}] : [];
+  return {gap: token.index === character.begin && shown(token).gap, pieces, breaks: 0};
 }

@@ -11,6 +11,7 @@
 
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/session.h"
+#include "heed/inspect/units.h"
 
 namespace heed {
 
@@ -90,7 +91,8 @@ struct LookRequest {
   std::optional<Stack> stack = {};
   std::optional<int> layer = {};
   std::optional<int> head = {};
-  std::int64_t top = 3;                      // keys a row; below 0: every visible key
+  Unit unit = Unit::kToken;  // of rows and of the keys in them, where these are the same tokens
+  std::int64_t top = 3;      // keys a row; below 0: every visible key
   std::vector<std::int64_t> queries = {};    // sorted; empty: every row
   std::vector<std::int64_t> cell_keys = {};  // each (query, key) of queries x cell_keys in detail
   std::vector<std::int64_t> columns = {};    // keys: who attends to them
@@ -108,6 +110,8 @@ struct Look {
   std::vector<SessionToken> key_tokens;  // where the keys are other tokens; else empty
   std::optional<std::int64_t> split;     // of a pair: the first token of the second text
   ChosenHead chosen;
+  /// The first tokens of the units in `rows`, which name these by them; empty: they are tokens.
+  std::vector<std::int64_t> units = {};
   std::vector<LookRow> rows;
   std::vector<LookColumn> columns;
   std::vector<LookCell> cells;

@@ -31,7 +31,7 @@ struct ViewAddress {
   std::optional<std::int64_t> key = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> range = {};  // both ends included
   bool to = false;              // who attends to the query, in place of what it attends to
-  std::string units = "token";  // token, word, sentence
+  std::string units = "token";  // token, character, word, sentence
   std::string scale = "log";    // linear, sqrt, log, rank
   std::string pair = "";        // of two texts, from which to which: A-A, A-B, B-A, B-B
   std::vector<std::string> scores = {"previous", "distance"};  // the two that chips show
@@ -45,6 +45,11 @@ struct ViewAddress {
   std::string x = "previous", y = "without";  // the axes of the heads view
   std::string form = "raw";                   // of its scores; adjusted: without the sink
   std::string on = "probe";                   // or text: where induction is looked for
+  std::string versus = "";   // what it is compared with: a head, edits, a text; empty: nothing
+  std::string show = "A-B";  // of a comparison: A, B or A-B
+  // In links that somebody else can open: the model, its text, the second text of a pair or the
+  // target.
+  std::string model = "", text = "", second = "";
   using Range = std::pair<std::int64_t, std::int64_t>;
   std::optional<std::pair<Range, Range>> zoom = {};  // queries and keys in sight, ends included
 };

@@ -118,15 +118,15 @@ std::string table(const Terminal& terminal, const TokenNames& names,
     rank_cells = std::max(rank_cells, cell_width(rank_of(cell)));
   }
   const int arrow = kTableColumn + who + 2;
-  const int percent_end = arrow + 3 + to + 3 + 5;
-  const int bar_cells = terminal.width - percent_end - 1 - rank_cells - 1;
+  const int weight_end = arrow + 3 + to + 3 + 5;
+  const int bar_cells = terminal.width - weight_end - 1 - rank_cells - 1;
   std::string text;
   for (const LookCell& cell : cells) {
     Line line(terminal);
     line.to(kTableColumn).put(names.query(cell.query), Style::kBold);
     line.put(fmt::format(" {}", cell.query)).to(arrow).put("-> ", Style::kDim).to(arrow + 3);
     line.put(names.key(cell.key), Style::kBold).put(fmt::format(" {}", cell.key));
-    line.right(percent_end, percent(cell.weight)).to(percent_end + 1);
+    line.right(weight_end, weight_text(cell.weight)).to(weight_end + 1);
     line.put(bar(terminal, cell.weight, bar_cells), Style::kBar);
     if (terminal.cuts() && line.column() + 1 + cell_width(rank_of(cell)) > terminal.width) {
       text += line.str();

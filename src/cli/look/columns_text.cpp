@@ -28,13 +28,13 @@ std::string column_text(const Terminal& terminal, const Look& look, const TokenN
   int who = 0;
   for (const LookQuery& from : column.from)
     who = std::max(who, cell_width(names.query(from.query)));
-  const int percent_end = kWhoColumn + who + 1 + 5;
+  const int weight_end = kWhoColumn + who + 1 + 5;
   for (const LookQuery& from : column.from) {
     Line line(terminal);
     line.right(kIndexEnd, std::to_string(from.query), Style::kDim).to(kWhoColumn);
-    line.put(names.query(from.query), Style::kBold).right(percent_end, percent(from.weight));
-    line.to(percent_end + 1);
-    line.put(bar(terminal, from.weight, terminal.width - percent_end - 1), Style::kBar);
+    line.put(names.query(from.query), Style::kBold).right(weight_end, weight_text(from.weight));
+    line.to(weight_end + 1);
+    line.put(bar(terminal, from.weight, terminal.width - weight_end - 1), Style::kBar);
     text += line.str();
   }
   std::string rest = fmt::format("{:.2f} in all", column.sum);

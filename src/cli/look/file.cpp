@@ -48,6 +48,7 @@ std::string picture_file(const LoadedModel& model, const LookFileOptions& option
                       {.format = options.format,
                        .width = options.width,
                        .dark = options.dark,
+                       .panel = options.panel,
                        .program = program,
                        .model = &model,
                        .check = check_interrupted});

@@ -17,6 +17,7 @@ struct LookFileOptions {
   ViewOptions view;
   int width = 1440;
   bool dark = false;
+  std::optional<std::string> panel = {};  // of svg and png: this part of the view alone
 };
 
 /// The file's content. html needs nothing; svg and png are drawn by the page in a browser without a

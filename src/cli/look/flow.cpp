@@ -45,7 +45,7 @@ class FlowText {
     const std::int64_t position = flow_.request.position;
     std::string into = fmt::format("into {} {}", name(position), position);
     if (test_.outcome.has_word)
-      into += fmt::format(", which says {}, {}", said(), percent(test_.outcome.probability));
+      into += fmt::format(", which says {}, {}", said(), weight_text(test_.outcome.probability));
     const std::string how =
         options.by_effect
             ? fmt::format(
@@ -73,7 +73,7 @@ class FlowText {
       line.right(kIndexEnd, std::to_string(index(node)), Style::kDim).to(kTokenColumn);
       line.put(name(node), Style::kBold)
           .to(kTokenColumn + 18)
-          .right(kTokenColumn + 24, percent(share(node)));
+          .right(kTokenColumn + 24, weight_text(share(node)));
       line.to(kTokenColumn + 25).put(bar(terminal_, share(node), kBarCells), Style::kBar);
       text += line.str();
       rest -= share(node);
@@ -81,7 +81,7 @@ class FlowText {
     if (shown == std::ssize(nodes)) return text;
     return text + Line(terminal_)
                       .to(kTokenColumn)
-                      .put(fmt::format("+{} in {} others", percent(std::max(rest, 0.0)),
+                      .put(fmt::format("+{} in {} others", weight_text(std::max(rest, 0.0)),
                                        std::ssize(nodes) - shown),
                            Style::kDim)
                       .str();
@@ -98,14 +98,15 @@ class FlowText {
       }
       if (path.nodes.size() == 1) hops += " stays";
       Line line(terminal_);
-      line.right(kTokenColumn + 1, percent(path.share)).to(kTokenColumn + 3).put(hops);
+      line.right(kTokenColumn + 1, weight_text(path.share)).to(kTokenColumn + 3).put(hops);
       text += line.str();
     }
-    return text + Line(terminal_)
-                      .right(kTokenColumn + 1, percent(std::max(flow_.others, 0.0)), Style::kDim)
-                      .to(kTokenColumn + 3)
-                      .put("all others", Style::kDim)
-                      .str();
+    return text +
+           Line(terminal_)
+               .right(kTokenColumn + 1, weight_text(std::max(flow_.others, 0.0)), Style::kDim)
+               .to(kTokenColumn + 3)
+               .put("all others", Style::kDim)
+               .str();
   }
 
   std::string trust(std::int64_t top) const {
@@ -122,9 +123,9 @@ class FlowText {
     for (const HiddenToken& one : std::span(hidden).first(static_cast<std::size_t>(shown))) {
       Line line(terminal_);
       line.right(kIndexEnd, std::to_string(index(one.node)), Style::kDim).to(kTokenColumn);
-      line.put(name(one.node), Style::kBold).right(kTokenColumn + 24, percent(one.share));
+      line.put(name(one.node), Style::kBold).right(kTokenColumn + 24, weight_text(one.share));
       line.right(kTokenColumn + 34, fmt::format("{:+.3f}", one.effect));
-      if (words) line.right(kTokenColumn + 42, percent(one.probability), Style::kDim);
+      if (words) line.right(kTokenColumn + 42, weight_text(one.probability), Style::kDim);
       text += line.str();
     }
     std::string verdict =

@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/reworded.h"
 #include "cli/command.h"
 #include "cli/look/file.h"
 #include "cli/look/files.h"
 #include "cli/look/flow.h"
+#include "cli/look/link.h"
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
 #include "cli/look/text.h"
+#include "cli/look/why.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/base/error.h"
@@ -32,6 +33,7 @@ std::int64_t layers_of(const ModelInfo& info) {
 Session open(const LookOptions& options, const LoadedModel& model, ProgressLine& progress) {
   const SessionOptions keep = {.all_logits = options.what == "logits",
                                .hidden = options.what == "hidden",
+                               .streams = options.why,
                                .layer_done = [&progress] { progress.advance(); }};
   progress.begin("the model: layers", layers_of(model.model->info()));
   if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
@@ -75,15 +77,25 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
   const Place place = place_of(view.places.front(), session.shapes());
   LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
   request.top = top_of(options);
+  if (options.format == "text" && !one_cell) request.unit = *heed::unit_of(view.units);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
   if (one_cell) request.cell_keys.push_back(*view.key);
   return request;
 }
 
+Unit unit_of(const LookOptions& options, const Session& session, Stack stack) {
+  if (options.format != "text") return Unit::kToken;
+  if (!options.units.empty()) return *heed::unit_of(options.units);
+  const bool has_parts =
+      options.to.empty() && are_mostly_parts_of_characters(session.queries(stack));
+  return has_parts ? Unit::kCharacter : Unit::kToken;
+}
+
 LookRequest request_of(const LookOptions& options, const Session& session, Stack stack) {
   if (!options.view.empty()) return request_of_view(options, session);
   LookRequest request{.stack = stack, .layer = options.layer, .head = options.head};
+  request.unit = unit_of(options, session, stack);
   request.top = top_of(options);
   if (!options.who.empty())
     request.queries = named_tokens("--who", session.queries(stack), options.who);
@@ -106,14 +118,16 @@ std::int64_t choose_rows(const LookOptions& options, const Session& session, Loo
 
 int write_page_file(const LookOptions& options, const LoadedModel& model) {
   Output output(options.out);  // a missing folder is an error before the work
-  output.write(look_file(model, {.format = options.format,
-                                 .text = text_of(options.input, model),
-                                 .pair = pair_of(options.input),
-                                 .target = target_of(options.input),
-                                 .view = {options.view, heed::stack_of(options.stack),
-                                          options.layer, options.head, options.who, options.to},
-                                 .width = options.width,
-                                 .dark = options.theme == "dark"}));
+  output.write(look_file(
+      model, {.format = options.format,
+              .text = text_of(options.input, model),
+              .pair = pair_of(options.input),
+              .target = target_of(options.input),
+              .view = {options.view, heed::stack_of(options.stack), options.layer, options.head,
+                       options.who, options.to},
+              .width = options.width,
+              .dark = options.theme == "dark",
+              .panel = options.panel.empty() ? std::nullopt : std::optional(options.panel)}));
   output.finish();
   return 0;
 }
@@ -160,21 +174,26 @@ void write_flow(const LookOptions& options, const Session& session, const Loaded
   output.finish();
 }
 
-// Of --heads; the names in it are known before the model runs.
-HeadFilter filter_of(const LookOptions& options, const StackShape& stack) {
-  return reworded(
-      [&] {
-        HeadFilter filter = parse_head_filter(*options.heads == "all" ? "" : *options.heads);
-        std::vector<std::string_view> names;
-        for (const ScoreInfo& info : score_infos())
-          if (!stack.causal || !info.looks_ahead) names.push_back(info.name);
-        check_head_filter(filter, names);
-        return filter;
-      },
-      [](ErrorParts& parts) {
-        parts.op = {};
-        parts.argument = "--heads";
-      });
+// The last token of each word; of the keys that stand before the query the last one.
+void write_why(const LookOptions& options, const Session& session, const LoadedModel& model,
+               Stack stack, ProgressLine& progress) {
+  LookRequest request = request_of(options, session, stack);
+  const std::int64_t query = request.queries.back();
+  const bool same = session.queries(stack).data() == session.keys(stack).data();
+  std::int64_t key = request.cell_keys.back();
+  for (const std::int64_t each : request.cell_keys)
+    if (same && each <= query) key = each;
+  request.queries = {query};
+  request.cell_keys = {key};
+  const WhyCell cell = {look(session, request).chosen, query, key};
+  const bool plain = options.colour == "auto" && !options.to_stdout();
+  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  const std::string answer = options.format == "json" ? why_json(session, model, cell)
+                                                      : why_text(terminal, session, model, cell);
+  progress.begin("");
+  Output output(options.out);
+  output.write(answer);
+  output.finish();
 }
 
 void write_heads(const LookOptions& options, const LoadedModel& model, const StackShape& stack,
@@ -191,32 +210,40 @@ void write_heads(const LookOptions& options, const LoadedModel& model, const Sta
   output.finish();
 }
 
+void write_answers(const LookOptions& options, const Session& session, const LoadedModel& model,
+                   const StackShape& stack, ProgressLine& progress) {
+  if (options.format == "npy") {
+    progress.begin("writing");
+    write_npy_output(options, session, stack.stack);
+  } else if (options.why) {
+    progress.begin("why");
+    write_why(options, session, model, stack.stack, progress);
+  } else if (options.flow) {
+    progress.begin("the flow");
+    write_flow(options, session, model, stack.stack);
+  } else {
+    write_rows(options, session, stack.stack, layers_of(model.model->info()), progress);
+  }
+}
+
 int run(const Given& given, LookOptions options) {
+  const std::string second = take_link(options);
   check(given, options);
   read_standard_input(options.input);
   const LoadedModel model =
       load_model(find_model(options.model), {.packed = true, .dtype = options.dtype});
+  take_second(options, second, model.model->info());
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);
   if (options.is_page()) return write_page_file(options, model);
   if (options.heads) {
-    write_heads(options, model, stack, filter_of(options, stack));
+    write_heads(options, model, stack, ranking_filter(*options.heads, stack.causal));
     return 0;
   }
   ProgressLine progress;
   const Session session = open(options, model, progress);
-  if (options.format == "npy") {
-    progress.begin("writing");
-    write_npy_output(options, session, stack.stack);
-    return 0;
-  }
-  if (options.flow) {
-    progress.begin("the flow");
-    write_flow(options, session, model, stack.stack);
-    return 0;
-  }
-  write_rows(options, session, stack.stack, layers_of(model.model->info()), progress);
+  write_answers(options, session, model, stack, progress);
   return 0;
 }
 
@@ -248,6 +275,7 @@ Command look_command() {
   return {"look", "who attends to whom in a text, what each head does, the next word",
           "  heed look \"The cat sat on the mat because it was tired.\"\n"
           "  heed look \"The king had a daughter, and he\" --layer 3 --head 1 --who he --to king\n"
+          "  heed look \"The king had a daughter, and he\" --who he --to king --why\n"
           "  heed look --file story.txt --heads \"previous>0.2\"\n"
           "  heed look --file story.txt -o weights.npy\n"
           "  heed look --file story.txt --view look/L2.H4/i=17/j=3 -o view.svg\n"

@@ -61,7 +61,7 @@ void check_heads_options(const LookOptions& options) {
 // Options that would change nothing.
 void check_effects(const Given& given, const LookOptions& options) {
   const bool lists = !options.is_page() && !options.is_array() && !options.is_graph();
-  for (const char* option : {"--width", "--theme"})
+  for (const char* option : {"--width", "--theme", "--panel"})
     given.require_beside(option, options.is_picture(), "--format svg or png");
   for (const char* option : {"--top", "--rows"})
     given.require_beside(option, lists, "--format text, json or tsv");
@@ -71,6 +71,9 @@ void check_effects(const Given& given, const LookOptions& options) {
     given.require_beside(option, options.input.ids.empty(), "TEXT or --file");
   given.require_beside("--color", options.format == "text", "--format text");
   given.require_beside("--what", options.is_array(), "--format npy");
+  given.require_beside("--units", options.format == "text", "--format text");
+  if (!options.units.empty() && options.units != "token" && !options.to.empty())
+    fail({.found = "--to names a token", .expected = "it without --units"});
   if (!options.rows.empty() && !options.who.empty())
     fail({.found = "--who names the rows", .expected = "it without --rows"});
   if (!options.rows.empty() && !options.to.empty())
@@ -141,6 +144,16 @@ void add_tokens(OptionList& list, LookOptions& options) {
         .help = "show the last N rows (default: 64 as text, else all)"}});
 }
 
+void add_units(OptionList& list, LookOptions& options) {
+  add(list,
+      {{.name = "--units",
+        .to = &options.units,
+        .words = {"token", "character", "word", "sentence"},
+        .help =
+            "what rows and keys are: of a unit's tokens the sum of the keys and the mean of the "
+            "rows (default: token; character where most tokens are bytes of some)"}});
+}
+
 void add_flow(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--flow",
@@ -154,6 +167,24 @@ void add_flow(OptionList& list, LookOptions& options) {
                 "edge changes"}});
 }
 
+void add_why(OptionList& list, LookOptions& options) {
+  add(list, {{.name = "--why",
+              .to = &options.why,
+              .help = "why the weight of --who and --to is what it is, and the text without it"}});
+}
+
+void check_why(const Given& given, const LookOptions& options) {
+  if (!options.why) return;
+  if (options.who.empty() || options.to.empty())
+    fail({.found = "--why explains one weight", .expected = "--who and --to beside it"});
+  for (const char* option : {"--flow", "--heads", "--view", "--top", "--what"})
+    if (given.has(option))
+      fail({.found = fmt::format("{} is given beside --why, which explains one weight", option),
+            .expected = "one of the two"});
+  if (options.format != "text" && options.format != "json")
+    fail({.argument = "--format", .found = options.format, .expected = "text or json with --why"});
+}
+
 void add_ranking(OptionList& list, LookOptions& options) {
   add(list, {{.name = "--heads",
               .to = std::function<void(const std::string&)>(
@@ -164,18 +195,24 @@ void add_ranking(OptionList& list, LookOptions& options) {
 }
 
 void add_picture(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--width",
-              .to = &options.width,
-              .type = "N",
-              .least = 320,
-              .most = 8192,
-              .shows_default = true,
-              .help = "of svg and png, in pixels"},
-             {.name = "--theme",
-              .to = &options.theme,
-              .words = {"light", "dark"},
-              .shows_default = true,
-              .help = "of svg and png"}});
+  add(list,
+      {{.name = "--width",
+        .to = &options.width,
+        .type = "N",
+        .least = 320,
+        .most = 8192,
+        .shows_default = true,
+        .help = "of svg and png, in pixels"},
+       {.name = "--theme",
+        .to = &options.theme,
+        .words = {"light", "dark"},
+        .shows_default = true,
+        .help = "of svg and png"},
+       {.name = "--panel",
+        .to = &options.panel,
+        .type = "NAME",
+        .help = "of svg and png: one part of the view alone, as a figure: matrix, text, "
+                "who-attends-to-whom, next-word, lens, ...; a name that is none lists them"}});
 }
 
 void add_format(OptionList& list, LookOptions& options) {
@@ -208,6 +245,8 @@ void add_look_options(OptionList& list, LookOptions& options) {
   add_look_input(list, options.input);
   add_head(list, options);
   add_tokens(list, options);
+  add_why(list, options);
+  add_units(list, options);
   add_flow(list, options);
   add_ranking(list, options);
   add_format(list, options);
@@ -229,6 +268,7 @@ void check(const Given& given, const LookOptions& options) {
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
           .expected = "one of TEXT, --file and --ids"});
+  check_why(given, options);
   check_flow(given, options);
   check_effects(given, options);
   check_view_options(options);

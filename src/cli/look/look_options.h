@@ -21,7 +21,9 @@ struct LookOptions {
   std::optional<std::string> heads;  // a filter
   std::string top;
   std::string rows;
+  std::string units;  // empty: characters where most tokens are parts of some, else tokens
   std::string what = "weights";
+  bool why = false;
   bool flow = false;
   std::string by = "rollout";
   std::string format;  // empty: as the name of the file says, else text
@@ -30,6 +32,7 @@ struct LookOptions {
   DType dtype = DType::kF32;
   int width = 1440;
   std::string theme = "light";
+  std::string panel;  // empty: all of the view
 
   /// The stack that is shown; kNotFound where the model has no such.
   StackShape stack_of(const std::string& model_name, const ModelInfo& info) const;

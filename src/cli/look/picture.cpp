@@ -54,6 +54,7 @@ std::string draw_picture(const SessionPointer& session, const ViewAddress& view,
   serve.limits.body_bytes = kPictureBytes;
   serve.picture = PictureOrder{.format = task.format,
                                .width = task.width,
+                               .panel = task.panel,
                                .take = [taken](bool failed, std::string content) {
                                  taken->set_value({failed, std::move(content)});
                                }};

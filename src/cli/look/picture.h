@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "heed/inspect/view.h"
@@ -15,9 +16,10 @@ struct PictureTask {
   std::string format;  // svg or png
   int width = 1440;
   bool dark = false;
-  std::string program;            // of find_browser
-  const LoadedModel* model = {};  // null: of a session of arrays
-  std::function<void()> check;    // called while the browser draws; throws when it is time to stop
+  std::optional<std::string> panel = {};  // this part of the view alone
+  std::string program;                    // of find_browser
+  const LoadedModel* model = {};          // null: of a session of arrays
+  std::function<void()> check;  // called while the browser draws; throws when it is time to stop
 };
 
 /// The view of a session whose pass has ended.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/reworded.h"
 #include "cli/terminal/progress.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"
@@ -118,6 +119,22 @@ std::string names(const Terminal& terminal, const Ranking& ranking) {
 }
 
 }  // namespace
+
+HeadFilter ranking_filter(const std::string& text, bool causal) {
+  return reworded(
+      [&] {
+        HeadFilter filter = parse_head_filter(text == "all" ? "" : text);
+        std::vector<std::string_view> names;
+        for (const ScoreInfo& info : score_infos())
+          if (!causal || !info.looks_ahead) names.push_back(info.name);
+        check_head_filter(filter, names);
+        return filter;
+      },
+      [](ErrorParts& parts) {
+        parts.op = {};
+        parts.argument = "--heads";
+      });
+}
 
 Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack,
                    const HeadFilter& filter, ProgressLine& progress) {

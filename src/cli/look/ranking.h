@@ -20,6 +20,9 @@ struct Ranking {
   std::size_t of = 0;                // heads that there are
 };
 
+/// Of --heads, "all" for every head; the names in it are checked before the model runs.
+HeadFilter ranking_filter(const std::string& text, bool causal);
+
 /// Those that take passes of the model are computed where the filter names them.
 Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack,
                    const HeadFilter& filter, ProgressLine& progress);

@@ -12,11 +12,11 @@ namespace {
 constexpr int kIndexEnd = 4;   // indices end at this cell
 constexpr int kWhoColumn = 6;  // tokens of queries begin here
 constexpr int kLeastWhoCells = 5;
-constexpr int kPercentCells = 5;  // `100 %`
+constexpr int kWeightCells = 5;  // `<.001`
 constexpr int kLeastBarCells = 2;
 constexpr double kBoldFrom = 0.3;
 
-// Where the columns stand; one column of keys is token, percent, bar and a gap.
+// Where the columns stand; one column of keys is token, weight, bar and a gap.
 struct Columns {
   int arrow = 0;
   int keys = 0;       // the first key's token
@@ -28,7 +28,7 @@ struct Columns {
 
 std::string rest_of(const LookRow& row) {
   if (row.rest_count == 0) return {};
-  return fmt::format("+{} in {}", percent(row.rest_weight), row.rest_count);
+  return fmt::format("+{} in {}", weight_text(row.rest_weight), row.rest_count);
 }
 
 Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& names) {
@@ -46,7 +46,7 @@ Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& na
   columns.arrow = kWhoColumn + who + 1;
   columns.keys = columns.arrow + 3;
   const int room = terminal.width - columns.keys - (rest > 0 ? rest + 1 : 0);
-  const int without_bar = columns.key_cells + 1 + kPercentCells + 1 + 1;
+  const int without_bar = columns.key_cells + 1 + kWeightCells + 1 + 1;
   columns.a_line = std::clamp(room / (without_bar + kLeastBarCells), 1, most);
   columns.pitch = room / columns.a_line;
   columns.bar_cells = std::max(0, columns.pitch - without_bar);
@@ -66,8 +66,8 @@ void put_key(Line& line, const Terminal& terminal, const Columns& columns, const
   const int begin = line.column();
   const Style style = key.weight >= kBoldFrom ? Style::kBold : Style::kPlain;
   line.put(names.key(key.key), style).put(names.mark(key.key));
-  const int percent_end = begin + columns.key_cells + 1 + kPercentCells;
-  line.right(percent_end, percent(key.weight), style).to(percent_end + 1);
+  const int weight_end = begin + columns.key_cells + 1 + kWeightCells;
+  line.right(weight_end, weight_text(key.weight), style).to(weight_end + 1);
   line.put(bar(terminal, key.weight, columns.bar_cells), Style::kBar);
 }
 
@@ -96,11 +96,13 @@ std::string row_lines(const Terminal& terminal, const Columns& columns, const To
 }
 
 std::string explanation(const Look& look, const LookTextOptions& options) {
+  const std::string of_units = look.units.empty() ? "" : "; sums of keys, means of rows";
   const std::string keys =
       options.top < 0    ? "every key"
       : options.top == 1 ? "the largest, then the rest"
                          : fmt::format("the {} largest, then the rest", number_word(options.top));
-  return fmt::format("layer {}, head {}; {}", look.chosen.layer, look.chosen.head, keys);
+  return fmt::format("layer {}, head {}; {}{}", look.chosen.layer, look.chosen.head, keys,
+                     of_units);
 }
 
 }  // namespace

@@ -58,18 +58,18 @@ std::string next_text(const Terminal& terminal, const Look& look) {
     words.push_back(TokenNames::shown(terminal, word.bytes));
     widest = std::max(widest, cell_width(words.back()));
   }
-  const int percent_end = kNextWordColumn + widest + 1 + 5;
+  const int weight_end = kNextWordColumn + widest + 1 + 5;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const double probability = look.next.words[i].probability;
     const Style style = probability >= 0.3 ? Style::kBold : Style::kPlain;
     Line line(terminal);
     line.to(kNextWordColumn).put(words[i], style);
-    line.right(percent_end, percent(probability), style).to(percent_end + 1);
-    line.put(bar(terminal, probability, terminal.width - percent_end - 1), Style::kBar);
+    line.right(weight_end, weight_text(probability), style).to(weight_end + 1);
+    line.put(bar(terminal, probability, terminal.width - weight_end - 1), Style::kBar);
     text += line.str();
   }
   if (look.next.rest_count == 0) return text;
-  const std::string rest = fmt::format("+{} in {} other{}", percent(look.next.rest_probability),
+  const std::string rest = fmt::format("+{} in {} other{}", weight_text(look.next.rest_probability),
                                        look.next.rest_count, look.next.rest_count == 1 ? "" : "s");
   return text + Line(terminal).to(kNextWordColumn).put(rest, Style::kDim).str();
 }
@@ -78,10 +78,19 @@ std::string next_text(const Terminal& terminal, const Look& look) {
 
 TokenNames::TokenNames(const Terminal& terminal, const Look& look) {
   for (const SessionToken& token : look.tokens) queries_.push_back(shown(terminal, token.bytes));
+  for (const SessionToken& token : look.keys()) keys_.push_back(shown(terminal, token.bytes));
   std::map<std::string, int> times;
-  for (const SessionToken& token : look.keys()) {
-    keys_.push_back(shown(terminal, token.bytes));
-    ++times[keys_.back()];
+  if (look.units.empty())
+    for (const std::string& key : keys_) ++times[key];
+  for (std::size_t unit = 0; unit < look.units.size(); ++unit) {
+    const auto first = static_cast<std::size_t>(look.units[unit]);
+    const std::size_t end = unit + 1 < look.units.size()
+                                ? static_cast<std::size_t>(look.units[unit + 1])
+                                : look.tokens.size();
+    std::string bytes;
+    for (std::size_t token = first; token < end; ++token) bytes += look.tokens[token].bytes;
+    queries_[first] = keys_[first] = shown(terminal, bytes);
+    ++times[keys_[first]];
   }
   for (std::size_t i = 0; i < keys_.size(); ++i)
     marks_.push_back(times[keys_[i]] > 1 ? fmt::format(" {}", i) : "");

@@ -103,9 +103,11 @@ std::string bar(const Terminal& terminal, double fraction, int cells) {
   return text;
 }
 
-std::string percent(double fraction) {
-  if (fraction > 0 && fraction < 0.005) return "<1 %";
-  return fmt::format("{:.0f} %", fraction * 100);
+std::string weight_text(double weight) {
+  if (weight == 0) return "0";
+  if (weight < 0.0005) return "<.001";
+  if (weight >= 0.9995) return "1.00";
+  return fmt::format("{:.3f}", weight).substr(1);
 }
 
 std::string hundredths(double value) {

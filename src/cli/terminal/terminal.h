@@ -49,8 +49,9 @@ class Line {
 /// A bar in steps of half a cell: `cells` cells at 1, and at least half a cell from 0.005.
 std::string bar(const Terminal& terminal, double fraction, int cells);
 
-/// `60 %`; `<1 %` below a half.
-std::string percent(double fraction);
+/// `.683`, as the page writes weights, shares and probabilities; `1.00` from .9995, `<.001` below
+/// .0005. Five cells at most.
+std::string weight_text(double weight);
 
 /// `.36`, as weights and scores between 0 and 1 are written; `1.0` from .995.
 std::string hundredths(double value);

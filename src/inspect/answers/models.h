@@ -62,7 +62,8 @@ struct ModelAnswer {
   bool takes_target = false;
   bool runs = false;  // there is a model to run: words and effects may be asked for
   std::optional<std::vector<HeldStackAnswer>> held = {};  // in a saved page
-  std::optional<std::string> held_view = {};  // there: words or flow, where the file answers it
+  /// There: words, flow, why or anatomy, where the file answers it.
+  std::optional<std::string> held_view = {};
   template <typename Fields>
   void describe(Fields& field) const {
     field("name", name);
@@ -85,6 +86,16 @@ struct ModelAnswer {
     field("stacks", stacks);
     field("held", held);
     field("held_view", held_view);
+  }
+};
+
+/// The models of this machine, the served one first.
+struct FoundModelsAnswer {
+  static constexpr const char* kName = "FoundModels";
+  std::vector<ModelAnswer> models = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("models", models);
   }
 };
 
@@ -111,10 +122,12 @@ struct PictureAnswer {
   static constexpr const char* kName = "Picture";
   std::string format = {};
   int width = 0;
+  std::optional<std::string> panel = {};  // of the view, alone
   template <typename Fields>
   void describe(Fields& field) const {
     field("format", format);
     field("width", width);
+    field("panel", panel);
   }
 };
 

@@ -17,6 +17,7 @@
 
 namespace heed {
 
+ModelAnswer answer_model(const std::string& name, bool built_in, const ModelInfo& info);
 ModelAnswer answer_model(const LoadedModel& model);
 /// Of a session without a model at hand.
 ModelAnswer answer_model(const Session& session);

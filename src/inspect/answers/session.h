@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heed/inspect/session.h"
+#include "heed/inspect/units.h"
 #include "inspect/answers/fields.h"
 #include "inspect/answers/json_text.h"
 
@@ -26,6 +27,20 @@ struct TokenAnswer {
     field("begin", token.begin);
     field("end", token.end);
     field("special", special ? std::optional<bool>(true) : std::nullopt);
+  }
+};
+
+// The first token of each unit. Without characters, each token is one or has several.
+struct UnitsAnswer {
+  static constexpr const char* kName = "TokenUnits";
+  TokenUnits units = {};
+  std::int64_t tokens = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    const bool splits = std::ssize(units.characters) < tokens;
+    field("characters", splits ? std::optional(units.characters) : std::nullopt);
+    field("words", units.words);
+    field("sentences", units.sentences);
   }
 };
 
@@ -81,7 +96,9 @@ struct SessionAnswer {
   std::int64_t heads_done = 0;  // layers whose statistics are there
   std::vector<TokenAnswer> tokens = {};
   std::optional<std::vector<TokenAnswer>> key_tokens = {};
-  std::optional<std::int64_t> split = {};  // the first token of the second text
+  UnitsAnswer units = {};                     // of tokens
+  std::optional<UnitsAnswer> key_units = {};  // of key_tokens
+  std::optional<std::int64_t> split = {};     // the first token of the second text
   std::vector<AttentionAnswer> attentions = {};
   template <typename Fields>
   void describe(Fields& field) const {
@@ -97,6 +114,8 @@ struct SessionAnswer {
     field("heads_done", heads_done);
     field("tokens", tokens);
     field("key_tokens", key_tokens);
+    field("units", units);
+    field("key_units", key_units);
     field("split", split);
     field("attentions", attentions);
   }

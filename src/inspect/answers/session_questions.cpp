@@ -40,6 +40,10 @@ std::vector<TokenAnswer> answer_tokens(const Tokenizer* tokenizer,
   return answer;
 }
 
+UnitsAnswer answer_units(const Tokenizer* tokenizer, std::span<const SessionToken> tokens) {
+  return {token_units(tokens, tokenizer), std::ssize(tokens)};
+}
+
 std::vector<StackAnswer> answer_stacks(const std::vector<StackShape>& shapes) {
   std::vector<StackAnswer> stacks;
   for (const StackShape& shape : shapes) stacks.push_back({shape});
@@ -71,15 +75,18 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-ModelAnswer answer_model(const LoadedModel& model) {
-  const ModelInfo& info = model.model->info();
-  return {.name = model.name,
-          .built_in = model.built_in,
+ModelAnswer answer_model(const std::string& name, bool built_in, const ModelInfo& info) {
+  return {.name = name,
+          .built_in = built_in,
           .info = info,
           .stacks = answer_stacks(info.stacks),
           .takes_pair = !info.causal && !info.reads_source(),
           .takes_target = info.reads_source(),
           .runs = true};
+}
+
+ModelAnswer answer_model(const LoadedModel& model) {
+  return answer_model(model.name, model.built_in, model.model->info());
 }
 
 ModelAnswer answer_model(const Session& session) {
@@ -128,12 +135,15 @@ SessionAnswer answer_session(const LiveSession& live) {
                                                  : "running",
                        .heads_done = std::ssize(progress.order),
                        .tokens = answer_tokens(session.tokenizer, session.tokens),
+                       .units = answer_units(session.tokenizer, session.tokens),
                        .split = session.split};
   answer.edits = given(to_text(live.input.edits));
   answer.derived_from = given(live.derived_from);
   if (progress.failed) answer.error = answer_error(progress.failed);
-  if (!session.key_tokens.empty())
+  if (!session.key_tokens.empty()) {
     answer.key_tokens = answer_tokens(session.source_tokenizer, session.key_tokens);
+    answer.key_units = answer_units(session.source_tokenizer, session.key_tokens);
+  }
   answer.attentions = answer_attentions(live);
   return answer;
 }

@@ -12,9 +12,18 @@
 
 namespace heed {
 
+namespace {
+
+void declare_models(TypeWriter& types) {
+  types.declare<ModelsAnswer>();
+  types.declare<FoundModelsAnswer>();
+}
+
+}  // namespace
+
 std::string answer_types() {
   TypeWriter types;
-  types.declare<ModelsAnswer>();
+  declare_models(types);
   types.declare<SessionAnswer>();
   types.declare<RowAnswer>();
   types.declare<ColumnAnswer>();

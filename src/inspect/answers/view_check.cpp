@@ -8,6 +8,8 @@
 #include "heed/inspect/head_filter.h"
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/view.h"
+#include "inspect/answers/address_versus.h"
+#include "inspect/evidence/edited_run.h"
 
 namespace heed {
 namespace {
@@ -38,6 +40,21 @@ void check_score(const char* part, const char* count, const std::string& name,
           .argument = part,
           .found = name,
           .expected = fmt::format("{} of {}", count, fmt::join(names, ", "))});
+}
+
+// That there is what the view is compared with.
+void check_versus(const ViewAddress& view, const Session& session) {
+  if (view.versus.empty()) return;
+  const Versus versus = read_versus(view.versus).value_or(Versus{});
+  if (versus.head) {
+    const std::vector<StackShape> shapes = session.shapes();
+    const Place place = place_of(*versus.head, shapes);
+    const StackShape& stack = find_stack("view", session.model, shapes, place.stack);
+    check_layer("view", session.model, stack, place.layer);
+    check_head("view", session.model, stack, place.head);
+  } else if (!versus.text) {
+    check_edits("view", session, versus.edits);
+  }
 }
 
 }  // namespace
@@ -80,6 +97,7 @@ void check_view(const ViewAddress& view, const Session& session) {
       find_stack("view", session.model, shapes, place_of(view.places.front(), shapes).stack).stack;
   check_view(view, session.model, shapes,
              {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
+  check_versus(view, session);
   if (!view.pair.empty() && !session.split)
     fail({.op = "view",
           .argument = "pair",

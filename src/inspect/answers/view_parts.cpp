@@ -7,15 +7,19 @@
 #include <array>
 #include <charconv>
 
+#include "heed/text/tokenizer.h"
 #include "inspect/answers/address_filter.h"
+#include "inspect/answers/address_versus.h"
 
 namespace heed {
 namespace {
 
 constexpr std::size_t kNumberDigits = 9;
-constexpr std::array<std::string_view, 3> kUnits = {"token", "word", "sentence"};
+constexpr std::ptrdiff_t kMostLinked = 2000;  // characters of a text
+constexpr std::array<std::string_view, 4> kUnits = {"token", "character", "word", "sentence"};
 constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
+constexpr std::array<std::string_view, 3> kShows = {"A", "B", "A-B"};
 constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
@@ -90,7 +94,42 @@ bool read_fraction(double& number, std::string_view text, double most) {
 
 std::string fraction_text(double number) { return number == 1 ? "" : fmt::format("{}", number); }
 
-const std::array<ViewPart, 20> kParts = {{
+std::ptrdiff_t character_count(std::string_view text) {
+  return std::ranges::count_if(
+      text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) != 0x80; });
+}
+
+// Browsers write most of a text as %E2%80%A6; nothing below is a letter of the grammar.
+bool is_plain(char letter) {
+  const bool is_alphanumeric = (letter >= '0' && letter <= '9') ||
+                               (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');
+  return is_alphanumeric || std::string_view("-_.!~*'()").find(letter) != std::string_view::npos;
+}
+
+std::string text_part(const std::string& text) {
+  std::string part;
+  for (const char letter : text)
+    part += is_plain(letter) ? std::string(1, letter)
+                             : fmt::format("%{:02X}", static_cast<unsigned char>(letter));
+  return part;
+}
+
+bool read_text(std::string& text, std::string_view part) {
+  text.clear();
+  for (std::size_t at = 0; at < part.size(); ++at) {
+    unsigned byte = static_cast<unsigned char>(part[at]);
+    if (part[at] == '%') {
+      const char* const begin = part.data() + at + 1;
+      if (at + 2 >= part.size() || std::from_chars(begin, begin + 2, byte, 16).ptr != begin + 2)
+        return false;
+      at += 2;
+    }
+    text += static_cast<char>(byte);
+  }
+  return !text.empty() && find_invalid_utf8(text) < 0 && character_count(text) <= kMostLinked;
+}
+
+const std::array<ViewPart, 25> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -109,7 +148,7 @@ const std::array<ViewPart, 20> kParts = {{
        return value == "0" || value == "1";
      },
      [](const ViewAddress& view) { return std::string(view.to ? "1" : ""); }},
-    {"units", "token, word or sentence",
+    {"units", "token, character, word or sentence",
      [](ViewAddress& view, std::string_view value) {
        return read_choice(view.units, kUnits, value);
      },
@@ -165,13 +204,13 @@ const std::array<ViewPart, 20> kParts = {{
                                       range_text(view.zoom->second))
                         : "";
      }},
-    {"x", "a name, as in previous",
+    {"across", "a name, as in previous",
      [](ViewAddress& view, std::string_view value) {
        view.x = value;
        return is_score_name(value);
      },
      [](const ViewAddress& view) { return view.x == ViewAddress().x ? "" : view.x; }},
-    {"y", "a name, as in previous",
+    {"up", "a name, as in previous",
      [](ViewAddress& view, std::string_view value) {
        view.y = value;
        return is_score_name(value);
@@ -185,6 +224,26 @@ const std::array<ViewPart, 20> kParts = {{
     {"on", "probe or text",
      [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
      [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
+    {"vs", "a head as in L2.H4, edits as in ablate:self.L2.H4, or text: and a text",
+     [](ViewAddress& view, std::string_view value) {
+       view.versus = value;
+       return read_versus(value).has_value();
+     },
+     [](const ViewAddress& view) { return view.versus; }},
+    {"show", "A, B or A-B",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.show, kShows, value);
+     },
+     [](const ViewAddress& view) { return view.show == "A-B" ? "" : view.show; }},
+    {"m", "the name of a model",
+     [](ViewAddress& view, std::string_view value) { return read_text(view.model, value); },
+     [](const ViewAddress& view) { return text_part(view.model); }},
+    {"x", "a text of 1 to 2000 characters, as in One%20day",
+     [](ViewAddress& view, std::string_view value) { return read_text(view.text, value); },
+     [](const ViewAddress& view) { return text_part(view.text); }},
+    {"x2", "a second text of 1 to 2000 characters",
+     [](ViewAddress& view, std::string_view value) { return read_text(view.second, value); },
+     [](const ViewAddress& view) { return text_part(view.second); }},
 }};
 
 }  // namespace

@@ -10,20 +10,26 @@
 #include "inspect/map/cells.h"
 #include "inspect/rows/largest.h"
 #include "inspect/rows/lines.h"
+#include "inspect/rows/unit_rows.h"
 
 namespace heed {
 namespace {
 
 constexpr std::string_view kChoosing = "elsewhere";  // the score by which a head is chosen
 
-LookRow row_of(const RowView& row, std::int64_t top) {
-  const Largest largest = largest_of(row.weights, {.at_most = top});
-  LookRow answer{.query = row.query,
-                 .entropy = largest.entropy,
-                 .rest_count = largest.rest_count,
-                 .rest_weight = largest.rest_weight};
-  for (const Entry& entry : largest.entries) answer.attends.push_back({entry.at, entry.weight});
-  return answer;
+// Of tokens, or of units where queries and keys are the same tokens.
+void fill_rows(const Session& session, const LayerAttention& layer, const LookRequest& request,
+               Look& answer) {
+  const int head = answer.chosen.head;
+  if (answer.key_tokens.empty() && request.unit != Unit::kToken) {
+    const auto queries = session.queries(answer.chosen.stack);
+    const bool is_source = queries.data() == session.key_tokens.data();
+    const Tokenizer* tokenizer = is_source ? session.source_tokenizer : session.tokenizer;
+    answer.units = token_units(queries, tokenizer).of(request.unit);
+  }
+  answer.rows = answer.units.empty()
+                    ? look_rows(layer, head, request.queries, request.top)
+                    : look_unit_rows(layer, head, answer.units, request.queries, request.top);
 }
 
 std::string reason(const ChosenHead& chosen) {
@@ -45,6 +51,16 @@ std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& 
 }
 
 }  // namespace
+
+LookRow look_row(const RowView& row, std::int64_t top) {
+  const Largest largest = largest_of(row.weights, {.at_most = top});
+  LookRow answer{.query = row.query,
+                 .entropy = largest.entropy,
+                 .rest_count = largest.rest_count,
+                 .rest_weight = largest.rest_weight};
+  for (const Entry& entry : largest.entries) answer.attends.push_back({entry.at, entry.weight});
+  return answer;
+}
 
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<Stack> asked, std::optional<int> layer,
@@ -74,7 +90,7 @@ std::vector<LookRow> look_rows(const LayerAttention& layer, int head,
                                std::span<const std::int64_t> queries, std::int64_t top) {
   std::vector<LookRow> answer;
   visit_lines(layer, {.head = head, .rows = {queries.begin(), queries.end()}},
-              [&](const RowView& row) { answer.push_back(row_of(row, top)); });
+              [&](const RowView& row) { answer.push_back(look_row(row, top)); });
   return answer;
 }
 
@@ -139,7 +155,7 @@ Look look(const Session& session, const LookRequest& request) {
   if (keys.data() != queries.data()) answer.key_tokens = {keys.begin(), keys.end()};
   const int head = answer.chosen.head;
   const LayerAttention& layer = session.at({answer.chosen.stack, answer.chosen.layer, head});
-  answer.rows = look_rows(layer, head, request.queries, request.top);
+  fill_rows(session, layer, request, answer);
   for (const std::int64_t key : request.columns)
     answer.columns.push_back(look_column(layer, head, key, request.top));
   for (const std::int64_t query : request.queries)

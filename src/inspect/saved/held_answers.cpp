@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "heed/base/error.h"
+#include "heed/inspect/look.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/saved/base64.h"
@@ -119,11 +122,87 @@ Answers flow_answers(const LiveSession& live, const ViewAddress& view) {
   return held;
 }
 
+using HeadPath = std::pair<Place, std::string>;
+
+HeadPath head_of(const LiveSession& live, const ViewAddress& view) {
+  const Place place = place_of(view.places.front(), live.shapes());
+  return {place, fmt::format("{}/{}/{}", stack_name(place.stack), place.layer, place.head)};
+}
+
+// What a model cannot say is left out, as the page then says.
+template <typename Make>
+void hold_if_said(Answers& held, const std::string& question, Make make) {
+  try {
+    held[question] = to_json(make());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+  }
+}
+
+// The cell that the page explains: where only a row is chosen, its largest weight.
+WhyRequest cell_of(const LiveSession& live, const ViewAddress& view, const Place& place) {
+  const MatrixSize size = live.size(place.stack);
+  const bool column = view.to && !view.key;
+  WhyRequest cell = {place, column ? size.queries - 1 : view.query.value_or(size.queries - 1), 0};
+  if (view.key || column) {
+    cell.key = view.key.value_or(view.query.value_or(0));
+    return cell;
+  }
+  const std::vector<LookRow> rows =
+      look_rows(live.layer(place), place.head, std::vector{cell.query}, -1);
+  const auto& keys = rows.at(0).attends;
+  if (!keys.empty()) cell.key = std::ranges::max_element(keys, {}, &LookKey::weight)->key;
+  return cell;
+}
+
+Answers why_answers(const LiveSession& live, const ViewAddress& view) {
+  constexpr std::int64_t kWritten = 4, kTried = 5;  // words, as the page asks for
+  const auto [place, path] = head_of(live, view);
+  const WhyRequest cell = cell_of(live, view, place);
+  const std::string base = fmt::format("{}/why/{}/{}", path, cell.query, cell.key);
+  Answers held;
+  held[base] = to_json(answer_why(live, cell));
+  for (const auto& [name, against] :
+       {std::pair("mean", Against::kMean), {"raw", Against::kRaw}, {"runner_up", Against::kRunner}})
+    hold_if_said(held, fmt::format("{}/origins?against={}", base, name), [&] {
+      return answer_origins(live, {cell.place, cell.query, cell.key, against, {}});
+    });
+  hold_if_said(held, base + "/effect", [&] { return answer_effect(live, cell, kWritten); });
+  if (place.stack == Stack::kEncoder && live.session().info.reads_source()) return held;
+  hold_if_said(held, base + "/test?edit=remove", [&] {
+    return answer_trial(live, {.remove = {{cell.place, cell.query, cell.key}}}, cell.query, kTried);
+  });
+  hold_if_said(held, base + "/test?edit=ablate",
+               [&] { return answer_trial(live, {.ablate = {cell.place}}, cell.query, kTried); });
+  return held;
+}
+
+// The window that the page shows around the cell.
+Answers anatomy_answers(const LiveSession& live, const ViewAddress& view) {
+  constexpr std::int64_t kRows = 16;
+  const auto [place, path] = head_of(live, view);
+  const MatrixSize size = live.size(place.stack);
+  const Session& session = live.session();
+  const bool square = session.queries(place.stack).data() == session.keys(place.stack).data();
+  const bool column = view.to && !view.key;
+  const std::int64_t query = column ? size.queries - 1 : view.query.value_or(size.queries - 1);
+  const std::int64_t key =
+      view.key.value_or(column ? view.query.value_or(0) : std::min(query, size.keys - 1));
+  const std::int64_t rows = std::min(kRows, size.queries), keys = std::min(kRows, size.keys);
+  WhyRequest window = {place, std::clamp<std::int64_t>(query - rows + 1 + (square ? 0 : rows / 2),
+                                                       0, size.queries - rows)};
+  const bool near = square && key >= window.query && key < window.query + keys;
+  window.key = near ? window.query : std::clamp<std::int64_t>(key - keys / 2, 0, size.keys - keys);
+  return {{path + "/anatomy", to_json(answer_anatomy(live, window))}};
+}
+
 }  // namespace
 
 Answers held_answers(const LiveSession& session, const ViewAddress& view) {
   if (session.model() == nullptr) return {};
   if (view.view == "flow") return flow_answers(session, view);
+  if (view.view == "why") return why_answers(session, view);
+  if (view.view == "anatomy") return anatomy_answers(session, view);
   if (view.view != "words" || session.session().streams.empty()) return {};
   Answers held = words_answers(session, view);
   const ModelInfo& info = session.session().info;

@@ -1,5 +1,5 @@
-// What a saved page can answer of words and flows without a model: the questions that the page asks
-// of the view that it is saved with, as they were answered then.
+// What a saved page can answer of words, flows and one weight without a model: the questions that
+// the page asks of the view that it is saved with, as they were answered then.
 #pragma once
 
 #include <map>

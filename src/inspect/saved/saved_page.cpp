@@ -7,6 +7,7 @@
 
 #include "heed/base/error.h"
 #include "heed/base/version.h"
+#include "inspect/answers/address_versus.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/saved/held_answers.h"
@@ -54,6 +55,13 @@ std::vector<LayerHeadsAnswer> all_scores(const LiveSession& session) {
   return scores;
 }
 
+// The head that is compared is held as those that are shown.
+ViewAddress with_compared(ViewAddress view) {
+  const auto versus = read_versus(view.versus);
+  if (versus && versus->head) view.places.push_back(*versus->head);
+  return view;
+}
+
 SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std::int64_t bytes) {
   if (!session.progress().scored)
     fail({.code = ErrorCode::kFailed,
@@ -61,7 +69,7 @@ SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std
           .found = "the heads have not been scored",
           .hint = "a file holds their scores"});
   const Stack stack = place_of(view.places.front(), session.shapes()).stack;
-  const auto held = choose_held(session.session(), view, bytes);
+  const auto held = choose_held(session.session(), with_compared(view), bytes);
   SnapshotAnswer answer{.about = about(session, held),
                         .session = answer_session(session),
                         .view = format_view(view),

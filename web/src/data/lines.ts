@@ -1,5 +1,5 @@
 // An answer that comes line by line, each line an object: what is written while the model writes it.
-import {ApiError, kApi} from '../transport/api';
+import {ApiError, kApi} from '../transport/ask';
 import type {Requests} from '../transport/requests';
 
 /** Calls `take` for each line as it comes; ends early, and quietly, when it is told to. */

@@ -1,7 +1,7 @@
 // For the command line: draws the one view that it has ordered and hands it over.
 import type {Picture} from '../answers';
 import type {Page} from '../panel';
-import {kApi} from '../transport/api';
+import {kApi} from '../transport/ask';
 import type {Requests} from '../transport/requests';
 import {picture} from './save';
 import {settled} from './settled';
@@ -22,7 +22,7 @@ export async function deliver(order: Picture, page: Page): Promise<void> {
     await settled(page);
     if (page.api.error) throw page.api.error;
     if (innerWidth !== order.width) throw new Error(`the browser's window has ${innerWidth} pixels, expected ${order.width}`);
-    await hand(page.api.requests, await picture(order.format === 'png' ? 'png' : 'svg', page), false);
+    await hand(page.api.requests, await picture(order.format === 'png' ? 'png' : 'svg', page, order.panel), false);
   } catch (error) {
     await deliverFailure(page.api.requests, error instanceof Error ? error.message : String(error));
   }

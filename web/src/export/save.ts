@@ -2,7 +2,7 @@
 import {format as addressOf} from '../address';
 import {graphemes} from '../graphemes';
 import type {Page} from '../panel';
-import {ApiError, kApi} from '../transport/api';
+import {ApiError, kApi} from '../transport/ask';
 import {settled} from './settled';
 import type {Picture} from './svg';
 import {drawPage} from './svg';
@@ -30,7 +30,7 @@ async function rasterised({svg, width, height}: Picture): Promise<Blob> {
 }
 
 /** The view of the address: without the pointer, without the focus, with the same pixels everywhere. */
-export async function picture(format: 'svg' | 'png', page: Page): Promise<Blob> {
+export async function picture(format: 'svg' | 'png', page: Page, panel?: string): Promise<Blob> {
   const {store, stage} = page;
   const focused = document.activeElement;
   if (focused instanceof HTMLElement && stage.root.contains(focused)) focused.blur();
@@ -38,7 +38,7 @@ export async function picture(format: 'svg' | 'png', page: Page): Promise<Blob> 
   stage.drawOnSheet(true);
   try {
     await settled(page);
-    const drawn = drawPage(stage.root, `heed ${addressOf(store.now)}`);
+    const drawn = drawPage(stage.root, `heed ${addressOf(store.now)}`, panel);
     return format === 'png' ? await rasterised(drawn) : new Blob([drawn.svg], {type: 'image/svg+xml'});
   } finally {
     stage.drawOnSheet(false);

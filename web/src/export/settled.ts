@@ -5,8 +5,17 @@ const kQuietFrames = 3;  // an answer is drawn in the next frame, and what is dr
 
 const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
-export async function settled({api: {requests}, stage: {root}}: Page): Promise<void> {
+/** Scores that the view shows of all heads, and B of a comparison, come by events and passes of their own. */
+function isWhole({api, store: {now}, compared}: Page): boolean {
+  if (api.error) return true;
+  const {done, of} = api.scored;
+  const showsAll = now.view === 'grid' || now.view === 'heads';
+  return api.hasWeights && api.late.progress === null && (!showsAll || done === of) && (compared === null || compared.b.hasWeights);
+}
+
+export async function settled(page: Page): Promise<void> {
+  const {api: {requests}, stage: {root}} = page;
   await document.fonts.ready;
-  for (let quiet = 0; quiet < kQuietFrames; quiet = requests.isQuiet ? quiet + 1 : 0) await frame();
+  for (let quiet = 0; quiet < kQuietFrames; quiet = requests.isQuiet && isWhole(page) ? quiet + 1 : 0) await frame();
   await Promise.allSettled(root.getAnimations({subtree: true}).map((animation) => animation.finished));
 }

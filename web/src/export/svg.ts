@@ -91,15 +91,31 @@ class Drawing {
 
 export interface Picture { svg: string; width: number; height: number }
 
-/** `about` is the picture's title, for those who do not see it. */
-export function drawPage(root: HTMLElement, about: string): Picture {
-  const own = boxOf(root.getBoundingClientRect());
-  const width = root.clientWidth;
-  const height = Math.ceil(own.bottom - own.top);
+const kMargin = 16;  // of a part that is drawn alone: ticks and numbers may stand beside it
+
+/** What `--panel` calls a part of the page. */
+function nameOf(part: Element): string { return part.getAttribute('aria-label')!.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-'); }
+
+/** The part of the view with that name; an error lists those that there are. */
+function partOf(root: HTMLElement, name: string): Element {
+  const parts = [...root.querySelectorAll('section[aria-label]')].filter((part) => part.getBoundingClientRect().height > 0);
+  const found = parts.find((part) => nameOf(part) === name);
+  if (found) return found;
+  throw new Error(`this view has no panel ${name}, expected one of ${[...new Set(parts.map(nameOf))].join(', ')}`);
+}
+
+/** `about` is the picture's title, for those who do not see it. `panel`: of this part alone. */
+export function drawPage(root: HTMLElement, about: string, panel?: string): Picture {
+  const part = panel === undefined ? root : partOf(root, panel);
+  const {left, top, right, bottom} = boxOf(part.getBoundingClientRect());
+  const margin = part === root ? 0 : kMargin;
+  const own = {left: left - margin, top: top - margin};
+  const width = part === root ? root.clientWidth : Math.ceil(right - left) + 2 * margin;
+  const height = Math.ceil(bottom - top) + 2 * margin;
   const background = colour(getComputedStyle(root).backgroundColor).hex;
   const all = {left: own.left, top: own.top, right: own.left + width, bottom: own.top + height};
   const raised: Raised[] = [];
-  const content = new Drawing().element(root, {clip: all, cut: null, behind: background, raised})
+  const content = new Drawing().element(part, {clip: all, cut: null, behind: background, raised})
     + inOrder(raised);
   const head = attributes({
     xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `${[own.left, own.top, width, height].map(number).join(' ')}`,

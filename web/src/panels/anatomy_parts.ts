@@ -37,7 +37,7 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
 const [kCell, kRoom] = [23, 272];  // px of a cell at most, and of all beside each other
 
 /** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
-export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number) => string): Element {
+export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number, isOwn: boolean) => string): Element {
   const [columns, rows] = [names.keys.length, names.rows.length];
   const [left, top] = [52, 44];
   const size = Math.min(kCell, Math.floor(kRoom / Math.max(columns, 1)));
@@ -55,9 +55,9 @@ export function dots(values: (number | null)[][], names: {rows: string[]; keys: 
     ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, name, i === marks.row ? 'accent' : '')),
     svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
     svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),
-    ...(values[marks.row] ?? []).map((value, j) => value === null || (j !== marks.key && 6 * write(value).length > size + 3) ? null : svg('text', {
+    ...(values[marks.row] ?? []).map((value, j) => value === null || (j !== marks.key && 6.4 * write(value, false).length > size - 1) ? null : svg('text', {
       x: left + middle(j), y: top + rows * size + 16, class: j === marks.key ? 'anatomy-label accent' : 'anatomy-label', 'text-anchor': 'middle',
-    }, write(value))));
+    }, write(value, j === marks.key))));
   element.addEventListener('click', (event) => {
     const box = element.getBoundingClientRect();
     const key = Math.floor((event.clientX - box.left - left) / size), row = Math.floor((event.clientY - box.top - top) / size);

@@ -4,16 +4,18 @@ import type {Edge} from '../arcs';
 import type {Between} from '../between';
 import {BetweenData, blockInSight} from '../between';
 import {html, say, svg} from '../dom';
+import {weight} from '../format';
 import type {MakePanel, Page, Panel} from '../panel';
+import {languageOf} from '../language';
 import {colourOf, headName, primary, shortName} from '../panel';
-import {kColours, nameOf} from '../selection';
+import {nameOf} from '../selection';
 import type {Block, Span} from '../side';
 import {blockOf} from '../side';
 import type {BetweenNames} from './between_rows';
 import {askerRow, namesOf, readRow} from './between_rows';
 import {BetweenSmall} from './between_small';
 import type {Arc} from './edge_arcs';
-import {drawArcs, labelOf} from './edge_arcs';
+import {drawArcs} from './edge_arcs';
 import {replaceWithFocus} from './edge_rows';
 
 const kLeastHeight = 24;  // of a row: a target's
@@ -45,6 +47,9 @@ class BetweenPanel implements Panel {
     this.small = new BetweenSmall(page);
     this.data = new BetweenData(page, 'between', () => this.update());
     this.block = blockInSight(page);
+    for (const [column, tokens] of [[this.askers, page.side.queries], [this.read, page.side.keys]] as const) {
+      column.lang = languageOf(tokens.map(({text}) => text).join(''));
+    }
     container.append(html('div', {class: 'heading'}, this.title, this.after), this.head, this.body, this.small.element);
     this.resized.observe(this.body);
     for (const column of [this.askers, this.read]) {
@@ -62,7 +67,7 @@ class BetweenPanel implements Panel {
 
   update(): void {
     const {store} = this.page;
-    const isMany = store.now.places.length > kColours;
+    const isMany = store.now.places.length > 1;
     if (this.nameOfPinned !== this.pinned) this.walked = null;
     this.pinned = this.nameOfPinned;
     this.block = blockInSight(this.page, this.walked);
@@ -76,17 +81,16 @@ class BetweenPanel implements Panel {
 
   private name(): void {
     const {side, store: {now}} = this.page;
-    const which = now.places.length > 1 ? '' : ' alone';
     const {queries, keys} = blockOf(side, now.pair);
     const of = (drawn: Span, all: Span, what: string) =>
       lengthOf(drawn) < lengthOf(all) ? `, ${lengthOf(drawn)} of ${lengthOf(all)} ${what}` : '';
     const part = of(this.block.queries, queries, 'rows') + of(this.block.keys, keys, 'keys');
-    const edges = side.isSquare ? `${which}${part}` : `${part}, every edge from .01`;
-    say(this.after, now.places.length > kColours ? `${now.places.length} heads` : `head ${headName(now)}${edges}`);
+    const edges = side.isSquare ? ` alone${part}` : `${part}, every edge from .01`;
+    say(this.after, now.places.length > 1 ? `${now.places.length} heads` : `head ${headName(now)}${edges}`);
   }
 
   private draw(): void {
-    if (this.page.store.now.places.length > kColours) {
+    if (this.page.store.now.places.length > 1) {
       this.small.draw(this.block, this.page.store.now.places, this.found, (place) => shortName(this.page.store.now, place));
       return;
     }
@@ -165,12 +169,12 @@ class BetweenPanel implements Panel {
     const width = this.body.clientWidth;
     const [askers, read] = this.page.stage.isNarrow ? kNarrowColumns : kColumns;
     const shown = (edge: Edge) => edge.query === store.query && edge.key === store.key;
-    const arcs = store.now.places.flatMap((place, order): Arc[] => (this.found.get(nameOf(place))?.rows ?? [])
+    const arcs = store.now.places.flatMap((place): Arc[] => (this.found.get(nameOf(place))?.rows ?? [])
       .flatMap(({edges}) => edges.filter(({key}) => key >= keys.first && key < keys.end).map((edge): Arc => ({
         edge, kind: this.isAside(edge) ? 'other' : 'free', colour: colourOf(store.now, place),
         source: left + (edge.query - queries.first + 0.5) * height, target: right + (edge.key - keys.first + 0.5) * height,
         chosen: shown(edge) && isSamePlace(place, primary(store.now)),
-        label: shown(edge) ? labelOf(edge, shortName(store.now, place), order, true) : null,
+        label: shown(edge) ? weight(edge.weight) : '',
       }))));
     arcs.sort((a, b) => Number(a.chosen) - Number(b.chosen));
     drawArcs(this.arcs, arcs, [width * askers + kApart, width * read - kApart], {

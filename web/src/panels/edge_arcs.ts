@@ -2,8 +2,6 @@
 import {select} from 'd3-selection';
 import {linkHorizontal} from 'd3-shape';
 import type {Edge} from '../arcs';
-import {weight} from '../format';
-import {kColours} from '../selection';
 
 export interface Arc {
   edge: Edge;
@@ -12,31 +10,22 @@ export interface Arc {
   kind: 'own' | 'other' | 'small' | 'free';  // free: with nothing pinned
   colour: string;      // a class: head-1 to head-4
   chosen: boolean;
-  label: Label | null;
+  label: string;        // what stands at its middle
 }
-
-/** What stands at the middle of an arc; those of one key on lines of their own. */
-export interface Label { text: string; line: number }
 
 /** What an arc does when the pointer is at it. */
 export interface ArcActions { enter(edge: Edge): void; leave(): void; click(edge: Edge): void }
 
 const kLeastSmall = 0.01;  // lighter arcs of a small multiple are not drawn
-const kLabelHeight = 13;
-
-/** At a selected key each head has its number; the fourth, whose colour is light, at every key. */
-export function labelOf({weight: value}: Edge, name: string, place: number, isSelected: boolean): Label | null {
-  if (isSelected) return {line: place, text: place === 0 ? weight(value) : `${name} ${weight(value)}`};
-  return place === kColours - 1 ? {line: 0, text: weight(value)} : null;
-}
 
 function style({edge, kind}: Arc): {width: number; opacity: number} {
-  const root = Math.sqrt(edge.weight);
+  const size = Math.abs(edge.weight);
+  const root = Math.sqrt(size);
   switch (kind) {
-    case 'own': return {width: Math.max(1.25, 16 * edge.weight), opacity: Math.min(1, 0.45 + 0.8 * root)};
-    case 'other': return {width: Math.max(0.6, 12 * edge.weight), opacity: 0.10 + 0.22 * root};
-    case 'free': return {width: Math.max(0.75, 16 * edge.weight), opacity: Math.min(1, 0.2 + 0.9 * root)};
-    case 'small': return {width: Math.max(0.75, 12 * edge.weight), opacity: Math.min(1, 0.2 + 0.9 * root)};
+    case 'own': return {width: Math.max(1.25, 16 * size), opacity: Math.min(1, 0.45 + 0.8 * root)};
+    case 'other': return {width: Math.max(0.6, 12 * size), opacity: 0.10 + 0.22 * root};
+    case 'free': return {width: Math.max(0.75, 16 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
+    case 'small': return {width: Math.max(0.75, 12 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
   }
 }
 
@@ -58,8 +47,8 @@ function marksOf(arc: Arc, [left, right]: [number, number], actions: boolean): M
   // A wider, invisible stroke that the pointer can meet.
   if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
   if (label) {
-    const y = (source + target) / 2 - 6 - kLabelHeight * label.line;
-    marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y}, label.text));
+    const y = (source + target) / 2 - 6;
+    marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y}, label));
   }
   return marks;
 }
@@ -69,7 +58,7 @@ export function drawArcs(
   room: SVGSVGElement, arcs: Arc[], columns: [number, number], actions: ArcActions,
   span: [number, number] | null = null
 ): void {
-  const drawn = arcs.filter(({kind, edge}) => kind !== 'small' || edge.weight >= kLeastSmall)
+  const drawn = arcs.filter(({kind, edge}) => kind !== 'small' || Math.abs(edge.weight) >= kLeastSmall)
     .flatMap((arc) => marksOf(arc, columns, arc.kind !== 'other'));
   const marks = [...drawn.filter(({name}) => name !== 'text'), ...drawn.filter(({name}) => name === 'text')];
   if (span) {

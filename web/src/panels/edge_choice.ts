@@ -16,7 +16,7 @@ export interface Choice {
 export function largestOfRows(rows: EdgeRow[]): Choice {
   const each = Math.max(1, Math.min(kMostOfRow, Math.floor(kArcs / Math.max(1, rows.length))));
   const chosen = rows.map((row) => ({
-    ...row, edges: [...row.edges].sort((a, b) => b.weight - a.weight).slice(0, each),
+    ...row, edges: [...row.edges].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight)).slice(0, each),
   }));
   const edges = chosen.flatMap((row) => row.edges);
   const all = rows.reduce((sum, row) => sum + row.edges.length + row.rest.count, 0);

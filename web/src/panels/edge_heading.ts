@@ -1,7 +1,6 @@
 // What the heading over the edges says: whose weights these are, and which of them are drawn.
 import type {Page, Span} from '../panel';
 import {headName, primary, spanName} from '../panel';
-import {kColours} from '../selection';
 import type {Choice} from './edge_choice';
 import {choiceText} from './edge_choice';
 
@@ -18,7 +17,7 @@ function rowsText({side, store}: Page, at: Span): string {
 export function headingOf(page: Page, at: Span | null, choice: Choice | null): Heading {
   const {side, store} = page;
   const {places} = store.now;
-  const isMany = places.length > kColours;
+  const isMany = places.length > 1;
   if (at === null && choice !== null) {
     const head = `head ${headName({places: [primary(store.now)]})}`;
     return {title: 'Who attends to whom', after: [head, choiceText(choice)].filter(Boolean).join(', ')};

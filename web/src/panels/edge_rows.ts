@@ -1,13 +1,9 @@
 // The rows of both columns: queries, keys with what stands beside them, folds, the rest.
 import {button, html} from '../dom';
-import {weight} from '../format';
-import {phrase, plain} from '../tokens';
-import type {Token} from '../transport/api';
-
-/** Whether a token begins with a space, which belongs to nobody. */
-function gap(text: string): string {
-  return /^[ \u2581]/.test(text) ? ' ' : '';
-}
+import {count, weight} from '../format';
+import type {Rows} from '../rows';
+import {shown} from '../tokens';
+import type {FoldEntry} from './key_column';
 
 const kShort = 6;  // characters that surely fit: what is longer is told whole by a title
 
@@ -18,9 +14,8 @@ function stateClass({pinned, hovered}: RowState): string {
 }
 
 export function queryRow(
-  tokens: Token[], index: number, state: RowState, isStop: boolean, pin: () => void, preview: () => void
+  {name, index}: {name: string; index: number}, state: RowState, isStop: boolean, pin: () => void, preview: () => void
 ): HTMLElement {
-  const name = plain(tokens[index]!);
   const row = button({
     class: `query${stateClass(state)}`, 'data-index': index, tabindex: isStop ? 0 : -1,
     'aria-pressed': String(state.pinned),
@@ -31,30 +26,31 @@ export function queryRow(
   return row;
 }
 
-/** The weight beside a key, and with several heads whose it is. */
-export interface KeyValue { weight: number; colour: string; head: string | null }
+/** The row between its neighbours, which are grey; both begin or end with the space that divides them. */
+function inContext(rows: Rows, row: number): HTMLElement[] {
+  const {first, end} = rows.span(row);
+  const gapAt = (token: number) => shown(rows.tokens[token]!).gap ? '\u00a0' : '';
+  const before = row > 0 ? `${rows.text(row - 1)}${gapAt(first)}` : '';
+  const after = row + 1 < rows.count ? `${gapAt(end)}${rows.text(row + 1)}` : '';
+  return [html('span', {class: 'before'}, html('i', {}), html('bdi', {}, before)), html('b', {}, rows.text(row)), html('span', {class: 'after'}, after)];
+}
 
-/** A key with the token before and after it in grey. */
+/** A key with what stands before and after it in grey. */
 export function keyRow(
-  tokens: Token[], key: number, value: KeyValue | null, state: RowState, pin: () => void, preview: () => void
+  rows: Rows, at: number, value: number | null, state: RowState, pin: () => void, preview: () => void
 ): HTMLElement {
-  const row = button({class: `key${stateClass(state)}`, 'data-index': key, 'aria-pressed': String(state.pinned)}, pin,
-    html('span', {class: 'context'},
-      html('span', {class: 'before'}, key > 0 ? `${phrase(tokens, key - 1, key)}${gap(tokens[key]!.text)}` : ''),
-      html('b', {}, plain(tokens[key]!)),
-      html('span', {class: 'after'}, key + 1 < tokens.length
-        ? `${gap(tokens[key + 1]!.text)}${plain(tokens[key + 1]!)}` : '')),
-    html('span', {class: 'index'}, String(key)),
-    html('span', {class: `value ${value?.colour ?? ''}`.trim(), title: value?.head ?? null},
-      value === null ? '' : weight(value.weight)));
+  const first = rows.first(at);
+  const row = button({class: `key${stateClass(state)}`, 'data-index': first, 'aria-pressed': String(state.pinned)}, pin,
+    html('span', {class: 'context'}, ...inContext(rows, at)),
+    html('span', {class: 'index'}, String(first)),
+    html('span', {class: 'value'}, value === null ? '' : weight(value)));
   row.addEventListener('pointerenter', preview);
   row.addEventListener('focus', () => row.matches(':focus-visible') && preview());
   return row;
 }
 
-export function foldRow(begin: number, end: number, unfold: () => void): HTMLElement {
-  return button({class: 'fold', 'data-index': `fold-${begin}`}, unfold, html('span', {class: 'fold-mark'}),
-    end - begin === 1 ? '1 token' : `${(end - begin).toLocaleString('en')} tokens`);
+export function foldRow({begin, end}: FoldEntry, noun: string, unfold: () => void): HTMLElement {
+  return button({class: 'fold', 'data-index': `fold-${begin}`}, unfold, html('span', {class: 'fold-mark'}), count(end - begin, noun));
 }
 
 export function restRow(text: string): HTMLElement {

@@ -1,31 +1,35 @@
 // Who attends to whom: the queries around the pinned one, its keys, and arcs between them.
 import type {Edge} from '../arcs';
 import {otherEnd} from '../arcs';
-import {isSamePlace} from '../address';
 import {html, say, svg} from '../dom';
+import {weight} from '../format';
 import type {MakePanel, Page, Panel, Span} from '../panel';
-import {colourOf, focus, isIn, primary, shortName} from '../panel';
-import type {Place} from '../selection';
-import {kColours, nameOf} from '../selection';
+import {colourOfEdge, focus, isIn, primary} from '../panel';
+import {languageOf} from '../language';
+import {Rows} from '../rows';
+import {nameOf} from '../selection';
 import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
-import {drawArcs, labelOf} from './edge_arcs';
+import {drawArcs} from './edge_arcs';
 import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
 import {EdgeData} from './edge_data';
 import {headingOf} from './edge_heading';
-import type {KeyValue} from './edge_rows';
 import {foldRow, keyRow, queryRow, replaceUnlessSame, replaceWithFocus, restRow} from './edge_rows';
+import {slotsOf} from './edge_slots';
 import {RowWindow} from './edge_window';
 import type {Entry} from './key_column';
 import {entriesOf, entryIndex, fitting, heaviest, heaviestFirst, rest} from './key_column';
 import {Multiples} from './multiples';
 
 const kRowHeight = 24;      // the least: a target's height
-const kMostHeight = 30;
+const kMostHeight = 40;
+const kNarrowHeight = 30;
+const kRest = 24;           // the line under the keys
 const kArcs: [number, number] = [104, 248];
 const kNarrowArcs: [number, number] = [54, 150];
 
+/** Queries, keys and their edges are rows: tokens, or words, or sentences (rows.ts). */
 class EdgesPanel implements Panel {
   private readonly after = html('span', {class: 'quiet'});
   private readonly title = html('h2', {}, 'Who attends to whom');
@@ -37,18 +41,22 @@ class EdgesPanel implements Panel {
   private readonly resized: ResizeObserver;
   private readonly unfolded = new Set<number>();
   private readonly data: EdgeData;
-  private readonly rows: RowWindow;
+  private rows: Rows;
+  private window: RowWindow;
   private at: Span | null = null;        // the tokens whose line is shown
   private token: number | null = null;   // the one of them that is pinned or hovered
   private list: Entry[] = [];
+  private slots: number[] = [];  // where the entries stand
   private height = 0;          // of the body: asked for while something changes, it would lay the page out
   private frameAsked = 0;
 
   constructor(container: HTMLElement, private readonly page: Page) {
-    const {store, side} = page;
+    const {store} = page;
     this.multiples = new Multiples(page, {pin: (other) => this.pin(other), preview: (other) => this.preview(other)});
     this.data = new EdgeData(page, () => this.update());
-    this.rows = new RowWindow(side.queries.length);
+    this.rows = new Rows(page);
+    this.window = new RowWindow(this.rows.count);
+    this.queries.lang = this.keys.lang = languageOf(page.api.info.text);
     this.body.append(this.arcs, this.queries, this.keys);
     container.append(html('div', {class: 'heading'}, this.title, this.after), this.body, this.multiples.element);
     this.resized = new ResizeObserver(() => {
@@ -73,13 +81,25 @@ class EdgesPanel implements Panel {
     cancelAnimationFrame(this.frameAsked);
   }
 
-  private get rowHeight(): number { return this.height / Math.max(1, this.rows.rows); }
+  /** Of queries and keys. */
+  private get rowHeight(): number {
+    if (this.isNarrow) return kNarrowHeight;
+    return Math.min(kMostHeight, (this.height - kRest) / Math.max(1, this.window.rows));
+  }
 
   private get isNarrow(): boolean { return this.page.stage.isNarrow; }
 
+  private get isMany(): boolean { return this.page.store.now.places.length > 1; }
+
   update(): void {
     const {store, api, side} = this.page;
-    const isMany = store.now.places.length > kColours;
+    const {isMany} = this;
+    const rows = new Rows(this.page);
+    if (rows.noun !== this.rows.noun) {
+      this.window = new RowWindow(rows.count);
+      this.unfolded.clear();
+    }
+    this.rows = rows;
     this.body.hidden = isMany;
     this.multiples.element.hidden = !isMany;
     const hovered = this.isNarrow ? null : store.hoveredToken;  // a touch on the matrix must not move it
@@ -87,7 +107,9 @@ class EdgesPanel implements Panel {
     this.token = hovered ?? store.pinnedToken;
     if (isMany && this.at === null) this.at = {first: side.queries.length - 1, end: side.queries.length};
     if (!isMany) this.placeRows();
-    this.data.show(this.at, isMany || this.isNarrow ? null : this.rows);
+    const {begin, end} = this.window;
+    const window = {begin: rows.first(begin), end: end > begin ? rows.span(end - 1).end : 0};
+    this.data.show(this.at, isMany || this.isNarrow ? null : window);
     this.name();
     if (api.hasWeights) this.schedule();
   }
@@ -95,11 +117,11 @@ class EdgesPanel implements Panel {
   private name(): void {
     const {title, after} = headingOf(this.page, this.at, this.isNarrow ? null : this.choice);
     say(this.title, title);
-    say(this.after, after);
+    say(this.after, this.page.api.hasWeights ? after : '');
   }
 
   /** The arcs that stand with nothing pinned. */
-  private get choice(): Choice { return largestOfRows(this.data.others); }
+  private get choice(): Choice { return largestOfRows(this.rows.edges(this.data.others)); }
 
   /** One drawing a frame, however many answers come. */
   private schedule(): void {
@@ -107,100 +129,102 @@ class EdgesPanel implements Panel {
     this.frameAsked = requestAnimationFrame(() => this.draw());
   }
 
+  private get most(): number { return Math.max(1, Math.floor((this.height - kRest) / kRowHeight)); }
+
   private placeRows(): void {
     const {store} = this.page;
     const pinned = store.pinnedToken ?? store.now.range?.[1] ?? 0;
-    const fits = this.isNarrow ? 1 : Math.max(1, Math.floor(this.height / kRowHeight));
-    if (this.rows.place(pinned, store.hoveredToken, fits)) this.unfolded.clear();
+    const fits = this.isNarrow ? 1 : this.most;
+    const hovered = store.hoveredToken === null ? null : this.rows.of(store.hoveredToken);
+    if (this.window.place(this.rows.of(pinned), hovered, fits)) this.unfolded.clear();
   }
 
   private entries(): Entry[] {
-    const {at, data: {lines}, page: {store, side: {attention: {causal, keys: length}}}} = this;
+    const {at, data: {lines}, rows, page: {store, side: {attention: {causal}}}} = this;
     if (at === null) {
-      const end = this.rows.end;
-      return entriesOf(heaviest(this.choice.rows.flatMap((row) => row.edges), 8), {first: 0, end}, this.unfolded);
+      return entriesOf(heaviest(this.choice.rows.flatMap((row) => row.edges), 8), {first: 0, end: this.window.end}, this.unfolded);
     }
-    const seen = !causal ? {first: 0, end: length} : store.to ? {first: at.first, end: length} : {first: 0, end: at.end};
-    const most = this.isNarrow || this.unfolded.size > 0 ? Infinity : Math.floor(this.height / kRowHeight) - 1;
-    return fitting(heaviestFirst(lines.values(), store.to, store.pinnedOther), seen, most, this.unfolded);
+    const own = rows.within(at);
+    const seen = !causal ? {first: 0, end: rows.count} : store.to ? {first: own.first, end: rows.count} : {first: 0, end: own.end};
+    const most = this.isNarrow || this.unfolded.size > 0 ? Infinity : this.most;
+    const pinned = store.pinnedOther === null ? null : rows.of(store.pinnedOther);
+    const drawn = [...lines.values()].map((line) => rows.line(line, store.to));
+    return fitting(heaviestFirst(drawn, store.to, pinned), seen, most, this.unfolded);
   }
 
   private draw(): void {
-    if (this.page.store.now.places.length > kColours) {
-      this.multiples.draw(this.at!, this.data.lines);
+    if (this.isMany) {
+      this.multiples.draw(this.rows, this.at!, this.data.lines);
       return;
     }
     this.list = this.entries();
+    if (this.isNarrow) this.list = this.list.filter((entry) => entry.kind === 'key');
+    const {begin, end, rows} = this.window;
+    const own = this.token === null ? null : this.rows.of(this.token);
+    this.slots = this.isNarrow || this.unfolded.size > 0 ? this.list.map((_, at) => at)
+      : slotsOf(this.list, {first: begin, end}, Math.max(rows, this.list.length), own);
     this.drawKeys();
     if (this.isNarrow) this.drawNarrowQuery();
     else this.drawQueries();
     this.drawArcs();
   }
 
-  private keyHeight(): number {
-    if (this.isNarrow) return kMostHeight;
-    const slots = this.list.length + 1;
-    return Math.max(kRowHeight, Math.min(kMostHeight, this.height / slots));
-  }
-
   private drawQueries(): void {
-    const {begin, end} = this.rows;
-    const {store, side} = this.page;
-    const {pinnedToken: pinned, hoveredToken: hovered, now: {range}} = store;
+    const {begin, end} = this.window;
+    const {store} = this.page;
+    const {pinnedToken, hoveredToken, now: {range}} = store;
+    const of = (token: number | null) => token === null ? null : this.rows.of(token);
+    const [pinned, hovered] = [of(pinnedToken), of(hoveredToken)];
+    const chosen = range && this.rows.within({first: range[0], end: range[1] + 1});
     const stop = pinned !== null && pinned >= begin && pinned < end ? pinned : begin;
-    const rows = Array.from({length: end - begin}, (_, place) => {
-      const index = begin + place;
-      const isOfRange = range !== null && index >= range[0] && index <= range[1];
-      const state = {pinned: index === pinned || isOfRange, hovered: index === hovered};
-      const row = queryRow(side.queries, index, state, index === stop,
-        () => store.set({query: index, key: null, range: null}), () => store.preview({query: index}));
-      row.style.height = `${this.rowHeight}px`;
-      return row;
+    const made = Array.from({length: end - begin}, (_, place) => {
+      const row = begin + place;
+      const state = {pinned: row === pinned || isIn(chosen, row), hovered: row === hovered};
+      const first = this.rows.first(row);
+      const query = row === pinned ? pinnedToken! : first;
+      const element = queryRow({name: this.rows.text(row), index: first}, state, row === stop,
+        () => store.set({query, key: null, range: null}), () => store.preview({query}));
+      element.style.height = `${this.rowHeight}px`;
+      return element;
     });
-    replaceWithFocus(this.queries, rows);
+    replaceWithFocus(this.queries, made);
   }
 
   private drawNarrowQuery(): void {
     const {at} = this;
     const name = at ? phrase(this.page.side.queries, at.first, at.end) : '';
     const box = html('div', {class: 'query pinned', 'data-index': at?.first ?? ''}, name);
-    box.style.top = `${this.list.length * kMostHeight / 2 - 14}px`;
+    box.style.top = `${this.list.length * kNarrowHeight / 2 - 14}px`;
     this.queries.replaceChildren(...(at ? [box] : []));
   }
 
   private drawKeys(): void {
-    const {store, side} = this.page;
-    if (this.isNarrow) this.list = this.list.filter((entry) => entry.kind === 'key');
-    const first = primary(store.now);
-    const line = this.data.lines.get(nameOf(first));
-    const rows = this.list.map((entry) => {
-      if (entry.kind === 'fold') {
-        return foldRow(entry.begin, entry.end, () => {
-          this.unfolded.add(entry.begin);
-          this.draw();
-        });
-      }
-      const {key: other} = entry;
-      const state = {pinned: other === store.pinnedOther, hovered: other === store.other};
-      return keyRow(side.keys, other, this.valueOf(other), state, () => this.pin(other), () => this.preview(other));
+    const {store} = this.page;
+    const {rows: all} = this;
+    const found = this.data.lines.get(nameOf(primary(store.now)));
+    const line = found && all.line(found, store.to);
+    let below = 0;
+    const made = this.list.map((entry, at) => {
+      const row = entry.kind === 'fold' ? foldRow(entry, all.noun, () => {
+        this.unfolded.add(entry.begin);
+        this.draw();
+      }) : this.key(entry.key, line?.weights[entry.key] ?? null);
+      row.style.height = `${this.rowHeight}px`;
+      if (this.slots[at]! > below) row.style.marginTop = `${(this.slots[at]! - below) * this.rowHeight}px`;
+      below = this.slots[at]! + 1;
+      return row;
     });
-    const whose = store.now.places.length > 1 ? shortName(store.now, first) : '';
-    if (line) rows.push(restRow(restOf(whose, rest(line.weights, this.list))));
-    else if (this.at === null) rows.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice)));
-    for (const row of rows) row.style.height = `${this.keyHeight()}px`;
-    replaceUnlessSame(this.keys, rows);
+    if (line) made.push(restRow(rest(line.weights, this.list)));
+    else if (this.at === null) made.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice)));
+    replaceUnlessSame(this.keys, made);
   }
 
-  /** The largest weight among the chosen heads, in the colour of its arc. */
-  private valueOf(other: number): KeyValue | null {
-    const {now} = this.page.store;
-    const values = now.places.flatMap((place): KeyValue[] => {
-      const weight = this.data.lines.get(nameOf(place))?.weights[other];
-      if (weight === undefined || weight === null) return [];
-      return [now.places.length === 1 ? {weight, colour: '', head: null}
-        : {weight, colour: colourOf(now, place), head: `head ${shortName(now, place)}`}];
-    });
-    return values.reduce<KeyValue | null>((best, each) => best && best.weight >= each.weight ? best : each, null);
+  private key(row: number, value: number | null): HTMLElement {
+    const {store} = this.page;
+    const first = this.rows.first(row);
+    const isOf = (token: number | null) => token !== null && this.rows.of(token) === row;
+    const state = {pinned: isOf(store.pinnedOther), hovered: isOf(store.other)};
+    return keyRow(this.rows, row, value, state, () => this.pin(first), () => this.preview(first));
   }
 
   /** Both ends of an edge of the shown token. */
@@ -220,73 +244,67 @@ class EdgesPanel implements Panel {
     else if (!store.to) store.preview({key: other});  // the span stays
   }
 
-  private edgesNow(): {edge: Edge; place: Place; own: boolean}[] {
-    const {at, data: {lines, others}, page: {store}} = this;
-    const first = primary(store.now);
-    const rows = at === null ? this.choice.rows : store.to ? [] : others;
-    const grey = rows.filter((row) => !isIn(at, row.query))
-      .flatMap((row) => row.edges.map((edge) => ({edge, place: first, own: at === null})));
-    const own = store.now.places.flatMap((place) =>
-      (lines.get(nameOf(place))?.edges ?? []).map((edge) => ({edge, place, own: true})));
-    return [...grey, ...own];
+  private edgesNow(): {edge: Edge; own: boolean}[] {
+    const {at, rows, data: {lines}, page: {store}} = this;
+    if (at === null) return this.choice.rows.flatMap(({edges}) => edges.map((edge) => ({edge, own: true})));
+    const shown = rows.within(at);
+    const others = store.to ? [] : rows.edges(this.data.others).filter((row) => !isIn(shown, row.query));
+    const line = lines.get(nameOf(primary(store.now)));
+    return [...others.flatMap(({edges}) => edges.map((edge) => ({edge, own: false}))),
+      ...line ? rows.line(line, store.to).edges.map((edge) => ({edge, own: true})) : []];
   }
 
   private drawArcs(): void {
     const {store} = this.page;
-    const {at, isNarrow} = this;
-    const {begin, end} = this.rows;
-    const height = this.keyHeight();
-    const middle = at ? (at.first + at.end - 1) / 2 : 0;
-    const queryY = (query: number) => isNarrow ? this.list.length * height / 2
-      : (Math.max(begin, Math.min(end - 1, query)) - begin + 0.5) * this.rowHeight;
+    const {at, isNarrow, rowHeight: height, rows} = this;
+    const {begin, end} = this.window;
+    const shown = at && rows.within(at);
+    const middle = shown ? (shown.first + shown.end - 1) / 2 : 0;
+    const queryY = (row: number) => isNarrow ? this.list.length * height / 2
+      : (Math.max(begin, Math.min(end - 1, row)) - begin + 0.5) * height;
     const arcs: Arc[] = [];
-    for (const {edge, place, own} of this.edgesNow()) {
+    for (const {edge, own} of this.edgesNow()) {
       const other = otherEnd(edge, at !== null && store.to);
       const index = entryIndex(this.list, other);
       if (index < 0) continue;
       const isOfLine = own && at !== null;
-      const isSelected = other === store.other;
-      const order = store.now.places.findIndex((each) => isSamePlace(each, place));
+      const chosen = isOfLine && store.other !== null && other === rows.of(store.other);
       arcs.push({
-        edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOf(store.now, place),
-        source: queryY(isOfLine ? middle : edge.query), target: (index + 0.5) * height - this.keys.scrollTop,
-        chosen: isOfLine && isSelected && order === 0,
-        label: isOfLine ? labelOf(edge, shortName(store.now, place), order, isSelected) : null,
+        edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOfEdge(this.page, primary(store.now), edge.weight), chosen,
+        source: queryY(isOfLine ? middle : edge.query), target: (this.slots[index]! + 0.5) * height - this.keys.scrollTop,
+        label: chosen ? weight(edge.weight) : '',
       });
     }
-    const span: [number, number] | null = !isNarrow && at !== null && at.end - at.first > 1
-      ? [queryY(at.first) - this.rowHeight / 2, queryY(at.end - 1) + this.rowHeight / 2] : null;
+    const span: [number, number] | null = !isNarrow && shown !== null && shown.end - shown.first > 1
+      ? [queryY(shown.first) - height / 2, queryY(shown.end - 1) + height / 2] : null;
+    const cell = ({query, key}: Edge) => ({query: rows.first(query), key: rows.first(key)});
+    const other = (edge: Edge) => rows.first(otherEnd(edge, store.to));
     drawArcs(this.arcs, arcs, isNarrow ? kNarrowArcs : kArcs, {
-      enter: (edge) => at === null ? store.preview(edge) : this.preview(otherEnd(edge, store.to)),
+      enter: (edge) => at === null ? store.preview(cell(edge)) : this.preview(other(edge)),
       leave: () => store.preview({}),
-      click: (edge) => at === null ? store.set({query: edge.query, key: edge.key}) : this.pin(otherEnd(edge, store.to)),
+      click: (edge) => at === null ? store.set(cell(edge)) : this.pin(other(edge)),
     }, span);
   }
 
   private wheel(event: WheelEvent): void {
     event.preventDefault();
-    this.rows.move(Math.sign(event.deltaY) * 3);
+    this.window.move(Math.sign(event.deltaY) * 3);
     this.update();
   }
 
   private walk(event: KeyboardEvent): void {
-    const {store, side} = this.page;
+    const {store} = this.page;
     const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
     if (step === undefined) return;
-    const from = Number((event.target as HTMLElement).dataset.index);
-    const next = Math.max(0, Math.min(side.queries.length - 1, from + step));
-    store.preview({query: next});
+    const from = this.rows.of(Number((event.target as HTMLElement).dataset.index));
+    const query = this.rows.first(Math.max(0, Math.min(this.rows.count - 1, from + step)));
+    store.preview({query});
     this.draw();
-    this.queries.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
-    store.preview({query: next});
+    this.queries.querySelector<HTMLElement>(`[data-index="${query}"]`)?.focus();
+    store.preview({query});
     event.preventDefault();
     event.stopPropagation();
   }
-}
-
-/** `H1 + .31 in 192 others`, `H1: every key shown`. */
-function restOf(whose: string, rest: string): string {
-  return whose === '' ? rest : rest.startsWith('+') ? `${whose} ${rest}` : `${whose}: ${rest}`;
 }
 
 export const edgesPanel: MakePanel = (container, page) => new EdgesPanel(container, page);

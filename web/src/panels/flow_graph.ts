@@ -125,7 +125,7 @@ export function drawFlow(container: HTMLElement, page: FlowPage, data: FlowData)
   const position = flowPosition(page);
   const says = `flow into ${nodeName(page, position)} ${position}`;
   const own = data.flow.columns.findIndex(({begin, end}) => position >= begin && position < end);
-  const top = svg('text', {class: 'flow-number', x: Math.min(places.x[own] ?? width, width - 24), y: 6, 'text-anchor': 'middle'}, `${nodeName(page, position)} 1`);
+  const top = svg('text', {class: 'flow-number', x: Math.min((places.x[own] ?? width) + 24, width), y: 6, 'text-anchor': 'end'}, `${nodeName(page, position)} 1`);
   const drawing = svg('svg', {class: 'flow-drawing', width, height: bottom + 6, viewBox: `0 0 ${width} ${bottom + 6}`, role: 'img', 'aria-label': says},
     ...lines, ...edges(data, places, pitch), ...nodes(data, places, pitch, position), ...way(data, places, pitch), top);
   const unit = data.test?.word ? 'effect, nats' : data.test ? 'effect, of its state' : '';

@@ -10,16 +10,18 @@ import {kNothing} from '../selection';
 import type {Cut} from '../transport/atlas';
 import type {GridLayout} from './grid_layout';
 import {fullText, numberText, storyOf} from './grid_scores';
-import {table} from './matrix_scale';
+import {differenceTable, table} from './matrix_scale';
 
 const kPixels = 2;  // for one of the page
 const kColours = table('log', new Uint32Array(256));
+const kDifferences = differenceTable('log', new Uint32Array(256));
 
 /** Draws into a canvas as large as it will be seen. */
 export function drawThumbnail(
-  canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: GridLayout
+  canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: GridLayout, isDifference: boolean
 ): void {
-  const pixels = Uint32Array.from(codes, (code) => kColours[code]!);
+  const colours = isDifference ? kDifferences : kColours;
+  const pixels = Uint32Array.from(codes, (code) => colours[code]!);
   const cells = html('canvas', {width: columns, height: rows});  // one cell a pixel
   cells.getContext('2d')!.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), columns, rows), 0, 0);
   canvas.width = pictureWidth * kPixels;

@@ -37,7 +37,7 @@ export class GridHeading {
     this.element.append(this.title,
       html('div', {class: 'grid-sort'}, html('span', {class: 'quiet'}, 'each layer sorted by'), this.sorts.element),
       html('label', {class: 'grid-filter-line'}, html('span', {class: 'quiet'}, '/ filter'), this.field, this.written), this.count,
-      html('span', {class: 'grid-legend'}, html('span', {class: 'quiet'}, 'weight'), rampOf('grid-ramp'), this.block));
+      html('span', {class: 'grid-legend'}, html('span', {class: 'quiet'}, api.isDifference ? 'A \u2212 B' : 'weight'), rampOf('grid-ramp', api.isDifference), this.block));
   }
 
   focus(): void {
@@ -65,6 +65,7 @@ export class GridHeading {
     this.count.classList.toggle('wrong', this.wrong !== null);
     if (this.wrong) say(this.count, `${this.wrong.found} at character ${this.wrong.at}: expected ${this.wrong.expected}`);
     else if (passed) say(this.count, now.filter === '' ? '' : `${passed.count.toLocaleString('en')} of ${passed.of.toLocaleString('en')}`);
-    if (cut) say(this.block, cut.block === 1 ? '.001 to 1' : `.001 to 1, largest of ${cut.block} \u00d7 ${cut.block}`);
+    const range = this.page.api.isDifference ? '\u22121 to 1' : '.001 to 1';
+    if (cut) say(this.block, cut.block === 1 ? range : `${range}, largest of ${cut.block} \u00d7 ${cut.block}`);
   }
 }

@@ -44,13 +44,13 @@ export function storyOf(page: Page, place: Place): {first: Said; then: Said | un
 /** `previous .63` */
 export function fullText({name, short, value}: Said): string {
   if (name === 'distance') return score(name, short, value);
-  return name === 'entropy' ? score(name, name, value) : `${name} ${shortWeight(value)}`;
+  return name === 'entropy' || name === 'without' ? score(name, name, value) : `${name} ${shortWeight(value)}`;
 }
 
 /** The number alone: `.63`, `1.32`, `48.6`. */
 export function numberText({name, short, value}: Said): string {
   if (name === 'distance') return score(name, short, value).replace(' back', '');
-  return name === 'entropy' ? score(name, '', value).trim() : shortWeight(value);
+  return name === 'entropy' || name === 'without' ? score(name, '', value).trim() : shortWeight(value);
 }
 
 /** The heads of a layer, as they are sorted; by number where their scores are still to come. */

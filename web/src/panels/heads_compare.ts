@@ -1,6 +1,5 @@
-// Two heads, or one head on two texts: A, B and A − B under one cursor.
-import {isSamePlace} from '../address';
-import {cividis} from '../colour';
+// What is compared, side by side: A, B and A \u2212 B of one head under one cursor.
+import {cividis, diverging} from '../colour';
 import type {Rgb} from '../colour';
 import {Slot, valueOf} from '../data/slot';
 import {button, choice, html} from '../dom';
@@ -10,14 +9,11 @@ import {primary} from '../panel';
 import type {Place} from '../selection';
 import {plain} from '../tokens';
 import type {SessionApi} from '../transport/api';
+import {readVersus, versusHead, versusText} from '../versus';
 import {headText} from './heads_scores';
-import {position} from './matrix_scale';
+import {differencePosition, position} from './matrix_scale';
 
-type With = 'nothing' | 'head' | 'text';
-
-const kZero: Rgb = [236, 236, 232];
-const kMore: Rgb = [0, 114, 178];   // A has more: blue
-const kLess: Rgb = [230, 159, 0];   // B has more: orange
+type With = 'nothing' | 'head' | 'text' | 'edits';
 
 /** A matrix in at most 256 x 256 cells; NaN where masked. */
 interface Cells { width: number; height: number; block: number; values: Float32Array }
@@ -30,12 +26,6 @@ function cellsOf({api, place}: Half, values: ArrayBuffer): Cells {
   return {width: Math.ceil(keys / block), height: Math.ceil(queries / block), block, values: new Float32Array(values)};
 }
 
-function mixed(share: number): Rgb {
-  const end = share > 0 ? kMore : kLess;
-  const part = Math.sqrt(Math.min(1, Math.abs(share)));
-  return kZero.map((from, at) => Math.round(from + (end[at]! - from) * part)) as unknown as Rgb;
-}
-
 export class HeadsCompare implements Panel {
   readonly element = html('section', {class: 'heads-compare', 'aria-label': 'Comparison', hidden: true});
   readonly switches: HTMLElement;
@@ -43,25 +33,27 @@ export class HeadsCompare implements Panel {
   private readonly titles = this.canvases.map(() => html('h2', {}));
   private readonly said = html('p', {class: 'said', 'aria-live': 'polite'});
   private readonly field = html('textarea', {rows: 2, placeholder: 'the second text', 'aria-label': 'The second text', 'data-unsaved': true});
+  private readonly form: HTMLElement;
   private readonly slots = [new Slot<ArrayBuffer>('compare-a', () => this.update()), new Slot<ArrayBuffer>('compare-b', () => this.update())];
   private readonly show: (name: With) => void;
-  private other: SessionApi | null = null;
-  private mode: With = 'nothing';
+  private isAsking = false;  // for the second text
   private cells: Cells[] = [];
   private halves: Half[] = [];
-  private error = '';
   private at: {x: number; y: number} | null = null;  // the cell under the cursor
 
   constructor(private readonly page: Page) {
-    const options = (['nothing', 'head', 'text'] as const).map((name) => ({name, label: name}));
-    const made = choice<With>('compare with', options, (name) => this.turn(name));
+    const {kind} = readVersus(page.store.now.versus) ?? {};
+    const names: With[] = ['nothing', 'head', 'text', ...kind === 'edits' ? [kind] : []];
+    const made = choice<With>('compare with', names.map((name) => ({name, label: name})), (name) => this.turn(name));
     this.switches = made.element;
     this.show = made.show;
-    this.show('nothing');
-    const go = button({class: 'link'}, () => void this.read(), 'compare');
-    const form = html('div', {class: 'said compare-text', hidden: true}, this.field, go);
-    this.element.append(form, ...this.canvases.map((canvas, at) => html('div', {}, this.titles[at], canvas)), this.said);
-    this.field.addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.ctrlKey) void this.read(); });
+    const read = () => {
+      this.isAsking = false;
+      if (this.field.value !== '') page.store.set({versus: versusText(this.field.value), show: 'A-B'});
+    };
+    this.form = html('div', {class: 'said compare-text', hidden: true}, this.field, button({class: 'link'}, read, 'compare'));
+    this.element.append(this.form, ...this.canvases.map((canvas, at) => html('div', {}, this.titles[at], canvas)), this.said);
+    this.field.addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.ctrlKey) read(); });
     for (const canvas of this.canvases) {
       canvas.addEventListener('pointermove', (event) => this.point(event, canvas));
       canvas.addEventListener('pointerleave', () => {
@@ -71,54 +63,40 @@ export class HeadsCompare implements Panel {
     }
   }
 
-  destroy(): void {
-    this.slots.forEach((slot) => slot.stop());
-    this.other?.stop();
-  }
+  destroy(): void { this.slots.forEach((slot) => slot.stop()); }
 
   private turn(mode: With): void {
-    this.mode = mode;
-    this.element.hidden = mode === 'nothing';
-    this.element.querySelector<HTMLElement>('.compare-text')!.hidden = mode !== 'text';
-    this.show(mode);
-    this.page.store.preview({});
-    this.update();
-    this.page.store.set({}, {replace: true, fresh: this.page.store.isFresh});  // the table makes room
-    if (mode === 'text') this.field.focus();
-  }
-
-  /** Opens a session of the second text. */
-  private async read(): Promise<void> {
-    this.error = '';
-    try {
-      this.other = await this.page.api.beside({text: this.field.value}, primary(this.page.store.now), () => this.update());
-    } catch (error) {
-      this.error = (error as Error).message;
-    }
-    this.update();
-  }
-
-  private both(): Half[] | null {
-    const {api, store, side} = this.page;
+    const {store, side} = this.page;
     const [first, second] = store.now.places as [Place, Place?];
-    const named = (place: Place) => ({...place, stack: side.stack as Place['stack']}) as Place;
-    const a = {name: `A: head ${headText(first)}`, api, place: named(first)};
-    if (this.mode === 'head') {
-      const other = second ?? {...first, head: (first.head + 1) % side.heads};
-      return isSamePlace(first, other) ? null : [a, {name: `B: head ${headText(other)}`, api, place: named(other)}];
-    }
-    return this.other?.hasWeights ? [{...a, name: `${a.name}, this text`}, {name: 'B: the second text', api: this.other, place: named(first)}] : null;
+    this.isAsking = mode === 'text';
+    store.preview({});
+    if (mode === 'nothing') store.set({versus: '', show: 'A-B'});
+    else if (mode === 'head') store.set({versus: versusHead(second ?? {...first, head: (first.head + 1) % side.heads}), show: 'A-B'});
+    else store.set({}, {replace: true, fresh: store.isFresh});  // the table makes room
+    if (this.isAsking) this.field.focus();
+  }
+
+  private both(): Half[] {
+    const {compared, store, side} = this.page;
+    if (!compared) return [];
+    const place = {...primary(store.now), stack: side.stack} as Place;
+    const other = compared.toB(place);
+    const isHead = compared.a === compared.b;
+    return [
+      {name: `A: head ${headText(place)}${isHead ? '' : ', this text'}`, api: compared.a, place},
+      {name: isHead ? `B: head ${headText(other)}` : `B: ${compared.name}`, api: compared.b, place: other},
+    ];
   }
 
   update(): void {
-    if (this.mode === 'nothing') return;
-    const both = this.both();
-    this.halves = both ?? [];
-    const tiles = both?.map((half, at) => {
-      const {attention} = half.api.side(half.place.stack);
-      return valueOf(this.slots[at]!.show(half.api.hasWeights && attention ? half.api.tile({...half.place, z: 0, y: 0, x: 0}, 'f32') : null));
-    });
-    this.cells = tiles?.every((tile) => tile !== null) ? tiles.map((tile, at) => cellsOf(both![at]!, tile!)) : [];
+    const {versus} = this.page.store.now;
+    this.show(this.isAsking ? 'text' : readVersus(versus)?.kind ?? 'nothing');
+    this.form.hidden = !this.isAsking;
+    this.element.hidden = versus === '' && !this.isAsking;
+    if (this.element.hidden) return;
+    this.halves = this.both();
+    const tiles = this.halves.map(({api, place}, at) => valueOf(this.slots[at]!.show(api.hasWeights ? api.tile({...place, z: 0, y: 0, x: 0}, 'f32') : null)));
+    this.cells = tiles.every((tile) => tile !== null) ? tiles.map((tile, at) => cellsOf(this.halves[at]!, tile)) : [];
     this.draw();
     this.tell();
   }
@@ -139,7 +117,7 @@ export class HeadsCompare implements Panel {
     if (!this.isAlike) return;
     this.paint(this.canvases[2]!, a!, (index) => {
       const difference = a!.values[index]! - b!.values[index]!;
-      return Number.isNaN(difference) ? null : mixed(difference);
+      return Number.isNaN(difference) ? null : diverging(differencePosition(difference, 'sqrt'));
     });
   }
 
@@ -160,14 +138,14 @@ export class HeadsCompare implements Panel {
     const y = Math.floor((event.clientY - box.top) / box.height * canvas.height);
     this.at = {x, y};
     this.tell();
-    if (this.cells[0]?.block === 1 && this.mode === 'head') this.page.store.preview({query: y, key: x});
+    if (this.cells[0]?.block === 1) this.page.store.preview({query: y, key: x});
   }
 
   /** The cell under the cursor, in all three. */
   private tell(): void {
     const {at} = this;
-    if (this.error || !this.cells[0]) {
-      this.said.textContent = this.error || (this.mode === 'text' ? 'Ctrl+Enter reads the second text and compares this head on both.' : 'Shift-click another head to compare it.');
+    if (!this.cells[0]) {
+      this.said.textContent = this.isAsking ? 'Ctrl+Enter reads the second text and compares this head on both.' : '';
       return;
     }
     const block = this.cells[0].block;

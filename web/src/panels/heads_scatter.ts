@@ -89,7 +89,8 @@ export class HeadsScatter implements Panel {
       ...api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) =>
         html('option', {value: score.name, selected: score.name === chosen.name.replace(/^probe_/, '')}, score.name.replace(/_/g, ' '))));
     select.addEventListener('change', () => store.set({[name]: select.value}));
-    return html('label', {class: 'quiet'}, `${name} `, select);
+    const face = html('span', {class: 'heads-axis-name', 'aria-hidden': true}, select.selectedOptions[0]?.textContent ?? '');
+    return html('label', {class: 'quiet heads-axis'}, `${name} `, face, select);
   }
 
   private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[]): void {

@@ -64,7 +64,7 @@ export function headText({layer, head}: Place): string { return `${layer}\u00b7$
 /** `.63`, `48.6`, `1.32`, `+6.2` (thousandths of a nat); a dash where there is none. */
 export function valueText({unit, from}: Column, value: number | undefined): string {
   if (value === undefined) return '\u2013';
-  if (from === 'run') return `${value * 1000 >= 0.05 ? '+' : ''}${fixed(value * 1000, 1)}`;
+  if (from === 'run') return `${value * 1000 >= 0.05 ? '+' : ''}${fixed(value * 1000, Math.abs(value) < 0.09995 ? 1 : 0)}`;
   if (unit === 'share') return shortWeight(value);
   return fixed(value, unit === 'tokens' ? 1 : 2);
 }

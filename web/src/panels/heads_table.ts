@@ -103,7 +103,7 @@ export class HeadsTable implements Panel {
     const own: Place = store.now.places[0]!.stack === undefined ? {layer: place.layer, head: place.head} : place;
     const name = button({class: 'heads-name', 'data-head': nameOf(place), 'aria-pressed': String(isPinned)},
       (event) => choose(store, own, event), html('b', {}, headText(place)), isShared ? html('span', {class: 'quiet'}, ` kv ${kv}`) : null);
-    const row = html('div', {class: isPinned ? 'heads-row pinned' : 'heads-row', role: 'row'}, name, ...this.columns.map((column, at) =>
+    const row = html('div', {class: isPinned ? 'heads-row pinned' : 'heads-row', role: 'row'}, html('span', {class: 'contents', role: 'rowheader'}, name), ...this.columns.map((column, at) =>
       this.cell(column, valueOf(this.page, place, column, this.alike()), this.longest[at]!)));
     row.addEventListener('pointerenter', () => store.preview({place: own}));
     row.addEventListener('click', (event) => event.target instanceof HTMLButtonElement || name.contains(event.target as Node) || choose(store, own, event));

@@ -38,7 +38,7 @@ export function heaviestFirst(lines: Iterable<Line>, to: boolean, pinned: number
   for (const {edges} of lines) {
     for (const edge of edges) {
       const end = otherEnd(edge, to);
-      most.set(end, Math.max(edge.weight, most.get(end) ?? 0));
+      most.set(end, Math.max(Math.abs(edge.weight), most.get(end) ?? 0));
     }
   }
   return [...most].sort((a, b) => b[1] - a[1]).map(([key]) => key);
@@ -55,7 +55,7 @@ export function fitting(order: number[], span: Span, most: number, unfolded: Rea
 /** The `most` keys to which the rows give most, for when nothing is pinned. */
 export function heaviest(edges: Edge[], most: number): number[] {
   const sums = new Map<number, number>();
-  for (const {key, weight} of edges) sums.set(key, (sums.get(key) ?? 0) + weight);
+  for (const {key, weight} of edges) sums.set(key, (sums.get(key) ?? 0) + Math.abs(weight));
   return [...sums].sort((a, b) => b[1] - a[1]).slice(0, most).map(([key]) => key);
 }
 
@@ -72,7 +72,7 @@ export function others(count: number): string {
 
 /** What is left over: `+ .31 in 192 others`, or `every key shown`. */
 export function left({count, weight}: Rest): string {
-  return count === 0 ? 'every key shown' : `+ ${written(weight)} in ${others(count)}`;
+  return count === 0 ? 'every key shown' : `${weight < 0 ? '' : '+ '}${written(weight)} in ${others(count)}`;
 }
 
 /** What is left of a row beside the keys that are listed. */

@@ -2,16 +2,17 @@
 import type {Line} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
-import type {Page, Panel} from '../panel';
+import type {Page, Panel, Span} from '../panel';
 import {focus, primary} from '../panel';
 import {kScales, nameOf} from '../selection';
-import type {Scale, Zoom} from '../selection';
-import type {Marginals} from '../transport/api';
+import type {Place, Scale, Zoom} from '../selection';
+import type {Marginals, SessionApi} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
 import {hasTokens, MatrixLabels} from './matrix_labels';
 import {blockOf} from '../side';
 import {isBetween} from '../sides';
+import {Rows} from '../rows';
 import {rowNames} from '../written';
 import {kUseWidth} from './matrix_margins';
 import {MatrixMargins} from './matrix_margin_pair';
@@ -43,6 +44,13 @@ function hasFreeCorner(length: number, side: number, isNarrow: boolean): boolean
   return (Math.floor(bottom / side * length) + 1) / length <= left && (isNarrow || side >= kLeastCorner);
 }
 
+/** A token that is pointed at alone is read out with what it attends to most. */
+function largestOf(line: Line | null): number | null {
+  const best = (line?.weights ?? []).reduce<{at: number; weight: number}>((most, weight, at) =>
+    weight !== null && Math.abs(weight) > Math.abs(most.weight) ? {at, weight} : most, {at: -1, weight: 0});
+  return best.at < 0 ? null : best.at;
+}
+
 /** `isFull`: it has the width of the page, and the read-out stands beside it. */
 export interface MatrixOptions { isFull?: boolean }
 
@@ -58,6 +66,7 @@ class MatrixPanel implements Panel {
   private readonly frame = html('div', {class: 'matrix-frame'});
   private readonly sight: MatrixSight;
   private readonly line = new Slot<Line>('read-out', () => this.update());
+  private readonly sides = [new Slot<Line>('read-out-a', () => this.update()), new Slot<Line>('read-out-b', () => this.update())] as const;  // of a difference
   private readonly margins = new Slot<Marginals>('margins', () => this.update());
   private marginals: Marginals | null = null;
   private box: Box | null = null;
@@ -75,7 +84,7 @@ class MatrixPanel implements Panel {
     const {api, side, store, stage} = page;
     this.tiles = new Tiles(api, side, this.redraw);
     this.canvas = new MatrixCanvas(page, this.tiles, this.redraw);
-    this.readOut = new ReadOut(side);
+    this.readOut = new ReadOut(side, api.isDifference);
     this.edges = new MatrixMargins(stage);
     this.labels = new MatrixLabels(side, rowNames(page, this.redraw));
     this.scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})), (name) => store.set({scale: name}));
@@ -120,8 +129,7 @@ class MatrixPanel implements Panel {
   }
 
   destroy(): void {
-    this.line.stop();
-    this.margins.stop();
+    [this.line, this.margins, ...this.sides].forEach((slot) => slot.stop());
     this.resized.disconnect();
     this.forget();
     cancelAnimationFrame(this.frameAsked);
@@ -235,13 +243,31 @@ class MatrixPanel implements Panel {
     const {other, to} = store;
     const speak = this.speak;
     this.speak = false;
-    if (at === null || other === null) {
+    const isHovered = other === null && store.hoveredToken !== null;
+    if (at === null || (other === null && !isHovered)) {
       this.line.show(null);
       this.readOut.show(null);
       return;
     }
+    const rows = new Rows(this.page);
     const asked = api.hasWeights ? api.line(primary(store.now), at.first, at.end, to) : null;
-    this.readOut.show({at, other, to, line: valueOf(this.line.show(asked)), speak});
+    const found = valueOf(this.line.show(asked));
+    const line = found && rows.line(found, to);
+    const row = other === null ? largestOf(line) : rows.of(other);
+    const both = this.bothOf(at, row, rows);
+    this.readOut.show(row === null ? null : {at, other: row, to, line, speak, rows, ...both && {both}});
+  }
+
+  /** Of a difference: what each side has there. */
+  private bothOf({first, end}: Span, row: number | null, rows: Rows): [number | null, number | null] | null {
+    const {store: {now, to}, api, compared} = this.page;
+    if (!compared || !api.isDifference) return null;
+    const ofSide = (slot: Slot<Line>, of: SessionApi, place: Place) => {
+      const found = valueOf(slot.show(api.hasWeights ? of.line(place, first, end, to) : null));
+      return found && row !== null ? rows.line(found, to).weights[row] ?? null : null;
+    };
+    const [a, b] = this.sides;
+    return [ofSide(a, compared.a, primary(now)), ofSide(b, compared.b, compared.toB(primary(now)))];
   }
 
   private schedule(): void {

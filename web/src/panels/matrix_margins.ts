@@ -4,7 +4,7 @@ import type {Marginals} from '../transport/api';
 import type {Sight} from './matrix_sight';
 
 function largestOf(values: number[], least: number): number {
-  return values.reduce((most, value) => Math.max(most, value), least);
+  return values.reduce((most, value) => Math.max(most, Math.abs(value)), least);
 }
 
 /** The largest of the values that share one pixel, drawn as one bar. */
@@ -40,6 +40,15 @@ function prepare(
   return context;
 }
 
+/** Of differences those of each sign in its colour. */
+function bySign(stage: Stage, context: CanvasRenderingContext2D, values: number[], draw: (values: number[]) => void): void {
+  if (!values.some((value) => value < 0)) return draw(values);
+  for (const [role, sign] of [['--more', 1], ['--less', -1]] as const) {
+    context.fillStyle = stage.colour(role);
+    draw(values.map((value) => sign * value > 0 ? sign * value : -1));
+  }
+}
+
 export const kReceivedHeight = 28;
 export const kUseWidth = 42;
 
@@ -59,14 +68,15 @@ export function drawReceived(
   if (!marginals) return;
   const largest = largestOf(marginals.received, 1e-30);
   const draw = (at: number, width: number, value: number) => {
+    if (value < 0) return;  // of the other sign
     const height = Math.max(1, kReceivedHeight * value / largest);
     context.fillRect(at, kReceivedHeight - height, width, height);
   };
   context.fillStyle = stage.colour('--second');
-  bars(marginals.received, sight.left, sight.size, side, draw);
+  bySign(stage, context, marginals.received, (values) => bars(values, sight.left, sight.size, side, draw));
   if (key === null) return;
   context.fillStyle = stage.colour('--accent-line');
-  draw(sight.left + key * sight.size, Math.max(2, sight.size), marginals.received[key]!);
+  draw(sight.left + key * sight.size, Math.max(2, sight.size), Math.abs(marginals.received[key]!));
 }
 
 export function drawUse(
@@ -75,11 +85,12 @@ export function drawUse(
   const context = prepare(stage, canvas, kUseWidth, height);
   if (!marginals) return;
   const largest = largestOf(marginals.keys_in_use, 1);
-  const draw = (at: number, width: number, value: number) =>
-    context.fillRect(0, at, Math.max(1, kUseWidth * value / largest), width);
+  const draw = (at: number, width: number, value: number) => {
+    if (value >= 0) context.fillRect(0, at, Math.max(1, kUseWidth * value / largest), width);
+  };
   context.fillStyle = stage.colour('--second');
-  bars(marginals.keys_in_use, sight.top, sight.size, height, draw);
+  bySign(stage, context, marginals.keys_in_use, (values) => bars(values, sight.top, sight.size, height, draw));
   if (query === null) return;
   context.fillStyle = stage.colour('--accent-line');
-  draw(sight.top + query * sight.size, Math.max(2, sight.size), marginals.keys_in_use[query]!);
+  draw(sight.top + query * sight.size, Math.max(2, sight.size), Math.abs(marginals.keys_in_use[query]!));
 }

@@ -1,5 +1,5 @@
 // From the byte of a tile to a colour. A change of scale needs no new tile: only a new table.
-import {cividis} from '../colour';
+import {cividis, diverging} from '../colour';
 import type {Rgb} from '../colour';
 import type {Scale} from '../selection';
 
@@ -44,6 +44,36 @@ export function table(scale: Scale, histogram: Uint32Array): Uint32Array {
   return colours;
 }
 
+const kOctaves = 10;  // of differences, down to a thousandth
+const kSteps = 127;
+
+/** A difference in a byte: 0 masked, 128 none, and up to 127 steps of its logarithm to either side. */
+export function differenceCode(difference: number): number {
+  if (Number.isNaN(difference)) return 0;
+  const size = Math.abs(difference) < 2 ** -kOctaves ? 0 : Math.max(1, Math.round(kSteps * (1 + Math.log2(Math.min(1, Math.abs(difference))) / kOctaves)));
+  return 128 + Math.sign(difference) * size;
+}
+
+/** Where a difference stands between orange (-1) and blue (1). */
+export function differencePosition(difference: number, scale: Scale): number {
+  return Math.sign(difference) * position(Math.abs(difference), scale === 'rank' ? 'log' : scale);
+}
+
+/** The colours of differences; by rank, those of either sign together. */
+export function differenceTable(scale: Scale, histogram: Uint32Array): Uint32Array {
+  const sizes = new Uint32Array(256);
+  for (let code = 1; code < 256; ++code) sizes[1 + Math.abs(code - 128)]! += histogram[code]!;
+  const rank = scale === 'rank' ? ranks(sizes) : null;
+  const colours = new Uint32Array(256);
+  for (let code = 1; code < 256; ++code) {
+    const size = Math.abs(code - 128);
+    const t = size === 0 ? 0 : rank ? rank[1 + size]! : position(2 ** (kOctaves * (size / kSteps - 1)), scale as Exclude<Scale, 'rank'>);
+    const [r, g, b] = diverging(Math.sign(code - 128) * t);
+    colours[code] = (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+  }
+  return colours;
+}
+
 /** The legend's ticks: where, and what is written there. */
 export function ticks(scale: Scale): {at: number; label: string}[] {
   switch (scale) {
@@ -52,4 +82,12 @@ export function ticks(scale: Scale): {at: number; label: string}[] {
     case 'log': return [0.001, 0.01, 0.1, 1].map((value) => ({at: position(value, 'log'), label: String(value)}));
     case 'rank': return [{at: 0, label: 'lowest'}, {at: 0.5, label: 'half'}, {at: 1, label: 'highest'}];
   }
+}
+
+/** The same of differences, whose middle is none. */
+export function differenceTicks(scale: Scale): {at: number; label: string}[] {
+  if (scale === 'rank') return [{at: 0, label: 'B more'}, {at: 0.5, label: '0'}, {at: 1, label: 'A more'}];
+  const sides = ticks(scale).filter(({label}) => ['1', '0.1'].includes(label) || (scale === 'linear' && label === '0.5'));
+  return [...sides.map(({at, label}) => ({at: (1 - at) / 2, label: `\u2212${label}`})).reverse(), {at: 0.5, label: '0'}, ...sides.map(({at, label}) => ({at: (1 + at) / 2, label}))]
+    .sort((a, b) => a.at - b.at);
 }

@@ -2,7 +2,7 @@
 import type {Scale} from '../selection';
 import type {Side} from '../side';
 import type {SessionApi, TilePlace} from '../transport/api';
-import {table} from './matrix_scale';
+import {differenceTable, table} from './matrix_scale';
 
 const kMostPictures = 128;  // 256 x 256 x 4 bytes each: 32 MiB
 
@@ -22,7 +22,11 @@ export class Tiles {
   private head = '';
 
   constructor(private readonly api: SessionApi, private readonly side: Side, private readonly arrived: () => void) {
-    this.colours = table(this.scale, this.histogram);
+    this.colours = this.table(this.scale);
+  }
+
+  private table(scale: Scale): Uint32Array {
+    return this.api.isDifference ? differenceTable(scale, this.histogram) : table(scale, this.histogram);
   }
 
   level(z: number): Level {
@@ -55,7 +59,7 @@ export class Tiles {
       return;
     }
     this.scale = scale;
-    this.colours = table(scale, this.histogram);
+    this.colours = this.table(scale);
   }
 
   size(place: TilePlace): {width: number; height: number} {
@@ -114,7 +118,7 @@ export class Tiles {
     }
     this.bytes.set(name, bytes);
     for (const byte of bytes) ++this.histogram[byte]!;
-    if (this.scale === 'rank') this.colours = table('rank', this.histogram);
+    if (this.scale === 'rank') this.colours = this.table('rank');
     return bytes;
   }
 }

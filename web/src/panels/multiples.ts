@@ -1,14 +1,15 @@
-// Small multiples: from the fifth head on each head has its own drawing instead of its own colour.
+// Small multiples: of several heads each has a drawing of its own.
 import type {Edge, Line} from '../arcs';
 import {otherEnd} from '../arcs';
 import {isSamePlace} from '../address';
 import {button, html, svg} from '../dom';
 import {weight} from '../format';
 import type {Page, Span} from '../panel';
-import {primary, shortName} from '../panel';
+import {colourOf, colourOfEdge, primary, shortName} from '../panel';
 import type {Place} from '../selection';
 import {nameOf} from '../selection';
-import {phrase, plain} from '../tokens';
+import {Rows} from '../rows';
+import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
 import {drawArcs} from './edge_arcs';
 import {replaceUnlessSame} from './edge_rows';
@@ -24,14 +25,16 @@ export interface KeyActions { pin(other: number): void; preview(other: number): 
 
 export class Multiples {
   readonly element = html('div', {class: 'multiples', hidden: true});
+  private rows: Rows;
   private readonly small = new Map<string, Small>();  // by head
 
   constructor(private readonly page: Page, private readonly actions: KeyActions) {
+    this.rows = new Rows(page);
     this.element.addEventListener('pointerleave', () => page.store.preview({}));
   }
 
   /** One drawing a head: the shown token and its edges. */
-  draw(at: Span, lines: Map<string, Line>): void {
+  draw(rows: Rows, at: Span, lines: Map<string, Line>): void {
     const {places} = this.page.store.now;
     const names = places.map(nameOf);
     for (const name of this.small.keys()) if (!names.includes(name)) this.small.delete(name);
@@ -40,7 +43,12 @@ export class Multiples {
         || all.some((each, at) => each.element !== this.element.children[at])) {
       this.element.replaceChildren(...all.map(({element}) => element));
     }
-    for (const [index, place] of places.entries()) this.drawOne(all[index]!, place, at, lines.get(nameOf(place)));
+    this.rows = rows;
+    const {to} = this.page.store;
+    for (const [index, place] of places.entries()) {
+      const line = lines.get(nameOf(place));
+      this.drawOne(all[index]!, place, at, line && rows.line(line, to));
+    }
   }
 
   private of(place: Place): Small {
@@ -48,7 +56,7 @@ export class Multiples {
     if (known) return known;
     const name = button({class: 'small-name', 'data-head': place.head}, (event) => this.choose(place, event));
     const made = {
-      element: html('section', {class: 'small head-1', 'data-head': place.head, 'aria-label': `Head ${place.head}`}),
+      element: html('section', {class: 'small', 'data-head': place.head, 'aria-label': `Head ${place.head}`}),
       name: html('b', {}), query: html('div', {class: 'small-query'}), keys: html('div', {class: 'small-keys'}),
       arcs: svg('svg', {class: 'arcs', 'aria-hidden': true}), rest: html('div', {class: 'quiet small-rest'}),
     };
@@ -67,19 +75,20 @@ export class Multiples {
   private drawOne(small: Small, place: Place, at: Span, line: Line | undefined): void {
     const edges = line?.edges ?? [];
     const {store, side} = this.page;
+    small.element.className = `small ${colourOf(store.now, place)}`;
     small.name.textContent = shortName(store.now, place);
     small.query.textContent = phrase(side.queries, at.first, at.end);
     small.query.style.top = `${(edges.length * kRowHeight - 20) / 2}px`;
     replaceUnlessSame(small.keys, edges.map((edge) => this.key(edge)));
     small.arcs.style.height = `${edges.length * kRowHeight}px`;
     const arcs = edges.map((edge, index): Arc => {
-      const chosen = otherEnd(edge, store.to) === store.other && isSamePlace(place, primary(store.now));
+      const chosen = this.isAt(edge, store.other) && isSamePlace(place, primary(store.now));
       return {
-        edge, kind: 'small', colour: 'head-1', source: edges.length * kRowHeight / 2,
-        target: (index + 0.5) * kRowHeight, chosen, label: chosen ? {line: 0, text: weight(edge.weight)} : null,
+        edge, kind: 'small', colour: colourOfEdge(this.page, place, edge.weight), source: edges.length * kRowHeight / 2,
+        target: (index + 0.5) * kRowHeight, chosen, label: chosen ? weight(edge.weight) : '',
       };
     });
-    const end = (edge: Edge) => otherEnd(edge, store.to);
+    const end = (edge: Edge) => this.rows.first(otherEnd(edge, store.to));
     drawArcs(small.arcs, arcs, kArcs, {
       enter: (edge) => this.actions.preview(end(edge)), leave: () => store.preview({}),
       click: (edge) => this.actions.pin(end(edge)),
@@ -88,16 +97,21 @@ export class Multiples {
   }
 
   private key(edge: Edge): HTMLElement {
-    const {store, side} = this.page;
-    const other = otherEnd(edge, store.to);
-    const isShown = other === store.other;
-    const isPinned = other === store.pinnedOther;
-    const state = isPinned ? ' pinned' : isShown ? ' hovered' : '';
-    const row = button({class: `key${state}`, 'data-index': other, 'aria-pressed': String(isPinned)}, () => this.actions.pin(other),
-      html('span', {class: 'context'}, html('b', {}, plain(side.keys[other]!))),
+    const {store} = this.page;
+    const row = otherEnd(edge, store.to);
+    const other = this.rows.first(row);
+    const isPinned = this.isAt(edge, store.pinnedOther);
+    const state = isPinned ? ' pinned' : this.isAt(edge, store.other) ? ' hovered' : '';
+    const made = button({class: `key${state}`, 'data-index': other, 'aria-pressed': String(isPinned)}, () => this.actions.pin(other),
+      html('span', {class: 'context'}, html('b', {}, this.rows.text(row))),
       html('span', {class: 'index'}, String(other)), html('span', {class: 'value'}, weight(edge.weight)));
-    row.addEventListener('pointerenter', () => this.actions.preview(other));
-    row.addEventListener('focus', () => row.matches(':focus-visible') && this.actions.preview(other));
-    return row;
+    made.addEventListener('pointerenter', () => this.actions.preview(other));
+    made.addEventListener('focus', () => made.matches(':focus-visible') && this.actions.preview(other));
+    return made;
+  }
+
+  /** Whether the edge's other end holds the token. */
+  private isAt(edge: Edge, token: number | null): boolean {
+    return token !== null && this.rows.of(token) === otherEnd(edge, this.page.store.to);
   }
 }

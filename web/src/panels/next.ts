@@ -14,7 +14,7 @@ import {word} from './word';
 
 function row(name: Node, share: number): HTMLElement {
   const bar = html('span', {class: 'bar'});
-  bar.style.setProperty('--share', String(share));
+  bar.style.setProperty('--share', String(Math.abs(share)));
   return html('li', {class: 'next-row'}, name, html('span', {class: 'bar-room'}, bar),
     html('span', {class: 'value'}, weight(share)));
 }
@@ -29,7 +29,7 @@ function nextRows(next: Next): HTMLElement[] {
 }
 
 function edgeRows(edges: Edge[], {keys}: Side): HTMLElement[] {
-  return [...edges].sort((a, b) => b.weight - a.weight).slice(0, 5).map((edge) =>
+  return [...edges].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight)).slice(0, 5).map((edge) =>
     row(html('span', {class: 'word'}, `${plain(keys[edge.key]!)} ${edge.key}`), edge.weight));
 }
 

@@ -1,17 +1,18 @@
 // The one large number of the view, what it is a weight of, and the legend.
 import type {Line} from '../arcs';
-import {cividis, css} from '../colour';
+import {cividis, css, diverging} from '../colour';
 import {html} from '../dom';
-import {largeWeight} from '../format';
+import {largeWeight, weight} from '../format';
 import type {Span} from '../panel';
 import {spanName} from '../panel';
 import type {Side} from '../side';
 import type {Scale} from '../selection';
+import type {Rows} from '../rows';
 import {plain} from '../tokens';
-import {ticks} from './matrix_scale';
+import {differenceTicks, ticks} from './matrix_scale';
 
-/** An edge between the tokens `at` and the token `other`; `line`: of these tokens, null while it is on its way. */
-export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean }
+/** An edge between the tokens `at` and the row `other`; `line`: of these tokens, null while it is on its way. */
+export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean; rows: Rows; both?: [number | null, number | null] }
 
 function rankOf(weights: (number | null)[], key: number): {rank: number; of: number} {
   const own = weights[key]!;
@@ -36,17 +37,22 @@ function rankText({rank, of}: {rank: number; of: number}, line: string): string 
   return rank === 1 ? `largest of the ${of} in its ${line}` : `${ordinal(rank)} largest of ${of}`;
 }
 
+/** Under one cursor: what A has, and B. */
+function bothText(both: [number | null, number | null]): string {
+  return both.map((value, at) => `${'AB'[at]!} ${value === null ? 'masked' : weight(value)}`).join(', ');
+}
+
 function backText(query: number, key: number): string {
   if (query === key) return 'itself';
   return query > key ? `${query - key} back` : `${key - query} ahead`;
 }
 
 /** All colours of a matrix, from the lowest to the highest. */
-export function rampOf(className: string): HTMLCanvasElement {
-  const ramp = html('canvas', {class: className, width: 256, height: 1, role: 'img', 'aria-label': 'cividis: dark is low'});
+export function rampOf(className: string, isDifference = false): HTMLCanvasElement {
+  const ramp = html('canvas', {class: className, width: 256, height: 1, role: 'img', 'aria-label': isDifference ? 'orange: B has more, blue: A has more' : 'cividis: dark is low'});
   const context = ramp.getContext('2d')!;
   for (let x = 0; x < 256; ++x) {
-    context.fillStyle = css(cividis(x / 255));
+    context.fillStyle = css(isDifference ? diverging(x / 127.5 - 1) : cividis(x / 255));
     context.fillRect(x, 0, 1, 1);
   }
   return ramp;
@@ -62,15 +68,15 @@ export class ReadOut {
   private readonly labels = html('div', {class: 'ticks'});
   private scale: Scale | null = null;
 
-  constructor(private readonly side: Side) {
-    this.legend.append(html('div', {class: 'quiet'}, 'weight'), rampOf('ramp'), this.labels);
+  constructor(private readonly side: Side, private readonly isDifference: boolean) {
+    this.legend.append(html('div', {class: 'quiet'}, isDifference ? 'A \u2212 B' : 'weight'), rampOf('ramp', isDifference), this.labels);
     this.element.append(html('div', {class: 'figure'}, this.value, this.from), this.rank, this.legend);
   }
 
   showScale(scale: Scale): void {
     if (scale === this.scale) return;
     this.scale = scale;
-    this.labels.replaceChildren(...ticks(scale).map(({at, label}) => {
+    this.labels.replaceChildren(...(this.isDifference ? differenceTicks : ticks)(scale).map(({at, label}) => {
       const tick = html('span', {}, label);
       tick.style.left = `${at * 100}%`;
       return tick;
@@ -92,7 +98,7 @@ export class ReadOut {
     if (line) {
       const many = at.end - at.first;
       const of = to ? 'column' : 'row';
-      const rank = value === null ? 'may not be seen' : rankText(rankOf(line.weights, other), of);
+      const rank = value === null ? 'may not be seen' : shown.both ? bothText(shown.both) : rankText(rankOf(line.weights, other), of);
       this.rank.textContent = many === 1 ? rank : `${to ? 'sum' : 'mean'} of ${many} ${of}s, ${rank}`;
     } else {
       this.rank.textContent = '';
@@ -100,8 +106,9 @@ export class ReadOut {
     if (line && shown.speak) this.say(shown, value);
   }
 
-  private name({at, other, to}: Shown): void {
+  private name({at, other: row, to, rows}: Shown): void {
     const {queries, keys, isSquare} = this.side;
+    const other = rows.first(row);
     const [own, others] = to ? [keys, queries] : [queries, keys];
     const isOne = at.end - at.first === 1;
     const line = (word: string, name: string, after: string) => html('div', {},
@@ -109,16 +116,17 @@ export class ReadOut {
       html('span', {class: 'quiet'}, after));
     const span = isOne ? plain(own[at.first]!) : spanName({tokens: own}, at);
     const index = isOne ? ` ${at.first}` : '';
-    const end = plain(others[other]!);
+    const end = rows.isTokens ? plain(others[other]!) : rows.text(row);
     const back = isOne && isSquare ? `, ${to ? backText(other, at.first) : backText(at.first, other)}` : '';
     this.from.replaceChildren(...to
       ? [line('from', end, ` ${other}`), line('to', span, `${index}${back}`)]
       : [line('from', span, index), line('to', end, ` ${other}${back}`)]);
   }
 
-  private say({at, other, to}: Shown, value: number | null): void {
+  private say({at, other, to, rows}: Shown, value: number | null): void {
     const {queries, keys} = this.side;
-    const [query, key] = to ? [other, at.first] : [at.first, other];
+    const first = rows.first(other);
+    const [query, key] = to ? [first, at.first] : [at.first, first];
     this.spoken.textContent = `${plain(queries[query]!)} ${query} to ${plain(keys[key]!)} `
       + `${key}: ${value === null ? 'may not be seen' : largeWeight(value)}`;
   }

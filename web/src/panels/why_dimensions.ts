@@ -57,12 +57,18 @@ function curve(why: Why): SVGElement {
   const path = scores.map((score, at) => `${at === 0 ? 'M' : 'L'}${x(at).toFixed(1)} ${y(score).toFixed(1)}`).join('');
   const here = scores[back];
   const late = x(back) > kWidth / 2;
+  const label = `${back} back, ${scored(why.score)}`;
+  const side = late ? -8 : 8;
+  // Over all of the line that it stands beside, or under it where there is no room.
+  const beside = scores.filter((_, at) => Math.abs(x(at) - x(back) - side * (0.5 + 3.2 * label.length / 8)) <= 3.6 * label.length).map(y);
+  const over = Math.min(...beside, here === undefined ? Infinity : y(here)) - 8;
+  const labelY = over >= 12 ? over : Math.max(...beside, y(here ?? 0)) + 16;
   return svg('svg', {class: 'why-curve', viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': `score by distance, ${scored(why.score)} at ${back}`},
     ...lines.flatMap((line) => [svg('line', {x1: kLeft, x2: kWidth - 8, y1: y(line), y2: y(line), class: 'why-grid'}), text(0, y(line) + 4, scored(line, 0))]),
     svg('path', {d: path, class: 'why-line'}),
     ...here === undefined ? [] : [
       svg('line', {x1: x(back), x2: x(back), y1: y(here), y2: y(bottom), class: 'why-here'}), svg('circle', {cx: x(back), cy: y(here), r: 4, class: 'why-point'}),
-      svg('text', {x: x(back) + (late ? -8 : 8), y: y(here) - 8, class: 'why-tick accent', 'text-anchor': late ? 'end' : 'start'}, `${back} back, ${scored(here)}`)],
+      svg('text', {x: x(back) + side, y: labelY, class: 'why-tick accent', 'text-anchor': late ? 'end' : 'start'}, label)],
     text(kLeft, kHeight - 6, '0'), svg('text', {x: kWidth - 8, y: kHeight - 6, class: 'why-tick', 'text-anchor': 'end'}, `${scores.length - 1} back`));
 }
 

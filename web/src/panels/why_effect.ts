@@ -23,7 +23,7 @@ export function effectBlock(effect: Effect, query: number): Node[] {
 export interface Column { name: string; label: string; trial: Trial | null }
 
 /** Words as they are, and a column a test. */
-export function testBlock(columns: Column[], {side}: Page, query: number, run: (name: string) => void, swap: (text: string) => void, said: string): Node[] {
+export function testBlock(columns: Column[], {side, api}: Page, query: number, run: (name: string) => void, swap: (text: string) => void, said: string): Node[] {
   const first = columns.find(({trial}) => trial)?.trial;
   const changed = (from: number, to: number) => Math.abs(to - from) > from / 3 ? 'value changed' : 'value';
   const rows = (first?.words ?? []).map((word, at) => row('test', html('span', {class: 'word'}, word.text.trim() || '\u00b7'), html('span', {class: 'value'}, weight(word.as_it_is)),
@@ -32,12 +32,12 @@ export function testBlock(columns: Column[], {side}: Page, query: number, run: (
       return html('span', {class: edited === undefined ? 'value' : changed(word.as_it_is, edited)}, edited === undefined ? '\u2013' : weight(edited));
     })));
   const moved = row('test', quiet('output moved'), '', ...columns.map(({trial}) => html('span', {class: 'value'}, trial ? `${Math.round(100 * trial.moved)} %` : '\u2013')));
-  const field = html('input', {class: 'why-swap', placeholder: 'Swap a token\u2026', 'aria-label': 'Another token in the key\u2019s place', size: 14});
+  const field = html('input', {class: 'why-swap', placeholder: 'Swap a token\u2026', 'aria-label': 'Another token in the key\u2019s place', size: 14, 'data-unsaved': true});
   field.addEventListener('keydown', (event) => { if (event.key === 'Enter' && field.value !== '') swap(field.value); });
   const after = phrase(side.queries, Math.max(0, query - 1), query + 1);
   return [
     heading('Test it', side.isWritten ? `next word after \u201c${after}\u201d` : 'what the output becomes'),
     row('test head', '', quiet('as it is'), ...columns.map(({name, label, trial}) => button({class: trial ? 'why-run' : 'why-run link', title: 'opens the session without it'}, () => run(name), label))),
-    ...rows, moved, note('removed = masked, row renormalised, run again. ', field, ...said ? [html('span', {role: 'alert'}, ` ${said}`)] : []),
+    ...rows, moved, note('removed = masked, row renormalised, run again. ', ...api.model.held === undefined ? [field] : [], ...said ? [html('span', {role: 'alert'}, ` ${said}`)] : []),
   ];
 }

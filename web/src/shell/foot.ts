@@ -2,6 +2,7 @@
 import {format} from '../address';
 import {Slot, valueOf} from '../data/slot';
 import {button, html, say} from '../dom';
+import {linkOf, whyNoLink} from '../export/link';
 import type {Format} from '../export/save';
 import {kFormats, save} from '../export/save';
 import {isSaved} from '../held';
@@ -36,8 +37,18 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
     });
   };
   const formats = kFormats.filter((format) => format !== 'html' || !isSaved(page.api.model));
-  const buttons = formats.map((format) =>
+  const linking = async (to: (address: string) => string) => {
+    const why = whyNoLink(page);
+    const link = to(linkOf(page));
+    if (!why) await navigator.clipboard.writeText(link);
+    failed.textContent = why ? `no link: ${why}` : 'copied: it holds the view, the model and the text';
+  };
+  const {link} = page.api.requests.transport;
+  const buttons: Node[] = formats.map((format) =>
     button({class: 'option', 'aria-label': `save as ${format}`}, () => saveNow(format), format));
+  if (link) buttons.unshift(button({class: 'option', 'aria-label': 'copy a link with the model and the text'}, () => {
+    linking(link).catch(() => { failed.textContent = `not copied: ${link(linkOf(page))}`; });
+  }, 'link'));
   const element = html('span', {class: 'foot-save', 'data-unsaved': true}, failed,
     html('span', {class: 'quiet'}, 'save'), ...buttons);
   return {element, save: saveNow};
@@ -60,7 +71,7 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
     say(reason, store.reason && `heed chose the head: ${store.reason}`);
     const found = valueOf(margins.show(api.hasWeights && !said ? api.marginals(primary(store.now)) : null));
     if (said) check.replaceChildren(...said());
-    else say(check, found ? `every row sums to 1 within ${bound(found.row_sum_error)}` : '');
+    else say(check, found ? `every row${api.isDifference ? ' of A and of B' : ''} sums to 1 within ${bound(found.row_sum_error)}` : '');
   };
   return {update, destroy: () => margins.stop(), save: saving.save};
 }

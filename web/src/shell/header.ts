@@ -3,9 +3,11 @@ import {button, html} from '../dom';
 import {count, shapeOf} from '../format';
 import {graphemes} from '../graphemes';
 import {isSaved} from '../held';
+import {languageOf} from '../language';
 import type {SelectionStore} from '../store';
 import type {About, SessionApi} from '../transport/api';
 import {phrase} from '../tokens';
+import {editsText} from '../versus';
 import {kViews} from '../views/list';
 import {keysDialog} from './keys_list';
 import {makeViewsNav} from './views_nav';
@@ -40,21 +42,11 @@ function bothOf({info}: SessionApi): [string, string][] | null {
   return [['source', info.text], ['target', written]];
 }
 
-const kEdits: Record<string, string> = {ablate: 'without head', remove: 'without edge', hide: 'hidden', swap: 'swapped', mask: 'masked'};
-
-/** `ablate=self.L2.H6;hide=tokens/5` as `without head 2\u00b76, hidden 5`. */
-function editsText(edits: string): string {
-  return edits.split(';').map((edit) => {
-    const [kind, what] = edit.split('=') as [string, string];
-    return `${kEdits[kind] ?? kind} ${what.replace(/self\.|tokens\//g, '').replace(/L(\d+)\.H(\d+)/g, '$1\u00b7$2').replaceAll(',', ', ')}`;
-  }).join(', ');
-}
-
 export function makeHeader(
   about: About, store: SelectionStore, edit: () => void, onTitle: (title: string) => void, back: () => void
 ): Header {
   const {model} = about;
-  const beginning = (text: string) => html('span', {class: 'beginning', dir: 'auto'}, text);
+  const beginning = (text: string) => html('span', {class: 'beginning', dir: 'auto', lang: languageOf(text)}, text);
   const text = button({class: 'header-text', 'aria-label': 'Edit the text', disabled: isSaved(model)}, edit);
   const edits = button({class: 'header-edits accent', title: 'back to the text without edits', hidden: true}, back);
   const dialog = keysDialog(about.scores, store);
@@ -64,8 +56,8 @@ export function makeHeader(
   const nav = makeViewsNav(views, store);
   const element = html('header', {class: 'header'},
     html('span', {class: 'wordmark'}, 'heed'),
-    html('span', {class: 'model'}, html('b', {}, model.name), ' ',
-      html('span', {class: 'quiet shape'}, shapeOf(model))),
+    button({class: 'model', title: isSaved(model) ? null : 'another model or text', disabled: isSaved(model)}, edit,
+      html('b', {}, model.name), ' ', html('span', {class: 'quiet shape'}, shapeOf(model))),
     text, edits, nav.element, keys, dialog);
   const press = (key: string) => {
     if (key === '?') {

@@ -1,24 +1,33 @@
 // The whole of one page: asks for the model, opens a session for the text, shows the view of the address.
 import {parse, remarks} from '../address';
+import {Comparison} from '../comparison';
 import {html} from '../dom';
 import {deliver, deliverFailure} from '../export/deliver';
 import {fit, misfit} from '../fit';
 import {firstHeld, heldOf, missing} from '../held';
 import type {Place, Selection, Stack} from '../selection';
 import {kNothing} from '../selection';
+import {lastWord} from '../side';
 import {stacksOf, toStack} from '../sides';
 import type {Theme} from '../stage';
 import {Stage} from '../stage';
 import type {OnAddress} from '../store';
 import {SelectionStore} from '../store';
-import type {About, Input, Keep, SessionInfo} from '../transport/api';
-import {ApiError, SessionApi, about as askModel, drop, open} from '../transport/api';
+import type {About, Input, SessionInfo} from '../transport/api';
+import type {Keep} from '../transport/ask';
+import {SessionApi} from '../transport/api';
+import {ApiError, drop, open} from '../transport/ask';
 import {derive} from '../transport/derive';
-import {isSameInput, taken, toBegin} from '../transport/inputs';
+import {isSameInput, linked, taken, toBegin} from '../transport/inputs';
+import {about as askModel} from '../transport/models';
 import {Requests} from '../transport/requests';
+import {versusEdits} from '../versus';
 import type {Transport} from '../transport/transport';
+import {areMostlyBytes} from '../tokens';
+import {viewOf} from '../views/list';
 import type {Header} from './header';
 import {makeHeader} from './header';
+import {modelsList} from './models_list';
 import {altOf, isTyped, listenToKeys} from './keys';
 import type {Session} from './session';
 import {showSession} from './session';
@@ -52,6 +61,8 @@ export class PageShell implements Mounted {
   private about: About | null = null;
   private api: SessionApi | null = null;
   private session: Session | null = null;
+  private readonly comparison: Comparison;
+  private drawn: SessionApi | null = null;  // A, B, or A less B
   private opening = 0;
   private isPassing = false;  // what the notice says ends with the next choice
   private seen: Selection;
@@ -70,6 +81,7 @@ export class PageShell implements Mounted {
       this.address = address;
       options.onAddress?.(address, how);
     });
+    this.comparison = new Comparison(this.store, () => this.compare());
     this.seen = this.store.now;
     root.append(this.main);
     this.store.listen(() => this.moveOn());
@@ -92,6 +104,7 @@ export class PageShell implements Mounted {
     this.stopKeys();
     this.stop.abort();
     this.session?.destroy();
+    this.comparison.destroy();
     this.api?.stop();
     this.stage.destroy();
   }
@@ -103,6 +116,10 @@ export class PageShell implements Mounted {
     if (this.isPassing) this.notice.replaceChildren();
     this.isPassing = false;
     const read = parse(address);
+    if (read.selection && this.isElsewhere(read.selection)) {
+      void this.follow(read.selection);
+      return;
+    }
     const said = remarks(address, read);
     if (read.selection) this.place(this.fitted(this.api, read.selection, said), false);
     else if (said.length > 0) this.remark(said.join(' '));
@@ -131,19 +148,76 @@ export class PageShell implements Mounted {
       return;
     }
     if (order !== this.opening) return;
-    if (!this.header) {
-      const title = this.options.onTitle ?? (() => undefined);
-      this.header = makeHeader(this.about, this.store, () => this.edit(), title, () => void this.run(this.api!.info));
-      this.main.before(this.header.element, this.notice);
-      this.header.show(null);
-    }
+    if (!this.header) this.makeHeader(this.about);
     this.notice.replaceChildren();
+    const asked = parse(this.address).selection;
+    if (asked && this.isElsewhere(asked)) {
+      await this.follow(asked);
+      return;
+    }
     const {text, pair, target} = this.about;
     const given = text === null ? null : {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}};
     const kept = this.about.picture ? null : this.options.transport.memory?.texts() ?? null;
     const input = toBegin(kept, given, this.about.model.name);
-    if (input === null) nothingYet(this.main, this.about, {text: ''}, (typed) => void this.run(typed));
+    if (input === null) this.begin(this.about, {text: ''});
     else await this.run(taken(this.about.model, input));
+  }
+
+  private makeHeader(about: About): void {
+    const title = this.options.onTitle ?? (() => undefined);
+    this.header?.element.remove();
+    this.header = makeHeader(about, this.store, () => this.edit(), title, () => {
+      const {text, pair, target, model} = this.api!.info;
+      void this.run({text, model, ...pair !== undefined && {pair}, ...target !== undefined && {target}});
+    });
+    this.main.before(this.header.element, this.notice);
+    this.header.show(null);
+  }
+
+  /** Whether a link names another model or text than those that are shown. */
+  private isElsewhere({model, text, second}: Selection): boolean {
+    if (model === '' && text === '') return false;
+    const info = this.api?.info;
+    return !info || (model !== '' && model !== info.model)
+      || (text !== '' && (text !== info.text || second !== (info.pair ?? info.target ?? '')));
+  }
+
+  /** Opens what a link names; without a text, the one that is shown. */
+  private async follow(asked: Selection): Promise<void> {
+    const shown = this.api?.info ?? this.options.transport.memory?.texts() ?? null;
+    try {
+      const about = await this.aboutOf(asked.model || undefined);
+      const own = {...asked, model: about.model.name};
+      if (asked.text !== '') await this.run(linked(about.model, own));
+      else if (shown) await this.run({...taken(about.model, shown), model: about.model.name});
+      else this.begin(about, {text: ''});
+    } catch (error) {
+      this.fail(error as ApiError, linked(this.about!.model, asked));
+    }
+  }
+
+  private async aboutOf(model: string | undefined): Promise<About> {
+    return model === undefined || model === this.about!.model.name ? this.about! : askModel(this.requests, model);
+  }
+
+  /** An empty page: what to type, or another model. */
+  private begin(about: About, input: Input): void {
+    if (about !== this.about) this.makeHeader(this.about = about);
+    nothingYet(this.main, about, input, (typed) => void this.run(typed), this.models(() => input));
+  }
+
+  /** The list of models; one that is chosen reads what was typed. */
+  private models(typed: () => Input): HTMLElement {
+    return modelsList(this.requests, this.about!.model.name, async (model) => {
+      const {text} = typed();
+      try {
+        const about = await this.aboutOf(model);
+        if (text === '') this.begin(about, {text});
+        else await this.run({...taken(about.model, typed()), model: about.model.name});
+      } catch (error) {
+        this.fail(error as ApiError, typed());
+      }
+    });
   }
 
   /** What is looked at where the address says nothing. */
@@ -153,13 +227,15 @@ export class PageShell implements Mounted {
   }
 
   /** Opens a session; the old result stays until the new one is there. */
-  private async run(input: Input, keep?: Keep, ask = () => open(this.requests, input, this.inView, keep)): Promise<void> {
+  private async run(input: Input, keep?: Keep, ask?: () => Promise<SessionInfo>): Promise<void> {
     const order = ++this.opening;
     this.wanted = input;
     const late = setTimeout(() => this.notice.replaceChildren(opening(input)), kQuietMilliseconds);
     try {
-      const info = await ask();
-      if (order === this.opening) this.take(info);
+      const about = await this.aboutOf(input.model);
+      const model = about.model.name;
+      const info = await (ask ? ask() : open(this.requests, {...input, model}, this.inView(about), keep));
+      if (order === this.opening) this.take(about, info);
       else if (!isSameInput(input, this.wanted) && info.session !== this.api?.info.session) void drop(this.requests, info);
     } catch (error) {
       if (order === this.opening) this.fail(error as ApiError, input);
@@ -169,15 +245,15 @@ export class PageShell implements Mounted {
   }
 
   /** The place whose statistics should come first, in a layer that there is. */
-  private get inView(): Place {
-    const {stacks} = this.about!.model;
+  private inView({model: {stacks}}: About): Place {
     const asked = (parse(this.address).selection ?? this.first).places[0]!;
     const own = stacks.find(({stack}) => stack === asked.stack);
     const {layers} = own ?? stacks[0]!;
     return {...own && {stack: asked.stack!}, layer: Math.min(asked.layer, layers - 1), head: 0};
   }
 
-  private take(info: SessionInfo): void {
+  private take(about: About, info: SessionInfo): void {
+    if (about !== this.about) this.makeHeader(this.about = about);
     this.options.transport.memory?.keep(info, info.model);
     const old = this.api;
     const isSameText = old !== null && isSameInput(old.info, info);
@@ -196,8 +272,11 @@ export class PageShell implements Mounted {
     api.failed = (error) => this.lose(api, error);
     const read = parse(this.address);
     const asked = read.selection ?? this.first;
-    const last = {...asked, query: api.side(asked.places[0]!.stack).queries.length - 1, key: null, range: null};
-    const selection = keepSelection && read.selection ? read.selection : last;
+    const side = api.side(asked.places[0]!.stack);
+    const unit = asked.unit === kNothing.unit && areMostlyBytes(side.queries) ? 'character' : asked.unit;
+    const last: Selection = {...asked, query: lastWord(side), key: null, range: null, unit};
+    const isLinked = read.selection !== null && (asked.text !== '' || asked.model !== '');
+    const selection = {...(keepSelection || isLinked) && read.selection ? read.selection : last, model: '', text: '', second: ''};
     this.place(this.fitted(api, selection, remarks(this.address, read)), !read.selection, this.store.isHeadFresh && !(isFirst && read.selection));
     this.header!.show(api);
     this.draw(api);
@@ -209,9 +288,32 @@ export class PageShell implements Mounted {
     this.session?.destroy();
     const side = api.side(this.store.now.places[0]!.stack);
     this.shown = side.stack;
+    this.drawn = this.comparison.of(api);
+    const {compared} = this.comparison;
+    if (compared && !compared.isAlike) this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be shorter
     const open = (input: Input) => void this.run(input);
-    const withEdits = (edits: object) => void this.run(api.info, undefined, () => derive(this.requests, api.info, edits));
-    this.session = showSession(this.main, {store: this.store, api, side, stage: this.stage, open, derive: withEdits});
+    const withEdits = (edits: object) => void this.derive(compared?.b ?? api, edits);
+    this.session = showSession(this.main, {
+      store: this.store, api: this.drawn, side: this.drawn.side(side.stack), stage: this.stage, open, derive: withEdits, compared,
+    }, this.comparison);
+  }
+
+  /** The same text with edits is shown beside this one, as their difference. */
+  private async derive(of: SessionApi, edits: object): Promise<void> {
+    const {api} = this;
+    try {
+      const {edits: all} = await derive(this.requests, of.info, edits);
+      if (api === this.api && all !== undefined) this.store.set({versus: versusEdits(all), show: viewOf(this.store.now.view).differs ? 'A-B' : 'B'});
+    } catch (error) {
+      this.fail(error as ApiError, of.info, true);
+    }
+  }
+
+  /** Draws the other side, or the difference, as soon as that is there. */
+  private compare(): void {
+    if (!this.api) return;
+    if (this.comparison.of(this.api) === this.drawn) this.session?.update();
+    else this.draw(this.api);
   }
 
   /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */
@@ -238,7 +340,8 @@ export class PageShell implements Mounted {
   private moveOn(): void {
     if (this.store.now === this.seen) return;
     this.seen = this.store.now;
-    if (this.session && this.api!.side(this.seen.places[0]!.stack).stack !== this.shown) this.draw(this.api!);
+    const isOther = this.session && (this.api!.side(this.seen.places[0]!.stack).stack !== this.shown || this.comparison.of(this.api!) !== this.drawn);
+    if (isOther) this.draw(this.api!);
     if (this.store.byHeed) return;
     if (this.isPassing) this.notice.replaceChildren();
     this.isPassing = false;
@@ -276,12 +379,12 @@ export class PageShell implements Mounted {
     const leave = () => this.notice.replaceChildren();
     if (!this.session) {
       this.notice.replaceChildren();
-      nothingYet(this.main, this.about!, input, (typed) => void this.run(typed));
+      this.begin(this.about!, input);
       return;
     }
     const field = textField(this.about!, input, (typed) => void this.run(typed), leave);
     this.isPassing = false;
-    this.notice.replaceChildren(field.element);
+    this.notice.replaceChildren(field.element, this.models(field.typed));
     field.focus();
   }
 

@@ -10,6 +10,8 @@ import type {ViewName} from '../selection';
 import {viewOf} from '../views/list';
 import type {Drawn} from '../views/view';
 import {chipsPanel} from './chips';
+import type {Comparison} from '../comparison';
+import {CompareBar, showAfter} from '../panels/compare_bar';
 import type {Foot} from './foot';
 import {footPanel} from './foot';
 import {progressPanel} from './progress';
@@ -33,11 +35,15 @@ class Shown {
   readonly foot: Foot;
   readonly inSight: () => {first: number; end: number} | null;
   readonly hasChips: boolean;
+  private readonly place = html('div', {class: 'view'});
+  private readonly api: Page['api'];
   private readonly view: Drawn;
+  readonly compare: CompareBar;
   private readonly panels: Panel[];
 
-  constructor(container: HTMLElement, page: Page) {
-    const {store, side} = page;
+  constructor(container: HTMLElement, page: Page, comparison: Comparison) {
+    const {store, side, api} = page;
+    this.api = api;
     const view = viewOf(store.now.view);
     this.name = view.name;
     this.hasChips = view.parts.includes('chips');
@@ -46,38 +52,43 @@ class Shown {
     const progress = html('div', {class: 'progress-place'});
     const hasText = side.isSquare && view.parts.includes('text');  // else both texts stand in the view
     const text = part('text', 'Text', hasText);
-    const place = html('div', {class: 'view'});
     const line = html('footer', {class: 'foot'});
-    container.replaceChildren(chips, progress, text, place, line);
+    const compare = part('compare', 'Comparison', false);
+    container.replaceChildren(chips, compare, progress, text, this.place, line);
+    this.compare = new CompareBar(compare, page, comparison);
     const theText = hasText ? textPanel(text, page) : null;
-    this.view = view.draw(place, page);
+    this.view = view.draw(this.place, page);
     this.foot = footPanel(line, page, view, this.view);
     this.inSight = () => theText?.inSight() ?? null;
-    this.panels = [this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot];
+    this.panels = [this.compare, this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot];
   }
 
   get keys(): Record<string, () => void> { return this.view.keys; }
 
-  update(): void { this.panels.forEach((panel) => panel.update()); }
+  update(): void {
+    this.place.classList.toggle('reading', !this.api.hasWeights);  // there is nothing to show yet
+    this.panels.forEach((panel) => panel.update());
+  }
 
   destroy(): void { this.panels.forEach((panel) => panel.destroy()); }
 }
 
-export function showSession(container: HTMLElement, page: Page): Session {
+export function showSession(container: HTMLElement, page: Page, comparison: Comparison): Session {
   const {store, api, side, stage} = page;
-  let shown = new Shown(container, page);
+  let shown = new Shown(container, page, comparison);
   const ahead = new Ahead(page, () => shown.inSight());
   const update = () => {
     wantLate(page);
     if (shown.name !== store.now.view) {
       shown.destroy();
-      shown = new Shown(container, page);
+      shown = new Shown(container, page, comparison);
     }
     shown.update();
     if (shown.hasChips) ahead.update();  // else no head alone is looked at
   };
   const keys: Record<string, () => void> = {
-    Escape: () => unpin(page), s: () => shown.foot.save('svg'),
+    Escape: () => shown.compare.isShown ? shown.compare.close() : unpin(page),
+    c: () => store.now.versus === '' ? shown.compare.toggle() : store.set({show: showAfter(store.now)}, {replace: true}), s: () => shown.foot.save('svg'),
     '[': () => store.set(layerAfter(side, store.now, -1)), ']': () => store.set(layerAfter(side, store.now, 1)),
     ',': () => store.set(headAfter(side, store.now, -1)), '.': () => store.set(headAfter(side, store.now, 1)),
     ...side.split !== null && {d: () => store.set({pair: pairAfter(store.now.pair)})},

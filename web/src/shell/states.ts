@@ -1,7 +1,9 @@
 // What stands where the result would: nothing yet, an edited text, what failed.
-import type {About, ApiError, Input, Keep} from '../transport/api';
+import type {About, Input} from '../transport/api';
+import type {ApiError, Keep} from '../transport/ask';
 import {button, html} from '../dom';
 import {count} from '../format';
+import {languageOf} from '../language';
 
 const kExamples = [  // in the manner of what the built-in model has read
   'The king had a daughter, and he loved her.',
@@ -9,12 +11,12 @@ const kExamples = [  // in the manner of what the built-in model has read
   'Alice was beginning to get very tired of sitting by her sister on the bank.',
 ];
 
-export interface TextField { element: HTMLElement; focus(): void }
+export interface TextField { element: HTMLElement; focus(): void; typed(): Input }
 
 /** A text that grows with its lines. */
 function area(label: string, placeholder: string, text: string): {element: HTMLTextAreaElement; grow(): void} {
   const element = html('textarea', {
-    'aria-label': label, placeholder, rows: Math.min(8, Math.max(1, text.split('\n').length)), spellcheck: 'false', dir: 'auto',
+    'aria-label': label, placeholder, rows: Math.min(8, Math.max(1, text.split('\n').length)), spellcheck: 'false', dir: 'auto', lang: languageOf(text),
   });
   element.value = text;
   const grow = () => {
@@ -61,19 +63,19 @@ export function textField(
     }
     event.stopPropagation();
   });
-  return {element, focus: () => {
+  return {element, typed, focus: () => {
     for (const {grow} of areas) grow();
     first.element.focus();
   }};
 }
 
 export function nothingYet(
-  container: HTMLElement, about: About, input: Input, run: (input: Input) => void
+  container: HTMLElement, about: About, input: Input, run: (input: Input) => void, models: HTMLElement
 ): void {
   const field = textField(about, input, run, null);
   const examples = kExamples.map((text) => html('li', {}, button({class: 'link'}, () => run({text}), text)));
   container.replaceChildren(html('div', {class: 'start'}, field.element,
-    html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...examples)));
+    html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...examples), models));
   field.focus();
 }
 
@@ -124,6 +126,8 @@ export function opening({text}: Input): HTMLElement {
 export function failure(error: ApiError, about: About | null, remedies: Remedies): HTMLElement {
   const lines = error.code === 'unreachable' ? unreachable(remedies)
     : error.code === 'too_large' ? tooLong(error, about, remedies)
+    : error.argument === 'model' ? [html('h2', {}, 'This machine does not have the model'), html('p', {}, error.message),
+      html('p', {}, button({class: 'link'}, remedies.edit, 'read the text with another one'))]
     : remedies.isOfView && error.code !== 'unauthorized' ? [html('h2', {}, 'This could not be shown'), html('p', {}, error.message)]
     : [html('h2', {}, error.code === 'unauthorized' ? 'This page has no token' : 'The text was not run'),
        html('p', {}, error.message),

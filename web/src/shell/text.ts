@@ -1,13 +1,14 @@
 // The text, shaded by what the shown token attends to (or, the other way, by what attends to it).
 import type {Line} from '../arcs';
+import {otherEnd} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {choice, html, say} from '../dom';
-import {shortWeight} from '../format';
+import {shortWeight, weight as written} from '../format';
 import type {MakePanel, Page, Panel, Span} from '../panel';
-import {chosenUnits, focus, isIn, primary, spanName} from '../panel';
+import {focus, isIn, primary, spanName} from '../panel';
+import {Rows} from '../rows';
 import type {Unit} from '../selection';
 import {kUnits} from '../selection';
-import type {Units} from '../tokens';
 import {areMostlyBytes} from '../tokens';
 import {listenToText} from './text_input';
 import type {Mark} from './text_numbers';
@@ -17,32 +18,15 @@ const kWhat = 112;       // px of the longest thing that a shade may stand for
 const kGaps = 56;        // px between what stands in the line of switches
 const kLeastNames = 134;  // px for both directions, by name
 
-/** Weights by token: in units, a unit's tokens share the sum over keys or the mean over queries. */
-function byUnit(weights: (number | null)[], units: Units | null, to: boolean): (number | null)[] {
-  if (!units) return weights;
-  const result = new Array<number | null>(weights.length).fill(null);
-  for (let first = 0; first < weights.length; first = units.ends[first]!) {
-    const end = units.ends[first]!;
-    const seen = weights.slice(first, end).filter((weight): weight is number => weight !== null);
-    if (seen.length === 0) continue;
-    const sum = seen.reduce((total, weight) => total + weight, 0);
-    result.fill(to ? sum / seen.length : sum, first, end);
-  }
-  return result;
-}
+interface Shading { weights: (number | null)[]; largest: number; numbers: Map<number, number> }  // by row, numbers by token
 
-interface Shading { weights: (number | null)[]; largest: number; numbers: Map<number, number> }
-
-function shadingOf(line: Line, units: Units | null, to: boolean): Shading {
-  const weights = byUnit(line.weights, units, to);
-  const numbers = new Map<number, number>();
-  for (const edge of line.edges) {
-    const token = to ? edge.query : edge.key;
-    const at = units ? units.begins[token]! : token;
-    numbers.set(at, weights[at] ?? 0);
-  }
-  const largest = weights.reduce<number>((most, weight) => Math.max(most, weight ?? 0), 1e-30);
-  return {weights, largest, numbers};
+function shadingOf(line: Line, rows: Rows, to: boolean): Shading {
+  const {weights, edges} = rows.line(line, to);
+  const numbers = new Map(edges.map((edge) => {
+    const row = otherEnd(edge, to);
+    return [rows.first(row), weights[row] ?? 0];
+  }));
+  return {weights, largest: weights.reduce<number>((most, weight) => Math.max(most, Math.abs(weight ?? 0)), 1e-30), numbers};
 }
 
 function bytesRemark(model: string): string {
@@ -58,6 +42,7 @@ class TextPanel implements Panel {
   private readonly switches: HTMLElement;
   private readonly isBytes: boolean;
   private readonly line = new Slot<Line>('text', () => this.update());
+  private rows: Rows;
   private shading: Shading | null = null;
   private focused: Span | null = null;  // whose attention is shown
   private revealed = '';
@@ -65,11 +50,12 @@ class TextPanel implements Panel {
 
   constructor(private readonly container: HTMLElement, private readonly page: Page) {
     const {api, side, store} = page;
+    this.rows = new Rows(page);
     this.direction = choice('Direction', [{name: 'from', label: 'from'}, {name: 'to', label: 'to'}],
       (name) => store.set({to: name === 'to'}));
-    this.unit = choice('Unit', kUnits.map((name) => ({name, label: name})), (name) => store.set({unit: name}));
+    this.unit = choice('Unit', kUnits.filter((name) => name !== 'character' || side.units.characters).map((name) => ({name, label: name})), (name) => store.set({unit: name}));
     this.switches = html('div', {class: 'switches'}, this.what, this.direction.element, this.unit.element);
-    this.isBytes = areMostlyBytes({tokens: side.queries});
+    this.isBytes = areMostlyBytes(side.queries);
     this.view = new TextView(page, (index) => this.markOf(index));
     if (this.isBytes) this.switches.prepend(html('p', {class: 'quiet bytes'}, bytesRemark(api.model.name)));
     container.append(this.view.scroller, this.switches);
@@ -103,28 +89,33 @@ class TextPanel implements Panel {
   private markOf(index: number): Mark {
     const {store} = this.page;
     const {now} = store;
-    const weight = this.shading ? this.shading.weights[index] ?? null : 0;
+    const weight = this.shading ? this.rows.weight(this.shading.weights, index) : 0;
     const number = this.shading?.numbers.get(index);
     const isPinned = index === store.pinnedToken
       || (now.range !== null && index >= now.range[0] && index <= now.range[1]);
     let classes = weight === null ? ' unseen' : '';
-    if (now.unit !== 'token' && isIn(this.focused, index)) classes += ' together';
+    if (!this.rows.isTokens && isIn(this.focused, index)) classes += ' together';
     if (isPinned) classes += ' pinned';
-    else if (index === store.other || index === store.hoveredToken) classes += ' hovered';
-    const shade = weight === null || !this.shading ? 0 : Math.sqrt(weight / this.shading.largest);
-    return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0};
+    else if (this.isAt(index, store.other) || index === store.hoveredToken) classes += ' hovered';
+    if (weight !== null && weight < 0) classes += ' less';
+    const shade = weight === null || !this.shading ? 0 : Math.sqrt(Math.abs(weight) / this.shading.largest);
+    // While the pointer moves nobody reads it out.
+    const said = !this.shading || store.hoveredToken !== null ? '' : weight === null ? 'may not be seen' : `weight ${written(weight)}`;
+    return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0, said};
   }
+
+  /** Whether the token is of the same row. */
+  private isAt(index: number, other: number | null): boolean { return other !== null && this.rows.of(index) === this.rows.of(other); }
 
   /** What the shading is of: whose weights, and what one shade stands for. */
   private nameShading(): void {
     const at = this.focused;
-    const {unit} = this.page.store.now;
     const [from, towards] = this.direction.element.querySelectorAll('button');
     const name = at === null ? 'a token' : spanName({tokens: this.page.side.queries}, at);
     from!.title = towards!.title = name;
     say(from!, `from ${name}`);
     say(towards!, at && at.end - at.first > 4 ? 'to it' : `to ${name}`);
-    say(this.what, unit === 'token' ? 'shaded by weight' : `shaded by ${unit}`);
+    say(this.what, this.rows.isTokens ? 'shaded by weight' : `shaded by ${this.rows.noun}`);
   }
 
   /** What was pinned elsewhere comes into sight. */
@@ -144,19 +135,20 @@ class TextPanel implements Panel {
   }
 
   update(): void {
-    const {store, api, side} = this.page;
+    const {store, api} = this.page;
+    this.rows = new Rows(this.page);
+    if (this.view.showBytes(this.rows.isTokens)) this.place();
     this.focused = focus(this.page);
     this.nameShading();
     this.reveal();
-    this.unit.show(store.now.unit);
+    this.unit.show(this.rows.noun as Unit);
     this.direction.show(store.to ? 'to' : 'from');
     const at = this.focused;
     const asked = at === null || !api.hasWeights ? null
       : api.line(primary(store.now), at.first, at.end, store.to);
     const found = this.line.show(asked);
-    const units = chosenUnits(store.now, side);
     const line = latest(found);
-    this.shading = line && shadingOf(line, units, store.to);
+    this.shading = line && shadingOf(line, this.rows, store.to);
     if (this.shading && found?.state === 'stale') this.shading.numbers.clear();  // no number of what was asked before
     this.view.mark();
   }

@@ -3,8 +3,8 @@
 const kApart = 3;    // px between two numbers
 const kMost = 14;    // px that a number may stand beside its token's middle
 
-/** How a token is marked; its number stands `nudge` px behind its middle, or has no room (null). */
-export interface Mark { shade: number; number: string; classes: string; nudge: number | null }
+/** How a token is marked; its number stands `nudge` px behind its middle, or has no room (null). `said`: for those who do not see it. */
+export interface Mark { shade: number; number: string; classes: string; nudge: number | null; said?: string }
 
 export interface NumberPlace { mark: Mark; middle: number; width: number }
 

@@ -1,8 +1,9 @@
 // The lines of the text that are in sight, and a few around them, as elements.
 import {html} from '../dom';
+import {languageOf} from '../language';
 import type {Page} from '../panel';
 import type {Shown} from '../tokens';
-import {plain, shown} from '../tokens';
+import {plain, shown, whole} from '../tokens';
 import type {Token} from '../transport/api';
 import type {TextLine} from './text_lines';
 import {breakLines, Ruler} from './text_lines';
@@ -28,18 +29,21 @@ function textOf({api: {info}, side}: Page): string {
 }
 
 const kNumberSize = 11;
+const kUnder = 8;       // px of a number below its line
+const kUnderLast = 1;   // the end of the text has room for them
 
 const kUnmarked: Mark = {shade: 0, number: '', classes: '', nudge: 0};
 
 export class TextView {
   readonly paragraph = html('div', {class: 'tokens', role: 'group', 'aria-label': 'The text, token by token'});
   readonly scroller = html('div', {class: 'scroller'}, this.paragraph);
-  private readonly shown: Shown[];
+  private shown: Shown[];
+  private hasBytes = true;
   private readonly ruler = new Ruler();
   private readonly drawn = new Map<number, HTMLElement>();      // by line
   private readonly elements = new Map<number, HTMLElement>();   // by token
   private readonly marks = new Map<number, Mark>();
-  private seen = {first: 0, last: -1};  // lines in sight
+  private seen = {first: 0, last: -1, numbered: -1};  // lines in sight, and the last of them whose numbers are whole
   private lines: TextLine[] = [];
   private lineOf: Int32Array;
   private widths: number[] = [];
@@ -54,6 +58,7 @@ export class TextView {
     this.tokens = page.side.queries;
     this.shown = this.tokens.map(shown);
     this.paragraph.dir = directionOf(textOf(page));
+    this.paragraph.lang = languageOf(textOf(page));
     this.lineOf = new Int32Array(this.shown.length);
     document.addEventListener('scroll', this.again, {passive: true, capture: true});  // of the text, or of what it stands in
     this.forget = page.stage.listen(this.again);
@@ -72,6 +77,15 @@ export class TextView {
   }
 
   element(index: number): HTMLElement | undefined { return this.elements.get(index); }
+
+  /** Whether the bytes of a character stand behind it, or it alone; true where that changes the lines. */
+  showBytes(on: boolean): boolean {
+    if (on === this.hasBytes) return false;
+    this.hasBytes = on;
+    this.shown = this.tokens.map(on ? shown : whole);
+    this.room = 0;
+    return true;
+  }
 
   /** Cuts the lines anew where the width or the font has changed; true where they are other ones. */
   layOut(): boolean {
@@ -103,6 +117,7 @@ export class TextView {
     this.seen = {
       first: Math.max(0, Math.min(end, Math.floor(top / this.lineHeight))),
       last: Math.max(0, Math.min(end, Math.ceil(bottom / this.lineHeight) - 1)),
+      numbered: bottom + kUnderLast >= (end + 1) * this.lineHeight ? end : Math.floor((bottom - kUnder) / this.lineHeight) - 1,
     };
   }
 
@@ -150,7 +165,7 @@ export class TextView {
     const token = this.tokens[index]!;
     const element = html('span', {
       class: token.special ? 'token special' : 'token', role: 'button', tabindex: index === this.stop ? 0 : -1,
-      'data-index': index, 'aria-pressed': 'false', 'aria-label': plain(token).trim() ? null : 'space',
+      'data-index': index, 'aria-pressed': 'false', 'aria-label': !plain(token).trim() ? 'space' : this.shown[index]!.pieces.length > 0 ? null : plain(token),
     });
     for (const {text, hex} of this.shown[index]!.pieces) {
       element.append(hex ? html('span', {class: 'hex'}, text) : text);
@@ -164,12 +179,12 @@ export class TextView {
     for (let line = Math.max(0, this.seen.first - kMarked); line <= last; ++line) {
       if (!this.drawn.has(line)) continue;
       const {begin, end} = this.lines[line]!;
-      const marks = this.marksOf(begin, end, line >= this.seen.first);
+      const marks = this.marksOf(begin, end, line >= this.seen.first && line <= this.seen.numbered);
       for (let index = begin; index < end; ++index) this.markToken(index, marks[index - begin]!, this.elements.get(index)!);
     }
   }
 
-  /** Of one line: of numbers that would touch, the heavier ones stand; those of a line above the first in sight would be cut. */
+  /** Of one line: of numbers that would touch, the heavier ones stand; those of lines at the edges would be cut. */
   private marksOf(begin: number, end: number, hasNumbers: boolean): Mark[] {
     const marks: Mark[] = [];
     const wanted: NumberPlace[] = [];
@@ -195,6 +210,10 @@ export class TextView {
     if (mark.classes !== before.classes) {
       element.className = `token${this.tokens[index]!.special ? ' special' : ''}${mark.classes}`;
       element.setAttribute('aria-pressed', String(mark.classes.includes('pinned')));
+    }
+    if (mark.said !== before.said) {
+      if (mark.said) element.setAttribute('aria-description', mark.said);
+      else element.removeAttribute('aria-description');
     }
     if (mark.number === before.number && mark.nudge === before.nudge) return;
     element.querySelector('.under')?.remove();

@@ -64,7 +64,8 @@ export class SnapshotTransport implements Transport {
     const [collection, id, stack, ...parts] = url.pathname.split('/').slice(3);
     const query = url.searchParams;
     if (collection === 'models') return this.snapshot.about;
-    if (id === undefined || stack === undefined) return this.snapshot.session;
+    if (id === undefined || stack === undefined) return this.same(init);
+    if (stack === 'derive') return notFound('a saved page holds no model to run again');
     const number = parts.findIndex((part) => !/^\d+$/.test(part));  // how many stand before the question
     const what = parts[number] ?? '';
     const [layer = 0, head = 0] = parts.slice(0, number).map(Number);
@@ -83,6 +84,13 @@ export class SnapshotTransport implements Transport {
       case 'atlas': return this.atlas(stack, query);
       default: return notFound(`${what}: a saved page does not answer it`);
     }
+  }
+
+  /** The one session that there is. */
+  private same(init?: RequestInit): object {
+    const {session} = this.snapshot;
+    const {text} = typeof init?.body === 'string' ? JSON.parse(init.body) as {text?: string} : session;
+    return text === session.text ? session : notFound('a saved page holds no model to read another text');
   }
 
   /** Of what is written, or of the one text. */

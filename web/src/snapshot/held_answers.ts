@@ -1,5 +1,5 @@
-// What a saved page knows of words and flows: the answers that it was saved with.
-import type {Lens} from '../answers';
+// What a saved page knows of words, flows and one weight: the answers that it was saved with.
+import type {Anatomy, Lens} from '../answers';
 import type {Snapshot} from './file';
 
 const kAsText = new Set(['branch']);
@@ -13,6 +13,10 @@ function window(lens: Lens, query: URLSearchParams): Lens | null {
   return {...lens, begin, end, levels, has_blocks: false};
 }
 
+function isOfWindow({query_begin: query, key_begin: key}: Anatomy, asked: URLSearchParams): boolean {
+  return query === Number(asked.get('query') ?? 0) && key === Number(asked.get('key') ?? 0);
+}
+
 function numbers(packed: string): ArrayBuffer {
   return Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0)).buffer;
 }
@@ -21,7 +25,7 @@ function numbers(packed: string): ArrayBuffer {
 export function heldAnswer({answers = []}: Snapshot, path: string, query: URLSearchParams): string | object | null {
   const what = path.split('/')[1] ?? '';
   const asked = new URLSearchParams(query);
-  const unwanted = what === 'flow' ? ['view', 'named', 'key'] : what === 'lens' ? ['view', 'begin', 'end', 'at', 'blocks'] : ['view'];
+  const unwanted = path.endsWith('/anatomy') ? ['view', 'query', 'key'] : what === 'flow' ? ['view', 'named', 'key'] : what === 'lens' ? ['view', 'begin', 'end', 'at', 'blocks'] : ['view'];
   for (const name of unwanted) asked.delete(name);
   if (what === 'flow' && !asked.has('by')) asked.append('by', 'rollout');
   const question = asked.size > 0 ? `${path}?${asked}` : path;
@@ -30,5 +34,6 @@ export function heldAnswer({answers = []}: Snapshot, path: string, query: URLSea
   if (kAsText.has(what)) return found;
   if (what === 'logits') return numbers(found);
   const answer = JSON.parse(found) as object;
+  if (path.endsWith('/anatomy') && !isOfWindow(answer as Anatomy, query)) return null;
   return what === 'lens' ? window(answer as Lens, query) : answer;
 }

@@ -1,86 +1,30 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
 import type {
-  ApiError as ErrorAnswer, Attention as AttentionInfo, Chosen, Evidence, Head, LayerHeads, Marginals, Model as ModelInfo, Models, Next, Score as ScoreName,
+  Attention as AttentionInfo, Chosen, Evidence, Marginals, Model as ModelInfo, Next, Score as ScoreName,
   Session as SessionInfo, Similar, Token,
 } from '../answers';
-import type {Edge, EdgeRow, Line} from '../arcs';
+import type {EdgeRow, Line} from '../arcs';
 import type {Question} from '../data/slot';
 import type {Size} from '../fit';
 import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
 import type {Side} from '../side';
 import {sideOf} from '../side';
+import {joinBytes} from '../tokens';
 import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
 import {Recent} from './recent';
 import type {Requests} from './requests';
 import {kMostBlocks, RowBlocks} from './row_blocks';
+import type {About, HeadScores, LayerScores, TilePlace} from './shapes';
+import {asLine, withView} from './shapes';
+import {answer, ApiError, drop, json, kApi, open} from './ask';
 import type {Input} from './transport';
 
-export const kApi = '/api/v1';
 const kMostWeights = 1 << 21;  // of one answer with rows
 const kMostKeptRows = 64;      // that a drawing shows too
 
-export type {AttentionInfo, Chosen, Input, Marginals, ModelInfo, Next, ScoreName, SessionInfo, Token};
-
-/** What the server says of itself; `model` is the one that it serves. */
-export type About = Omit<Models, 'models'> & {model: ModelInfo};
-
-/** One number for each score of the model, by its name. */
-export type HeadScores = Head & Record<string, unknown>;
-
-export type LayerScores = Omit<LayerHeads, 'heads'> & {heads: HeadScores[]};
-export interface TilePlace extends Place { z: number; y: number; x: number }
-
-/** An error in the server's words; `unreachable` when there is no server. */
-export class ApiError extends Error {
-  constructor(readonly code: string, message: string, readonly found = '', readonly argument = '') { super(message); }
-}
-
-async function answer(requests: Requests, path: string, init?: RequestInit): Promise<Response> {
-  let response: Response;
-  try {
-    response = await requests.request(path, init);
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError('unreachable', 'heed cannot be reached');
-  }
-  if (response.ok) return response;
-  const body = await response.json().catch(() => null) as {error?: ErrorAnswer} | null;
-  throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText, body?.error?.found, body?.error?.argument);
-}
-
-export async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
-  return await (await answer(requests, path, init)).json() as Answer;
-}
-
-export async function about(requests: Requests): Promise<About> {
-  const {models, ...rest} = await json<Models>(requests, `${kApi}/models`);
-  return {...rest, model: models[0]!};
-}
-
-/** Which end of a text that is too long is kept. */
-export type Keep = 'first' | 'last';
-
-export function open(requests: Requests, {text, pair, target}: Input, {stack, layer}: Place, keep?: Keep): Promise<SessionInfo> {
-  return json(requests, `${kApi}/sessions`, {
-    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, pair, target, stack, layer, keep}),
-  });
-}
-
-/** Ends the work on a session that nobody looks at; one that is gone already needs nothing. */
-export function drop(requests: Requests, {session}: SessionInfo): Promise<void> {
-  return answer(requests, `${kApi}/sessions/${session}`, {method: 'DELETE'}).then(() => undefined, () => undefined);
-}
-
-/** Of rows: what is listed in both directions has a query and a key. */
-function asLine(answer: Omit<Line, 'edges'> & {edges: Partial<Edge>[]}, own: Partial<Edge>): Line {
-  return {...answer, edges: answer.edges.map((edge) => ({...own, ...edge}) as Edge)};
-}
-
-function withView(path: string, view: string): string {
-  return `${path}${path.includes('?') ? '&' : '?'}view=${view}`;
-}
+export type {About, AttentionInfo, Chosen, Input, Marginals, HeadScores, LayerScores, ModelInfo, Next, ScoreName, SessionInfo, TilePlace, Token};
 
 /** What views ask about one session: questions, which slots turn into data (data/slot.ts). */
 export class SessionApi {
@@ -106,9 +50,12 @@ export class SessionApi {
   error: ApiError | null = null;
   failed: (error: ApiError) => void = () => undefined;  // a question had no answer
   hasWeights = false;  // the pass has ended
+  readonly isDifference: boolean = false;  // its weights are those of one session less another's
 
   constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;
+    joinBytes(info.tokens, info.units.characters);
+    if (info.key_tokens) joinBytes(info.key_tokens, info.key_units?.characters);
     this.path = `${kApi}/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
     const page = Math.random().toString(36).slice(2, 8);
@@ -308,14 +255,17 @@ export class SessionApi {
   }
 
   /** Another session beside this one, run through the same model. */
-  async beside(input: Input, place: Place, changed: () => void): Promise<SessionApi> {
-    const other = new SessionApi(this.about, await open(this.requests, input, place), this.requests);
-    const end = other.follow(place, changed, () => undefined);
+  async withInput(input: Input, place: Place): Promise<SessionApi> {
+    return this.withSession(await open(this.requests, input, place));
+  }
+
+  /** The same of a session that there is. */
+  withSession(info: SessionInfo): SessionApi {
+    const other = new SessionApi(this.about, info, this.requests);
     const stop = other.stop.bind(other);
     other.stop = () => {
-      end();
       stop();
-      void drop(this.requests, other.info);
+      if (!other.hasWeights && info.session !== this.info.session) void drop(this.requests, info);
     };
     return other;
   }

@@ -1,6 +1,6 @@
 // Sessions that are made of others.
 import type {SessionInfo} from './api';
-import {json, kApi} from './api';
+import {json, kApi} from './ask';
 import type {Requests} from './requests';
 
 /** A session beside this one, with edits as docs/api.md has them. */

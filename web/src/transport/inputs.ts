@@ -1,5 +1,6 @@
 // The texts that a page begins with, of a tab and of the command line.
 import type {Model} from '../answers';
+import type {Selection} from '../selection';
 import type {Input} from './transport';
 
 /** Of the texts those that the model takes: a tab keeps them, and another model may stand behind its address now. */
@@ -12,6 +13,11 @@ export function toBegin(kept: (Input & {model: string}) | null, given: Input | n
   return kept && (given === null || kept.model === model) ? kept : given;
 }
 
+/** Which texts a link names; the second one is what the model takes. */
+export function linked({takes_pair, takes_target}: Model, {text, second, model}: Pick<Selection, 'text' | 'second' | 'model'>): Input {
+  return {text, ...model !== '' && {model}, ...second !== '' && takes_pair && {pair: second}, ...second !== '' && takes_target && {target: second}};
+}
+
 export function isSameInput(a: Input, b: Input): boolean {
-  return a.text === b.text && a.pair === b.pair && a.target === b.target;
+  return (a.model === undefined || b.model === undefined || a.model === b.model) && a.text === b.text && a.pair === b.pair && a.target === b.target;
 }

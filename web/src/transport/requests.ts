@@ -5,7 +5,7 @@ export class Requests {
   private open = 0;  // requests, streams and readings of answers that have not ended
   private waiting: (() => void)[] = [];
 
-  constructor(private readonly transport: Transport) {}
+  constructor(readonly transport: Transport) {}
 
   /** Whether nothing is on its way: neither an answer nor news. */
   get isQuiet(): boolean { return this.open === 0; }

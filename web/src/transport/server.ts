@@ -26,6 +26,7 @@ export function serverTransport(memory?: Memory): Transport {
   return {
     request: (path, init) => fetch(path, init),
     events: (path) => new EventSource(path),
+    link: (address) => new URL(address, location.origin).href,
     restart: (model) => `heed serve --model ${model} --port ${location.port}`,
     ...memory && {memory},
   };

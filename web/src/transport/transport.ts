@@ -3,7 +3,7 @@
 import type {Session} from '../answers';
 
 /** The texts that a session reads. */
-export type Input = Pick<Session, 'text' | 'pair' | 'target'>;
+export type Input = Pick<Session, 'text' | 'pair' | 'target'> & {model?: string};
 
 /** As much of an EventSource as the page needs. */
 export interface Events {
@@ -21,5 +21,6 @@ export interface Transport {
   request(path: string, init?: RequestInit): Promise<Response>;
   events(path: string): Events;
   memory?: Memory;
+  link?(address: string): string;   // what somebody else opens, where that can be
   restart?(model: string): string;  // the command that starts a stopped server again, where there is one
 }

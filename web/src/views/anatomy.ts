@@ -50,6 +50,7 @@ class AnatomyView implements Drawn {
     const move = (rows: number, keys: number) => () => this.move(rows, keys);
     this.keys = {
       ArrowUp: move(-1, 0), ArrowDown: move(1, 0), ArrowLeft: move(0, -1), ArrowRight: move(0, 1),
+      w: () => page.store.set({view: 'why'}),
       ' ': () => {
         this.step = this.step === 8 ? null : (this.step ?? 0) + 1;
         this.update();
@@ -110,7 +111,10 @@ class AnatomyView implements Drawn {
       rows: anatomy.q.map((_, i) => plain(side.queries[anatomy.query_begin + i]!)), keys: anatomy.k.map((_, j) => plain(side.keys[anatomy.key_begin + j]!)),
     };
     this.name.replaceChildren(html('b', {}, `Head ${headName({places: [primary(store.now)]})}`), ' step by step, row ', html('b', {class: 'accent'}, names.rows[row] ?? ''));
-    const choose = (chosen: number, other: number) => store.set({query: anatomy.query_begin + chosen, key: anatomy.key_begin + other}, {replace: true});
+    const choose = (chosen: number, other: number) => {
+      const isAgain = chosen === row && other === key && store.now.key !== null;  // a second click opens Why
+      store.set({query: anatomy.query_begin + chosen, key: anatomy.key_begin + other, ...isAgain && {view: 'why'}}, {replace: !isAgain});
+    };
     const marks = {row, key, choose};
     const {turned, kv_head: kv} = anatomy;
     const by = turned ? ', turned by position' : '';
@@ -121,8 +125,8 @@ class AnatomyView implements Drawn {
       ['Q', `W\u2009Q X${by}, ${anatomy.q.length} \u00d7 ${anatomy.q[0]?.length ?? 0}`, cells(anatomy.q, names.rows, [row])],
       ['K', `W\u2009K X${by}, kv ${kv}`, cells(anatomy.k, names.keys, [key])],
       ['V', `W\u2009V X, kv ${kv}${turned ? ', not turned' : ''}: down to ${anatomy.v[0]?.length ?? 0}`, cells(anatomy.v, names.keys, [key])],
-      ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, (value) => scored(value, Math.abs(value) < 10 ? 1 : 0))],
-      ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, (value) => scored(value, 1))],
+      ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, (value) => scored(value, Math.abs(value) < 9.95 ? 1 : 0))],
+      ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, (value, isOwn) => scored(value, isOwn || Math.abs(value) < 9.95 ? 1 : 0))],
       ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, short)],
       ['Weighted values', this.isUp ? 'their sum, up through W\u2009O to the stream' : 'p \u00d7 V, row by row; their sum is the output', ...this.weighted(anatomy, made, row, key)],
     ];
@@ -160,9 +164,9 @@ export const anatomy: View = {
   name: 'anatomy',
   label: 'Anatomy',
   key: '6',
-  needs: ({held}) => held === undefined,
+  needs: ({held, held_view: view}) => held === undefined || view === 'anatomy',
   parts: [],
-  keys: [['click', 'a dot picks row and column'], ['\u2191 \u2193 \u2190 \u2192', 'move the cell'], ['Space', 'next step; the others fade']],
+  keys: [['click', 'a dot picks row and column, a second one opens Why'], ['\u2191 \u2193 \u2190 \u2192', 'move the cell'], ['Space', 'next step; the others fade']],
   footKeys: [['click', 'a dot picks row and column'], ['\u2191 \u2193 \u2190 \u2192', 'move'], ['Space', 'next step']],
   draw: (container, page) => new AnatomyView(container, page),
 };

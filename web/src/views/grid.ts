@@ -7,6 +7,7 @@ export const grid: View = {
   name: 'grid',
   label: 'Grid',
   key: '2',
+  differs: true,
   needs: () => true,
   parts: [],
   keys: [

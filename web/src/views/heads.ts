@@ -16,6 +16,7 @@ export const heads: View = {
   name: 'heads',
   label: 'Heads',
   key: '7',
+  differs: true,
   needs: () => true,
   parts: [],
   keys: [

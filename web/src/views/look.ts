@@ -42,6 +42,7 @@ export const look: View = {
   name: 'look',
   label: 'Look',
   key: '1',
+  differs: true,
   needs: () => true,
   parts: ['chips', 'text'],
   keys: [

@@ -17,6 +17,7 @@ export const matrix: View = {
   name: 'matrix',
   label: 'Matrix',
   key: '3',
+  differs: true,
   needs: () => true,
   parts: ['chips'],
   keys: [],  // those of the matrix in Look

@@ -18,6 +18,7 @@ export interface View {
   name: ViewName;
   label: string;
   key: string;
+  differs?: boolean;  // whether it draws the difference of what is compared
   needs: (model: ModelInfo) => boolean;  // whether a model has what the view shows
   parts: readonly Part[];
   keys: readonly KeyText[];

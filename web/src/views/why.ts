@@ -165,7 +165,7 @@ export const why: View = {
   name: 'why',
   label: 'Why',
   key: '5',
-  needs: ({held}) => held === undefined,  // a saved page holds no model to ask
+  needs: ({held, held_view: view}) => held === undefined || view === 'why',  // a saved page holds no model to ask
   parts: [],
   keys: [['w', 'opens Why, and leaves it'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['x', 'runs the text without the edge']],
   footKeys: [['w', 'closes'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean, runner-up'], ['x', 'remove edge']],

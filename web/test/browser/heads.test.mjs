@@ -51,7 +51,7 @@ test('the keys take the next score and the next axes', async () => {
   const page = await open();
   await page.keyboard.press('s');
   await page.keyboard.press('x');
-  assert.match(await hash(page), /sort=current\/x=current/);
+  assert.match(await hash(page), /sort=current\/across=current/);
 });
 
 test('the evidence says how many rows have their largest weight where the score counts it', async () => {

@@ -85,7 +85,7 @@ async function compare(t, page, name, options = {}) {
 async function look(page) {
   await settled(page);
   await page.locator('.key').nth(1).hover();
-  await page.waitForSelector('.arc-number');
+  await page.waitForSelector('.arc-number', {state: 'attached'});
   await settled(page);
 }
 

@@ -60,6 +60,18 @@ for (const [name, options] of Object.entries({light: {colorScheme: 'light'}, dar
   });
 }
 
+for (const view of ['grid', 'matrix', 'why', 'anatomy', 'words', 'heads', 'flow']) {
+  for (const colorScheme of ['light', 'dark']) {
+    test(`axe finds nothing serious: ${view}, ${colorScheme}`, async () => {
+      const page = await blank({bypassCSP: true, colorScheme});
+      await page.goto(`${state.server.address}#${view}/L1.H3/i=60/j=20`);
+      await page.waitForFunction(() => (document.querySelector('.view')?.innerText.length ?? 0) > 40);
+      await quiet(page);
+      await assertAccessible(page);
+    });
+  }
+}
+
 test('axe finds nothing serious: small multiples and the list of keys', async () => {
   const page = await open('#look/L1.H0+H1+H2+H3+H4/i=60', {bypassCSP: true});
   await page.waitForSelector('.small .key');

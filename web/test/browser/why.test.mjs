@@ -33,16 +33,16 @@ test('arrows go to the next key, and v changes what it is held against', async (
   await page.locator('.choice [data-option=runner_up][aria-pressed=true]').waitFor();
 });
 
-test('x runs the text without the edge, and the header leads back', async () => {
+test('x runs the text without the edge beside it, and Esc leads back', async () => {
   const page = await open('#why/L0.H1/i=9/j=3', '.why-title .large');
   await page.locator('.why-row.test .value').first().waitFor();
   await page.keyboard.press('x');
-  const edits = page.locator('.header-edits');
-  await edits.waitFor();
-  assert.match(await edits.innerText(), /without edge 0\u00b71\/9\/3/);
   await page.locator('.why-where', {hasText: 'masked'}).waitFor();
-  await edits.click();
-  await page.locator('.header-edits').waitFor({state: 'hidden'});
+  assert.match(await text(page, '.compare-about'), /B: without edge 0\u00b71 9 \u2192 3/);
+  assert.match(page.url(), /vs=remove:self\.L0\.H1:9:3\/show=B$/);
+  await page.keyboard.press('Escape');
+  await page.locator('.compare').waitFor({state: 'hidden'});
+  assert.doesNotMatch(page.url(), /vs=/);
 });
 
 test('a switch recomputes what stands behind it, and a dot picks a cell', async () => {

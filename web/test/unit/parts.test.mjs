@@ -19,7 +19,6 @@ const {Requests} = await load('transport/requests');
 const fold = (begin, end) => ({kind: 'fold', begin, end});
 const key = (index) => ({kind: 'key', key: index});
 const token = (text, more = {}) => ({index: 0, id: 0, text, begin: 0, end: 1, ...more});
-const info = (...texts) => ({tokens: texts.map((text, index) => ({...token(text), index}))});
 
 for (const [value, text] of [[0.172, '.172'], [1, '1.00'], [0, '0'], [0.0004, '<.001'], [0.0006, '.001'], [0.9999, '1.00']]) {
   test(`the weight ${value} is written ${text}`, () => assert.equal(format.weight(value), text));
@@ -42,7 +41,7 @@ test('a score is written as its chip shows it', () => {
 });
 
 test('a text is mostly bytes where more than half of its tokens are no characters', () => {
-  const made = (...bytes) => ({tokens: bytes.map((each) => token('x', each ? {bytes: 'e3'} : {}))});
+  const made = (...bytes) => bytes.map((each) => token('x', each ? {bytes: 'e3'} : {}));
   assert.equal(tokens.areMostlyBytes(made(true, true, false)), true);
   assert.equal(tokens.areMostlyBytes(made(true, false)), false);
   assert.equal(tokens.areMostlyBytes(made(false)), false);
@@ -60,11 +59,20 @@ test('bytes that are no text, and marks that would turn a text round, are hex', 
   assert.deepEqual(tokens.shown(token('<0xE3>')).pieces, [{text: '<0xE3>', hex: false}]);
   assert.deepEqual(tokens.shown(token('\u202e')).pieces, [{text: 'U+202E', hex: true}]);
 });
-test('a word is its pieces, punctuation stands alone', () => {
-  assert.deepEqual(tokens.words(info(' didn', "'t", ' n', 'amed', '.')).begins, [0, 0, 2, 2, 4]);
+test('units are told by their first tokens', () => {
+  assert.deepEqual(tokens.unitsFrom([0, 2, 3], 5),
+    {starts: [0, 2, 3], begins: [0, 0, 2, 3, 3], ends: [2, 2, 3, 5, 5], order: [0, 0, 1, 2, 2]});
 });
-test('a sentence ends with what closes it', () => {
-  assert.deepEqual(tokens.sentences(info('"', 'Go', '.', '"', ' She', ' ran')).begins, [0, 0, 0, 0, 4, 4]);
+test('the bytes of a character are grouped under it', () => {
+  const bytes = (...all) => all.map((each, index) => token(each === 'a' ? 'a' : `<0x${each}>`, {index, ...each !== 'a' && {bytes: each.toLowerCase()}}));
+  const made = bytes('a', 'E6', '97', 'A5', 'a');
+  tokens.joinBytes(made, [0, 1, 4]);
+  assert.deepEqual(tokens.shown(made[1]).pieces, [{text: '\u65e5', hex: false}, {text: 'E6', hex: true}]);
+  assert.deepEqual(tokens.shown(made[2]).pieces, [{text: '97', hex: true}]);
+  assert.deepEqual(made.map(tokens.plain), ['a', '\u65e5 E6', '\u65e5 97', '\u65e5 A5', 'a']);
+  assert.deepEqual(made.map((each) => tokens.whole(each).pieces.map(({text}) => text).join('')), ['a', '\u65e5', '', '', 'a']);
+  assert.equal(tokens.phrase(made, 0, 5), 'a\u65e5a');
+  assert.equal(tokens.phrase(made, 0, 2), 'a\u65e5 E6');
 });
 
 test('a byte of a tile gives its weight within half a step', () => {

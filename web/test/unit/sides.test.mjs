@@ -25,6 +25,7 @@ const written = Object.assign(['<s>', 'a', 't'].map(token), {list: 'tokens'});
 const source = Object.assign(['x', 'y'].map(token), {list: 'key_tokens'});
 const session = {
   session: '1', model: 'tiny', text: 'x y', state: 'ready', heads_done: 6, tokens: written, key_tokens: source,
+  units: {words: [], sentences: []},
   attentions: [attention('encoder', source, source), attention('decoder', written, written), attention('cross', written, source)],
 };
 const model = {has_words: true};
@@ -132,6 +133,7 @@ test('a model\u2019s shape is that of its encoder and of its decoder', () => {
 const kNames = ['[CLS]', 'a', '[SEP]', 'b', 'c', '[SEP]'];
 const both = {
   ...session, split: 3, tokens: kNames.map((text, index) => ({...token(text, index), ...text.startsWith('[') && {special: true}})),
+  units: {words: [], sentences: []},
   attentions: [attention('self', {length: 6, list: 'tokens'}, {length: 6, list: 'tokens'})],
 };
 const kCells = Float32Array.of(

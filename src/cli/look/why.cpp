@@ -1,0 +1,181 @@
+#include "cli/look/why.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/look/text.h"
+#include "heed/base/error.h"
+#include "inspect/answers/answer_writer.h"
+#include "inspect/answers/why.h"
+#include "inspect/evidence/origins.h"
+#include "inspect/evidence/trial.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kIndent = 2;
+constexpr int kNumberEnd = 34;   // numbers of a sum end at this cell
+constexpr int kSecondEnd = 46;   // and of a second column
+constexpr std::size_t kTop = 6;  // dimensions, keys
+constexpr std::int64_t kWords = 4;
+
+Place place_of(const WhyCell& cell) { return {cell.head.stack, cell.head.layer, cell.head.head}; }
+
+std::string number(double value) {
+  return std::abs(value) < 0.005 ? "0.00" : fmt::format("{:.2f}", value);
+}
+std::string signed_number(double value) {
+  return std::abs(value) < 0.005 ? "0.00" : fmt::format("{:+.2f}", value);
+}
+
+class WhyText {
+ public:
+  WhyText(const Terminal& terminal, const Session& session, const WhyCell& cell, const Why& why)
+      : terminal_(terminal), session_(session), cell_(cell), why_(why) {}
+
+  std::string title() const {
+    const ChosenHead& head = cell_.head;
+    const std::string_view arrow = terminal_.utf8 ? "→" : "->";
+    const std::string what = fmt::format("{} {} {} {} {}", query_name(), cell_.query, arrow,
+                                         key_name(cell_.key), cell_.key);
+    const std::string weight = why_.visible ? weight_text(why_.weight) : "masked";
+    const std::string rank =
+        why_.visible ? fmt::format(", number {} of {}", why_.rank, why_.of) : std::string();
+    return heading(terminal_, "Why " + what,
+                   fmt::format("{}{}; layer {}, head {}", weight, rank, head.layer, head.head));
+  }
+
+  std::string sum() const {
+    std::string text = heading(terminal_, "The sum", "all terms of the score");
+    for (const Term& term : why_.sum.terms) text += row(term.name, signed_number(term.value));
+    text += row("score", number(why_.score), Style::kBold);
+    if (why_.visible) {
+      text += row(fmt::format("row log-sum-exp, {} keys", why_.of), signed_number(-why_.lse));
+      text += row("weight, e to that power", weight_text(why_.weight), Style::kBold);
+    }
+    return text + left_over(why_.sum.residual);
+  }
+
+  std::string dimensions() const {
+    const Sum& sum = why_.against_mean;
+    std::vector<Term> terms = sum.terms;
+    std::ranges::stable_sort(terms, std::greater(),
+                             [](const Term& term) { return std::abs(term.value); });
+    std::string text = heading(terminal_, "By dimension", "against the mean key");
+    double rest = sum.sum;
+    for (std::size_t at = 0; at < std::min(kTop, terms.size()); ++at) {
+      text += row(terms[at].name, signed_number(terms[at].value));
+      rest -= terms[at].value;
+    }
+    if (terms.size() > kTop)
+      text += row(fmt::format("{} more", terms.size() - kTop), signed_number(rest), Style::kDim);
+    return text + row("less the mean key", signed_number(sum.sum), Style::kBold) +
+           left_over(sum.residual);
+  }
+
+  std::string against() const {
+    std::string text = heading(terminal_, "Against whom", "the row's largest weights, and scores");
+    for (std::size_t at = 0; at < std::min(kTop, why_.keys.size()); ++at) {
+      const auto& [key, score, weight] = why_.keys[at];
+      const Style style = key == cell_.key ? Style::kBold : Style::kPlain;
+      text +=
+          row(fmt::format("{} {}", key_name(key), key), weight_text(weight), style, number(score));
+    }
+    if (why_.rest_count == 0) return text;
+    return text + row(fmt::format("{} others", why_.rest_count), weight_text(why_.rest_weight),
+                      Style::kDim);
+  }
+
+  std::string effect(const Effect& effect) const {
+    std::string text = heading(
+        terminal_, "What its value did",
+        effect.no_words.empty() ? "to the logits, directly" : "no logits: " + effect.no_words);
+    for (const auto& [name, words] :
+         {std::pair("raises", &effect.raised), {"lowers", &effect.lowered}})
+      for (const Effect::Word& word : *words)
+        text += row(fmt::format("{} {}", name, shown(word.bytes)), signed_number(word.change));
+    return text + paragraph(terminal_,
+                            fmt::format("length {:.2f} of the head's {:.2f}, cosine {:.2f}",
+                                        effect.length, effect.head_length, effect.cosine),
+                            kIndent);
+  }
+
+  std::string without(const Trial& trial) const {
+    std::string text = heading(terminal_, "Without it", "the edge is masked, the text run again");
+    for (const TrialWord& word : trial.words)
+      text += row(shown(word.bytes), weight_text(word.as_it_is), Style::kPlain,
+                  fmt::format("{} {}", terminal_.utf8 ? "→" : "->", weight_text(word.edited)));
+    return text + paragraph(terminal_,
+                            fmt::format("the output moves by {}", weight_text(trial.moved)),
+                            kIndent);
+  }
+
+ private:
+  std::string shown(const std::string& bytes) const { return TokenNames::shown(terminal_, bytes); }
+  std::string query_name() const {
+    const auto tokens = session_.queries(cell_.head.stack);
+    return shown(tokens[static_cast<std::size_t>(cell_.query)].bytes);
+  }
+  std::string key_name(std::int64_t key) const {
+    return shown(session_.keys(cell_.head.stack)[static_cast<std::size_t>(key)].bytes);
+  }
+  std::string row(const std::string& name, const std::string& value, Style style = Style::kPlain,
+                  const std::string& second = {}) const {
+    Line line(terminal_);
+    line.to(kIndent).put(name, style).right(kNumberEnd, value, style);
+    if (!second.empty()) line.right(kSecondEnd, second, Style::kDim);
+    return line.str();
+  }
+  std::string left_over(double residual) const {
+    return paragraph(terminal_, fmt::format("residual {:.0e}", std::abs(residual)), kIndent);
+  }
+
+  const Terminal& terminal_;
+  const Session& session_;
+  const WhyCell& cell_;
+  const Why& why_;
+};
+
+// What needs more of a model than it can say is left out.
+template <typename Make>
+std::string where_said(Make make) {
+  try {
+    return "\n" + make();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return {};
+  }
+}
+
+}  // namespace
+
+std::string why_text(const Terminal& terminal, const Session& session, const LoadedModel& model,
+                     const WhyCell& cell) {
+  const Place place = place_of(cell);
+  const Why found = why(session, &model, place, cell.query, cell.key);
+  const WhyText text(terminal, session, cell, found);
+  std::string all =
+      text.title() + "\n" + text.sum() + "\n" + text.dimensions() + "\n" + text.against();
+  if (!found.visible) return all;
+  all += where_said([&] {
+    const Writes writes(session, model, rows_for(session, {place, cell.query, cell.key}));
+    return text.effect(effect(session, model, writes, place, cell.query, cell.key, kWords));
+  });
+  const bool read = place.stack == Stack::kEncoder && session.info.reads_source();
+  if (read) return all;  // its queries have no words
+  return all + where_said([&] {
+           return text.without(try_edits(
+               session, model, {.remove = {{place, cell.query, cell.key}}}, cell.query, kWords));
+         });
+}
+
+std::string why_json(const Session& session, const LoadedModel& model, const WhyCell& cell) {
+  const Place place = place_of(cell);
+  return to_json(WhyAnswer{why(session, &model, place, cell.query, cell.key),
+                           HeadRows(session.at(place), place.head).kv_head()}) +
+         "\n";
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,187 @@
+#include "inspect/answers/address_versus.h"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include "heed/text/tokenizer.h"
+#include "inspect/answers/view_parts.h"
+
+namespace heed {
+namespace {
+
+constexpr std::size_t kMostText = 6000;  // characters of an encoded text
+constexpr std::size_t kDigits = 9;
+constexpr std::size_t kPlaceDigits = 4;
+
+using Fields = std::vector<std::string_view>;
+
+Fields split(std::string_view text, char at) {
+  Fields fields;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    fields.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return fields;
+}
+
+std::optional<int> numbered(std::string_view text, char letter) {
+  if (text.empty() || text.front() != letter) return {};
+  const auto number = address_number(text.substr(1), kPlaceDigits);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+// "self.L2.H6", of which a mask may leave out layer and head.
+std::optional<AddedMask> part_of_model(std::string_view text) {
+  const Fields fields = split(text, '.');
+  const std::optional<Stack> stack = stack_of(fields.front());
+  if (!stack) return {};
+  AddedMask part{.stack = *stack};
+  std::size_t next = 1;
+  if (next < fields.size() && (part.layer = numbered(fields[next], 'L'))) ++next;
+  if (next < fields.size() && (part.head = numbered(fields[next], 'H'))) ++next;
+  return next == fields.size() ? std::optional(part) : std::nullopt;
+}
+
+std::optional<Place> place_of(std::string_view text) {
+  const auto part = part_of_model(text);
+  if (!part || !part->layer || !part->head) return {};
+  return Place{part->stack, *part->layer, *part->head};
+}
+
+std::optional<EditedToken> token_of(const Fields& fields) {
+  const auto position = address_number(fields[1], kDigits);
+  if (!position || (fields[0] != "tokens" && fields[0] != "key_tokens")) return {};
+  return EditedToken{fields[0] == "tokens" ? TokenSide::kTokens : TokenSide::kKeyTokens, *position};
+}
+
+bool read_ablated(Edits& edits, const Fields& fields) {
+  const auto place = fields.size() == 1 ? place_of(fields[0]) : std::nullopt;
+  if (place) edits.ablate.push_back(*place);
+  return place.has_value();
+}
+
+bool read_removed(Edits& edits, const Fields& fields) {
+  if (fields.size() != 3) return false;
+  const auto place = place_of(fields[0]);
+  const auto query = address_number(fields[1], kDigits);
+  const auto key = address_number(fields[2], kDigits);
+  if (!place || !query || !key) return false;
+  edits.remove.push_back({*place, *query, *key});
+  return true;
+}
+
+bool read_hidden(Edits& edits, const Fields& fields) {
+  const auto token = fields.size() == 2 ? token_of(fields) : std::nullopt;
+  if (token) edits.hide.push_back(*token);
+  return token.has_value();
+}
+
+bool read_swapped(Edits& edits, const Fields& fields) {
+  if (fields.size() != 3) return false;
+  const auto token = token_of(fields);
+  const auto id = address_number(fields[2], kDigits);
+  if (!token || !id) return false;
+  edits.swap.push_back({*token, static_cast<std::int32_t>(*id)});
+  return true;
+}
+
+bool read_mask(Edits& edits, const Fields& fields) {
+  if (fields.size() != 3) return false;
+  auto mask = part_of_model(fields[0]);
+  const auto side = [](std::string_view text) {
+    return text == "-1" ? std::optional<std::int64_t>(-1) : address_number(text, kDigits);
+  };
+  const auto left = side(fields[1]);
+  const auto right = side(fields[2]);
+  if (!mask || !left || !right) return false;
+  mask->left = *left;
+  mask->right = *right;
+  edits.mask.push_back(*mask);
+  return true;
+}
+
+struct Kind {
+  std::string_view name;
+  bool (*read)(Edits& edits, const Fields& fields);
+};
+constexpr Kind kKinds[] = {{"ablate", read_ablated},
+                           {"remove", read_removed},
+                           {"hide", read_hidden},
+                           {"swap", read_swapped},
+                           {"mask", read_mask}};
+
+std::optional<Edits> edits_of(std::string_view text) {
+  Edits edits;
+  std::vector<std::string_view> seen;
+  for (const std::string_view part : split(text, ';')) {
+    const std::string_view name = part.substr(0, part.find(':'));
+    const auto* const kind = std::ranges::find(kKinds, name, &Kind::name);
+    if (kind == std::end(kKinds) || name.size() == part.size() ||
+        std::ranges::find(seen, name) != seen.end())
+      return {};
+    seen.push_back(name);
+    for (const std::string_view item : split(part.substr(name.size() + 1), ','))
+      if (!kind->read(edits, split(item, ':'))) return {};
+  }
+  return edits;
+}
+
+std::optional<std::string> decoded(std::string_view text) {
+  if (text.empty() || text.size() > kMostText) return {};
+  constexpr std::string_view kPlain = "_-.!~*'()";  // as in links, beside letters and digits
+  const auto digit = [](char letter) {
+    return std::string_view("0123456789abcdef")
+        .find(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));
+  };
+  std::string bytes;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char letter = text[at];
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+        kPlain.find(letter) != std::string_view::npos) {
+      bytes += letter;
+      continue;
+    }
+    if (letter != '%' || at + 2 >= text.size()) return {};
+    const std::size_t high = digit(text[at + 1]);
+    const std::size_t low = digit(text[at + 2]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return {};
+    bytes += static_cast<char>(16 * high + low);
+    at += 2;
+  }
+  return find_invalid_utf8(bytes) < 0 ? std::optional(bytes) : std::nullopt;
+}
+
+// "L2.H4", "cross.L2.H4"
+std::optional<ViewPlace> head_of(std::string_view text) {
+  ViewPlace place;
+  Fields fields = split(text, '.');
+  if (fields.size() == 3) {
+    place.stack = stack_of(fields.front());
+    if (!place.stack) return {};
+    fields.erase(fields.begin());
+  }
+  if (fields.size() != 2) return {};
+  const auto layer = numbered(fields[0], 'L');
+  const auto head = numbered(fields[1], 'H');
+  if (!layer || !head) return {};
+  place.layer = *layer;
+  place.head = *head;
+  return place;
+}
+
+}  // namespace
+
+std::optional<Versus> read_versus(std::string_view text) {
+  constexpr std::string_view kText = "text:";
+  if (text.starts_with(kText)) {
+    auto other = decoded(text.substr(kText.size()));
+    return other ? std::optional(Versus{.text = std::move(other)}) : std::nullopt;
+  }
+  if (const auto head = head_of(text)) return Versus{.head = head};
+  const auto edits = edits_of(text);
+  return edits ? std::optional(Versus{.edits = *edits}) : std::nullopt;
+}
+
+}  // namespace heed

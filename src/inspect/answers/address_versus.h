@@ -1,0 +1,24 @@
+// What a view is compared with, as an address has it: L2.H4, ablate:self.L2.H6;swap:tokens:3:431,
+// or text: and a text whose letters are those of a link.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "heed/inspect/edits.h"
+#include "heed/inspect/view.h"
+
+namespace heed {
+
+/// One of the three.
+struct Versus {
+  std::optional<ViewPlace> head = {};
+  Edits edits = {};
+  std::optional<std::string> text = {};
+};
+
+/// Nothing where it does not parse.
+std::optional<Versus> read_versus(std::string_view text);
+
+}  // namespace heed

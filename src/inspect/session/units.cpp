@@ -1,0 +1,126 @@
+#include "heed/inspect/units.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "heed/text/tokenizer.h"
+#include "text/unicode/breaks.h"
+#include "text/unicode/properties.h"
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames = {"token", "character", "word", "sentence"};
+
+struct Piece {
+  std::size_t begin = 0;   // in the stretch's text
+  std::size_t letter = 0;  // its first character that is no space; its begin where it has none
+  bool is_spaces = false;
+};
+
+// The first byte of [begin, end) that begins no space; `end` where there is none.
+std::size_t skip_spaces(std::string_view text, std::size_t begin, std::size_t end) {
+  while (begin < end) {
+    const Character character = character_at(text, begin);
+    if (character.bytes == 0 || !is_space(character.code)) break;
+    begin += character.bytes;
+  }
+  return std::min(begin, end);
+}
+
+// Tokens without a special one between, with the text that they spell.
+class Stretch {
+ public:
+  void add(const SessionToken& token, const SessionToken* before) {
+    const bool is_placed =
+        before != nullptr && token.end > token.begin && before->end > before->begin;
+    const bool is_apart = is_placed && (token.text != before->text || token.begin != before->end);
+    const std::size_t begin = text_.size();
+    text_ += token.bytes;
+    const std::size_t letter = skip_spaces(text_, begin, text_.size());
+    // What was skipped between tokens are spaces, which the token may have already.
+    if (is_apart && letter == begin) {
+      text_.insert(begin, " ");
+      pieces_.push_back({begin, begin + 1});
+      return;
+    }
+    const bool is_spaces = letter == text_.size();
+    pieces_.push_back({begin, is_spaces ? begin : letter, is_spaces});
+  }
+
+  void end(std::int64_t first, TokenUnits& units) const {
+    const std::vector<std::size_t> words = word_boundaries(text_);
+    const std::vector<std::size_t> sentences = sentence_boundaries(text_);
+    auto sentence = sentences.begin();
+    std::size_t character = 0;  // the first byte of one, at the piece or behind it
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const Piece& piece = pieces_[i];
+      const std::int64_t token = first + static_cast<std::int64_t>(i);
+      while (character < piece.begin)
+        character += std::max<std::size_t>(1, character_at(text_, character).bytes);
+      if (i == 0 || character == piece.begin) units.characters.push_back(token);
+      const bool is_after_spaces = piece.letter > piece.begin || piece.is_spaces;
+      if (i == 0 || is_after_spaces || std::ranges::binary_search(words, piece.begin))
+        units.words.push_back(token);
+      const auto next = std::upper_bound(sentence, sentences.end(), piece.letter);
+      if (i == 0 || next != sentence) units.sentences.push_back(token);
+      sentence = next;
+    }
+  }
+
+ private:
+  std::string text_;
+  std::vector<Piece> pieces_;
+};
+
+bool is_special(const Tokenizer* tokenizer, const SessionToken& token) {
+  return token.text < 0 || (tokenizer != nullptr && tokenizer->is_special(token.id));
+}
+
+}  // namespace
+
+std::string_view unit_name(Unit unit) { return kNames.at(static_cast<std::size_t>(unit)); }
+
+std::optional<Unit> unit_of(std::string_view name) {
+  const auto* found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<Unit>(found - kNames.begin());
+}
+
+const std::vector<std::int64_t>& TokenUnits::of(Unit unit) const {
+  static const std::vector<std::int64_t> kNone;
+  switch (unit) {
+    case Unit::kCharacter:
+      return characters;
+    case Unit::kWord:
+      return words;
+    case Unit::kSentence:
+      return sentences;
+    case Unit::kToken:
+      break;
+  }
+  return kNone;
+}
+
+TokenUnits token_units(std::span<const SessionToken> tokens, const Tokenizer* tokenizer) {
+  TokenUnits units;
+  for (std::size_t first = 0; first < tokens.size();) {
+    if (is_special(tokenizer, tokens[first])) {
+      for (auto* each : {&units.characters, &units.words, &units.sentences})
+        each->push_back(static_cast<std::int64_t>(first));
+      ++first;
+      continue;
+    }
+    Stretch stretch;
+    std::size_t at = first;
+    for (; at < tokens.size() && !is_special(tokenizer, tokens[at]); ++at)
+      stretch.add(tokens[at], at > first ? &tokens[at - 1] : nullptr);
+    stretch.end(static_cast<std::int64_t>(first), units);
+    first = at;
+  }
+  return units;
+}
+
+}  // namespace heed

@@ -1,0 +1,74 @@
+#include "serve/model_shelf.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/clipped.h"
+#include "inspect/answers/json_text.h"
+#include "inspect/session/session_name.h"
+#include "serve/api_error.h"
+#include "serve/route.h"
+
+namespace heed::serve {
+namespace {
+
+constexpr std::size_t kMostLoaded = 2;  // beside the served one; sessions keep theirs
+
+ModelPointer shelved(std::shared_ptr<const LoadedModel> model) {
+  std::string identity = model_identity(*model);
+  return std::make_shared<const ShelvedModel>(std::move(model), std::move(identity));
+}
+
+}  // namespace
+
+std::vector<FoundModel> models_to_choose() {
+  std::vector<FoundModel> found = list_models();
+  std::erase_if(found, [](const FoundModel& model) {
+    return !model.by_name || !why_not_loaded(model.folder).empty();
+  });
+  return found;
+}
+
+ModelShelf::ModelShelf(const LoadedModel* served) {
+  if (served != nullptr) served_ = shelved({std::shared_ptr<void>(), served});
+}
+
+ModelPointer ModelShelf::load(const std::string& name) const {
+  const std::vector<FoundModel> found = models_to_choose();
+  const auto own = std::ranges::find(found, name, &FoundModel::name);
+  if (own == found.end()) {
+    std::vector<std::string> names = {served_->model->name};
+    for (const FoundModel& model : found)
+      if (model.name != names.front()) names.push_back(model.name);
+    refuse(404, "not_found",
+           {.argument = "model",
+            .found = json_string(clipped(name, kMostShown)) + ", which this machine does not have",
+            .expected = fmt::format("one of {}", fmt::join(names, ", "))});
+  }
+  auto model = std::make_shared<const LoadedModel>(
+      load_model(own->folder, {.packed = true, .dtype = DType::kF32}));
+  if (!model->tokenizer)
+    refuse(400, "bad_request",
+           {.argument = "model",
+            .found = json_string(name) + " has no tokenizer",
+            .expected = "a model with one"});
+  return shelved(std::move(model));
+}
+
+ModelPointer ModelShelf::find(const std::string& name) {
+  if (name.empty() || served_ == nullptr || name == served_->model->name) return served_;
+  const std::scoped_lock lock(guard_);
+  const auto is_named = [&](const ModelPointer& each) { return each->model->name == name; };
+  const auto known = std::ranges::find_if(loaded_, is_named);
+  if (known != loaded_.end()) {
+    loaded_.splice(loaded_.begin(), loaded_, known);
+    return loaded_.front();
+  }
+  loaded_.push_front(load(name));
+  if (loaded_.size() > kMostLoaded) loaded_.pop_back();
+  return loaded_.front();
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,39 @@
+// The models that sessions run through: the one that is served, and others that were asked for.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "heed/models/registry.h"
+
+namespace heed::serve {
+
+struct ShelvedModel {
+  std::shared_ptr<const LoadedModel> model;
+  std::string identity;
+};
+using ModelPointer = std::shared_ptr<const ShelvedModel>;
+
+class ModelShelf {
+ public:
+  /// `served` must outlive the shelf; null: there is none, and no other is loaded.
+  explicit ModelShelf(const LoadedModel* served);
+
+  /// The model of this name; empty: the served one, which may be null. Another one is loaded where
+  /// `heed models` lists it: a name is never taken for a folder. not_found lists what there is.
+  ModelPointer find(const std::string& name);
+
+ private:
+  ModelPointer load(const std::string& name) const;
+
+  ModelPointer served_;
+  std::mutex guard_;
+  std::list<ModelPointer> loaded_;  // the one asked for last is first
+};
+
+/// Those that `heed models` finds and that can be loaded, by their names.
+std::vector<FoundModel> models_to_choose();
+
+}  // namespace heed::serve

@@ -1,0 +1,51 @@
+// heed look --why: one weight explained, as text and as JSON.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+#include "cli/tiny_model.h"
+
+namespace heed::cli {
+namespace {
+
+using nlohmann::json;
+using test::Answer;
+using testing::HasSubstr;
+
+constexpr const char* kText = "the cat sat on the mat because the cat was tired.";
+
+Answer why(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"look", kText, "--why"});
+  arguments.insert(arguments.end(), {"--model", test::tiny_model()});
+  return test::heed(arguments);
+}
+
+TEST(LookWhy, ExplainsTheWeightOfTwoWords) {
+  const Answer answer = why({"--who", "tired", "--to", "mat"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  for (const char* part : {"Why ", "The sum", "score", "By dimension", "Against whom", "residual",
+                           "What its value did", "Without it"})
+    EXPECT_THAT(answer.out, HasSubstr(part));
+}
+
+TEST(LookWhy, ItsTermsSumToTheScore) {
+  const Answer answer = why({"--who", "tired", "--to", "mat", "--format", "json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const json found = json::parse(answer.out);
+  double sum = 0;
+  for (const json& term : found["sum"]["terms"]) sum += term["value"].get<double>();
+  EXPECT_NEAR(sum, found["score"].get<double>(), 1e-4);
+}
+
+TEST(LookWhy, NeedsBothWordsAndNothingThatShowsMore) {
+  EXPECT_THAT(why({"--who", "tired"}).error, HasSubstr("--why explains one weight"));
+  EXPECT_EQ(why({"--who", "tired"}).status, 2);
+  EXPECT_THAT(why({"--who", "tired", "--to", "mat", "--flow"}).error,
+              HasSubstr("--flow is given beside --why"));
+  EXPECT_EQ(why({"--who", "tired", "--to", "mat", "--format", "tsv"}).status, 2);
+}
+
+}  // namespace
+}  // namespace heed::cli

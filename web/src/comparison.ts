@@ -1,0 +1,121 @@
+// What a page is compared with: opens B beside A, and says which of A, B and A − B is drawn.
+import type {Place} from './selection';
+import type {SelectionStore} from './store';
+import type {SessionApi} from './transport/api';
+import {ApiError} from './transport/ask';
+import {derive} from './transport/derive';
+import type {Sides} from './transport/difference';
+import {differenceOf, mapped} from './transport/difference';
+import type {Versus} from './versus';
+import {editsText, readVersus} from './versus';
+
+/** What is drawn beside its other side: for what shows both. */
+export interface Compared extends Sides { name: string; isAlike: boolean }
+
+/** Whether a cell of one stands for a cell of the other. */
+function alike(a: SessionApi, b: SessionApi): boolean {
+  const shapes = ({info}: SessionApi) => info.attentions.map(({stack, queries, keys}) => `${stack} ${queries} ${keys}`).join();
+  return shapes(a) === shapes(b);
+}
+
+function nameOf(versus: Versus, value: string): string {
+  if (versus.kind === 'head') return `head ${versus.place.layer}\u00b7${versus.place.head}`;
+  if (versus.kind === 'edits') return editsText(value);
+  return `the text \u201c${versus.text.length > 60 ? `${versus.text.slice(0, 58)}\u2026` : versus.text}\u201d`;
+}
+
+export class Comparison {
+  private value = '';              // of the address, that B is of
+  private a: SessionApi | null = null;
+  private b: SessionApi | null = null;
+  private end: () => void = () => undefined;
+  private opening = 0;
+  private listener: () => void = () => undefined;  // who draws B alone hears of its events
+  private shown: SessionApi | null = null;
+  private shownAs = '';
+  compared: Compared | null = null;
+  name = '';                       // of B
+  error = '';
+
+  /** `changed`: something else is to be drawn. */
+  constructor(private readonly store: SelectionStore, private readonly changed: () => void) {}
+
+  /** The session to draw for A and the selection; A itself until B is there. */
+  of(a: SessionApi): SessionApi {
+    const {versus, show} = this.store.now;
+    if (a !== this.a || versus !== this.value) this.begin(a, versus);
+    const as = this.compared ? this.compared.isAlike || show !== 'A-B' ? show : 'A' : 'A';
+    if (as !== this.shownAs || !this.shown) {
+      this.shownAs = as;
+      this.shown = as === 'A' ? a : this.facade(as === 'B' ? mapped(this.compared!) : differenceOf(this.compared!), as === 'B');
+    }
+    return this.shown;
+  }
+
+  get isWorking(): boolean { return this.value !== '' && this.compared === null && this.error === ''; }
+
+  destroy(): void {
+    ++this.opening;
+    this.end();
+    this.b?.stop();
+  }
+
+  private begin(a: SessionApi, value: string): void {
+    const order = ++this.opening;
+    this.end();
+    this.end = () => undefined;
+    if (this.b && this.b !== this.a) this.b.stop();
+    Object.assign(this, {a, value, b: null, compared: null, shown: null, shownAs: '', error: '', name: ''});
+    const versus = readVersus(value);
+    if (!versus) return;
+    const stay = (place: Place) => place;
+    const name = this.name = nameOf(versus, value);
+    if (versus.kind === 'head') {
+      const side = a.side(versus.place.stack);
+      const has = versus.place.layer < side.layers && versus.place.head < side.heads;
+      if (has) this.compared = {a, b: a, toB: () => versus.place, name, isAlike: true};
+      else this.error = `There is no ${name}.`;
+      return;
+    }
+    const settle = (b: SessionApi) => {
+      if (order !== this.opening) return;
+      this.b = b;
+      b.failed = (error) => { if (error.code === 'unknown_session') this.begin(a, value); };
+      const tell = () => {
+        if (b.error) this.error = b.error.message;
+        if (b.hasWeights && !this.compared) this.compared = {a, b, toB: stay, name, isAlike: alike(a, b)};
+        this.listener();
+        this.changed();
+      };
+      this.end = b.follow(this.store.now.places[0]!, tell, () => undefined);
+      tell();
+    };
+    this.open(a, versus).then(settle, (error: unknown) => {
+      if (order !== this.opening) return;
+      this.error = error instanceof ApiError ? error.message : String(error);
+      this.changed();
+    });
+  }
+
+  private async open(a: SessionApi, versus: Versus): Promise<SessionApi> {
+    if (versus.kind === 'text') return a.withInput({text: versus.text}, this.store.now.places[0]!);
+    const {edits} = versus as Extract<Versus, {kind: 'edits'}>;
+    return a.withSession(await derive(a.requests, a.info, edits));
+  }
+
+  /** Its events are followed here, and once. */
+  private facade(api: SessionApi, isB: boolean): SessionApi {
+    const {a, b} = this.compared!;
+    const follow: SessionApi['follow'] = (place, changed, begin) => {
+      this.listener = changed;
+      const end = isB && b !== a ? () => undefined : a.follow(place, changed, begin);
+      return () => {
+        this.listener = () => undefined;
+        end();
+      };
+    };
+    Object.defineProperty(api, 'follow', {value: follow});
+    Object.defineProperty(api, 'hasWeights', {get: () => (isB || a.hasWeights) && b.hasWeights, set: (value: boolean) => { a.hasWeights ||= value && !isB; }});
+    return api;
+  }
+}

@@ -1,0 +1,55 @@
+// At which of the equal rows the keys stand: beside the same token among the queries wherever that is possible, so that
+// attention to itself is a horizontal line.
+import type {Span} from '../side';
+import type {Entry} from './key_column';
+
+/** The row of the window that an entry would like; null: any. */
+function wish(entry: Entry, {first, end}: Span): number | null {
+  return entry.kind === 'key' && entry.key >= first && entry.key < end ? entry.key - first : null;
+}
+
+/** A row for each entry, in order, below `count`; `window`: the queries in the rows; `pinned`: of these, whose wish comes first. */
+export function slotsOf(entries: Entry[], window: Span, count: number, pinned: number | null): number[] {
+  const last = entries.length - 1;
+  const slots = new Array<number | null>(entries.length).fill(null);
+  if (entries.length > count) return entries.map((_, at) => at);
+  const take = (at: number, from: number, below: number) => {
+    const wanted = wish(entries[at]!, window);
+    if (wanted === null || wanted < from || wanted >= below) return false;
+    slots[at] = wanted;
+    return true;
+  };
+  // Every entry before it needs a row above, and every one behind it a row below.
+  const own = entries.findIndex((entry) => entry.kind === 'key' && entry.key === pinned);
+  if (own >= 0) take(own, own, count - (last - own));
+  const start = own >= 0 && slots[own] !== null ? own : null;
+  let below = start === null ? count : slots[start]!;
+  for (let at = (start ?? entries.length) - 1, free = 0; at >= 0; --at, ++free) {
+    if (take(at, at, below - free)) [below, free] = [slots[at]!, -1];
+  }
+  if (start !== null) {
+    let from = slots[start]! + 1;
+    for (let at = start + 1, used = 0; at < entries.length; ++at, ++used) {
+      if (take(at, from + used, count - (last - at))) [from, used] = [slots[at]! + 1, -1];
+    }
+  }
+  return spread(slots, count);
+}
+
+/** Those without a row stand evenly between those that have one. */
+function spread(slots: (number | null)[], count: number): number[] {
+  const found = [...slots];
+  for (let begin = 0; begin < slots.length;) {
+    if (found[begin] !== null) {
+      ++begin;
+      continue;
+    }
+    let end = begin;
+    while (end < slots.length && slots[end] === null) ++end;
+    const from = begin === 0 ? 0 : found[begin - 1]! + 1;
+    const room = (end < slots.length ? slots[end]! : count) - from;
+    for (let at = begin; at < end; ++at) found[at] = from + Math.floor((at - begin + 0.5) * room / (end - begin));
+    begin = end;
+  }
+  return found as number[];
+}

@@ -1,0 +1,43 @@
+// Requests to the server, and its errors.
+import type {ApiError as ErrorAnswer, Session} from '../answers';
+import type {Place} from '../selection';
+import type {Requests} from './requests';
+import type {Input} from './transport';
+
+export const kApi = '/api/v1';
+
+/** An error in the server's words; `unreachable` when there is no server. */
+export class ApiError extends Error {
+  constructor(readonly code: string, message: string, readonly found = '', readonly argument = '') { super(message); }
+}
+
+export async function answer(requests: Requests, path: string, init?: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await requests.request(path, init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError('unreachable', 'heed cannot be reached');
+  }
+  if (response.ok) return response;
+  const body = await response.json().catch(() => null) as {error?: ErrorAnswer} | null;
+  throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText, body?.error?.found, body?.error?.argument);
+}
+
+export async function json<Answer>(requests: Requests, path: string, init?: RequestInit): Promise<Answer> {
+  return await (await answer(requests, path, init)).json() as Answer;
+}
+
+/** Which end of a text that is too long is kept. */
+export type Keep = 'first' | 'last';
+
+export function open(requests: Requests, {text, pair, target, model}: Input, {stack, layer}: Place, keep?: Keep): Promise<Session> {
+  return json(requests, `${kApi}/sessions`, {
+    method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text, pair, target, model, stack, layer, keep}),
+  });
+}
+
+/** Ends the work on a session that nobody looks at; one that is gone already needs nothing. */
+export function drop(requests: Requests, {session}: Session): Promise<void> {
+  return answer(requests, `${kApi}/sessions/${session}`, {method: 'DELETE'}).then(() => undefined, () => undefined);
+}

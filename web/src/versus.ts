@@ -1,0 +1,101 @@
+// What a view is compared with: another head, another text, or the same text with edits; as an address has it.
+import type {Place, Stack} from './selection';
+import {kStacks} from './selection';
+
+export type Versus =
+  | {kind: 'head'; place: Place}
+  | {kind: 'edits'; edits: object}   // the body of POST derive
+  | {kind: 'text'; text: string};
+
+const kMostText = 6000;  // characters of an encoded text
+const kStack = `(?:${kStacks.join('|')})`;
+const kPlace = `${kStack}\\.L\\d{1,4}\\.H\\d{1,4}`;
+const kAt = '\\d{1,9}';
+const kSide = '(?:tokens|key_tokens)';
+const kSpan = `(?:-1|${kAt})`;
+
+/** One edit of a kind, as a session writes it with : for / and =. */
+const kItems: Record<string, RegExp> = {
+  ablate: RegExp(`^${kPlace}$`),
+  remove: RegExp(`^${kPlace}:${kAt}:${kAt}$`),
+  hide: RegExp(`^${kSide}:${kAt}$`),
+  swap: RegExp(`^${kSide}:${kAt}:${kAt}$`),
+  mask: RegExp(`^${kStack}(?:\\.L\\d{1,4})?(?:\\.H\\d{1,4})?:${kSpan}:${kSpan}$`),
+};
+
+/** `cross.L2.H6`, of which stack and head may be missing. */
+function placeOf(text: string): {stack?: Stack; layer?: number; head?: number} {
+  const [, stack, layer, head] = /^(?:([a-z]+))?(?:\.?L(\d+))?(?:\.H(\d+))?$/.exec(text) ?? [];
+  return {...stack && {stack: stack as Stack}, ...layer && {layer: Number(layer)}, ...head && {head: Number(head)}};
+}
+
+function editOf(kind: string, [first = '', ...numbers]: string[]): object {
+  const [a, b] = numbers.map(Number);
+  switch (kind) {
+    case 'ablate': return placeOf(first);
+    case 'remove': return {...placeOf(first), query: a, key: b};
+    case 'hide': return {side: first, position: a};
+    case 'swap': return {side: first, position: a, id: b};
+    default: return {...placeOf(first), left: a, right: b};
+  }
+}
+
+/** `ablate:self.L2.H6;swap:tokens:3:431` */
+function readEdits(value: string): Versus | null {
+  const edits: Record<string, object[]> = {};
+  for (const part of value.split(';')) {
+    const colon = part.indexOf(':');
+    const kind = part.slice(0, Math.max(0, colon));
+    const item = Object.hasOwn(kItems, kind) && !Object.hasOwn(edits, kind) ? kItems[kind]! : null;
+    const items = part.slice(colon + 1).split(',');
+    if (!item || !items.every((each) => item.test(each))) return null;
+    edits[kind] = items.map((each) => editOf(kind, each.split(':')));
+  }
+  return {kind: 'edits', edits};
+}
+
+function readText(value: string): Versus | null {
+  if (value === '' || value.length > kMostText || !/^(?:[\w\-.!~*'()]|%[0-9A-Fa-f]{2})+$/.test(value)) return null;
+  try {
+    return {kind: 'text', text: decodeURIComponent(value)};
+  } catch {
+    return null;  // no UTF-8
+  }
+}
+
+/** Null where it is none. */
+export function readVersus(value: string): Versus | null {
+  if (value.startsWith('text:')) return readText(value.slice(5));
+  const [, stack, layer, head] = /^(?:([a-z]+)\.)?L(\d{1,4})\.H(\d{1,4})$/.exec(value) ?? [];
+  if (head === undefined) return readEdits(value);
+  if (stack !== undefined && !(kStacks as readonly string[]).includes(stack)) return null;
+  return {kind: 'head', place: {...stack && {stack: stack as Stack}, layer: Number(layer), head: Number(head)}};
+}
+
+export function versusHead({stack, layer, head}: Place): string { return `${stack ? `${stack}.` : ''}L${layer}.H${head}`; }
+export function versusText(text: string): string { return `text:${encodeURIComponent(text)}`; }
+
+/** Of a session's edits, as it writes them. */
+export function versusEdits(edits: string): string { return edits.replace(/[=/]/g, ':'); }
+
+/** `ablate:self.L2.H6;hide:tokens:5` as `without head 2\u00b76, token 5 hidden`. */
+export function editsText(edits: string): string {
+  return versusEdits(edits).split(';').map((part) => {
+    const [kind = '', items = ''] = part.split(/:(.*)/s);
+    return items.split(',').map((item) => itemText(kind, item.replace(/self\.?/, '').replace(/L(\d+)/, '$1').replace(/\.?H(\d+)/, '\u00b7$1').split(':'))).join(', ');
+  }).join(', ');
+}
+
+function itemText(kind: string, [first = '', a = '', b = '']: string[]): string {
+  const token = `${first === 'key_tokens' ? 'source token' : 'token'} ${a}`;
+  switch (kind) {
+    case 'ablate': return `without head ${first}`;
+    case 'remove': return `without edge ${first} ${a} \u2192 ${b}`;
+    case 'hide': return `${token} hidden`;
+    case 'swap': return `${token} swapped for id ${b}`;
+    default: {
+      const sides = [['back', a], ['ahead', b]].flatMap(([side, count]) => count === '-1' ? [] : [`${count} ${side}`]);
+      return `${first === '' ? 'every head' : first} sees at most ${sides.join(' and ')}`;
+    }
+  }
+}

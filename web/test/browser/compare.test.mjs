@@ -1,0 +1,79 @@
+// Comparison in a browser: a head, edits and texts beside what is shown; A, B and their difference in place.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {withPages} from './harness.mjs';
+
+const {state, open, blank} = withPages();
+
+const kRow = '#look/L0.H1/i=9/j=3';
+const about = (page) => page.locator('.compare-about').innerText();
+const numberOf = (text) => Number(text.replace('\u2212', '-').replace(/<0?\.001/, '0'));
+
+/** The read-out of the matrix: the large number, and what A and B have. */
+async function readOut(page) {
+  const value = numberOf(await page.locator('.read-out .large').innerText());
+  const both = /^A (\S+), B (\S+)$/.exec(await page.locator('.read-out .rank').innerText());
+  return {value, a: both && numberOf(both[1]), b: both && numberOf(both[2])};
+}
+
+test('a head less another stands in place, with both under one cursor', async () => {
+  const page = await open(`${kRow}/vs=L0.H0`);
+  await page.waitForFunction(() => /^A \S+, B \S+$/.test(document.querySelector('.read-out .rank')?.textContent ?? ''));
+  const {value, a, b} = await readOut(page);
+  assert.ok(Math.abs(a - b - value) < 2e-3, `${a} - ${b} = ${value}`);
+  assert.equal(await about(page), 'A: head 0\u00b71 \u00b7 B: head 0\u00b70');
+  await page.keyboard.press('c');
+  await page.waitForFunction(() => location.hash.endsWith('/show=A'));
+  assert.ok(Math.abs((await readOut(page)).value - a) < 1e-3);
+});
+
+test('in words a difference stands between words, of either sign', async () => {
+  const page = await open(`${kRow}/units=word/vs=L0.H0`);
+  await page.waitForFunction(() => /A \S+, B \S+$/.test(document.querySelector('.read-out .rank')?.textContent ?? ''));
+  const value = numberOf(await page.locator('.read-out .large').innerText());
+  const [, a, b] = /A (\S+), B (\S+)$/.exec(await page.locator('.read-out .rank').innerText()).map(numberOf);
+  assert.ok(Math.abs(a - b - value) < 2e-3, `${a} - ${b} = ${value}`);
+  await page.waitForFunction(() => document.querySelector('.arc.more') && document.querySelector('.arc.less'));
+});
+
+test('what is masked for a head shows as what it had, and Esc and Back lead to the text as it is', async () => {
+  const page = await open(kRow);
+  const before = numberOf(await page.locator('.read-out .large').innerText());
+  await page.keyboard.press('c');
+  await page.locator('.compare-form button', {hasText: '\u2192'}).click();
+  await page.waitForFunction(() => /B masked$/.test(document.querySelector('.read-out .rank')?.textContent ?? ''));
+  assert.match(page.url(), /vs=remove:self\.L0\.H1:9:3$/);
+  assert.ok(Math.abs((await readOut(page)).value - before) < 1e-3);
+  await page.keyboard.press('Escape');
+  await page.locator('.compare').waitFor({state: 'hidden'});
+  await page.goBack();
+  await page.locator('.compare-about').waitFor();
+  assert.match(await about(page), /B: without edge 0\u00b71 9 \u2192 3/);
+});
+
+test('texts of two lengths have no difference, which is said', async () => {
+  const page = await open(`${kRow}/vs=text:Once%20upon`);
+  await page.locator('.compare-about', {hasText: 'differ in length'}).waitFor();
+  await page.locator('[aria-label=Shown] [data-option=B]').click();
+  await page.waitForFunction(() => document.querySelectorAll('.tokens .token').length < 20);
+});
+
+test('an edit that the session has no place for is said, and the text stays', async () => {
+  const page = await open(`${kRow}/vs=hide:tokens:99999`);
+  await page.locator('.compare-about', {hasText: 'Not compared: '}).waitFor();
+  assert.ok(numberOf(await page.locator('.read-out .large').innerText()) >= 0);
+});
+
+test('the grid and the full matrix draw the difference', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#grid/L0.H1/vs=L0.H0`);
+  const hasColour = () => [...document.querySelectorAll('.grid-picture')].some((canvas) => {
+    if (canvas.width === 0) return false;
+    const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255 && data[at + 2] < data[at] - 40) return true;  // orange
+    return false;
+  });
+  await page.waitForFunction(hasColour);
+  await page.keyboard.press('3');
+  await page.locator('.matrix-full .legend', {hasText: 'A \u2212 B'}).waitFor();
+});

@@ -1,0 +1,125 @@
+// Look: the foot line, edited texts, brackets, frames, and the other direction.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {hash, ready, row, run, textOf, token, tokenCount, withPages} from './harness.mjs';
+
+const {state, blank, open} = withPages();
+const written = (weight) => weight.toFixed(3).slice(1);
+
+test('the foot line has the address and at most four keys', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  assert.equal(await page.locator('.address').textContent(), '#look/L1.H3/i=60');
+  assert.ok(await page.locator('.foot-keys > *').count() <= 4);
+});
+
+test('the text is edited from the header and run with Ctrl+Enter', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await run(page, 'Tom and the old dog');
+  assert.equal(await textOf(page), 'Tom and the old dog');
+  const last = await tokenCount(page) - 1;
+  assert.equal(await hash(page), `#look/L1.H3/i=${last}`);
+});
+
+test('a text that scrolls shows whole lines, and what is pinned at every width', async () => {
+  const page = await open('#look/L1.H3/i=190', {viewport: {width: 1000, height: 900}});
+  for (const width of [1000, 760, 1000]) {
+    await page.setViewportSize({width, height: 900});
+    await page.waitForFunction(() => {
+      const room = document.querySelector('.scroller').getBoundingClientRect();
+      const box = document.querySelector('.token.pinned')?.getBoundingClientRect();
+      return box && box.top >= room.top && box.bottom <= room.bottom;
+    });
+    const {top, line} = await page.locator('.scroller').evaluate((scroller) => ({
+      top: scroller.scrollTop, line: Number.parseFloat(getComputedStyle(scroller.firstChild).lineHeight),
+    }));
+    assert.ok(top > 0 && top % line === 0, `${width}: ${top}`);
+  }
+});
+
+test('heads that share keys and values stand over a bracket that says so', async () => {
+  const page = await blank();
+  await page.route('**/api/v1/sessions', async (route) => {
+    const response = await route.fetch();
+    const session = await response.json();
+    session.attentions[0].kv_heads = session.attentions[0].heads / 4;
+    await route.fulfill({response, json: session});
+  });
+  await page.goto(state.server.address);
+  await ready(page);
+  assert.deepEqual(await page.locator('.bracket').allTextContents(), ['share kv 0', 'share kv 1']);
+  assert.equal(await page.locator('.bracket').nth(1).getAttribute('title'),
+    'heads 4 to 7 have their queries each, and share the keys and values of kv head 1');
+  assert.equal(await page.locator('.layer-heads').getAttribute('title'),
+    '2 heads of keys and values (kv), each shared by 4 heads of queries');
+});
+
+for (const width of [1440, 1000, 800]) {
+  test(`nothing moves where a token is pinned: ${width} px`, async () => {
+    const page = await open('#look/L1.H3', {viewport: {width, height: 900}});
+    for (const text of ['Lily saw a ball', 'Lily saw a big red ball. She wanted to play with it, but the ball was under the old tree in']) {
+      await run(page, text);
+      const top = async () => (await page.locator('.columns').boundingBox()).y;
+      await page.keyboard.press('Escape');
+      await page.locator('.wordmark').hover();
+      const tops = new Set([await top()]);
+      for (const index of [1, 3, await tokenCount(page) - 1]) {
+        await token(page, index).click();
+        tops.add(await top());
+      }
+      for (const unit of ['word', 'sentence']) {
+        await page.locator(`[data-option=${unit}]`).click();
+        tops.add(await top());
+      }
+      assert.equal(tops.size, 1, `${text}: ${[...tops]}`);
+    }
+  });
+}
+
+test('Escape leaves no frame around what was clicked', async () => {
+  const page = await open('#look/L1.H3');
+  const framed = () => page.evaluate(() => document.querySelectorAll(':focus-visible').length);
+  for (const place of ['.token[data-index="20"]', 'canvas.matrix', '.query[data-index="5"]']) {
+    await page.locator(place).click({position: {x: 5, y: 5}});
+    await page.keyboard.press('Escape');
+    assert.equal(await framed(), 0, place);
+  }
+  await token(page, 20).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Escape');
+  assert.equal(await framed(), 1, 'who came by keys stays where he is');
+});
+
+test('who attends to a token is one thing in text, list, arcs and read-out', async () => {
+  const page = await open('#look/L1.H3/i=60/to=1');
+  await page.waitForSelector('.key');
+  const {edges, weights} = await row(page, 1, 3, 60, 'column');
+  const shown = () => page.locator('.key').evaluateAll((all) => all.map((each) => Number(each.dataset.index)));
+  await page.waitForFunction((count) => document.querySelectorAll('.key').length === count, edges.length);
+  assert.deepEqual(await shown(), edges.map(({query}) => query));
+  assert.deepEqual(await page.locator('.key .value').allTextContents(), edges.map(({weight}) => written(weight)));
+  assert.deepEqual(await page.locator('.arc-target').evaluateAll((all) => all.map(({dataset}) => [Number(dataset.query), Number(dataset.key)])),
+    edges.map(({query}) => [query, 60]));
+  const rest = weights.filter((weight) => weight !== null).length - edges.length;
+  assert.match(await page.locator('.keys .rest').textContent(), new RegExp(`^\\+ \\d?\\.\\d+ in ${rest} others$`));
+  assert.match(await page.locator('.edges .heading .quiet').textContent(), /^head 1\u00b73, to .*, the 8 largest$/);
+  await page.locator('.key').nth(1).click();
+  assert.equal(await hash(page), `#look/L1.H3/i=${edges[1].query}/j=60/to=1`);
+  await page.waitForFunction((text) => document.querySelector('.large').textContent === text, edges[1].weight.toFixed(3));
+  assert.deepEqual(await shown(), edges.map(({query}) => query));
+  await page.locator('.wordmark').hover();
+  await page.keyboard.press('Escape');
+  assert.equal(await hash(page), '#look/L1.H3/i=60/to=1');
+});
+
+test('while Alt is held the list turns with the text', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  await page.waitForSelector('.key');
+  const shown = () => page.locator('.key').evaluateAll((all) => all.map((each) => Number(each.dataset.index)).join());
+  const before = await shown();
+  const {edges} = await row(page, 1, 3, 60, 'column');
+  await page.keyboard.down('Alt');
+  await page.waitForFunction((wanted) => [...document.querySelectorAll('.key')].map((each) => each.dataset.index).join() === wanted,
+    edges.map(({query}) => query).join());
+  await page.keyboard.up('Alt');
+  await page.waitForFunction((wanted) => [...document.querySelectorAll('.key')].map((each) => each.dataset.index).join() === wanted, before);
+});
