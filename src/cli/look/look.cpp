@@ -77,7 +77,8 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
   const Place place = place_of(view.places.front(), session.shapes());
   LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
   request.top = top_of(options);
-  if (options.format == "text" && !one_cell) request.unit = *heed::unit_of(view.units);
+  if (options.format == "text" && !one_cell)
+    request.unit = heed::unit_of(view.units).value_or(request.unit);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
   if (one_cell) request.cell_keys.push_back(*view.key);
@@ -86,7 +87,7 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
 
 Unit unit_of(const LookOptions& options, const Session& session, Stack stack) {
   if (options.format != "text") return Unit::kToken;
-  if (!options.units.empty()) return *heed::unit_of(options.units);
+  if (!options.units.empty()) return heed::unit_of(options.units).value_or(Unit::kToken);
   const bool has_parts =
       options.to.empty() && are_mostly_parts_of_characters(session.queries(stack));
   return has_parts ? Unit::kCharacter : Unit::kToken;
