@@ -16,6 +16,7 @@
 #include "heed/text/tokenizer.h"
 #include "inspect/golden/golden_check.h"
 #include "onnx/node_tests.h"
+#include "tensor/dtype_named.h"
 
 namespace heed::cli {
 namespace {
@@ -163,10 +164,7 @@ Run declare(OptionList& list) {
               .help = "the model's folder, or a name that heed models lists; of onnx, a folder of "
                       "node tests or one of them"},
              {.name = "--dtype",
-              .to =
-                  [options](const std::string& name) {
-                    options->dtype = std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
-                  },
+              .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
               .words = {"f32", "f16", "bf16"},
               .help = "of a model: hold its weights in this type (default: f32)"},
              {.name = "--json", .to = &options->json, .help = "print every tensor or case as JSON"},

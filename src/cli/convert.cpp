@@ -17,6 +17,7 @@
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "models/companions.h"
+#include "tensor/dtype_named.h"
 
 namespace heed::cli {
 namespace {
@@ -141,10 +142,7 @@ Run declare(OptionList& list) {
               .required = true,
               .help = "the folder to write: a new one, or an empty one"},
              {.name = "--dtype",
-              .to =
-                  [options](const std::string& name) {
-                    options->dtype = std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
-                  },
+              .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
               .words = {"f32", "f16", "bf16"},
               .help = "how the weights are written (default: f32)"}});
   return [options](const Given&) { return run(*options); };

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "heed/base/error.h"
 #include "heed/generate/generation_config.h"
+#include "tensor/dtype_named.h"
 
 namespace heed::cli {
 namespace {
@@ -46,10 +47,6 @@ void follow_file(const std::filesystem::path& folder, const Given& given, Genera
   if (!config.not_followed.empty())
     fmt::print(stderr, "heed generate: {} asks for {}, which heed does not follow\n",
                displayable(config.file.string()), fmt::join(config.not_followed, ", "));
-}
-
-DType type_named(const std::string& name) {
-  return std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
 }
 
 void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64_t>& top_k) {
@@ -119,11 +116,11 @@ void add_answer(OptionList& list, GenerateOptions& options) {
         .list = List::kRepeated,
         .help = "end before this text; may be given several times"},
        {.name = "--dtype",
-        .to = [&options](const std::string& name) { options.dtype = type_named(name); },
+        .to = [&options](const std::string& name) { options.dtype = dtype_named(name); },
         .words = {"f32", "f16", "bf16"},
         .help = "hold weights in this type (default: the file's)"},
        {.name = "--cache-dtype",
-        .to = [&options](const std::string& name) { options.args.cache.dtype = type_named(name); },
+        .to = [&options](const std::string& name) { options.args.cache.dtype = dtype_named(name); },
         .words = {"f32", "f16", "bf16", "i8"},
         .help = "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales"},
        {.name = "--json",

@@ -7,6 +7,7 @@
 #include "heed/ops/merge.h"
 #include "ops/attention_problem.h"
 #include "ranks/ring.h"
+#include "ranks/sums.h"
 #include "ranks/travelling.h"
 #include "tensor/strided_copy.h"
 
@@ -15,12 +16,9 @@ namespace {
 
 constexpr std::string_view kOp = "ring_attention";
 
-bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
-// out + out_low in f32, where they are of 16 bit.
+// out + out_low, of 16 bit, in f32.
 Tensor widened(const Attended& part) {
   Tensor wide = Tensor::converted(part.out, DType::kF32);
-  if (!part.out_low.given()) return wide;
   const Tensor low = Tensor::converted(part.out_low, DType::kF32);
   for (std::int64_t i = 0; i < wide.element_count(); ++i)
     wide.data<float>()[i] += low.data<float>()[i];
@@ -51,7 +49,7 @@ void fill_nothing(Tensor& lse) {
 // Attention of some rows to no key: neutral in a merge.
 Attended nothing(const AttentionArgs& rows, std::int64_t value_width) {
   const ConstView& q = rows.q;
-  const DType type = q.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  const DType type = sum_type(q);
   Attended none;
   none.out = Tensor::zeros({q.dim(0), q.dim(1), q.dim(2), value_width}, type);
   if (!has_lse(rows)) return none;
@@ -68,7 +66,7 @@ class RowsSoFar {
       : seen_(merge(nothing(rows, value_width), nothing(rows, value_width), sink)) {}
 
   void add(Attended part) {
-    if (is_half(part.out.dtype())) part.out = widened(part);
+    if (part.out_low.given()) part.out = widened(part);
     part.out_low = {};
     seen_ = merge(seen_, part);
   }
@@ -94,7 +92,7 @@ Attended empty_attended(const AttentionArgs& local) {
   made.out = Tensor::empty(out_shape(local), local.q.dtype());
   if (has_out_low(local)) made.out_low = Tensor::empty(out_shape(local), local.q.dtype());
   if (!has_lse(local)) return made;
-  const DType type = local.q.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  const DType type = sum_type(local.q);
   const Shape rows = {local.q.dim(0), local.q.dim(1), local.q.dim(2)};
   made.lse = Tensor::empty(rows, type);
   made.lse_low = Tensor::empty(rows, type);

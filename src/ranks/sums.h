@@ -1,11 +1,11 @@
-// Gradients of parts, added up.
+// What is added up of parts: their outputs, their gradients.
 #pragma once
 
 #include "heed/tensor/tensor.h"
 
 namespace heed {
 
-/// As the gradients of tensors of this type are added up: f32, or f64 for f64.
+/// As what belongs to tensors of this type is added up: f32, or f64 for f64.
 inline DType sum_type(const ConstView& of) {
   return of.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
 }

@@ -12,6 +12,7 @@
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
+#include "tensor/dtype_named.h"
 #include "train/card.h"
 #include "train/checkpoint.h"
 #include "train/initial_weights.h"
@@ -30,10 +31,6 @@ namespace {
 double now_seconds() {
   using namespace std::chrono;
   return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
-
-DType dtype_named(std::string_view wanted) {
-  return std::ranges::find(kDTypes, wanted, &DTypeInfo::name)->dtype;  // check() knows the names
 }
 
 std::optional<double> loss_of(const std::optional<Evaluation>& found) {

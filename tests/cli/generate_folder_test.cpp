@@ -5,37 +5,24 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/letters_model.h"
 #include "cli/program.h"
 #include "heed/models/registry.h"
-#include "support/sharpen.h"
-#include "text/word_level.h"
 
 namespace heed {
 namespace {
 
 using test::Answer;
 using test::heed;
-
-// A model of the letters a to k, weights far from flat.
-std::string folder(const std::string& name, const std::string& more = "") {
-  const auto path = test::scratch() / name;
-  if (std::filesystem::exists(path)) return path;
-  const auto model = make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
-    "n_positions": 24, "vocab_size": 11)" +
-                                    more + "}",
-                                1);
-  test::sharpen(*model);
-  save_model(path, *model, train_characters("abcdefghijk").get(), DType::kF32);
-  return path;
-}
+using test::letters_folder;
 
 Answer plain(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"generate", "--model", folder("plain")});
+  arguments.insert(arguments.begin(), {"generate", "--model", letters_folder("plain")});
   return heed(arguments);
 }
 
 TEST(GenerateProgram, FollowsTheFoldersFileAndNamesWhatItDoesNotFollow) {
-  const std::filesystem::path path = folder("followed");
+  const std::filesystem::path path = letters_folder("followed");
   std::ofstream(path / "generation_config.json")
       << R"({"no_repeat_ngram_size": 1, "num_beams": 3, "typical_p": 0.5})";
   const auto run = [&](std::vector<std::string> more) {
@@ -51,7 +38,7 @@ TEST(GenerateProgram, FollowsTheFoldersFileAndNamesWhatItDoesNotFollow) {
 }
 
 TEST(GenerateProgram, AnErrorStandsOnALineOfItsOwn) {
-  const std::filesystem::path path = folder("broken");
+  const std::filesystem::path path = letters_folder("broken");
   LoadedModel model = load_model(path);
   model.model->parameters().back()->value.data<float>()[0] = NAN;
   save_model(path, *model.model, model.tokenizer.get(), DType::kF32);
@@ -63,7 +50,7 @@ TEST(GenerateProgram, AnErrorStandsOnALineOfItsOwn) {
 
 TEST(GenerateProgram, AFirstTokenOutsideOfTheVocabularyIsNamed) {
   const Answer answer =
-      heed({"generate", "--model", folder("outside", ", \"bos_token_id\": 40"), ""});
+      heed({"generate", "--model", letters_folder("outside", ", \"bos_token_id\": 40"), ""});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error,
             "heed generate: PROMPT is empty, expected at least one character (the model's first "

@@ -5,10 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/letters_model.h"
 #include "cli/program.h"
 #include "heed/models/registry.h"
-#include "support/sharpen.h"
-#include "text/word_level.h"
 
 namespace heed {
 namespace {
@@ -16,22 +15,10 @@ namespace {
 using nlohmann::json;
 using test::Answer;
 using test::heed;
-
-// A model of the letters a to k, weights far from flat; with a first token if `more` names one.
-std::string folder(const std::string& name, const std::string& more = "") {
-  const auto path = test::scratch() / name;
-  if (std::filesystem::exists(path)) return path;
-  const auto model = make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
-    "n_positions": 24, "vocab_size": 11)" +
-                                    more + "}",
-                                1);
-  test::sharpen(*model);
-  save_model(path, *model, train_characters("abcdefghijk").get(), DType::kF32);
-  return path;
-}
+using test::letters_folder;
 
 Answer generate(std::vector<std::string> arguments, const std::string& shell = "") {
-  arguments.insert(arguments.begin(), {"generate", "--model", folder("letters")});
+  arguments.insert(arguments.begin(), {"generate", "--model", letters_folder("letters")});
   return heed(arguments, shell);
 }
 
@@ -157,8 +144,8 @@ TEST(GenerateProgram, ReadsThePromptFromAFileOrStdin) {
 }
 
 TEST(GenerateProgram, AnEmptyPromptStartsFromTheFirstToken) {
-  const Answer answer =
-      heed({"generate", "--model", folder("first", ", \"bos_token_id\": 4"), "", "-n", "5"});
+  const Answer answer = heed(
+      {"generate", "--model", letters_folder("first", ", \"bos_token_id\": 4"), "", "-n", "5"});
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(answer.out.size(), 6U);
 }
@@ -224,7 +211,7 @@ TEST(GenerateProgram, TextsThatCannotBeReadAreOneLineAndStatusTwo) {
 }
 
 TEST(GenerateProgram, AModelWithoutTokenizerIsAnError) {
-  const std::string path = folder("ids");
+  const std::string path = letters_folder("ids");
   std::filesystem::remove(std::filesystem::path(path) / "tokenizer.json");
   const Answer answer = heed({"generate", "--model", path, "abc"});
   EXPECT_EQ(answer.status, 2);
@@ -240,8 +227,9 @@ TEST(GenerateProgram, AModelWithoutTokenizerIsAnError) {
   std::string ids;
   for (const json& token : tokens) ids += (ids.empty() ? "" : ",") + token["id"].dump();
   EXPECT_EQ(with(path, {}), ids + "\n");
-  EXPECT_EQ(json::parse(with(folder("letters"), {"--json"}))["prompt"], "abc");
-  EXPECT_EQ(with(folder("letters"), {}), generate({"abc", "-n", "3", "--temperature", "0"}).out);
+  EXPECT_EQ(json::parse(with(letters_folder("letters"), {"--json"}))["prompt"], "abc");
+  EXPECT_EQ(with(letters_folder("letters"), {}),
+            generate({"abc", "-n", "3", "--temperature", "0"}).out);
 }
 
 // A large context, so that there is time to interrupt.

@@ -57,7 +57,8 @@ judge() {
 # use ROOT: runs the program below ROOT, and compiles the example of C against it.
 use() {
   local usr=$1/usr flags
-  gunzip -c "$usr/share/man/man1/heed.1.gz" | grep -qx '.SH HEED LOOK' || fail "heed.1 has no heed look"
+  # Not grep -q: it ends at the first match, and gunzip then ends by SIGPIPE, which pipefail reports.
+  gunzip -c "$usr/share/man/man1/heed.1.gz" | grep -x '.SH HEED LOOK' >/dev/null || fail "heed.1 has no heed look"
   [[ $("$usr/bin/heed" --version) == *"$version"* ]] || fail "heed --version"
   HEED_MODELS='' HF_HOME=$work "$usr/bin/heed" look "The king had a daughter." --format tsv | grep king >/dev/null ||
     fail "heed look finds no model"

@@ -175,7 +175,9 @@ TEST(RingAttention, TheSameBitsInEveryRun) {
     EXPECT_EQ(test::largest_difference(first[rank], second[rank]), 0);
 }
 
-TEST(RingAttention, ARankWithOtherArgumentsIsAnErrorOnAll) {
+// What two ranks are told, of which `spoil` changes the second one's arguments.
+std::vector<std::string> told_where(
+    const std::function<void(AttentionArgs& args, const Whole& whole)>& spoil) {
   const Whole whole({.name = "everyone", .length = 12});
   std::mutex mutex;
   std::vector<std::string> told;
@@ -183,7 +185,7 @@ TEST(RingAttention, ARankWithOtherArgumentsIsAnErrorOnAll) {
     const auto parts = ring_parts(RingSplit::kZigzag, 12, ranks.rank(), 2);
     const Tensor q = held(whole.q, parts), k = held(whole.k, parts), v = held(whole.v, parts);
     RingAttentionArgs args = local_of(whole, RingSplit::kZigzag, q, k, v);
-    if (ranks.rank() == 1) args.local.mask = causal();
+    if (ranks.rank() == 1) spoil(args.local, whole);
     try {
       ring_attention(ranks, args);
     } catch (const Error& error) {
@@ -191,6 +193,11 @@ TEST(RingAttention, ARankWithOtherArgumentsIsAnErrorOnAll) {
       told.emplace_back(error.what());
     }
   });
+  return told;
+}
+
+TEST(RingAttention, ARankWithOtherArgumentsIsAnErrorOnAll) {
+  const auto told = told_where([](AttentionArgs& args, const Whole&) { args.mask = causal(); });
   EXPECT_THAT(told, testing::ElementsAre(
                         "ring_attention: local.mask is another on rank 1 than on rank 0, expected "
                         "the same on every rank",
@@ -199,21 +206,7 @@ TEST(RingAttention, ARankWithOtherArgumentsIsAnErrorOnAll) {
 }
 
 TEST(RingAttention, WhatARankRefusesIsToldToTheOthers) {
-  const Whole whole({.name = "everyone", .length = 12});
-  std::mutex mutex;
-  std::vector<std::string> told;
-  test::on_ranks(2, [&](Ranks& ranks) {
-    const auto parts = ring_parts(RingSplit::kZigzag, 12, ranks.rank(), 2);
-    const Tensor q = held(whole.q, parts), k = held(whole.k, parts), v = held(whole.v, parts);
-    RingAttentionArgs args = local_of(whole, RingSplit::kZigzag, q, k, v);
-    if (ranks.rank() == 1) args.local.q = whole.q;
-    try {
-      ring_attention(ranks, args);
-    } catch (const Error& error) {
-      const std::lock_guard lock(mutex);
-      told.emplace_back(error.what());
-    }
-  });
+  const auto told = told_where([](AttentionArgs& args, const Whole& whole) { args.q = whole.q; });
   EXPECT_THAT(told,
               testing::UnorderedElementsAre(
                   "ring_attention: ranks is rank 1 refuses its arguments, expected arguments "

@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "heed/base/error.h"
 #include "heed/io/npy.h"
+#include "tensor/dtype_named.h"
 
 namespace heed::cli {
 namespace {
 
 std::optional<DType> named_dtype(const std::string& name) {
-  if (name.empty()) return {};
-  const auto* found = std::ranges::find(kDTypes, name, &DTypeInfo::name);
-  return found->dtype;
+  return name.empty() ? std::nullopt : std::optional(dtype_named(name));
 }
 
 Similarity similarity_of(const std::string& name) {

@@ -1,7 +1,6 @@
 // heed bench model: reading a prompt, and writing token by token.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
+#include "tensor/dtype_named.h"
 
 namespace heed::cli {
 namespace {
@@ -23,8 +23,7 @@ std::unique_ptr<Model> open(const BenchOptions& options) {
   if (!options.model.empty() && !options.config.empty())
     fail({.found = "--model and --config are both given", .expected = "one of them"});
   std::optional<DType> dtype;
-  if (!options.dtype.empty())
-    dtype = std::ranges::find(kDTypes, options.dtype, &DTypeInfo::name)->dtype;
+  if (!options.dtype.empty()) dtype = dtype_named(options.dtype);
   if (options.config.empty())
     return std::move(load_model(find_model(options.model), {.packed = true, .dtype = dtype}).model);
   std::unique_ptr<Model> model = reworded([&] { return make_model(read_file(options.config), 1); },

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
@@ -18,6 +17,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/base/error.h"
+#include "tensor/dtype_named.h"
 
 namespace heed::cli {
 namespace {
@@ -77,7 +77,8 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
   const Place place = place_of(view.places.front(), session.shapes());
   LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
   request.top = top_of(options);
-  if (options.format == "text" && !one_cell) request.unit = *heed::unit_of(view.units);
+  if (options.format == "text" && !one_cell)
+    request.unit = heed::unit_of(view.units).value_or(request.unit);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
   if (one_cell) request.cell_keys.push_back(*view.key);
@@ -86,7 +87,7 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
 
 Unit unit_of(const LookOptions& options, const Session& session, Stack stack) {
   if (options.format != "text") return Unit::kToken;
-  if (!options.units.empty()) return *heed::unit_of(options.units);
+  if (!options.units.empty()) return heed::unit_of(options.units).value_or(Unit::kToken);
   const bool has_parts =
       options.to.empty() && are_mostly_parts_of_characters(session.queries(stack));
   return has_parts ? Unit::kCharacter : Unit::kToken;
@@ -132,14 +133,19 @@ int write_page_file(const LookOptions& options, const LoadedModel& model) {
   return 0;
 }
 
+// A file gets no colours unless it is told to.
+Terminal terminal_of(const LookOptions& options) {
+  const bool plain = options.colour == "auto" && !options.to_stdout();
+  return detect_terminal(plain ? "never" : options.colour);
+}
+
 // `hidden_rows`: how many rows of a text are not shown.
 void write_answer(const LookOptions& options, const Look& answer, std::int64_t top,
                   std::int64_t hidden_rows) {
   Output output(options.out);
   if (options.format == "json") return write_json(output, answer);
   if (options.format == "tsv") return write_tsv(output, answer);
-  const bool plain = options.colour == "auto" && !options.to_stdout();
-  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  const Terminal terminal = terminal_of(options);
   const LookTextOptions shown = {
       .top = top, .hidden_rows = hidden_rows, .who = options.who, .to = options.to};
   output.write(!answer.columns.empty() ? columns_text(terminal, answer)
@@ -168,9 +174,8 @@ void write_flow(const LookOptions& options, const Session& session, const Loaded
                                            : named_tokens("--who", tokens, options.who).back();
   if (!options.top.empty()) flow.top = count_of("--top", options.top);
   if (flow.top > 0) flow.flow.paths = flow.top;
-  const bool plain = options.colour == "auto" && !options.to_stdout();
   Output output(options.out);
-  output.write(look_flow(detect_terminal(plain ? "never" : options.colour), session, model, flow));
+  output.write(look_flow(terminal_of(options), session, model, flow));
   output.finish();
 }
 
@@ -186,8 +191,7 @@ void write_why(const LookOptions& options, const Session& session, const LoadedM
   request.queries = {query};
   request.cell_keys = {key};
   const WhyCell cell = {look(session, request).chosen, query, key};
-  const bool plain = options.colour == "auto" && !options.to_stdout();
-  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  const Terminal terminal = terminal_of(options);
   const std::string answer = options.format == "json" ? why_json(session, model, cell)
                                                       : why_text(terminal, session, model, cell);
   progress.begin("");
@@ -203,8 +207,7 @@ void write_heads(const LookOptions& options, const LoadedModel& model, const Sta
   const Ranking ranking = rank_heads(session, model, stack.stack, filter, progress);
   progress.begin("");
   Output output(options.out);
-  const bool plain = options.colour == "auto" && !options.to_stdout();
-  const Terminal terminal = detect_terminal(plain ? "never" : options.colour);
+  const Terminal terminal = terminal_of(options);
   output.write(options.format == "json" ? ranking_json(ranking, stack.causal)
                                         : ranking_text(terminal, ranking));
   output.finish();
@@ -254,10 +257,7 @@ Run declare(OptionList& list) {
              threads_option(),
              kernel_option(),
              {.name = "--dtype",
-              .to =
-                  [options](const std::string& name) {
-                    options->dtype = std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
-                  },
+              .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
               .words = {"f32", "f16", "bf16"},
               .help = "hold weights in this type (default: f32, whatever the file has)"}});
   return [options](const Given& given) {

@@ -47,7 +47,7 @@ ScoredTokens scored_tokens(const Session& session, Stack stack) {
     const auto next = static_cast<std::int32_t>(kinds.size());
     scored.kinds.push_back(kinds.emplace(token.bytes, next).first->second);
     if (word + 1 < std::ssize(words) &&
-        words[static_cast<std::size_t>(word + 1)] == std::ssize(scored.words))
+        words[static_cast<std::size_t>(word) + 1] == std::ssize(scored.words))
       ++word;
     scored.words.push_back(word);
   }

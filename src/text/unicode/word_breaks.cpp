@@ -5,7 +5,6 @@
 
 #include "text/unicode/break_ranges.h"
 #include "text/unicode/breaks.h"
-#include "text/unicode/properties.h"
 #include "text/utf8.h"
 
 namespace heed {

@@ -188,6 +188,19 @@ export const hash = (page) => page.evaluate(() => location.hash);
 
 export const token = (page, index) => page.locator(`.token[data-index="${index}"]`);
 
+/** Pairs of boxes that share more than a pixel, by what stands in them. */
+export function touching(page, selector) {
+  return page.locator(selector).evaluateAll((all) => {
+    const boxes = all.filter((each) => each.checkVisibility() && each.textContent).map((each) => ({
+      name: each.textContent, box: each.getBoundingClientRect(),
+    }));
+    return boxes.flatMap(({name, box}, at) => boxes.slice(at + 1).filter((other) =>
+      Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left) > 1
+      && Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top) > 1)
+      .map((other) => `${name} / ${other.name}`));
+  });
+}
+
 /** The weights of a row as the server has them. */
 export function row(page, layer, head, query, what = 'row') {
   return page.evaluate(async ([layer, head, query, what]) => {

@@ -118,6 +118,7 @@ test('Nothing yet', async (t) => {
   });
   await page.goto(state.server.address);
   await page.waitForSelector('textarea:focus');
+  await page.waitForSelector('text=Or another model');
   await compare(t, page, 'nothing-yet', {clip: {x: 0, y: 0, width: 720, height: 400}});
 });
 

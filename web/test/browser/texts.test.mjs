@@ -3,23 +3,10 @@ import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {hash, kText, quiet, run, scratch, settled, startServer, token, withPages} from './harness.mjs';
+import {hash, kText, quiet, run, scratch, settled, startServer, token, touching, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {blank, open} = withPages();
-
-/** Pairs of boxes that share more than a pixel, by what stands in them. */
-function touching(page, selector) {
-  return page.locator(selector).evaluateAll((all) => {
-    const boxes = all.filter((each) => each.checkVisibility() && each.textContent).map((each) => ({
-      name: each.textContent, box: each.getBoundingClientRect(),
-    }));
-    return boxes.flatMap(({name, box}, at) => boxes.slice(at + 1).filter((other) =>
-      Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left) > 1
-      && Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top) > 1)
-      .map((other) => `${name} / ${other.name}`));
-  });
-}
 
 async function withModel(name, text, heads, look) {
   const folder = join(scratch, name);
