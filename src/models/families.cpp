@@ -11,7 +11,8 @@ namespace {
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {gpt2_family(),    llama_family(),  bert_family(),
-                                          seq2seq_family(), gemma2_family(), t5_family()};
+                                          seq2seq_family(), gemma2_family(), t5_family(),
+                                          lesson_family()};
   return all;
 }
 

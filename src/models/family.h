@@ -44,5 +44,6 @@ Family bert_family();
 Family seq2seq_family();
 Family gemma2_family();
 Family t5_family();
+Family lesson_family();
 
 }  // namespace heed

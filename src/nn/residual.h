@@ -39,8 +39,9 @@ inline BranchNames mlp_names(Stack stack, int layer) {
 template <typename Norm, typename Branch>
 class Residual {
  public:
-  Residual(Norms<Norm> norms, Branch branch, BranchNames names)
-      : norms_(std::move(norms)), branch_(std::move(branch)), names_(names) {}
+  /// With `adds` false there is no stream: y = after(inside(branch(before(x)))).
+  Residual(Norms<Norm> norms, Branch branch, BranchNames names, bool adds = true)
+      : norms_(std::move(norms)), branch_(std::move(branch)), names_(names), adds_(adds) {}
 
   /// x [B, T, C]; `source` is what the branch reads besides it.
   template <typename... Source>
@@ -50,7 +51,8 @@ class Residual {
                                                source..., run)
                              : branch_.forward(x, source..., run);
     if (norms_.inside) y = norms_.inside->forward(y, run);
-    x = add(show(names_.output, std::move(y)), x);
+    y = show(names_.output, std::move(y));
+    x = adds_ ? add(std::move(y), x) : std::move(y);
     if (norms_.after) x = norms_.after->forward(x, run);
     return show(names_.stream, std::move(x));
   }
@@ -63,7 +65,7 @@ class Residual {
         norms_.inside ? norms_.inside->backward(dsum, run, gradients) : dsum.share();
     Tensor dx = branch_.backward(dbranch, std::forward<Source>(source)..., run, gradients);
     if (norms_.before) dx = norms_.before->backward(dx, run, gradients);
-    return add(std::move(dx), dsum);
+    return adds_ ? add(std::move(dx), dsum) : std::move(dx);
   }
 
   void collect(std::vector<Parameter*>& into) {
@@ -80,6 +82,7 @@ class Residual {
   Norms<Norm> norms_;
   Branch branch_;
   BranchNames names_;
+  bool adds_;
 };
 
 }  // namespace heed

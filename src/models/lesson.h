@@ -1,0 +1,75 @@
+// A decoder some parts of which may be missing: the models on the way to GPT, as Karpathy builds
+// them in "Let's build GPT" (2023). examples/lessons/ and docs/lessons.md go that way.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heed/models/model.h"
+#include "models/config.h"
+#include "nn/attention.h"
+#include "nn/embedding.h"
+#include "nn/layer_norm.h"
+#include "nn/linear.h"
+#include "nn/mlp.h"
+#include "nn/residual.h"
+
+namespace heed {
+
+struct LessonConfig {
+  static LessonConfig read(const Config& config);
+  ModelInfo info() const;
+  std::string to_json() const;
+
+  std::int64_t layers, heads, width, inner, vocabulary, positions;  // inner 0: no MLP
+  bool knows_positions;  // adds a table of positions to the words
+  bool residual;         // branches add to the stream, or take its place
+  bool norm;             // before each branch and the words
+  bool head;             // false: the states are the logits
+  double dropout, attention_dropout, initial_deviation;
+  std::vector<std::int64_t> eos;
+};
+
+class Lesson : public Model {
+ public:
+  /// Weights are not initialised.
+  explicit Lesson(const LessonConfig& config);
+
+  const ModelInfo& info() const override { return info_; }
+  Tensor forward(const Batch& batch, Run& run) const override;
+  Tensor read_out(const Tensor& stream, Run& run) const override;
+  void backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                Gradients& gradients) const override;
+  Tensor states(const Batch& batch, Run& run) const override;
+  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                       Gradients& gradients) const override;
+  std::vector<Parameter*> parameters() override;
+  /// Of models whose branches add to the stream; the others have none to tell of.
+  ModelParts parts() const override;
+  Parameter* position_table() override { return positions_ ? positions_->table().get() : nullptr; }
+  std::string config_json() const override { return config_.to_json(); }
+
+  /// Matrices normal with `initializer_range`, biases 0, norms 1; each parameter from a stream of
+  /// its own name.
+  void initialise(std::uint64_t seed);
+
+ private:
+  struct Block {
+    Residual<LayerNorm, Attention> attention;
+    std::optional<Residual<LayerNorm, Mlp>> mlp;
+  };
+  static Block make_block(const LessonConfig& config, int layer);
+  Tensor words(const Tensor& last, Run& run) const;
+
+  LessonConfig config_;
+  ModelInfo info_;
+  Embedding tokens_;
+  std::optional<Embedding> positions_;
+  std::vector<Block> blocks_;
+  std::optional<LayerNorm> norm_;
+  std::optional<Linear> head_;
+};
+
+}  // namespace heed
