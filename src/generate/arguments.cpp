@@ -44,7 +44,8 @@ void check_sources(const ModelInfo& info, const GenerateArgs& args) {
 
 void check(const ModelInfo& info, const GenerateArgs& args) {
   if (!info.writes())
-    fail("generate", "model", info.title, "a decoder, which predicts next tokens");
+    fail("generate", "model", info.title + (info.has_logits ? "" : " without its head"),
+         "a decoder, which predicts next tokens");
   if (args.most_tokens < 1) fail("generate", "most_tokens", args.most_tokens, "at least 1");
   check(args.sampling);
   check(info, args.rules);

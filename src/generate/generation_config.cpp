@@ -84,10 +84,10 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   std::filesystem::path file = folder / "generation_config.json";
   if (!std::filesystem::exists(file)) file = folder / "config.json";  // as before there was one
   if (!std::filesystem::exists(file)) return read;                    // load_model says so
-  const Config config = Config::parse(read_file(file), file.string());
+  const Config config = Config::parse(read_file(file), file.string(), "a JSON object");
   read.file = file;
   if (config.has("do_sample")) read.samples = config.flag("do_sample", false);
-  read.beams = count_of(config, "num_beams");
+  if (config.has("num_beams")) read.beams = config.extent("num_beams", 1);
   read.temperature = number_of(config, "temperature");
   read.top_k = count_of(config, "top_k");
   read.top_p = number_of(config, "top_p");
@@ -111,8 +111,10 @@ void follow(const GenerationConfig& config, GenerateArgs& args) {
   args.length_penalty = config.length_penalty.value_or(args.length_penalty);
   args.early_stopping = config.early_stopping.value_or(args.early_stopping);
   if (config.samples.value_or(true)) {
-    sampling.temperature = config.temperature.value_or(sampling.temperature);
-    sampling.top_k = config.top_k.value_or(sampling.top_k);
+    // What a file that asks for samples leaves out is transformers' to say: 1 and 50.
+    const bool asks = config.samples.has_value();
+    sampling.temperature = config.temperature.value_or(asks ? 1 : sampling.temperature);
+    sampling.top_k = config.top_k.value_or(asks ? 50 : sampling.top_k);
     sampling.top_p = config.top_p.value_or(sampling.top_p);
     sampling.min_p = config.min_p.value_or(sampling.min_p);
   } else {

@@ -16,13 +16,15 @@ void check_logits(std::span<const float> logits) {
           .op = "generate",
           .argument = fmt::format("logits[{}]", bad - logits.begin()),
           .found = static_cast<double>(*bad),
-          .expected = "a number"});
+          .expected = "a number",
+          .hint = "weights of the model are not finite, or too large (heed look tells where)"});
   if (std::isinf(*std::ranges::max_element(logits)))
     fail({.code = ErrorCode::kFailed,
           .op = "generate",
           .argument = "logits",
           .found = "-inf for every token",
-          .expected = "a number for at least one"});
+          .expected = "a number for at least one",
+          .hint = "are all of them suppressed, or bad words?"});
 }
 
 Distribution distribution_of(std::span<const float> logits) {

@@ -29,9 +29,23 @@ namespace {
 
 InputFile::InputFile(std::filesystem::path path)
     : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (descriptor_ >= 0) return;
+  if (descriptor_ >= 0) {
+    refuse_folder();
+    return;
+  }
   const bool absent = errno == ENOENT || errno == ENOTDIR;
   fail_to("be opened", path_, absent ? ErrorCode::kNotFound : ErrorCode::kIo);
+}
+
+// Or reading it would be called an error of the system.
+void InputFile::refuse_folder() const {
+  struct stat status = {};
+  if (::fstat(descriptor_, &status) != 0 || !S_ISDIR(status.st_mode)) return;
+  ::close(descriptor_);
+  fail({.code = ErrorCode::kCorrupt,
+        .file = path_.string(),
+        .found = "a folder",
+        .expected = "a file"});
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }

@@ -28,6 +28,8 @@ class InputFile {
   int descriptor() const { return descriptor_; }
 
  private:
+  void refuse_folder() const;
+
   std::filesystem::path path_;
   int descriptor_;
 };

@@ -44,6 +44,10 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
 [[noreturn]] void fail_without_weights(const std::filesystem::path& folder) {
   const bool pickled = std::filesystem::exists(folder / "pytorch_model.bin") ||
                        std::filesystem::exists(folder / "pytorch_model.bin.index.json");
+  if (const auto link = folder / "model.safetensors"; std::filesystem::is_symlink(link))
+    fail_in(link, ErrorCode::kNotFound,
+            fmt::format("a link to {}, which does not exist",
+                        std::filesystem::read_symlink(link).string()));
   if (!pickled)
     fail_in(folder, ErrorCode::kNotFound,
             fmt::format("has neither model.safetensors nor {}", kIndex));

@@ -81,7 +81,7 @@ Tensor Bert::forward(const Batch& batch, Run& run) const {
 Tensor Bert::read_out(const Tensor& stream, Run& run) const {
   if (!head_) return Model::read_out(stream, run);
   Tensor hidden = head_->transform.forward(stream, run);
-  const Tensor x = head_->norm.forward(activate(hidden, config_.activation), run);
+  const Tensor x = head_->norm.forward(activate(hidden, config_.head_activation), run);
   if (run.saved != nullptr) run.saved->put(std::move(hidden));
   return head_->bias.forward(head_->words.forward(x, run));
 }
@@ -95,7 +95,7 @@ void Bert::backward(const Tensor& dlogits, const Batch& batch, Run& run,
     Tensor dtransformed = head_->words.backward(dlogits, run, gradients);
     const Tensor hidden = run.saved->take();
     Tensor dhidden = head_->norm.backward(dtransformed, run, gradients);
-    activate_backward(hidden, config_.activation, dhidden);
+    activate_backward(hidden, config_.head_activation, dhidden);
     dx = head_->transform.backward(dhidden, run, gradients);
   }
   states_backward(dx, batch, run, gradients);

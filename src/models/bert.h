@@ -37,7 +37,7 @@ struct BertConfig {
   std::int64_t first_position;  // row of the position table that the first token has
   std::int64_t pad;             // RoBERTa: padding has a row of its own and is not counted; else -1
   double epsilon, dropout, attention_dropout, initial_deviation;
-  Activation activation;
+  Activation activation, head_activation;  // of MLPs; before the words
   std::string json;
   bool masked_token_head = true;  // false: the file has none
 };

@@ -140,6 +140,8 @@ BertConfig BertConfig::read(const Config& config) {
   read.attention_dropout = config.rate(kin.attention_dropout, 0.1);
   read.initial_deviation = config.number("initializer_range", 0.02);
   read.activation = activation_of(config, kin.activation);
+  // RoBERTa's head has an activation of its own, whatever the configuration says.
+  read.head_activation = kin.names == &kRoberta ? Activation::kGelu : read.activation;
   read.json = config.with(Json::object());
   check(read, config, kin);
   return read;

@@ -6,13 +6,12 @@
 
 namespace heed {
 
-Config Config::parse(std::string_view text, std::string source) {
+Config Config::parse(std::string_view text, std::string source, std::string_view expected) {
   Config config;
   config.json_ = std::make_shared<const JsonText>(
       JsonText::parse(std::string(text), {.file = std::move(source), .unique_keys = true}));
   config.node_ = &config.json_->root();
-  if (!config.node_->is_object())
-    config.json_->refuse(*config.node_, "the whole", "a JSON object with 'model_type'");
+  if (!config.node_->is_object()) config.json_->refuse(*config.node_, "the whole", expected);
   return config;
 }
 

@@ -18,7 +18,8 @@ namespace heed {
 class Config {
  public:
   /// `source` is what errors begin with: the file's path, or "config".
-  static Config parse(std::string_view text, std::string source);
+  static Config parse(std::string_view text, std::string source,
+                      std::string_view expected = "a JSON object with 'model_type'");
   /// `generation_config.json`: its token ids count before those of this one.
   void prefer_ids_of(Config generation);
 

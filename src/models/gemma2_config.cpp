@@ -145,6 +145,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
   const Gemma2Config read = Gemma2Config::read(config);
   const StoredWeights stored(
       weights, {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight", "score."}});
+  if (!reading.headers_only) stored.require_copy("lm_head.weight", "model.embed_tokens.weight");
   require_rotary_decoder(stored, read.info(), read.inner);
   auto model = make_gemma2(read);
   stored.load(model->parameters(), reading);

@@ -132,7 +132,12 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
 }
 
 std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
-  const Gpt2Config read = Gpt2Config::read(config);
+  Gpt2Config read = Gpt2Config::read(config);
+  // As transformers: what the file holds counts where it contradicts the configuration.
+  if (!reading.headers_only && !classifier_config(config) &&
+      StoredWeights(weights, {.prefix = "transformer."})
+          .differ("lm_head.weight", "transformer.wte.weight"))
+    read.tied = false;
   const StoredWeights stored(
       weights, {.prefix = "transformer.",
                 .unused = {".attn.bias", ".attn.masked_bias", "score.weight", "classifier.",

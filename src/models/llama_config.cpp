@@ -215,6 +215,10 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
   LlamaConfig read = LlamaConfig::read(config);
   Spelling spelling = {.prefix = "model.",
                        .unused = {"rotary_emb.inv_freq", "score.", "qa_outputs."}};
+  // As transformers: what the file holds counts where it contradicts the configuration.
+  if (!reading.headers_only &&
+      StoredWeights(weights, spelling).differ("lm_head.weight", "model.embed_tokens.weight"))
+    read.tied = false;
   if (read.tied) spelling.unused.emplace_back("lm_head.weight");
   const StoredWeights stored(weights, spelling);
   read.has_words = stored.holds("lm_head.weight") || wants_words(config);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/json.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 #include "models/config.h"
@@ -68,6 +69,48 @@ Pooling::Kind kind_of(const Config& config) {
   return first ? Pooling::Kind::kFirst : Pooling::Kind::kMean;
 }
 
+// What sentence-transformers does with a text, one after the other.
+struct Modules {
+  std::string pooling = "1_Pooling";  // its folder
+  bool normalise = false;
+};
+
+std::string text_of(const Json& json) { return json.as_text() == nullptr ? "" : *json.as_text(); }
+
+// Another module, a Dense layer say, would make other vectors: refused, not passed over.
+Modules read_modules(const fs::path& file) {
+  Modules modules;
+  if (!fs::exists(file)) return modules;
+  const JsonText json = JsonText::parse(read_file(file), {.file = file.string()});
+  if (!json.root().is_array()) json.refuse(json.root(), "the whole", "a list of modules");
+  for (const Json& module : json.root().items()) {
+    const std::string type = text_of(module["type"]);
+    const std::string kind = type.substr(type.rfind('.') + 1);
+    if (kind == "Pooling")
+      modules.pooling = text_of(module["path"]);
+    else if (kind == "Normalize")
+      modules.normalise = true;
+    else if (kind != "Transformer")
+      fail({.code = ErrorCode::kUnsupported,
+            .file = file.string(),
+            .place = json.place(module),
+            .argument = "type",
+            .found = "'" + type + "'",
+            .expected = "Transformer, Pooling or Normalize"});
+  }
+  return modules;
+}
+
+// What is put before every text changes its vector.
+void refuse_prompts(const fs::path& file) {
+  if (!fs::exists(file)) return;
+  const Config config = Config::parse(read_file(file), file.string());
+  constexpr const char* kKey = "default_prompt_name";
+  if (const std::string name = config.text(kKey, ""); !name.empty())
+    config.refuse(kKey, "'" + name + "'", "none: prompts are not put before texts",
+                  ErrorCode::kUnsupported);
+}
+
 // A whole number above 0 of a file beside the model; `otherwise` where it has none.
 std::int64_t length_in(const fs::path& file, const char* key, std::int64_t otherwise) {
   if (!fs::exists(file)) return otherwise;
@@ -107,14 +150,14 @@ SentenceTokens sentence_tokens(const Tokenizer& tokenizer, std::string_view text
 }
 
 Pooling read_pooling(const fs::path& folder) {
+  refuse_prompts(folder / "config_sentence_transformers.json");
+  const Modules modules = read_modules(folder / "modules.json");
   Pooling pooling;
-  const fs::path file = folder / "1_Pooling/config.json";
+  const fs::path file = folder / modules.pooling / "config.json";
   if (!fs::exists(file)) return pooling;
   const Config config = Config::parse(read_file(file), file.string());
   pooling.kind = kind_of(config);
-  const fs::path modules = folder / "modules.json";
-  pooling.normalised =
-      fs::exists(modules) && read_file(modules).find(".Normalize") != std::string::npos;
+  pooling.normalised = modules.normalise;
   return pooling;
 }
 

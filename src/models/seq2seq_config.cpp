@@ -180,9 +180,20 @@ Spelling spelling_of(const Seq2seqConfig& read) {
   return spelling;
 }
 
+void require_copies(const Seq2seqConfig& read, const StoredWeights& stored) {
+  constexpr const char* kShared = "model.shared.weight";
+  constexpr const char* kDecoder = "model.decoder.embed_tokens.weight";
+  if (read.shared_words) {
+    stored.require_copy("model.encoder.embed_tokens.weight", kShared);
+    stored.require_copy(kDecoder, kShared);
+  }
+  if (read.tied) stored.require_copy("lm_head.weight", read.shared_words ? kShared : kDecoder);
+}
+
 std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   const Seq2seqConfig read = Seq2seqConfig::read(config);
   const StoredWeights stored(weights, spelling_of(read));
+  if (!reading.headers_only) require_copies(read, stored);
   const auto require = [&](const char* side, const Seq2seqConfig::Side& numbers) {
     const std::string name = std::string("model.") + side;
     if (!read.shared_words)

@@ -1,6 +1,7 @@
 #include "models/stored_weights.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "heed/base/error.h"
@@ -37,6 +38,30 @@ std::string StoredWeights::stored_name(const std::string& name) const {
   for (const auto& [absent, meant] : spelling_.otherwise)
     if (name == absent && find(std::string(meant), spelled) != nullptr) return spelled;
   return name;  // reading it fails, and says what there is
+}
+
+bool StoredWeights::differ(const std::string& copy, const std::string& original) const {
+  std::string a_name, b_name;
+  if (find(copy, a_name) == nullptr || find(original, b_name) == nullptr || a_name == b_name)
+    return false;
+  const ConstView a = weights_.tensor(a_name), b = weights_.tensor(b_name);
+  if (a.shape() != b.shape()) return true;
+  const auto bytes = [](const ConstView& view) {
+    return static_cast<std::size_t>(view.element_count()) * size_bytes(view.dtype());
+  };
+  if (a.dtype() == b.dtype()) return std::memcmp(a.raw(), b.raw(), bytes(a)) != 0;
+  const Tensor left = Tensor::converted(a, DType::kF32), right = Tensor::converted(b, DType::kF32);
+  return std::memcmp(left.view().raw(), right.view().raw(), bytes(left.view())) != 0;
+}
+
+void StoredWeights::require_copy(const std::string& copy, const std::string& original) const {
+  if (!differ(copy, original)) return;
+  const std::string stored = stored_name(copy);
+  fail({.code = ErrorCode::kUnsupported,
+        .file = weights_.file(stored).string(),
+        .argument = stored,
+        .found = "other numbers than " + stored_name(original),
+        .expected = "the same: config.json ties them (tie_word_embeddings)"});
 }
 
 void StoredWeights::require(const std::string& name, const Shape& shape) const {

@@ -49,6 +49,11 @@ class StoredWeights {
 
   /// Whether the file holds a parameter, however it spells it.
   bool holds(const std::string& name) const;
+  /// Whether the file holds both, with different numbers: what should be a copy of tied weights is
+  /// none.
+  bool differ(const std::string& copy, const std::string& original) const;
+  /// Fails where they differ, since the model ties them.
+  void require_copy(const std::string& copy, const std::string& original) const;
   /// Fails unless the file holds it in this shape: before memory is taken for as many layers and as
   /// wide ones as a configuration promises.
   void require(const std::string& name, const Shape& shape) const;

@@ -151,6 +151,7 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
   if (read.tied) spelling.unused.emplace_back("lm_head.weight");
   const StoredWeights stored(weights, spelling);
   const std::int64_t all = read.heads * read.head_dim;
+  if (read.tied && !reading.headers_only) stored.require_copy("lm_head.weight", "shared.weight");
   stored.require("shared.weight", {read.vocabulary, read.width});
   stored.require(fmt::format("encoder.block.{}.layer.0.SelfAttention.q.weight", read.layers - 1),
                  {all, read.width});

@@ -42,7 +42,8 @@ TEST(GenerateErrors, LogitsThatAreNoNumbersAreAnError) {
   const auto model = tiny();
   model->parameters()[0]->value.data<float>()[5 * 16] = std::nanf("");  // of token 5
   EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}}), ErrorCode::kFailed,
-                    "generate: logits[5] is nan, expected a number");
+                    "generate: logits[5] is nan, expected a number; weights of the model are not "
+                    "finite, or too large (heed look tells where)");
 }
 
 }  // namespace

@@ -179,6 +179,10 @@ TEST(GenerationConfig, SamplesAsTheFileSays) {
   EXPECT_EQ(args.sampling.top_p, 0.9);
   EXPECT_EQ(args.beams, 1);
   EXPECT_EQ(args.stop, std::vector<std::string>{"END"});
+  args = {};
+  follow(read(R"({"do_sample": true})"), args);  // transformers' own
+  EXPECT_EQ(args.sampling.temperature, 1);
+  EXPECT_EQ(args.sampling.top_k, 50);
   follow(read(R"({"do_sample": false, "temperature": 0.6})"), args);
   EXPECT_EQ(args.sampling.temperature, 0);
 }
@@ -198,7 +202,7 @@ TEST(GenerationConfig, AValueThatDoesNotFitIsNamedWithItsFile) {
   EXPECT_HEED_ERROR(read_generation_config(scratch.folder()), ErrorCode::kCorrupt,
                     file.string() +
                         ": line 1, column 15: num_beams is \"many\", expected a whole "
-                        "number, 0 to 1073741824");
+                        "number, 1 to 1073741824");
   write_file(file, R"({"temperature": -1})");
   GenerateArgs args;
   EXPECT_HEED_ERROR(follow(read_generation_config(scratch.folder()), args),

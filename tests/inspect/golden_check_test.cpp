@@ -118,6 +118,30 @@ TEST(GoldenCheck, ReportsWhatIsWrongAndWhatItDoesNotKnow) {
   }
 }
 
+// Of a comparison with NaN nothing may be concluded, and one of nothing proves nothing.
+TEST(GoldenCheck, ANumberThatIsNoneFailsWhereverItStands) {
+  const test::Scratch scratch;
+  for (const char* file : {"config.json", "model.safetensors"})
+    fs::copy_file(kCommitted / file, scratch / file);
+  const Safetensors golden = Safetensors::open(kCommitted / "golden.safetensors");
+  const Tensor ids = Tensor::copy_of(golden.tensor("input_ids"));
+  Tensor logits = Tensor::copy_of(golden.tensor("logits"));
+  const auto write = [&](const std::vector<NamedView>& tensors) {
+    write_safetensors(scratch / "golden.safetensors", tensors);
+  };
+  for (const std::int64_t at : {std::int64_t{0}, logits.element_count() / 2}) {
+    const float kept = std::exchange(logits.data<float>()[at], NAN);
+    write({{"input_ids", ids}, {"logits", logits}});
+    EXPECT_FALSE(check_golden(scratch.folder()).passed()) << at;
+    logits.data<float>()[at] = kept;
+  }
+  write({{"input_ids", ids}});
+  EXPECT_HEED_ERROR(check_golden(scratch.folder()), ErrorCode::kCorrupt,
+                    (scratch / "golden.safetensors").string() +
+                        ": inputs alone, expected a tensor to compare with: logits, "
+                        "hidden_states.0, ...");
+}
+
 TEST(GoldenCheck, AFolderWithoutNumbersIsNamed) {
   const test::Scratch scratch;
   EXPECT_HEED_ERROR(check_golden(scratch.folder()), ErrorCode::kNotFound,

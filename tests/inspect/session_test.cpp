@@ -41,20 +41,36 @@ TEST(Session, NumbersThatAreNoneNameTheirLayerAndHead) {
     if (parameter->name == "transformer.h.1.attn.c_attn.weight")
       parameter->value.data<float>()[16 + 9] = NAN;  // of head 2's keys
   EXPECT_EQ(failure_of(model).code(), ErrorCode::kFailed);
-  EXPECT_STREQ(failure_of(model).what(),
-               "session: layer 1, head 2: the lse of token 0 is nan, expected a number; weights of "
-               "tiny up to there are not finite, or too large");
+  EXPECT_STREQ(
+      failure_of(model).what(),
+      "tiny: layer 1, head 2: the lse of token 0 is nan, expected a number; its weights up to "
+      "there are not finite, or too large");
 }
 
-TEST(Session, LastStatesThatAreNoNumbersAreAnError) {
+TEST(Session, LogitsThatAreNoNumbersAreAnError) {
+  LoadedModel model = test::tiny(1);
+  for (Parameter* parameter : model.model->parameters())
+    if (parameter->name == "transformer.ln_f.bias") {
+      parameter->value.data<float>()[3] = 3e38F;
+      parameter->value.data<float>()[4] = 3e38F;
+    } else if (parameter->name == "transformer.wte.weight") {
+      parameter->value.data<float>()[3] = 3e1F;  // of token 0, which the text does not have
+      parameter->value.data<float>()[4] = 3e1F;
+    }
+  EXPECT_STREQ(failure_of(model).what(),
+               "tiny: the logits of token 2 is inf, expected a number; its weights up to there are "
+               "not finite, or too large");
+}
+
+TEST(Session, StatesThatAreNoNumbersNameTheirLayer) {
   LoadedModel model = test::tiny(1);
   for (Parameter* parameter : model.model->parameters())
     if (parameter->name == "transformer.h.0.mlp.c_proj.bias")
       parameter->value.data<float>()[3] = HUGE_VALF;
   EXPECT_STREQ(
       failure_of(model).what(),
-      "session: the last state of token 0 is nan, expected a number; weights of tiny up to "
-      "there are not finite, or too large");
+      "tiny: layer 0, behind its MLP: the state of token 0 is inf, expected a number; its weights "
+      "up to there are not finite, or too large");
 }
 
 // A pass of a large model must end soon after nobody wants it any more.

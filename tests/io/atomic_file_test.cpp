@@ -109,8 +109,8 @@ TEST(ReadFile, AnAbsentFileIsNamed) {
 
 TEST(ReadFile, AFolderIsNotRead) {
   const test::Scratch scratch;
-  EXPECT_HEED_ERROR(read_file(scratch.folder()), ErrorCode::kIo,
-                    scratch.folder().string() + ": cannot be read: Is a directory");
+  EXPECT_HEED_ERROR(read_file(scratch.folder()), ErrorCode::kCorrupt,
+                    scratch.folder().string() + ": a folder, expected a file");
 }
 
 TEST(ReadFile, KeepsEveryByte) {

@@ -1,11 +1,14 @@
 // What lies in the folders that users have: names of tensors, files that are not what they seem,
 // models without words.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
@@ -113,6 +116,90 @@ TEST(Folder, WhatIsWrongInTheHeadersIsToldWithoutLoading) {
             "on cannot be read");
   write_file(scratch / "tokenizer.json", train_characters("abcdefghijk")->to_json());
   EXPECT_EQ(why_not_loaded(scratch.folder()), "");
+}
+
+// A file that holds a head of its own, whose configuration says that the words are the head.
+TEST(Folder, AHeadThatIsNoCopyOfTheWordsCountsOrIsRefused) {
+  const std::string gpt2 = R"({"model_type": "gpt2", "n_layer": 1, "n_head": 1, "n_embd": 8,
+    "n_positions": 6, "vocab_size": 11, "tie_word_embeddings": )";
+  const std::string tied = R"(, "tie_word_embeddings": true)";
+  for (const auto& [untied, says_tied] :
+       {std::pair(llama(), llama(tied)), std::pair(gpt2 + "false}", gpt2 + "true}")}) {
+    const test::Scratch scratch;
+    const auto model = make_model(untied, 1);
+    save_as(scratch, *model, same);
+    write_file(scratch / "config.json", says_tied);
+    const LoadedModel loaded = load_model(scratch.folder());
+    EXPECT_TRUE(test::same_bits(answer_of(*loaded.model), answer_of(*model)));
+    EXPECT_TRUE(loaded.unread.empty());
+    save_model(scratch / "again", *loaded.model, nullptr, DType::kF32);
+    EXPECT_TRUE(
+        test::same_bits(answer_of(*load_model(scratch / "again").model), answer_of(*model)));
+  }
+}
+
+TEST(Folder, ACopyOfTheWordsIsLeftUnreadAndAnotherTableOfATranslatorIsRefused) {
+  const std::string marian = R"({"model_type": "marian", "encoder_layers": 1, "decoder_layers": 1,
+    "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8,
+    "decoder_ffn_dim": 8, "d_model": 8, "vocab_size": 11, "max_position_embeddings": 8,
+    "decoder_start_token_id": 1})";
+  const test::Scratch scratch;
+  const auto model = make_model(marian, 1);
+  const auto save = [&](const Tensor& head) {
+    save_model(scratch.folder(), *model, nullptr, DType::kF32);
+    std::vector<NamedView> tensors;
+    for (const Parameter* parameter : std::as_const(*model).parameters())
+      tensors.push_back({parameter->name, parameter->value});
+    tensors.push_back({"lm_head.weight", head});
+    write_safetensors(scratch / "model.safetensors", tensors);
+  };
+  const std::vector<const Parameter*> parameters = std::as_const(*model).parameters();
+  const Parameter* const words =
+      *std::ranges::find(parameters, "model.shared.weight", &Parameter::name);
+  save(words->value.clone());
+  EXPECT_EQ(load_model(scratch.folder()).unread, std::vector<std::string>{"lm_head.weight"});
+  save(Tensor::zeros({11, 8}));
+  EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kUnsupported,
+                    (scratch / "model.safetensors").string() +
+                        ": lm_head.weight is other numbers than model.shared.weight, expected the "
+                        "same: config.json ties them (tie_word_embeddings)");
+}
+
+// relu(-1) is 0 and gelu(-1) is not.
+TEST(Folder, TheHeadOfRobertaIsGeluWhateverItsLayersHave) {
+  const auto logits_of = [](const char* type) {
+    const auto model = make_model(fmt::format(R"({{"model_type": "{}", "num_hidden_layers": 1,
+      "num_attention_heads": 2, "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11,
+      "max_position_embeddings": 9, "pad_token_id": 1, "hidden_act": "relu"}})",
+                                              type),
+                                  1);
+    for (Parameter* parameter : model->parameters()) {
+      const bool transform = parameter->name.find("transform.dense") != std::string::npos ||
+                             parameter->name.find("lm_head.dense") != std::string::npos;
+      if (!transform) continue;
+      const bool is_bias = parameter->name.ends_with("bias");
+      for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
+        parameter->value.data<float>()[i] = is_bias ? -1.0F - static_cast<float>(i % 2) : 0;
+    }
+    return answer_of(*model);
+  };
+  const Tensor none = Tensor::zeros({2, 5, 11});
+  EXPECT_EQ(test::largest_difference(logits_of("bert"), none), 0);
+  EXPECT_GT(test::largest_difference(logits_of("roberta"), none), 0.01);
+}
+
+TEST(Folder, AFileThatIsAFolderAndALinkToNothingAreNamed) {
+  const test::Scratch scratch;
+  save_as(scratch, *make_model(llama(), 1), same);
+  const fs::path file = scratch / "model.safetensors";
+  fs::remove(file);
+  fs::create_symlink("../blobs/gone", file);
+  EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kNotFound,
+                    file.string() + ": a link to ../blobs/gone, which does not exist");
+  fs::remove(file);
+  fs::create_directory(file);
+  EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kCorrupt,
+                    file.string() + ": a folder, expected a file");
 }
 
 TEST(Folder, OfAnOwnerIsFoundByBothNames) {

@@ -108,7 +108,7 @@ TEST(Registry, AnUnknownModelTypeIsNamed) {
       make_model(R"({"model_type": "mamba"})", 1), ErrorCode::kUnsupported,
       "config: line 1, column 16: model_type is 'mamba', expected one of: gpt2, llama, "
       "mistral, qwen2, qwen3, bert, roberta, xlm-roberta, distilbert, marian, "
-      "blenderbot, gemma2, t5");
+      "blenderbot, gemma2, t5, lesson");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_layer": 2})", 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 49: n_layer is given twice, expected once");

@@ -69,10 +69,40 @@ TEST(Pooling, IsWhatTheFolderSays) {
              R"({"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false})");
   EXPECT_EQ(read_pooling(scratch.folder()).kind, Pooling::Kind::kFirst);
   EXPECT_FALSE(read_pooling(scratch.folder()).normalised);
-  write_file(scratch / "modules.json", R"([{"type": "sentence_transformers.models.Normalize"}])");
+  write_file(scratch / "modules.json", R"([
+    {"type": "sentence_transformers.models.Transformer", "path": ""},
+    {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},
+    {"type": "sentence_transformers.models.Normalize", "path": "2_Normalize"}])");
   EXPECT_TRUE(read_pooling(scratch.folder()).normalised);
   write_file(scratch / "1_Pooling/config.json", R"({"pooling_mode": "cls"})");
   EXPECT_EQ(read_pooling(scratch.folder()).kind, Pooling::Kind::kFirst);
+}
+
+TEST(Pooling, LiesWhereTheModulesSay) {
+  const test::Scratch scratch;
+  fs::create_directories(scratch / "pool");
+  write_file(scratch / "pool/config.json", R"({"pooling_mode": "cls"})");
+  write_file(scratch / "modules.json", R"([{"type": "a.Pooling", "path": "pool"}])");
+  EXPECT_EQ(read_pooling(scratch.folder()).kind, Pooling::Kind::kFirst);
+}
+
+TEST(Pooling, WhatWouldChangeTheVectorsAndIsNotServedIsNamed) {
+  const test::Scratch scratch;
+  const fs::path modules = scratch / "modules.json";
+  write_file(modules, R"([{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}])");
+  EXPECT_HEED_ERROR(read_pooling(scratch.folder()), ErrorCode::kUnsupported,
+                    modules.string() +
+                        ": line 1, column 2: type is 'sentence_transformers.models.Dense', "
+                        "expected Transformer, Pooling or Normalize");
+  write_file(modules, "[]");
+  const fs::path prompts = scratch / "config_sentence_transformers.json";
+  write_file(prompts, R"({"prompts": {"query": "q: "}, "default_prompt_name": null})");
+  EXPECT_NO_THROW(read_pooling(scratch.folder()));
+  write_file(prompts, R"({"default_prompt_name": "query"})");
+  EXPECT_HEED_ERROR(read_pooling(scratch.folder()), ErrorCode::kUnsupported,
+                    prompts.string() +
+                        ": line 1, column 25: default_prompt_name is 'query', "
+                        "expected none: prompts are not put before texts");
 }
 
 TEST(Pooling, AModeThatIsNotServedIsNamed) {

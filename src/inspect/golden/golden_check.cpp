@@ -61,16 +61,20 @@ double largest_difference(const ConstView& a, const ConstView& b) {
   const Tensor right = Tensor::converted(b, DType::kF64);
   double largest = 0;
   for (std::int64_t i = 0; i < left.element_count(); ++i) {
-    const double difference = std::abs(left.data<double>()[i] - right.data<double>()[i]);
-    if (!(difference <= largest)) largest = difference;  // NaN stays
+    const double l = left.data<double>()[i], r = right.data<double>()[i];
+    if (l == r) continue;  // infinities among them
+    const double difference = std::abs(l - r);
+    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, difference);
   }
-  return std::isnan(largest) ? std::numeric_limits<double>::infinity() : largest;
+  return largest;
 }
 
 class Checker {
  public:
   Checker(const fs::path& folder, DType dtype)
-      : loaded_(load_model(folder,
+      : folder_(folder),
+        loaded_(load_model(folder,
                            {.tokenizers = false, .packed = dtype != DType::kF32, .dtype = dtype})),
         golden_(Safetensors::open(folder / "golden.safetensors")),
         tolerances_(folder / "golden.json", dtype) {
@@ -80,6 +84,13 @@ class Checker {
   GoldenReport report() const {
     GoldenReport report;
     for (const std::string& name : golden_.names()) report.tensors.push_back(check(name));
+    if (std::ranges::all_of(report.tensors, [](const GoldenTensor& tensor) {
+          return tensor.kind == GoldenTensor::Kind::kInput;
+        }))
+      fail({.code = ErrorCode::kCorrupt,
+            .file = (folder_ / "golden.safetensors").string(),
+            .found = "inputs alone",
+            .expected = "a tensor to compare with: logits, hidden_states.0, ..."});
     return report;
   }
 
@@ -154,6 +165,7 @@ class Checker {
     return differing;
   }
 
+  fs::path folder_;
   LoadedModel loaded_;
   Safetensors golden_;
   Tolerances tolerances_;

@@ -31,12 +31,11 @@ std::string layer_text(const TapName& name) {
 
 [[noreturn]] void fail_not_finite(const Session& session, std::string what, float found) {
   fail({.code = ErrorCode::kFailed,
-        .op = "session",
+        .op = session.model,
         .argument = std::move(what),
         .found = static_cast<double>(found),
         .expected = "a number",
-        .hint =
-            fmt::format("weights of {} up to there are not finite, or too large", session.model)});
+        .hint = "its weights up to there are not finite, or too large"});
 }
 
 // A row that sees no key has an lse of -inf.
@@ -53,12 +52,27 @@ void check_lse(const Session& session, const TapName& name, const Tensor& lse) {
       *wrong);
 }
 
-void check_states(const Session& session, const ConstView& states) {
-  const std::int64_t width = states.dim(1);
-  for (std::int64_t t = 0; t < states.dim(0); ++t)
+// The rows of all tokens, or of the last one alone; -inf is a logit that no sampling takes.
+void check_rows(const Session& session, const TapName& name, const ConstView& rows) {
+  const std::int64_t width = rows.dim(1), count = rows.dim(0);
+  const bool are_logits = name.kind == TapKind::kLogits;
+  const auto what = [&](std::int64_t t) {
+    const std::int64_t token = count == 1 ? std::ssize(session.tokens) - 1 : t;
+    if (are_logits) return fmt::format("the logits of token {}", token);
+    if (name.kind == TapKind::kFinal) return fmt::format("the last state of token {}", token);
+    return fmt::format("{}, behind its {}: the state of token {}", layer_text(name),
+                       name.kind == TapKind::kMiddle ? "attention" : "MLP", token);
+  };
+  for (std::int64_t t = 0; t < count; ++t)
     for (std::int64_t c = 0; c < width; ++c)
-      if (const float value = states.data<float>()[t * states.stride(0) + c]; !std::isfinite(value))
-        fail_not_finite(session, fmt::format("the last state of token {}", t), value);
+      if (const float value = rows.data<float>()[t * rows.stride(0) + c];
+          !std::isfinite(value) && !(are_logits && value == -HUGE_VALF))
+        fail_not_finite(session, what(t), value);
+}
+
+bool is_checked(const TapName& name) {
+  return name.kind == TapKind::kMiddle || name.kind == TapKind::kResidual ||
+         name.kind == TapKind::kFinal || name.kind == TapKind::kLogits;
 }
 
 }  // namespace
@@ -66,7 +80,7 @@ void check_states(const Session& session, const ConstView& states) {
 void Recorder::at(const TapName& name, View value) {
   check_stop();
   const ConstView shown = value;
-  if (name.kind == TapKind::kFinal) check_states(session_, shown.select(0, 0));
+  if (is_checked(name)) check_rows(session_, name, shown.select(0, 0));
   if (options_.hidden && name.kind == TapKind::kFinal)
     session_.hidden = Tensor::copy_of(shown.select(0, 0));  // [1, T, C]
   if (options_.streams && keeps_level(session_, name))
