@@ -108,7 +108,8 @@ TEST(TranslatorSession, WhatItWritesIsAsTheFolderSays) {
     args.sources = {kSource};
     args.most_tokens = 8;
     std::vector<TokenId> ids = args.prompts[0];
-    for (const GeneratedToken& token : generate(*model.model, args)[0].tokens)
+    const std::vector<Generated> texts = generate(*model.model, args);
+    for (const GeneratedToken& token : texts[0].tokens)
       if (token.id != 0) ids.push_back(token.id);
     return ids;
   };

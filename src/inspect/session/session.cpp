@@ -62,7 +62,8 @@ void write_target(const LoadedModel& model, Session& session) {
                     .sources = {ids_of(session.key_tokens)},
                     .most_tokens = std::min(session.info.positions - 1, kMostTokens)};
   follow_folder(model, args);
-  for (const GeneratedToken& token : generate(*model.model, args)[0].tokens)
+  const std::vector<Generated> written = generate(*model.model, args);
+  for (const GeneratedToken& token : written[0].tokens)
     if (!session.info.ends_with(token.id))
       session.tokens.push_back(token_of(model.writing_tokenizer(), token.id, {}));
 }
