@@ -48,7 +48,6 @@ html = session._repr_mimebundle_()["text/html"]
 print(f"the cell's output {time.perf_counter() - begun:.1f} s, {len(html) / 1e6:.2f} MB")`;
 
 const {page, stop} = await openNotebook('long.ipynb', [kModel, kLook, 'session'], {prepare: (opened) => opened.addInitScript(watch)});
-page.setDefaultTimeout(400_000);
 const cell = page.locator('.jp-Cell').nth(2);
 const live = cell.locator('.heed');
 await live.locator('.next-row').first().waitFor();
@@ -58,12 +57,14 @@ await live.locator('.check', {hasText: 'sums to 1'}).waitFor();
 await page.waitForTimeout(3000);
 if (process.env.HEED_KEEP_PICTURES) await page.screenshot({path: join(process.env.HEED_KEEP_PICTURES, 'notebook-long.png')});
 
-const inSight = () => live.locator('.token').evaluateAll((all) => all.map((each) => {
+// The text scrolls within the page, which also lies partly under the notebook's bars.
+const inSight = () => live.locator('.token').evaluateAll((all) => all.slice(-120).map((each) => {
   const {x, y, width, height} = each.getBoundingClientRect();
-  return [x + width / 2, y + height / 2];
-}).filter(([x, y]) => x > 0 && y > 120 && y < innerHeight - 20 && x < innerWidth));
+  return {each, at: [x + width / 2, y + height / 2]};
+}).filter(({each, at}) => each.contains(document.elementFromPoint(...at))).map(({at}) => at));
 
 const places = await inSight();
+page.setDefaultTimeout(20_000);
 const hovers = [];
 for (let turn = 0; turn < kTurns; ++turn) {
   await page.evaluate(() => { window.seen.answered = 0; });
@@ -79,7 +80,7 @@ await reportFrames('pointer over tokens', page, async () => {
   }
 });
 
-await live.locator('.token').first().click();
+await page.mouse.click(...places.at(-1));
 const switches = [];
 for (let turn = 0; turn < kTurns; ++turn) {
   await page.evaluate(() => { window.seen.pixels = 0; });
@@ -99,11 +100,11 @@ await reportFrames('scrolling the notebook', page, async () => {
 });
 
 await page.keyboard.press('3');  // Matrix
-const canvas = live.locator('canvas').first();
-await canvas.waitFor();
+await live.locator('.matrix canvas').first().waitFor();
 await page.waitForTimeout(3000);
+const boxes = await Promise.all((await live.locator('canvas').all()).map((each) => each.boundingBox()));
 if (process.env.HEED_KEEP_PICTURES) await page.screenshot({path: join(process.env.HEED_KEEP_PICTURES, 'notebook-long-matrix.png')});
-const box = await canvas.boundingBox();
+const box = boxes.filter(Boolean).reduce((largest, each) => each.width * each.height > largest.width * largest.height ? each : largest);
 const middle = [box.x + box.width / 2, box.y + Math.min(box.height / 2, 300)];
 await page.mouse.move(...middle);
 await reportFrames('pointer over the matrix', page, async () => {
