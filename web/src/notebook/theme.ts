@@ -14,7 +14,8 @@ export function hostTheme(host: Document): Theme {
 }
 
 /** By what is painted behind everything, as documentation in any theme has it. */
-function paintedTheme({body, documentElement, defaultView: view}: Document): Theme {
+function paintedTheme(host: Document): Theme {
+  const {body, documentElement, defaultView: view} = host;
   if (!view) return 'system';
   for (const element of [body, documentElement]) {
     const colour = /^rgba?\(([\d.]+), ([\d.]+), ([\d.]+)(?:, ([\d.]+))?\)$/.exec(view.getComputedStyle(element).backgroundColor);
@@ -22,7 +23,8 @@ function paintedTheme({body, documentElement, defaultView: view}: Document): The
     const [red, green, blue, alpha] = colour.slice(1).map((part = '1') => Number(part)) as [number, number, number, number];
     if (alpha > 0.5) return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? 'dark' : 'light';
   }
-  return view.getComputedStyle(documentElement).colorScheme.includes('dark') ? 'system' : 'light';  // the browser's own sheet
+  const offered = host.querySelector<HTMLMetaElement>('meta[name=color-scheme]')?.content ?? '';  // the browser's own sheet
+  return `${offered} ${view.getComputedStyle(documentElement).colorScheme}`.includes('dark') ? 'system' : 'light';
 }
 
 /** Tells each change until the result is called. */

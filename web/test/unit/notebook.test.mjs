@@ -131,10 +131,10 @@ test('the theme is that of the notebook, or the system\'s where it says none', (
 });
 
 test('where a document does not say its theme, what is painted behind everything does', () => {
-  const seen = (body, root, colorScheme = 'normal') => {
+  const seen = (body, root, colorScheme = 'normal', content = '') => {
     const elements = [{dataset: {}, classList: {contains: () => false}, colour: body}, {getAttribute: () => null, colour: root}];
     return hostTheme({
-      body: elements[0], documentElement: elements[1],
+      body: elements[0], documentElement: elements[1], querySelector: () => ({content}),
       defaultView: {getComputedStyle: ({colour}) => ({backgroundColor: colour, colorScheme})},
     });
   };
@@ -144,5 +144,6 @@ test('where a document does not say its theme, what is painted behind everything
   assert.equal(seen('rgba(0, 0, 0, 0.1)', 'rgba(20, 20, 30, 0.95)'), 'dark');
   assert.equal(seen(kClear, kClear), 'light');
   assert.equal(seen(kClear, kClear, 'light dark'), 'system');
+  assert.equal(seen(kClear, kClear, 'normal', 'light dark'), 'system');
   assert.equal(seen('oklch(0.2 0.01 250)', kClear), 'system');
 });
