@@ -34,7 +34,10 @@ heed_package(development libheed-dev libdevel "Exact attention that can be seen 
 set(control ${PROJECT_BINARY_DIR}/generated/control)  # what programs that link it depend on; the linker's cache
 file(CONFIGURE OUTPUT ${control}/shlibs CONTENT "libheed_c 0 libheed-c0 (>= ${PROJECT_VERSION})\n")
 file(CONFIGURE OUTPUT ${control}/triggers CONTENT "activate-noawait ldconfig\n")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${control}/shlibs ${control}/triggers)
+# CPack would add scripts that run ldconfig too, as the trigger does, were scripts of these names not named here;
+# there are none.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
+  ${control}/shlibs ${control}/triggers ${control}/none/postinst ${control}/none/postrm)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libheed-c0 (= ${PROJECT_VERSION}), libfmt-dev (>= 9), libhwy-dev, libutf8proc-dev, pkg-config")

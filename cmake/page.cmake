@@ -2,7 +2,7 @@
 # (an empty DIST writes the program without a page)
 set(arrays)
 set(entries)
-foreach(name IN ITEMS index.html app.js app.css notebook.js)
+foreach(name IN ITEMS index.html app.js app.css notebook.js frames.js)
   if(NOT DIST)
     break()
   endif()

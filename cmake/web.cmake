@@ -1,4 +1,4 @@
-# The page in the program: web/dist/{index.html,app.js,app.css,notebook.js}, bundled by Node and gzipped here.
+# The page in the program: web/dist/{index.html,app.js,app.css,notebook.js,frames.js}, bundled by Node and gzipped here.
 # Without HEED_PAGE the server says that it has none. A source distribution has the bundle alone.
 set(page_source ${PROJECT_BINARY_DIR}/generated/page_files.cpp)
 set(web ${PROJECT_SOURCE_DIR}/web)
@@ -6,7 +6,7 @@ set(dist)
 set(dist_files)
 if(HEED_PAGE)
   set(dist ${web}/dist)
-  set(dist_files ${dist}/index.html ${dist}/app.js ${dist}/app.css ${dist}/notebook.js)
+  set(dist_files ${dist}/index.html ${dist}/app.js ${dist}/app.css ${dist}/notebook.js ${dist}/frames.js)
 endif()
 if(HEED_PAGE AND EXISTS ${web}/package.json)
   find_program(HEED_NODE node REQUIRED)

@@ -1,5 +1,5 @@
-// Bundles the page into dist/{index.html,app.js,app.css}, and for notebooks into dist/notebook.js beside app.css,
-// and says how large it is.
+// Bundles the page into dist/{index.html,app.js,app.css}, and for notebooks into dist/notebook.js beside app.css
+// and dist/frames.js, which stands beside saved pages; and says how large it is.
 import {build} from 'esbuild';
 import {copyFileSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
@@ -37,6 +37,16 @@ const {metafile} = await build({
   logLevel: 'warning',
   metafile: true,
 });
+await build({
+  absWorkingDir: root,
+  entryPoints: {frames: 'src/notebook/frames.ts'},
+  outdir: dist,
+  bundle: true,
+  minify: true,
+  format: 'iife',  // a script that may stand in a document several times
+  target: 'es2022',
+  logLevel: 'warning',
+});
 for (const name of ['app.js', 'notebook.js']) {
   const script = join(dist, name);
   writeFileSync(script, notices(metafile) + readFileSync(script, 'utf8'));
@@ -52,7 +62,7 @@ await build({
 });
 copyFileSync(join(root, 'index.html'), join(dist, 'index.html'));
 
-const sizes = Object.fromEntries(['index.html', 'app.css', 'app.js', 'notebook.js'].map((name) =>
+const sizes = Object.fromEntries(['index.html', 'app.css', 'app.js', 'notebook.js', 'frames.js'].map((name) =>
   [name, gzipSync(readFileSync(join(dist, name)), {level: 9}).length]));
 for (const [name, bytes] of Object.entries(sizes)) console.log(`${name.padEnd(11)} ${bytes} bytes gzipped`);
 const totals = {

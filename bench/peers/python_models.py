@@ -116,7 +116,7 @@ def calls(options):
     """Microseconds of a call, bare and as transformers makes it."""
     print(f"\n{'call':<9} {'tokens':>6} {'bare us':>9} {'transformers us':>16} {'more':>7}")
     module = torch.nn.Module()
-    for tokens in (16, 128, *options.tokens):
+    for tokens in (1, 16, 128, *options.tokens):
         q, k, v = (torch.randn(1, tokens, HEADS, SIZE).transpose(1, 2) for _ in range(3))
         pattern = heed.transformers.mask(1, tokens, tokens)
         mask = heed.causal()

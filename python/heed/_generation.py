@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,23 +15,11 @@ from .errors import Error, refused, renamed
 if TYPE_CHECKING:
     from ._models import Model
 
-_DEFAULTS: dict[str, Any] = {
-    "n": 200,
-    "temperature": 0.8,
-    "top_k": 0,
-    "top_p": 1.0,
-    "min_p": 0.0,
-    "repetition_penalty": 1.0,
-    "seed": 0,
-    "stop": (),
-    "stop_at_end": True,
-    "beams": 1,
-    "length_penalty": 1.0,
-    "early_stopping": False,
-    "cache_dtype": "float32",
-}
-_CHOOSING = ("temperature", "top_k", "top_p", "min_p", "seed")  # without effect in a search
-_SEARCHING = ("length_penalty", "early_stopping")
+_SETTINGS = frozenset({
+    "n", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "no_repeat_ngram", "seed",
+    "stop", "stop_at_end", "beams", "length_penalty", "early_stopping", "cache_dtype",
+})  # fmt: skip
+_STOPPING = {True: "true", False: "false", "never": "never"}
 _CACHE_TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
 
 
@@ -136,9 +125,14 @@ def generate(model: Model, prompt: Any, given: dict[str, Any]) -> Generation:
     prompts, single = _prompts(prompt)
     settings = _settings(given)
     try:
-        return Generation(_core.Generation(model._core, prompts, settings), single)
+        core = _core.Generation(model._core, prompts, settings)
     except Error as error:
         raise renamed(error, {"most_tokens": "n"}) from None
+    file, keys = core.not_followed
+    if keys:
+        asked = ", ".join(keys)
+        warnings.warn(f"{file} asks for {asked}, which heed does not follow", stacklevel=3)
+    return Generation(core, single)
 
 
 def _prompts(prompt: Any) -> tuple[list[Any], bool]:
@@ -155,42 +149,20 @@ def _prompts(prompt: Any) -> tuple[list[Any], bool]:
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in given.items() if value is not None}
-    unknown = given.keys() - _DEFAULTS.keys()
+    unknown = given.keys() - _SETTINGS
     if unknown:
         raise TypeError(f"generate() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-    _check_effects(given)
-    settings = {**_DEFAULTS, **given}
-    stop = settings["stop"]
-    settings["stop"] = [
-        checked(each, "stop", "generate") for each in ([stop] if isinstance(stop, str) else stop)
-    ]
-    words = {True: "true", False: "false", "never": "never"}
-    _check_known(settings, "early_stopping", words)
-    settings["early_stopping"] = words[settings["early_stopping"]]
-    _check_known(settings, "cache_dtype", _CACHE_TYPES)
-    settings["cache_dtype"] = _CACHE_TYPES[settings["cache_dtype"]]
-    return settings
+    if "stop" in given:
+        stop = [given["stop"]] if isinstance(given["stop"], str) else given["stop"]
+        given["stop"] = [checked(each, "stop", "generate") for each in stop]
+    for name, known in (("early_stopping", _STOPPING), ("cache_dtype", _CACHE_TYPES)):
+        if name in given:
+            given[name] = _word(name, given[name], known)
+    return given
 
 
-def _check_effects(given: dict[str, Any]) -> None:
-    """Refuses what would change nothing."""
-    searches = given.get("beams", 1) != 1
-    idle = [name for name in (_CHOOSING if searches else _SEARCHING) if name in given]
-    if idle:
-        raise _without_effect(idle[0], "no beams" if searches else "beams above 1")
-    if given.get("temperature") == 0:
-        idle = [name for name in _CHOOSING[1:] if name in given]
-        if idle:
-            raise _without_effect(idle[0], "a temperature above 0")
-    if "top_k" in given and isinstance(given["top_k"], int) and given["top_k"] < 1:
-        raise refused("generate", "top_k", given["top_k"], "at least 1")
-
-
-def _without_effect(name: str, needed: str) -> Error:
-    return refused("generate", name, "without effect", f"{needed} beside it")
-
-
-def _check_known(settings: dict[str, Any], name: str, known: dict[Any, str]) -> None:
-    if settings[name] not in known:
+def _word(name: str, given: Any, known: dict[Any, str]) -> str:
+    if given not in known:
         expected = ", ".join(repr(each) for each in known)
-        raise refused("generate", name, repr(settings[name]), f"one of {expected}")
+        raise refused("generate", name, repr(given), f"one of {expected}")
+    return known[given]

@@ -157,6 +157,11 @@ class Model:
         """Continues a prompt, or answers it where the model is an encoder-decoder: an iterator of
         tokens. Leaving the loop ends the work.
 
+        What is not given here is as the folder's ``generation_config.json`` says (beams, sampling,
+        penalties, stop texts, forced and suppressed tokens), else the default. A setting that
+        chooses tokens (temperature to min_p, seed), or ``beams``, takes the place of the file's
+        choice between searching and sampling. A warning names keys that heed does not follow.
+
         Parameters
         ----------
         prompt : a text, or token ids; or a list of them, which are written side by side
@@ -165,11 +170,13 @@ class Model:
         top_k, top_p, min_p : only the most probable tokens, as many, or with so much of the
             probability together, or with at least that share of the likeliest one's
         repetition_penalty : 1; above it tokens that occurred become less probable
+        no_repeat_ngram : 0; above it no sequence of so many tokens comes twice
         seed : 0; the same seed gives the same text, whatever else is in the list
         stop : a text, or several, before which to end
         stop_at_end : True; False treats the end token as any other
-        beams : 1; above it a search for the most probable text, with ``length_penalty`` (1) and
-            ``early_stopping`` (False, True or "never")
+        beams : a search for the most probable text with as many side by side (1: the likeliest
+            token each time), with ``length_penalty`` (1) and ``early_stopping`` (False, True or
+            "never")
         cache_dtype : "float32"; the type in which keys and values are kept: "float16", "bfloat16",
             "int8"
 

@@ -65,9 +65,16 @@ def saved_in_a_frame(session: Session, text: str, page: Page | None = None) -> s
         content = f"<pre>{html.escape(text)}</pre>"
     else:
         content = (
-            f'<iframe srcdoc="{html.escape(document)}" sandbox="allow-scripts allow-downloads" '
+            f"<iframe srcdoc='{_quoted(document)}' sandbox=\"allow-scripts allow-downloads\" "
             f'style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" title="heed"></iframe>'
             f"<details><summary>as text</summary><pre>{html.escape(text)}</pre></details>"
+            # The frame is an origin of its own: it asks this script whether it is light or dark.
+            f"<script>{_core.page_file('/frames.js')}</script>"
         )
     place = f' data-heed-page="{page.page}"' if page else ""
     return f"<div{place}>{content}</div>"
+
+
+def _quoted(document: str) -> str:
+    """As an attribute between single quotes: the many double ones of its JSON stay as they are."""
+    return document.replace("&", "&amp;").replace("'", "&#39;")

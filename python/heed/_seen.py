@@ -128,24 +128,27 @@ class Seen:
         return self._ask("offset_profile", first=first, last=last, value_norm=value_norm)
 
     def heatmap(
-        self, height: int, width: int, *, pool: str = "max", heads: Any = None, rows: Any = None,
-        keys: Any = None, value_norm: bool = False,
+        self, height: int, width: int, *, pool: str = "max", batches: Any = None, heads: Any = None,
+        rows: Any = None, keys: Any = None, value_norm: bool = False,
     ) -> Any:  # fmt: skip
-        """The matrix in ``height`` by ``width`` cells, [B, heads, height, width].
+        """The matrix in ``height`` by ``width`` cells, [batches, heads, height, width].
 
-        ``pool`` is "max", "mean" or "sum"; ``heads``, ``rows`` and ``keys`` are pairs (begin,
-        end) of a part of it. There are no more cells than there are queries or keys.
+        ``pool`` is "max", "mean" or "sum"; ``batches``, ``heads``, ``rows`` and ``keys`` are pairs
+        (begin, end) of a part of it. There are no more cells than there are queries or keys.
         """
         return self._ask(
-            "heatmap", height=height, width=width, pool=pool, heads=heads, rows=rows, keys=keys,
-            value_norm=value_norm,
+            "heatmap", height=height, width=width, pool=pool, batches=batches, heads=heads,
+            rows=rows, keys=keys, value_norm=value_norm,
         )  # fmt: skip
 
     def head_mean(
-        self, *, heads: Any = None, rows: Any = None, keys: Any = None, value_norm: bool = False
-    ) -> Any:
+        self, *, batches: Any = None, heads: Any = None, rows: Any = None, keys: Any = None,
+        value_norm: bool = False,
+    ) -> Any:  # fmt: skip
         """The mean over the heads, [B, Tq, Tk] or a part of it: quadratic in the length."""
-        return self._ask("head_mean", heads=heads, rows=rows, keys=keys, value_norm=value_norm)
+        return self._ask(
+            "head_mean", batches=batches, heads=heads, rows=rows, keys=keys, value_norm=value_norm
+        )
 
     def observe(self, *questions: str | tuple[str, dict[str, Any]]) -> list[Any]:
         """Several questions in one pass over the tiles: names, or (name, settings).
@@ -203,7 +206,7 @@ def _names(of: Any) -> tuple[str, ...]:
 def _filled(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings with every default that the C++ side reads."""
     filled = {"value_norm": False, "all_heads": False, "pool": "max", **settings}
-    for part in ("heads", "rows", "keys"):
+    for part in ("batches", "heads", "rows", "keys"):
         given = filled.get(part)
         filled[part] = _EVERYTHING if given is None else given
     if "classes" in filled:

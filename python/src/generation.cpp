@@ -9,12 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "computing.h"
 #include "errors.h"
-#include "heed/generate/generate.h"
+#include "heed/generate/generation_config.h"
 #include "model.h"
 #include "settings.h"
 
@@ -45,15 +46,19 @@ class Heard final : public GenerateListener {
 };
 
 struct HeldGeneration {
-  HeldGeneration(HeldModel of, GenerateArgs args)
+  HeldGeneration(HeldModel of, GenerateArgs args, const GenerationConfig& config)
       : model(std::move(of)),
         tokenizer(args.tokenizer),
         search(args.beams > 1),
+        file(config.file.string()),
+        not_followed(config.not_followed),
         generation(model.model(), std::move(args), heard) {}
 
   HeldModel model;
   const Tokenizer* tokenizer;
   bool search;
+  std::string file;                       // of the folder, which says how to generate
+  std::vector<std::string> not_followed;  // keys of it
   Heard heard;
   Generation generation;
 };
@@ -73,31 +78,69 @@ EarlyStopping early_stopping(const std::string& word) {
   return EarlyStopping::kFalse;
 }
 
+constexpr const char* kNumber = "a number";
+constexpr const char* kWhole = "a whole number";
+
+// settings[name], where it is given.
+template <typename T>
+void read(const nb::dict& given, const char* name, T& to, const char* expected) {
+  if (given.contains(name)) to = setting<T>(given, name, expected);
+}
+
 void read_sampling(const nb::dict& given, GenerateArgs& args) {
   Sampling& sampling = args.sampling;
-  sampling.temperature = setting<double>(given, "temperature", "a number");
-  sampling.top_k = setting<std::int64_t>(given, "top_k", "a whole number");
-  sampling.top_p = setting<double>(given, "top_p", "a number");
-  sampling.min_p = setting<double>(given, "min_p", "a number");
-  sampling.repetition_penalty = setting<double>(given, "repetition_penalty", "a number");
-  args.seed = setting<std::uint64_t>(given, "seed", "a whole number from 0 to 2**64 - 1");
+  read(given, "temperature", sampling.temperature, kNumber);
+  read(given, "top_k", sampling.top_k, kWhole);
+  read(given, "top_p", sampling.top_p, kNumber);
+  read(given, "min_p", sampling.min_p, kNumber);
+  read(given, "repetition_penalty", sampling.repetition_penalty, kNumber);
+  read(given, "no_repeat_ngram", args.rules.no_repeat_ngram, kWhole);
+  read(given, "seed", args.seed, "a whole number from 0 to 2**64 - 1");
+  check(sampling);
+  if (given.contains("top_k") && sampling.top_k < 1)
+    fail("generate", "top_k", sampling.top_k, "at least 1");
 }
 
 void read_search(const nb::dict& given, GenerateArgs& args) {
-  args.beams = setting<std::int64_t>(given, "beams", "a whole number");
-  args.length_penalty = setting<double>(given, "length_penalty", "a number");
-  args.early_stopping = early_stopping(setting<std::string>(given, "early_stopping", "a str"));
+  read(given, "beams", args.beams, kWhole);
+  read(given, "length_penalty", args.length_penalty, kNumber);
+  std::string word = "false";
+  read(given, "early_stopping", word, "a str");
+  args.early_stopping = early_stopping(word);
 }
 
-GenerateArgs arguments(const HeldModel& model, const nb::dict& given) {
+// Refuses what would change nothing.
+void check_effects(const nb::dict& given, const GenerateArgs& args) {
+  const auto need = [&](const char* name, bool holds, const char* what) {
+    if (given.contains(name) && !holds)
+      fail("generate", name, "without effect", std::string(what) + " beside it");
+  };
+  for (const char* name : {"temperature", "top_k", "top_p", "min_p", "seed"})
+    need(name, !given.contains("beams"), "no beams");
+  for (const char* name : {"length_penalty", "early_stopping"})
+    need(name, args.beams > 1, "beams above 1");
+  for (const char* name : {"top_k", "top_p", "min_p", "seed"})
+    need(name, args.sampling.temperature > 0, "a temperature above 0");
+}
+
+// What was given, and of the rest what the model's folder says, as the program does.
+GenerateArgs arguments(const HeldModel& model, const nb::dict& given,
+                       const GenerationConfig& config) {
   GenerateArgs args;
-  args.most_tokens = setting<std::int64_t>(given, "n", "a whole number");
-  args.stop = setting<std::vector<std::string>>(given, "stop", "a str, or a list of them");
-  args.stop_at_end = setting<bool>(given, "stop_at_end", "True or False");
-  args.cache.dtype = cache_type(setting<std::string>(given, "cache_dtype", "a str"));
+  read(given, "n", args.most_tokens, kWhole);
+  read(given, "stop", args.stop, "a str, or a list of them");
+  read(given, "stop_at_end", args.stop_at_end, "True or False");
+  if (given.contains("cache_dtype"))
+    args.cache.dtype = cache_type(setting<std::string>(given, "cache_dtype", "a str"));
   args.tokenizer = model.loaded->writing_tokenizer();
   read_sampling(given, args);
   read_search(given, args);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : given) names.push_back(nb::cast<std::string>(name));
+  const std::vector<std::string_view> own(names.begin(), names.end());
+  follow(config, args, own);
+  check_effects(given, args);
+  if (given.contains("beams")) args.sampling.temperature = 0;  // one beam is greedy
   return args;
 }
 
@@ -109,14 +152,15 @@ std::vector<TokenId> prompt_ids(const HeldModel& model, nb::handle prompt) {
 
 void begin(HeldGeneration* self, const HeldModel& model, const nb::list& prompts,
            const nb::dict& given) {
-  GenerateArgs args = arguments(model, given);
+  const GenerationConfig config = read_generation_config(model.loaded->folder);
+  GenerateArgs args = arguments(model, given, config);
   for (const nb::handle prompt : prompts) args.prompts.push_back(prompt_ids(model, prompt));
   if (model.model().info().reads_source()) {
     args.sources = std::exchange(args.prompts, {});
     const auto first = static_cast<TokenId>(model.model().info().first_token);
     args.prompts.assign(args.sources.size(), {first});
   }
-  new (self) HeldGeneration(model, std::move(args));
+  new (self) HeldGeneration(model, std::move(args), config);
 }
 
 // The tokens of the next step, each (row, id, text, bytes, probability, entropy); None at the end.
@@ -154,6 +198,10 @@ void bind_generation(nb::module_& module) {
   nb::class_<HeldGeneration>(module, "Generation")
       .def("__init__", &begin, nb::arg("model"), nb::arg("prompts"), nb::arg("settings"))
       .def("step", &step)
+      .def_prop_ro("not_followed",
+                   [](const HeldGeneration& held) {
+                     return nb::make_tuple(held.file, nb::cast(held.not_followed));
+                   })
       .def_prop_ro("texts", &texts);
 }
 

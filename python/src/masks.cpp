@@ -75,9 +75,9 @@ nb::object to_array(const HeldMask& held, const std::array<std::int64_t, 4>& sha
   std::fill_n(visible.data<bool>(), visible.element_count(), true);
   const MaskRule* const rule = held.mask.rule();
   if (rule == nullptr || visible.element_count() == 0) return as_numpy(std::move(visible));
-  rule->check({batch, heads, queries, keys});
   const std::int64_t first =
       q_offset.is_none() ? key_offset + keys - queries : nb::cast<std::int64_t>(q_offset);
+  held.mask.visible({batch, heads, queries, keys}, {0, 0, first, key_offset}, 0, 0);
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t h = 0; h < heads; ++h)
       for (std::int64_t begin = 0; begin < queries; begin += kMaskRows)

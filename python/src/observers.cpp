@@ -67,13 +67,15 @@ bool flag(const nb::dict& settings, const char* name) {
   return setting<bool>(settings, name, "True or False");
 }
 
-// [begin, end) of heads, queries and keys.
+// [begin, end) of batches, heads, queries and keys.
 Region region_of(const nb::dict& settings) {
   using Range = std::pair<std::int64_t, std::int64_t>;
   const auto heads = setting<Range>(settings, "heads", "a pair: begin and end");
   const auto rows = setting<Range>(settings, "rows", "a pair: begin and end");
   const auto keys = setting<Range>(settings, "keys", "a pair: begin and end");
-  return {heads.first, heads.second, rows.first, rows.second, keys.first, keys.second};
+  const auto batches = setting<Range>(settings, "batches", "a pair: begin and end");
+  return {heads.first, heads.second, rows.first,    rows.second,
+          keys.first,  keys.second,  batches.first, batches.second};
 }
 
 Asked ask_heatmap(const nb::dict& settings) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import threading
 import time
@@ -49,6 +50,61 @@ def test_it_is_the_programs(tales, options, settings):
         assert ours.entropy == pytest.approx(token["entropy"], rel=1e-4)
     if "beams" in settings:
         assert writing.scores == [pytest.approx(theirs["score"], rel=1e-5)]
+
+
+@pytest.fixture
+def folder(tales, tmp_path):
+    """The built-in model with a generation_config.json of the test's."""
+
+    def made(**config):
+        path = tmp_path / "model"
+        shutil.copytree(tales.folder, path)
+        (path / "generation_config.json").write_text(json.dumps(config))
+        return path
+
+    return made
+
+
+@pytest.mark.parametrize(
+    "options, settings",
+    [
+        ((), {}),
+        (("--beams", "2"), {"beams": 2}),
+        (("--seed", "3"), {"seed": 3}),
+        (("--temperature", "0", "--no-repeat-ngram", "0"), {"temperature": 0, "no_repeat_ngram": 0}),
+        (("--repetition-penalty", "1", "--stop", ","), {"repetition_penalty": 1.0, "stop": ","}),
+        (("--length-penalty", "0.2"), {"length_penalty": 0.2}),
+    ],
+)  # fmt: skip
+def test_it_follows_the_folder_as_the_program_does(folder, options, settings):
+    path = folder(num_beams=3, no_repeat_ngram_size=2, repetition_penalty=1.4, temperature=0.5,
+                  length_penalty=2.0, stop_strings=[" he"])  # fmt: skip
+    theirs = generated("-n", "12", "--model", str(path), *options)
+    writing = heed.load(path).generate(PROMPT, n=12, **settings)
+    assert writing.run() == theirs["text"]
+    assert [token.id for token in writing.tokens] == [token["id"] for token in theirs["tokens"]]
+    assert writing.stopped == theirs["stopped"]
+    score = theirs.get("score")
+    assert writing.scores[0] == (None if score is None else pytest.approx(score, rel=1e-5))
+
+
+def test_a_folder_may_ask_for_greedy_texts(folder, tales):
+    greedy = heed.load(folder(do_sample=False)).generate(PROMPT, n=10)
+    assert greedy.run() == tales.generate(PROMPT, n=10, temperature=0).run()
+    assert tales.generate(PROMPT, n=10, beams=1).run() == greedy.text
+
+
+def test_what_is_not_followed_is_warned_of(folder):
+    model = heed.load(folder(typical_p=0.5, guidance_scale=2.0))
+    with pytest.warns(UserWarning, match="asks for typical_p, guidance_scale, which heed does not"):
+        model.generate(PROMPT, n=1)
+
+
+def test_a_folders_number_that_is_out_of_range_is_named_with_its_file(folder):
+    model = heed.load(folder(temperature=-1))
+    with pytest.raises(ValueError, match="generation_config.json: temperature is -1"):
+        model.generate(PROMPT)
+    assert model.generate(PROMPT, n=2, temperature=0).run()
 
 
 def test_run_goes_to_the_end(tales):

@@ -114,6 +114,7 @@ def test_sums_and_maxima(seen, weights):
     np.testing.assert_allclose(
         seen.head_mean(heads=(1, 3), keys=(2, 5)), weights[:, 1:3, :, 2:5].mean(1), atol=1e-6
     )
+    np.testing.assert_array_equal(seen.head_mean(batches=(1, 2)), seen.head_mean()[1:])
     assert (seen.sink_share() == 0).all()
 
 

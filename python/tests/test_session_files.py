@@ -85,7 +85,7 @@ def test_a_notebook_gets_the_page_in_a_frame(session, page):
     assert bundle["text/plain"] == repr(session)
     frame = bundle["text/html"]
     assert frame.startswith("<div><iframe srcdoc=") and "allow-same-origin" not in frame
-    inner = html.unescape(frame[frame.index('="') + 2 : frame.index('" sandbox')])
+    inner = html.unescape(frame[frame.index("='") + 2 : frame.index("' sandbox")])
     assert snapshot(inner)["session"]["tokens"]
 
 

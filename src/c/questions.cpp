@@ -53,8 +53,14 @@ Asked plain(const Question&) {
 Region region_of(const Question& question) {
   const heed_region& of = question.of.region;
   const auto last = [](std::int64_t end) { return end == 0 ? -1 : end; };
-  return {of.head_begin,    last(of.head_end), of.row_begin,
-          last(of.row_end), of.key_begin,      last(of.key_end)};
+  return {of.head_begin,
+          last(of.head_end),
+          of.row_begin,
+          last(of.row_end),
+          of.key_begin,
+          last(of.key_end),
+          question.of.batch_begin,
+          last(question.of.batch_end)};
 }
 
 ObservedValue value_of(const Question& question) {

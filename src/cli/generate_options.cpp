@@ -2,7 +2,9 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "heed/base/error.h"
@@ -24,26 +26,27 @@ void check_effects(const GenerateOptions& options, const Given& given) {
     given.require_beside(name, options.args.sampling.temperature > 0, "--temperature above 0");
 }
 
+// Options that a file can speak of, too, and what `follow` calls them.
+constexpr std::pair<const char*, std::string_view> kOfFiles[] = {
+    {"--temperature", "temperature"},
+    {"--top-k", "top_k"},
+    {"--top-p", "top_p"},
+    {"--min-p", "min_p"},
+    {"--seed", "seed"},
+    {"--beams", "beams"},
+    {"--repetition-penalty", "repetition_penalty"},
+    {"--no-repeat-ngram", "no_repeat_ngram"},
+    {"--length-penalty", "length_penalty"},
+    {"--early-stopping", "early_stopping"},
+    {"--stop", "stop"}};
+
 // The folder's generation_config.json, but for what was asked for here.
 void follow_file(const std::filesystem::path& folder, const Given& given, GenerateArgs& args) {
-  GenerationConfig config = read_generation_config(folder);
-  const auto keep = [&](const char* option, auto& member) {
-    if (given.has(option)) member = {};
-  };
-  keep("--temperature", config.temperature);
-  keep("--top-k", config.top_k);
-  keep("--top-p", config.top_p);
-  keep("--min-p", config.min_p);
-  keep("--repetition-penalty", config.repetition_penalty);
-  keep("--length-penalty", config.length_penalty);
-  keep("--early-stopping", config.early_stopping);
-  if (given.has("--no-repeat-ngram")) config.rules.no_repeat_ngram = args.rules.no_repeat_ngram;
-  const bool samples = std::ranges::any_of(kSampling, [&](const char* o) { return given.has(o); });
-  if (samples || given.has("--beams")) {
-    config.beams = {};
-    config.samples = {};
-  }
-  follow(config, args);
+  const GenerationConfig config = read_generation_config(folder);
+  std::vector<std::string_view> own;
+  for (const auto& [option, member] : kOfFiles)
+    if (given.has(option)) own.push_back(member);
+  follow(config, args, own);
   if (!config.not_followed.empty())
     fmt::print(stderr, "heed generate: {} asks for {}, which heed does not follow\n",
                displayable(config.file.string()), fmt::join(config.not_followed, ", "));

@@ -1,5 +1,7 @@
 #include "heed/generate/generation_config.h"
 
+#include <algorithm>
+
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
@@ -27,6 +29,10 @@ constexpr const char* kOthers[] = {
     "top_h",       "sequence_bias",   "exponential_decay_length_penalty",
     "constraints", "force_words_ids", "watermarking_config",
     "dola_layers", "max_time",        "forced_decoder_ids"};
+
+// Arguments that settle whether beams search, or how a token is drawn.
+constexpr std::string_view kChoosing[] = {"temperature", "top_k", "top_p",
+                                          "min_p",       "seed",  "beams"};
 
 std::optional<double> number_of(const Config& config, const char* key) {
   return config.has(key) ? std::optional(config.number(key, 0)) : std::nullopt;
@@ -77,10 +83,32 @@ std::vector<std::string> not_followed(const Config& config, const GenerationConf
   return keys;
 }
 
+// Without what the caller has set himself.
+void leave_out(GenerationConfig& config, std::span<const std::string_view> given) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(given, name) != given.end();
+  };
+  const auto leave = [&](std::string_view name, auto& member) {
+    if (has(name)) member = {};
+  };
+  leave("temperature", config.temperature);
+  leave("top_k", config.top_k);
+  leave("top_p", config.top_p);
+  leave("min_p", config.min_p);
+  leave("repetition_penalty", config.repetition_penalty);
+  leave("length_penalty", config.length_penalty);
+  leave("early_stopping", config.early_stopping);
+  leave("stop", config.stop);
+  if (std::ranges::none_of(kChoosing, has)) return;
+  config.beams = {};
+  config.samples = {};
+}
+
 }  // namespace
 
 GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   GenerationConfig read;
+  if (folder.empty()) return read;
   std::filesystem::path file = folder / "generation_config.json";
   if (!std::filesystem::exists(file)) file = folder / "config.json";  // as before there was one
   if (!std::filesystem::exists(file)) return read;                    // load_model says so
@@ -103,7 +131,9 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   return read;
 }
 
-void follow(const GenerationConfig& config, GenerateArgs& args) {
+void follow(GenerationConfig config, GenerateArgs& args, std::span<const std::string_view> given) {
+  const std::int64_t no_repeat_ngram = args.rules.no_repeat_ngram;
+  leave_out(config, given);
   Sampling& sampling = args.sampling;
   const auto beams = config.beams.value_or(1);
   const bool searches = beams > 1 && !config.samples.value_or(false);
@@ -123,6 +153,8 @@ void follow(const GenerationConfig& config, GenerateArgs& args) {
   sampling.repetition_penalty = config.repetition_penalty.value_or(sampling.repetition_penalty);
   args.stop.insert(args.stop.end(), config.stop.begin(), config.stop.end());
   args.rules = config.rules;
+  if (std::ranges::find(given, "no_repeat_ngram") != given.end())
+    args.rules.no_repeat_ngram = no_repeat_ngram;
   reworded([&] { check(sampling); },
            [&](ErrorParts& parts) {
              parts.op = {};

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+
+#include "heed/base/error.h"
 
 namespace heed {
 
@@ -75,6 +78,35 @@ class Joined : public MaskRule {
 };
 
 }  // namespace
+
+namespace {
+
+void require_index(const char* what, std::int64_t index, std::int64_t count) {
+  if (index >= 0 && index < count) return;
+  fail("mask", what, index,
+       count > 0 ? fmt::format("0 to {}", count - 1) : "none: there is no " + std::string(what));
+}
+
+// Far below what sums of two positions could overflow.
+void require_offset(const char* what, std::int64_t offset) {
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 60;
+  if (offset < -kFarthest || offset > kFarthest) fail("mask", what, offset, "-2^60 to 2^60");
+}
+
+}  // namespace
+
+bool Mask::visible(const MaskTarget& target, const MaskPlace& place, std::int64_t row,
+                   std::int64_t key) const {
+  require_index("batch", place.batch, target.batch);
+  require_index("head", place.head, target.heads);
+  require_index("row", row, target.query_length);
+  require_index("key", key, target.key_length);
+  require_offset("q_offset", place.q_offset);
+  require_offset("key_offset", place.key_offset);
+  if (!rule_) return true;
+  rule_->check(target);
+  return rule_->visible(place, row, key);
+}
 
 Mask operator&(const Mask& a, const Mask& b) {
   if (!a.rule_) return b;

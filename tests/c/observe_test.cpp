@@ -48,6 +48,16 @@ TEST_F(CObserve, ARegionOfZeroesIsEverything) {
   expect(RegionObserver(), &RegionObserver::values, kind(HEED_OBSERVE_REGION));
 }
 
+TEST_F(CObserve, ARegionOfOneBatch) {
+  heed_observation asked = kind(HEED_OBSERVE_REGION);
+  asked.batch_begin = 1;
+  expect(RegionObserver({.batch_begin = 1}), &RegionObserver::values, asked);
+  asked.kind = HEED_OBSERVE_HEAD_MEAN;
+  asked.batch_begin = 0;
+  asked.batch_end = 1;
+  expect(HeadMeanObserver({.batch_end = 1}), &HeadMeanObserver::mean, asked);
+}
+
 TEST_F(CObserve, RowsOfEveryHead) {
   heed_observation asked = kind(HEED_OBSERVE_ROWS);
   asked.chosen = {kChosen, 3};

@@ -187,6 +187,32 @@ TEST(GenerationConfig, SamplesAsTheFileSays) {
   EXPECT_EQ(args.sampling.temperature, 0);
 }
 
+TEST(GenerationConfig, WhatTheCallerHasSetStays) {
+  using Names = std::vector<std::string_view>;
+  const GenerationConfig config = read(
+      R"({"num_beams": 4, "temperature": 0.6, "top_k": 20, "repetition_penalty": 1.5,
+          "no_repeat_ngram_size": 3, "length_penalty": 2.0, "stop_strings": "END"})");
+  GenerateArgs args{.sampling = {.repetition_penalty = 1.1}, .stop = {"own"}};
+  args.rules.no_repeat_ngram = 2;
+  follow(config, args, Names{"repetition_penalty", "no_repeat_ngram", "stop"});
+  EXPECT_EQ(args.sampling.repetition_penalty, 1.1);
+  EXPECT_EQ(args.rules.no_repeat_ngram, 2);
+  EXPECT_EQ(args.stop, std::vector<std::string>{"own"});
+  EXPECT_EQ(args.beams, 4);
+  EXPECT_EQ(args.length_penalty, 2);
+  for (const std::string_view name : {"temperature", "top_k", "top_p", "min_p", "seed", "beams"}) {
+    GenerateArgs other{.sampling = {.temperature = 0.5, .top_k = 3}};
+    follow(config, other, Names{name});
+    EXPECT_EQ(other.beams, 1) << name;
+    EXPECT_EQ(other.sampling.temperature, name == "temperature" ? 0.5 : 0.6);
+    EXPECT_EQ(other.sampling.top_k, name == "top_k" ? 3 : 20);
+  }
+}
+
+TEST(GenerationConfig, NoFolderSaysNothing) {
+  EXPECT_TRUE(read_generation_config({}).file.empty());
+}
+
 TEST(GenerationConfig, IsTheModelsOwnWhereThereIsNoOther) {
   const test::Scratch scratch;
   write_file(scratch / "config.json", R"({"model_type": "gpt2", "num_beams": 3})");

@@ -4,10 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "heed/generate/generate.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
+#include "support/scratch.h"
 
 namespace heed {
 namespace {
@@ -87,6 +90,35 @@ TEST(TranslatorSession, WithoutATargetTheModelWritesOne) {
   } else {
     EXPECT_EQ(next.words[0].id, 0);
   }
+}
+
+TEST(TranslatorSession, WhatItWritesIsAsTheFolderSays) {
+  const test::Scratch scratch;
+  LoadedModel model = translator();
+  model.folder = scratch.folder();
+  const auto written = [&](const char* file) {
+    write_file(scratch / "generation_config.json", file);
+    std::vector<TokenId> ids;
+    for (const SessionToken& token : tokenize_session(model, kSource).tokens)
+      ids.push_back(token.id);
+    return ids;
+  };
+  const auto generated = [&](GenerateArgs args) {
+    args.prompts = {{10}};
+    args.sources = {kSource};
+    args.most_tokens = 8;
+    std::vector<TokenId> ids = args.prompts[0];
+    const std::vector<Generated> texts = generate(*model.model, args);
+    for (const GeneratedToken& token : texts[0].tokens)
+      if (token.id != 0) ids.push_back(token.id);
+    return ids;
+  };
+  EXPECT_EQ(written("{}"), generated({.sampling = {.temperature = 0}}));
+  EXPECT_EQ(written(R"({"num_beams": 3, "no_repeat_ngram_size": 2, "forced_bos_token_id": 7})"),
+            generated({.rules = {.no_repeat_ngram = 2, .forced_first = 7}, .beams = 3}));
+  EXPECT_EQ(written(R"({"do_sample": true, "temperature": 2.0})"),
+            generated({.sampling = {.temperature = 2}}));
+  EXPECT_EQ(written(R"({"temperature": 2.0})"), written("{}"));  // greedy, as in transformers
 }
 
 TEST(TranslatorSession, AStackIsChosenByName) {

@@ -6,14 +6,18 @@
 
 #include "generate/logits.h"
 #include "heed/base/error.h"
+#include "inspect/answers/live_session.h"
+#include "inspect/answers/questions.h"
 #include "inspect/evidence/branch.h"
 #include "inspect/evidence/lens.h"
 #include "inspect/evidence/masked.h"
 #include "inspect/evidence/surprise.h"
 #include "inspect/session/pass.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/family_sessions.h"
 #include "support/random_tensor.h"
+#include "support/scratch.h"
 
 namespace heed {
 namespace {
@@ -140,6 +144,40 @@ TEST_P(WordsOf, ABranchIsTheLikeliestWordAgainAndAgain) {
   EXPECT_FALSE(branch.ended().empty());
   EXPECT_EQ(branch.tokens(), written);
   EXPECT_NEAR(branch.bits_a_token(), bits / static_cast<double>(written), 1e-9);
+}
+
+TEST_P(WordsOf, ABranchKeepsToTheRulesOfTheFolder) {
+  const test::Scratch scratch;
+  LoadedModel model = family_model(GetParam());
+  model.folder = scratch.folder();
+  const Session session = with_streams(model);
+  if (!session.info.writes()) return;
+  write_file(scratch / "generation_config.json",
+             R"({"no_repeat_ngram_size": 1, "num_beams": 4, "do_sample": true, "top_k": 3,
+                 "suppress_tokens": [4, 5], "forced_eos_token_id": 6})");
+  Branch branch(session, model, {.position = 0, .word = 2, .most_tokens = 6});
+  std::vector<TokenId> ids = {session.tokens[0].id};
+  while (const auto token = branch.next()) ids.push_back(token->token.id);
+  EXPECT_EQ(std::ranges::count(ids, 4) + std::ranges::count(ids, 5), 0);
+  std::ranges::sort(ids);
+  EXPECT_EQ(std::ranges::adjacent_find(ids), ids.end());  // none comes twice
+  EXPECT_TRUE(branch.ended() == "length" || branch.ended() == "end");
+}
+
+TEST_P(WordsOf, BeamsAreScoredAsTheFolderSays) {
+  const test::Scratch scratch;
+  LoadedModel model = family_model(GetParam());
+  model.folder = scratch.folder();
+  if (!model.model->info().reads_source()) return;
+  const LiveSession live("beams", {}, with_streams(model), &model);
+  EXPECT_EQ(answer_beams(live, 3, 6, kNever).length_penalty, 1);
+  write_file(scratch / "generation_config.json",
+             R"({"num_beams": 2, "length_penalty": 2.5, "suppress_tokens": [4]})");
+  const BeamsAnswer answer = answer_beams(live, 3, 6, kNever);
+  EXPECT_EQ(answer.length_penalty, 2.5);
+  EXPECT_EQ(answer.hypotheses.size(), 3U);
+  for (const HypothesisAnswer& text : answer.hypotheses)
+    EXPECT_EQ(std::ranges::count(text.tokens, 4, &BranchTokenAnswer::id), 0);
 }
 
 TEST_P(WordsOf, AMaskNeedsAModelThatFillsItAndAName) {

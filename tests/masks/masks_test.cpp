@@ -117,6 +117,40 @@ void expect_no_contradiction(const MaskRule& rule, const MaskPlace& place, const
   }
 }
 
+TEST(Masks, VisibleOfAMaskIsThatOfItsRule) {
+  const Masks masks = every_mask();
+  const MaskPlace place = {.batch = 1, .head = 2, .q_offset = 10};
+  for (const Mask& mask : masks.all)
+    for (const std::int64_t row : {std::int64_t{0}, kTarget.query_length - 1})
+      for (const std::int64_t key : {std::int64_t{3}, kTarget.key_length - 1})
+        EXPECT_EQ(mask.visible(kTarget, place, row, key), is_visible(mask, place, row, key))
+            << mask.describe();
+}
+
+TEST(Masks, APairThatTheProblemDoesNotHaveIsRefused) {
+  const Tensor kept = Tensor::zeros({2, 3, 4, 5}, DType::kBool);
+  const MaskTarget target = {.batch = 2, .heads = 3, .query_length = 4, .key_length = 5};
+  for (const Mask& mask : {keep(kept), causal(), Mask()}) {
+    const auto refused = [&](const MaskPlace& place, std::int64_t row, std::int64_t key,
+                             const char* message) {
+      EXPECT_HEED_ERROR(static_cast<void>(mask.visible(target, place, row, key)),
+                        ErrorCode::kInvalidArgument, message);
+    };
+    refused({.batch = 2}, 0, 0, "mask: batch is 2, expected 0 to 1");
+    refused({.head = -1}, 0, 0, "mask: head is -1, expected 0 to 2");
+    refused({}, 4, 0, "mask: row is 4, expected 0 to 3");
+    refused({}, 0, 5, "mask: key is 5, expected 0 to 4");
+    refused({.q_offset = std::int64_t{1} << 61}, 0, 0,
+            "mask: q_offset is 2305843009213693952, expected -2^60 to 2^60");
+  }
+  EXPECT_HEED_ERROR(static_cast<void>(Mask().visible({}, {}, 0, 0)), ErrorCode::kInvalidArgument,
+                    "mask: batch is 0, expected none: there is no batch");
+  EXPECT_HEED_ERROR(static_cast<void>(keep(kept).visible({2, 3, 4, 6}, {}, 0, 5)),
+                    ErrorCode::kInvalidArgument,
+                    "keep: keep.shape is [2, 3, 4, 5], expected one that broadcasts to [B, H, Tq, "
+                    "Tk] = [2, 3, 4, 6]");
+}
+
 TEST(Masks, TileAndBitsNeverContradictVisible) {
   const Masks masks = every_mask();
   std::mt19937 random(7);

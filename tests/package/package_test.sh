@@ -52,6 +52,10 @@ judge() {
   [[ $(dpkg-deb --info "$(package libheed-c0)" shlibs) == "libheed_c 0 libheed-c0 (>= $version)" ]] ||
     fail "libheed-c0 has other shlibs"
   [[ $(dpkg-deb --info "$(package libheed-c0)" triggers) == *ldconfig* ]] || fail "libheed-c0 does not run ldconfig"
+  for name in heed libheed-c0 libheed-dev; do
+    ! dpkg-deb --ctrl-tarfile "$(package "$name")" | tar --list | grep -E '/(pre|post)(inst|rm)$' ||
+      fail "$name has scripts, and needs none"
+  done
 }
 
 # use ROOT: runs the program below ROOT, and compiles the example of C against it.

@@ -1,5 +1,6 @@
 // The page as a document of its own: its address is the document's.
 import {mount} from './mount';
+import {followFrame} from './snapshot/frame';
 import {openSaved} from './snapshot/open';
 import {serverTransport, tabMemory} from './transport/server';
 
@@ -14,4 +15,5 @@ const page = mount(document.body, {
   },
   onTitle: (title) => { document.title = title; },
 });
+if (saved) followFrame((theme) => page.setTheme(theme));
 window.addEventListener('popstate', () => page.show(location.hash));  // an edited address fires it, too

@@ -9,14 +9,15 @@
 extern "C" {
 #endif
 
-/// What is asked, and the shape of its answer. R stands for the rows, keys and heads of `region`.
+/// What is asked, and the shape of its answer. R stands for the batches, heads, rows and keys of
+/// `region`.
 enum {
-  HEED_OBSERVE_WEIGHTS = 1,    // [B, H, Tq, Tk]; quadratic
-  HEED_OBSERVE_REGION = 2,     // [B, R heads, R rows, R keys]: `value` of each pair
-  HEED_OBSERVE_ROWS = 3,       // [B, n, Tk]: `value` of the chosen rows, against all keys
-  HEED_OBSERVE_COLUMNS = 4,    // [B, n, Tq]: of the chosen keys, as all rows see them
-  HEED_OBSERVE_HEATMAP = 5,    // [B, R heads, height, width], at most one cell a row and key
-  HEED_OBSERVE_HEAD_MEAN = 6,  // [B, R rows, R keys]: the mean over the heads of the region
+  HEED_OBSERVE_WEIGHTS = 1,  // [B, H, Tq, Tk]; quadratic
+  HEED_OBSERVE_REGION = 2,   // [R batches, R heads, R rows, R keys]: `value` of each pair
+  HEED_OBSERVE_ROWS = 3,     // [B, n, Tk]: `value` of the chosen rows, against all keys
+  HEED_OBSERVE_COLUMNS = 4,  // [B, n, Tq]: of the chosen keys, as all rows see them
+  HEED_OBSERVE_HEATMAP = 5,  // [R batches, R heads, height, width], at most one cell a row and key
+  HEED_OBSERVE_HEAD_MEAN = 6,  // [R batches, R rows, R keys]: the mean over the region's heads
   HEED_OBSERVE_ENTROPY = 7,    // [B, H, Tq]: -sum p ln p, in nats
   HEED_OBSERVE_ROW_MAX = 8,    // [B, H, Tq]: the largest weight
   HEED_OBSERVE_TOP_K = 9,      // [B, H, Tq, k]: the k largest weights of a row, falling; their
@@ -67,7 +68,9 @@ typedef struct heed_observation {
   heed_integers key_classes;  // MASS: the class of each of the Tk keys; -1: none
   int64_t classes;            // MASS: how many there are
   heed_view answer;
-  heed_view second;  // TOP_K, OFFSET_PROFILE; may be left out
+  heed_view second;                // TOP_K, OFFSET_PROFILE; may be left out
+  int64_t batch_begin, batch_end;  // REGION, HEATMAP, HEAD_MEAN: of the region; an end of 0 or -1
+                                   // is the last
 } heed_observation;
 
 static inline heed_observation heed_observation_of(int32_t kind, heed_view answer) {

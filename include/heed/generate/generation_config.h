@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heed/generate/generate.h"
@@ -29,12 +31,16 @@ struct GenerationConfig {
 
 /// Reads the folder's file, or config.json where it has none, as transformers does; a value of the
 /// wrong kind is kCorrupt. Token ids that the model itself has (`eos_token_id`, `bad_words_ids`)
-/// are in its ModelInfo; lengths (`max_length`, `max_new_tokens`) are the caller's.
+/// are in its ModelInfo; lengths (`max_length`, `max_new_tokens`) are the caller's. No folder (an
+/// empty path, as of a model that was never saved) says nothing.
 GenerationConfig read_generation_config(const std::filesystem::path& folder);
 
 /// Lets `args` follow the file: beams unless the file samples, else its temperature and filters;
-/// penalties, rules and stop strings. A sampling number that is out of range is an error with the
-/// file's name.
-void follow(const GenerationConfig& config, GenerateArgs& args);
+/// penalties, rules and stop strings. `given` names the members that the caller has set (`top_k`,
+/// `no_repeat_ngram`, ...): they stay. One of those that choose a token (`temperature`, `top_k`,
+/// `top_p`, `min_p`, `seed`), or `beams`, takes the place of the file's choice between beams and
+/// sampling too. A sampling number of the file that is out of range is an error with its name.
+void follow(GenerationConfig config, GenerateArgs& args,
+            std::span<const std::string_view> given = {});
 
 }  // namespace heed

@@ -44,6 +44,8 @@ class MaskRule {
  public:
   virtual ~MaskRule() = default;
 
+  /// Unchecked, as kernels call it: of a pair of a problem that `check` has let through. Mask's own
+  /// `visible` checks both.
   virtual bool visible(const MaskPlace& place, std::int64_t row, std::int64_t key) const = 0;
   virtual TileClass tile(const MaskPlace& place, const MaskTile& tile) const = 0;
   /// Throws when the rule cannot serve a problem of this shape.
@@ -64,6 +66,10 @@ class Mask {
   /// Null for "everyone".
   const MaskRule* rule() const { return rule_.get(); }
   std::string describe() const { return rule_ ? rule_->describe() : "none"; }
+  /// Whether query `row` may attend to `key` in a problem of the shape `target`. Throws where the
+  /// rule cannot serve it, or it has no such pair.
+  bool visible(const MaskTarget& target, const MaskPlace& place, std::int64_t row,
+               std::int64_t key) const;
 
  private:
   friend Mask operator&(const Mask& a, const Mask& b);

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._seen import Seen
 from .._tables import table_of
-from ..errors import InvalidArgument, NotFound, Unsupported, made
+from ..errors import InvalidArgument, NotFound, made
 from ._calls import Call
 from ._runs import Run
 from ._scores import scores_of
@@ -74,17 +74,13 @@ class SeenModel:
     def look(self, sequence: int = 0, stack: str | None = None, text: int = -1) -> Any:
         """The page of one sequence of the batch, a ``heed.Session``: of one stack, or of all three
         where an encoder and a decoder ran and none is named."""
-        import heed
+        from .._session import Session
 
-        if not hasattr(heed, "Session"):
-            raise made(
-                Unsupported, op="look", argument="heed.Session", expected="a heed that has the page"
-            )
         if stack is None and {"encoder", "decoder", "cross"} <= self.stacks.keys():
             names = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
         else:
             names = {"self": stack}
-        return heed.Session.from_seen(
+        return Session.from_seen(
             {name: self._layers(sequence, of, text) for name, of in names.items()},
             tokens=self._words(sequence, names.get("decoder", stack), text),
             key_tokens=self._words(sequence, "encoder", text) if "encoder" in names else None,

@@ -8,6 +8,7 @@
 #include "inspect/evidence/edited_run.h"
 #include "inspect/evidence/masked.h"
 #include "inspect/rows/next_words.h"
+#include "inspect/session/folder_words.h"
 
 namespace heed {
 namespace {
@@ -159,10 +160,11 @@ BeamsAnswer answer_beams(const LiveSession& live, std::int64_t beams, std::int64
           .expected = "an encoder-decoder"});
   require_unedited("beams", session);
   StopListener listener(check);
-  const GenerateArgs args{.prompts = {{session.tokens.front().id}},
-                          .sources = {ids_of(session.key_tokens)},
-                          .most_tokens = std::min(most_tokens, session.info.positions - 1),
-                          .beams = beams};
+  GenerateArgs args{.prompts = {{session.tokens.front().id}},
+                    .sources = {ids_of(session.key_tokens)},
+                    .most_tokens = std::min(most_tokens, session.info.positions - 1),
+                    .beams = beams};
+  follow_folder(model, args, {{"beams"}});
   BeamsAnswer answer{.beams = beams, .length_penalty = args.length_penalty};
   const auto texts = beam_hypotheses(*model.model, args, listener);
   for (const Generated& text : texts.front()) {

@@ -8,6 +8,7 @@
 #include "heed/base/error.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/rows/next_words.h"
+#include "inspect/session/folder_words.h"
 
 namespace heed {
 namespace {
@@ -47,13 +48,16 @@ std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
   return ids;
 }
 
-GenerateArgs args_of(const Session& session, const BranchRequest& request) {
+GenerateArgs args_of(const Session& session, const LoadedModel& model,
+                     const BranchRequest& request) {
   GenerateArgs args{
       .prompts = {ids_of(
           std::span(session.tokens).first(static_cast<std::size_t>(request.position) + 1))},
       .most_tokens = request.most_tokens - 1,
       .sampling = {.temperature = 0}};
   args.prompts.front().push_back(request.word);
+  follow_folder(model, args, {{"temperature"}});
+  args.rules.forced_last = {};  // of a text's end: a branch is shown as far as there is room
   if (session.info.reads_source()) args.sources = {ids_of(session.key_tokens)};
   return args;
 }
@@ -77,7 +81,8 @@ Branch::Branch(const Session& session, const LoadedModel& model, const BranchReq
   const std::span row(logits.data<float>(), static_cast<std::size_t>(logits.dim(1)));
   first_ = token_of(request.word, row, distribution_of(row));
   if (request.most_tokens > 1)
-    generation_ = std::make_unique<Generation>(*model.model, args_of(session, request), silence_);
+    generation_ =
+        std::make_unique<Generation>(*model.model, args_of(session, model, request), silence_);
 }
 
 Branch::~Branch() = default;

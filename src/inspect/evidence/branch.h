@@ -25,8 +25,9 @@ struct BranchToken {
   std::string bytes;
 };
 
-/// Written word by word, always the likeliest; the first one is the word that was asked for. It
-/// ends at its line end, where the model ends the text, or at the most tokens.
+/// Written word by word, always the likeliest under the penalties and rules of the model's folder;
+/// the first one is the word that was asked for. It ends at its line end, where the model or a stop
+/// string of the folder ends the text, or at the most tokens.
 class Branch {
  public:
   /// The session and the model must outlive it. Errors: a model that does not write (kUnsupported),
@@ -36,7 +37,7 @@ class Branch {
 
   /// The next token; none once the branch has ended.
   std::optional<BranchToken> next();
-  /// "line", "end", "length" or "positions", once it has ended.
+  /// "line", "end", "stop", "length" or "positions", once it has ended.
   std::string_view ended() const { return ended_; }
   std::int64_t tokens() const { return tokens_; }
   /// The mean of -log2 p over all tokens of the branch.

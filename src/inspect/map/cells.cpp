@@ -75,8 +75,15 @@ void GatheredCells::resize(std::int64_t count) {
 }
 
 CellsObserver::CellsObserver(const CellsRequest& request)
-    : request_(request), region_{request.head,    request.head + 1,  request.row_begin,
-                                 request.row_end, request.key_begin, request.key_end} {
+    : request_(request),
+      region_{request.head,
+              request.head + 1,
+              request.row_begin,
+              request.row_end,
+              request.key_begin,
+              request.key_end,
+              0,
+              1} {
   gathered.resize(request.height() * request.width());
 }
 

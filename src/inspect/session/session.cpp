@@ -9,6 +9,7 @@
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
+#include "inspect/session/folder_words.h"
 #include "inspect/session/pass.h"
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
@@ -55,13 +56,13 @@ SessionToken first_token(const LoadedModel& model) {
 }
 
 // What the model writes by itself behind its first token; the end token is not read again.
-void write_greedily(const LoadedModel& model, Session& session) {
+void write_target(const LoadedModel& model, Session& session) {
   constexpr std::int64_t kMostTokens = 512;
-  const auto written =
-      generate(*model.model, {.prompts = {ids_of(session.tokens)},
-                              .sources = {ids_of(session.key_tokens)},
-                              .most_tokens = std::min(session.info.positions - 1, kMostTokens),
-                              .sampling = {.temperature = 0}});
+  GenerateArgs args{.prompts = {ids_of(session.tokens)},
+                    .sources = {ids_of(session.key_tokens)},
+                    .most_tokens = std::min(session.info.positions - 1, kMostTokens)};
+  follow_folder(model, args);
+  const std::vector<Generated> written = generate(*model.model, args);
   for (const GeneratedToken& token : written[0].tokens)
     if (!session.info.ends_with(token.id))
       session.tokens.push_back(token_of(model.writing_tokenizer(), token.id, {}));
@@ -79,7 +80,7 @@ void read_target(const LoadedModel& model, const std::optional<std::vector<Sessi
   session.key_tokens = std::exchange(session.tokens, {});
   check_length(session);
   session.tokens.push_back(first_token(model));
-  if (!target) return write_greedily(model, session);
+  if (!target) return write_target(model, session);
   session.tokens.insert(session.tokens.end(), target->begin(), target->end());
 }
 

@@ -8,8 +8,7 @@ namespace heed {
 
 void HeadMeanObserver::begin(const ObservedShape& shape) {
   region_ = asked_.resolved(shape);
-  mean = Tensor::zeros(
-      {shape.batch, region_.row_end - region_.row_begin, region_.key_end - region_.key_begin});
+  mean = Tensor::zeros({region_.batches(), region_.rows(), region_.keys()});
 }
 
 std::unique_ptr<Observer::State> HeadMeanObserver::rows(const ObservedRows& rows) const {
@@ -23,12 +22,13 @@ void HeadMeanObserver::tile(State& state, const ObservedRows&, const ObservedTil
 
 void HeadMeanObserver::merge(State& state, const ObservedRows& rows) {
   const std::int64_t first = std::max(rows.row_begin, region_.row_begin) - region_.row_begin;
-  float* sum = mean.data<float>() + (rows.batch * mean.dim(1) + first) * mean.dim(2);
+  float* sum =
+      mean.data<float>() + ((rows.batch - region_.batch_begin) * mean.dim(1) + first) * mean.dim(2);
   for (const float weight : static_cast<const RowValues&>(state).values) *sum++ += weight;
 }
 
 void HeadMeanObserver::finish() {
-  const auto heads = static_cast<float>(region_.head_end - region_.head_begin);
+  const auto heads = static_cast<float>(region_.heads());
   for (std::int64_t e = 0; e < mean.element_count(); ++e)
     if (heads > 0) mean.data<float>()[e] /= heads;
 }

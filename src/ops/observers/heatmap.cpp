@@ -69,15 +69,15 @@ bool HeatmapObserver::needs(const ObservedRows&, std::int64_t key_begin,
 
 void HeatmapObserver::begin(const ObservedShape& shape) {
   region_ = asked_.resolved(shape);
-  height_ = std::min(asked_height_, region_.row_end - region_.row_begin);
-  width_ = std::min(asked_width_, region_.key_end - region_.key_begin);
-  cells = Tensor::zeros({shape.batch, region_.head_end - region_.head_begin, height_, width_});
+  height_ = std::min(asked_height_, region_.rows());
+  width_ = std::min(asked_width_, region_.keys());
+  cells = Tensor::zeros({region_.batches(), region_.heads(), height_, width_});
   pooled_.assign(static_cast<std::size_t>(height_ * width_), 0.0);
   head_ = 0;
 }
 
 std::unique_ptr<Observer::State> HeatmapObserver::rows(const ObservedRows& rows) const {
-  const std::int64_t count = region_.row_end - region_.row_begin;
+  const std::int64_t count = region_.rows();
   const std::int64_t first = std::max(rows.row_begin, region_.row_begin);
   const std::int64_t end = std::min(rows.row_end, region_.row_end);
   auto state = std::make_unique<CellRows>();
@@ -94,7 +94,7 @@ std::unique_ptr<Observer::State> HeatmapObserver::rows(const ObservedRows& rows)
 
 void HeatmapObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
   auto& seen = static_cast<CellRows&>(state);
-  const std::int64_t count = region_.key_end - region_.key_begin;
+  const std::int64_t count = region_.keys();
   const std::int64_t end = std::min(tile.key_end, region_.key_end);
   for (std::int64_t key = std::max(tile.key_begin, region_.key_begin); key < end;) {
     const std::int64_t x = cell_of(key - region_.key_begin, count, width_);
@@ -108,17 +108,16 @@ void HeatmapObserver::tile(State& state, const ObservedRows&, const ObservedTile
 // Blocks come in order, so one head at a time is pooled.
 void HeatmapObserver::merge(State& state, const ObservedRows& rows) {
   const auto& seen = static_cast<const CellRows&>(state);
-  const std::int64_t head = rows.batch * cells.dim(1) + rows.head - region_.head_begin;
+  const std::int64_t head = region_.place(rows);
   if (head != head_) std::ranges::fill(pooled_, 0.0);
   head_ = head;
-  const std::int64_t row_count = region_.row_end - region_.row_begin;
-  const std::int64_t key_count = region_.key_end - region_.key_begin;
   double* to = pooled_.data() + seen.begin * width_;
   float* out = cells.data<float>() + (head * height_ + seen.begin) * width_;
   for (std::int64_t e = 0; e < std::ssize(seen.cells); ++e) {
     to[e] = pooled(pool_, to[e], seen.cells[static_cast<std::size_t>(e)]);
-    const double size = static_cast<double>(cell_size(seen.begin + e / width_, row_count, height_) *
-                                            cell_size(e % width_, key_count, width_));
+    const double size =
+        static_cast<double>(cell_size(seen.begin + e / width_, region_.rows(), height_) *
+                            cell_size(e % width_, region_.keys(), width_));
     out[e] = static_cast<float>(pool_ == Pool::kMean ? to[e] / size : to[e]);
   }
 }

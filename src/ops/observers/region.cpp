@@ -23,6 +23,7 @@ std::int64_t resolved_end(const char* what, std::int64_t begin, std::int64_t end
 
 Region Region::resolved(const ObservedShape& shape) const {
   Region region = *this;
+  region.batch_end = resolved_end("batches", batch_begin, batch_end, shape.batch);
   region.head_end = resolved_end("heads", head_begin, head_end, shape.heads);
   region.row_end = resolved_end("rows", row_begin, row_end, shape.query_length);
   region.key_end = resolved_end("keys", key_begin, key_end, shape.key_length);
@@ -30,8 +31,8 @@ Region Region::resolved(const ObservedShape& shape) const {
 }
 
 bool Region::meets(const ObservedRows& rows) const {
-  return head_begin <= rows.head && rows.head < head_end && row_begin < rows.row_end &&
-         rows.row_begin < row_end;
+  return batch_begin <= rows.batch && rows.batch < batch_end && head_begin <= rows.head &&
+         rows.head < head_end && row_begin < rows.row_end && rows.row_begin < row_end;
 }
 
 TileParts parts_of(ObservedValue value) {
@@ -67,9 +68,7 @@ bool RegionObserver::needs(const ObservedRows&, std::int64_t key_begin,
 
 void RegionObserver::begin(const ObservedShape& shape) {
   region_ = asked_.resolved(shape);
-  values =
-      Tensor::empty({shape.batch, region_.head_end - region_.head_begin,
-                     region_.row_end - region_.row_begin, region_.key_end - region_.key_begin});
+  values = Tensor::empty({region_.batches(), region_.heads(), region_.rows(), region_.keys()});
   std::fill_n(values.data<float>(), values.element_count(), absent(value_));
 }
 
@@ -85,9 +84,9 @@ void RegionObserver::tile(State& state, const ObservedRows&, const ObservedTile&
 void RegionObserver::merge(State& state, const ObservedRows& rows) {
   const auto& gathered = static_cast<const RowValues&>(state);
   const std::int64_t first = std::max(rows.row_begin, region_.row_begin) - region_.row_begin;
-  const std::int64_t head = rows.batch * values.dim(1) + rows.head - region_.head_begin;
-  std::ranges::copy(gathered.values,
-                    values.data<float>() + (head * values.dim(2) + first) * values.dim(3));
+  std::ranges::copy(
+      gathered.values,
+      values.data<float>() + (region_.place(rows) * values.dim(2) + first) * values.dim(3));
 }
 
 }  // namespace heed

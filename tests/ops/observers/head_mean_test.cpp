@@ -22,5 +22,15 @@ TEST_P(HeadMeanObserved, IsTheMeanOverTheHeadsOfARegion) {
                     1e-6);
 }
 
+TEST_P(HeadMeanObserved, OfOneBatchIsThatOfAll) {
+  HeadMeanObserver both;
+  HeadMeanObserver second({.batch_begin = 1, .batch_end = 2});
+  watch({&both, &second});
+  ASSERT_EQ(second.mean.shape(), (Shape{1, kQueries, kKeys}));
+  EXPECT_TRUE(
+      std::ranges::equal(std::span(second.mean.data<float>(), kQueries * kKeys),
+                         std::span(both.mean.data<float>() + kQueries * kKeys, kQueries * kKeys)));
+}
+
 }  // namespace
 }  // namespace heed

@@ -41,5 +41,14 @@ TEST_P(HeatmapObserved, AHeatmapPoolsItsCells) {
   }
 }
 
+TEST_P(HeatmapObserved, AHeatmapOfOneBatchIsThatOfAll) {
+  HeatmapObserver both(9, 9, Pool::kSum);
+  HeatmapObserver second(9, 9, Pool::kSum, {.batch_begin = 1, .batch_end = 2});
+  watch({&both, &second});
+  ASSERT_EQ(second.cells.shape(), (Shape{1, kHeads, 9, 9}));
+  EXPECT_TRUE(std::ranges::equal(std::span(second.cells.data<float>(), kHeads * 81),
+                                 std::span(both.cells.data<float>() + kHeads * 81, kHeads * 81)));
+}
+
 }  // namespace
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/observers/observed.h"
+#include "support/expect_error.h"
 
 namespace heed {
 namespace {
@@ -32,6 +33,28 @@ TEST_P(RegionObserved, ARegionOfScoresIsMinusInfinityWhereMasked) {
             ASSERT_NEAR(*found, expected, 1e-5);
           }
         }
+}
+
+TEST_P(RegionObserved, ARegionOfOneBatchHoldsThatOneAlone) {
+  RegionObserver observer({.head_begin = 3, .batch_begin = 1});
+  watch({&observer});
+  ASSERT_EQ(observer.values.shape(), (Shape{1, 1, kQueries, kKeys}));
+  const float* found = observer.values.data<float>();
+  for (std::int64_t i = 0; i < kQueries; ++i)
+    for (std::int64_t j = 0; j < kKeys; ++j) ASSERT_NEAR(*found++, weight(1, 3, i, j), 1e-6);
+}
+
+TEST_P(RegionObserved, ARangeThatDoesNotFitIsNamed) {
+  const auto refused = [&](const Region& region, const char* message) {
+    RegionObserver observer(region);
+    EXPECT_HEED_ERROR(watch({&observer}), ErrorCode::kInvalidArgument, message);
+  };
+  refused({.batch_begin = 1, .batch_end = 3}, "region: batches is [1, 3), expected at most [0, 2)");
+  refused({.batch_begin = -1}, "region: batches is [-1, 2), expected at most [0, 2)");
+  refused({.batch_begin = 2, .batch_end = 1}, "region: batches is [2, 1), expected at most [0, 2)");
+  refused({.head_end = 5}, "region: heads is [0, 5), expected at most [0, 4)");
+  refused({.row_begin = 151}, "region: rows is [151, 150), expected at most [0, 150)");
+  refused({.key_begin = 9, .key_end = 171}, "region: keys is [9, 171), expected at most [0, 170)");
 }
 
 TEST_P(RegionObserved, ScoresBeforeTheMaskAreDefinedAtEveryPair) {

@@ -1,21 +1,47 @@
-// Light or dark as the notebook around a page is.
+// Light or dark as the document around a page is.
 import type {Theme} from '../stage';
 
-/** JupyterLab says it of its body, as do VS Code, by a kind or a class, and Colab of its document. */
-export function hostTheme({body, documentElement}: Document): Theme {
+/** JupyterLab says it of its body, as do VS Code, by a kind or a class, and Colab of its document; of others it is seen. */
+export function hostTheme(host: Document): Theme {
+  const {body, documentElement} = host;
   const {jpThemeLight, vscodeThemeKind} = body.dataset;
   if (jpThemeLight !== undefined) return jpThemeLight === 'false' ? 'dark' : 'light';
   if (vscodeThemeKind !== undefined) return vscodeThemeKind.endsWith('light') ? 'light' : 'dark';
   if (body.classList.contains('vscode-light')) return 'light';
   if (body.classList.contains('vscode-dark')) return 'dark';
   const colab = documentElement.getAttribute('theme');
-  return colab === 'dark' || colab === 'light' ? colab : 'system';
+  return colab === 'dark' || colab === 'light' ? colab : paintedTheme(host);
+}
+
+/** By what is painted behind everything, as documentation in any theme has it. */
+function paintedTheme(host: Document): Theme {
+  const {body, documentElement, defaultView: view} = host;
+  if (!view) return 'system';
+  for (const element of [body, documentElement]) {
+    const colour = /^rgba?\(([\d.]+), ([\d.]+), ([\d.]+)(?:, ([\d.]+))?\)$/.exec(view.getComputedStyle(element).backgroundColor);
+    if (!colour) return 'system';  // in a form of other spaces
+    const [red, green, blue, alpha] = colour.slice(1).map((part = '1') => Number(part)) as [number, number, number, number];
+    if (alpha > 0.5) return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? 'dark' : 'light';
+  }
+  const offered = host.querySelector<HTMLMetaElement>('meta[name=color-scheme]')?.content ?? '';  // the browser's own sheet
+  return `${offered} ${view.getComputedStyle(documentElement).colorScheme}`.includes('dark') ? 'system' : 'light';
 }
 
 /** Tells each change until the result is called. */
 export function followTheme(changed: (theme: Theme) => void): () => void {
-  const observer = new MutationObserver(() => changed(hostTheme(document)));
-  const attributeFilter = ['data-jp-theme-light', 'data-vscode-theme-kind', 'class', 'theme'];
-  for (const element of [document.body, document.documentElement]) observer.observe(element, {attributes: true, attributeFilter});
-  return () => observer.disconnect();
+  let known = hostTheme(document);
+  const look = () => {
+    const theme = hostTheme(document);
+    if (theme !== known) changed(known = theme);
+  };
+  const observer = new MutationObserver(look);
+  for (const element of [document.body, document.documentElement]) observer.observe(element, {attributes: true});
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  system.addEventListener('change', look);
+  document.addEventListener('transitionend', look);  // of a background that fades
+  return () => {
+    observer.disconnect();
+    system.removeEventListener('change', look);
+    document.removeEventListener('transitionend', look);
+  };
 }

@@ -1,29 +1,12 @@
 // The page in JupyterLab: two live views and a saved one in one notebook, and the same notebook without a kernel.
-// HEED_JUPYTER_PYTHON: a Python with jupyterlab and anywidget (default: that of ./dev's Python tools).
+// HEED_JUPYTER_PYTHON: as jupyter.mjs says.
 // HEED_KEEP_PICTURES: a folder for pictures of it.
 import assert from 'node:assert/strict';
-import {spawn, spawnSync} from 'node:child_process';
-import {existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync} from 'node:fs';
-import {dirname, join} from 'node:path';
+import {readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import {after, before, test} from 'node:test';
-import {fileURLToPath} from 'node:url';
-import {kText, scratch, startBrowser} from './harness.mjs';
-
-const kWaitMilliseconds = 120_000;
-const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
-const python = process.env.HEED_JUPYTER_PYTHON ?? join(root, 'build/python-tools/bin/python');
-
-function skip(why) {
-  console.log(`skipped: ${why}`);
-  process.exit(77);
-}
-
-const built = join(dirname(process.env.HEED_PROGRAM), 'python');
-const extension = existsSync(built) ? readdirSync(built).find((name) => /^_core.*\.so$/.test(name)) : undefined;
-if (!extension) skip(`Python's extension is not built in ${built}`);
-if (spawnSync(python, ['-c', 'import jupyterlab, anywidget']).status !== 0) {
-  skip(`${python} has no jupyterlab and anywidget ($HEED_JUPYTER_PYTHON names another one)`);
-}
+import {kText} from './harness.mjs';
+import {home, openNotebook} from './jupyter.mjs';
 
 const cells = [
   'import heed\nfrom IPython.display import HTML\nmodel = heed.load()',
@@ -31,56 +14,18 @@ const cells = [
   'model.look("The king had a daughter, and he loved her.")',
   'HTML(first._repr_html_())',
 ];
-const notebook = {
-  nbformat: 4, nbformat_minor: 5, metadata: {kernelspec: {name: 'python3', display_name: 'Python 3', language: 'python'}},
-  cells: cells.map((source, at) => ({cell_type: 'code', id: `cell-${at}`, metadata: {}, execution_count: null, outputs: [], source})),
-};
 
-const home = join(scratch, 'home');
-const site = join(scratch, 'site/heed');
-let lab, browser, page, address;
 const problems = [];
+let page, execute, stop;
 
 before(async () => {
-  for (const folder of [home, site]) mkdirSync(folder, {recursive: true});
-  for (const name of readdirSync(join(root, 'python/heed'))) symlinkSync(join(root, 'python/heed', name), join(site, name));
-  symlinkSync(join(built, extension), join(site, extension));
-  writeFileSync(join(home, 'views.ipynb'), JSON.stringify(notebook));
-  const settings = join(home, '.jupyter/lab/user-settings/@jupyterlab/apputils-extension');
-  mkdirSync(settings, {recursive: true});
-  writeFileSync(join(settings, 'notification.jupyterlab-settings'), '{"fetchNews": "false", "checkForUpdates": false}');
-  lab = spawn(python, ['-m', 'jupyterlab', '--no-browser', '--allow-root', '--port=0', '--ServerApp.token=open', `--ServerApp.root_dir=${home}`,
-    '--LabApp.expose_app_in_browser=True'], {
-    stdio: ['ignore', 'ignore', 'pipe'], cwd: home,
-    env: {...process.env, HOME: home, PYTHONPATH: dirname(site), PYTHONDONTWRITEBYTECODE: '1', JUPYTER_PLATFORM_DIRS: '0'},
-  });
-  address = await new Promise((resolve, reject) => {
-    let said = '';
-    lab.stderr.on('data', (data) => {
-      said += data;
-      const found = /http:\/\/127\.0\.0\.1:\d+\//.exec(said);
-      if (found) resolve(found[0]);
-    });
-    lab.on('exit', (status) => reject(new Error(`JupyterLab ended with status ${status}: ${said}`)));
-  });
-  browser = await startBrowser();
-  page = await (await browser.newContext({viewport: {width: 1440, height: 1000}, colorScheme: 'light', reducedMotion: 'reduce'})).newPage();
-  page.setDefaultTimeout(kWaitMilliseconds);
-  page.on('pageerror', (error) => problems.push(error.stack));
-  await page.goto(`${address}lab/tree/views.ipynb?token=open`);
-  await page.waitForFunction(() => window.jupyterapp?.shell.currentWidget?.content?.widgets?.length === 4);
-  await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.ready);
-  await execute('application:toggle-left-area');
-  await execute('notebook:run-all-cells');
+  ({page, execute, stop} = await openNotebook('views.ipynb', cells, {
+    prepare: async (opened) => opened.on('pageerror', (error) => problems.push(error.stack)),
+  }));
 });
 
-after(async () => {
-  await browser?.close();
-  lab?.kill('SIGINT');
-  lab?.kill('SIGTERM');
-});
+after(() => stop?.());
 
-const execute = (command, options = {}) => page.evaluate(([name, given]) => window.jupyterapp.commands.execute(name, given), [command, options]);
 const view = (at) => page.locator('.jp-Cell').nth(at).locator('.heed');
 
 async function picture(name) {
@@ -155,9 +100,12 @@ test('the page turns dark with the notebook', async () => {
   await show(1);
   await picture('live-dark');
   await show(3);
+  const saved = page.locator('.jp-Cell').nth(3).frameLocator('iframe');
+  await saved.locator('.heed[data-theme=dark]').waitFor();
   await picture('saved-dark');
   await execute('apputils:change-theme', {theme: 'JupyterLab Light'});
   await page.locator('.jp-Cell').nth(1).locator('.heed[data-theme=light]').waitFor();
+  await saved.locator('.heed[data-theme=light]').waitFor();
 });
 
 test('a kernel that has stopped is said, and the saved page takes its place', async () => {
@@ -187,6 +135,15 @@ test('without a kernel the saved notebook shows its saved pages', async () => {
     await shown.locator('.jp-Cell').nth(at).frameLocator('iframe').locator('.next-row').first().waitFor();
   }
   assert.equal(await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel ?? null), null);
+  await execute('apputils:change-theme', {theme: 'JupyterLab Dark'});
+  for (const at of [1, 2, 3]) {
+    await shown.locator('.jp-Cell').nth(at).scrollIntoViewIfNeeded();
+    await shown.locator('.jp-Cell').nth(at).frameLocator('iframe').locator('.heed[data-theme=dark]').waitFor();
+  }
+  await shown.locator('.jp-Cell').nth(1).evaluate((cell) => cell.scrollIntoView({block: 'start'}));
+  await picture('alone-dark');
+  await execute('apputils:change-theme', {theme: 'JupyterLab Light'});
+  await shown.locator('.jp-Cell').nth(1).frameLocator('iframe').locator('.heed[data-theme=light]').waitFor();
   await shown.locator('.jp-Cell').nth(1).evaluate((cell) => cell.scrollIntoView({block: 'start'}));
   await picture('alone');
   assert.deepEqual(problems.filter((stack) => !/jupyterlab-manager/.test(stack)), []);  // which itself fails without a session

@@ -4,45 +4,12 @@
 import {readFileSync, readdirSync} from 'node:fs';
 import {join} from 'node:path';
 import {kText, scratch, startBrowser, startServer} from './harness.mjs';
+import {report, watch} from './measuring.mjs';
 import {writeModel} from './model.mjs';
 
 const kTurns = 20;
 const kReading = 500;  // ms: nobody points at a word in the moment in which the head changes
 const tokens = Number(process.argv[2] ?? 4096);
-
-/** Watches what a reader would: keys and pointer on one side, pixels and shading on the other. */
-function watch() {
-  const seen = {first: 0, asked: 0, answered: 0, painted: false};
-  window.seen = seen;
-  const ask = () => Object.assign(seen, {asked: performance.now(), answered: 0, painted: false});
-  document.addEventListener('keydown', ask, true);
-  let over = null;
-  document.addEventListener('pointerover', ({target}) => {
-    const token = target.closest('.token');
-    if (token && token !== over) ask();
-    over = token;
-  }, true);
-  const {putImageData, drawImage} = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.putImageData = function(...args) {
-    seen.painted = true;
-    return putImageData.apply(this, args);
-  };
-  CanvasRenderingContext2D.prototype.drawImage = function(...args) {
-    if (seen.painted && !seen.pixels) seen.pixels = performance.now();
-    return drawImage.apply(this, args);
-  };
-  new MutationObserver((changes) => {
-    if (!seen.first && document.querySelector('.token')) seen.first = performance.now();
-    const isShade = ({attributeName, target}) => attributeName === 'style' && target.classList.contains('token');
-    if (seen.asked && !seen.answered && changes.some(isShade)) seen.answered = performance.now();
-  }).observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ['style']});
-}
-
-function report(name, times) {
-  const sorted = [...times].sort((a, b) => a - b);
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))].toFixed(1);
-  console.log(`${name.padEnd(28)} median ${at(0.5)} ms, p90 ${at(0.9)} ms, ${times.length} turns`);
-}
 
 /** Milliseconds of all threads. */
 function serverTime(pid) {

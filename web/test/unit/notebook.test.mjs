@@ -129,3 +129,21 @@ test('the theme is that of the notebook, or the system\'s where it says none', (
   assert.equal(host({}, [], 'dark'), 'dark');
   assert.equal(host({}), 'system');
 });
+
+test('where a document does not say its theme, what is painted behind everything does', () => {
+  const seen = (body, root, colorScheme = 'normal', content = '') => {
+    const elements = [{dataset: {}, classList: {contains: () => false}, colour: body}, {getAttribute: () => null, colour: root}];
+    return hostTheme({
+      body: elements[0], documentElement: elements[1], querySelector: () => ({content}),
+      defaultView: {getComputedStyle: ({colour}) => ({backgroundColor: colour, colorScheme})},
+    });
+  };
+  const kClear = 'rgba(0, 0, 0, 0)';
+  assert.equal(seen('rgb(18, 18, 18)', kClear), 'dark');
+  assert.equal(seen(kClear, 'rgb(250, 250, 245)'), 'light');
+  assert.equal(seen('rgba(0, 0, 0, 0.1)', 'rgba(20, 20, 30, 0.95)'), 'dark');
+  assert.equal(seen(kClear, kClear), 'light');
+  assert.equal(seen(kClear, kClear, 'light dark'), 'system');
+  assert.equal(seen(kClear, kClear, 'normal', 'light dark'), 'system');
+  assert.equal(seen('oklch(0.2 0.01 250)', kClear), 'system');
+});

@@ -27,7 +27,7 @@ class HeadMeanObserver : public Observer {
   void merge(State& state, const ObservedRows& rows) override;
   void finish() override;
 
-  Tensor mean;  // [B, rows, keys] of the region, f32; 0 where masked and past the lengths
+  Tensor mean;  // [batches, rows, keys] of the region, f32; 0 where masked and past the lengths
 
  private:
   Region asked_;

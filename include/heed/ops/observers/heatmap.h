@@ -30,7 +30,7 @@ class HeatmapObserver : public Observer {
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
 
-  Tensor cells;  // [B, heads, min(height, rows), min(width, keys)] of the region, f32
+  Tensor cells;  // [batches, heads, min(height, rows), min(width, keys)] of the region, f32
 
  private:
   std::int64_t asked_height_;

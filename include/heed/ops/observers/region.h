@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// Heads, rows and keys by half-open ranges of logical indices; an end of -1 is the last.
+/// Heads, rows, keys and batches by half-open ranges of logical indices; an end of -1 is the last.
 struct Region {
   std::int64_t head_begin = 0;
   std::int64_t head_end = -1;
@@ -17,9 +17,20 @@ struct Region {
   std::int64_t row_end = -1;
   std::int64_t key_begin = 0;
   std::int64_t key_end = -1;
+  std::int64_t batch_begin = 0;  // of packed sequences: their indices
+  std::int64_t batch_end = -1;
 
   /// The same with its ends filled in; throws where it does not fit.
   Region resolved(const ObservedShape& shape) const;
+  /// Of a region that is resolved.
+  std::int64_t batches() const { return batch_end - batch_begin; }
+  std::int64_t heads() const { return head_end - head_begin; }
+  std::int64_t rows() const { return row_end - row_begin; }
+  std::int64_t keys() const { return key_end - key_begin; }
+  /// Where a (batch, head) of it comes among the others.
+  std::int64_t place(const ObservedRows& of) const {
+    return (of.batch - batch_begin) * heads() + of.head - head_begin;
+  }
   bool meets(const ObservedRows& rows) const;
   bool meets(std::int64_t begin, std::int64_t end) const {  // keys
     return key_begin < end && begin < key_end;
@@ -54,7 +65,7 @@ class RegionObserver : public Observer {
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
 
-  Tensor values;  // [B, heads, rows, keys] of the region, f32
+  Tensor values;  // [batches, heads, rows, keys] of the region, f32
 
  private:
   Region asked_;

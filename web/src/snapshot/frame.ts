@@ -1,0 +1,13 @@
+// A saved page in a frame of another document: it asks that one whether it is light or dark, and is told, where
+// notebook/frames.ts stands there.
+import type {Theme} from '../stage';
+
+export const kAsk = 'heed: light or dark?';
+
+export function followFrame(changed: (theme: Theme) => void): void {
+  if (parent === window) return;
+  addEventListener('message', ({data, source}) => {
+    if (source === parent && /^(light|dark|system)$/.test(data?.heedTheme)) changed(data.heedTheme);
+  });
+  parent.postMessage(kAsk, '*');
+}
