@@ -1,5 +1,6 @@
 // Every head as a point between two scores; those that have room carry their names.
 import {isSamePlace} from '../address';
+import {roundStep} from '../axis';
 import {html, svg} from '../dom';
 import {fixed, shortWeight} from '../format';
 import type {Page, Panel} from '../panel';
@@ -22,9 +23,7 @@ interface Axis { first: number; last: number; ticks: number[] }
 function axisOf(values: number[]): Axis {
   const low = Math.min(0, ...values);
   const high = Math.max(...values, low + 1e-6);
-  const rough = (high - low) / 4;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((each) => each * power >= rough)! * power;
+  const step = roundStep((high - low) / 4);
   const first = low < 0 ? Math.floor(low / step * 2) * step / 2 : 0;
   const ticks = Array.from({length: Math.floor((high * 1.0001 - Math.ceil(first / step) * step) / step) + 1}, (_, at) => (Math.ceil(first / step) + at) * step);
   return {first, last: high + (high - first) * 0.08, ticks};

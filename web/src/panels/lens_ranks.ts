@@ -1,6 +1,6 @@
 // How the rank of the likeliest answers rises through the layers.
-import {scaleLog} from 'd3-scale';
 import type {Lens} from '../answers';
+import {logAxis} from '../axis';
 import {html, svg} from '../dom';
 import {plain} from '../tokens';
 import {asToken} from './word';
@@ -11,7 +11,7 @@ const kRow = 33;
 
 /** A line an answer: the first in the accent with its ranks, the others dashed and dotted. */
 export function rankChart({levels, answers}: Lens, position: number, vocabulary: number): Element[] {
-  const scale = scaleLog([vocabulary, 1], [18, kWidth - 12]);
+  const scale = logAxis([vocabulary, 1], [18, kWidth - 12]);
   const up = [...levels].reverse();
   const y = (at: number) => kTop + 16 + at * kRow;
   const height = y(up.length - 1) + 16;

@@ -1,0 +1,2 @@
+// Stands for d3-transition in the bundle (build.mjs): d3-zoom ends the transition that a gesture meets, and the page has none.
+export function interrupt(): void { /* there is nothing to end */ }
