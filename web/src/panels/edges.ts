@@ -215,7 +215,7 @@ class EdgesPanel implements Panel {
       return row;
     });
     if (line) made.push(restRow(rest(line.weights, this.list)));
-    else if (this.at === null) made.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice)));
+    else if (this.at === null) made.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice, this.page.api.isDifference)));
     replaceUnlessSame(this.keys, made);
   }
 

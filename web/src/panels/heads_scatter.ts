@@ -1,7 +1,7 @@
 // Every head as a point between two scores; those that have room carry their names.
 import {isSamePlace} from '../address';
 import {roundStep} from '../axis';
-import {html, svg} from '../dom';
+import {html, menu, svg} from '../dom';
 import {fixed, shortWeight} from '../format';
 import type {Page, Panel} from '../panel';
 import {choose} from '../shell/chips';
@@ -84,12 +84,9 @@ export class HeadsScatter implements Panel {
   /** A menu of all scores: the chosen one is its face. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
-    const select = html('select', {'aria-label': `${name} axis`, class: 'option'},
-      ...api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) =>
-        html('option', {value: score.name, selected: score.name === chosen.name.replace(/^probe_/, '')}, score.name.replace(/_/g, ' '))));
-    select.addEventListener('change', () => store.set({[name]: select.value}));
-    const face = html('span', {class: 'heads-axis-name', 'aria-hidden': true}, select.selectedOptions[0]?.textContent ?? '');
-    return html('label', {class: 'quiet heads-axis'}, `${name} `, face, select);
+    const scores = api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) => ({name: score.name, label: score.name.replace(/_/g, ' ')}));
+    return html('label', {class: 'quiet'}, `${name} `,
+      menu(`${name} axis`, scores, chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
   }
 
   private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[]): void {

@@ -180,7 +180,7 @@ export class PageShell implements Mounted, Showing {
     this.shown = side.stack;
     this.drawn = this.comparison.of(api);
     const {compared} = this.comparison;
-    if (compared && !compared.isAlike) this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be shorter
+    if (compared && compared.unlike !== '') this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be smaller
     const open = (input: Input) => void this.opening.run(input);
     const withEdits = (edits: object) => void this.derive(compared?.b ?? api, edits);
     this.session = showSession(this.main, {
@@ -208,10 +208,12 @@ export class PageShell implements Mounted, Showing {
 
   /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */
   private fitted(api: SessionApi, selection: Selection, wrong: string[]): Selection {
-    const fitting = fit(selection, api.size);
+    const {view} = selection;
+    const isShown = viewOf(view).needs(api.model);
+    const fitting = fit(isShown ? selection : {...selection, view: kNothing.view}, api.size);
     const all = api.side(fitting.places[0]!.stack);
     const lost = missing(all, fitting);
-    const said = [...wrong, ...misfit(selection, api.size), ...(lost === null ? [] : [lost])];
+    const said = [...wrong, ...misfit(selection, api.size), ...isShown ? [] : [`${api.model.name} has no output for ${viewOf(view).label}.`], ...(lost === null ? [] : [lost])];
     if (said.length > 0) this.notice.remark(said.join(' '));
     if (lost === null) return fitting;
     const held = heldOf(all, fitting);

@@ -242,14 +242,14 @@ export class SessionApi {
     });
   }
 
-  /** Another session beside this one, run through the same model. */
+  /** Another session beside this one. */
   async withInput(input: Input, place: Place): Promise<SessionApi> {
     return this.withSession(await open(this.requests, input, place));
   }
 
-  /** The same of a session that there is. */
-  withSession(info: SessionInfo): SessionApi {
-    const other = new SessionApi(this.about, info, this.requests);
+  /** The same of a session that there is, perhaps of another model. */
+  withSession(info: SessionInfo, about = this.about): SessionApi {
+    const other = new SessionApi(about, info, this.requests);
     const stop = other.stop.bind(other);
     other.stop = () => {
       stop();
