@@ -164,7 +164,7 @@ class WhyView implements Drawn {
 export const why: View = {
   name: 'why',
   label: 'Why',
-  key: '5',
+  key: '4',
   needs: ({held, held_view: view}) => held === undefined || view === 'why',  // a saved page holds no model to ask
   parts: [],
   keys: [['w', 'opens Why, and leaves it'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['x', 'runs the text without the edge']],

@@ -113,11 +113,31 @@ export function withPages(served = {}) {
     const hosts = new Set(state.requests.filter((url) => !own.test(url)).map((url) => new URL(url).hostname));
     assert.deepEqual([...hosts], ['127.0.0.1'], 'a request left this machine');
   });
+  // A context takes longer to make than most tests take: those of one kind share one, whose cookies are gone after each.
+  const contexts = new Map();
+  const contextWith = async ({fresh = false, ...options}) => {  // fresh: of one page alone
+    const kind = JSON.stringify(options);
+    const known = contexts.get(kind);
+    if (known && !fresh) return known;
+    const context = await state.browser.newContext({viewport: {width: 1440, height: 900}, reducedMotion: 'reduce', ...options});
+    if (fresh) return context;
+    context.once('close', () => contexts.delete(kind));
+    contexts.set(kind, context);
+    return context;
+  };
   afterEach(async () => {
-    for (const context of state.browser.contexts()) await context.close();
+    const kept = new Set(contexts.values());
+    for (const context of state.browser.contexts()) {
+      if (!kept.has(context)) {
+        await context.close();
+        continue;
+      }
+      await Promise.all(context.pages().map((page) => page.close()));
+      await context.clearCookies();
+    }
   });
   const blank = async (options = {}) => {
-    const context = await state.browser.newContext({viewport: {width: 1440, height: 900}, reducedMotion: 'reduce', ...options});
+    const context = await contextWith(options);
     const page = await context.newPage();
     page.setDefaultTimeout(kWaitMilliseconds);
     countRequests(page);
