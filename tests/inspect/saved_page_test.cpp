@@ -144,7 +144,7 @@ TEST_F(SavedPage, HoldsTheOtherSideOfAComparisonWithEdits) {
   while (edited.work([] { return false; }, none_kept)) {
   }
   const json data = data_of(saved_page(serve::page_sources(), *live, view, kSavedBytes, &edited));
-  EXPECT_EQ(data["edited"]["session"]["edits"], "ablate=self/L0/H1");
+  EXPECT_EQ(data["edited"]["session"]["edits"], "ablate=self.L0.H1");
   EXPECT_EQ(data["edited"]["held"].size(), data["held"].size());
   EXPECT_NE(data["edited"]["held"].back()["heads"][0]["lse"],
             data["held"].back()["heads"][0]["lse"]);

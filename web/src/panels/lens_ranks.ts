@@ -8,6 +8,7 @@ import {asToken} from './word';
 const kWidth = 255;
 const kTop = 30;
 const kRow = 33;
+const kLetter = 6.5;  // px, about
 
 /** A line an answer: the first in the accent with its ranks, the others dashed and dotted. */
 export function rankChart({levels, answers}: Lens, position: number, vocabulary: number): Element[] {
@@ -35,9 +36,10 @@ export function rankChart({levels, answers}: Lens, position: number, vocabulary:
     if (which === 0) {
       up.forEach(({ranks}, at) => {
         const [x, top] = points[at]!;
-        const isRight = x > kWidth - 70;  // no room behind it
+        const said = at === 1 ? `${plain(asToken(answers[0]!.text))} ${ranks[0]}` : String(ranks[0]);
+        const isRight = x + 8 + kLetter * said.length > kWidth;  // no room behind it
         if (at > 0) element.append(svg('text', {class: 'rank-name first', x: x + (isRight ? -8 : 8), y: top + 4, 'text-anchor': isRight ? 'end' : 'start'},
-          at === 1 ? `${plain(asToken(answers[0]!.text))} ${ranks[0]}` : String(ranks[0])));
+          said));
       });
     }
   }

@@ -18,6 +18,12 @@ const drawn = (page) => page.waitForFunction(() => {
   return names.length > 0 && names.at(-1).textContent === '</s>';
 });
 
+test('without an address the head that follows the source most closely is shown', async () => {
+  const page = await open();
+  await page.waitForFunction(() => location.hash.startsWith('#look/cross.L2.H1'));
+  assert.match(await page.locator('.chip.chosen').textContent(), /^H1\.79in order/);
+});
+
 test('rows are a token and what it writes, columns the source', async () => {
   const page = await open('#look/cross.L2.H1/i=3/j=3');
   await drawn(page);
