@@ -80,9 +80,8 @@ struct ChosenHead {
 };
 
 /// The head of a stack (without one: of the first) with the largest `elsewhere`, of a
-/// cross-attention the one whose weights are most in order (SourceOrder), among those that
-/// `layer` and `head` leave free (ties to the lower layer, then head). Naming one that does not
-/// exist is an error that tells the range.
+/// cross-attention the most in order, among those that `layer` and `head` leave free (ties to the
+/// lower layer, then head). Naming one that does not exist is an error that tells the range.
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<Stack> stack, std::optional<int> layer,
                        std::optional<int> head);
