@@ -47,7 +47,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
     ];
   };
   const update = () => {
-    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && !isSaved(api.model) && !isBetween(page) ? cell.now() : null;  // between texts other heads stand there
+    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && !isSaved(api.model) && (!isBetween(page) || page.stage.isStacked) ? cell.now() : null;  // where other heads stand under it there is no room
     container.hidden = chosen === null;
     if (!chosen) return;
     const {place, query, key, path} = chosen;
