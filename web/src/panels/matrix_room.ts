@@ -7,8 +7,8 @@ const kLeastSide = 503;
 const kToUse = 5;            // from the matrix to its margin
 const kUseName = 80;         // the margin's name
 const kBelow = 32;           // the foot line and the space over it
-const kLeastBetween = 400;   // the same two where other heads stand under it
-const kBelowBetween = 300;
+const kLeastBetween = 330;   // the same two where other heads stand under it
+const kBelowBetween = 330;
 const kLeastCorner = 440;    // px a side, for the read-out to stand in the masked corner
 const kToBeside = 96;        // from the matrix over its margin to what stands beside it
 
