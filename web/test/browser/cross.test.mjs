@@ -40,6 +40,15 @@ test('rows are a token and what it writes, columns the source', async () => {
   assert.match(await page.locator('.chip.chosen').textContent(), /^H1\.79in orderpeak \.82$/);
 });
 
+test('beside it stands what hiding each source token does to the word', async () => {
+  const page = await open('#look/cross.L2.H1/i=3/j=3');
+  await page.waitForFunction(() => document.querySelectorAll('.side .flow-test tbody tr').length === 7);
+  const rows = await page.locator('.side .flow-test tbody tr').evaluateAll((all) => all.map((each) => [...each.children].map((cell) => cell.textContent)));
+  assert.deepEqual(rows.map(([name]) => name), [...kLetters, 'as it is']);
+  assert.deepEqual(rows[3].slice(1), ['.830', '\u221212.72', '<.001']);
+  assert.equal(rows[6][3], '.639');
+});
+
 test('the matrix has as many rows as tokens are written, and columns as are read', async () => {
   const page = await open('#look/cross.L2.H1');
   await drawn(page);
