@@ -114,6 +114,21 @@ test('nothing is beyond the right edge at any width', async () => {
   }
 });
 
+test('a part of the view is saved as a figure of its own', async () => {
+  const page = await open(`#${kView}`);
+  await settled(page);
+  await page.locator('.foot-save .menu').hover();
+  const names = await page.locator('.foot-save option').allTextContents();
+  assert.ok(['matrix', 'who-attends-to-whom', 'text', 'next-word'].every((name) => names.includes(name)), names.join());
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.foot-save select').selectOption('matrix')]);
+  assert.match(download.suggestedFilename(), /L1\.H3-i60-j58-matrix\.svg$/);
+  const path = join(folder, 'matrix.svg');
+  await download.saveAs(path);
+  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(readFileSync(path).toString()).map(Number);
+  const box = await page.locator('.matrix-part').boundingBox();
+  assert.ok(Math.abs(width - box.width - 32) <= 1 && Math.abs(height - box.height - 32) <= 1, `${width} x ${height}`);
+});
+
 test('the svg stands by itself and is what the page shows', async () => {
   const page = await open(`#${kView}`, {deviceScaleFactor: 1});
   await settled(page);
