@@ -34,6 +34,8 @@ function tickText({unit, from}: Column, value: number): string {
   return unit === 'share' ? (value === 0 ? '0' : shortWeight(value).replace(/0$/, '')) : String(Number(value.toFixed(2)));
 }
 
+function nameText({name}: Pick<Column, 'name'>): string { return name.replace(/_/g, ' '); }
+
 /** Places for names: right, left, above, below of a point; none where all are taken. */
 class Room {
   private readonly taken: [number, number, number, number][] = [];
@@ -74,22 +76,30 @@ export class HeadsScatter implements Panel {
     const y = columnOf(page, page.store.now.y, alike) ?? columnOf(page, 'normalised_entropy', null)!;
     this.title.textContent = `All ${page.side.layers * page.side.heads} heads`;
     this.axes.replaceChildren(this.choice('x', x), this.choice('y', y));
-    const points = headsOf(page).flatMap((place) => {
+    const points = this.points(x, y);
+    const early = columnOf(page, 'normalised_entropy', null);
+    if (points.length > 0 || y.from === 'text' || !early) this.draw(x, y, points);
+    else this.draw(x, early, this.points(x, early), `${nameText(early)}: no head has \u201c${nameText(y)}\u201d yet`);  // passes of the model take long, and one without words has none
+  }
+
+  private points(x: Column, y: Column): {place: Place; a: number; b: number}[] {
+    const {page} = this;
+    const alike = this.alike();
+    return headsOf(page).flatMap((place) => {
       const [a, b] = [valueOf(page, place, x, alike), valueOf(page, place, y, alike)];
       return a === undefined || b === undefined ? [] : [{place, a, b}];
     });
-    this.draw(x, y, points);
   }
 
   /** A menu of all scores: the chosen one is its face. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
-    const scores = api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) => ({name: score.name, label: score.name.replace(/_/g, ' ')}));
+    const scores = api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) => ({name: score.name, label: nameText(score)}));
     return html('label', {class: 'quiet'}, `${name} `,
       menu(`${name} axis`, scores, chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
   }
 
-  private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[]): void {
+  private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[], up = y.about.split(',')[0]!): void {
     const {store, stage} = this.page;
     const width = this.element.clientWidth || 445;
     this.plot.setAttribute('width', String(width));
@@ -97,7 +107,7 @@ export class HeadsScatter implements Panel {
     this.plot.replaceChildren();
     const said = (text: string, at: {x: number; y: number}, anchor = 'start', name = 'tick') =>
       svg('text', {...at, 'text-anchor': anchor, class: name}, text);
-    this.plot.append(said(y.about.split(',')[0]!, {x: kLeft, y: 12}), said(x.about, {x: width, y: kHeight - 6}, 'end'));
+    this.plot.append(said(up, {x: kLeft, y: 12}), said(x.about, {x: width, y: kHeight - 6}, 'end'));
     if (points.length === 0) {
       this.plot.append(said('no head has both scores yet', {x: kLeft, y: 60}));
       return;
