@@ -285,6 +285,13 @@ test('heads that a file does not hold are said, not missed', async () => {
   await page.waitForFunction(() => location.hash === '#look/L1.H3/i=3');
 });
 
+test('a view that a file has nothing for gives way to Look, which is said', async () => {
+  const page = await openFile(await look('plain.html', '--view', kView, '--format', 'html'));
+  await page.evaluate(() => { location.hash = '#why/L1.H3/i=60/j=20'; });
+  await page.waitForFunction(() => document.querySelector('.notice')?.textContent === 'This file has nothing to show in Why.');
+  await page.waitForFunction(() => location.hash === '#look/L1.H3/i=60/j=20');
+});
+
 test('a file saved beside an edit has both sides, their difference, and no other edit', async () => {
   const view = 'look/L1.H3/i=60/j=20/vs=ablate:self.L0.H1';
   const both = (page) => page.waitForFunction(() => /^A \S+, B \S+$/.test(document.querySelector('.read-out .rank')?.textContent ?? ''))
