@@ -8,7 +8,8 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("include", "src", "tests", "bench", "examples", "fuzz", "python/src")
+FOLDERS = ("include", "src", "tests", "bench", "examples", "fuzz", "python/src", "web/src")
+GENERATED = {"web/src/answers.ts"}
 FILE_LINES, HEADER_LINES, FUNCTION_LINES, KERNEL_LINES, COLUMNS = 300, 150, 30, 60, 100
 
 LITERAL = re.compile(
@@ -66,6 +67,8 @@ def outliers(path):
     limit = HEADER_LINES if public_header else FILE_LINES
     if len(lines) > limit:
         yield f"{where}: {len(lines)} lines, {limit} is the limit"
+    if path.suffix == ".ts":
+        return  # its functions are expressions too, and its lines are as long as they read well
     for number, line in enumerate(lines, 1):
         if len(line) > COLUMNS:
             yield f"{where}:{number}: {len(line)} columns, {COLUMNS} is the limit"
@@ -76,8 +79,9 @@ def outliers(path):
 
 
 def main():
-    files = [path for folder in FOLDERS for suffix in ("*.h", "*.cpp")
-             for path in sorted((ROOT / folder).rglob(suffix))]
+    files = [path for folder in FOLDERS for suffix in ("*.h", "*.cpp", "*.ts")
+             for path in sorted((ROOT / folder).rglob(suffix))
+             if str(path.relative_to(ROOT)) not in GENERATED]
     found = [text for path in files for text in outliers(path)]
     print("\n".join([*found, f"sizes: {len(found)} outliers in {len(files)} files"]))
 

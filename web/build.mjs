@@ -36,6 +36,7 @@ const {metafile} = await build({
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
+  alias: {'d3-transition': join(root, 'src/no_transitions.ts')},
 });
 await build({
   absWorkingDir: root,

@@ -42,14 +42,17 @@ void get_export(Api& api, const Parameters& parameters, httplib::Response& respo
   parameters.choice("format", {"html"});
   const ViewAddress view = view_of(parameters, *session);
   require_ready(*session);
+  const auto edits = compared_edits(view);
+  const SessionPointer edited = edits ? api.sessions.derive(session, *edits).session : nullptr;
   response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
   send_long(api, parameters, response,
             {.session = session,
              .type = "text/html; charset=utf-8",
              .compute =
-                 [session, view](Cancel& cancel) {
+                 [session, edited, view](Cancel& cancel) {
                    wait_for_scores(*session, cancel);
-                   return saved_page(page_sources(), *session, view);
+                   if (edited) wait_for_scores(*edited, cancel);
+                   return saved_page(page_sources(), *session, view, kSavedBytes, edited.get());
                  },
              .urgent = false,
              .named = false});

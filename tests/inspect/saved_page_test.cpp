@@ -1,11 +1,13 @@
 // The page as one file: what it holds, and that a text cannot break out of it.
 #include "inspect/saved/saved_page.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "heed/masks/band.h"
+#include "inspect/evidence/edited_run.h"
 #include "inspect/saved/base64.h"
 #include "inspect/saved/held_heads.h"
 #include "serve/page_files.h"
@@ -129,6 +131,36 @@ TEST(HeldHeads, WithoutAMaskEveryKeyIsSeen) {
   const VisibleKeys keys = visible_keys(masked({}, 3), 0);
   EXPECT_EQ(keys.begins, (std::vector<std::int32_t>{0, 0, 0}));
   EXPECT_EQ(keys.ends, (std::vector<std::int32_t>{3, 3, 3}));
+}
+
+TEST_F(SavedPage, HoldsTheOtherSideOfAComparisonWithEdits) {
+  const ViewAddress view = parse_view("look/L0.H0/vs=ablate:self.L0.H1");
+  const auto live = scored("Once upon a time");
+  Session session = with_edits(live->session(), *compared_edits(view));
+  SessionInput input = live->input;
+  input.edits = session.edits;
+  LiveSession edited("edited", input, std::move(session), shared_model());
+  Overviews none_kept(0);
+  while (edited.work([] { return false; }, none_kept)) {
+  }
+  const json data = data_of(saved_page(serve::page_sources(), *live, view, kSavedBytes, &edited));
+  EXPECT_EQ(data["edited"]["session"]["edits"], "ablate=self.L0.H1");
+  EXPECT_EQ(data["edited"]["held"].size(), data["held"].size());
+  EXPECT_NE(data["edited"]["held"].back()["heads"][0]["lse"],
+            data["held"].back()["heads"][0]["lse"]);
+  EXPECT_FALSE(data_of(file_of("Once upon a time", "look/L0.H0")).contains("edited"));
+}
+
+TEST_F(SavedPage, OfHeadsItHoldsTheEvidenceOfTheChosenOne) {
+  const json data = data_of(file_of("Once upon a time", "heads/L1.H0/sort=duplicate"));
+  std::vector<std::string> questions;
+  for (const json& each : data["answers"]) questions.push_back(each["question"]);
+  EXPECT_THAT(questions,
+              testing::UnorderedElementsAre("self/1/0/evidence/duplicate?form=raw",
+                                            "self/1/0/evidence/duplicate?form=adjusted",
+                                            "self/1/0/evidence/probe_duplicate?form=raw",
+                                            "self/1/0/evidence/probe_duplicate?form=adjusted",
+                                            "self/similar?layer=1&head=0"));
 }
 
 TEST_F(SavedPage, TheServerGivesTheSameFile) {

@@ -154,7 +154,7 @@ const kParts: readonly Part[] = [
     read: (value) => isOneOf(['probe', 'text'], value) ? {on: value} : null,
   },
   {
-    name: 'vs', expected: 'a head as in L2.H4, edits as in ablate:self.L2.H4, or text: and a text', write: ({versus}) => versus || null,
+    name: 'vs', expected: 'a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its name', write: ({versus}) => versus || null,
     read: (value) => readVersus(value) ? {versus: value} : null,
   },
   {

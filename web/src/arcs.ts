@@ -57,3 +57,10 @@ export function signedArcs(weights: Float32Array, topP: number, most: number): A
 export function withNulls(weights: Float32Array): (number | null)[] {
   return Array.from(weights, (weight) => Number.isNaN(weight) ? null : weight);
 }
+
+/** A token that is pointed at alone is read out with what it attends to most. */
+export function largestOf(line: Line | null): number | null {
+  const best = (line?.weights ?? []).reduce<{at: number; weight: number}>((most, weight, at) =>
+    weight !== null && Math.abs(weight) > Math.abs(most.weight) ? {at, weight} : most, {at: -1, weight: 0});
+  return best.at < 0 ? null : best.at;
+}

@@ -2,26 +2,47 @@
 import type {Place} from './selection';
 import type {SelectionStore} from './store';
 import type {SessionApi} from './transport/api';
-import {ApiError} from './transport/ask';
+import {ApiError, open} from './transport/ask';
 import {derive} from './transport/derive';
 import type {Sides} from './transport/difference';
 import {differenceOf, mapped} from './transport/difference';
+import {taken} from './transport/inputs';
+import {about as askModel} from './transport/models';
 import type {Versus} from './versus';
 import {editsText, readVersus} from './versus';
 
 /** What is drawn beside its other side: for what shows both. */
-export interface Compared extends Sides { name: string; isAlike: boolean }
+export interface Compared extends Sides {
+  name: string;
+  unlike: string;  // why there is no difference; empty: there is one
+}
 
-/** Whether a cell of one stands for a cell of the other. */
-function alike(a: SessionApi, b: SessionApi): boolean {
-  const shapes = ({info}: SessionApi) => info.attentions.map(({stack, queries, keys}) => `${stack} ${queries} ${keys}`).join();
-  return shapes(a) === shapes(b);
+/** Why no cell of one stands for a cell of the other; empty where they do. */
+function unlike(a: SessionApi, b: SessionApi): string {
+  const lengths = ({info}: SessionApi) => info.attentions.map(({stack, queries, keys}) => `${stack} ${queries} ${keys}`).join();
+  const heads = ({info}: SessionApi) => info.attentions.map((each) => `${each.stack} ${each.layers} ${each.heads}`).join();
+  const words = ({info: {tokens, key_tokens: keys = []}}: SessionApi) => [...tokens, ...keys].map(({text}) => text).join('\n');
+  const areModels = a.info.model !== b.info.model;
+  if (areModels && heads(a) !== heads(b)) return 'They differ in layers or heads';
+  if (areModels && words(a) !== words(b)) return 'They cut the text into other tokens';
+  return lengths(a) === lengths(b) ? '' : 'They differ in length';
 }
 
 function nameOf(versus: Versus, value: string): string {
   if (versus.kind === 'head') return `head ${versus.place.layer}\u00b7${versus.place.head}`;
   if (versus.kind === 'edits') return editsText(value);
+  if (versus.kind === 'model') return versus.model;
   return `the text \u201c${versus.text.length > 60 ? `${versus.text.slice(0, 58)}\u2026` : versus.text}\u201d`;
+}
+
+/** What A is beside B, which is of the same head. */
+export function ownName(compared: Compared | null): string {
+  return compared && compared.a.info.model !== compared.b.info.model ? compared.a.model.name : 'this text';
+}
+
+/** In a sentence. */
+export function noDifference(compared: Compared | null): string {
+  return `${compared?.unlike || 'They differ in length'}: no cell of one stands for one of the other, so there is no difference.`;
 }
 
 export class Comparison {
@@ -44,7 +65,7 @@ export class Comparison {
   of(a: SessionApi): SessionApi {
     const {versus, show} = this.store.now;
     if (a !== this.a || versus !== this.value) this.begin(a, versus);
-    const as = this.compared ? this.compared.isAlike || show !== 'A-B' ? show : 'A' : 'A';
+    const as = this.compared ? this.compared.unlike === '' || show !== 'A-B' ? show : 'A' : 'A';
     if (as !== this.shownAs || !this.shown) {
       this.shownAs = as;
       this.shown = as === 'A' ? a : this.facade(as === 'B' ? mapped(this.compared!) : differenceOf(this.compared!), as === 'B');
@@ -73,7 +94,7 @@ export class Comparison {
     if (versus.kind === 'head') {
       const side = a.side(versus.place.stack);
       const has = versus.place.layer < side.layers && versus.place.head < side.heads;
-      if (has) this.compared = {a, b: a, toB: () => versus.place, name, isAlike: true};
+      if (has) this.compared = {a, b: a, toB: () => versus.place, name, unlike: ''};
       else this.error = `There is no ${name}.`;
       return;
     }
@@ -83,7 +104,7 @@ export class Comparison {
       b.failed = (error) => { if (error.code === 'unknown_session') this.begin(a, value); };
       const tell = () => {
         if (b.error) this.error = b.error.message;
-        if (b.hasWeights && !this.compared) this.compared = {a, b, toB: stay, name, isAlike: alike(a, b)};
+        if (b.hasWeights && !this.compared) this.compared = {a, b, toB: stay, name, unlike: unlike(a, b)};
         this.listener();
         this.changed();
       };
@@ -98,6 +119,10 @@ export class Comparison {
   }
 
   private async open(a: SessionApi, versus: Versus): Promise<SessionApi> {
+    if (versus.kind === 'model') {
+      const about = await askModel(a.requests, versus.model);
+      return a.withSession(await open(a.requests, {...taken(about.model, a.info), model: about.model.name}, this.store.now.places[0]!), about);
+    }
     if (versus.kind === 'text') return a.withInput({text: versus.text}, this.store.now.places[0]!);
     const {edits} = versus as Extract<Versus, {kind: 'edits'}>;
     return a.withSession(await derive(a.requests, a.info, edits));

@@ -43,6 +43,15 @@ export function button(
   return element;
 }
 
+/** A menu: the chosen name is its face. */
+export function menu(label: string, options: readonly {name: string; label: string; about?: string}[], chosen: string, choose: (name: string) => void, rest = ''): HTMLElement {
+  const select = html('select', {'aria-label': label}, rest === '' ? null : html('option', {value: ''}, rest),
+    ...options.map((each) => html('option', {value: each.name, selected: each.name === chosen, title: each.about}, each.label)));
+  select.addEventListener('change', () => { if (select.value !== '') choose(select.value); });
+  const face = html('span', {class: chosen === '' ? 'menu-face none' : 'menu-face', 'aria-hidden': true}, select.selectedOptions[0]?.textContent ?? '');
+  return html('span', {class: 'menu'}, face, select);
+}
+
 /** Options of which one is chosen and underlined. */
 export function choice<Name extends string>(
   label: string, options: readonly {name: Name; label: string}[], choose: (name: Name) => void

@@ -39,9 +39,9 @@ export function shortName({places}: Selection, {layer, head}: Place): string {
 
 export function primary({places}: Pick<Selection, 'places'>): Place { return places[0]!; }
 
-/** The class of a head's colour; small multiples, each with its name, share the first. */
+/** The class of a head's colour; small multiples, each with its name, and heads that are not chosen share the first. */
 export function colourOf({places}: Selection, place: Place): string {
-  return `head-${places.length > kColours ? 1 : places.findIndex((each) => isSamePlace(each, place)) + 1}`;
+  return `head-${places.length > kColours ? 1 : Math.max(0, places.findIndex((each) => isSamePlace(each, place))) + 1}`;
 }
 
 /** The same of an edge: of a difference the colour says which side has more. */

@@ -67,6 +67,11 @@ export function plain(token: Token): string {
   return `${character.text} ${character.begin === token.index ? text.slice(character.text.length) : text}`;
 }
 
+/** Where it is written from right to left, so that what stands around it keeps its place. */
+export function isolated(text: string): string {
+  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(text) ? `\u2068${text}\u2069` : text;
+}
+
 /** The tokens [begin, end) as running text, without line ends. */
 export function phrase(tokens: Token[], begin: number, end: number): string {
   const isWhole = (token: Token) => {
@@ -75,8 +80,9 @@ export function phrase(tokens: Token[], begin: number, end: number): string {
   };
   return tokens.slice(Math.max(0, begin), end).map((token) => {
     const {gap, pieces} = isWhole(token) ? whole(token) : shown(token);
+    if (token.special) return ` ${plain(token)} `;
     return (gap ? ' ' : '') + (isWhole(token) ? pieces.map(({text}) => text).join('') : plain(token));
-  }).join('').trim();
+  }).join('').replace(/ {2,}/g, ' ').trim();
 }
 
 /** Whether more than half of the tokens are bytes that are no character on their own. */

@@ -1,13 +1,14 @@
-// What a view is compared with: another head, another text, or the same text with edits; as an address has it.
+// What a view is compared with: another head, text or model, or the same text with edits; as an address has it.
 import type {Place, Stack} from './selection';
 import {kStacks} from './selection';
 
 export type Versus =
   | {kind: 'head'; place: Place}
   | {kind: 'edits'; edits: object}   // the body of POST derive
-  | {kind: 'text'; text: string};
+  | {kind: 'text'; text: string}
+  | {kind: 'model'; model: string};   // reads the same text
 
-const kMostText = 6000;  // characters of an encoded text
+const kMostText = 6000;  // characters of an encoded text or name
 const kStack = `(?:${kStacks.join('|')})`;
 const kPlace = `${kStack}\\.L\\d{1,4}\\.H\\d{1,4}`;
 const kAt = '\\d{1,9}';
@@ -54,10 +55,10 @@ function readEdits(value: string): Versus | null {
   return {kind: 'edits', edits};
 }
 
-function readText(value: string): Versus | null {
+function decoded(value: string): string | null {
   if (value === '' || value.length > kMostText || !/^(?:[\w\-.!~*'()]|%[0-9A-Fa-f]{2})+$/.test(value)) return null;
   try {
-    return {kind: 'text', text: decodeURIComponent(value)};
+    return decodeURIComponent(value);
   } catch {
     return null;  // no UTF-8
   }
@@ -65,7 +66,11 @@ function readText(value: string): Versus | null {
 
 /** Null where it is none. */
 export function readVersus(value: string): Versus | null {
-  if (value.startsWith('text:')) return readText(value.slice(5));
+  const [, kind, encoded] = /^(text|model):(.*)$/s.exec(value) ?? [];
+  if (kind) {
+    const named = decoded(encoded!);
+    return named === null ? null : kind === 'text' ? {kind, text: named} : {kind: 'model', model: named};
+  }
   const [, stack, layer, head] = /^(?:([a-z]+)\.)?L(\d{1,4})\.H(\d{1,4})$/.exec(value) ?? [];
   if (head === undefined) return readEdits(value);
   if (stack !== undefined && !(kStacks as readonly string[]).includes(stack)) return null;
@@ -74,6 +79,7 @@ export function readVersus(value: string): Versus | null {
 
 export function versusHead({stack, layer, head}: Place): string { return `${stack ? `${stack}.` : ''}L${layer}.H${head}`; }
 export function versusText(text: string): string { return `text:${encodeURIComponent(text)}`; }
+export function versusModel(name: string): string { return `model:${encodeURIComponent(name)}`; }
 
 /** Of a session's edits, as it writes them. */
 export function versusEdits(edits: string): string { return edits.replace(/[=/]/g, ':'); }

@@ -76,12 +76,12 @@ struct ChosenHead {
   int head = 0;
   bool automatic = false;
   std::string reason = {};  // in words
-  double score = 0;         // its `elsewhere`
+  double score = 0;         // its `elsewhere`, of a cross-attention its order
 };
 
-/// The head of a stack (without one: of the first) with the largest `elsewhere` among those that
-/// `layer` and `head` leave free (ties to the lower layer, then head). Naming one that does not
-/// exist is an error that tells the range.
+/// The head of a stack (without one: of the first) with the largest `elsewhere`, of a
+/// cross-attention the most in order, among those that `layer` and `head` leave free (ties to the
+/// lower layer, then head). Naming one that does not exist is an error that tells the range.
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<Stack> stack, std::optional<int> layer,
                        std::optional<int> head);

@@ -137,6 +137,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& all) {
 [[noreturn]] void become(const std::vector<char*>& pointers, const std::vector<char*>& environment,
                          const char* log) {
   setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // or it stays where this program is killed
   const int none = open("/dev/null", O_RDWR);
   const int to = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(none, STDIN_FILENO);

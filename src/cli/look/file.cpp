@@ -8,11 +8,34 @@
 #include "cli/terminal/interrupt.h"
 #include "heed/base/error.h"
 #include "inspect/answers/live_session.h"
+#include "inspect/evidence/edited_run.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/page_sources.h"
 
 namespace heed::cli {
 namespace {
+
+// To the end, or until the pass has ended.
+void work(LiveSession& live, bool pass_alone) {
+  Overviews none_kept(0);  // the saved file makes its own
+  while (!(pass_alone && live.pass_ended()) && live.work(interrupted, none_kept)) {
+  }
+  check_interrupted();
+  if (const std::exception_ptr failed = live.progress().failed) std::rethrow_exception(failed);
+}
+
+// The same text under the edits that the view compares it with.
+std::shared_ptr<LiveSession> edited_live(const LoadedModel& model, const LiveSession& live,
+                                         const ViewAddress& view) {
+  const auto edits = compared_edits(view);
+  if (!edits) return {};
+  Session session = with_edits(live.session(), *edits);
+  SessionInput input = live.input;
+  input.edits = session.edits;
+  auto edited = std::make_shared<LiveSession>("edited", input, std::move(session), model);
+  work(*edited, false);
+  return edited;
+}
 
 // The text's session, tokenized once and run once, whichever way it is shown. Its heads are scored
 // where the file holds their scores, or the view asks for the one that heed chooses.
@@ -23,12 +46,7 @@ std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileO
   const bool chosen = !options.view.view.empty() || (options.view.layer && options.view.head);
   const SessionInput input = {.text = options.text, .pair = options.pair, .target = options.target};
   auto live = std::make_shared<LiveSession>("saved", input, std::move(session), model);
-  Overviews none_kept(0);  // the saved file makes its own
-  while (!(chosen && options.format != "html" && live->pass_ended()) &&
-         live->work(interrupted, none_kept)) {
-  }
-  check_interrupted();
-  if (const std::exception_ptr failed = live->progress().failed) std::rethrow_exception(failed);
+  work(*live, chosen && options.format != "html");
   return live;
 }
 
@@ -38,7 +56,9 @@ ViewAddress view_of(const LookFileOptions& options, const LiveSession& live) {
 
 std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
   const std::shared_ptr<LiveSession> live = open_live(model, options);
-  return saved_page(serve::page_sources(), *live, view_of(options, *live));
+  const ViewAddress view = view_of(options, *live);
+  const std::shared_ptr<LiveSession> edited = edited_live(model, *live, view);
+  return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get());
 }
 
 std::string picture_file(const LoadedModel& model, const LookFileOptions& options) {

@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kMostText = 6000;  // characters of an encoded text
+constexpr std::size_t kMostText = 6000;  // characters of an encoded text or name
 constexpr std::size_t kDigits = 9;
 constexpr std::size_t kPlaceDigits = 4;
 
@@ -175,9 +175,14 @@ std::optional<ViewPlace> head_of(std::string_view text) {
 
 std::optional<Versus> read_versus(std::string_view text) {
   constexpr std::string_view kText = "text:";
+  constexpr std::string_view kModel = "model:";
   if (text.starts_with(kText)) {
     auto other = decoded(text.substr(kText.size()));
     return other ? std::optional(Versus{.text = std::move(other)}) : std::nullopt;
+  }
+  if (text.starts_with(kModel)) {
+    auto name = decoded(text.substr(kModel.size()));
+    return name ? std::optional(Versus{.model = std::move(name)}) : std::nullopt;
   }
   if (const auto head = head_of(text)) return Versus{.head = head};
   const auto edits = edits_of(text);

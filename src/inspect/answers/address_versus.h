@@ -1,5 +1,5 @@
 // What a view is compared with, as an address has it: L2.H4, ablate:self.L2.H6;swap:tokens:3:431,
-// or text: and a text whose letters are those of a link.
+// text: and a text, or model: and its name, whose letters are those of a link.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,12 @@
 
 namespace heed {
 
-/// One of the three.
+/// One of the four.
 struct Versus {
   std::optional<ViewPlace> head = {};
   Edits edits = {};
   std::optional<std::string> text = {};
+  std::optional<std::string> model = {};  // reads the same text
 };
 
 /// Nothing where it does not parse.

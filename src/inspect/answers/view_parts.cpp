@@ -224,7 +224,9 @@ const std::array<ViewPart, 25> kParts = {{
     {"on", "probe or text",
      [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
      [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
-    {"vs", "a head as in L2.H4, edits as in ablate:self.L2.H4, or text: and a text",
+    {"vs",
+     "a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its "
+     "name",
      [](ViewAddress& view, std::string_view value) {
        view.versus = value;
        return read_versus(value).has_value();

@@ -32,8 +32,14 @@ void fill_rows(const Session& session, const LayerAttention& layer, const LookRe
                     : look_unit_rows(layer, head, answer.units, request.queries, request.top);
 }
 
+// What a head is chosen by: between two texts, that what is written follows what is read.
+double speaks(const HeadScores& scores) {
+  return scores.order ? scores.order->in_order : scores.of(kChoosing);
+}
+
 std::string reason(const ChosenHead& chosen) {
   if (!chosen.automatic) return "asked for";
+  if (chosen.stack == Stack::kCross) return "follows the source most closely, token by token";
   if (chosen.score == 0)
     return "the first one: no head looks past the first, previous and own token";
   return "looks hardest past the first, previous and own token";
@@ -73,14 +79,14 @@ ChosenHead choose_head(const Session& session, std::span<const HeadScores> score
     const Place& place = candidate.place;
     if (place.stack != stack.stack) continue;
     if ((layer && place.layer != *layer) || (head && place.head != *head)) continue;
-    if (best == nullptr || candidate.of(kChoosing) > best->of(kChoosing)) best = &candidate;
+    if (best == nullptr || speaks(candidate) > speaks(*best)) best = &candidate;
   }
   if (best == nullptr)
     fail({.op = "look", .found = fmt::format("{} has no attention heads", session.model)});
   ChosenHead chosen{.stack = stack.stack,
                     .layer = best->place.layer,
                     .head = best->place.head,
-                    .score = best->of(kChoosing)};
+                    .score = speaks(*best)};
   chosen.automatic = !(layer && head);
   chosen.reason = reason(chosen);
   return chosen;

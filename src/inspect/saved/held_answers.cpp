@@ -135,7 +135,7 @@ void hold_if_said(Answers& held, const std::string& question, Make make) {
   try {
     held[question] = to_json(make());
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kUnsupported) throw;
+    if (error.code() != ErrorCode::kUnsupported && error.code() != ErrorCode::kNotFound) throw;
   }
 }
 
@@ -177,6 +177,34 @@ Answers why_answers(const LiveSession& live, const ViewAddress& view) {
   return held;
 }
 
+// The score that the page ranks by, and the same on the probe.
+std::vector<std::size_t> ranked_scores(const ViewAddress& view) {
+  const std::string name = view.sort == ViewAddress{}.sort ? "previous" : view.sort;
+  std::vector<std::size_t> found;
+  for (std::size_t at = 0; at < score_infos().size(); ++at)
+    if (score_infos()[at].name == name || score_infos()[at].name == "probe_" + name)
+      found.push_back(at);
+  return found;
+}
+
+// What the ranking rests on for the chosen head, in both forms, and the heads that are like it.
+Answers heads_answers(LiveSession& live, const ViewAddress& view) {
+  const auto [place, path] = head_of(live, view);
+  Cancel cancel;
+  Answers held;
+  for (const std::size_t score : ranked_scores(view)) {
+    for (const auto& [form, name] :
+         {std::pair(ScoreForm::kRaw, "raw"), {ScoreForm::kSinkAdjusted, "adjusted"}})
+      hold_if_said(held,
+                   fmt::format("{}/evidence/{}?form={}", path, score_infos()[score].name, name),
+                   [&] { return answer_evidence(live, {place, score, form}, {}, cancel); });
+  }
+  held[fmt::format("{}/similar?layer={}&head={}", stack_name(place.stack), place.layer,
+                   place.head)] =
+      to_json(answer_similar(live, place.stack, {.head = place}, cancel));
+  return held;
+}
+
 // The window that the page shows around the cell.
 Answers anatomy_answers(const LiveSession& live, const ViewAddress& view) {
   constexpr std::int64_t kRows = 16;
@@ -198,8 +226,9 @@ Answers anatomy_answers(const LiveSession& live, const ViewAddress& view) {
 
 }  // namespace
 
-Answers held_answers(const LiveSession& session, const ViewAddress& view) {
+Answers held_answers(LiveSession& session, const ViewAddress& view) {
   if (session.model() == nullptr) return {};
+  if (view.view == "heads") return heads_answers(session, view);
   if (view.view == "flow") return flow_answers(session, view);
   if (view.view == "why") return why_answers(session, view);
   if (view.view == "anatomy") return anatomy_answers(session, view);

@@ -12,7 +12,6 @@ namespace heed {
 
 /// By the question as the page's path has it: JSON, lines of JSON of a branch, base64 of numbers.
 /// Empty where the session has no model, or the view is another one.
-std::map<std::string, std::string> held_answers(const LiveSession& session,
-                                                const ViewAddress& view);
+std::map<std::string, std::string> held_answers(LiveSession& session, const ViewAddress& view);
 
 }  // namespace heed

@@ -62,14 +62,47 @@ ViewAddress with_compared(ViewAddress view) {
   return view;
 }
 
-SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std::int64_t bytes) {
+void require_scored(const LiveSession& session) {
   if (!session.progress().scored)
     fail({.code = ErrorCode::kFailed,
           .op = "html",
           .found = "the heads have not been scored",
           .hint = "a file holds their scores"});
+}
+
+std::vector<NextAnswer> next_words(const LiveSession& session, Stack stack) {
+  std::vector<NextAnswer> next;
+  for (std::int64_t position = 0; position < std::ssize(session.session().tokens); ++position)
+    if (session.keeps_next(position)) next.push_back(answer_next(session, stack, position, kWords));
+  return next;
+}
+
+EditedSnapshotAnswer edited_snapshot(const LiveSession& session, Stack stack,
+                                     const std::vector<HeldStackAnswer>& held) {
+  require_scored(session);
+  return {.session = answer_session(session),
+          .chosen = answer_chosen(session.chosen(stack)),
+          .scores = all_scores(session),
+          .next = next_words(session, stack),
+          .held = hold(session, held),
+          .atlas = held_atlas(session, held)};
+}
+
+// As the page writes them into its address.
+std::string versus_of(const Edits& edits) {
+  std::string text = to_text(edits);
+  std::ranges::replace(text, '=', ':');
+  std::ranges::replace(text, '/', ':');
+  return text;
+}
+
+SnapshotAnswer snapshot(LiveSession& session, ViewAddress view, std::int64_t bytes,
+                        const LiveSession* edited) {
+  require_scored(session);
+  if (edited != nullptr) view.versus = versus_of(edited->input.edits);
   const Stack stack = place_of(view.places.front(), session.shapes()).stack;
-  const auto held = choose_held(session.session(), with_compared(view), bytes);
+  const auto held =
+      choose_held(session.session(), with_compared(view), edited == nullptr ? bytes : bytes / 2);
   SnapshotAnswer answer{.about = about(session, held),
                         .session = answer_session(session),
                         .view = format_view(view),
@@ -79,9 +112,8 @@ SnapshotAnswer snapshot(const LiveSession& session, const ViewAddress& view, std
                         .answers = held_answers(session, view),
                         .atlas = held_atlas(session, held)};
   if (!answer.answers.empty()) answer.about.models.front().held_view = view.view;
-  for (std::int64_t position = 0; position < std::ssize(session.session().tokens); ++position)
-    if (session.keeps_next(position))
-      answer.next.push_back(answer_next(session, stack, position, kWords));
+  answer.next = next_words(session, stack);
+  if (edited != nullptr) answer.edited = edited_snapshot(*edited, stack, held);
   return answer;
 }
 
@@ -100,8 +132,14 @@ std::string script_safe(std::string_view json) {
   return safe;
 }
 
-std::string saved_page(const PageSources& sources, const LiveSession& session,
-                       const ViewAddress& view, std::int64_t bytes) {
+std::optional<Edits> compared_edits(const ViewAddress& view) {
+  const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
+  if (!versus || versus->head || versus->text || versus->model) return {};
+  return versus->edits;
+}
+
+std::string saved_page(const PageSources& sources, LiveSession& session, const ViewAddress& view,
+                       std::int64_t bytes, const LiveSession* edited) {
   std::string page = sources.html;
   const std::string& script = sources.script;
   // These would end the element that the script stands in, or hide its end.
@@ -110,7 +148,7 @@ std::string saved_page(const PageSources& sources, const LiveSession& session,
           .op = "html",
           .found = "the page's script cannot stand inside of the page"});
   replace(page, kStyle, std::string(kPolicy) + "<style>" + sources.style + "</style>");
-  const std::string data = script_safe(to_json(snapshot(session, view, bytes)));
+  const std::string data = script_safe(to_json(snapshot(session, view, bytes, edited)));
   replace(page, kScript,
           "<script type=\"application/json\" id=\"heed-snapshot\">" + data +
               "</script>\n<script type=\"module\">" + script + "</script>");

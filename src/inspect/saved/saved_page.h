@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "heed/inspect/edits.h"
 #include "heed/inspect/view.h"
 #include "inspect/answers/live_session.h"
 
@@ -19,10 +21,14 @@ struct PageSources {
   std::string script;
 };
 
+/// The edits that a view compares its text with; nothing where it compares with something else.
+std::optional<Edits> compared_edits(const ViewAddress& view);
+
 /// Opens at `view`, which fits the session, and asks nobody for anything. Every layer must have
-/// been scored.
-std::string saved_page(const PageSources& page, const LiveSession& session, const ViewAddress& view,
-                       std::int64_t bytes = kSavedBytes);
+/// been scored. `edited` is the same text under the view's compared_edits, scored as well; without
+/// it the page says that it does not hold that side.
+std::string saved_page(const PageSources& page, LiveSession& session, const ViewAddress& view,
+                       std::int64_t bytes = kSavedBytes, const LiveSession* edited = nullptr);
 
 /// JSON that may stand inside of a script element: no `<` is left in it.
 std::string script_safe(std::string_view json);

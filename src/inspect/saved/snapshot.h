@@ -81,6 +81,26 @@ struct HeldAtlasAnswer {
   }
 };
 
+/// The other side of a comparison: the same text with edits.
+struct EditedSnapshotAnswer {
+  static constexpr const char* kName = "EditedSnapshot";
+  SessionAnswer session = {};
+  ChosenAnswer chosen = {};
+  std::vector<LayerHeadsAnswer> scores = {};
+  std::vector<NextAnswer> next = {};
+  std::vector<HeldLayerAnswer> held = {};
+  std::vector<HeldAtlasAnswer> atlas = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("session", session);
+    field("chosen", chosen);
+    field("scores", scores);
+    field("next", next);
+    field("held", held);
+    field("atlas", atlas);
+  }
+};
+
 struct SnapshotAnswer {
   static constexpr const char* kName = "Snapshot";
   ModelsAnswer about = {};
@@ -92,6 +112,7 @@ struct SnapshotAnswer {
   std::vector<HeldLayerAnswer> held = {};
   std::map<std::string, std::string> answers = {};  // of words and flows (held_answers.h)
   std::vector<HeldAtlasAnswer> atlas = {};
+  std::optional<EditedSnapshotAnswer> edited = {};
   template <typename Fields>
   void describe(Fields& field) const {
     field("about", about);
@@ -104,6 +125,7 @@ struct SnapshotAnswer {
     field.list("answers", answers,
                [](const auto& answer) { return HeldAnswer{answer.first, answer.second}; });
     field("atlas", atlas);
+    field("edited", edited);
   }
 };
 

@@ -61,12 +61,12 @@ export function fileName(text: string, address: string, format: Format): string 
   return `${['heed', ...words.map((word) => graphemes(word).slice(0, 16).join('')), place].join('-')}.${format}`;
 }
 
-/** Downloads the view. */
-export async function save(format: Format, page: Page): Promise<void> {
-  const content = format === 'html' ? await file(page) : await picture(format, page);
+/** Downloads the view, or a panel of it. */
+export async function save(format: Format, page: Page, panel?: string): Promise<void> {
+  const content = format === 'html' ? await file(page) : await picture(format, page, panel);
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
-  link.download = fileName(page.api.info.text, addressOf(page.store.now), format);
+  link.download = fileName(page.api.info.text, `${addressOf(page.store.now)}${panel === undefined ? '' : `/${panel}`}`, format);
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);  // the download may still read it
 }

@@ -96,12 +96,18 @@ const kMargin = 16;  // of a part that is drawn alone: ticks and numbers may sta
 /** What `--panel` calls a part of the page. */
 function nameOf(part: Element): string { return part.getAttribute('aria-label')!.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-'); }
 
+function partsOf(root: HTMLElement): Element[] {
+  return [...root.querySelectorAll('section[aria-label]')].filter((part) => part.getBoundingClientRect().height > 0);
+}
+
+/** What can be drawn alone. */
+export function panelNames(root: HTMLElement): string[] { return [...new Set(partsOf(root).map(nameOf))]; }
+
 /** The part of the view with that name; an error lists those that there are. */
 function partOf(root: HTMLElement, name: string): Element {
-  const parts = [...root.querySelectorAll('section[aria-label]')].filter((part) => part.getBoundingClientRect().height > 0);
-  const found = parts.find((part) => nameOf(part) === name);
+  const found = partsOf(root).find((part) => nameOf(part) === name);
   if (found) return found;
-  throw new Error(`this view has no panel ${name}, expected one of ${[...new Set(parts.map(nameOf))].join(', ')}`);
+  throw new Error(`this view has no panel ${name}, expected one of ${panelNames(root).join(', ')}`);
 }
 
 /** `about` is the picture's title, for those who do not see it. `panel`: of this part alone. */

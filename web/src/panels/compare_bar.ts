@@ -1,5 +1,6 @@
 // Over the view: what is compared, which side of it is drawn, and what can be compared.
 import type {Comparison} from '../comparison';
+import {noDifference, ownName} from '../comparison';
 import {css, diverging} from '../colour';
 import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../dom';
@@ -10,7 +11,8 @@ import type {Selection, Show} from '../selection';
 import {kShows, nameOf} from '../selection';
 import {plain} from '../tokens';
 import type {Next} from '../transport/api';
-import {versusHead, versusText} from '../versus';
+import {found} from '../transport/models';
+import {versusHead, versusModel, versusText} from '../versus';
 import {viewOf} from '../views/list';
 
 const kWords = 3;  // of the next ones, in short
@@ -36,6 +38,18 @@ function field(label: string, size: number, take: (text: string) => void): HTMLI
     if (event.key === 'Enter' && input.value.trim() !== '') take(input.value);
   });
   return input;
+}
+
+/** The name of another model, of those that this machine has. */
+function modelField({requests, info}: Page['api'], take: (name: string) => void): HTMLElement {
+  const names = html('datalist', {id: `models-${Math.random().toString(36).slice(2)}`});
+  const input = field('another model', 14, take);
+  input.setAttribute('list', names.id);
+  input.addEventListener('input', (event) => {  // one of the list was chosen
+    if (!(event instanceof InputEvent) || event.inputType === 'insertReplacementText') take(input.value);
+  });
+  found(requests).then((models) => names.append(...models.filter(({name}) => name !== info.model).map(({name}) => html('option', {value: name}))), () => undefined);
+  return html('span', {}, input, names);
 }
 
 export class CompareBar implements Panel {
@@ -86,7 +100,7 @@ export class CompareBar implements Panel {
     if (this.isOpen) this.drawForm();
     if (now.versus === '') return;
     const {compared, error, isWorking, name} = this.comparison;
-    this.sides.show(!compared ? 'A' : !compared.isAlike && now.show === 'A-B' ? 'A' : now.show);
+    this.sides.show(!compared ? 'A' : compared.unlike !== '' && now.show === 'A-B' ? 'A' : now.show);
     this.legend.hidden = !this.page.api.isDifference || !viewOf(now.view).differs;
     say(this.about, error !== '' ? `Not compared: ${error}` : `A: ${this.ownName} \u00b7 B: ${name}${isWorking ? ', which is read\u2026' : ''}${this.remark}`);
     this.sayWords();
@@ -95,13 +109,13 @@ export class CompareBar implements Panel {
   private get ownName(): string {
     const {layer, head} = primary(this.page.store.now);
     const {compared} = this.comparison;
-    return compared && compared.a === compared.b ? `head ${layer}\u00b7${head}` : 'this text';
+    return compared && compared.a === compared.b ? `head ${layer}\u00b7${head}` : ownName(compared);
   }
 
   private get remark(): string {
     const {store: {now}, api} = this.page;
     const {compared} = this.comparison;
-    if (compared && !compared.isAlike) return '. They differ in length: no cell of one stands for one of the other, so there is no difference';
+    if (compared && compared.unlike !== '') return `. ${noDifference(compared).slice(0, -1)}`;
     return api.isDifference && !viewOf(now.view).differs ? '. This view shows A; B alone shows B' : '';
   }
 
@@ -110,7 +124,7 @@ export class CompareBar implements Panel {
     const {compared} = this.comparison;
     const {side, store} = this.page;
     const position = (side.isSquare ? store.now.query : store.pinnedQuery) ?? side.queries.length - 1;
-    const can = compared && compared.a !== compared.b && compared.isAlike && side.isWritten && compared.a.hasWeights;
+    const can = compared && compared.a !== compared.b && compared.unlike === '' && side.isWritten && compared.a.hasWeights;
     const [a, b] = this.slots.map((slot, at) => latest(slot.show(can ? (at === 0 ? compared.a : compared.b).next(position) : null)));
     if (!a || !b) return say(this.words, '');
     const parts = a.words.slice(0, kWords).map(({text, probability}) => {
@@ -139,7 +153,8 @@ export class CompareBar implements Panel {
         if (head !== undefined) set(versusHead({...first.stack && {stack: first.stack}, layer: Number(layer), head: Number(head)}));
       }));
     const groups = [heads];
-    if (api.model.held === undefined) groups.push(group('text', field('another text', 28, (text) => set(versusText(text)))), ...this.edits(place, group, link));
+    if (api.model.held === undefined) groups.push(group('text', field('another text', 28, (text) => set(versusText(text)))),
+      group('model', modelField(api, (name) => set(versusModel(name)))), ...this.edits(place, group, link));
     this.form.replaceChildren(html('b', {}, 'Compare with'), ...groups);
   }
 

@@ -1,6 +1,5 @@
 // Arcs from queries to keys: width and opacity are the weight; the one chosen carries its number.
 import {select} from 'd3-selection';
-import {linkHorizontal} from 'd3-shape';
 import type {Edge} from '../arcs';
 
 export interface Arc {
@@ -29,14 +28,17 @@ function style({edge, kind}: Arc): {width: number; opacity: number} {
   }
 }
 
-const link = linkHorizontal<unknown, [number, number]>();
+function link([left, right]: [number, number], source: number, target: number): string {
+  const middle = (left + right) / 2;
+  return `M${left},${source}C${middle},${source},${middle},${target},${right},${target}`;
+}
 
 /** One mark of the drawing: equal keys are one element, which moves. */
 interface Mark { key: string; name: 'line' | 'path' | 'text'; attributes: Record<string, string | number>; text: string; arc: Arc | null }
 
-function marksOf(arc: Arc, [left, right]: [number, number], actions: boolean): Mark[] {
+function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] {
   const {edge, source, target, kind, chosen, label} = arc;
-  const d = link({source: [left, source], target: [right, target]})!;
+  const d = link(columns, source, target);
   const {width, opacity} = style(arc);
   const key = `${kind} ${arc.colour} ${edge.query} ${edge.key}`;
   const colour = chosen ? 'accent' : kind === 'other' ? 'other' : arc.colour;
@@ -48,7 +50,7 @@ function marksOf(arc: Arc, [left, right]: [number, number], actions: boolean): M
   if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
   if (label) {
     const y = (source + target) / 2 - 6;
-    marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', x: (left + right) / 2, y}, label));
+    marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', x: (columns[0] + columns[1]) / 2, y}, label));
   }
   return marks;
 }

@@ -30,7 +30,8 @@ export function choiceText({each, drawn, all}: Choice): string {
   return `${each === 1 ? 'the' : each} largest a row, ${drawn} of ${all.toLocaleString('en')} weights`;
 }
 
-/** `not drawn: .57 of a row on average`. */
-export function restText({drawn, all, rest}: Choice): string {
+/** `not drawn: .57 of a row on average`; the weights of a difference sum to nothing, so there they are counted. */
+export function restText({drawn, all, rest}: Choice, isDifference: boolean): string {
+  if (isDifference && drawn < all) return `not drawn: ${(all - drawn).toLocaleString('en')} smaller ones`;
   return drawn === all ? 'every weight drawn' : `not drawn: ${written(rest)} of a row on average`;
 }

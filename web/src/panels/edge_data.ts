@@ -1,9 +1,17 @@
 // What the edges are drawn from: the line of each head of the shown token, and the rows in the window.
-import type {EdgeRow, Line} from '../arcs';
+import type {Edge, EdgeRow, Line} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import type {Page, Span} from '../panel';
-import {primary} from '../panel';
+import {isIn, primary} from '../panel';
+import type {Rows} from '../rows';
 import {nameOf} from '../selection';
+
+/** Of the shown token, or of another row in sight. */
+export interface ShownEdge { edge: Edge; own: boolean }
+
+export function ownEdges(rows: EdgeRow[]): ShownEdge[] {
+  return rows.flatMap(({edges}) => edges.map((edge) => ({edge, own: true})));
+}
 
 export class EdgeData {
   private readonly slots: Slot<Line>[] = [];  // by the head's place in the selection
@@ -32,5 +40,15 @@ export class EdgeData {
     }
     const wanted = rows && api.hasWeights ? api.edges(primary(store.now), rows.begin, rows.end) : null;
     this.others = valueOf(this.window.show(wanted)) ?? [];
+  }
+
+  /** Those of the first head around the tokens `at`, whose own come last. */
+  edges(at: Span, rows: Rows): ShownEdge[] {
+    const {store} = this.page;
+    const shown = rows.within(at);
+    const others = store.to ? [] : rows.edges(this.others).filter((row) => !isIn(shown, row.query));
+    const line = this.lines.get(nameOf(primary(store.now)));
+    return [...others.flatMap(({edges}) => edges.map((edge) => ({edge, own: false}))),
+      ...line ? rows.line(line, store.to).edges.map((edge) => ({edge, own: true})) : []];
   }
 }

@@ -13,7 +13,7 @@ import type {Arc} from './edge_arcs';
 import {drawArcs} from './edge_arcs';
 import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
-import {EdgeData} from './edge_data';
+import {EdgeData, ownEdges} from './edge_data';
 import {headingOf} from './edge_heading';
 import {foldRow, keyRow, queryRow, replaceUnlessSame, replaceWithFocus, restRow} from './edge_rows';
 import {slotsOf} from './edge_slots';
@@ -215,7 +215,7 @@ class EdgesPanel implements Panel {
       return row;
     });
     if (line) made.push(restRow(rest(line.weights, this.list)));
-    else if (this.at === null) made.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice)));
+    else if (this.at === null) made.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice, this.page.api.isDifference)));
     replaceUnlessSame(this.keys, made);
   }
 
@@ -244,16 +244,6 @@ class EdgesPanel implements Panel {
     else if (!store.to) store.preview({key: other});  // the span stays
   }
 
-  private edgesNow(): {edge: Edge; own: boolean}[] {
-    const {at, rows, data: {lines}, page: {store}} = this;
-    if (at === null) return this.choice.rows.flatMap(({edges}) => edges.map((edge) => ({edge, own: true})));
-    const shown = rows.within(at);
-    const others = store.to ? [] : rows.edges(this.data.others).filter((row) => !isIn(shown, row.query));
-    const line = lines.get(nameOf(primary(store.now)));
-    return [...others.flatMap(({edges}) => edges.map((edge) => ({edge, own: false}))),
-      ...line ? rows.line(line, store.to).edges.map((edge) => ({edge, own: true})) : []];
-  }
-
   private drawArcs(): void {
     const {store} = this.page;
     const {at, isNarrow, rowHeight: height, rows} = this;
@@ -263,7 +253,7 @@ class EdgesPanel implements Panel {
     const queryY = (row: number) => isNarrow ? this.list.length * height / 2
       : (Math.max(begin, Math.min(end - 1, row)) - begin + 0.5) * height;
     const arcs: Arc[] = [];
-    for (const {edge, own} of this.edgesNow()) {
+    for (const {edge, own} of at === null ? ownEdges(this.choice.rows) : this.data.edges(at, rows)) {
       const other = otherEnd(edge, at !== null && store.to);
       const index = entryIndex(this.list, other);
       if (index < 0) continue;

@@ -6,7 +6,7 @@ import {flowPosition, nodeIndex, nodeName, signed} from './flow_page';
 
 const kNames = 108;       // px of the layers' names
 const kFoldRoom = 60;     // px that `130 tokens` needs
-const kAll = 420;         // px of all layers, where they fit
+const kAll = 384;         // px of all layers, where they fit
 const kShareHeight = 130;  // px that a share of 1 would be high
 const kMostShare = 34;
 
@@ -118,7 +118,7 @@ function feet(page: FlowPage, data: FlowData, {x, isTight}: Places, top: number)
 export function drawFlow(container: HTMLElement, page: FlowPage, data: FlowData): void {
   const width = container.clientWidth;
   const steps = data.flow.layers.length;
-  const pitch = Math.max(34, Math.min(76, kAll / steps));
+  const pitch = Math.max(32, Math.min(76, kAll / steps));
   const bottom = 16 + steps * pitch;
   const places = placesOf(data, width);
   const lines = Array.from({length: steps + 1}, (_, step) => svg('line', {class: 'grid-line', x1: places.names, x2: width, y1: 16 + step * pitch, y2: 16 + step * pitch}));

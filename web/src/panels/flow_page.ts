@@ -1,7 +1,7 @@
 // What the parts of Flow share.
 import type {Flow, FlowTest} from '../answers';
 import type {Page} from '../panel';
-import {plain} from '../tokens';
+import {isolated, plain} from '../tokens';
 
 export interface FlowPage extends Page { choose: (node: number) => void }
 
@@ -20,7 +20,7 @@ export function keyNode({store, side}: Page): number | null {
 
 export function nodeName({side}: Page, node: number): string {
   const token = node < side.queries.length ? side.queries[node] : side.keys[node - side.queries.length];
-  return token ? plain(token) : '';
+  return token ? isolated(plain(token)) : '';
 }
 
 /** Its number in its own text. */

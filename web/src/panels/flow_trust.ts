@@ -1,6 +1,6 @@
 // How far to trust a flow: the share of each token against what hiding it really does.
-import {scaleLog} from 'd3-scale';
 import type {FlowTest} from '../answers';
+import {logAxis} from '../axis';
 import {html, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {FlowPage} from './flow_page';
@@ -20,8 +20,9 @@ export function trust(page: FlowPage, test: FlowTest): Element[] {
   const most = Math.max(1, ...hidden.map(({effect}) => Math.abs(effect))) * 1.6;
   const shares = hidden.map(({share}) => share).filter((share) => share > 0);
   const least = Math.max(1e-6, Math.min(...shares, 0.01));
-  const x = scaleLog([least, Math.max(0.1, ...shares)], [52, kWidth - 12]).clamp(true);
-  const y = scaleLog([kLeast, most], [kHeight - 22, 14]).clamp(true);
+  const largest = Math.max(0.1, ...shares);
+  const x = logAxis([least, largest], [52, kWidth - 12]);
+  const y = logAxis([kLeast, most], [kHeight - 22, 14]);
   const ticks = [1, 0.1, 0.01, 0.001, 0.0001].filter((tick) => tick < most);
   const chosen = keyNode(page);
   const named = new Set([...hidden].sort(byEffect).slice(0, kNamed).map(({node}) => node));
@@ -37,7 +38,7 @@ export function trust(page: FlowPage, test: FlowTest): Element[] {
   const drawing = svg('svg', {class: 'trust', width: kWidth, height: kHeight, viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': 'share and effect of each token'},
     ...ticks.flatMap((tick) => [svg('line', {class: 'grid-line', x1: 46, x2: kWidth, y1: y(tick), y2: y(tick)}),
       svg('text', {class: 'tick end', x: 40, y: y(tick) + 4}, tick === kLeast ? '\u2264.0001' : String(tick).replace(/^0/, ''))]),
-    ...[0.0001, 0.001, 0.01, 0.1, 1].filter((tick) => tick >= least && tick <= x.domain()[1]!).map((tick) => svg('text', {class: 'tick', x: x(tick), y: kHeight - 4}, String(tick).replace(/^0/, ''))),
+    ...[0.0001, 0.001, 0.01, 0.1, 1].filter((tick) => tick >= least && tick <= largest).map((tick) => svg('text', {class: 'tick', x: x(tick), y: kHeight - 4}, String(tick).replace(/^0/, ''))),
     svg('text', {class: 'tick start', x: 0, y: 8}, unit), svg('text', {class: 'tick end', x: kWidth, y: kHeight - 26}, 'share'), ...dots);
   const correlation = test.rank_correlation;
   return [html('div', {class: 'heading'}, html('h2', {}, 'How far to trust it'), html('span', {class: 'quiet'}, test.word ? 'share, effect; open: raises it' : 'share, effect'),

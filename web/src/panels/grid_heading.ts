@@ -1,11 +1,13 @@
 // Over the grid: how many heads, what they are sorted by, the filter, the legend.
-import {choice, html, say} from '../dom';
+import {choice, html, menu, say} from '../dom';
 import type {FilterError} from '../head_filter';
 import type {Page} from '../panel';
 import {kNothing} from '../selection';
 import type {Cut} from '../transport/atlas';
 import {filterOf} from './grid_scores';
 import {rampOf} from './read_out';
+
+const kUsual = ['previous', 'current', 'sink', 'induction', 'duplicate', 'distance', 'entropy'];  // side by side
 
 export class GridHeading {
   readonly element = html('div', {class: 'heading grid-heading'});
@@ -18,13 +20,18 @@ export class GridHeading {
   private readonly count = html('span', {class: 'quiet grid-count', id: 'grid-count', role: 'status'});
   private readonly block = html('span', {class: 'quiet'});
   private readonly sorts: ReturnType<typeof choice<string>>;
+  private readonly others: {name: string; label: string; about: string}[];  // scores, in a menu
+  private readonly otherSort = html('span', {});
+  private sorted: string | null = null;
   private wrong: FilterError | null = null;
 
   constructor(private readonly page: Page, leave: () => void) {
     const {api, store} = page;
-    const names = [...api.about.scores.map(({name}) => name), kNothing.sort];
-    this.sorts = choice('Sort', names.map((name) => ({name, label: name})), (sort) => store.set({sort}, {replace: true}));
-    for (const [at, {about}] of api.about.scores.entries()) this.sorts.element.children[at]!.setAttribute('title', about);
+    const {scores} = api.about;
+    const usual = [...kUsual.flatMap((name) => scores.filter((score) => score.name === name)), {name: kNothing.sort, about: 'as they are numbered'}];
+    this.sorts = choice('Sort', usual.map(({name}) => ({name, label: name})), (sort) => this.sort(sort));
+    for (const [at, {about}] of usual.entries()) this.sorts.element.children[at]!.setAttribute('title', about);
+    this.others = scores.filter((score) => !usual.some(({name}) => name === score.name)).map(({name, about}) => ({name, about, label: name.replace(/_/g, ' ')}));
     this.field.value = store.now.filter;
     this.field.addEventListener('input', () => this.read());
     this.field.addEventListener('keydown', (event) => {
@@ -35,7 +42,7 @@ export class GridHeading {
     });
     this.field.addEventListener('blur', () => this.show(null));
     this.element.append(this.title,
-      html('div', {class: 'grid-sort'}, html('span', {class: 'quiet'}, 'each layer sorted by'), this.sorts.element),
+      html('div', {class: 'grid-sort'}, html('span', {class: 'quiet'}, 'each layer sorted by'), this.sorts.element, this.otherSort),
       html('label', {class: 'grid-filter-line'}, html('span', {class: 'quiet'}, '/ filter'), this.field, this.written), this.count,
       html('span', {class: 'grid-legend'}, html('span', {class: 'quiet'}, api.isDifference ? 'A \u2212 B' : 'weight'), rampOf('grid-ramp', api.isDifference), this.block));
   }
@@ -43,6 +50,15 @@ export class GridHeading {
   focus(): void {
     this.field.focus();
     this.field.select();
+  }
+
+  private sort(sort: string): void { this.page.store.set({sort}, {replace: true}); }
+
+  private showOthers(sort: string): void {
+    if (sort === this.sorted || this.others.length === 0) return;
+    this.sorted = sort;
+    const chosen = this.others.some(({name}) => name === sort) ? sort : '';
+    this.otherSort.replaceChildren(menu('Sort by another score', this.others, chosen, (name) => this.sort(name), 'other'));
   }
 
   /** Of what is typed the last that parses is the filter. */
@@ -59,6 +75,7 @@ export class GridHeading {
     const {side, store: {now}} = this.page;
     say(this.title, `All ${(side.layers * side.heads).toLocaleString('en')} heads`);
     this.sorts.show(now.sort);
+    this.showOthers(now.sort);
     if (document.activeElement !== this.field && !this.wrong) this.field.value = now.filter;
     say(this.written, now.filter);
     this.field.setAttribute('aria-invalid', String(this.wrong !== null));

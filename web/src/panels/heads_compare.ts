@@ -9,11 +9,13 @@ import {primary} from '../panel';
 import type {Place} from '../selection';
 import {plain} from '../tokens';
 import type {SessionApi} from '../transport/api';
+import {noDifference, ownName} from '../comparison';
+import type {Versus} from '../versus';
 import {readVersus, versusHead, versusText} from '../versus';
 import {headText} from './heads_scores';
 import {differencePosition, position} from './matrix_scale';
 
-type With = 'nothing' | 'head' | 'text' | 'edits';
+type With = 'nothing' | Versus['kind'];
 
 /** A matrix in at most 256 x 256 cells; NaN where masked. */
 interface Cells { width: number; height: number; block: number; values: Float32Array }
@@ -43,7 +45,7 @@ export class HeadsCompare implements Panel {
 
   constructor(private readonly page: Page) {
     const {kind} = readVersus(page.store.now.versus) ?? {};
-    const names: With[] = ['nothing', 'head', 'text', ...kind === 'edits' ? [kind] : []];
+    const names: With[] = ['nothing', 'head', 'text', ...kind === 'edits' || kind === 'model' ? [kind] : []];
     const made = choice<With>('compare with', names.map((name) => ({name, label: name})), (name) => this.turn(name));
     this.switches = made.element;
     this.show = made.show;
@@ -82,9 +84,11 @@ export class HeadsCompare implements Panel {
     const place = {...primary(store.now), stack: side.stack} as Place;
     const other = compared.toB(place);
     const isHead = compared.a === compared.b;
+    const {layers, heads} = compared.b.side(other.stack);
     return [
-      {name: `A: head ${headText(place)}${isHead ? '' : ', this text'}`, api: compared.a, place},
-      {name: isHead ? `B: head ${headText(other)}` : `B: ${compared.name}`, api: compared.b, place: other},
+      {name: `A: head ${headText(place)}${isHead ? '' : `, ${ownName(compared)}`}`, api: compared.a, place},
+      ...other.layer < layers && other.head < heads
+        ? [{name: isHead ? `B: head ${headText(other)}` : `B: ${compared.name}`, api: compared.b, place: other}] : [],
     ];
   }
 
@@ -103,7 +107,7 @@ export class HeadsCompare implements Panel {
 
   private get isAlike(): boolean {
     const [a, b] = this.cells;
-    return a !== undefined && b !== undefined && a.width === b.width && a.height === b.height;
+    return this.page.compared?.unlike === '' && a !== undefined && b !== undefined && a.width === b.width && a.height === b.height;
   }
 
   private draw(): void {
@@ -150,7 +154,7 @@ export class HeadsCompare implements Panel {
     }
     const block = this.cells[0].block;
     const size = block > 1 ? ` A cell is the largest of ${block} \u00d7 ${block} weights.` : '';
-    const unlike = this.isAlike ? '' : ' The texts differ in length: no cell of one stands for one of the other, so there is no difference.';
+    const unlike = this.isAlike ? '' : ` ${noDifference(this.page.compared)}`;
     if (!at) {
       this.said.textContent = `Point at a cell.${size}${unlike}`;
       return;

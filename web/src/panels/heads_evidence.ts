@@ -5,13 +5,14 @@ import {html, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
-import {plain} from '../tokens';
+import {isolated, plain} from '../tokens';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../late';
 import {columnOf, headText, ranked, sortName, valueOf, valueText} from './heads_scores';
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
+const kNumbers = 120;  // px of the head's own number and the runner-up's
 
 export class HeadsEvidence implements Panel {
   readonly element = html('section', {class: 'heads-evidence', 'aria-label': 'Evidence'});
@@ -63,12 +64,19 @@ export class HeadsEvidence implements Panel {
       return [
         svg('rect', {x, y: base - tall(value), width: pitch - 4, height: Math.max(1, tall(value)), class: isOwn ? 'own' : ''}),
         other ? svg('path', {d: `M${x - 2} ${tick}h${pitch}`, class: 'runner'}) : null,
-        named ? svg('text', {x: isOwn ? x + pitch : x + pitch / 2 - 2, y: isOwn ? base - tall(value) + 8 : base - tall(value) - 4, 'text-anchor': isOwn ? 'start' : 'middle', class: isOwn ? 'own' : ''}, shortWeight(value)) : null,
+        named && !isOwn ? svg('text', {x: x + pitch / 2 - 2, y: base - tall(value) - 4, 'text-anchor': 'middle'}, shortWeight(value)) : null,
         svg('text', {x: x + pitch / 2 - 2, y: base + 14, 'text-anchor': 'middle', class: isOwn ? 'own' : ''}, String(begin + at)),
       ].filter((each) => each !== null);
     });
     const ownAt = own === undefined ? 0 : own - begin;
-    if (begin === 0) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y: base - tall(profile[ownAt]!) + 8, class: 'tick'}, runnerText));
+    if (own !== undefined) {
+      // Beside its bar, over the numbers of those that stand there.
+      const besides = profile.slice(ownAt + 1, ownAt + 1 + Math.ceil(kNumbers / pitch)).map((value, at) => Math.max(value, other?.profile[ownAt + 1 + at] ?? 0));
+      const free = base - tall(Math.max(0, ...besides)) - (besides.some((value) => value >= 0.05) ? 18 : 4);
+      const y = Math.max(10, Math.min(base - tall(profile[ownAt]!) + 8, free));
+      parts.push(svg('text', {x: (ownAt + 1) * pitch, y, 'text-anchor': 'start', class: 'own'}, shortWeight(profile[ownAt]!)));
+      if (begin === 0) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, runnerText));
+    }
     parts.push(svg('text', {x: this.width, y: base - 6, 'text-anchor': 'end', class: 'tick'}, 'tokens back'));
     const said = `mean weight by distance${runner ? `; the tick is the runner-up, ${runner}${begin > 0 ? `, ${runnerText.replace('runner-up ', '')}` : ''}` : ''}`;
     const label = `weight at ${begin} to ${begin + 3} tokens back: ${profile.slice(0, 4).map(shortWeight).join(' ')}`;
@@ -104,9 +112,9 @@ export class HeadsEvidence implements Panel {
     const before: Record<string, string> = {previous: 'before it', current: 'itself', sink: 'first', next: 'after it'};
     const lines = worst.map(({row, value, key, weight: most}) => {
       const query = side.queries[row];
-      const where = isOfText && query ? html('span', {}, html('b', {}, plain(query)), ' ', html('span', {class: 'index'}, String(row))) : html('span', {}, `place ${row}`);
+      const where = isOfText && query ? html('span', {}, html('b', {}, isolated(plain(query))), ' ', html('span', {class: 'index'}, String(row))) : html('span', {}, `place ${row}`);
       const what = key === undefined ? null : key === row && side.isSquare ? html('span', {}, 'itself')
-        : html('span', {}, plain(side.keys[key]!), ' ', html('span', {class: 'index'}, String(key)));
+        : html('span', {}, isolated(plain(side.keys[key]!)), ' ', html('span', {class: 'index'}, String(key)));
       const line = html('li', {}, where, what ?? html('span', {}), html('span', {class: 'value'}, key === undefined ? '' : weight(most ?? 0)),
         html('span', {class: 'value'}, html('span', {class: 'quiet'}, column.from === 'run' ? 'loss ' : `${before[score] ?? column.short} `), column.unit === 'share' ? weight(value) : valueText(column, value)));
       if (isOfText && key !== undefined) line.addEventListener('click', () => store.set({query: row, key}));

@@ -1,6 +1,7 @@
 // Every head as a point between two scores; those that have room carry their names.
 import {isSamePlace} from '../address';
-import {html, svg} from '../dom';
+import {roundStep} from '../axis';
+import {html, menu, svg} from '../dom';
 import {fixed, shortWeight} from '../format';
 import type {Page, Panel} from '../panel';
 import {choose} from '../shell/chips';
@@ -22,9 +23,7 @@ interface Axis { first: number; last: number; ticks: number[] }
 function axisOf(values: number[]): Axis {
   const low = Math.min(0, ...values);
   const high = Math.max(...values, low + 1e-6);
-  const rough = (high - low) / 4;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((each) => each * power >= rough)! * power;
+  const step = roundStep((high - low) / 4);
   const first = low < 0 ? Math.floor(low / step * 2) * step / 2 : 0;
   const ticks = Array.from({length: Math.floor((high * 1.0001 - Math.ceil(first / step) * step) / step) + 1}, (_, at) => (Math.ceil(first / step) + at) * step);
   return {first, last: high + (high - first) * 0.08, ticks};
@@ -34,6 +33,8 @@ function tickText({unit, from}: Column, value: number): string {
   if (from === 'run') return value === 0 ? '0' : `${value > 0 ? '+' : ''}${fixed(value, 3).replace(/^(\u2212?)0/, '$1').replace(/0+$/, '')}`.replace(/\.$/, '');
   return unit === 'share' ? (value === 0 ? '0' : shortWeight(value).replace(/0$/, '')) : String(Number(value.toFixed(2)));
 }
+
+function nameText({name}: Pick<Column, 'name'>): string { return name.replace(/_/g, ' '); }
 
 /** Places for names: right, left, above, below of a point; none where all are taken. */
 class Room {
@@ -75,25 +76,30 @@ export class HeadsScatter implements Panel {
     const y = columnOf(page, page.store.now.y, alike) ?? columnOf(page, 'normalised_entropy', null)!;
     this.title.textContent = `All ${page.side.layers * page.side.heads} heads`;
     this.axes.replaceChildren(this.choice('x', x), this.choice('y', y));
-    const points = headsOf(page).flatMap((place) => {
+    const points = this.points(x, y);
+    const early = columnOf(page, 'normalised_entropy', null);
+    if (points.length > 0 || y.from === 'text' || !early) this.draw(x, y, points);
+    else this.draw(x, early, this.points(x, early), `${nameText(early)}: no head has \u201c${nameText(y)}\u201d yet`);  // passes of the model take long, and one without words has none
+  }
+
+  private points(x: Column, y: Column): {place: Place; a: number; b: number}[] {
+    const {page} = this;
+    const alike = this.alike();
+    return headsOf(page).flatMap((place) => {
       const [a, b] = [valueOf(page, place, x, alike), valueOf(page, place, y, alike)];
       return a === undefined || b === undefined ? [] : [{place, a, b}];
     });
-    this.draw(x, y, points);
   }
 
   /** A menu of all scores: the chosen one is its face. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
-    const select = html('select', {'aria-label': `${name} axis`, class: 'option'},
-      ...api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) =>
-        html('option', {value: score.name, selected: score.name === chosen.name.replace(/^probe_/, '')}, score.name.replace(/_/g, ' '))));
-    select.addEventListener('change', () => store.set({[name]: select.value}));
-    const face = html('span', {class: 'heads-axis-name', 'aria-hidden': true}, select.selectedOptions[0]?.textContent ?? '');
-    return html('label', {class: 'quiet heads-axis'}, `${name} `, face, select);
+    const scores = api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) => ({name: score.name, label: nameText(score)}));
+    return html('label', {class: 'quiet'}, `${name} `,
+      menu(`${name} axis`, scores, chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
   }
 
-  private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[]): void {
+  private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[], up = y.about.split(',')[0]!): void {
     const {store, stage} = this.page;
     const width = this.element.clientWidth || 445;
     this.plot.setAttribute('width', String(width));
@@ -101,7 +107,7 @@ export class HeadsScatter implements Panel {
     this.plot.replaceChildren();
     const said = (text: string, at: {x: number; y: number}, anchor = 'start', name = 'tick') =>
       svg('text', {...at, 'text-anchor': anchor, class: name}, text);
-    this.plot.append(said(y.about.split(',')[0]!, {x: kLeft, y: 12}), said(x.about, {x: width, y: kHeight - 6}, 'end'));
+    this.plot.append(said(up, {x: kLeft, y: 12}), said(x.about, {x: width, y: kHeight - 6}, 'end'));
     if (points.length === 0) {
       this.plot.append(said('no head has both scores yet', {x: kLeft, y: 60}));
       return;

@@ -1,6 +1,6 @@
 // How the rank of the likeliest answers rises through the layers.
-import {scaleLog} from 'd3-scale';
 import type {Lens} from '../answers';
+import {logAxis} from '../axis';
 import {html, svg} from '../dom';
 import {plain} from '../tokens';
 import {asToken} from './word';
@@ -8,10 +8,11 @@ import {asToken} from './word';
 const kWidth = 255;
 const kTop = 30;
 const kRow = 33;
+const kLetter = 6.5;  // px, about
 
 /** A line an answer: the first in the accent with its ranks, the others dashed and dotted. */
 export function rankChart({levels, answers}: Lens, position: number, vocabulary: number): Element[] {
-  const scale = scaleLog([vocabulary, 1], [18, kWidth - 12]);
+  const scale = logAxis([vocabulary, 1], [18, kWidth - 12]);
   const up = [...levels].reverse();
   const y = (at: number) => kTop + 16 + at * kRow;
   const height = y(up.length - 1) + 16;
@@ -35,9 +36,10 @@ export function rankChart({levels, answers}: Lens, position: number, vocabulary:
     if (which === 0) {
       up.forEach(({ranks}, at) => {
         const [x, top] = points[at]!;
-        const isRight = x > kWidth - 70;  // no room behind it
+        const said = at === 1 ? `${plain(asToken(answers[0]!.text))} ${ranks[0]}` : String(ranks[0]);
+        const isRight = x + 8 + kLetter * said.length > kWidth;  // no room behind it
         if (at > 0) element.append(svg('text', {class: 'rank-name first', x: x + (isRight ? -8 : 8), y: top + 4, 'text-anchor': isRight ? 'end' : 'start'},
-          at === 1 ? `${plain(asToken(answers[0]!.text))} ${ranks[0]}` : String(ranks[0])));
+          said));
       });
     }
   }

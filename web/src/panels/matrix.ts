@@ -1,5 +1,6 @@
 // The matrix of one head: tiles like a map, margins, read-out; pointer, wheel and keys.
 import type {Line} from '../arcs';
+import {largestOf} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
 import type {Page, Panel, Span} from '../panel';
@@ -14,42 +15,24 @@ import {blockOf} from '../side';
 import {isBetween} from '../sides';
 import {Rows} from '../rows';
 import {rowNames} from '../written';
-import {kUseWidth} from './matrix_margins';
+import {MatrixLists} from './matrix_lists';
 import {MatrixMargins} from './matrix_margin_pair';
+import {hasFreeCorner, widthBeside, widthWith} from './matrix_room';
 import type {Box, Sight} from './matrix_sight';
 import {MatrixSight} from './matrix_sight';
 import {tableOf} from './matrix_table';
 import {Tiles} from './matrix_tiles';
+import {MatrixWait} from './matrix_wait';
 import {ReadOut} from './read_out';
 
-const kLeastSide = 503;
 const kGutter = 34;          // between the columns: what stands at the rows may take it
 const kLead = 6;             // and this of the matrix's own column
 const kLeadAlone = 26;       // where nothing stands left of it
 const kToMatrix = 6;         // from what stands at the rows
-const kToUse = 5;            // from the matrix to its margin
-const kUseName = 80;         // the margin's name
-const kLeastCorner = 440;    // px a side, for the read-out to stand in the masked corner
 const kReadOut = [104, 62] as const;  // px of the read-out under the matrix, on two lines or one
 const kOneLine = 640;        // px a side, for one line
-const kBelow = 32;            // the foot line and the space over it
-const kLeastBetween = 400;   // the same two where other heads stand under it
-const kBelowBetween = 300;
+const kLists = 140;           // from the top of the matrix at full size to the lists beside it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
-
-/** Whether the rows beside the read-out end before it begins. */
-function hasFreeCorner(length: number, side: number, isNarrow: boolean): boolean {
-  const [height, left] = isNarrow ? [140, 0.48] : [150, 0.5];
-  const bottom = 0.04 * side + height;
-  return (Math.floor(bottom / side * length) + 1) / length <= left && (isNarrow || side >= kLeastCorner);
-}
-
-/** A token that is pointed at alone is read out with what it attends to most. */
-function largestOf(line: Line | null): number | null {
-  const best = (line?.weights ?? []).reduce<{at: number; weight: number}>((most, weight, at) =>
-    weight !== null && Math.abs(weight) > Math.abs(most.weight) ? {at, weight} : most, {at: -1, weight: 0});
-  return best.at < 0 ? null : best.at;
-}
 
 /** `isFull`: it has the width of the page, and the read-out stands beside it. */
 export interface MatrixOptions { isFull?: boolean }
@@ -61,6 +44,8 @@ class MatrixPanel implements Panel {
   private readonly scales: ReturnType<typeof choice<Scale>>;
   private readonly edges: MatrixMargins;
   private readonly labels: MatrixLabels;
+  private readonly lists: MatrixLists | null;  // at full size
+  private readonly wait = new MatrixWait();
   private readonly about = html('span', {class: 'quiet'});
   private readonly plot = html('div', {class: 'plot'});
   private readonly frame = html('div', {class: 'matrix-frame'});
@@ -86,6 +71,7 @@ class MatrixPanel implements Panel {
     this.canvas = new MatrixCanvas(page, this.tiles, this.redraw);
     this.readOut = new ReadOut(side, api.isDifference);
     this.edges = new MatrixMargins(stage);
+    this.lists = options.isFull ? new MatrixLists(page) : null;
     this.labels = new MatrixLabels(side, rowNames(page, this.redraw));
     this.scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})), (name) => store.set({scale: name}));
     const {element} = this.canvas;
@@ -121,10 +107,10 @@ class MatrixPanel implements Panel {
     element.setAttribute('role', 'application');
     element.setAttribute('aria-label',
       'Matrix of weights. Arrows move a cell, Enter pins it, 0 fits, plus and minus zoom, t gives a table.');
-    this.plot.append(element, this.labels.columns, this.readOut.element);
+    this.plot.append(element, this.labels.columns, this.readOut.element, ...this.lists ? [this.lists.element] : []);
     this.frame.append(this.edges.received, this.edges.useName, this.labels.rows, this.plot, this.edges.use);
     this.container.append(
-      html('div', {class: 'heading'}, html('h2', {}, 'Matrix'), this.about, this.scales.element),
+      html('div', {class: 'heading'}, html('h2', {}, 'Matrix'), this.about, this.wait.element, this.scales.element),
       this.frame, this.readOut.spoken);
   }
 
@@ -132,6 +118,8 @@ class MatrixPanel implements Panel {
     [this.line, this.margins, ...this.sides].forEach((slot) => slot.stop());
     this.resized.disconnect();
     this.forget();
+    this.lists?.destroy();
+    this.wait.stop();
     cancelAnimationFrame(this.frameAsked);
   }
 
@@ -152,6 +140,7 @@ class MatrixPanel implements Panel {
     if (width <= 0 || width === this.sight.width) return;
     const tall = queries === keys ? width : Math.round(width / keys * queries);
     this.canvas.resize(width);
+    this.lists?.resize(this.isFull ? widthBeside(this.container, lead, width) : 0, tall - kLists);
     this.frame.style.setProperty('--side', `${width}px`);
     this.frame.style.setProperty('--tall', `${tall}px`);
     this.sight.resize(width, tall);
@@ -169,16 +158,9 @@ class MatrixPanel implements Panel {
 
   private get isFull(): boolean { return this.options.isFull === true && !this.page.stage.isStacked; }
 
-  /** The width of the matrix beside `lead` and over `band` pixels, where it fits whole. */
   private widthWith(lead: number, band: number): number {
-    const {stage, side: {attention: {queries, keys}}} = this.page;
-    const use = stage.isTight ? kUseName : kUseWidth + 10;  // else it stands over the gutter
-    const width = this.container.clientWidth - lead - (stage.isNarrow ? 0 : kToUse + use);
-    const top = this.plot.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
-    const [least, below] = isBetween(this.page) ? [kLeastBetween, kBelow + kBelowBetween] : [kLeastSide, kBelow];
-    const room = stage.viewHeight - top - below - band;
-    const most = Math.max(least, room) * Math.min(1, keys / queries);
-    return Math.floor(stage.isNarrow ? Math.min(width, width * keys / queries) : Math.min(width, most));
+    const top = this.plot.getBoundingClientRect().top - this.page.stage.root.getBoundingClientRect().top;
+    return widthWith(this.page, this.container, top, lead, band, this.isFull);
   }
 
   fit(): void { this.sight.fit(); }
@@ -233,6 +215,7 @@ class MatrixPanel implements Panel {
     if (this.sight.width > 0 && now.zoom !== this.shownZoom) this.showZoom();
     this.marginals = valueOf(this.margins.show(api.hasWeights ? api.marginals(place) : null));
     this.showCell();
+    this.lists?.update();
     this.schedule();
   }
 
@@ -287,6 +270,7 @@ class MatrixPanel implements Panel {
       rows: focus(this.page), isColumns: store.to, box: this.box,
       inside: now.pair && blockOf(side, now.pair),
     });
+    this.wait.show(this.canvas.tilesInSight);
     if (!stage.isNarrow) this.edges.draw(this.marginals, {sight, width, height: this.sight.height, query: store.markedQuery, key: store.markedKey});
     if (!side.isSquare && this.labels.rename(rowNames(this.page, this.redraw))) this.resize();
     this.labels.draw(sight, this.sight, store.markedQuery, store.markedKey);

@@ -37,6 +37,8 @@ export class MatrixCanvas {
   private readonly side: Side;
   private readonly stage: Stage;
 
+  tilesInSight = {there: 0, of: 0};
+
   constructor({api, side, stage}: Page, private readonly tiles: Tiles, private readonly again: () => void) {
     this.api = api;
     this.side = side;
@@ -90,9 +92,12 @@ export class MatrixCanvas {
   }
 
   private drawTiles(context: CanvasRenderingContext2D, place: Place, sight: Sight): void {
+    this.tilesInSight = {there: 0, of: 0};
     this.visitTiles(place, sight, (at, block) => {
       const picture = this.tiles.picture(at);
+      ++this.tilesInSight.of;
       if (!picture) return;
+      ++this.tilesInSight.there;
       const span = block * this.side.attention.tile * sight.size;
       const cell = block * sight.size;
       context.drawImage(picture, sight.left + at.x * span, sight.top + at.y * span,

@@ -1,5 +1,5 @@
 // What stands at the rows and columns of the matrix: tokens where cells are wide enough, else positions.
-import {scaleLinear} from 'd3-scale';
+import {roundStep} from '../axis';
 import {html, svg} from '../dom';
 import {shortened} from '../graphemes';
 import {plain} from '../tokens';
@@ -12,6 +12,7 @@ const kMostLength = 54;  // of a token at its column, along the slope
 const kLead = 40;        // what slopes to the left of the first column
 const kAfter = 12;       // half of the last column's number; a longer one is shown beyond
 const kSlope = -60;
+const kTicks = 5;          // about as many numbers
 const kUpright = 16 / 11;  // an upright name is that much larger
 
 const kMeasure = document.createElement('canvas').getContext('2d')!;
@@ -86,8 +87,9 @@ export class MatrixLabels {
     const inSight = ({at}: Label) => at >= 0 && at <= side;
     const label = (index: number, text: string) => ({index, text, at: offset + (index + 0.5) * size});
     if (hasTokens(size)) return names.map((name, index) => label(index, name)).filter(inSight);
-    const scale = scaleLinear().domain([-offset / size, (side - offset) / size]);
-    return scale.ticks(5).filter((tick) => Number.isInteger(tick) && tick >= 0 && tick <= last)
-      .map((tick) => label(tick, String(tick))).filter(inSight);
+    const step = Math.max(1, roundStep(side / size / kTicks));
+    const first = Math.ceil(Math.max(0, -offset / size) / step);
+    const count = Math.floor(Math.min(last, (side - offset) / size) / step) - first + 1;
+    return Array.from({length: Math.max(0, count)}, (_, at) => (first + at) * step).map((tick) => label(tick, String(tick))).filter(inSight);
   }
 }

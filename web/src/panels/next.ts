@@ -5,7 +5,7 @@ import {html} from '../dom';
 import {weight} from '../format';
 import type {MakePanel, Panel} from '../panel';
 import {primary, unitsOf} from '../panel';
-import {phrase, plain} from '../tokens';
+import {isolated, phrase, plain} from '../tokens';
 import type {Side} from '../side';
 import type {Next, Token} from '../transport/api';
 import {others} from './key_column';
@@ -30,7 +30,7 @@ function nextRows(next: Next): HTMLElement[] {
 
 function edgeRows(edges: Edge[], {keys}: Side): HTMLElement[] {
   return [...edges].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight)).slice(0, 5).map((edge) =>
-    row(html('span', {class: 'word'}, `${plain(keys[edge.key]!)} ${edge.key}`), edge.weight));
+    row(html('span', {class: 'word'}, `${isolated(plain(keys[edge.key]!))} ${edge.key}`), edge.weight));
 }
 
 /** Without the special tokens, where there are others. */

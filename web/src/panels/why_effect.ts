@@ -6,6 +6,8 @@ import type {Page} from '../panel';
 import {phrase} from '../tokens';
 import {bar, heading, note, quiet, row} from './why_parts';
 
+const kShown = 0.005;  // less is written as 0.00
+
 export function effectBlock(effect: Effect, query: number): Node[] {
   const largest = Math.max(1e-9, ...[...effect.raised, ...effect.lowered].map(({change}) => Math.abs(change)));
   const rows = effect.raised.map((word, at) => {
@@ -15,7 +17,7 @@ export function effectBlock(effect: Effect, query: number): Node[] {
   });
   return [
     heading('What it did', effect.no_words ? `no logits: ${effect.no_words}` : `value through W\u2092, on the logits at ${query}`),
-    ...effect.no_words ? [] : [row('effect head', quiet('raised'), '', '', quiet('lowered'), '', ''), ...rows],
+    ...effect.no_words ? [] : largest < kShown ? [note('no logit moves by .005 or more')] : [row('effect head', quiet('raised'), '', '', quiet('lowered'), '', ''), ...rows],
     note(`length of the write ${scored(effect.length)} of the head\u2019s ${scored(effect.head_length)}, cosine ${scored(effect.cosine, 3)}`),
   ];
 }

@@ -5,19 +5,20 @@ import {scored} from '../format';
 import {heading, note, residual} from './why_parts';
 
 const kAttention = /^(attn|cross) \d+$/;
-const kMost = 14;  // parts of a side; what adds least is one more
+const kMostRows = 14;   // parts of the query; what adds least is one more
+const kMostColumns = 7; // parts of the key, so that they fit their column
 
 /** Rows and columns that add most, the others as one. */
 function folded({query_parts: queries, key_parts: keys, cells}: Origins): {queries: string[]; keys: string[]; cells: number[][]} {
   const sizes = (count: number, of: (at: number) => number[]) =>
     Array.from({length: count}, (_, at) => ({at, size: of(at).reduce((sum, cell) => sum + Math.abs(cell), 0)}));
-  const keep = (all: {at: number; size: number}[]) => {
-    if (all.length <= kMost) return all.map(({at}) => [at]);
-    const first = new Set([...all].sort((a, b) => b.size - a.size).slice(0, kMost - 1).map(({at}) => at));
+  const keep = (all: {at: number; size: number}[], most: number) => {
+    if (all.length <= most) return all.map(({at}) => [at]);
+    const first = new Set([...all].sort((a, b) => b.size - a.size).slice(0, most - 1).map(({at}) => at));
     return [...[...first].sort((a, b) => a - b).map((at) => [at]), all.map(({at}) => at).filter((at) => !first.has(at))];
   };
-  const rows = keep(sizes(queries.length, (at) => cells[at]!));
-  const columns = keep(sizes(keys.length, (at) => cells.map((row) => row[at]!)));
+  const rows = keep(sizes(queries.length, (at) => cells[at]!), kMostRows);
+  const columns = keep(sizes(keys.length, (at) => cells.map((row) => row[at]!)), kMostColumns);
   const name = (names: string[], group: number[]) => group.length === 1 ? names[group[0]!]! : `${group.length} others`;
   return {
     queries: rows.map((group) => name(queries, group)), keys: columns.map((group) => name(keys, group)),
@@ -42,7 +43,7 @@ export function originsBlock(origins: Origins, at: {query: number; key: number},
   return [
     heading('Where q and k came from', 'same sum, by who wrote them'),
     html('div', {class: 'why-scroll'}, html('table', {class: 'why-origins'}, html('thead', {}, head), html('tbody', {}, ...rows), html('tfoot', {}, foot))),
-    note(`columns: k at ${at.key}. norms frozen; ${residual(origins.residual)}. ${split ? `${split} by head` : 'Click attn to split by head'}`),
+    note(`columns: k at ${at.key}. norms frozen; ${residual(origins.residual)}. ${split ? `${split} by head` : queries.concat(keys).some((part) => kAttention.test(part)) ? 'Click attn to split by head' : ''}`),
   ];
 }
 

@@ -5,7 +5,8 @@ import {button, html} from '../dom';
 import {scored, signed, weight} from '../format';
 import {isSaved} from '../held';
 import type {MakePanel, Panel} from '../panel';
-import {plain} from '../tokens';
+import {isBetween} from '../sides';
+import {isolated, plain} from '../tokens';
 import {ChosenCell} from './why_cell';
 import {Block, note, quiet, row} from './why_parts';
 
@@ -40,20 +41,20 @@ export const whyShort: MakePanel = (container, page): Panel => {
       ...of.sum.terms.map(({name, value}, at) => row('short', quiet(name === 'position' ? `position, ${Math.abs(of.query - of.key)} tokens back` : name), at === 0 ? scored(value) : signed(value))),
       row('short summed', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
       row('short summed', html('span', {}, 'weight, e', html('sup', {}, scored(of.score - of.lse))), html('b', {}, weight(of.weight))),
-      ...runner && other ? [row('short', quiet(`runner-up, ${plain(runner)} ${of.runner_up}`), weight(other.weight))] : [],
+      ...runner && other ? [row('short', quiet(`runner-up, ${isolated(plain(runner))} ${of.runner_up}`), weight(other.weight))] : [],
       note('by dimension, against the mean key'), columns(of),
       ...word ? [note(`without this edge \u201c${word.text.trim()}\u201d goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))] : [],
     ];
   };
   const update = () => {
-    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && !isSaved(api.model) ? cell.now() : null;
+    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && !isSaved(api.model) && (!isBetween(page) || page.stage.isStacked) ? cell.now() : null;  // where other heads stand under it there is no room
     container.hidden = chosen === null;
     if (!chosen) return;
     const {place, query, key, path} = chosen;
     const found = latest(why.show(api.ofHead<Why>(place, path)));
     const isTested = side.isWritten && api.info.tokens.length <= kTested;
     const without = isTested ? latest(trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`))) : null;
-    about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, plain(side.keys[key]!)), ` ${key}`);
+    about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, isolated(plain(side.keys[key]!))), ` ${key}`);
     if (found && found.visible) block.show([found, without], () => rows(found, without));
   };
   return {

@@ -3,7 +3,7 @@ import type {Why} from '../answers';
 import {button, html} from '../dom';
 import {scored, signed, weight} from '../format';
 import type {Page} from '../panel';
-import {plain} from '../tokens';
+import {isolated, plain} from '../tokens';
 import {others} from './key_column';
 import {bar, gapBefore, heading, note, quiet, residual, row} from './why_parts';
 
@@ -52,7 +52,7 @@ export function rowBlock(why: Why, {side, store}: Page): Node[] {
   if (why.rest.count > 0) rows.push(row('whom', '', quiet(others(why.rest.count)), bar(why.rest.weight, 1, 0, undefined, 'rest'), '', weight(why.rest.weight)));
   const other = why.keys.find(({key}) => key === why.runner_up);
   const gap = other ? why.score - other.score : 0;
-  const name = other?.key === why.query && side.isSquare ? 'the query\u2019s own token' : other ? `\u201c${context(other.key)}\u201d ${other.key}` : '';
+  const name = other?.key === why.query && side.isSquare ? 'the query\u2019s own token' : other ? isolated(`\u201c${context(other.key)}\u201d`) + ` ${other.key}` : '';
   const verdict = !other || !why.visible ? [] : [note(`runner-up: ${name}, ${scored(Math.abs(gap))} ${gap >= 0 ? 'lower' : 'higher'}: e`,
     html('sup', {}, scored(Math.abs(gap))), ` = ${Math.exp(Math.abs(gap)).toPrecision(2).replace(/\.0$/, '')} times ${gap >= 0 ? 'less' : 'more'}`)];
   return [

@@ -1,16 +1,19 @@
 // The foot line: the address of the view, the check that holds, what saves it, the keys used most.
 import {format} from '../address';
 import {Slot, valueOf} from '../data/slot';
-import {button, html, say} from '../dom';
+import {button, html, menu, say} from '../dom';
 import {linkOf, whyNoLink} from '../export/link';
 import type {Format} from '../export/save';
 import {kFormats, save} from '../export/save';
+import {panelNames} from '../export/svg';
 import {isSaved} from '../held';
 import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
 import {stacksOf} from '../sides';
 import type {Marginals} from '../transport/api';
 import type {Drawn, KeyText, View} from '../views/view';
+
+const kDrawnMilliseconds = 500;
 
 /** Four at most; what there is to choose takes the place of a key that many pages have. */
 function keysOf({api, side}: Page): readonly KeyText[] {
@@ -30,9 +33,9 @@ function bound(error: number): string {
 /** `save svg png html`, and what went wrong the last time. */
 function saver(page: Page): {element: HTMLElement; save: (format: Format) => void} {
   const failed = html('span', {role: 'alert'});
-  const saveNow = (format: Format) => {
+  const saveNow = (format: Format, panel?: string) => {
     failed.textContent = '';
-    save(format, page).catch((error: unknown) => {
+    save(format, page, panel).catch((error: unknown) => {
       failed.textContent = `not saved: ${error instanceof Error ? error.message : String(error)}`;
     });
   };
@@ -43,6 +46,12 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
     if (!why) await navigator.clipboard.writeText(link);
     failed.textContent = why ? `no link: ${why}` : 'copied: it holds the view, the model and the text';
   };
+  // Which panels there are changes with what is shown: they are looked up when one is about to choose.
+  const panels = html('span', {});
+  const listPanels = () => panels.replaceChildren(menu('save a part as svg', panelNames(page.stage.root).map((name) => ({name, label: name})), '',
+    (name) => saveNow('svg', name), 'part'));
+  panels.addEventListener('pointerenter', listPanels);
+  setTimeout(listPanels, kDrawnMilliseconds);  // for who comes by the keyboard
   const {link} = page.api.requests.transport;
   const buttons: Node[] = formats.map((format) =>
     button({class: 'option', 'aria-label': `save as ${format}`}, () => saveNow(format), format));
@@ -50,7 +59,7 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
     linking(link).catch(() => { failed.textContent = `not copied: ${link(linkOf(page))}`; });
   }, 'link'));
   const element = html('span', {class: 'foot-save', 'data-unsaved': true}, failed,
-    html('span', {class: 'quiet'}, 'save'), ...buttons);
+    html('span', {class: 'quiet'}, 'save'), ...buttons, panels);
   return {element, save: saveNow};
 }
 

@@ -1,5 +1,6 @@
 // The API of docs/api.md, answered by a saved page from what it holds.
 import {heldAnswer} from './held_answers';
+import {readVersus, versusEdits} from '../versus';
 import {arcs, withNulls} from '../arcs';
 import type {Place, Stack} from '../selection';
 import type {Events, Transport} from '../transport/transport';
@@ -27,11 +28,23 @@ const numberOf = (query: URLSearchParams, name: string, otherwise: number) => Nu
 export class SnapshotTransport implements Transport {
   private readonly held: HeldHeads;
 
-  constructor(private readonly snapshot: Snapshot) { this.held = new HeldHeads(snapshot); }
+  private readonly edited: SnapshotTransport | null;
+
+  constructor(private readonly snapshot: Snapshot) {
+    this.held = new HeldHeads(snapshot);
+    const {edited, ...own} = snapshot;
+    this.edited = edited ? new SnapshotTransport({...own, ...edited, answers: []}) : null;
+  }
+
+  /** Who knows the session that a path names: edits make another one. */
+  private of(path: string): SnapshotTransport {
+    const {edited} = this;
+    return edited && path.includes(`/sessions/${edited.snapshot.session.session}/`) ? edited : this;
+  }
 
   async request(path: string, init?: RequestInit): Promise<Response> {
     try {
-      const answer = await this.answer(new URL(path, 'http://file'), init);
+      const answer = await this.of(path).answer(new URL(path, 'http://file'), init);
       if (typeof answer === 'string') return new Response(answer);
       return answer instanceof ArrayBuffer ? new Response(answer) : Response.json(answer);
     } catch (error) {
@@ -41,14 +54,15 @@ export class SnapshotTransport implements Transport {
   }
 
   /** All at once: there is nothing to wait for. */
-  events(): Events {
+  events(path: string): Events {
+    const {snapshot, length} = this.of(path);
     const target = new EventTarget();
     const tell = (name: string, data: unknown) =>
       target.dispatchEvent(new MessageEvent(name, {data: JSON.stringify(data)}));
     queueMicrotask(() => {
-      const {session, scores, next, chosen} = this.snapshot;
+      const {session, scores, next, chosen} = snapshot;
       tell('tokens', session);
-      tell('next', next.at(-1) ?? {position: this.length - 1, words: []});
+      tell('next', next.at(-1) ?? {position: length - 1, words: []});
       for (const layer of scores) tell('heads', layer);
       tell('chosen', chosen);
       tell('done', {});
@@ -65,12 +79,13 @@ export class SnapshotTransport implements Transport {
     const query = url.searchParams;
     if (collection === 'models') return this.snapshot.about;
     if (id === undefined || stack === undefined) return this.same(init);
-    if (stack === 'derive') return notFound('a saved page holds no model to run again');
+    if (stack === 'derive') return this.derived(init);
     const number = parts.findIndex((part) => !/^\d+$/.test(part));  // how many stand before the question
     const what = parts[number] ?? '';
     const [layer = 0, head = 0] = parts.slice(0, number).map(Number);
     const rest = parts.slice(number + 1).map(Number);
     const asked = {place: {stack: stack as Stack, layer, head}, rest, query, signal: init?.signal};
+    if (what === 'similar') return this.similar(stack, init);
     const answered = heldAnswer(this.snapshot, `${stack}/${parts.join('/')}`, query);
     if (answered !== null) return answered;
     switch (what) {
@@ -86,6 +101,14 @@ export class SnapshotTransport implements Transport {
     }
   }
 
+  /** With the edits that the file was saved with. */
+  private derived(init?: RequestInit): object {
+    const edited = this.edited?.snapshot.session;
+    const versus = edited?.edits === undefined ? null : readVersus(versusEdits(edited.edits));
+    const isHeld = versus?.kind === 'edits' && JSON.stringify(versus.edits) === init?.body;
+    return isHeld ? edited! : notFound('a saved page holds no model to run again');
+  }
+
   /** The one session that there is. */
   private same(init?: RequestInit): object {
     const {session} = this.snapshot;
@@ -95,6 +118,13 @@ export class SnapshotTransport implements Transport {
 
   /** Of what is written, or of the one text. */
   private get length(): number { return this.snapshot.session.tokens.length; }
+
+  /** Heads like the one that the file was saved with. */
+  private similar(stack: string, init?: RequestInit): object {
+    const {layer, head} = JSON.parse(String(init?.body)) as {layer?: number; head?: number};
+    const found = layer === undefined ? null : heldAnswer(this.snapshot, `${stack}/similar`, new URLSearchParams(`layer=${layer}&head=${head}`));
+    return found as object | null ?? notFound('a saved page knows the heads that are like the one it was saved with, and no others');
+  }
 
   private head(place: Place): HeldHead {
     return this.held.find(place) ?? notFound(`this file does not hold layer ${place.layer}, head ${place.head}`);

@@ -46,6 +46,7 @@ export interface Snapshot {
   held: PackedLayer[];
   answers?: {question: string; answer: string}[];  // of words and flows, as the page asked then
   atlas: PackedAtlas[];  // thumbnails of the heads that it does not hold, as far as they fit
+  edited?: Pick<Snapshot, 'session' | 'chosen' | 'scores' | 'next' | 'held' | 'atlas'>;  // what the view compares it with
 }
 
 /** One head, unpacked. */

@@ -25,7 +25,7 @@ function numbers(packed: string): ArrayBuffer {
 export function heldAnswer({answers = []}: Snapshot, path: string, query: URLSearchParams): string | object | null {
   const what = path.split('/')[1] ?? '';
   const asked = new URLSearchParams(query);
-  const unwanted = path.endsWith('/anatomy') ? ['view', 'query', 'key'] : what === 'flow' ? ['view', 'named', 'key'] : what === 'lens' ? ['view', 'begin', 'end', 'at', 'blocks'] : ['view'];
+  const unwanted = path.endsWith('/anatomy') ? ['view', 'query', 'key'] : path.includes('/evidence/') ? ['view', 'against'] : what === 'flow' ? ['view', 'named', 'key'] : what === 'lens' ? ['view', 'begin', 'end', 'at', 'blocks'] : ['view'];
   for (const name of unwanted) asked.delete(name);
   if (what === 'flow' && !asked.has('by')) asked.append('by', 'rollout');
   const question = asked.size > 0 ? `${path}?${asked}` : path;

@@ -13,6 +13,8 @@ import {sideOf} from '../side';
 import {joinBytes} from '../tokens';
 import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
+import type {AskMany} from './many_rows';
+import {looksOf, wholeRows} from './many_rows';
 import {Recent} from './recent';
 import type {Requests} from './requests';
 import {kMostBlocks, RowBlocks} from './row_blocks';
@@ -20,9 +22,6 @@ import type {About, HeadScores, LayerScores, TilePlace} from './shapes';
 import {asLine, withView} from './shapes';
 import {answer, ApiError, drop, json, kApi, open} from './ask';
 import type {Input} from './transport';
-
-const kMostWeights = 1 << 21;  // of one answer with rows
-const kMostKeptRows = 64;      // that a drawing shows too
 
 export type {About, AttentionInfo, Chosen, Input, Marginals, HeadScores, LayerScores, ModelInfo, Next, ScoreName, SessionInfo, TilePlace, Token};
 
@@ -166,35 +165,24 @@ export class SessionApi {
 
   /** Rows [begin, end) of a head as numbers, one behind the other; NaN where masked. */
   matrix(place: Place, begin: number, end: number): Question<Float32Array> {
-    return this.question(this.matrices, `${this.at(place)}/rows?begin=${begin}&end=${end}`, async (signal, view) => {
-      const width = this.side(place.stack).keys.length;
-      const all = new Float32Array((end - begin) * width);
-      await this.readRows(place, begin, end, signal, view, (cells, first) => all.set(cells, (first - begin) * width));
-      return all;
-    });
+    return this.question(this.matrices, `${this.at(place)}/rows?begin=${begin}&end=${end}`, (signal, view) =>
+      wholeRows(begin, end, this.side(place.stack).keys.length, this.askRows(place, signal, view)));
   }
 
   /** What is read out of rows [begin, end) of a head, which are not kept where they are many; `what` names it. */
   looks(place: Place, begin: number, end: number, what: string, make: () => LooksReader): Question<Looks> {
     const name = `${this.at(place)}/${what}/${begin}/${end}`;
-    const get = (lane: string) => this.read.get(name, lane, async (signal, view) => {
-      const reader = make();
-      if (end - begin <= kMostKeptRows) reader.add(await this.matrix(place, begin, end).get(lane), begin);
-      else await this.readRows(place, begin, end, signal, view, (cells, first) => reader.add(cells, first));
-      return reader.looks;
-    });
+    const get = (lane: string) => this.read.get(name, lane, (signal, view) =>
+      looksOf(make(), begin, end, this.side(place.stack).keys.length, this.askRows(place, signal, view),
+        () => this.matrix(place, begin, end).get(lane)));
     return {name, now: () => this.read.now(name), get};
   }
 
-  /** Asks for as many rows at once as the server gives. */
-  private async readRows(
-    place: Place, begin: number, end: number, signal: AbortSignal, view: string, take: (cells: Float32Array, first: number) => void
-  ): Promise<void> {
-    const most = Math.max(1, Math.floor(kMostWeights / this.side(place.stack).keys.length));
-    for (let first = begin; first < end; first += most) {
-      const name = `${this.at(place)}/rows?begin=${first}&end=${Math.min(end, first + most)}`;
-      take(new Float32Array(await (await this.get(withView(name, view), signal)).arrayBuffer()), first);
-    }
+  private askRows(place: Place, signal: AbortSignal, view: string): AskMany {
+    return async (begin, end) => {
+      const name = `${this.at(place)}/rows?begin=${begin}&end=${end}`;
+      return new Float32Array(await (await this.get(withView(name, view), signal)).arrayBuffer());
+    };
   }
 
   marginals(place: Place): Question<Marginals> {
@@ -254,14 +242,14 @@ export class SessionApi {
     });
   }
 
-  /** Another session beside this one, run through the same model. */
+  /** Another session beside this one. */
   async withInput(input: Input, place: Place): Promise<SessionApi> {
     return this.withSession(await open(this.requests, input, place));
   }
 
-  /** The same of a session that there is. */
-  withSession(info: SessionInfo): SessionApi {
-    const other = new SessionApi(this.about, info, this.requests);
+  /** The same of a session that there is, perhaps of another model. */
+  withSession(info: SessionInfo, about = this.about): SessionApi {
+    const other = new SessionApi(about, info, this.requests);
     const stop = other.stop.bind(other);
     other.stop = () => {
       stop();

@@ -163,7 +163,7 @@ class AnatomyView implements Drawn {
 export const anatomy: View = {
   name: 'anatomy',
   label: 'Anatomy',
-  key: '6',
+  key: '5',
   needs: ({held, held_view: view}) => held === undefined || view === 'anatomy',
   parts: [],
   keys: [['click', 'a dot picks row and column, a second one opens Why'], ['\u2191 \u2193 \u2190 \u2192', 'move the cell'], ['Space', 'next step; the others fade']],

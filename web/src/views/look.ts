@@ -2,6 +2,7 @@
 import {html} from '../dom';
 import {betweenPanel} from '../panels/between';
 import {betweenSide} from '../panels/between_side';
+import {betweenTest} from '../panels/between_test';
 import {edgesPanel} from '../panels/edges';
 import {matrixPanel} from '../panels/matrix';
 import {nextPanel} from '../panels/next';
@@ -68,11 +69,11 @@ export const look: View = {
       columns.classList.toggle('between', isBetween(page));
       if (switches) edges.querySelector('.heading')!.append(switches.element);
     });
-    const [first, short] = [html('div'), html('div', {class: 'why-short'})];
-    side.append(first, short);
+    const [first, short, test] = [html('div'), html('div', {class: 'why-short'}), html('div')];
+    side.append(first, short, test);
     const sidePart = switching(first, page, () => page.store.now.pair === null ? nextPanel : betweenSide, () => undefined);
     const underPart = switching(under, page, () => underOf(page), () => { under.hidden = underOf(page) === nothing; });
-    const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart];  // what is asked for first comes first
+    const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart, betweenTest(test, page)];  // what is asked for first comes first
     if (switches) panels.push({update: () => switches.show(), destroy: () => undefined});
     return {
       keys: {0: () => matrix.fit(), t: () => void matrix.toggleTable(), w: () => page.store.set({view: 'why'})},

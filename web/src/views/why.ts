@@ -25,7 +25,8 @@ function ordinal(rank: number): string {
 
 /** The token in its phrase, which begins and ends with a word. */
 function quoted(tokens: Token[], at: number, kind: string): HTMLElement {
-  const begins = (index: number) => index <= 0 || index >= tokens.length || gapBefore(tokens[index]!) !== '' || tokens[index]!.special === true;
+  const begins = (index: number) => index <= 0 || index >= tokens.length || gapBefore(tokens[index]!) !== '' || tokens[index]!.special === true
+    || tokens[index - 1]!.text.endsWith('\n');
   let [first, end] = [Math.max(0, at - 3), Math.min(tokens.length, at + 3)];
   while (!begins(first) && first > at - 8) --first;
   while (!begins(end) && end < at + 8) ++end;
@@ -164,7 +165,7 @@ class WhyView implements Drawn {
 export const why: View = {
   name: 'why',
   label: 'Why',
-  key: '5',
+  key: '4',
   needs: ({held, held_view: view}) => held === undefined || view === 'why',  // a saved page holds no model to ask
   parts: [],
   keys: [['w', 'opens Why, and leaves it'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['x', 'runs the text without the edge']],

@@ -1,7 +1,16 @@
 // Comparison in a browser: a head, edits and texts beside what is shown; A, B and their difference in place.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {withPages} from './harness.mjs';
+import {cpSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+import {modelPath, scratch, withPages} from './harness.mjs';
+
+// Two models to compare with: a copy, and one that cuts the text otherwise.
+const models = join(scratch, 'models');
+cpSync(modelPath, join(models, 'twin'), {recursive: true});
+cpSync(join(dirname(fileURLToPath(import.meta.url)), '../../../models/tales'), join(models, 'other'), {recursive: true});
+process.env.HEED_MODELS = models;
 
 const {state, open, blank} = withPages();
 
@@ -76,4 +85,24 @@ test('the grid and the full matrix draw the difference', async () => {
   await page.waitForFunction(hasColour);
   await page.keyboard.press('3');
   await page.locator('.matrix-full .legend', {hasText: 'A \u2212 B'}).waitFor();
+});
+
+test('another model of this machine stands beside this one: equal weights differ by nothing', async () => {
+  const page = await open(kRow);
+  await page.keyboard.press('c');
+  await page.locator('.compare-field[aria-label="another model"]').fill('twin');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => location.hash.includes('/vs=model:twin'));
+  await page.waitForFunction(() => /^A \S+, B \S+$/.test(document.querySelector('.read-out .rank')?.textContent ?? ''));
+  const {value, a, b} = await readOut(page);
+  assert.equal(value, 0);
+  assert.equal(a, b);
+  assert.match(await about(page), /^A: \S+ \u00b7 B: twin$/);
+});
+
+test('of models that have no cells in common each is shown, and why there is no difference', async () => {
+  const page = await open(`${kRow}/vs=model:other`);
+  await page.waitForFunction(() => /They differ in layers or heads: no cell/.test(document.querySelector('.compare-about')?.textContent ?? ''));
+  await page.goto(`${new URL(page.url()).origin}/#look/L0.H1/i=9/j=3/vs=model:nobody`);
+  await page.waitForFunction(() => /^Not compared: /.test(document.querySelector('.compare-about')?.textContent ?? ''));
 });

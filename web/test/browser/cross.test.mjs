@@ -18,6 +18,12 @@ const drawn = (page) => page.waitForFunction(() => {
   return names.length > 0 && names.at(-1).textContent === '</s>';
 });
 
+test('without an address the head that follows the source most closely is shown', async () => {
+  const page = await open();
+  await page.waitForFunction(() => location.hash.startsWith('#look/cross.L2.H1'));
+  assert.match(await page.locator('.chip.chosen').textContent(), /^H1\.79in order/);
+});
+
 test('rows are a token and what it writes, columns the source', async () => {
   const page = await open('#look/cross.L2.H1/i=3/j=3');
   await drawn(page);
@@ -32,6 +38,15 @@ test('rows are a token and what it writes, columns the source', async () => {
   assert.deepEqual(await texts(page, '.figure b'), ['z', kLetters[3]]);
   assert.equal(await page.locator('.rank').textContent(), 'largest of the 6 in its row');
   assert.match(await page.locator('.chip.chosen').textContent(), /^H1\.79in orderpeak \.82$/);
+});
+
+test('beside it stands what hiding each source token does to the word', async () => {
+  const page = await open('#look/cross.L2.H1/i=3/j=3');
+  await page.waitForFunction(() => document.querySelectorAll('.side .flow-test tbody tr').length === 7);
+  const rows = await page.locator('.side .flow-test tbody tr').evaluateAll((all) => all.map((each) => [...each.children].map((cell) => cell.textContent)));
+  assert.deepEqual(rows.map(([name]) => name), [...kLetters, 'as it is']);
+  assert.deepEqual(rows[3].slice(1), ['.830', '\u221212.72', '<.001']);
+  assert.equal(rows[6][3], '.639');
 });
 
 test('the matrix has as many rows as tokens are written, and columns as are read', async () => {

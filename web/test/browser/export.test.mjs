@@ -7,7 +7,7 @@ import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
 import {promisify} from 'node:util';
 import {PNG} from 'pngjs';
-import {browserPath, frames, kText, modelPath, ready, run, scratch as folder, settled, token, withPages} from './harness.mjs';
+import {browserPath, frames, kText, modelPath, quiet, ready, run, scratch as folder, settled, token, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const heed = promisify(execFile);
@@ -30,7 +30,7 @@ async function saved(page, format) {
 }
 
 async function openFile(file, hash = '', options = {}) {
-  const page = await blank(options);
+  const page = await blank({...options, fresh: true});
   await page.context().setOffline(true);
   await page.goto(pathToFileURL(file).href + hash);
   await ready(page);
@@ -112,6 +112,21 @@ test('nothing is beyond the right edge at any width', async () => {
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
     await page.context().close();
   }
+});
+
+test('a part of the view is saved as a figure of its own', async () => {
+  const page = await open(`#${kView}`);
+  await settled(page);
+  await page.locator('.foot-save .menu').hover();
+  const names = await page.locator('.foot-save option').allTextContents();
+  assert.ok(['matrix', 'who-attends-to-whom', 'text', 'next-word'].every((name) => names.includes(name)), names.join());
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.foot-save select').selectOption('matrix')]);
+  assert.match(download.suggestedFilename(), /L1\.H3-i60-j58-matrix\.svg$/);
+  const path = join(folder, 'matrix.svg');
+  await download.saveAs(path);
+  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(readFileSync(path).toString()).map(Number);
+  const box = await page.locator('.matrix-part').boundingBox();
+  assert.ok(Math.abs(width - box.width - 32) <= 1 && Math.abs(height - box.height - 32) <= 1, `${width} x ${height}`);
 });
 
 test('the svg stands by itself and is what the page shows', async () => {
@@ -269,6 +284,68 @@ test('heads that a file does not hold are said, not missed', async () => {
     .startsWith('This file does not hold head 2\u00b70: it was saved with the heads that fit.'));
   await page.waitForFunction(() => location.hash === '#look/L1.H3/i=3');
 });
+
+test('a view that a file has nothing for gives way to Look, which is said', async () => {
+  const page = await openFile(await look('plain.html', '--view', kView, '--format', 'html'));
+  await page.evaluate(() => { location.hash = '#why/L1.H3/i=60/j=20'; });
+  await page.waitForFunction(() => document.querySelector('.notice')?.textContent === 'This file has nothing to show in Why.');
+  await page.waitForFunction(() => location.hash === '#look/L1.H3/i=60/j=20');
+});
+
+test('a file saved beside an edit has both sides, their difference, and no other edit', async () => {
+  const view = 'look/L1.H3/i=60/j=20/vs=ablate:self.L0.H1';
+  const both = (page) => page.waitForFunction(() => /^A \S+, B \S+$/.test(document.querySelector('.read-out .rank')?.textContent ?? ''))
+    .then(() => page.locator('.read-out .rank').textContent());
+  const file = await look('edited.html', '--view', view, '--format', 'html');
+  const page = await openFile(file);
+  const live = await open(`#${view}`);
+  assert.equal(await both(page), await both(live));
+  assert.match(await page.locator('.compare-about').innerText(), /B: without head 0\u00b71/);
+  await page.keyboard.press('c');
+  await page.waitForFunction(() => location.hash.endsWith('/show=A'));
+  await page.keyboard.press('c');
+  await page.waitForFunction(() => location.hash.endsWith('/show=B'));
+  await page.evaluate(() => { location.hash = '#look/L1.H3/i=60/j=20/vs=ablate:self.L0.H2'; });
+  await page.waitForFunction(() => document.querySelector('.compare-about')?.textContent === 'Not compared: a saved page holds no model to run again');
+  const [again] = await Promise.all([live.waitForEvent('download'), live.locator('.foot-save .option', {hasText: 'html'}).click()]);
+  const path = join(folder, 'edited-too.html');
+  await again.saveAs(path);
+  assert.equal(await both(await openFile(path)), await both(live));
+});
+
+test('a file saved with Heads has the evidence of its head and the heads that are like it', async () => {
+  const file = await look('heads.html', '--view', 'heads/L1.H3', '--format', 'html');
+  const page = await blank({fresh: true});
+  await page.context().setOffline(true);
+  await page.goto(pathToFileURL(file).href);
+  await page.waitForSelector('.heads-evidence .evidence-rows');
+  assert.equal(await page.locator('.heads-worst li').count(), 3);
+  await page.keyboard.press('/');
+  await page.keyboard.type('L1.H3');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelector('.heads-names')?.textContent.includes('like'));
+  await page.keyboard.press('/');
+  await page.locator('.heads-pattern input').fill('L0.H0');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelector('.heads-pattern [role=alert]')?.textContent.startsWith('a saved page knows the heads'));
+});
+
+for (const view of ['why', 'anatomy']) {
+  test(`a file saved with ${view} answers it offline`, async () => {
+    const file = await look(`${view}.html`, '--view', `${view}/L1.H3/i=60/j=58`, '--format', 'html');
+    const page = await blank({fresh: true});
+    await page.context().setOffline(true);
+    await page.goto(pathToFileURL(file).href);
+    const live = await open();
+    await live.evaluate((name) => { location.hash = `#${name}/L1.H3/i=60/j=58`; }, view);
+    const said = async (each) => {
+      await each.waitForFunction(() => document.querySelector('.view')?.innerText.length > 200);
+      await quiet(each);
+      return (await each.locator('.view').innerText()).trim();
+    };
+    assert.equal(await said(page), await said(live));
+  });
+}
 
 test('markup in a text stays text, in the html and in the svg', async () => {
   const text = '</script><script>window.broken = 1</script><img src=x onerror="window.broken = 2">&amp;';

@@ -181,7 +181,7 @@ test('page and command line write the same grid and the same zoomed matrix', asy
 test('a saved file has the grid', async () => {
   const file = join(folder, 'grid.html');
   await promisify(execFile)(process.env.HEED_PROGRAM, ['look', kText, '--model', modelPath, '-o', file, '--view', 'grid/L1.H3/sort=sink', '--format', 'html']);
-  const page = await blank();
+  const page = await blank({fresh: true});
   await page.context().setOffline(true);
   await page.goto(pathToFileURL(file).href);
   await drawn(page);

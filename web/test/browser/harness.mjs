@@ -68,7 +68,8 @@ export async function startServer(port = 0, {text = kText, folder = modelPath, m
 }
 
 export function startBrowser() {
-  const args = ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text'];
+  // A renderer for all pages of the server: starting one takes as long as many a test.
+  const args = ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text', '--process-per-site'];
   return chromium.launch({executablePath: browserPath, args});
 }
 
@@ -113,11 +114,34 @@ export function withPages(served = {}) {
     const hosts = new Set(state.requests.filter((url) => !own.test(url)).map((url) => new URL(url).hostname));
     assert.deepEqual([...hosts], ['127.0.0.1'], 'a request left this machine');
   });
+  // A context and its renderer take longer to start than most tests take: pages of one kind share a context, whose cookies
+  // are gone after each test, and an idle page keeps the renderer.
+  const contexts = new Map();
+  const contextWith = async ({fresh = false, ...options}) => {  // fresh: of one page alone
+    const kind = JSON.stringify(options);
+    const known = contexts.get(kind);
+    if (known && !fresh) return known.context;
+    const context = await state.browser.newContext({viewport: {width: 1440, height: 900}, reducedMotion: 'reduce', ...options});
+    if (fresh) return context;
+    context.once('close', () => contexts.delete(kind));
+    const idle = await context.newPage();
+    await idle.goto(new URL('/nothing', state.server.address).href);
+    contexts.set(kind, {context, idle});
+    return context;
+  };
   afterEach(async () => {
-    for (const context of state.browser.contexts()) await context.close();
+    const kept = new Map([...contexts.values()].map(({context, idle}) => [context, idle]));
+    for (const context of state.browser.contexts()) {
+      if (!kept.has(context)) {
+        await context.close();
+        continue;
+      }
+      await Promise.all(context.pages().filter((page) => page !== kept.get(context)).map((page) => page.close()));
+      await context.clearCookies();
+    }
   });
   const blank = async (options = {}) => {
-    const context = await state.browser.newContext({viewport: {width: 1440, height: 900}, reducedMotion: 'reduce', ...options});
+    const context = await contextWith(options);
     const page = await context.newPage();
     page.setDefaultTimeout(kWaitMilliseconds);
     countRequests(page);

@@ -225,3 +225,34 @@ test('a touch holds the cross-hair, lifting pins', async () => {
   await touch('touchend', [at]);
   assert.equal(await hash(page), '#look/L1.H3/i=150/j=60');
 });
+
+test('beside the full matrix stand the largest of the row and of the column', async () => {
+  const page = await open('#matrix/L1.H3/i=60/j=20');
+  await page.waitForFunction(() => document.querySelectorAll('.matrix-lists section:not([hidden]) .next-row').length > 20);
+  const lists = await page.locator('.matrix-lists section').evaluateAll((all) => all.map((each) => ({
+    title: each.querySelector('h2').textContent, first: Number(each.querySelector('.index').textContent),
+    rest: each.querySelector('.rest').textContent,
+  })));
+  const {weights} = await row(page, 1, 3, 60);
+  const largest = weights.indexOf(Math.max(...weights));
+  assert.match(lists[0].title, /^From .+ 60$/);
+  assert.match(lists[1].title, /^To .+ 20$/);
+  assert.equal(lists[0].first, largest);
+  assert.match(lists[0].rest, /^\+ \S+ in \d+ others$/);
+  await page.locator('.matrix-lists section').first().locator('.next-row').first().click();
+  await page.waitForFunction((key) => location.hash === `#matrix/L1.H3/i=60/j=${key}`, largest);
+});
+
+test('tiles that take a while are counted', async () => {
+  const page = await blank();
+  let release = () => undefined;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route(/\/tile\//, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(`${state.server.address}#matrix/L1.H3/i=60/j=20`);
+  await page.waitForFunction(() => /^0 of \d+ tiles$/.test(document.querySelector('.matrix-full .heading [role=status]')?.textContent ?? ''));
+  release();
+  await page.waitForFunction(() => document.querySelector('.matrix-full .heading [role=status]').textContent === '');
+});

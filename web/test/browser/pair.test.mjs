@@ -87,6 +87,10 @@ test('the columns and the chips tell the shares that the rows have', async () =>
   assert.equal(await page.locator('.chip.chosen .chip-name').textContent(), `H2${short(mean)}`);
   assert.equal(await page.locator('.layer-heads').textContent(), 'A to B, share');
   assert.equal(await page.locator('.below h2').textContent(), 'Head 2 in every layer');
+  await page.waitForFunction(() => [...document.querySelectorAll('.between-small')].every((each) => each.querySelector('.arc')));
+  const strokes = await page.locator('.between-small .arc').evaluateAll((all) => all.map((arc) => getComputedStyle(arc).stroke));
+  assert.deepEqual(new Set(strokes).size, 1);
+  assert.notEqual(strokes[0], 'none');
 });
 
 test('only edges of the filter are drawn, and a click on one pins it', async () => {

@@ -24,6 +24,32 @@ for (const [value, text] of [[0.172, '.172'], [1, '1.00'], [0, '0'], [0.0004, '<
   test(`the weight ${value} is written ${text}`, () => assert.equal(format.weight(value), text));
 }
 
+test('what is written from right to left keeps its place among numbers', async () => {
+  const {isolated} = await load('tokens');
+  assert.equal(isolated('\u0645'), '\u2068\u0645\u2069');
+  assert.equal(isolated('mom'), 'mom');
+});
+
+test('special tokens stand apart in a phrase', async () => {
+  const {phrase} = await load('tokens');
+  const token = (text, special) => ({index: 0, text, ...special && {special}});
+  assert.equal(phrase([token('arrow'), token('[SEP]', true), token('fruit'), token(' flies')], 0, 4), 'arrow [SEP] fruit flies');
+});
+
+test('a logarithmic axis ends where it is told to', async () => {
+  const {logAxis, roundStep} = await load('axis');
+  const x = logAxis([0.001, 1], [10, 40]);
+  assert.deepEqual([0.001, 0.01, 0.1, 1, 5, 0].map((value) => Math.round(x(value))), [10, 20, 30, 40, 40, 10]);
+  assert.deepEqual([0.03, 1, 1.1, 4, 6, 40].map(roundStep), [0.05, 1, 2, 5, 10, 50]);
+});
+
+test('the rest of a difference is counted, since its weights sum to nothing', async () => {
+  const {restText} = await load('panels/edge_choice');
+  const choice = {rows: [], each: 2, drawn: 44, all: 253, rest: 0.57};
+  assert.equal(restText(choice, false), 'not drawn: .570 of a row on average');
+  assert.equal(restText(choice, true), 'not drawn: 209 smaller ones');
+});
+
 test('the large number keeps its zero', () => assert.equal(format.largeWeight(0.172), '0.172'));
 test('a minus is a minus sign, and zero has none', () => {
   assert.equal(format.distance(-1.25), '\u22121.3 back');

@@ -1,0 +1,6 @@
+// Stands for d3-transition in the bundle (build.mjs): d3-zoom ends the transition that a gesture meets, and the page has none.
+import {selection} from 'd3-selection';
+
+Object.assign(selection.prototype, {interrupt(this: unknown) { return this; }});
+
+export function interrupt(): void { /* there is nothing to end */ }

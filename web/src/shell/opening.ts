@@ -1,0 +1,192 @@
+// Which model reads which text: from an address, a tab's memory, a list or what is typed to a session of the server.
+import {parse} from '../address';
+import {html} from '../dom';
+import {deliverFailure} from '../export/deliver';
+import type {Place, Selection, Stack} from '../selection';
+import {kNothing} from '../selection';
+import type {About, Input, SessionInfo} from '../transport/api';
+import type {ApiError, Keep} from '../transport/ask';
+import {drop, open} from '../transport/ask';
+import {isSameInput, linked, taken, toBegin} from '../transport/inputs';
+import {about as askModel} from '../transport/models';
+import type {Requests} from '../transport/requests';
+import type {Transport} from '../transport/transport';
+import {modelsList} from './models_list';
+import type {Notice} from './notice';
+import {failure, nothingYet, opening, textField} from './states';
+
+const kRetryMilliseconds = 2000;
+const kQuietMilliseconds = 200;  // nothing is said about what takes less
+
+/** What shows the sessions that are opened here. */
+export interface Showing {
+  readonly address: string;
+  readonly info: SessionInfo | null;  // of what is shown
+  name(about: About): void;           // another model stands in the header now
+  take(info: SessionInfo): void;
+}
+
+export class Opening {
+  about: About | null = null;
+  private order = 0;
+  private wanted: Input = {text: ''};  // what is opened, or was last
+  private retry: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly requests: Requests, private readonly transport: Transport, private readonly notice: Notice,
+    private readonly main: HTMLElement, private readonly showing: Showing
+  ) {}
+
+  stop(): void {
+    ++this.order;
+    clearTimeout(this.retry);
+  }
+
+  async connect(): Promise<void> {
+    clearTimeout(this.retry);
+    const order = ++this.order;
+    let about: About;
+    try {
+      about = await askModel(this.requests);
+    } catch (error) {
+      if (order === this.order) this.fail(error as ApiError, {text: ''});
+      return;
+    }
+    if (order !== this.order) return;
+    if (this.about) this.about = about;
+    else this.name(about);
+    this.notice.clear();
+    const asked = parse(this.showing.address).selection;
+    if (asked && this.isElsewhere(asked)) await this.follow(asked);
+    else await this.first(about);
+  }
+
+  /** Without a link: what this tab read last, or what the command line gave. */
+  private async first(about: About): Promise<void> {
+    const {text, pair, target} = about;
+    const given = text === null ? null : {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}};
+    const kept = about.picture ? null : this.transport.memory?.texts() ?? null;
+    const input = toBegin(kept, given, about.model.name);
+    if (input === null) this.begin(about, {text: ''});
+    else await this.run(taken(about.model, input));
+  }
+
+  /** Whether a link names another model or text than those that are shown. */
+  isElsewhere({model, text, second}: Selection): boolean {
+    if (model === '' && text === '') return false;
+    const {info} = this.showing;
+    return !info || (model !== '' && model !== info.model)
+      || (text !== '' && (text !== info.text || second !== (info.pair ?? info.target ?? '')));
+  }
+
+  /** Opens what a link names; without a text, the one that is shown. */
+  async follow(asked: Selection): Promise<void> {
+    const shown = this.showing.info ?? this.transport.memory?.texts() ?? null;
+    try {
+      const about = await this.aboutOf(asked.model || undefined);
+      const own = {...asked, model: about.model.name};
+      if (asked.text !== '') await this.run(linked(about.model, own));
+      else if (shown) await this.run({...taken(about.model, shown), model: about.model.name});
+      else this.begin(about, {text: ''});
+    } catch (error) {
+      this.fail(error as ApiError, linked(this.about!.model, asked));
+    }
+  }
+
+  private async aboutOf(model: string | undefined): Promise<About> {
+    return model === undefined || model === this.about!.model.name ? this.about! : askModel(this.requests, model);
+  }
+
+  private name(about: About): void {
+    if (about !== this.about) this.showing.name(this.about = about);
+  }
+
+  /** An empty page: what to type, or another model. */
+  private begin(about: About, input: Input): void {
+    this.name(about);
+    nothingYet(this.main, about, input, (typed) => void this.run(typed), this.models(() => input));
+  }
+
+  /** The list of models; one that is chosen reads what was typed. */
+  private models(typed: () => Input): HTMLElement {
+    return modelsList(this.requests, this.about!.model.name, async (model) => {
+      const {text} = typed();
+      try {
+        const about = await this.aboutOf(model);
+        if (text === '') this.begin(about, {text});
+        else await this.run({...taken(about.model, typed()), model: about.model.name});
+      } catch (error) {
+        this.fail(error as ApiError, typed());
+      }
+    });
+  }
+
+  /** Opens a session; the old result stays until the new one is there. */
+  async run(input: Input, keep?: Keep): Promise<void> {
+    const order = ++this.order;
+    this.wanted = input;
+    const late = setTimeout(() => this.notice.show(this.notice.isPassing, opening(input)), kQuietMilliseconds);
+    try {
+      const about = await this.aboutOf(input.model);
+      const info = await open(this.requests, {...input, model: about.model.name}, this.inView(about), keep);
+      if (order === this.order) this.take(about, info);
+      else if (!isSameInput(input, this.wanted) && info.session !== this.showing.info?.session) void drop(this.requests, info);
+    } catch (error) {
+      if (order === this.order) this.fail(error as ApiError, input);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  private take(about: About, info: SessionInfo): void {
+    this.name(about);
+    this.transport.memory?.keep(info, info.model);
+    this.showing.take(info);
+  }
+
+  /** What is looked at where the address says nothing. */
+  get usual(): Selection {
+    const stack = this.about?.stack as Stack | undefined;
+    return stack === undefined ? kNothing : {...kNothing, places: [{stack, layer: 0, head: 0}]};
+  }
+
+  /** The place whose statistics should come first, in a layer that there is. */
+  private inView({model: {stacks}}: About): Place {
+    const asked = (parse(this.showing.address).selection ?? this.usual).places[0]!;
+    const own = stacks.find(({stack}) => stack === asked.stack);
+    const {layers} = own ?? stacks[0]!;
+    return {...own && {stack: asked.stack!}, layer: Math.min(asked.layer, layers - 1), head: 0};
+  }
+
+  fail(error: ApiError, input: Input, isOfView = false): void {
+    if (this.about?.picture) void deliverFailure(this.requests, error.message);
+    const {info} = this.showing;
+    const remedies = {
+      edit: () => this.edit(input),
+      keep: (part: Keep) => void this.run(input, part),
+      again: () => void this.connect(),
+      restart: (this.about && this.transport.restart?.(this.about.model.name)) ?? 'heed serve',
+      isOfView,
+    };
+    const isGone = error.code === 'unreachable';
+    const shown = failure(error, this.about, remedies);
+    if (info && !isOfView && !isGone) shown.append(html('p', {class: 'quiet'}, 'before the change'));
+    if (this.about) this.notice.show(!isGone, shown);
+    else this.main.replaceChildren(shown);
+    clearTimeout(this.retry);
+    // Who opens the printed address of a new run in another tab brings this page back too: they share the cookie.
+    if (isGone || error.code === 'unauthorized') this.retry = setTimeout(() => void this.connect(), kRetryMilliseconds);
+    if (!info && this.about) this.main.replaceChildren();
+  }
+
+  edit(input: Input = this.showing.info ?? {text: ''}): void {
+    if (!this.showing.info) {
+      this.notice.clear();
+      this.begin(this.about!, input);
+      return;
+    }
+    const field = textField(this.about!, input, (typed) => void this.run(typed), () => this.notice.clear());
+    this.notice.show(false, field.element, this.models(field.typed));
+    field.focus();
+  }
+}

@@ -1,0 +1,61 @@
+// Every key of every view does what the page's own list says of it.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {quiet, withPages} from './harness.mjs';
+
+const {state, open, blank} = withPages();
+const kCell = 'L1.H3/i=60/j=20';
+
+/** A key, and what must be true a while after it was pressed; given what `before` said. */
+const address = (pattern) => [() => location.hash, (before, found) => found !== before && pattern.test(found)];
+const visible = (selector) => [(name) => document.querySelector(name)?.checkVisibility() ?? false, (before, now) => !before && now, selector];
+const changed = (selector) => [(name) => document.querySelector(name)?.textContent ?? '', (before, now) => now !== before, selector];
+
+const kEverywhere = {
+  '?': visible('dialog'), c: visible('.compare-form'), '[': address(/L0\.H3/), ']': address(/L2\.H3/), ',': address(/L1\.H2/), '.': address(/L1\.H4/),
+};
+const kViews = {
+  look: {...kEverywhere, t: visible('.table'), w: address(/^#why/), 2: address(/^#grid/), 3: address(/^#matrix/), 4: address(/^#why/), 5: address(/^#anatomy/), 6: address(/^#words/), 7: address(/^#heads/), 8: address(/^#flow/), Escape: address(/H3\/i=60$/)},
+  grid: {'?': visible('dialog'), '/': [() => document.activeElement?.className, (_, now) => now === 'grid-filter'], ArrowRight: changed('.foot'), ArrowDown: changed('.foot'), 1: address(/^#look/)},
+  matrix: {...kEverywhere, t: visible('.table'), '+': address(/zoom=/)},
+  why: {ArrowLeft: address(/j=19/), ArrowRight: address(/j=21/), v: [() => document.querySelector('.why-part-block [aria-pressed=true]')?.textContent, (before, now) => now !== before], w: address(/^#look/), x: address(/vs=remove/)},
+  anatomy: {ArrowUp: address(/i=59/), ArrowLeft: address(/j=19/), ' ': [() => document.querySelectorAll('.faded').length, (before, now) => now > before], w: address(/^#why/)},
+  words: {ArrowLeft: address(/i=59/), ArrowRight: address(/i=61/), t: address(/t=/)},
+  heads: {s: address(/sort=/), x: address(/across=/), y: address(/up=/), '/': [() => document.activeElement?.closest('form')?.className, (_, now) => now === 'heads-pattern']},
+  flow: {ArrowLeft: address(/i=59/), ArrowRight: address(/i=61/), e: address(/by=effect/)},
+};
+
+for (const [view, keys] of Object.entries(kViews)) {
+  test(`keys of ${view}`, async () => {
+    const page = await blank();
+    await page.goto(`${state.server.address}#${view}/${kCell}`);
+    await page.waitForSelector('.view:not(.reading) *');
+    await quiet(page);
+    const begin = await page.evaluate(() => location.hash);
+    const failed = [];
+    for (const [key, [read, holds, name]] of Object.entries(keys)) {
+      await page.evaluate((hash) => { location.hash = hash; }, begin);
+      await quiet(page);
+      const before = await page.evaluate(read, name);
+      await page.keyboard.press(key === ' ' ? 'Space' : key);
+      const end = Date.now() + 10_000;
+      let now = await page.evaluate(read, name);
+      while (!holds(before, now) && Date.now() < end) now = await page.evaluate(read, name);
+      if (!holds(before, now)) failed.push(`${key}: ${before} became ${now}`);
+      await page.keyboard.press('Escape');
+      await page.evaluate(() => document.querySelector('dialog[open]')?.close());
+      if (await page.locator('.compare-form').isVisible()) await page.keyboard.press('Escape');
+      await page.evaluate(() => document.activeElement?.blur());
+    }
+    assert.deepEqual(failed, []);
+  });
+}
+
+test('the list of keys has every key that a view hears', async () => {
+  const page = await open();
+  await page.keyboard.press('?');
+  const listed = (await page.locator('.keys-list dt').allTextContents()).join(' ');
+  const names = {ArrowLeft: '\u2190', ArrowRight: '\u2192', ArrowUp: '\u2191', ArrowDown: '\u2193', ' ': 'Space', Escape: 'Esc', '-': '\u2212'};
+  const missing = Object.values(kViews).flatMap(Object.keys).map((key) => names[key] ?? key).filter((name) => !listed.split(/[ ,]+|(?<=\[) /).includes(name) && !listed.includes(` ${name} `));
+  assert.deepEqual(missing, []);
+});
