@@ -12,7 +12,9 @@
 #include "heed/models/registry.h"
 #include "tensor/memory.h"
 #include "train/adamw.h"
-#include "train/lm_passes.h"
+#include "train/initial_weights.h"
+#include "train/lm_task.h"
+#include "train/passes.h"
 
 namespace heed {
 namespace {
@@ -52,14 +54,14 @@ class TimedRun {
  public:
   TimedRun(const TrainConfig& config, std::int64_t vocabulary)
       : config_(config),
-        data_(random_text(vocabulary, std::max<std::int64_t>(4 * tokens(), 4096))),
-        model_(make_model(model_config_json(config, vocabulary, data_.separator), 1)),
+        task_(config, random_text(vocabulary, std::max<std::int64_t>(4 * tokens(), 4096))),
+        model_(make_model(model_config_json(config, {.vocabulary = vocabulary}), 1)),
         parameters_(model_->parameters()),
         optimizer_(parameters_, gradients_, {}),
-        passes_(config_, data_, *model_, parameters_, gradients_) {}
+        passes_(config_, task_, *model_, parameters_, gradients_) {}
 
   std::int64_t tokens() const { return config_.batch * config_.accumulate * config_.block; }
-  const LmPasses& passes() const { return passes_; }
+  const Passes& passes() const { return passes_; }
   double flop() const { return flop_of_step(config_, parameters_); }
   std::int64_t steps() const { return steps_; }
   double optimizer_seconds() const { return optimizer_seconds_; }
@@ -77,12 +79,12 @@ class TimedRun {
 
  private:
   const TrainConfig& config_;
-  TextData data_;
+  LmTask task_;
   std::unique_ptr<Model> model_;
   std::vector<Parameter*> parameters_;
   Gradients gradients_;
   AdamW optimizer_;
-  LmPasses passes_;
+  Passes passes_;
   std::int64_t steps_ = 0;
   double optimizer_seconds_ = 0;
 };
@@ -93,12 +95,12 @@ TrainTiming time_training(const TrainConfig& config, std::int64_t vocabulary) {
   check(config);
   TimedRun run(config, vocabulary);
   run.step();  // makes products and takes memory
-  const LmPasses::Seconds before = run.passes().seconds();
+  const Passes::Seconds before = run.passes().seconds();
   const double optimizer_before = run.optimizer_seconds();
   const std::int64_t blocks = tensor_blocks_taken();
   const Repeated times = repeat([&] { run.step(); });
   const auto timed = static_cast<double>(run.steps() - 1);
-  const LmPasses::Seconds after = run.passes().seconds();
+  const Passes::Seconds after = run.passes().seconds();
   const double each = timed * static_cast<double>(run.passes().shares());
   const double gflops = run.flop() / times.seconds * 1e-9;
   const double peak = peak_gflops(thread_count());

@@ -29,6 +29,7 @@
 #include "heed/masks/mask.h"
 #include "heed/masks/prefix.h"
 #include "heed/masks/segments.h"
+#include "heed/models/classifier.h"
 #include "heed/models/model.h"
 #include "heed/models/registry.h"
 #include "heed/models/sentence.h"

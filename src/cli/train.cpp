@@ -35,6 +35,10 @@ std::string grouped(double number) {
   return digits;
 }
 
+std::string right_answers(const std::optional<double>& accuracy) {
+  return accuracy ? fmt::format(", {:.2f} % right", 100 * *accuracy) : "";
+}
+
 // On a terminal one line that is written over; elsewhere a line every `interval` steps.
 class Progress : public TrainListener {
  public:
@@ -43,7 +47,8 @@ class Progress : public TrainListener {
 
   void stepped(const TrainProgress& progress) override {
     if (progress.validation_loss)
-      validation_ = fmt::format("  validation {:.4f}", *progress.validation_loss);
+      validation_ = fmt::format("  validation {:.4f}{}", *progress.validation_loss,
+                                right_answers(progress.accuracy));
     const bool last = progress.step == progress.steps;
     if (terminal_ ? !due() && !last : progress.step % interval_ != 0 && !last) return;
     const std::string line =
@@ -112,8 +117,9 @@ TrainConfig effective_config(const Given& given, const Arguments& arguments) {
 std::string said_of(const TrainResult& result) {
   std::string loss = fmt::format("loss {:.4f}", result.loss);
   if (result.best_loss && result.validation_loss)
-    loss = fmt::format("validation loss {:.4f} (best {:.4f} after step {})",
-                       *result.validation_loss, *result.best_loss, result.best_step);
+    loss =
+        fmt::format("validation loss {:.4f} (best {:.4f} after step {}{})", *result.validation_loss,
+                    *result.best_loss, result.best_step, right_answers(result.accuracy));
   const std::string rate = result.tokens_per_second > 0
                                ? fmt::format(", {} tokens/s", grouped(result.tokens_per_second))
                                : "";
@@ -123,7 +129,9 @@ std::string said_of(const TrainResult& result) {
 
 int run(const Given& given, const Arguments& arguments) {
   const TrainConfig config = effective_config(given, arguments);
-  given.require_beside("--vocabulary", config.tokenizer == "byte-bpe", "--tokenizer byte-bpe");
+  given.require_beside("--vocabulary",
+                       config.tokenizer == "byte-bpe" || config.target_tokenizer == "byte-bpe",
+                       "--tokenizer byte-bpe");
   if (given.has("--initial-positions") && !config.start_from.empty())
     fail({.found = "--initial-positions and --start-from both say what the run begins with",
           .expected = "one of them"});
@@ -177,10 +185,11 @@ Run declare(OptionList& list) {
 
 Command train_command() {
   return {
-      "train", "trains a model on text; stop it at any moment, --resume goes on",
+      "train", "trains a model on texts; stop it at any moment, --resume goes on",
       "  heed train examples/shakespeare-char.json --data input.txt -o runs/shakespeare\n"
       "  heed train -o runs/shakespeare --resume\n"
-      "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels",
+      "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels\n"
+      "  heed train examples/tasks/reverse.json -o runs/reverse",
       declare};
 }
 

@@ -61,6 +61,7 @@ struct DropoutRule {
   double scale = 1;  // of kept weights
   std::uint64_t seed = 0;
   std::uint32_t offset = 0;
+  std::int64_t first_row = 0;  // of the batch that the seed is for
 };
 
 /// How slots of keys become memory, beyond one row after the other (kernels/key_run.h), and the

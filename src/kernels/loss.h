@@ -14,6 +14,7 @@ struct CrossEntropyProblem {
   double* losses = nullptr;               // [rows]; 0 where the row does not count
   T* dlogits = nullptr;                   // null, or [rows, vocabulary], or the logits themselves
   double scale = 0;                       // of dlogits: of one row's loss
+  double smoothing = 0;                   // share of a target that all classes have alike
 };
 
 namespace cpu {

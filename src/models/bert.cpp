@@ -32,7 +32,8 @@ Bert::Block Bert::make_block(const BertConfig& config, int layer) {
        .heads = config.heads,
        .kv_heads = config.heads,
        .head_dim = head_dim,
-       .scale = 1 / std::sqrt(static_cast<double>(head_dim))});
+       .scale = 1 / std::sqrt(static_cast<double>(head_dim)),
+       .dropout = config.attention_dropout});
   Mlp mlp(linear(names.up, C, config.inner), config.activation, linear(names.down, config.inner, C),
           {.rate = config.dropout, .site = site + 1}, {.layer = layer});
   return {{norm(names.attention_norm), std::move(attention), attention_names(Stack::kSelf, layer)},
@@ -59,17 +60,21 @@ Bert::Bert(const BertConfig& config)
   if (config.masked_token_head) head_.emplace(make_head(config, words_));
 }
 
-Tensor Bert::forward(const Batch& batch, Run& run) const {
+Tensor Bert::states(const Batch& batch, Run& run) const {
   check_pass(info_, batch, run);
-  check_dropout(info_, "attention_probs_dropout_prob", config_.attention_dropout, run);
   const Shown show{run};
   Tensor x = add(words_.forward(batch.ids), positions_.forward(positions_of(batch.ids)));
   if (types_) x = add(std::move(x), types_->forward(types_of(batch)));
   x = show(TapKind::kEmbedding, dropout_.forward(norm_.forward(x, run), run));  // [B, T, C]
   for (const Block& block : blocks_)
     x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
-  x = show(TapKind::kFinal, std::move(x));
+  return show(TapKind::kFinal, std::move(x));
+}
+
+Tensor Bert::forward(const Batch& batch, Run& run) const {
+  Tensor x = states(batch, run);
   if (!head_) return x;
+  const Shown show{run};
   return show(TapKind::kLogits, read_out(wanted_rows(std::move(x), run), run));  // [B, T or 1, V]
 }
 
@@ -93,6 +98,13 @@ void Bert::backward(const Tensor& dlogits, const Batch& batch, Run& run,
     activate_backward(hidden, config_.activation, dhidden);
     dx = head_->transform.backward(dhidden, run, gradients);
   }
+  states_backward(dx, batch, run, gradients);
+}
+
+void Bert::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                           Gradients& gradients) const {
+  check_saved(info_, run);
+  Tensor dx = dstates.share();
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
     dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
   dx = norm_.backward(dropout_.backward(dx, run), run, gradients);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/bert.h"
+#include "models/classifier.h"
 #include "models/family.h"
 #include "models/initial_parameters.h"
 #include "models/stored_weights.h"
@@ -64,7 +65,7 @@ constexpr BertNames kDistilBert = {.words = "distilbert.embeddings.word_embeddin
 // defaults for those that are left out.
 struct Kin {
   std::string_view model_type;
-  const char* title;
+  const char *title, *architecture;
   const BertNames* names;
   const char* prefix;
   const char *layers, *heads, *width, *inner, *activation, *dropout, *attention_dropout;
@@ -72,17 +73,17 @@ struct Kin {
   bool counts_past_padding;
 };
 constexpr Kin kKin[] = {
-    {"bert", "BERT", &kBert, "bert.", "num_hidden_layers", "num_attention_heads", "hidden_size",
-     "intermediate_size", "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob",
-     30522, false},
-    {"roberta", "RoBERTa", &kRoberta, "roberta.", "num_hidden_layers", "num_attention_heads",
+    {"bert", "BERT", "BertForMaskedLM", &kBert, "bert.", "num_hidden_layers", "num_attention_heads",
      "hidden_size", "intermediate_size", "hidden_act", "hidden_dropout_prob",
-     "attention_probs_dropout_prob", 50265, true},
-    {"xlm-roberta", "XLM-RoBERTa", &kRoberta, "roberta.", "num_hidden_layers",
+     "attention_probs_dropout_prob", 30522, false},
+    {"roberta", "RoBERTa", "RobertaForMaskedLM", &kRoberta, "roberta.", "num_hidden_layers",
      "num_attention_heads", "hidden_size", "intermediate_size", "hidden_act", "hidden_dropout_prob",
-     "attention_probs_dropout_prob", 30522, true},
-    {"distilbert", "DistilBERT", &kDistilBert, "distilbert.", "n_layers", "n_heads", "dim",
-     "hidden_dim", "activation", "dropout", "attention_dropout", 30522, false}};
+     "attention_probs_dropout_prob", 50265, true},
+    {"xlm-roberta", "XLM-RoBERTa", "XLMRobertaForMaskedLM", &kRoberta, "roberta.",
+     "num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size", "hidden_act",
+     "hidden_dropout_prob", "attention_probs_dropout_prob", 30522, true},
+    {"distilbert", "DistilBERT", "DistilBertForMaskedLM", &kDistilBert, "distilbert.", "n_layers",
+     "n_heads", "dim", "hidden_dim", "activation", "dropout", "attention_dropout", 30522, false}};
 
 const Kin& kin_of(const Config& config) {
   return *std::ranges::find(kKin, config.text("model_type", "bert"), &Kin::model_type);
@@ -178,10 +179,26 @@ Spelling spelling_of(const Config& config, const BertConfig& read) {
   return spelling;
 }
 
+Json training_config(const TrainingShape& shape) {
+  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
+  Json json = {{"model_type", shape.model_type}, {"architectures", Json::array({kin.architecture})},
+               {"vocab_size", shape.vocabulary}, {kin.layers, shape.layers},
+               {kin.heads, shape.heads},         {kin.width, shape.width},
+               {kin.inner, 4 * shape.width},     {kin.activation, "gelu"},
+               {kin.dropout, shape.dropout},     {kin.attention_dropout, shape.attention_dropout},
+               {"layer_norm_eps", 1e-12}};
+  const std::int64_t pad = std::max<std::int64_t>(shape.pad_token, 0);
+  json.set("pad_token_id", pad);
+  json.set("max_position_embeddings", shape.positions + (kin.counts_past_padding ? pad + 1 : 0));
+  if (kin.names != &kDistilBert) json.set("type_vocab_size", kin.counts_past_padding ? 1 : 2);
+  return json;
+}
+
 ModelInfo describe(const Config& config) { return BertConfig::read(config).info(); }
 
 std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
-  const BertConfig read = BertConfig::read(config);
+  BertConfig read = BertConfig::read(config);
+  read.masked_token_head = !classifier_config(config);
   auto model = std::make_unique<Bert>(read);
   initialise(model->parameters(),
              {.seed = seed, .deviation = [&](std::string_view) { return read.initial_deviation; }});
@@ -208,7 +225,12 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 }  // namespace
 
 Family bert_family() {
-  return {{"bert", "roberta", "xlm-roberta", "distilbert"}, describe, make, load, nullptr};
+  return {{"bert", "roberta", "xlm-roberta", "distilbert"},
+          describe,
+          make,
+          load,
+          training_config,
+          FamilyKind::kEncoder};
 }
 
 }  // namespace heed

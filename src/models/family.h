@@ -15,6 +15,9 @@
 
 namespace heed {
 
+/// What kind of model the members of a family are.
+enum class FamilyKind : std::uint8_t { kDecoder, kEncoder, kTranslator };
+
 struct Family {
   std::vector<std::string_view> model_types;  // as config.json names them
   /// What the configuration says of the model; throws where it is none that the family reads.
@@ -24,9 +27,9 @@ struct Family {
   /// With the weights of a file.
   std::unique_ptr<Model> (*load)(const Config& config, const Weights& weights,
                                  const Reading& reading) = nullptr;
-  /// The members of a config.json for a training run; null where the family does not predict the
-  /// next token.
+  /// The members of a config.json for a training run.
   Json (*training_config)(const TrainingShape& shape) = nullptr;
+  FamilyKind kind = FamilyKind::kDecoder;
 };
 
 /// The family that the config asks for; an error names what it is and what is known.

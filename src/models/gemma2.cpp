@@ -34,6 +34,7 @@ RotaryDecoder::Block make_block(const Gemma2Config& config, int layer,
                        .head_dim = config.head_dim,
                        .scale = config.query_scale,
                        .softcap = config.score_cap,
+                       .dropout = config.attention_dropout,
                        .mask = slides ? band({.left = config.window - 1, .right = 0}) : causal()});
   return {{norms("input_layernorm", "post_attention_layernorm"), std::move(attention),
            attention_names(Stack::kSelf, layer)},
@@ -58,8 +59,7 @@ std::unique_ptr<Model> make_gemma2(const Gemma2Config& config) {
                            .norm = RmsNorm("model.norm", config.width, config.epsilon, kOffset),
                            .head = std::move(head),
                            .tied = true,
-                           .logit_cap = config.logit_cap,
-                           .attention_dropout = config.attention_dropout});
+                           .logit_cap = config.logit_cap});
 }
 
 }  // namespace heed

@@ -103,6 +103,32 @@ ModelInfo Gemma2Config::info() const {
 
 namespace {
 
+Json training_config(const TrainingShape& shape) {
+  if (shape.dropout > 0)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "train",
+          .argument = "dropout",
+          .found = shape.dropout,
+          .expected = "0: Gemma 2 has none"});
+  const Json end = json_of_ids(shape.end_tokens);
+  const std::int64_t head_dim = shape.width / shape.heads;
+  return {{"model_type", "gemma2"},
+          {"architectures", Json::array({"Gemma2ForCausalLM"})},
+          {"vocab_size", shape.vocabulary},
+          {"max_position_embeddings", shape.positions},
+          {"hidden_size", shape.width},
+          {"intermediate_size", (8 * shape.width + 2) / 3},
+          {"num_hidden_layers", shape.layers},
+          {"num_attention_heads", shape.heads},
+          {"num_key_value_heads", shape.heads},
+          {"head_dim", head_dim},
+          {"query_pre_attn_scalar", head_dim},
+          {"sliding_window", (shape.positions + 1) / 2},
+          {"attention_dropout", shape.attention_dropout},
+          {"bos_token_id", end},
+          {"eos_token_id", end}};
+}
+
 ModelInfo describe(const Config& config) { return Gemma2Config::read(config).info(); }
 
 std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
@@ -118,8 +144,7 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
 std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   const Gemma2Config read = Gemma2Config::read(config);
   const StoredWeights stored(
-      weights,
-      {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight", "score.weight"}});
+      weights, {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight", "score."}});
   require_rotary_decoder(stored, read.info(), read.inner);
   auto model = make_gemma2(read);
   stored.load(model->parameters(), reading);
@@ -128,6 +153,6 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 
 }  // namespace
 
-Family gemma2_family() { return {{"gemma2"}, describe, make, load, nullptr}; }
+Family gemma2_family() { return {{"gemma2"}, describe, make, load, training_config}; }
 
 }  // namespace heed

@@ -43,6 +43,7 @@ Gpt2::Block Gpt2::make_block(const Gpt2Config& config, int layer) {
                        .kv_heads = config.heads,
                        .head_dim = width / config.heads,
                        .scale = score_scale(config, layer),
+                       .dropout = config.attention_dropout,
                        .mask = causal()});
   Mlp mlp(linear("mlp.c_fc", width, config.inner),
           config.activation == "gelu" ? Activation::kGelu : Activation::kGeluTanh,
@@ -67,17 +68,20 @@ Gpt2::Gpt2(const Gpt2Config& config)
   for (int layer = 0; layer < config.layers; ++layer) blocks_.push_back(make_block(config, layer));
 }
 
-Tensor Gpt2::forward(const Batch& batch, Run& run) const {
+Tensor Gpt2::states(const Batch& batch, Run& run) const {
   check_pass(info_, batch, run);
-  check_dropout(info_, "attn_pdrop", config_.attention_dropout, run);
   const Tensor positions = positions_of(batch.ids, run, info_.positions);
   const Shown show{run};
   Tensor x = add(tokens_.forward(batch.ids), positions_.forward(positions));
   x = show(TapKind::kEmbedding, dropout_.forward(std::move(x), run));  // [B, T, C]
   for (const Block& block : blocks_)
     x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
-  const Tensor last = show(TapKind::kFinal, norm_.forward(x, run));
-  Tensor logits = show(TapKind::kLogits, logits_of(head_, last, run));  // [B, T or 1, V]
+  return show(TapKind::kFinal, norm_.forward(x, run));
+}
+
+Tensor Gpt2::forward(const Batch& batch, Run& run) const {
+  const Tensor last = states(batch, run);
+  Tensor logits = Shown{run}(TapKind::kLogits, logits_of(head_, last, run));  // [B, T or 1, V]
   if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
   return logits;
 }
@@ -89,7 +93,13 @@ Tensor Gpt2::read_out(const Tensor& stream, Run& run) const {
 void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
                     Gradients& gradients) const {
   check_saved(info_, run);
-  Tensor dx = norm_.backward(head_.backward(dlogits, run, gradients), run, gradients);
+  states_backward(head_.backward(dlogits, run, gradients), batch, run, gradients);
+}
+
+void Gpt2::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                           Gradients& gradients) const {
+  check_saved(info_, run);
+  Tensor dx = norm_.backward(dstates, run, gradients);
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
     dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
   dx = dropout_.backward(dx, run);

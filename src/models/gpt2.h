@@ -44,6 +44,9 @@ class Gpt2 : public Model {
   Tensor read_out(const Tensor& stream, Run& run) const override;
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
+  Tensor states(const Batch& batch, Run& run) const override;
+  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                       Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
   ModelParts parts() const override;
   Parameter* position_table() override { return positions_.table().get(); }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "models/classifier.h"
 #include "models/family.h"
 #include "models/gpt2.h"
 #include "models/stored_weights.h"
@@ -43,7 +44,7 @@ Gpt2Config Gpt2Config::read(const Config& config) {
   read.attention_dropout = config.rate("attn_pdrop", 0.1);
   read.scale_by_head_dim = config.flag("scale_attn_weights", true);
   read.scale_by_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
-  read.tied = config.flag("tie_word_embeddings", true);
+  read.tied = config.flag("tie_word_embeddings", true) || classifier_config(config).has_value();
   const std::int64_t end_of_text = read.vocabulary > 50256 ? 50256 : -1;
   read.bos = config.id("bos_token_id", end_of_text);
   read.eos = config.ids("eos_token_id",
@@ -116,7 +117,7 @@ Json training_config(const TrainingShape& shape) {
           {"activation_function", "gelu_new"},
           {"layer_norm_epsilon", 1e-5},
           {"embd_pdrop", shape.dropout},
-          {"attn_pdrop", 0.0},
+          {"attn_pdrop", shape.attention_dropout},
           {"resid_pdrop", shape.dropout},
           {"bos_token_id", end},
           {"eos_token_id", end}};
@@ -132,9 +133,10 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
 
 std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   const Gpt2Config read = Gpt2Config::read(config);
-  const StoredWeights stored(weights, {.prefix = "transformer.",
-                                       .unused = {".attn.bias", ".attn.masked_bias", "score.weight",
-                                                  read.tied ? "lm_head.weight" : ".attn.bias"}});
+  const StoredWeights stored(
+      weights, {.prefix = "transformer.",
+                .unused = {".attn.bias", ".attn.masked_bias", "score.weight", "classifier.",
+                           read.tied ? "lm_head.weight" : ".attn.bias"}});
   const std::string last = fmt::format("transformer.h.{}.", read.layers - 1);
   stored.require("transformer.wte.weight", {read.vocabulary, read.width});
   stored.require("transformer.wpe.weight", {read.positions, read.width});

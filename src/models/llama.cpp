@@ -43,6 +43,7 @@ RotaryDecoder::Block make_block(const LlamaConfig& config, int layer,
                        .kv_heads = config.kv_heads,
                        .head_dim = config.head_dim,
                        .scale = 1 / std::sqrt(static_cast<double>(config.head_dim)),
+                       .dropout = config.attention_dropout,
                        .mask = mask_of(config.windows[static_cast<std::size_t>(layer)])});
   return {{{.before = norm("input_layernorm", config.width)},
            std::move(attention),
@@ -72,8 +73,7 @@ std::unique_ptr<Model> make_llama(const LlamaConfig& config) {
                            .blocks = std::move(blocks),
                            .norm = RmsNorm("model.norm", config.width, config.epsilon),
                            .head = std::move(head),
-                           .tied = config.tied,
-                           .attention_dropout = config.attention_dropout});
+                           .tied = config.tied});
 }
 
 }  // namespace heed

@@ -167,9 +167,10 @@ Json training_config(const TrainingShape& shape) {
           .argument = "dropout",
           .found = shape.dropout,
           .expected = "0: Llama has none"});
+  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
   const Json end = json_of_ids(shape.end_tokens);
-  return {{"model_type", "llama"},
-          {"architectures", Json::array({"LlamaForCausalLM"})},
+  return {{"model_type", shape.model_type},
+          {"architectures", Json::array({kin.title + std::string("ForCausalLM")})},
           {"vocab_size", shape.vocabulary},
           {"max_position_embeddings", shape.positions},
           {"hidden_size", shape.width},
@@ -178,8 +179,10 @@ Json training_config(const TrainingShape& shape) {
           {"num_hidden_layers", shape.layers},
           {"num_attention_heads", shape.heads},
           {"num_key_value_heads", shape.heads},
+          {"head_dim", shape.width / shape.heads},
           {"rms_norm_eps", 1e-5},
           {"rope_theta", 10000.0},
+          {"attention_dropout", shape.attention_dropout},
           {"tie_word_embeddings", true},
           {"bos_token_id", end},
           {"eos_token_id", end}};
@@ -200,7 +203,8 @@ ModelInfo describe(const Config& config) {
 }
 
 std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
-  const LlamaConfig read = LlamaConfig::read(config);
+  LlamaConfig read = LlamaConfig::read(config);
+  read.has_words = wants_words(config);
   auto model = make_llama(read);
   initialise(model->parameters(),
              {.seed = seed, .deviation = [&](std::string_view) { return read.initial_deviation; }});
@@ -209,9 +213,8 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
 
 std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
   LlamaConfig read = LlamaConfig::read(config);
-  Spelling spelling = {
-      .prefix = "model.",
-      .unused = {"rotary_emb.inv_freq", "score.weight", "score.bias", "qa_outputs."}};
+  Spelling spelling = {.prefix = "model.",
+                       .unused = {"rotary_emb.inv_freq", "score.", "qa_outputs."}};
   if (read.tied) spelling.unused.emplace_back("lm_head.weight");
   const StoredWeights stored(weights, spelling);
   read.has_words = stored.holds("lm_head.weight") || wants_words(config);

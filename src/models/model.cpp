@@ -20,6 +20,23 @@ std::vector<const Parameter*> Model::parameters() const {
   return {mine.begin(), mine.end()};
 }
 
+namespace {
+
+[[noreturn]] void fail_without_states(const Model& model) {
+  fail({.code = ErrorCode::kUnsupported,
+        .op = model.info().family,
+        .found = "its states are not told"});
+}
+
+}  // namespace
+
+Tensor Model::states(const Batch& /*batch*/, Run& /*run*/) const { fail_without_states(*this); }
+
+void Model::states_backward(const Tensor& /*dstates*/, const Batch& /*batch*/, Run& /*run*/,
+                            Gradients& /*gradients*/) const {
+  fail_without_states(*this);
+}
+
 Tensor Model::read_out(const Tensor& /*stream*/, Run& /*run*/) const {
   fail({.code = ErrorCode::kUnsupported,
         .op = info().family,

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
-#include "base/edit_distance.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
+#include "heed/models/classifier.h"
 #include "io/atomic_file.h"
+#include "models/classifier.h"
 #include "models/companions.h"
 #include "models/family.h"
 #include "models/search_path.h"
@@ -140,42 +140,28 @@ std::optional<ModelSummary> describe_model(const fs::path& folder) {
 
 std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t seed) {
   const Config config = Config::parse(config_json, "config");
-  return family_of(config).make(config, seed);
+  std::unique_ptr<Model> model = family_of(config).make(config, seed);
+  const auto classifier = classifier_config(config);
+  if (!classifier) return model;
+  auto labelling = std::make_unique<Classifier>(std::move(model), *classifier);
+  labelling->initialise_head(seed, config.number("initializer_range", 0.02));
+  return labelling;
 }
 
-namespace {
-
-// A mistyped entry would cost a training run.
-void require_known(const JsonText& entries, const Config& config) {
-  for (const auto& [key, value] : entries.root().members()) {
-    if (config.asked().contains(key) || key == "model_type" || key == "architectures") continue;
-    const std::string& wrong = key;
-    const auto nearest = std::ranges::min_element(
-        config.asked(), {}, [&](const std::string& known) { return edit_distance(wrong, known); });
-    fail({.file = "train: model",
-          .found = fmt::format("unknown key \"{}\"", key),
-          .hint = fmt::format("the nearest that {} has is \"{}\"", config.text("model_type", ""),
-                              *nearest)});
-  }
-}
-
-}  // namespace
-
-std::string training_config(const TrainingShape& shape, std::string_view further) {
-  const JsonText more = JsonText::parse(std::string(further), {.file = "train: model"});
-  const std::string* type = more.root()["model_type"].as_text();
-  const Config asked = Config::parse(
-      Json({{"model_type", type == nullptr ? "gpt2" : *type}}).dump(), "train: model");
-  const Family& family = family_of(asked);
-  if (family.training_config == nullptr)
-    asked.refuse("model_type", fmt::format("'{}'", *type), "a family that predicts the next token",
-                 ErrorCode::kUnsupported);
-  Json json = family.training_config(shape);
-  for (const auto& [key, value] : more.root().members()) json.set(key, value);
-  const Config whole = Config::parse(json.dump(), "config");
-  family.describe(whole);
-  require_known(more, whole);
-  return json.dump();
+LoadedClassifier load_classifier(const fs::path& folder) {
+  const Config config = read_config(folder);
+  const auto classifier = classifier_config(config);
+  if (!classifier)
+    config.refuse("architectures", config.has("architectures") ? "of another kind" : "",
+                  "a model for sequence or token classification", ErrorCode::kUnsupported);
+  const Weights weights = Weights::open(folder);
+  auto model =
+      std::make_unique<Classifier>(family_of(config).load(config, weights, Reading{}), *classifier);
+  model->load_head(weights);
+  return {.model = std::move(model),
+          .tokenizer = load_tokenizer(folder),
+          .labels = classifier->labels,
+          .by_text = classifier->by_text};
 }
 
 void save_model(const fs::path& folder, const Model& model, const Tokenizer* tokenizer,

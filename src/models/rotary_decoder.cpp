@@ -12,18 +12,21 @@
 
 namespace heed {
 
-Tensor RotaryDecoder::forward(const Batch& batch, Run& run) const {
+Tensor RotaryDecoder::states(const Batch& batch, Run& run) const {
   check_pass(parts_.info, batch, run);
-  check_dropout(parts_.info, "attention_dropout", parts_.attention_dropout, run);
   const Shown show{run};
   Tensor x = parts_.tokens.forward(batch.ids);
   if (parts_.embedding_scale != 1) x = scaled(std::move(x), parts_.embedding_scale);
   x = show(TapKind::kEmbedding, std::move(x));  // [B, T, C]
   for (const Block& block : parts_.blocks)
     x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
-  const Tensor last = show(TapKind::kFinal, parts_.norm.forward(x, run));
-  Tensor shown = parts_.head ? show(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
-                             : last.share();                              // [B, T, C]
+  return show(TapKind::kFinal, parts_.norm.forward(x, run));
+}
+
+Tensor RotaryDecoder::forward(const Batch& batch, Run& run) const {
+  const Tensor last = states(batch, run);
+  Tensor shown = parts_.head ? Shown{run}(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
+                             : last.share();                                    // [B, T, C]
   if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
   return shown;
 }
@@ -49,7 +52,13 @@ void RotaryDecoder::backward(const Tensor& dlogits, const Batch& batch, Run& run
   if (parts_.logit_cap > 0)
     duncapped = softcap_backward(run.saved->take(), parts_.logit_cap, dlogits);
   if (parts_.head) duncapped = parts_.head->backward(duncapped, run, gradients);
-  Tensor dx = parts_.norm.backward(duncapped, run, gradients);
+  states_backward(duncapped, batch, run, gradients);
+}
+
+void RotaryDecoder::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                                    Gradients& gradients) const {
+  check_saved(parts_.info, run);
+  Tensor dx = parts_.norm.backward(dstates, run, gradients);
   for (auto block = parts_.blocks.rbegin(); block != parts_.blocks.rend(); ++block)
     dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
   if (parts_.embedding_scale != 1) dx = scaled(std::move(dx), parts_.embedding_scale);

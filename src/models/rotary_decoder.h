@@ -39,7 +39,6 @@ class RotaryDecoder : public Model {
     std::optional<Linear> head;  // none: the model has no words
     bool tied;                   // the head is the table of `tokens`
     double logit_cap = 0;        // 0: none
-    double attention_dropout;
   };
 
   /// Weights are not initialised.
@@ -50,6 +49,9 @@ class RotaryDecoder : public Model {
   Tensor read_out(const Tensor& stream, Run& run) const override;
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
+  Tensor states(const Batch& batch, Run& run) const override;
+  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                       Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
   ModelParts parts() const override;
   std::string config_json() const override { return parts_.config_json; }

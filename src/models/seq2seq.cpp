@@ -46,6 +46,7 @@ class LayerParts {
                          .kv_heads = side_.heads,
                          .head_dim = head_dim,
                          .scale = 1 / std::sqrt(static_cast<double>(head_dim)),
+                         .dropout = config_.attention_dropout,
                          .mask = std::move(mask)});
     return {norms(name_ + part + "_layer_norm"), std::move(attention),
             attention_names(stack, layer_)};
@@ -141,7 +142,6 @@ Tensor Seq2seq::encode(const Batch& batch, Run& run) const {
 
 Tensor Seq2seq::forward(const Batch& batch, Run& run) const {
   check_pass(info_, batch, run);
-  check_dropout(info_, "attention_dropout", config_.attention_dropout, run);
   check_dropout(info_, "activation_dropout", config_.activation_dropout, run);
   const Shown show{run, Stack::kDecoder};
   Source source{.states = {}, .lengths = source_lengths(batch)};

@@ -16,14 +16,15 @@ namespace {
 // What a configuration that leaves a key out means, by model_type: transformers' defaults.
 struct Kin {
   std::string_view model_type;
-  const char* title;
+  const char *title, *architecture;
   bool norms_first, position_table;
   std::int64_t encoder_layers, decoder_layers, heads, inner, width, vocabulary, positions;
   std::int64_t start, end;
 };
-constexpr Kin kKin[] = {
-    {"marian", "Marian", false, false, 12, 12, 16, 4096, 1024, 58101, 1024, 58100, 0},
-    {"blenderbot", "Blenderbot", true, true, 2, 24, 32, 10240, 2560, 8008, 128, 1, 2}};
+constexpr Kin kKin[] = {{"marian", "Marian", "MarianMTModel", false, false, 12, 12, 16, 4096, 1024,
+                         58101, 1024, 58100, 0},
+                        {"blenderbot", "Blenderbot", "BlenderbotForConditionalGeneration", true,
+                         true, 2, 24, 32, 10240, 2560, 8008, 128, 1, 2}};
 
 const Kin& kin_of(const Config& config) {
   return *std::ranges::find(kKin, config.text("model_type", "marian"), &Kin::model_type);
@@ -117,6 +118,46 @@ ModelInfo Seq2seqConfig::info() const {
 
 namespace {
 
+bool has_two_vocabularies(const TrainingShape& shape, const Kin& kin) {
+  const bool own = shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary;
+  if (own && kin.norms_first)
+    fail({.op = "train",
+          .argument = "target_tokenizer",
+          .found = fmt::format("of {} tokens", shape.target_vocabulary),
+          .expected = "none: Blenderbot has one vocabulary for both sides"});
+  return own;
+}
+
+Json training_config(const TrainingShape& shape) {
+  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
+  const bool own = has_two_vocabularies(shape, kin);
+  Json json = {{"model_type", shape.model_type},
+               {"architectures", Json::array({kin.architecture})},
+               {"vocab_size", shape.vocabulary},
+               {"max_position_embeddings", shape.positions},
+               {"d_model", shape.width},
+               {"encoder_layers", shape.layers},
+               {"decoder_layers", shape.layers},
+               {"encoder_attention_heads", shape.heads},
+               {"decoder_attention_heads", shape.heads},
+               {"encoder_ffn_dim", 4 * shape.width},
+               {"decoder_ffn_dim", 4 * shape.width},
+               {"activation_function", "relu"},
+               {"scale_embedding", true},
+               {"dropout", shape.dropout},
+               {"attention_dropout", shape.attention_dropout},
+               {"activation_dropout", 0.0},
+               // As long as sinusoids once scaled (Vaswani et al. 2017, section 3.4).
+               {"init_std", 1 / std::sqrt(static_cast<double>(shape.width))},
+               {"share_encoder_decoder_embeddings", !own},
+               {"decoder_start_token_id", shape.start_token},
+               {"pad_token_id", shape.pad_token},
+               {"forced_eos_token_id", nullptr},
+               {"eos_token_id", json_of_ids(shape.end_tokens)}};
+  if (own) json.set("decoder_vocab_size", shape.target_vocabulary);
+  return json;
+}
+
 ModelInfo describe(const Config& config) { return Seq2seqConfig::read(config).info(); }
 
 std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
@@ -162,6 +203,8 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 
 }  // namespace
 
-Family seq2seq_family() { return {{"marian", "blenderbot"}, describe, make, load, nullptr}; }
+Family seq2seq_family() {
+  return {{"marian", "blenderbot"}, describe, make, load, training_config, FamilyKind::kTranslator};
+}
 
 }  // namespace heed

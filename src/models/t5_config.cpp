@@ -89,6 +89,33 @@ ModelInfo T5Config::info() const {
 
 namespace {
 
+Json training_config(const TrainingShape& shape) {
+  if (shape.dropout > 0 || shape.attention_dropout > 0)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "train",
+          .argument = shape.dropout > 0 ? "dropout" : "attention_dropout",
+          .found = shape.dropout > 0 ? shape.dropout : shape.attention_dropout,
+          .expected = "0: it is not served for T5"});
+  if (shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary)
+    fail({.op = "train",
+          .argument = "target_tokenizer",
+          .found = fmt::format("of {} tokens", shape.target_vocabulary),
+          .expected = "none: T5 has one vocabulary for both sides"});
+  return {{"model_type", "t5"},
+          {"architectures", Json::array({"T5ForConditionalGeneration"})},
+          {"vocab_size", shape.vocabulary},
+          {"d_model", shape.width},
+          {"d_kv", shape.width / shape.heads},
+          {"d_ff", 4 * shape.width},
+          {"num_layers", shape.layers},
+          {"num_heads", shape.heads},
+          {"dropout_rate", 0.0},
+          {"initializer_factor", 0.05},  // 1 is for the optimiser that the published ones had
+          {"decoder_start_token_id", shape.start_token},
+          {"pad_token_id", shape.pad_token},
+          {"eos_token_id", json_of_ids(shape.end_tokens)}};
+}
+
 ModelInfo describe(const Config& config) { return T5Config::read(config).info(); }
 
 // As the published models began: scores are not divided by the root of the head size, so queries
@@ -137,6 +164,8 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 
 }  // namespace
 
-Family t5_family() { return {{"t5"}, describe, make, load, nullptr}; }
+Family t5_family() {
+  return {{"t5"}, describe, make, load, training_config, FamilyKind::kTranslator};
+}
 
 }  // namespace heed

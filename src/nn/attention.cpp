@@ -17,6 +17,13 @@ View split_heads(const View& x, std::int64_t heads) {
       .permute({0, 2, 1, 3});
 }
 
+// The masks of this attention's weights: the place of `DropoutLayer::site` for what is no layer.
+std::uint32_t dropout_offset(const AttentionShape& shape) {
+  constexpr std::uint32_t kWeights = 1U << 31;
+  return kWeights | static_cast<std::uint32_t>(shape.stack) << 16U |
+         static_cast<std::uint32_t>(shape.layer);
+}
+
 // A norm over the rows of each head of x [B, T, H D], or its gradient.
 template <typename Use>
 Tensor over_heads(Tensor x, std::int64_t head_dim, const Use& use) {
@@ -101,6 +108,11 @@ AttentionArgs Attention::problem(const Heads& heads, Extents extents, const Run&
                         .mask = shape_.mask,
                         .scores = {.scale = {shape_.scale}, .softcap = shape_.softcap}};
   if (run.tap != nullptr) args.mask = args.mask & run.tap->mask(shape_.stack, shape_.layer);
+  if (run.dropout_seed && shape_.dropout > 0)
+    args.dropout = {.rate = shape_.dropout,
+                    .seed = *run.dropout_seed,
+                    .offset = dropout_offset(shape_),
+                    .first_row = run.first_row};
   return args;
 }
 

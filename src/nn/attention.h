@@ -24,7 +24,8 @@ struct AttentionShape {
   std::int64_t head_dim = 1;  // D
   double scale = 1;
   double softcap = 0;
-  Mask mask = {};  // the family's own (causal for decoders); a tap may add one
+  double dropout = 0;  // of the weights, in training
+  Mask mask = {};      // the family's own (causal for decoders); a tap may add one
 };
 
 /// C -> (H + 2 G) D: q, k, v beside each other, each its heads one after the other.

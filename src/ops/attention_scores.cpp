@@ -104,7 +104,8 @@ void resolve_dropout(const AttentionArgs& args, kernels::DropoutRule& rule) {
   rule = {.threshold = static_cast<std::uint64_t>(std::round(dropout.rate * 0x1p32)),
           .scale = 1 / (1 - dropout.rate),
           .seed = dropout.seed,
-          .offset = dropout.offset};
+          .offset = dropout.offset,
+          .first_row = dropout.first_row};
 }
 
 kernels::Similarity similarity_of(Similarity similarity) {

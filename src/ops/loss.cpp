@@ -15,7 +15,7 @@ namespace heed {
 namespace {
 
 void check(const CrossEntropyArgs& args) {
-  const auto& [logits, targets, dlogits, gradient_scale] = args;
+  const auto& [logits, targets, dlogits, gradient_scale, smoothing] = args;
   if (logits.dtype() != DType::kF32 && logits.dtype() != DType::kF64)
     fail("cross_entropy", "logits", name(logits.dtype()), "f32 or f64");
   if (logits.rank() < 1 || logits.dim(-1) < 1 || !logits.is_contiguous())
@@ -28,6 +28,8 @@ void check(const CrossEntropyArgs& args) {
                           !dlogits.is_contiguous()))
     fail("cross_entropy", "dlogits", to_string(dlogits),
          fmt::format("{}, row-major", to_string(logits)));
+  if (!(smoothing >= 0 && smoothing < 1))
+    fail("cross_entropy", "smoothing", smoothing, "at least 0 and below 1");
 }
 
 std::int64_t count_targets(const ConstView& targets, std::int64_t vocabulary) {
@@ -52,7 +54,8 @@ kernels::CrossEntropyProblem<T> problem_of(const CrossEntropyArgs& args, double*
           .targets = args.targets.data<std::int32_t>(),
           .losses = losses,
           .dlogits = args.dlogits.given() ? args.dlogits.data<T>() : nullptr,
-          .scale = scale};
+          .scale = scale,
+          .smoothing = args.smoothing};
 }
 
 }  // namespace

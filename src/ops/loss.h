@@ -16,6 +16,9 @@ struct CrossEntropyArgs {
   /// Given: gets gradient_scale * d(mean) / d(logits). May be the memory of the logits themselves.
   View dlogits = {};
   double gradient_scale = 1;
+  /// The share of each target that is spread evenly over the vocabulary (Szegedy et al. 2016,
+  /// section 7), in [0, 1): the loss is (1 - s) times its own and s times the mean of all classes'.
+  double smoothing = 0;
 };
 
 struct CrossEntropy {

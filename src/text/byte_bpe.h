@@ -17,6 +17,8 @@ namespace heed {
 struct ByteBpeTraining {
   std::int64_t vocabulary_size = 4096;  // 256 bytes, special tokens and merges together
   std::vector<std::string> special_tokens = {"<|endoftext|>"};
+  std::string begin = {};  // put before each text; one of them, or empty for none
+  std::string end = {};    // put behind it
 };
 
 /// Learns merges by pair frequency (ties: the smaller ids), deterministic; the same merges as the

@@ -11,6 +11,7 @@
 #include "heed/base/error.h"
 #include "text/byte_alphabet.h"
 #include "text/byte_bpe.h"
+#include "text/learned_specials.h"
 #include "text/pipeline/added_tokens.h"
 #include "text/pipeline/words.h"
 #include "text/pipeline_tokenizer.h"
@@ -211,9 +212,12 @@ std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTr
   for (const auto& [word, count] : count_words(text, AddedTokens(special)))
     learner.add_word(word, count);
   learner.learn(static_cast<std::size_t>(training.vocabulary_size));
-  return read_tokenizer(TokenizerFile("byte-level BPE", byte_bpe_json({.pieces = learner.pieces(),
-                                                                       .merges = learner.merges(),
-                                                                       .added_tokens = special})));
+  const LearnedSpecials frame = {training.special_tokens, training.begin, training.end};
+  return read_tokenizer(
+      TokenizerFile("byte-level BPE", byte_bpe_json({.pieces = learner.pieces(),
+                                                     .merges = learner.merges(),
+                                                     .added_tokens = special,
+                                                     .post_processor = frame.post_processor()})));
 }
 
 }  // namespace heed

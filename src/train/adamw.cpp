@@ -18,16 +18,19 @@ constexpr std::int64_t kPieceElements = 32768;
 AdamW::AdamW(std::span<Parameter* const> parameters, Gradients& gradients, const AdamWArgs& args)
     : args_(args) {
   moments_.reserve(parameters.size());
-  for (Parameter* parameter : parameters) {
+  for (std::size_t index = 0; index < parameters.size(); ++index) {
+    Parameter* const parameter = parameters[index];
+    const ParameterRule rule = args.rules.empty() ? ParameterRule() : args.rules[index];
+    const double decay = rule.decay.value_or(parameter->decays ? args.weight_decay : 0);
     const Shape& shape = parameter->value.shape();
     Moments& moments = moments_.emplace_back(Moments{Tensor::zeros(shape), Tensor::zeros(shape)});
     float* value = parameter->value.data<float>();
     float* gradient = gradients.of(*parameter).data<float>();
-    const std::int64_t count = shape.element_count();
+    const std::int64_t count = rule.frozen ? 0 : shape.element_count();
     for (std::int64_t begin = 0; begin < count; begin += kPieceElements)
       pieces_.push_back({value + begin, gradient + begin, moments.first.data<float>() + begin,
                          moments.second.data<float>() + begin,
-                         std::min(kPieceElements, count - begin), parameter->decays});
+                         std::min(kPieceElements, count - begin), rule.rate, decay});
   }
   squares_.resize(pieces_.size());
 }
@@ -49,14 +52,15 @@ void AdamW::step(double learning_rate, double gradient_scale) {
   plain.gradient_scale = static_cast<float>(gradient_scale);
   plain.beta1 = static_cast<float>(args_.beta1);
   plain.beta2 = static_cast<float>(args_.beta2);
-  plain.rate = static_cast<float>(learning_rate / (1 - std::pow(args_.beta1, power)));
+  const double unbiased = learning_rate / (1 - std::pow(args_.beta1, power));
   plain.second_scale = static_cast<float>(1 / std::sqrt(1 - std::pow(args_.beta2, power)));
   plain.epsilon = static_cast<float>(args_.epsilon);
-  kernels::AdamWUpdate<float> decaying = plain;
-  decaying.keep = static_cast<float>(1 - learning_rate * args_.weight_decay);
   parallel_for(static_cast<std::int64_t>(pieces_.size()), [&](std::int64_t index, int) {
     const Piece& p = pieces_[static_cast<std::size_t>(index)];
-    kernels::adamw({p.value, p.gradient, p.first, p.second, p.count}, p.decays ? decaying : plain);
+    kernels::AdamWUpdate<float> update = plain;
+    update.rate = static_cast<float>(p.rate * unbiased);
+    update.keep = static_cast<float>(1 - p.rate * learning_rate * p.decay);
+    kernels::adamw({p.value, p.gradient, p.first, p.second, p.count}, update);
   });
 }
 

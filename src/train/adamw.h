@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heed/nn/parameter.h"
+#include "train/parameter_groups.h"
 
 namespace heed {
 
@@ -13,7 +14,8 @@ struct AdamWArgs {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 0.01;  // on parameters that decay
+  double weight_decay = 0.01;             // on parameters that decay
+  std::vector<ParameterRule> rules = {};  // one a parameter, or none: all alike
 };
 
 /// The moments of a fixed list of f32 parameters, which must outlive it. Deterministic: every
@@ -46,7 +48,8 @@ class AdamW {
     float* first;
     float* second;
     std::int64_t count;
-    bool decays;
+    double rate;   // times the learning rate
+    double decay;  // 0: none
   };
 
   AdamWArgs args_;

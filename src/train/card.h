@@ -5,13 +5,13 @@
 
 #include "heed/models/model.h"
 #include "heed/train/train.h"
-#include "train/text_data.h"
+#include "train/task.h"
 
 namespace heed {
 
 struct Card {
   const TrainConfig& config;
-  const TextData& data;
+  const Task& task;
   const Model& model;
   const TrainResult& result;
 };

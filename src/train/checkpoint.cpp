@@ -32,7 +32,9 @@ std::string to_json(const TrainState& state) {
               {"loss", state.loss},
               {"validation_loss", state.validation_loss},
               {"best_loss", state.best_loss},
+              {"best_accuracy", state.best_accuracy},
               {"best_step", state.best_step},
+              {"stale", state.stale},
               {"seconds", state.seconds},
               {"data_digest", state.data_digest},
               {"cpu", state.cpu},
@@ -55,6 +57,9 @@ class StateReader {
   StateReader(const std::filesystem::path& path, const std::string& text)
       : json_(JsonText::parse(text, {.file = fmt::format("{}: {}", path.string(), kStateKey)})) {}
 
+  std::int64_t count(const char* key, std::int64_t otherwise) const {
+    return member(key).is_null() ? otherwise : count(key);
+  }
   std::int64_t count(const char* key) const {
     return checked(member(key).as_integer(), key, "a whole number");
   }
@@ -125,7 +130,9 @@ TrainState read_state(const std::filesystem::path& path) {
           .loss = state.number("loss"),
           .validation_loss = state.optional_number("validation_loss"),
           .best_loss = state.optional_number("best_loss"),
+          .best_accuracy = state.optional_number("best_accuracy"),
           .best_step = state.count("best_step"),
+          .stale = state.count("stale", 0),
           .seconds = state.number("seconds"),
           .data_digest = state.digest("data_digest"),
           .cpu = state.text("cpu"),

@@ -19,7 +19,9 @@ struct TrainState {
   double loss = 0;
   std::optional<double> validation_loss;
   std::optional<double> best_loss;
+  std::optional<double> best_accuracy;
   std::int64_t best_step = 0;
+  std::int64_t stale = 0;  // evaluations since then
   double seconds = 0;
   std::uint64_t data_digest = 0;
   std::string cpu;

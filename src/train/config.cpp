@@ -1,12 +1,11 @@
 #include "heed/train/config.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <type_traits>
 
-#include "base/clipped.h"
 #include "base/edit_distance.h"
 #include "base/json.h"
 #include "heed/base/error.h"
@@ -59,9 +58,10 @@ void read_key(TrainConfig& config, const TrainKey& key, const JsonText& file, co
   const auto refuse = [&](std::string_view wanted) {
     file.refuse(value, key.name, wanted, ErrorCode::kInvalidArgument);
   };
-  if (key.name == "model") {  // an object in the file, its text in the struct
-    if (!value.is_object()) refuse("an object");
-    config.model = value.dump();
+  if (key.name == "model" || key.name == "groups") {  // JSON in the file, its text in the struct
+    const bool fits = key.name == "model" ? value.is_object() : value.is_array();
+    if (!fits) refuse(key.name == "model" ? "an object" : "a list");
+    (key.name == "model" ? config.model : config.groups) = value.dump();
     return;
   }
   const auto read = [&]<typename T>(T TrainConfig::* member) {
@@ -89,107 +89,8 @@ std::string to_json(const TrainConfig& config) {
   for (const TrainKey& key : train_keys())
     std::visit([&](auto member) { json.add(std::string(key.name), config.*member); }, key.member);
   json.set("model", JsonText::parse(config.model, {.file = "train: model"}).root());
+  json.set("groups", JsonText::parse(config.groups, {.file = "train: groups"}).root());
   return json.dump(2) + "\n";
-}
-
-namespace {
-
-std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
-
-[[noreturn]] void refuse(std::string_view key, Phrase found, Phrase expected,
-                         ErrorCode code = ErrorCode::kInvalidArgument) {
-  fail({.code = code,
-        .op = "train",
-        .argument = key,
-        .found = std::move(found),
-        .expected = std::move(expected)});
-}
-
-void at_least(std::int64_t value, std::int64_t least, std::string_view key) {
-  if (value < least) refuse(key, value, fmt::format("at least {}", least));
-}
-
-void between(double value, double least, double limit, std::string_view key) {
-  if (!(value >= least && value < limit))
-    refuse(key, value, fmt::format("at least {} and below {}", least, limit));
-}
-
-void one_of(const std::string& value, std::initializer_list<std::string_view> known,
-            std::string_view key) {
-  if (std::ranges::find(known, value) == known.end())
-    refuse(key, quoted(value), fmt::format("{}", fmt::join(known, " or ")));
-}
-
-// Of one pass: beyond it its logits alone do not fit into a machine's memory.
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
-
-constexpr std::int64_t kMostPasses = 4096;  // what Ctrl-C leaves undone is a step
-
-void check_counts(const TrainConfig& c) {
-  at_least(c.steps, 1, "steps");
-  at_least(c.batch, 1, "batch");
-  at_least(c.accumulate, 1, "accumulate");
-  at_least(c.layers, 1, "layers");
-  at_least(c.heads, 1, "heads");
-  at_least(c.width, 1, "width");
-  at_least(c.block, 1, "block");
-  at_least(c.warmup, 0, "warmup");
-  at_least(c.seed, 0, "seed");
-  at_least(c.evaluate_every, 1, "evaluate_every");
-  at_least(c.evaluate_batches, 0, "evaluate_batches");
-  at_least(c.checkpoint_every, 1, "checkpoint_every");
-  at_least(c.sample_every, 0, "sample_every");
-  if (c.batch > kMostTokens / c.block)
-    refuse("batch", c.batch,
-           fmt::format("at most {} sequences of {} tokens (block) in one pass",
-                       kMostTokens / c.block, c.block));
-  if (c.accumulate > kMostPasses)
-    refuse("accumulate", c.accumulate, fmt::format("at most {} passes in one step", kMostPasses));
-  if (c.width % c.heads != 0)
-    refuse("heads", c.heads, fmt::format("a divisor of width ({})", c.width));
-}
-
-void check_rates(const TrainConfig& c) {
-  constexpr double kAny = 1e38;  // the kernels compute in f32
-  between(c.validation, 0, 1, "validation");
-  between(c.dropout, 0, 1, "dropout");
-  between(c.repeats, 0, 1, "repeats");
-  between(c.learning_rate, 0, kAny, "learning_rate");
-  between(c.final_learning_rate, 0, kAny, "final_learning_rate");
-  between(c.beta1, 0, 1, "beta1");
-  between(c.beta2, 0, 1, "beta2");
-  between(c.epsilon, 0, kAny, "epsilon");
-  between(c.weight_decay, 0, kAny, "weight_decay");
-  between(c.clip, 0, kAny, "clip");
-}
-
-void check_model_entries(const std::string& entries) {
-  const auto refuse_entries = [&] {
-    refuse("model", quoted(clipped(entries)),
-           "a JSON object of entries for config.json, as {\"model_type\": \"llama\"} (start_from "
-           "names a model to begin with)");
-  };
-  try {
-    if (!JsonText::parse(entries, {.file = "model"}).root().is_object()) refuse_entries();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kCorrupt) refuse_entries();
-    throw;
-  }
-}
-
-}  // namespace
-
-void check(const TrainConfig& config) {
-  if (config.task == "mlm" || config.task == "seq2seq")
-    refuse("task", quoted(config.task), "\"lm\": this task is not served yet",
-           ErrorCode::kUnsupported);
-  if (config.task != "lm") refuse("task", quoted(config.task), "\"lm\"");
-  if (config.data.empty()) refuse("data", "", "at least one text file");
-  one_of(config.dtype, {"f32", "f16", "bf16"}, "dtype");
-  one_of(config.initial_positions, {"random", "sinusoidal"}, "initial_positions");
-  check_model_entries(config.model);
-  check_counts(config);
-  check_rates(config);
 }
 
 }  // namespace heed

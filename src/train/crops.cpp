@@ -1,37 +1,24 @@
 #include "train/crops.h"
 
 #include <algorithm>
-
-#include "base/philox.h"
-
 namespace heed {
-namespace {
-
-constexpr std::uint64_t kWordsEach = 2;  // of the generator, a draw
-
-Random random_for(RandomUse use, std::uint64_t seed, std::int64_t index) {
-  return Random(seed, static_cast<std::uint32_t>(use),
-                kWordsEach * static_cast<std::uint64_t>(index));
+Random random_for(RandomUse use, std::uint64_t seed, std::int64_t index, std::uint64_t words) {
+  return Random(seed, static_cast<std::uint32_t>(use), words * static_cast<std::uint64_t>(index));
 }
 
-}  // namespace
-
-void CropBatch::put(std::int64_t row, std::span<const TokenId> tokens, std::int64_t begin) {
-  const std::int64_t block = ids.dim(1);
-  const TokenId* from = tokens.data() + begin;
-  std::copy_n(from, block, ids.data<TokenId>() + row * block);
-  std::copy_n(from + 1, block, targets.data<TokenId>() + row * block);
+void crop(std::span<const TokenId> tokens, std::int64_t begin, std::int64_t block,
+          Example& example) {
+  const auto from = tokens.begin() + begin;
+  example.ids.assign(from, from + block);
+  example.targets.assign(from + 1, from + block + 1);
 }
 
-void CropBatch::put_repeated(std::int64_t row, std::span<const TokenId> tokens, std::int64_t begin,
-                             std::int64_t period) {
-  const std::int64_t block = ids.dim(1);
-  const TokenId* from = tokens.data() + begin;
-  TokenId* id = ids.data<TokenId>() + row * block;
-  TokenId* target = targets.data<TokenId>() + row * block;
+void repeated_crop(std::span<const TokenId> tokens, std::int64_t begin, std::int64_t block,
+                   std::int64_t period, Example& example) {
+  const auto from = tokens.begin() + begin;
   for (std::int64_t i = 0; i < block; ++i) {
-    id[i] = from[i % period];
-    target[i] = from[(i + 1) % period];
+    example.ids.push_back(from[i % period]);
+    example.targets.push_back(from[(i + 1) % period]);
   }
 }
 
@@ -48,8 +35,8 @@ std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t toke
 }
 
 std::optional<std::int64_t> repeat_period(std::uint64_t seed, std::int64_t index, double share,
-                                          std::int64_t block) {
-  Random random = random_for(RandomUse::kRepeats, seed, index);
+                                          std::int64_t block, RandomUse use) {
+  Random random = random_for(use, seed, index);
   constexpr std::uint64_t kParts = 1'000'000;
   if (static_cast<double>(random.below(kParts)) >= share * kParts) return std::nullopt;
   const std::int64_t least = std::max<std::int64_t>(1, block / 8);

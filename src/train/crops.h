@@ -1,32 +1,44 @@
-// Pieces of a token stream as a batch: ids and, one place further on, the targets.
+// Pieces of a token stream as examples, and the random choices of a run.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 
-#include "heed/tensor/tensor.h"
+#include "base/philox.h"
 #include "heed/text/tokenizer.h"
+#include "train/example.h"
 
 namespace heed {
 
 /// What a random number is drawn for; each use has its own Philox stream.
-enum class RandomUse : std::uint32_t { kCrops = 1, kDropout = 2, kRepeats = 3 };
-
-/// Room for one batch, filled again and again.
-struct CropBatch {
-  CropBatch(std::int64_t batch, std::int64_t block)
-      : ids(Tensor::empty({batch, block}, DType::kI32)),
-        targets(Tensor::empty({batch, block}, DType::kI32)) {}
-  /// Row `row` gets the tokens from `begin` on; `tokens` holds at least block + 1 from there.
-  void put(std::int64_t row, std::span<const TokenId> tokens, std::int64_t begin);
-  /// The same, but after `period` tokens the row begins again.
-  void put_repeated(std::int64_t row, std::span<const TokenId> tokens, std::int64_t begin,
-                    std::int64_t period);
-
-  Tensor ids;      // [B, T] i32
-  Tensor targets;  // [B, T] i32
+enum class RandomUse : std::uint32_t {
+  kCrops = 1,
+  kDropout = 2,
+  kRepeats = 3,
+  kMasks = 4,
+  kValidationMasks = 5,
+  kRows = 6,  // of a table of texts
+  kGenerated = 7,
+  kValidationGenerated = 8,
+  kStories = 9,
+  kRandomRepeats = 10,
+  kRandomTokens = 11,
 };
+
+/// More numbers than one example draws.
+inline constexpr std::uint64_t kWordsOfExample = std::uint64_t{1} << 24;
+
+/// The numbers of draw `index`, of which there may be `words`: a function of seed and index alone.
+Random random_for(RandomUse use, std::uint64_t seed, std::int64_t index, std::uint64_t words = 2);
+
+/// The tokens from `begin` on and, one place further on, the targets; `tokens` holds at least
+/// block + 1 from there.
+void crop(std::span<const TokenId> tokens, std::int64_t begin, std::int64_t block,
+          Example& example);
+/// The same, but after `period` tokens the example begins again.
+void repeated_crop(std::span<const TokenId> tokens, std::int64_t begin, std::int64_t block,
+                   std::int64_t period, Example& example);
 
 /// Where the crop number `index` of a run begins: a function of seed and index alone, so that a
 /// resumed run, or one with another cut into passes, sees the same crops.
@@ -40,7 +52,7 @@ std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t toke
 /// Which crops repeat themselves: a share of `share`, each after a period between an eighth and a
 /// half of its length; none for the others. A function of seed and index, as `random_crop`.
 std::optional<std::int64_t> repeat_period(std::uint64_t seed, std::int64_t index, double share,
-                                          std::int64_t block);
+                                          std::int64_t block, RandomUse use = RandomUse::kRepeats);
 
 /// The dropout masks of pass number `index` of a run.
 std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t index);

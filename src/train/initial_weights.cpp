@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 
 #include "base/reworded.h"
 #include "heed/base/error.h"
+#include "heed/models/classifier.h"
 #include "heed/models/registry.h"
-#include "train/lm_passes.h"
+#include "io/atomic_file.h"
+#include "models/classifier.h"
 #include "train/memory_needed.h"
 
 namespace heed {
@@ -41,48 +44,100 @@ void start_sinusoidal(Parameter& table) {
     }
 }
 
-void start_from(const std::filesystem::path& folder, Model& model) {
-  const LoadedModel given = load_model(folder);
-  const auto from = given.model->parameters();
-  const auto into = model.parameters();
-  const auto refuse = [&](std::string found, std::string expected) {
-    fail({.op = "train",
-          .argument = "start_from",
-          .found = fmt::format("{} with {}", folder.string(), found),
-          .expected = std::move(expected)});
-  };
-  if (from.size() != into.size())
-    refuse(fmt::format("{} parameters", from.size()), fmt::to_string(into.size()));
-  for (std::size_t i = 0; i < into.size(); ++i) {
-    if (from[i]->name != into[i]->name || from[i]->value.shape() != into[i]->value.shape())
-      refuse(fmt::format("{} {}", from[i]->name, to_string(from[i]->value.shape())),
-             fmt::format("{} {}", into[i]->name, to_string(into[i]->value.shape())));
-    std::copy_n(from[i]->value.data<float>(), from[i]->value.element_count(),
-                into[i]->value.data<float>());
+namespace {
+
+// Of a folder: a classifier where the run wants one and the folder has one.
+std::unique_ptr<Model> given_model(const std::filesystem::path& folder, bool labels) {
+  if (labels) {
+    const auto file = folder / "config.json";
+    if (classifier_config(Config::parse(read_file(file), file.string())))
+      return load_classifier(folder).model;
   }
+  return load_model(folder, {.tokenizers = false}).model;
 }
 
-std::unique_ptr<Model> new_model(const TrainConfig& config, std::int64_t vocabulary,
-                                 TokenId separator) {
-  check_memory(config, vocabulary);
-  auto model = make_model(model_config_json(config, vocabulary, separator),
-                          static_cast<std::uint64_t>(config.seed));
-  if (config.initial_positions == "sinusoidal") {
-    if (model->position_table() == nullptr)
-      fail({.op = "train",
-            .argument = "initial_positions",
-            .found = "\"sinusoidal\"",
-            .expected =
-                fmt::format("\"random\": {} has no table of positions", model->info().title)});
-    start_sinusoidal(*model->position_table());
+[[noreturn]] void refuse_start(const std::filesystem::path& folder, std::string_view with,
+                               std::string expected) {
+  fail({.op = "train",
+        .argument = "start_from",
+        .found = fmt::format("{} with {}", folder.string(), with),
+        .expected = std::move(expected)});
+}
+
+}  // namespace
+
+void start_from(const std::filesystem::path& folder, Model& model) {
+  auto* const labelling = dynamic_cast<Classifier*>(&model);
+  const auto given = given_model(folder, labelling != nullptr);
+  std::map<std::string, const Parameter*> from;
+  for (const Parameter* parameter : given->parameters()) from.emplace(parameter->name, parameter);
+  std::vector<Parameter*> new_head;
+  if (labelling != nullptr) new_head = labelling->head_parameters();
+  for (Parameter* parameter : model.parameters()) {
+    const auto found = from.find(parameter->name);
+    const std::string wanted =
+        fmt::format("{} {}", parameter->name, to_string(parameter->value.shape()));
+    if (found == from.end()) {
+      if (std::ranges::find(new_head, parameter) == new_head.end())
+        refuse_start(folder, "no " + parameter->name, wanted);
+      continue;
+    }
+    const Tensor& value = found->second->value;
+    if (value.shape() != parameter->value.shape())
+      refuse_start(folder, fmt::format("{} {}", parameter->name, to_string(value.shape())), wanted);
+    std::copy_n(value.data<float>(), value.element_count(), parameter->value.data<float>());
+    from.erase(found);
   }
+  if (labelling == nullptr && !from.empty())
+    refuse_start(folder, from.begin()->first, "a model without it, as the run's");
+}
+
+std::filesystem::path start_folder(const TrainConfig& config) {
+  return reworded([&] { return find_model(config.start_from); },
+                  [](ErrorParts& parts) {
+                    parts.op = "train";
+                    parts.argument = "start_from";
+                  });
+}
+
+std::string model_config_json(const TrainConfig& config, const TrainingShape& of_task) {
+  TrainingShape shape = of_task;
+  shape.positions = config.block;
+  shape.layers = config.layers;
+  shape.heads = config.heads;
+  shape.width = config.width;
+  shape.dropout = config.dropout;
+  shape.attention_dropout = config.attention_dropout;
+  return config.start_from.empty() ? training_config(shape, config.model)
+                                   : continued_config(start_folder(config), shape, config.model);
+}
+
+namespace {
+
+void start_positions(const TrainConfig& config, Model& model) {
+  if (config.initial_positions == "random") return;
+  Parameter* const table = model.position_table();
+  if (table == nullptr)
+    fail({.op = "train",
+          .argument = "initial_positions",
+          .found = fmt::format("\"{}\"", config.initial_positions),
+          .expected = fmt::format("\"random\": {} has no table of positions", model.info().title)});
+  if (config.initial_positions == "sinusoidal")
+    start_sinusoidal(*table);
+  else
+    std::fill_n(table->value.data<float>(), table->value.element_count(), 0.0F);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> new_model(const TrainConfig& config, const TrainingShape& of_task) {
+  if (config.start_from.empty())
+    check_memory(config, of_task.vocabulary + of_task.target_vocabulary);
+  auto model =
+      make_model(model_config_json(config, of_task), static_cast<std::uint64_t>(config.seed));
+  start_positions(config, *model);
   if (config.start_from.empty()) return model;
-  const auto folder = reworded([&] { return find_model(config.start_from); },
-                               [](ErrorParts& parts) {
-                                 parts.op = "train";
-                                 parts.argument = "start_from";
-                               });
-  start_from(folder, *model);
+  start_from(start_folder(config), *model);
   return model;
 }
 

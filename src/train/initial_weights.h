@@ -5,8 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "heed/models/model.h"
-#include "heed/text/tokenizer.h"
+#include "heed/models/registry.h"
 #include "heed/train/config.h"
 
 namespace heed {
@@ -17,12 +16,19 @@ namespace heed {
 /// for all positions, where a random table has to learn it for each.
 void start_sinusoidal(Parameter& table);
 
-/// The weights of a model folder, which must have the same parameters.
+/// The weights of a model folder, which must have the same parameters; a head that the task puts on
+/// the model may be missing there, and one that it does not use may stand there.
 void start_from(const std::filesystem::path& folder, Model& model);
 
-/// As the configuration says, with a vocabulary of this size and the token that ends a text (-1:
-/// none). Throws where the run would not fit the machine's memory.
-std::unique_ptr<Model> new_model(const TrainConfig& config, std::int64_t vocabulary,
-                                 TokenId separator);
+/// The content of the config.json that the keys of the configuration and the task ask for; with
+/// `start_from` that of its folder.
+std::string model_config_json(const TrainConfig& config, const TrainingShape& of_task);
+
+/// `start_from` as a folder; an error names the key.
+std::filesystem::path start_folder(const TrainConfig& config);
+
+/// As the configuration says, for a task that asks for `of_task`. Throws where the run would not
+/// fit the machine's memory.
+std::unique_ptr<Model> new_model(const TrainConfig& config, const TrainingShape& of_task);
 
 }  // namespace heed

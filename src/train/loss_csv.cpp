@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view kHeader =
     "step,train_loss,validation_loss,learning_rate,tokens,seconds\n";
+constexpr std::string_view kHeaderWithAccuracy =
+    "step,train_loss,validation_loss,learning_rate,tokens,seconds,accuracy\n";
 
 [[noreturn]] void fail_writing(const std::filesystem::path& path) {
   const std::string reason = std::strerror(errno);
@@ -26,7 +28,7 @@ constexpr std::string_view kHeader =
 
 // The whole rows of steps up to `step`, header included.
 std::string_view kept_rows(std::string_view text, std::int64_t step) {
-  std::size_t kept = kHeader.size();
+  std::size_t kept = text.find('\n') + 1;
   while (kept < text.size()) {
     const std::size_t end = text.find('\n', kept);
     std::int64_t row_step = -1;
@@ -38,19 +40,22 @@ std::string_view kept_rows(std::string_view text, std::int64_t step) {
 }
 
 // 9 digits give an f32 back, 17 an f64; losses are f64.
-std::string to_text(const LossRow& row) {
+std::string to_text(const LossRow& row, bool has_accuracy) {
   const std::string validation =
       row.validation_loss ? fmt::format("{:.17g}", *row.validation_loss) : std::string();
-  return fmt::format("{},{:.17g},{},{:.9g},{},{:.3f}\n", row.step, row.train_loss, validation,
-                     row.learning_rate, row.tokens, row.seconds);
+  const std::string accuracy = row.accuracy ? fmt::format("{:.6f}", *row.accuracy) : "";
+  return fmt::format("{},{:.17g},{},{:.9g},{},{:.3f}{}{}\n", row.step, row.train_loss, validation,
+                     row.learning_rate, row.tokens, row.seconds, has_accuracy ? "," : "", accuracy);
 }
 
 }  // namespace
 
-LossCsv::LossCsv(std::filesystem::path path, std::int64_t step) : path_(std::move(path)) {
+LossCsv::LossCsv(std::filesystem::path path, std::int64_t step, bool has_accuracy)
+    : path_(std::move(path)), has_accuracy_(has_accuracy) {
+  const std::string_view header = has_accuracy ? kHeaderWithAccuracy : kHeader;
   const std::string old = std::filesystem::exists(path_) ? read_file(path_) : std::string();
-  const bool known = old.starts_with(kHeader);
-  const std::string_view kept = known ? kept_rows(old, step) : kHeader;
+  const bool known = old.starts_with(header);
+  const std::string_view kept = known ? kept_rows(old, step) : header;
   if (!known || kept.size() < old.size()) write_file(path_, kept);
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0) fail_writing(path_);
@@ -59,7 +64,7 @@ LossCsv::LossCsv(std::filesystem::path path, std::int64_t step) : path_(std::mov
 LossCsv::~LossCsv() { ::close(descriptor_); }
 
 void LossCsv::append(const LossRow& row) {
-  const std::string text = to_text(row);
+  const std::string text = to_text(row, has_accuracy_);
   const ssize_t written = ::write(descriptor_, text.data(), text.size());
   if (written < 0) fail_writing(path_);
   if (static_cast<std::size_t>(written) == text.size()) return;

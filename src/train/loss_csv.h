@@ -14,12 +14,14 @@ struct LossRow {
   double learning_rate = 0;
   std::int64_t tokens = 0;
   double seconds = 0;
+  std::optional<double> accuracy = {};  // of tasks that have right answers
 };
 
 class LossCsv {
  public:
-  /// Opens or begins the file. Rows past `step` and a torn last one are cut off.
-  LossCsv(std::filesystem::path path, std::int64_t step);
+  /// Opens or begins the file, with a last column for the accuracy where there is one. Rows past
+  /// `step` and a torn last one are cut off.
+  LossCsv(std::filesystem::path path, std::int64_t step, bool has_accuracy = false);
   ~LossCsv();
   LossCsv(const LossCsv&) = delete;
   LossCsv& operator=(const LossCsv&) = delete;
@@ -30,6 +32,7 @@ class LossCsv {
 
  private:
   std::filesystem::path path_;
+  bool has_accuracy_;
   int descriptor_ = -1;
 };
 

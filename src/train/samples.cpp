@@ -10,6 +10,7 @@
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "io/atomic_file.h"
+#include "train/answered_examples.h"
 
 namespace heed {
 namespace {
@@ -24,12 +25,14 @@ std::string content(const std::filesystem::path& path) {
 }  // namespace
 
 Samples::Samples(std::filesystem::path path, const TrainConfig& config, const Model& model,
-                 const Tokenizer& tokenizer)
+                 const Task& task)
     : path_(std::move(path)),
       prompt_(config.sample_prompt),
       seed_(static_cast<std::uint64_t>(config.seed)),
       model_(model),
-      tokenizer_(tokenizer) {
+      task_(task) {
+  if (task.has_accuracy()) return;
+  const Tokenizer& tokenizer = *task.data().tokenizer;
   ids_ = reworded([&] { return prompt_of(model, tokenizer, prompt_); },
                   [&](ErrorParts& parts) {
                     parts.op = "train";
@@ -56,11 +59,17 @@ void Samples::forget_after(std::int64_t step) {
   }
 }
 
+std::string Samples::written() const {
+  return prompt_ + generate(model_, {.prompts = {ids_},
+                                     .most_tokens = kTokens,
+                                     .seed = seed_,
+                                     .tokenizer = task_.data().tokenizer.get()})[0]
+                       .text;
+}
+
 std::string Samples::add(std::int64_t step) {
-  const Generated generated = generate(
-      model_,
-      {.prompts = {ids_}, .most_tokens = kTokens, .seed = seed_, .tokenizer = &tokenizer_})[0];
-  const std::string sample = fmt::format("{}{}\n{}{}\n", kHeading, step, prompt_, generated.text);
+  const std::string text = task_.has_accuracy() ? answered_examples(task_, model_) : written();
+  const std::string sample = fmt::format("{}{}\n{}\n", kHeading, step, text);
   write_file(path_, content(path_) + sample);
   return sample;
 }

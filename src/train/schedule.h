@@ -2,19 +2,32 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+
+#include "heed/train/config.h"
 
 namespace heed {
 
 struct Schedule {
+  /// After the warm-up, from `peak` at step = warmup on:
+  ///   cosine        along half a cosine to `last` at step = steps (Loshchilov & Hutter, "SGDR",
+  ///                 2017, equation 5, without restarts)
+  ///   linear        along a line to `last`
+  ///   inverse-sqrt  peak sqrt(warmup / step) (Vaswani et al. 2017, section 5.3)
+  ///   constant      peak
+  /// The last two fall along a line to `last` over the last `decay` steps.
+  std::string_view form = "cosine";
   double peak = 1e-3;
   double last = 1e-4;
   std::int64_t warmup = 100;
   std::int64_t steps = 2000;
+  std::int64_t decay = 0;
 };
 
-/// For `step` in [0, steps): rises linearly over the warm-up, peak (step + 1) / (warmup + 1), then
-/// falls along half a cosine, from peak at step = warmup towards last at step = steps (Loshchilov &
-/// Hutter, "SGDR", 2017, equation 5, without restarts).
+/// What the configuration asks for, which must outlive it.
+Schedule schedule_of(const TrainConfig& config);
+
+/// For `step` in [0, steps): rises linearly over the warm-up, peak (step + 1) / (warmup + 1).
 double learning_rate(const Schedule& schedule, std::int64_t step);
 
 }  // namespace heed

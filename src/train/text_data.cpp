@@ -9,7 +9,11 @@
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
 #include "text/byte_bpe.h"
-#include "text/characters.h"
+#include "text/word_level.h"
+#include "train/generated/stories.h"
+#include "train/initial_weights.h"
+#include "train/special_tokens.h"
+#include "train/text_lines.h"
 
 namespace heed {
 namespace {
@@ -30,7 +34,42 @@ std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder)
   return files;
 }
 
-std::string read_text(const std::filesystem::path& path, bool rejoin) {
+std::unique_ptr<Tokenizer> named_tokenizer(const std::string& wanted) {
+  if (std::filesystem::exists(wanted)) return load_tokenizer(wanted);
+  for (const FoundModel& model : list_models())
+    if (model.by_name && model.name == wanted) return load_tokenizer(model.folder);
+  return nullptr;
+}
+
+// That of the model which the run goes on from.
+std::unique_ptr<Tokenizer> own_tokenizer(const TrainConfig& config) {
+  auto own = load_tokenizer(start_folder(config));
+  if (own == nullptr)
+    fail({.op = "train",
+          .argument = "start_from",
+          .found = "a model without a tokenizer",
+          .expected = "one, or tokenizer given"});
+  return own;
+}
+
+std::unique_ptr<Tokenizer> learned_pieces(const TrainConfig& config, std::string_view text,
+                                          const LearnedSpecials& special) {
+  return reworded(
+      [&] {
+        return train_byte_bpe(text, {.vocabulary_size = config.vocabulary,
+                                     .special_tokens = special.tokens,
+                                     .begin = special.begin,
+                                     .end = special.end});
+      },
+      [](ErrorParts& parts) {
+        parts.op = "train";
+        if (parts.argument.text() == "vocabulary_size") parts.argument = "vocabulary";
+      });
+}
+
+}  // namespace
+
+std::string read_text(const std::filesystem::path& path) {
   std::string text = read_file(path);
   const std::int64_t invalid = find_invalid_utf8(text);
   if (invalid >= 0)
@@ -39,44 +78,49 @@ std::string read_text(const std::filesystem::path& path, bool rejoin) {
           .file = path.string(),
           .place = fmt::format("byte {}", invalid),
           .found = "not valid UTF-8"});
-  return rejoin ? rejoin_lines(text) : text;
+  return text;
 }
+
+std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
+                                          std::string_view text, std::string_view key) {
+  const LearnedSpecials special = learned_specials(config.task);
+  if (wanted == "characters" && !config.start_from.empty()) return own_tokenizer(config);
+  if (wanted == "characters")
+    return train_characters(text, config.task == "lm" ? LearnedSpecials() : special);
+  if (wanted == "byte-bpe") return learned_pieces(config, text, special);
+  std::unique_ptr<Tokenizer> tokenizer = named_tokenizer(wanted);
+  if (tokenizer == nullptr)
+    fail({.code = ErrorCode::kNotFound,
+          .op = "train",
+          .argument = key,
+          .found = fmt::format("\"{}\"", wanted),
+          .expected =
+              "\"characters\", \"byte-bpe\", a tokenizer's file or folder, or a model's name"});
+  return tokenizer;
+}
+
+namespace {
 
 struct Halves {
   std::vector<std::string> train;
   std::vector<std::string> validation;
 };
 
+void add_stories(const TrainConfig& config, Halves& texts, TextData& data) {
+  texts.train.push_back(generated_stories(static_cast<std::uint64_t>(config.seed), config.stories));
+  DataFile& file = data.files.emplace_back();
+  file.path = "stories that heed generated";
+  file.bytes = std::ssize(texts.train.back());
+}
+
 // Characters see the whole text, so that validation has no unknown one; pieces are learned from the
 // training part alone.
-std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const Halves& texts) {
+std::string learned_text(const TrainConfig& config, const Halves& texts) {
   std::string all;
   for (const std::string& text : texts.train) all += text;
-  if (config.tokenizer == "byte-bpe")
-    return reworded([&] { return train_byte_bpe(all, {.vocabulary_size = config.vocabulary}); },
-                    [](ErrorParts& parts) {
-                      parts.op = "train";
-                      if (parts.argument.text() == "vocabulary_size") parts.argument = "vocabulary";
-                    });
-  if (config.tokenizer == "characters") {
+  if (config.tokenizer == "characters")
     for (const std::string& text : texts.validation) all += text;
-    return train_characters(all);
-  }
-  std::unique_ptr<Tokenizer> tokenizer;
-  if (std::filesystem::exists(config.tokenizer)) {
-    tokenizer = load_tokenizer(config.tokenizer);
-  } else {
-    for (const FoundModel& model : list_models())
-      if (model.by_name && model.name == config.tokenizer) tokenizer = load_tokenizer(model.folder);
-  }
-  if (tokenizer == nullptr)
-    fail({.code = ErrorCode::kNotFound,
-          .op = "train",
-          .argument = "tokenizer",
-          .found = fmt::format("\"{}\"", config.tokenizer),
-          .expected =
-              "\"characters\", \"byte-bpe\", a tokenizer's file or folder, or a model's name"});
-  return tokenizer;
+  return all;
 }
 
 std::vector<TokenId> encode_all(std::span<const std::string> texts, const Tokenizer& tokenizer,
@@ -89,17 +133,6 @@ std::vector<TokenId> encode_all(std::span<const std::string> texts, const Tokeni
     ids.insert(ids.end(), encoding.ids.begin(), encoding.ids.end());
   }
   return ids;
-}
-
-// FNV-1a over the ids, the lengths too.
-std::uint64_t digest_of(std::span<const TokenId> train, std::span<const TokenId> validation) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  const auto add = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001B3; };
-  for (const auto ids : {train, validation}) {
-    add(ids.size());
-    for (const TokenId id : ids) add(static_cast<std::uint32_t>(id));
-  }
-  return hash;
 }
 
 void check_lengths(const TrainConfig& config, const TextData& data) {
@@ -167,7 +200,8 @@ TextData load_text_data(const TrainConfig& config) {
   TextData data;
   Halves texts;
   for (const std::filesystem::path& path : list_text_files(config.data)) {
-    std::string text = read_text(path, config.rejoin_lines);
+    std::string text = read_text(path);
+    if (config.rejoin_lines) text = rejoin_lines(text);
     data.files.push_back(
         {path.string(), static_cast<std::int64_t>(std::filesystem::file_size(path))});
     const std::size_t cut = validation_begin(text, config.validation);
@@ -175,13 +209,24 @@ TextData load_text_data(const TrainConfig& config) {
     text.resize(cut);
     texts.train.push_back(std::move(text));
   }
-  data.tokenizer = make_tokenizer(config, texts);
+  if (config.stories > 0) add_stories(config, texts, data);
+  data.tokenizer = make_tokenizer(config, config.tokenizer, learned_text(config, texts));
   data.separator = data.tokenizer->find(kSeparator);
   data.train = encode_all(texts.train, *data.tokenizer, data.separator);
   data.validation = encode_all(texts.validation, *data.tokenizer, data.separator);
-  data.digest = digest_of(data.train, data.validation);
+  Digest digest;
+  digest.add(data.train);
+  digest.add(data.validation);
+  data.digest = digest.value();
   check_lengths(config, data);
   return data;
+}
+
+std::string stream_sizes(const TrainConfig& config, const TextData& data) {
+  return fmt::format(
+      "{} tokens for training, {} for validation (the last {:g} % of each "
+      "file).\n",
+      data.train.size(), data.validation.size(), 100 * config.validation);
 }
 
 }  // namespace heed

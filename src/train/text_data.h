@@ -1,4 +1,4 @@
-// From text files to the two streams of tokens that next-token training reads.
+// From text files to the two streams of tokens that training on running text reads.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "heed/text/tokenizer.h"
 #include "heed/train/config.h"
+#include "train/task.h"
 
 namespace heed {
 
@@ -23,19 +24,22 @@ std::string rejoin_lines(std::string_view text);
 /// Where the last `share` of the text begins, at the start of a character.
 std::size_t validation_begin(std::string_view text, double share);
 
-struct DataFile {
-  std::string path;
-  std::int64_t bytes = 0;
-};
+/// The content of a file; bytes that are not UTF-8 are an error that tells where.
+std::string read_text(const std::filesystem::path& path);
 
-struct TextData {
-  std::vector<DataFile> files;
-  std::unique_ptr<Tokenizer> tokenizer;
-  TokenId separator = -1;  // <|endoftext|>, between files; -1 where the tokenizer has none
+/// The tokenizer that the value of `key` asks for, made for the configuration's task; what is
+/// learned, is learned from `text`.
+std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
+                                          std::string_view text,
+                                          std::string_view key = "tokenizer");
+
+struct TextData : TaskData {
   std::vector<TokenId> train;
   std::vector<TokenId> validation;  // the tail of each file
-  std::uint64_t digest = 0;         // of both streams
 };
+
+/// "1000 tokens for training, ...": of the card.
+std::string stream_sizes(const TrainConfig& config, const TextData& data);
 
 /// Reads, cuts, trains or loads the tokenizer, encodes. Too short for one crop: an error.
 TextData load_text_data(const TrainConfig& config);

@@ -12,17 +12,18 @@
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
-#include "kernels/adamw.h"
 #include "tensor/dtype_named.h"
 #include "train/card.h"
 #include "train/checkpoint.h"
 #include "train/initial_weights.h"
-#include "train/lm_passes.h"
 #include "train/loss_csv.h"
+#include "train/loss_svg.h"
+#include "train/not_finite.h"
+#include "train/passes.h"
 #include "train/run_folder.h"
 #include "train/samples.h"
 #include "train/schedule.h"
-#include "train/text_data.h"
+#include "train/task.h"
 
 namespace heed {
 namespace {
@@ -32,8 +33,8 @@ double now_seconds() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-bool all_finite(const Tensor& tensor) {
-  return std::isfinite(kernels::sum_of_squares(tensor.data<float>(), tensor.element_count()));
+std::optional<double> loss_of(const std::optional<Evaluation>& found) {
+  return found ? std::optional(found->loss) : std::nullopt;
 }
 
 // One run from its start, or its last checkpoint, to its end.
@@ -44,18 +45,18 @@ class Training {
         stopped_(args.stopped),
         folder_(folder),
         listener_(listener),
-        data_(load_text_data(config_)),
-        model_(new_model(config_, data_.tokenizer->vocabulary_size(), data_.separator)),
+        task_(make_task(config_)),
+        model_(new_model(config_, task_->shape())),
         parameters_(model_->parameters()),
         optimizer_(parameters_, gradients_,
                    {.beta1 = config_.beta1,
                     .beta2 = config_.beta2,
                     .epsilon = config_.epsilon,
-                    .weight_decay = config_.weight_decay}),
-        passes_(config_, data_, *model_, parameters_, gradients_) {
-    if (config_.sample_every > 0)
-      samples_.emplace(folder.samples(), config_, *model_, *data_.tokenizer);
-    state_.data_digest = data_.digest;
+                    .weight_decay = config_.weight_decay,
+                    .rules = rules_of(parameters_, parse_parameter_groups(config_.groups))}),
+        passes_(config_, *task_, *model_, parameters_, gradients_) {
+    if (config_.sample_every > 0) samples_.emplace(folder.samples(), config_, *model_, *task_);
+    state_.data_digest = task_->data().digest;
     state_.cpu = cpu_name();
     state_.threads = thread_count();
     state_.config = to_json(config_);
@@ -79,18 +80,26 @@ class Training {
   }
 
   TrainResult run() {
-    LossCsv losses(folder_.losses(), state_.recorded ? state_.step : state_.step - 1);
+    LossCsv losses(folder_.losses(), state_.recorded ? state_.step : state_.step - 1,
+                   task_->has_accuracy());
     session_begin_ = now_seconds();
     earlier_seconds_ = state_.seconds;
     first_step_ = state_.step;
     if (samples_) samples_->forget_after(state_.step);
-    while (!state_.recorded || state_.step < config_.steps)
+    while (!state_.recorded || !finished())
       if (!go_on(losses)) stop(losses);
     return finish();
   }
 
  private:
-  std::int64_t tokens_a_step() const { return config_.batch * config_.block * config_.accumulate; }
+  std::int64_t tokens_a_step() const {
+    return config_.batch * task_->tokens_an_example() * config_.accumulate;
+  }
+
+  bool finished() const {
+    return state_.step == config_.steps ||
+           (config_.patience > 0 && state_.stale >= config_.patience);
+  }
 
   // A step and its row. False where the run was asked to stop, which may leave either undone.
   bool go_on(LossCsv& losses) {
@@ -112,15 +121,6 @@ class Training {
     return work();
   }
 
-  // Of the step that follows `steps` of them.
-  double rate_after(std::int64_t steps) const {
-    return learning_rate({.peak = config_.learning_rate,
-                          .last = config_.final_learning_rate,
-                          .warmup = config_.warmup,
-                          .steps = config_.steps},
-                         steps);
-  }
-
   void step() {
     const double begin = now_seconds();
     const double loss = leavable([&] { return passes_.loss_and_gradients(state_.step); });
@@ -128,7 +128,8 @@ class Training {
     if (!std::isfinite(loss)) fail_not_finite("the loss", loss);
     if (!std::isfinite(norm_)) fail_not_finite("the gradient's norm", norm_);
     const bool clips = config_.clip > 0 && norm_ > config_.clip;
-    optimizer_.step(rate_after(state_.step), clips ? config_.clip / norm_ : 1);
+    const double rate = learning_rate(schedule_of(config_), state_.step);
+    optimizer_.step(rate, clips ? config_.clip / norm_ : 1);
     ++state_.step;
     state_.loss = loss;
     state_.recorded = false;
@@ -136,36 +137,49 @@ class Training {
   }
 
   void record(LossCsv& losses) {
-    const double rate = rate_after(state_.step - 1);
-    std::optional<double> validation;
+    const double rate = learning_rate(schedule_of(config_), state_.step - 1);
+    std::optional<Evaluation> validation;
     if (state_.step % config_.evaluate_every == 0 || state_.step == config_.steps)
       validation = evaluate();
     state_.seconds = earlier_seconds_ + now_seconds() - session_begin_;
-    losses.append({state_.step, state_.loss, validation, rate, state_.step * tokens_a_step(),
-                   state_.seconds});
+    losses.append({.step = state_.step,
+                   .train_loss = state_.loss,
+                   .validation_loss = loss_of(validation),
+                   .learning_rate = rate,
+                   .tokens = state_.step * tokens_a_step(),
+                   .seconds = state_.seconds,
+                   .accuracy = accuracy_of(validation)});
     state_.recorded = true;
-    if (state_.step % config_.checkpoint_every == 0 || state_.step == config_.steps)
-      save_checkpoint(losses);
+    if (state_.step % config_.checkpoint_every == 0 || finished()) save_checkpoint(losses);
     report(rate, validation);
     if (samples_ && state_.step % config_.sample_every == 0)
       listener_.note(leavable([&] { return samples_->add(state_.step); }));
   }
 
-  std::optional<double> evaluate() {
-    const std::optional<double> loss = leavable([&] { return passes_.evaluate(); });
-    if (!loss) return loss;
-    if (!std::isfinite(*loss)) fail_not_finite("the validation loss", *loss);
-    state_.validation_loss = loss;
-    if (!state_.best_loss || *loss < *state_.best_loss) {
-      state_.best_loss = loss;
+  std::optional<double> accuracy_of(const std::optional<Evaluation>& found) const {
+    return found && task_->has_accuracy() ? std::optional(found->accuracy) : std::nullopt;
+  }
+
+  std::optional<Evaluation> evaluate() {
+    const std::optional<Evaluation> found = leavable([&] { return passes_.evaluate(); });
+    if (!found) return found;
+    if (!std::isfinite(found->loss)) fail_not_finite("the validation loss", found->loss);
+    state_.validation_loss = found->loss;
+    ++state_.stale;
+    if (!state_.best_loss || found->loss < *state_.best_loss) {
+      state_.best_loss = found->loss;
+      state_.best_accuracy = accuracy_of(found);
       state_.best_step = state_.step;
+      state_.stale = 0;
       save(folder_.model());
     }
-    return loss;
+    return found;
   }
 
   void save(const std::filesystem::path& folder) const {
-    save_model(folder, *model_, data_.tokenizer.get(), dtype_named(config_.dtype));
+    save_model(folder, *model_, task_->data().tokenizer.get(), dtype_named(config_.dtype));
+    if (const Tokenizer* target = task_->data().target_tokenizer.get())
+      write_file(folder / "tokenizer_target.json", target->to_json());
   }
 
   // The losses go to the disk first: a checkpoint never speaks of rows that are lost.
@@ -177,9 +191,10 @@ class Training {
                      {parameters_, optimizer_});
     saved_step_ = state_.step;
     folder_.remove_old_checkpoints();
+    write_loss_svg(folder_.losses(), folder_.picture());
   }
 
-  void report(double rate, const std::optional<double>& validation) {
+  void report(double rate, const std::optional<Evaluation>& validation) {
     const auto done = static_cast<double>(std::max<std::int64_t>(state_.step - first_step_, 1));
     const double each = (now_seconds() - session_begin_) / done;
     listener_.stepped({.step = state_.step,
@@ -189,7 +204,8 @@ class Training {
                        .gradient_norm = norm_,
                        .tokens_per_second = tokens_per_second(),
                        .seconds_left = each * static_cast<double>(config_.steps - state_.step),
-                       .validation_loss = validation,
+                       .validation_loss = loss_of(validation),
+                       .accuracy = accuracy_of(validation),
                        .save_model = [this](const auto& folder) { save(folder); }});
   }
 
@@ -203,20 +219,8 @@ class Training {
   }
 
   [[noreturn]] void fail_not_finite(std::string_view what, double value) const {
-    std::string tensor = "no tensor";
-    for (const Parameter* parameter : parameters_) {
-      const Tensor* gradient = gradients_.find(*parameter);
-      const bool bad_value = !all_finite(parameter->value);
-      if (!bad_value && all_finite(*gradient)) continue;
-      tensor = fmt::format("{}{}", bad_value ? "" : "the gradient of ", parameter->name);
-      break;
-    }
-    fail({.code = ErrorCode::kFailed,
-          .op = "train",
-          .argument = what,
-          .found = fmt::format("{} at step {}: {} is not finite",
-                               std::isnan(value) ? "nan" : "infinite", state_.step + 1, tensor),
-          .hint = "last good checkpoint: " + last_checkpoint()});
+    heed::fail_not_finite({what, value, state_.step + 1, last_checkpoint()}, parameters_,
+                          gradients_);
   }
 
   [[noreturn]] void stop(LossCsv& losses) {
@@ -229,16 +233,20 @@ class Training {
 
   TrainResult finish() {
     if (!state_.best_loss) save(folder_.model());
+    if (state_.step < config_.steps)
+      listener_.note(fmt::format("ends after step {}: {} evaluations without a better loss",
+                                 state_.step, state_.stale));
     TrainResult result{.steps = state_.step,
                        .tokens = state_.step * tokens_a_step(),
                        .loss = state_.loss,
                        .validation_loss = state_.validation_loss,
                        .best_loss = state_.best_loss,
+                       .accuracy = state_.best_accuracy,
                        .best_step = state_.best_step,
                        .seconds = state_.seconds,
                        .tokens_per_second = tokens_per_second(),
                        .model = folder_.model()};
-    write_file(folder_.model() / "card.md", to_markdown({config_, data_, *model_, result}));
+    write_file(folder_.model() / "card.md", to_markdown({config_, *task_, *model_, result}));
     return result;
   }
 
@@ -246,12 +254,12 @@ class Training {
   const std::atomic<bool>* stopped_;
   const RunFolder& folder_;
   TrainListener& listener_;
-  TextData data_;
+  std::unique_ptr<Task> task_;
   std::unique_ptr<Model> model_;
   std::vector<Parameter*> parameters_;
   Gradients gradients_;
   AdamW optimizer_;
-  LmPasses passes_;
+  Passes passes_;
   std::optional<Samples> samples_;
   TrainState state_;
   std::int64_t saved_step_ = -1;  // of the last checkpoint, -1: none

@@ -7,7 +7,7 @@
 #include "cli/program.h"
 #include "heed/models/registry.h"
 #include "support/sharpen.h"
-#include "text/characters.h"
+#include "text/word_level.h"
 
 namespace heed::test {
 

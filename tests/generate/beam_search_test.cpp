@@ -9,7 +9,7 @@
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
 #include "support/sharpen.h"
-#include "text/characters.h"
+#include "text/word_level.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
-#include "text/characters.h"
+#include "text/word_level.h"
 
 namespace heed {
 namespace {

@@ -12,7 +12,7 @@
 #include "support/golden.h"
 #include "support/shared_data.h"
 #include "support/sharpen.h"
-#include "text/characters.h"
+#include "text/word_level.h"
 
 namespace heed {
 namespace {

@@ -55,6 +55,41 @@ TEST(CrossEntropy, GradientIsAFiniteDifference) {
   });
 }
 
+TEST(CrossEntropy, SmoothingSpreadsTheTarget) {
+  for (const auto& [rows, vocabulary] : kShapes) {
+    const Tensor logits = random_tensor({rows, vocabulary}, 1);
+    const Tensor exact = Tensor::converted(logits, DType::kF64);
+    const Tensor targets = some_targets({rows}, vocabulary);
+    Tensor fast = logits.clone();
+    Tensor slow = Tensor::empty({rows, vocabulary}, DType::kF64);
+    const auto got =
+        cross_entropy({.logits = fast, .targets = targets, .dlogits = fast, .smoothing = 0.1});
+    const auto expected =
+        cross_entropy({.logits = exact, .targets = targets, .dlogits = slow, .smoothing = 0.1});
+    EXPECT_NEAR(got.mean, expected.mean, 1e-6);
+    EXPECT_LE(largest_difference(fast, slow), 1e-6);
+    double spread = 0;  // the mean loss of all classes as targets
+    for (int target = 0; target < vocabulary; ++target) {
+      Tensor all = targets.clone();
+      for (std::int64_t i = 0; i < rows; ++i)
+        if (all.data<std::int32_t>()[i] >= 0) all.data<std::int32_t>()[i] = target;
+      spread += cross_entropy({.logits = exact, .targets = all}).mean / vocabulary;
+    }
+    const double plain = cross_entropy({.logits = exact, .targets = targets}).mean;
+    EXPECT_NEAR(expected.mean, 0.9 * plain + 0.1 * spread, 1e-9);
+  }
+}
+
+TEST(CrossEntropy, TheSmoothedGradientIsAFiniteDifference) {
+  Tensor logits = random_tensor({6, 5}, 1, DType::kF64);
+  const Tensor targets = some_targets({6}, 5);
+  Tensor dlogits = Tensor::empty({6, 5}, DType::kF64);
+  cross_entropy({.logits = logits, .targets = targets, .dlogits = dlogits, .smoothing = 0.2});
+  test::expect_gradient(logits, dlogits, [&] {
+    return cross_entropy({.logits = logits, .targets = targets, .smoothing = 0.2}).mean;
+  });
+}
+
 TEST(CrossEntropy, GradientMayTakeTheMemoryOfTheLogits) {
   Tensor logits = random_tensor({30, 65}, 1);
   const Tensor targets = some_targets({30}, 65);

@@ -70,13 +70,15 @@ def main(program):
 
     with torch.no_grad():
         outputs, values, last = {}, {}, {}
+        hooks = [model.model.norm.register_forward_pre_hook(lambda _, given: last.update(stream=given[0][0]))]
         for layer, block in enumerate(model.model.layers):
-            block.self_attn.o_proj.register_forward_pre_hook(
-                lambda _, given, layer=layer: outputs.setdefault(layer, given[0][0]))
-            block.self_attn.v_proj.register_forward_hook(
-                lambda _, given, value, layer=layer: values.setdefault(layer, value[0]))
-        model.model.norm.register_forward_pre_hook(lambda _, given: last.setdefault("stream", given[0][0]))
+            hooks.append(block.self_attn.o_proj.register_forward_pre_hook(
+                lambda _, given, layer=layer: outputs.update({layer: given[0][0]})))
+            hooks.append(block.self_attn.v_proj.register_forward_hook(
+                lambda _, given, value, layer=layer: values.update({layer: value[0]})))
         whole = model(ids, labels=ids, output_attentions=True)
+        for hook in hooks:
+            hook.remove()
         scale = (last["stream"].double().pow(2).mean(-1, keepdim=True) + model.config.rms_norm_eps).rsqrt()
         came = torch.cat([ids[0, 1:], whole.logits[0, -1:].argmax(-1)])
         words = model.lm_head.weight.double()

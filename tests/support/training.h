@@ -30,11 +30,15 @@ class Recorder : public TrainListener {
   std::int64_t stop_at = -1;
 };
 
-/// The rows of a run's loss.csv without the seconds: equal texts are equal losses, bit for bit.
+/// The rows of a run's loss.csv up to the seconds: equal texts are equal losses, bit for bit.
 inline std::vector<std::string> loss_rows(const std::filesystem::path& folder) {
   std::istringstream text(read_file(folder / "loss.csv"));
   std::vector<std::string> rows;
-  for (std::string line; std::getline(text, line);) rows.push_back(line.substr(0, line.rfind(',')));
+  for (std::string line; std::getline(text, line);) {
+    std::size_t end = 0;
+    for (int field = 0; field < 5; ++field) end = line.find(',', end) + 1;
+    rows.push_back(line.substr(0, end - 1));
+  }
   return rows;
 }
 

@@ -24,6 +24,7 @@ TEST(TrainConfig, IsReadBackAsItWasWritten) {
   TrainConfig config = valid();
   config.learning_rate = 0.1 + 0.2;
   config.model = R"({"n_inner":96})";
+  config.groups = R"([{"names":["wte"],"frozen":true}])";
   config.rejoin_lines = true;
   EXPECT_EQ(to_json(parse_train_config(to_json(config), "c.json")), to_json(config));
 }
@@ -73,11 +74,38 @@ constexpr auto kArgument = ErrorCode::kInvalidArgument;
 INSTANTIATE_TEST_SUITE_P(
     Values, TrainConfigCheck,
     testing::Values(
-        BadValue{[](C& c) { c.task = "mlm"; }, ErrorCode::kUnsupported,
-                 "train: task is \"mlm\", expected \"lm\": this task is not served yet"},
-        BadValue{[](C& c) { c.task = "seq2seq"; }, ErrorCode::kUnsupported,
-                 "train: task is \"seq2seq\", expected \"lm\": this task is not served yet"},
-        BadValue{[](C& c) { c.task = "ml"; }, kArgument, "train: task is \"ml\", expected \"lm\""},
+        BadValue{[](C& c) { c.task = "ml"; }, kArgument,
+                 "train: task is \"ml\", expected lm or mlm or seq2seq or classify"},
+        BadValue{[](C& c) { c.task = "seq2seq"; }, kArgument,
+                 "train: targets is not given, expected a file with a line for each line of data"},
+        BadValue{[](C& c) { c.targets = {"a.ja"}; }, kArgument,
+                 "train: targets is given, expected none: of task \"seq2seq\" with data alone"},
+        BadValue{[](C& c) { c.generate = "reverse"; }, kArgument,
+                 "train: data is given beside generate, expected one of them"},
+        BadValue{[](C& c) { c.generate = "revers"; }, kArgument,
+                 "train: generate is \"revers\", expected reverse, copy, sort, add, anomaly, "
+                 "induction, pronoun"},
+        BadValue{[](C& c) { c.generate_length = 4; }, kArgument,
+                 "train: generate_length is 4, expected 0: generate is not given"},
+        BadValue{[](C& c) { c.whole_words = true; }, kArgument,
+                 "train: whole_words is true, expected none: it is of task \"mlm\", and this is "
+                 "\"lm\""},
+        BadValue{[](C& c) { c.label = "text"; }, kArgument,
+                 "train: label is \"text\", expected none: it is of task \"classify\", and this is "
+                 "\"lm\""},
+        BadValue{[](C& c) { c.label_smoothing = 1; }, kArgument,
+                 "train: label_smoothing is 1, expected at least 0 and below 1"},
+        BadValue{[](C& c) { c.schedule = "step"; }, kArgument,
+                 "train: schedule is \"step\", expected cosine or linear or inverse-sqrt or "
+                 "constant"},
+        BadValue{
+            [](C& c) { c.decay = 5; }, kArgument,
+            "train: decay is 5, expected 0: \"cosine\" falls from the warm-up to the last step"},
+        BadValue{[](C& c) { c.groups = R"([{"names": ["wte"], "rate": 1}])"; }, kArgument,
+                 "train: groups is a group with the key \"rate\", expected names, learning_rate, "
+                 "weight_decay or frozen"},
+        BadValue{[](C& c) { c.groups = R"([{"frozen": true}])"; }, kArgument,
+                 "train: groups is {\"frozen\":true}, expected names: a list of texts"},
         BadValue{[](C& c) { c.data.clear(); }, kArgument,
                  "train: data is not given, expected at least one text file"},
         BadValue{[](C& c) { c.dtype = "f64"; }, kArgument,

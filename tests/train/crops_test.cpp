@@ -11,14 +11,10 @@ namespace {
 
 TEST(Crops, TargetsAreTheIdsOnePlaceFurther) {
   const std::vector<TokenId> tokens = {10, 11, 12, 13, 14, 15};
-  CropBatch batch(2, 3);
-  batch.put(0, tokens, 0);
-  batch.put(1, tokens, 2);
-  const TokenId* ids = batch.ids.data<TokenId>();
-  const TokenId* targets = batch.targets.data<TokenId>();
-  EXPECT_EQ(std::vector<TokenId>(ids, ids + 6), (std::vector<TokenId>{10, 11, 12, 12, 13, 14}));
-  EXPECT_EQ(std::vector<TokenId>(targets, targets + 6),
-            (std::vector<TokenId>{11, 12, 13, 13, 14, 15}));
+  Example example;
+  crop(tokens, 2, 3, example);
+  EXPECT_EQ(example.ids, (std::vector<TokenId>{12, 13, 14}));
+  EXPECT_EQ(example.targets, (std::vector<TokenId>{13, 14, 15}));
 }
 
 TEST(Crops, RandomOnesReachEveryBeginAndNoOther) {
@@ -43,12 +39,10 @@ TEST(Crops, EvenOnesGoFromTheFirstTokenToTheLast) {
 
 TEST(Crops, ARepeatedOneBeginsAgainAfterItsPeriod) {
   const std::vector<TokenId> tokens = {10, 11, 12, 13, 14, 15};
-  CropBatch batch(1, 5);
-  batch.put_repeated(0, tokens, 1, 2);
-  const TokenId* ids = batch.ids.data<TokenId>();
-  const TokenId* targets = batch.targets.data<TokenId>();
-  EXPECT_EQ(std::vector<TokenId>(ids, ids + 5), (std::vector<TokenId>{11, 12, 11, 12, 11}));
-  EXPECT_EQ(std::vector<TokenId>(targets, targets + 5), (std::vector<TokenId>{12, 11, 12, 11, 12}));
+  Example example;
+  repeated_crop(tokens, 1, 5, 2, example);
+  EXPECT_EQ(example.ids, (std::vector<TokenId>{11, 12, 11, 12, 11}));
+  EXPECT_EQ(example.targets, (std::vector<TokenId>{12, 11, 12, 11, 12}));
 }
 
 TEST(Crops, AsManyRepeatAsTheShareSaysWithPeriodsInBounds) {
@@ -65,6 +59,14 @@ TEST(Crops, AsManyRepeatAsTheShareSaysWithPeriodsInBounds) {
 
 TEST(Crops, NoneRepeatsWhereTheShareIsZero) {
   for (std::int64_t i = 0; i < 1000; ++i) EXPECT_EQ(repeat_period(1, i, 0, 64), std::nullopt);
+}
+
+TEST(Crops, RandomRepeatsAreOthersThanRepeats) {
+  int both = 0;
+  for (std::int64_t i = 0; i < 10000; ++i)
+    both += repeat_period(1, i, 0.25, 64).has_value() &&
+            repeat_period(1, i, 0.25, 64, RandomUse::kRandomRepeats).has_value();
+  EXPECT_NEAR(both, 625, 100);
 }
 
 TEST(Crops, ABlockOfOneTokenCanRepeat) { EXPECT_EQ(repeat_period(1, 0, 0.999999, 1), 1); }

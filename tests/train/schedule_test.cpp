@@ -22,6 +22,36 @@ TEST(Schedule, FallsAlongACosine) {
   EXPECT_DOUBLE_EQ(learning_rate(kSchedule, 11), 2);
 }
 
+TEST(Schedule, FallsAlongALine) {
+  Schedule schedule = kSchedule;
+  schedule.form = "linear";
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 3), 8);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 7), 5);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 11), 2);
+}
+
+TEST(Schedule, StaysAndThenFallsOverItsDecay) {
+  Schedule schedule = kSchedule;
+  schedule.form = "constant";
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 2), 6);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 10), 8);
+  schedule.decay = 4;
+  schedule.last = 0;
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 7), 8);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 9), 4);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 11), 0);
+}
+
+TEST(Schedule, FallsWithTheRootOfTheStep) {
+  const Schedule schedule = {
+      .form = "inverse-sqrt", .peak = 8, .last = 1, .warmup = 4, .steps = 100, .decay = 36};
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 4), 8);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 16), 4);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 64), 2);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 82), 1.5);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule, 100), 1);
+}
+
 TEST(Schedule, AWarmUpAsLongAsTheRunOnlyRises) {
   EXPECT_DOUBLE_EQ(learning_rate({.peak = 5, .last = 1, .warmup = 4, .steps = 4}, 3), 4);
 }

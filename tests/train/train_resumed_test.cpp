@@ -14,6 +14,7 @@ using TrainResumed = test::SmallRun;
 
 TEST_F(TrainResumed, AResumedRunFollowsTheSameLossesBitForBit) {
   config_.dropout = 0.1;
+  config_.attention_dropout = 0.1;
   run("whole");
   run_until(13, "parts");
   run("parts", /*resume=*/true);

@@ -57,7 +57,8 @@ TEST_F(Train, AccumulationEqualsTheLargerBatch) {
 
 TEST_F(Train, LossesAreThoseOfOneThreadWithinRounding) {
   config_.batch = 6;
-  config_.dropout = 0.2;  // masks are those of the whole batch, however it is cut
+  config_.dropout = 0.2;
+  config_.attention_dropout = 0.2;  // masks are those of the whole batch, however it is cut
   set_thread_count(1);
   const TrainResult one = run("one");
   for (const int threads : {2, 3, 4, 7}) {

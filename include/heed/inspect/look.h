@@ -54,8 +54,7 @@ struct LookCell {
   std::int64_t rank = 0;             // 1 = the largest of its row; ties to the lower key
   std::int64_t of = 0;               // visible keys of the row
   std::vector<LookKey> others = {};  // the two largest other keys of the row
-  double write_length = 0;           // |W_O v| of the key (LayerAttention::write_lengths), or |v|
-  double carried = 0;  // the share of the row's writes: weight * write_length over their sum
+  double write_length = 0, carried = 0;  // |W_O v| of the key, or |v|; its share of the row's writes
 };
 
 struct NextWord {
@@ -119,7 +118,6 @@ struct Look {
   std::vector<LookCell> cells;
   std::vector<HeadScores> heads;
   NextWords next;
-
   const std::vector<SessionToken>& keys() const { return key_tokens.empty() ? tokens : key_tokens; }
 };
 

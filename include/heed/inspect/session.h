@@ -47,8 +47,7 @@ struct LayerAttention {
   Tensor lse;        // [1, H, Tq]
   Tensor lse_low;    // [1, H, Tq]
   Tensor bias = {};  // of the scores, where they have one: the one thing that is not linear
-  /// [H, Tk]: how much each value writes through its head's part of the output projection, |W_O
-  /// v_j| (Kobayashi et al. 2020). Not given where that projection is not at hand, as of arrays.
+  /// [H, Tk]: |W_O v_j|, how much values write (Kobayashi et al. 2020); not given without a W_O.
   Tensor write_lengths = {};
   Extents extents;
   Mask mask;

@@ -79,6 +79,12 @@ class Model {
   /// `gradients`.
   virtual void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                         Gradients& gradients) const = 0;
+  /// The last states [B, T, C], behind the last norm: what another head than the model's own reads.
+  /// kUnsupported of an encoder-decoder.
+  virtual Tensor states(const Batch& batch, Run& run) const;
+  /// `backward` from their gradient.
+  virtual void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                               Gradients& gradients) const;
   /// Every parameter once (a tied head is the embedding), in a fixed order.
   virtual std::vector<Parameter*> parameters() = 0;
   std::vector<const Parameter*> parameters() const;

@@ -87,20 +87,43 @@ std::string card_line(const std::filesystem::path& folder);
 /// family).
 std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t seed);
 
-/// What a training run asks of a decoder.
+/// What a model is trained for, which decides the families that fit.
+enum class TrainedFor : std::uint8_t {
+  kNextToken,     // decoders
+  kMaskedToken,   // encoders
+  kTranslation,   // encoder-decoders
+  kTokenClasses,  // decoders and encoders
+  kTextClasses,
+};
+
+/// What a training run asks of a model.
 struct TrainingShape {
+  TrainedFor trained_for = TrainedFor::kNextToken;
+  std::string model_type = {};  // empty: the usual one; `training_config` sets it
   std::int64_t vocabulary = 0;
+  std::int64_t target_vocabulary = 0;  // of a translation, where it is another; 0: the same
   std::int64_t positions = 0;
   std::int64_t layers = 0;
   std::int64_t heads = 0;
   std::int64_t width = 0;
   double dropout = 0;
+  double attention_dropout = 0;
   std::vector<std::int64_t> end_tokens = {};
+  std::int64_t start_token = -1;  // of a translation
+  std::int64_t pad_token = -1;
+  std::vector<std::string> labels = {};  // of classes
 };
 
 /// The `config.json` for it. `further` is a JSON object whose members are added, or stand in the
-/// place of the family's own; its `model_type` chooses the family (gpt2 without one).
+/// place of the family's own; its `model_type` chooses the family (without one gpt2, bert or
+/// marian).
 std::string training_config(const TrainingShape& shape, std::string_view further);
+
+/// The `config.json` for training a folder's model on: its own, with the dropout and the labels of
+/// the shape, and `further`. What the shape asks of vocabulary and positions has to fit; its
+/// layers, heads and width do not count.
+std::string continued_config(const std::filesystem::path& folder, const TrainingShape& shape,
+                             std::string_view further);
 
 /// Writes config.json, model.safetensors (floating tensors as `dtype`) and tokenizer.json (unless
 /// null), each atomically, so that `transformers` opens the folder.

@@ -34,13 +34,14 @@ struct Scores {
 };
 
 /// Kept iff word p_j & 3 of Philox 4x32-10 is at least round(rate * 2^32), with the key (seed low,
-/// seed high) and the counter (p_j >> 2, p_i, b H + h, offset); kept weights are scaled by
-/// 1 / (1 - rate). The same for every kernel and layout, forward and backward. lse and observed
-/// weights are those before dropout.
+/// seed high) and the counter (p_j >> 2, p_i, (first_row + b) H + h, offset); kept weights are
+/// scaled by 1 / (1 - rate). The same for every kernel and layout, forward and backward. lse and
+/// observed weights are those before dropout.
 struct Dropout {
   double rate = 0;  // in [0, 1)
   std::uint64_t seed = 0;
-  std::uint32_t offset = 0;  // layer or step
+  std::uint32_t offset = 0;    // layer or step
+  std::int64_t first_row = 0;  // where these rows begin in the batch that the seed is for
 };
 
 }  // namespace heed

@@ -22,6 +22,7 @@ struct TrainProgress {
   double tokens_per_second = 0;  // of this session's steps, evaluations apart
   double seconds_left = 0;
   std::optional<double> validation_loss;  // when this step was followed by an evaluation
+  std::optional<double> accuracy;         // then, of tasks that have right answers: their share
   /// Writes the model as it is after this step into a folder; to be called inside `stepped` alone.
   std::function<void(const std::filesystem::path&)> save_model = {};
 };
@@ -47,11 +48,12 @@ struct TrainArgs {
 };
 
 struct TrainResult {
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;  // done: fewer than asked for where patience ended
   std::int64_t tokens = 0;
   double loss = 0;                        // of the last step
   std::optional<double> validation_loss;  // the last
   std::optional<double> best_loss;        // on the validation part
+  std::optional<double> accuracy;         // there, of tasks that have right answers
   std::int64_t best_step = 0;
   double seconds = 0;  // all sessions together
   double tokens_per_second = 0;
@@ -60,7 +62,7 @@ struct TrainResult {
 
 /// Trains and writes into `folder`:
 ///   run.json                       the configuration
-///   loss.csv                       a row a step
+///   loss.csv, loss.svg             a row a step; the same as a picture
 ///   samples.txt                    what the model wrote on the way (sample_every)
 ///   checkpoint-<step>.safetensors  the last two: weights, moments and state in one file, which
 ///                                  appears whole or not at all

@@ -43,7 +43,14 @@ float exponentials(const float* x, std::int64_t count, float largest, float* to)
   return sum_of(sum);
 }
 
+double sum_of_all(const float* x, std::int64_t count) {
+  auto sum = hn::Zero(Floats());
+  for_lanes(count, [&](auto load, auto) HWY_ATTR { sum = hn::Add(sum, load(x)); });
+  return sum_of(sum);
+}
+
 void cross_entropy_rows(const CrossEntropyProblem<float>& p, std::int64_t begin, std::int64_t end) {
+  const double spread = p.smoothing / static_cast<double>(p.vocabulary);
   for (std::int64_t row = begin; row < end; ++row) {
     const float* logits = p.logits + row * p.vocabulary;
     float* dlogits = p.dlogits == nullptr ? nullptr : p.dlogits + row * p.vocabulary;
@@ -53,15 +60,20 @@ void cross_entropy_rows(const CrossEntropyProblem<float>& p, std::int64_t begin,
       if (dlogits != nullptr) std::fill_n(dlogits, p.vocabulary, 0.0F);
       continue;
     }
-    const float wanted = logits[target];  // read before dlogits may overwrite it
+    // Read before dlogits may overwrite them.
+    const double kept = 1 - p.smoothing;
+    double wanted = kept * logits[target];
+    if (p.smoothing > 0) wanted += spread * sum_of_all(logits, p.vocabulary);
     const float largest = largest_of(logits, p.vocabulary);
     const float sum = exponentials(logits, p.vocabulary, largest, dlogits);
     p.losses[row] = std::log(static_cast<double>(sum)) + largest - wanted;
     if (dlogits == nullptr) continue;
     const auto factor = hn::Set(Floats(), static_cast<float>(p.scale / sum));
-    for_lanes(p.vocabulary, [&](auto load, auto store)
-                                HWY_ATTR { store(hn::Mul(load(dlogits), factor), dlogits); });
-    dlogits[target] -= static_cast<float>(p.scale);
+    const auto even = hn::Set(Floats(), static_cast<float>(p.scale * spread));
+    for_lanes(p.vocabulary, [&](auto load, auto store) HWY_ATTR {
+      store(hn::MulSub(load(dlogits), factor, even), dlogits);
+    });
+    dlogits[target] -= static_cast<float>(p.scale * kept);
   }
 }
 

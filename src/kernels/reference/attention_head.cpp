@@ -129,9 +129,10 @@ double Head::kept(std::int64_t i, std::int64_t j) const {
   if (dropout.threshold == 0) return 1;
   const std::int64_t p_i = sequence.q_offset + i;
   const std::int64_t p_j = sequence.key_offset + j;
+  const std::int64_t head = (dropout.first_row + b) * problem.heads + h;
   const PhiloxCounter counter = {static_cast<std::uint32_t>(p_j >> 2),
-                                 static_cast<std::uint32_t>(p_i),
-                                 static_cast<std::uint32_t>(b * problem.heads + h), dropout.offset};
+                                 static_cast<std::uint32_t>(p_i), static_cast<std::uint32_t>(head),
+                                 dropout.offset};
   const std::uint32_t word =
       philox(counter, philox_key(dropout.seed))[static_cast<std::size_t>(p_j & 3)];
   return word >= dropout.threshold ? dropout.scale : 0;

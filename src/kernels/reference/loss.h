@@ -21,12 +21,18 @@ void cross_entropy(const CrossEntropyProblem<T>& p) {
     }
     const double largest = *std::max_element(logits, logits + p.vocabulary);
     double sum = 0;
-    for (std::int64_t v = 0; v < p.vocabulary; ++v) sum += std::exp(logits[v] - largest);
-    p.losses[row] = std::log(sum) + largest - logits[target];
+    double all = 0;
+    for (std::int64_t v = 0; v < p.vocabulary; ++v) {
+      sum += std::exp(logits[v] - largest);
+      all += logits[v];
+    }
+    const double spread = p.smoothing / static_cast<double>(p.vocabulary);
+    const double kept = 1 - p.smoothing;
+    p.losses[row] = std::log(sum) + largest - kept * logits[target] - spread * all;
     if (dlogits == nullptr) continue;
     for (std::int64_t v = 0; v < p.vocabulary; ++v)
       dlogits[v] = static_cast<T>(
-          p.scale * (std::exp(logits[v] - largest) / sum - (v == target ? 1.0 : 0.0)));
+          p.scale * (std::exp(logits[v] - largest) / sum - spread - (v == target ? kept : 0.0)));
   }
 }
 

@@ -21,6 +21,7 @@ inline void kept_words(const AttentionProblem& problem, const TilePlace& at, std
   const PhiloxKey key = philox_key(rule.seed);
   const std::int64_t first = sequence.key_offset + at.key;  // p_j of the tile's first key
   const std::int64_t p_i = sequence.q_offset + at.row;
+  const std::int64_t head = (rule.first_row + at.batch) * problem.heads + at.head;
   std::fill_n(kept, at.keys, std::uint64_t{0});
   if (rule.threshold > 0xFFFFFFFFU) return;
   using Tag = hn::ScalableTag<std::uint32_t>;
@@ -29,11 +30,10 @@ inline void kept_words(const AttentionProblem& problem, const TilePlace& at, std
   const auto threshold = hn::Set(tag, static_cast<std::uint32_t>(rule.threshold));
   for (std::int64_t four = first >> 2; four <= (first + at.keys - 1) >> 2; ++four)
     for (std::int64_t i = 0; i < kRows; i += lanes) {
-      PhiloxWords<Tag> words = {
-          hn::Set(tag, static_cast<std::uint32_t>(four)),
-          hn::Iota(tag, static_cast<std::uint32_t>(p_i + i)),
-          hn::Set(tag, static_cast<std::uint32_t>(at.batch * problem.heads + at.head)),
-          hn::Set(tag, rule.offset)};
+      PhiloxWords<Tag> words = {hn::Set(tag, static_cast<std::uint32_t>(four)),
+                                hn::Iota(tag, static_cast<std::uint32_t>(p_i + i)),
+                                hn::Set(tag, static_cast<std::uint32_t>(head)),
+                                hn::Set(tag, rule.offset)};
       philox_rounds(tag, key, words);
       const auto keep = [&](hn::Vec<Tag> word, std::int64_t n) HWY_ATTR {
         const std::int64_t j = 4 * four + n - first;

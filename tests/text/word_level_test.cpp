@@ -1,4 +1,4 @@
-#include "text/characters.h"
+#include "text/word_level.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,6 +59,27 @@ TEST(Characters, TheSharedModelPutsItsStartInFrontAndDropsTheRest) {
   EXPECT_EQ(encoding.spans[1].begin, 1);
   EXPECT_TRUE(tokenizer->is_special(0));
   EXPECT_EQ(tokenizer->decode(encoding.ids, true), "az");
+}
+
+TEST(WordTokenizer, WordsAreTokensBehindTheSpecialOnes) {
+  const std::vector<std::string> words = {"3", "1", "+"};
+  const auto tokenizer =
+      word_tokenizer(words, {.tokens = {"<pad>", "</s>"}, .begin = "", .end = "</s>"});
+  EXPECT_EQ(tokenizer->vocabulary_size(), 5);
+  EXPECT_EQ(tokenizer->encode("1 + 3", false).ids, (std::vector<TokenId>{3, 4, 2}));
+  EXPECT_EQ(tokenizer->encode("1 + 3", true).ids, (std::vector<TokenId>{3, 4, 2, 1}));
+  EXPECT_TRUE(tokenizer->is_special(1));
+  EXPECT_EQ(tokenizer->decode(std::vector<TokenId>{3, 4, 2, 1}, true), "1 + 3");
+  EXPECT_HEED_ERROR(tokenizer->encode("1 - 3", false), ErrorCode::kInvalidArgument,
+                    "tokenizer: byte 2: '-' (U+002D) is none of the 5 pieces of the vocabulary");
+}
+
+TEST(Characters, SpecialTokensComeFirstAndStandAroundTexts) {
+  const auto tokenizer = train_characters(
+      "ba", {.tokens = {"[CLS]", "[SEP]", "[MASK]"}, .begin = "[CLS]", .end = "[SEP]"});
+  EXPECT_EQ(tokenizer->encode("ab", true).ids, (std::vector<TokenId>{0, 3, 4, 1}));
+  EXPECT_EQ(tokenizer->find("[MASK]"), 2);
+  EXPECT_EQ(tokenizer->encode("a[MASK]", false).ids, (std::vector<TokenId>{3, 2}));
 }
 
 }  // namespace

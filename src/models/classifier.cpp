@@ -1,0 +1,191 @@
+#include "models/classifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "heed/base/error.h"
+#include "models/initial_parameters.h"
+#include "nn/shown.h"
+#include "ops/activation.h"
+#include "ops/softcap.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kOfTexts = "ForSequenceClassification";
+constexpr std::string_view kOfTokens = "ForTokenClassification";
+
+// What `transformers` calls the parts of the head; a middle layer stands before that of texts.
+struct Head {
+  std::string_view model_type, architecture;
+  const char *middle, *of_texts, *of_tokens;
+  bool tanh, text_bias;
+};
+constexpr Head kHeads[] = {
+    {"bert", "Bert", "bert.pooler.dense", "classifier", "classifier", true, true},
+    {"roberta", "Roberta", "classifier.dense", "classifier.out_proj", "classifier", true, true},
+    {"xlm-roberta", "XLMRoberta", "classifier.dense", "classifier.out_proj", "classifier", true,
+     true},
+    {"distilbert", "DistilBert", "pre_classifier", "classifier", "classifier", false, true},
+    {"gpt2", "GPT2", nullptr, "score", "classifier", false, false},
+    {"llama", "Llama", nullptr, "score", "score", false, false},
+    {"mistral", "Mistral", nullptr, "score", "score", false, false},
+    {"qwen2", "Qwen2", nullptr, "score", "score", false, false},
+    {"qwen3", "Qwen3", nullptr, "score", "score", false, false},
+    {"gemma2", "Gemma2", nullptr, "score", "score", false, false}};
+
+const Head* find_head(std::string_view model_type) {
+  const Head* found = std::ranges::find(kHeads, model_type, &Head::model_type);
+  return found == std::end(kHeads) ? nullptr : found;
+}
+
+const Head& head_of(const ClassifierConfig& config) {
+  if (const Head* head = find_head(config.model_type)) return *head;
+  fail({.code = ErrorCode::kUnsupported,
+        .op = "classifier",
+        .argument = "model_type",
+        .found = fmt::format("'{}'", config.model_type),
+        .expected = "an encoder or a decoder"});
+}
+
+Linear out_layer(const ClassifierConfig& config, std::int64_t width) {
+  const Head& head = head_of(config);
+  return Linear(
+      config.by_text ? head.of_texts : head.of_tokens,
+      {.in = width, .out = std::ssize(config.labels), .bias = !config.by_text || head.text_bias});
+}
+
+// Row places[b] of each text: [B, T, C] -> [B, 1, C], or the other way into zeros.
+void copy_rows(const std::vector<std::int64_t>& places, const View& all, const View& chosen,
+               bool back) {
+  const std::size_t bytes = static_cast<std::size_t>(all.dim(2)) * size_bytes(all.dtype());
+  for (std::int64_t b = 0; b < all.dim(0); ++b) {
+    void* const in_text = all.select(0, b).select(0, places[static_cast<std::size_t>(b)]).raw();
+    void* const alone = chosen.select(0, b).raw();
+    std::memcpy(back ? in_text : alone, back ? alone : in_text, bytes);
+  }
+}
+
+}  // namespace
+
+std::optional<ClassifierConfig> classifier_config(const Config& config) {
+  ClassifierConfig read{.model_type = config.text("model_type", ""), .labels = {}};
+  const std::vector<std::string> names = config.texts("architectures");
+  const bool of_tokens = !names.empty() && names[0].ends_with(kOfTokens);
+  read.by_text = !names.empty() && names[0].ends_with(kOfTexts);
+  if ((!of_tokens && !read.by_text) || find_head(read.model_type) == nullptr) return std::nullopt;
+  if (const auto labels = config.part("id2label")) {
+    for (std::int64_t i = 0; labels->has(std::to_string(i).c_str()); ++i)
+      read.labels.push_back(labels->text(std::to_string(i).c_str(), ""));
+  }
+  const std::int64_t count =
+      read.labels.empty() ? config.extent("num_labels", 2) : std::ssize(read.labels);
+  for (std::int64_t i = std::ssize(read.labels); i < count; ++i)
+    read.labels.push_back(fmt::format("LABEL_{}", i));
+  return read;
+}
+
+Json classifier_members(const ClassifierConfig& classifier) {
+  const Head& head = head_of(classifier);
+  Json names = Json::object();
+  Json ids = Json::object();
+  for (std::size_t i = 0; i < classifier.labels.size(); ++i) {
+    names.set(std::to_string(i), classifier.labels[i]);
+    ids.set(classifier.labels[i], static_cast<std::int64_t>(i));
+  }
+  const std::string architecture =
+      std::string(head.architecture) + std::string(classifier.by_text ? kOfTexts : kOfTokens);
+  Json members = {
+      {"architectures", Json::array({architecture})}, {"id2label", names}, {"label2id", ids}};
+  if (classifier.by_text) members.set("problem_type", "single_label_classification");
+  return members;
+}
+
+Classifier::Classifier(std::unique_ptr<Model> base, ClassifierConfig config)
+    : config_(std::move(config)),
+      base_(std::move(base)),
+      info_(base_->info()),
+      out_(out_layer(config_, info_.width)) {
+  info_.has_logits = false;  // of words
+  const Head& head = head_of(config_);
+  if (!config_.by_text || head.middle == nullptr) return;
+  middle_.emplace(head.middle, LinearShape{.in = info_.width, .out = info_.width});
+  activation_ = head.tanh ? Middle::kTanh : Middle::kRelu;
+}
+
+// An encoder's first token stands for its text, a decoder's last one has seen all of it.
+std::vector<std::int64_t> Classifier::places(const Batch& batch, const Run& run) const {
+  std::vector<std::int64_t> rows = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
+  for (std::int64_t& row : rows) row = info_.causal ? std::max<std::int64_t>(row - 1, 0) : 0;
+  return rows;
+}
+
+Tensor Classifier::forward(const Batch& batch, Run& run) const {
+  const Shown show{run};
+  const Tensor states = base_->states(batch, run);
+  if (!config_.by_text) return show(TapKind::kLogits, out_.forward(states, run));
+  Tensor x = Tensor::empty({states.dim(0), 1, states.dim(2)}, states.dtype());
+  copy_rows(places(batch, run), states.share(), x, /*back=*/false);
+  if (middle_) {
+    Tensor hidden = middle_->forward(x, run);
+    x = activation_ == Middle::kTanh ? softcapped(std::move(hidden), 1)
+                                     : activate(hidden, Activation::kRelu);
+    if (run.saved != nullptr) run.saved->put(x.share());
+  }
+  return show(TapKind::kLogits, out_.forward(x, run));
+}
+
+void Classifier::backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                          Gradients& gradients) const {
+  Tensor dx = out_.backward(dlogits, run, gradients);
+  if (middle_) {
+    const Tensor active = run.saved->take();
+    if (activation_ == Middle::kTanh)
+      dx = softcap_backward(active, 1, dx);
+    else
+      activate_backward(active, Activation::kRelu, dx);  // active > 0 where its input was
+    dx = middle_->backward(dx, run, gradients);
+  }
+  if (config_.by_text) {
+    Tensor dstates = Tensor::zeros({dx.dim(0), batch.ids.dim(1), dx.dim(2)}, dx.dtype());
+    copy_rows(places(batch, run), dstates, dx, /*back=*/true);
+    dx = std::move(dstates);
+  }
+  base_->states_backward(dx, batch, run, gradients);
+}
+
+std::vector<Parameter*> Classifier::head_parameters() {
+  std::vector<Parameter*> head;
+  if (middle_) middle_->collect(head);
+  out_.collect(head);
+  return head;
+}
+
+std::vector<Parameter*> Classifier::parameters() {
+  std::vector<Parameter*> all = base_->parameters();
+  const std::vector<Parameter*> head = head_parameters();
+  all.insert(all.end(), head.begin(), head.end());
+  return all;
+}
+
+std::string Classifier::config_json() const {
+  Json json = JsonText::parse(base_->config_json(), {.file = "config"}).root();
+  const Json members = classifier_members(config_);
+  for (const auto& [key, value] : members.members()) json.set(key, value);
+  return json.dump(2) + "\n";
+}
+
+void Classifier::initialise_head(std::uint64_t seed, double deviation) {
+  initialise(head_parameters(),
+             {.seed = seed, .deviation = [deviation](std::string_view) { return deviation; }});
+}
+
+void Classifier::load_head(const Weights& weights) {
+  for (Parameter* parameter : head_parameters())
+    parameter->value = weights.load_f32(parameter->name, parameter->value.shape());
+}
+
+}  // namespace heed

@@ -1,0 +1,186 @@
+// Ranges of the keys, and what they mean together.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/clipped.h"
+#include "base/json.h"
+#include "heed/base/error.h"
+#include "heed/train/config.h"
+#include "train/generated/generator.h"
+#include "train/parameter_groups.h"
+
+namespace heed {
+namespace {
+
+std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
+
+[[noreturn]] void refuse(std::string_view key, Phrase found, Phrase expected,
+                         ErrorCode code = ErrorCode::kInvalidArgument) {
+  fail({.code = code,
+        .op = "train",
+        .argument = key,
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
+void at_least(std::int64_t value, std::int64_t least, std::string_view key) {
+  if (value < least) refuse(key, value, fmt::format("at least {}", least));
+}
+
+void between(double value, double least, double limit, std::string_view key) {
+  if (!(value >= least && value < limit))
+    refuse(key, value, fmt::format("at least {} and below {}", least, limit));
+}
+
+void one_of(const std::string& value, std::initializer_list<std::string_view> known,
+            std::string_view key) {
+  if (std::ranges::find(known, value) == known.end())
+    refuse(key, quoted(value), fmt::format("{}", fmt::join(known, " or ")));
+}
+
+// Of one pass: beyond it its logits alone do not fit into a machine's memory.
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
+
+constexpr std::int64_t kLongestGenerated = 4096;
+constexpr std::int64_t kMostStories = 10'000'000;
+
+constexpr std::int64_t kMostPasses = 4096;  // what Ctrl-C leaves undone is a step
+
+void check_data(const TrainConfig& c) {
+  if (c.generate.empty()) {
+    if (c.data.empty()) refuse("data", "", "at least one text file");
+    if (c.generate_length > 0)
+      refuse("generate_length", c.generate_length, "0: generate is not given");
+  } else {
+    std::string known;
+    bool found = false;
+    for (const GeneratorEntry& entry : generators()) {
+      known += (known.empty() ? "" : ", ") + std::string(entry.name);
+      found |= entry.name == c.generate;
+    }
+    if (!found) refuse("generate", quoted(c.generate), known);
+    if (!c.data.empty()) refuse("data", "given beside generate", "one of them");
+  }
+  const bool pairs = c.task == "seq2seq" && c.generate.empty();
+  if (pairs && c.targets.empty()) refuse("targets", "", "a file with a line for each line of data");
+  if (!pairs && !c.targets.empty())
+    refuse("targets", "given", "none: of task \"seq2seq\" with data alone");
+}
+
+// A key of another task would be passed over in silence.
+void check_task_keys(const TrainConfig& c) {
+  const TrainConfig usual;
+  const auto of_task = [&](bool changed, std::string_view task, std::string_view key,
+                           Phrase found) {
+    if (changed && c.task != task)
+      refuse(key, std::move(found),
+             fmt::format("none: it is of task \"{}\", and this is \"{}\"", task, c.task));
+  };
+  of_task(c.whole_words, "mlm", "whole_words", "true");
+  of_task(c.pairs != 0, "mlm", "pairs", c.pairs);
+  of_task(c.mask_share != usual.mask_share, "mlm", "mask_share", c.mask_share);
+  of_task(!c.target_tokenizer.empty(), "seq2seq", "target_tokenizer", quoted(c.target_tokenizer));
+  of_task(c.repeats != 0, "lm", "repeats", c.repeats);
+  of_task(c.random_repeats != 0, "lm", "random_repeats", c.random_repeats);
+  of_task(c.label != usual.label, "classify", "label", quoted(c.label));
+  const bool reads_text = c.generate.empty() && (c.task == "lm" || c.task == "mlm");
+  if (c.stories != 0 && !reads_text)
+    refuse("stories", c.stories, "0: they are of the tasks lm and mlm on texts");
+  if (c.repeats != 0 && !c.generate.empty())
+    refuse("repeats", c.repeats, "0: what is generated is not cut from a text");
+  if (c.random_repeats != 0 && !c.generate.empty())
+    refuse("random_repeats", c.random_repeats, "0: what is generated is not cut from a text");
+  one_of(c.label, {"token", "text"}, "label");
+}
+
+void check_least(const TrainConfig& c) {
+  at_least(c.steps, 1, "steps");
+  at_least(c.batch, 1, "batch");
+  at_least(c.accumulate, 1, "accumulate");
+  at_least(c.layers, 1, "layers");
+  at_least(c.heads, 1, "heads");
+  at_least(c.width, 1, "width");
+  at_least(c.block, 1, "block");
+  at_least(c.warmup, 0, "warmup");
+  at_least(c.decay, 0, "decay");
+  at_least(c.stories, 0, "stories");
+  at_least(c.patience, 0, "patience");
+  at_least(c.generate_length, 0, "generate_length");
+  at_least(c.seed, 0, "seed");
+  at_least(c.evaluate_every, 1, "evaluate_every");
+  at_least(c.evaluate_batches, 0, "evaluate_batches");
+  at_least(c.checkpoint_every, 1, "checkpoint_every");
+  at_least(c.sample_every, 0, "sample_every");
+}
+
+void check_counts(const TrainConfig& c) {
+  check_least(c);
+  if (c.stories > kMostStories)
+    refuse("stories", c.stories, fmt::format("at most {}", kMostStories));
+  if (c.batch > kMostTokens / c.block)
+    refuse("batch", c.batch,
+           fmt::format("at most {} sequences of {} tokens (block) in one pass",
+                       kMostTokens / c.block, c.block));
+  if (c.accumulate > kMostPasses)
+    refuse("accumulate", c.accumulate, fmt::format("at most {} passes in one step", kMostPasses));
+  if (c.decay > 0 && (c.schedule == "cosine" || c.schedule == "linear"))
+    refuse("decay", c.decay,
+           fmt::format("0: \"{}\" falls from the warm-up to the last step", c.schedule));
+  if (c.generate_length > kLongestGenerated)
+    refuse("generate_length", c.generate_length, fmt::format("at most {}", kLongestGenerated));
+  if (c.width % c.heads != 0)
+    refuse("heads", c.heads, fmt::format("a divisor of width ({})", c.width));
+}
+
+void check_rates(const TrainConfig& c) {
+  constexpr double kAny = 1e38;  // the kernels compute in f32
+  between(c.validation, 0, 1, "validation");
+  between(c.dropout, 0, 1, "dropout");
+  between(c.attention_dropout, 0, 1, "attention_dropout");
+  between(c.label_smoothing, 0, 1, "label_smoothing");
+  between(c.repeats, 0, 1, "repeats");
+  between(c.random_repeats, 0, 1, "random_repeats");
+  between(c.pairs, 0, 1, "pairs");
+  if (!(c.mask_share > 0 && c.mask_share < 1))
+    refuse("mask_share", c.mask_share, "above 0 and below 1");
+  between(c.learning_rate, 0, kAny, "learning_rate");
+  between(c.final_learning_rate, 0, kAny, "final_learning_rate");
+  between(c.beta1, 0, 1, "beta1");
+  between(c.beta2, 0, 1, "beta2");
+  between(c.epsilon, 0, kAny, "epsilon");
+  between(c.weight_decay, 0, kAny, "weight_decay");
+  between(c.clip, 0, kAny, "clip");
+}
+
+void check_model_entries(const std::string& entries) {
+  const auto refuse_entries = [&] {
+    refuse("model", quoted(clipped(entries)),
+           "a JSON object of entries for config.json, as {\"model_type\": \"llama\"} (start_from "
+           "names a model to begin with)");
+  };
+  try {
+    if (!JsonText::parse(entries, {.file = "model"}).root().is_object()) refuse_entries();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCorrupt) refuse_entries();
+    throw;
+  }
+}
+
+}  // namespace
+
+void check(const TrainConfig& config) {
+  one_of(config.task, {"lm", "mlm", "seq2seq", "classify"}, "task");
+  check_data(config);
+  check_task_keys(config);
+  one_of(config.dtype, {"f32", "f16", "bf16"}, "dtype");
+  one_of(config.initial_positions, {"random", "sinusoidal", "zero"}, "initial_positions");
+  one_of(config.schedule, {"cosine", "linear", "inverse-sqrt", "constant"}, "schedule");
+  check_model_entries(config.model);
+  parse_parameter_groups(config.groups);
+  check_counts(config);
+  check_rates(config);
+}
+
+}  // namespace heed

@@ -1,0 +1,69 @@
+// Tasks whose answer is known: heed makes their examples itself, and one can see whether attention
+// learned the right thing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/philox.h"
+
+namespace heed {
+
+/// Numbers of words in `Generator::words`, and of labels.
+struct Puzzle {
+  std::vector<std::int32_t> source = {};
+  std::vector<std::int32_t> answer = {};
+};
+
+/// What a puzzle's answer is to its source.
+enum class AnswerForm : std::uint8_t {
+  kAligned,   // a word for each word of the source
+  kSequence,  // words, as many as there are
+  kLabels,    // a label for each word of the source, -1 where nothing is asked
+  kNext,      // no answer apart: the source's own next word, -1 where nothing is asked
+};
+
+class Generator {
+ public:
+  virtual ~Generator() = default;
+  virtual AnswerForm form() const = 0;
+  virtual std::vector<std::string> words() const = 0;
+  virtual std::vector<std::string> labels() const { return words(); }
+  /// Adds to an empty puzzle. What is made for validation (`held_out`) is never made for training,
+  /// where a generator has few enough to repeat itself.
+  virtual void make(Random& random, bool held_out, Puzzle& puzzle) const = 0;
+  /// Of a source, and of an answer.
+  virtual std::int64_t longest() const = 0;
+};
+
+struct GeneratorEntry {
+  std::string_view name, about;
+  std::int64_t usual_length;
+  std::unique_ptr<Generator> (*make)(std::int64_t length);
+};
+std::span<const GeneratorEntry> generators();
+
+std::unique_ptr<Generator> reverse_generator(std::int64_t length);
+std::unique_ptr<Generator> copy_generator(std::int64_t length);
+std::unique_ptr<Generator> sort_generator(std::int64_t length);
+std::unique_ptr<Generator> add_generator(std::int64_t length);
+std::unique_ptr<Generator> anomaly_generator(std::int64_t length);
+std::unique_ptr<Generator> induction_generator(std::int64_t length);
+std::unique_ptr<Generator> pronoun_generator(std::int64_t length);
+
+/// One of `items`, each as likely.
+template <typename T>
+const T& one_of(Random& random, std::span<const T> items) {
+  return items[random.below(items.size())];
+}
+
+/// A number below `bound`.
+inline std::int32_t number_below(Random& random, std::int64_t bound) {
+  return static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(bound)));
+}
+
+}  // namespace heed

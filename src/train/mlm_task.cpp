@@ -1,0 +1,170 @@
+#include "train/mlm_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "heed/base/error.h"
+#include "train/crops.h"
+
+namespace heed {
+namespace {
+
+// A word goes on with letters, digits and parts of characters, or with what the file writes with
+// ##.
+bool goes_on(const Tokenizer& tokenizer, TokenId id) {
+  if (tokenizer.piece(id).starts_with("##")) return true;
+  const std::string bytes = tokenizer.token_bytes(id);
+  if (bytes.empty()) return false;
+  const auto first = static_cast<unsigned char>(bytes[0]);
+  return first >= 0x80 || std::isalnum(first) != 0;
+}
+
+// In files of WordPiece every other piece begins a word; elsewhere words begin with a blank.
+std::vector<bool> beginnings(const Tokenizer& tokenizer) {
+  const std::int64_t size = tokenizer.vocabulary_size();
+  bool marks = false;
+  for (TokenId id = 0; id < size && !marks; ++id) marks = tokenizer.piece(id).starts_with("##");
+  std::vector<bool> begins;
+  for (TokenId id = 0; id < size; ++id)
+    begins.push_back(marks ? !tokenizer.piece(id).starts_with("##") : !goes_on(tokenizer, id));
+  return begins;
+}
+
+}  // namespace
+
+MlmTask::MlmTask(const TrainConfig& config, TextData data)
+    : config_(config),
+      data_(std::move(data)),
+      special_(special_tokens_of(*data_.tokenizer)),
+      pair_(pair_frame_of(*data_.tokenizer)) {
+  const Tokenizer& tokenizer = *data_.tokenizer;
+  if (special_.mask < 0)
+    fail({.op = "train",
+          .argument = "tokenizer",
+          .found = "without a mask token",
+          .expected = "[MASK] or <mask> in its vocabulary"});
+  const std::int64_t around = config_.pairs > 0 ? pair_.tokens() + 3 : frame_tokens();
+  if (config_.block <= around)
+    fail({.op = "train",
+          .argument = "block",
+          .found = config_.block,
+          .expected = config_.pairs > 0
+                          ? fmt::format("above {}, the least for a pair of texts", around)
+                          : fmt::format("above {}, the tokens around a text", around)});
+  for (TokenId id = 0; id < tokenizer.vocabulary_size(); ++id)
+    is_special_.push_back(tokenizer.is_special(id));
+  begins_word_ = beginnings(tokenizer);
+}
+
+TrainingShape MlmTask::shape() const {
+  return {.trained_for = TrainedFor::kMaskedToken,
+          .vocabulary = data_.tokenizer->vocabulary_size(),
+          .pad_token = special_.pad};
+}
+
+std::int64_t MlmTask::frame_tokens() const {
+  return std::ssize(special_.before) + std::ssize(special_.behind);
+}
+
+std::int64_t MlmTask::text_tokens() const { return config_.block - frame_tokens(); }
+
+void MlmTask::frame_pair(std::span<const TokenId> text, Random& random, Example& example) const {
+  const std::size_t tokens =
+      text.size() - static_cast<std::size_t>(pair_.tokens() - frame_tokens());
+  const std::size_t half = tokens / 2;
+  const std::size_t first = half / 2 + random.below(half + 1);
+  const std::size_t begin = random.below(2) == 0 ? first : random.below(first + 1);
+  const auto add = [&example](std::span<const TokenId> ids, TokenId type) {
+    example.ids.insert(example.ids.end(), ids.begin(), ids.end());
+    example.types.resize(example.ids.size(), type);
+  };
+  add(pair_.before, pair_.first_type);
+  add(text.first(first), pair_.first_type);
+  add(pair_.between, pair_.first_type);
+  add(text.subspan(begin, tokens - first), pair_.second_type);
+  add(pair_.behind, pair_.second_type);
+}
+
+void MlmTask::frame(std::span<const TokenId> stream, std::int64_t begin, Random& random,
+                    Example& example) const {
+  const auto text =
+      stream.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(text_tokens()));
+  constexpr std::uint64_t kParts = 1'000'000;
+  if (config_.pairs > 0 && static_cast<double>(random.below(kParts)) < config_.pairs * kParts) {
+    frame_pair(text, random, example);
+  } else {
+    example.ids = special_.before;
+    example.ids.insert(example.ids.end(), text.begin(), text.end());
+    example.ids.insert(example.ids.end(), special_.behind.begin(), special_.behind.end());
+    if (config_.pairs > 0) example.types.assign(example.ids.size(), pair_.first_type);
+  }
+  example.targets.assign(example.ids.size(), kIgnoredTarget);
+}
+
+std::vector<MlmTask::Word> MlmTask::words_of(const Example& example) const {
+  std::vector<Word> words;
+  for (std::int64_t i = 0; i < std::ssize(example.ids); ++i) {
+    const auto id = static_cast<std::size_t>(example.ids[static_cast<std::size_t>(i)]);
+    if (is_special_[id]) continue;
+    const bool joins =
+        config_.whole_words && !begins_word_[id] && !words.empty() && words.back().end == i;
+    if (joins)
+      words.back().end = i + 1;
+    else
+      words.push_back({i, i + 1});
+  }
+  return words;
+}
+
+TokenId MlmTask::random_token(Random& random) const {
+  for (;;) {
+    const auto id = static_cast<std::size_t>(random.below(is_special_.size()));
+    if (!is_special_[id]) return static_cast<TokenId>(id);
+  }
+}
+
+void MlmTask::mask(Random& random, Example& example) const {
+  std::vector<Word> words = words_of(example);
+  std::int64_t tokens = 0;
+  for (const Word& word : words) tokens += word.end - word.begin;
+  std::int64_t left =
+      std::max<std::int64_t>(1, std::llround(config_.mask_share * static_cast<double>(tokens)));
+  for (std::size_t i = 0; i < words.size() && left > 0; ++i) {
+    std::swap(words[i], words[i + random.below(words.size() - i)]);
+    const Word& word = words[i];
+    if (word.end - word.begin > left && i + 1 < words.size()) continue;
+    left -= word.end - word.begin;
+    for (auto at = static_cast<std::size_t>(word.begin); std::cmp_less(at, word.end); ++at) {
+      example.targets[at] = example.ids[at];
+      const std::uint64_t chance = random.below(10);
+      if (chance < 8) example.ids[at] = special_.mask;
+      if (chance == 8) example.ids[at] = random_token(random);
+    }
+  }
+}
+
+void MlmTask::make(std::int64_t index, Example& example) const {
+  const auto seed = static_cast<std::uint64_t>(config_.seed);
+  const std::int64_t begin = random_crop(seed, index, std::ssize(data_.train), text_tokens());
+  Random random = random_for(RandomUse::kMasks, seed, index, kWordsOfExample);
+  frame(data_.train, begin, random, example);
+  mask(random, example);
+}
+
+std::int64_t MlmTask::validation_examples() const {
+  return config_.validation == 0 ? 0 : (std::ssize(data_.validation) - 1) / text_tokens();
+}
+
+void MlmTask::make_validation(std::int64_t index, std::int64_t count, Example& example) const {
+  const std::int64_t begin = even_crop(index, count, std::ssize(data_.validation), text_tokens());
+  // By the place, not by the number: the same masks whatever part of the text is read.
+  Random random = random_for(RandomUse::kValidationMasks, static_cast<std::uint64_t>(config_.seed),
+                             begin, kWordsOfExample);
+  frame(data_.validation, begin, random, example);
+  mask(random, example);
+}
+
+}  // namespace heed

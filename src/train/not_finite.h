@@ -1,0 +1,27 @@
+// The end of a run whose numbers are no longer finite.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "heed/nn/parameter.h"
+#include "heed/tensor/tensor.h"
+
+namespace heed {
+
+bool all_finite(const Tensor& tensor);
+
+struct NotFinite {
+  std::string_view what;  // "the loss"
+  double value;
+  std::int64_t step;
+  std::string last_checkpoint;
+};
+
+/// Names the first tensor, a parameter or its gradient, in which it is seen.
+[[noreturn]] void fail_not_finite(const NotFinite& found, std::span<Parameter* const> parameters,
+                                  const Gradients& gradients);
+
+}  // namespace heed

@@ -1,0 +1,155 @@
+#include "train/seq2seq_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/reworded.h"
+#include "heed/base/error.h"
+#include "train/crops.h"
+#include "train/initial_weights.h"
+#include "train/text_data.h"
+#include "train/text_lines.h"
+
+namespace heed {
+namespace {
+
+std::string joined(std::span<const TextLine> lines) {
+  std::string all;
+  for (const TextLine& line : lines) (all += line.text) += '\n';
+  return all;
+}
+
+std::vector<TokenId> encoded(const TextLine& line, const Tokenizer& tokenizer, bool framed,
+                             std::string_view key) {
+  std::vector<TokenId> ids = reworded([&] { return tokenizer.encode(line.text, framed).ids; },
+                                      [&](ErrorParts& parts) {
+                                        parts.op = "train";
+                                        parts.file = line.place;
+                                      });
+  if (line.text.empty())
+    fail({.op = "train",
+          .file = line.place,
+          .argument = key,
+          .found = "an empty line",
+          .expected = "a text"});
+  return ids;
+}
+
+void check_length(std::size_t tokens, std::int64_t most, const TextLine& line) {
+  if (std::cmp_less_equal(tokens, most)) return;
+  fail({.op = "train",
+        .file = line.place,
+        .found = fmt::format("{} tokens long", tokens),
+        .expected = fmt::format("at most {} (block)", most)});
+}
+
+}  // namespace
+
+void put_pair(const TokenPair& pair, TokenId start, TokenId end, Example& example) {
+  example.source = pair.source;
+  example.ids.push_back(start);
+  example.ids.insert(example.ids.end(), pair.target.begin(), pair.target.end());
+  example.targets = pair.target;
+  example.targets.push_back(end);
+}
+
+TokenId start_token_of(const SpecialTokens& special) {
+  return special.pad >= 0 ? special.pad : special.end;
+}
+
+SpecialTokens writing_tokens_of(const Tokenizer& tokenizer, std::string_view key) {
+  SpecialTokens special = special_tokens_of(tokenizer);
+  if (special.end < 0)
+    fail({.op = "train",
+          .argument = key,
+          .found = "without a token that ends a text",
+          .expected = "</s>, <eos>, <|endoftext|> or [SEP] in its vocabulary"});
+  return special;
+}
+
+Seq2seqTask::Seq2seqTask(const TrainConfig& config) : config_(config) {
+  const std::vector<TextLine> sources = read_lines(config.data, data_.files);
+  const std::vector<TextLine> targets = read_lines(config.targets, data_.files);
+  if (sources.size() != targets.size())
+    fail({.op = "train",
+          .argument = "targets",
+          .found = fmt::format("{} lines", targets.size()),
+          .expected = fmt::format("{}, as data has", sources.size())});
+  training_ = training_rows(std::ssize(sources), config.validation, "pairs of lines");
+  // As next-token training does: characters of both parts, pieces of the training part alone.
+  const auto learned_of = [&](std::span<const TextLine> lines) {
+    return joined(config.tokenizer == "characters"
+                      ? lines
+                      : lines.first(static_cast<std::size_t>(training_)));
+  };
+  if (config.target_tokenizer.empty() && !config.start_from.empty())
+    data_.target_tokenizer = load_target_tokenizer(start_folder(config));
+  if (config.target_tokenizer.empty()) {
+    data_.tokenizer =
+        make_tokenizer(config, config.tokenizer, learned_of(sources) + learned_of(targets));
+  } else {
+    data_.tokenizer = make_tokenizer(config, config.tokenizer, learned_of(sources));
+    data_.target_tokenizer =
+        make_tokenizer(config, config.target_tokenizer, learned_of(targets), "target_tokenizer");
+  }
+  const Tokenizer& writes = data_.target_tokenizer ? *data_.target_tokenizer : *data_.tokenizer;
+  target_special_ =
+      writing_tokens_of(writes, data_.target_tokenizer ? "target_tokenizer" : "tokenizer");
+  read_pairs(sources, targets);
+}
+
+void Seq2seqTask::read_pairs(std::span<const TextLine> sources, std::span<const TextLine> targets) {
+  const Tokenizer& writes = data_.target_tokenizer ? *data_.target_tokenizer : *data_.tokenizer;
+  Digest digest;
+  std::int64_t tokens = 0;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    TokenPair pair = {encoded(sources[i], *data_.tokenizer, /*framed=*/true, "data"),
+                      encoded(targets[i], writes, /*framed=*/false, "targets")};
+    check_length(pair.source.size(), config_.block, sources[i]);
+    check_length(pair.target.size() + 1, config_.block, targets[i]);
+    digest.add(pair.source);
+    digest.add(pair.target);
+    tokens += std::ssize(pair.source) + std::ssize(pair.target) + 1;
+    pairs_.push_back(std::move(pair));
+  }
+  data_.digest = digest.value();
+  tokens_ = std::max<std::int64_t>(1, tokens / std::max<std::int64_t>(1, std::ssize(pairs_)));
+}
+
+TrainingShape Seq2seqTask::shape() const {
+  TrainingShape shape = {.trained_for = TrainedFor::kTranslation,
+                         .vocabulary = data_.tokenizer->vocabulary_size(),
+                         .end_tokens = {target_special_.end},
+                         .start_token = start_token_of(target_special_),
+                         .pad_token = start_token_of(target_special_)};
+  if (data_.target_tokenizer) shape.target_vocabulary = data_.target_tokenizer->vocabulary_size();
+  return shape;
+}
+
+const TokenPair& Seq2seqTask::pair_of(std::int64_t index) const {
+  Random random = random_for(RandomUse::kRows, static_cast<std::uint64_t>(config_.seed), index);
+  return pairs_[random.below(static_cast<std::uint64_t>(training_))];
+}
+
+void Seq2seqTask::make(std::int64_t index, Example& example) const {
+  put_pair(pair_of(index), start_token_of(target_special_), target_special_.end, example);
+}
+
+std::int64_t Seq2seqTask::counted(std::int64_t index) const {
+  return std::ssize(pair_of(index).target) + 1;
+}
+
+std::int64_t Seq2seqTask::validation_examples() const { return std::ssize(pairs_) - training_; }
+
+void Seq2seqTask::make_validation(std::int64_t index, std::int64_t count, Example& example) const {
+  const auto at = static_cast<std::size_t>(training_ + index * validation_examples() / count);
+  put_pair(pairs_[at], start_token_of(target_special_), target_special_.end, example);
+}
+
+std::string Seq2seqTask::sizes() const {
+  return fmt::format("{} pairs for training, {} for validation (the last {:g} %).\n", training_,
+                     validation_examples(), 100 * config_.validation);
+}
+
+}  // namespace heed

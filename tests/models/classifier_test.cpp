@@ -1,0 +1,111 @@
+// Labels of texts and of tokens, in each family that has such heads.
+#include "models/classifier.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "heed/models/classifier.h"
+#include "heed/models/registry.h"
+#include "ops/loss.h"
+#include "support/expect_error.h"
+#include "support/finite_differences.h"
+#include "support/random_tensor.h"
+#include "support/scratch.h"
+
+namespace heed {
+namespace {
+
+struct Case {
+  const char* model_type;
+  bool by_text;
+};
+
+constexpr Case kCases[] = {{"bert", true},       {"bert", false},  {"roberta", true},
+                           {"distilbert", true}, {"gpt2", true},   {"gpt2", false},
+                           {"llama", true},      {"llama", false}, {"gemma2", true}};
+
+class Classifiers : public testing::TestWithParam<Case> {
+ protected:
+  std::unique_ptr<Model> model_ = make_model(
+      training_config(
+          {.trained_for = GetParam().by_text ? TrainedFor::kTextClasses : TrainedFor::kTokenClasses,
+           .vocabulary = 11,
+           .positions = 8,
+           .layers = 1,
+           .heads = 2,
+           .width = 8,
+           .pad_token = 0,
+           .labels = {"no", "maybe", "yes"}},
+          fmt::format(R"({{"model_type": "{}"}})", GetParam().model_type)),
+      1);
+
+  // Far from zero, in f64, so that differences tell.
+  void spread_weights() {
+    for (Parameter* parameter : model_->parameters()) {
+      parameter->value = Tensor::converted(parameter->value, DType::kF64);
+      for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
+        parameter->value.data<double>()[i] =
+            10 * parameter->value.data<double>()[i] + 0.01 * static_cast<double>(i % 7);
+    }
+  }
+};
+
+TEST_P(Classifiers, GradientsAreFiniteDifferences) {
+  spread_weights();
+  const Tensor ids = test::random_ids({2, 7}, 11, 1);
+  const Tensor targets = test::random_ids({2, GetParam().by_text ? 1 : 7}, 3, 4);
+  Saved saved;
+  heed::Run run;
+  run.saved = &saved;
+  run.extents = {.query_length = {7, 4}, .key_length = {7, 4}};
+  const Tensor logits = model_->forward({.ids = ids}, run);
+  ASSERT_EQ(logits.shape(), (Shape{2, GetParam().by_text ? 1 : 7, 3}));
+  Tensor dlogits = Tensor::empty(logits.shape(), DType::kF64);
+  const double smoothing = 0.1;
+  cross_entropy({.logits = logits, .targets = targets, .dlogits = dlogits, .smoothing = smoothing});
+  Gradients gradients;
+  model_->backward(dlogits, {.ids = ids}, run, gradients);
+  EXPECT_TRUE(saved.empty());
+  run.saved = nullptr;
+  for (Parameter* parameter : model_->parameters()) {
+    SCOPED_TRACE(parameter->name);
+    test::expect_gradient(
+        parameter->value, gradients.of(*parameter),
+        [&] {
+          const Tensor again = model_->forward({.ids = ids}, run);
+          return cross_entropy({.logits = again, .targets = targets, .smoothing = smoothing}).mean;
+        },
+        1e-5, 3);
+  }
+}
+
+TEST_P(Classifiers, WhatIsSavedLoadsTheSameWithItsLabels) {
+  const test::Scratch scratch;
+  save_model(scratch / "saved", *model_, nullptr, DType::kF32);
+  const LoadedClassifier loaded = load_classifier(scratch / "saved");
+  EXPECT_EQ(loaded.labels, (std::vector<std::string>{"no", "maybe", "yes"}));
+  EXPECT_EQ(loaded.by_text, GetParam().by_text);
+  const Tensor ids = test::random_ids({2, 7}, 11, 1);
+  heed::Run run;
+  EXPECT_TRUE(test::same_bits(loaded.model->forward({.ids = ids}, run),
+                              model_->forward({.ids = ids}, run)));
+  EXPECT_NO_THROW(load_model(scratch / "saved"));  // without its head
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Classifiers, testing::ValuesIn(kCases),
+                         [](const testing::TestParamInfo<Case>& one) {
+                           return fmt::format("{}_of_{}", one.param.model_type,
+                                              one.param.by_text ? "texts" : "tokens");
+                         });
+
+TEST(Classifier, AFolderOfAnotherKindIsRefused) {
+  const test::Scratch scratch;
+  const auto model = make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_head": 1, "n_embd": 4,
+    "n_positions": 6, "vocab_size": 11})",
+                                1);
+  save_model(scratch / "lm", *model, nullptr, DType::kF32);
+  EXPECT_THROW(load_classifier(scratch / "lm"), Error);
+}
+
+}  // namespace
+}  // namespace heed

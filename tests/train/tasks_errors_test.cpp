@@ -1,0 +1,58 @@
+// What does not fit a task is named.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/expect_error.h"
+#include "train/task_run.h"
+
+namespace heed {
+namespace {
+
+class TaskErrors : public test::TaskRun {};
+
+TEST_F(TaskErrors, WhatDoesNotFitIsNamed) {
+  config_.task = "mlm";
+  config_.model = R"({"model_type": "gpt2"})";
+  EXPECT_HEED_ERROR(run("a"), ErrorCode::kUnsupported,
+                    "train: model: line 1, column 15: model_type is 'gpt2', expected a family that "
+                    "predicts masked tokens");
+  config_.model = "{}";
+  translate();
+  lines("b.txt", [](int i) { return fmt::format("{}", i); }, 59);
+  EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
+                    "train: targets is 59 lines, expected 60, as data has");
+  lines("b.txt", [](int i) { return i == 3 ? std::string(40, '7') : fmt::format("{}", i); });
+  EXPECT_HEED_ERROR(
+      run("c"), ErrorCode::kInvalidArgument,
+      fmt::format("train: {}: line 4: 41 tokens long, expected at most 16 (block)", at("b.txt")));
+  lines("b.txt", [](int i) { return i == 5 ? std::string() : fmt::format("{}", i); });
+  EXPECT_HEED_ERROR(
+      run("d"), ErrorCode::kInvalidArgument,
+      fmt::format("train: {}: line 6: targets is an empty line, expected a text", at("b.txt")));
+  config_.targets = {};
+  config_.data = {};
+  config_.generate = "anomaly";
+  EXPECT_HEED_ERROR(run("e"), ErrorCode::kInvalidArgument,
+                    "train: task is \"seq2seq\", expected classify (to generate \"anomaly\")");
+  config_.task = "classify";
+  config_.block = 6;
+  config_.label_smoothing = 0;
+  EXPECT_HEED_ERROR(run("f"), ErrorCode::kInvalidArgument,
+                    "train: block is 6, expected at least 10 (\"anomaly\" of length 10)");
+}
+
+TEST_F(TaskErrors, LabelsThatAreNoneAreNamed) {
+  label_texts();
+  lines("texts.txt", [](int i) { return i == 2 ? "no tab" : fmt::format("a\t{}", i); });
+  EXPECT_HEED_ERROR(run("a"), ErrorCode::kInvalidArgument,
+                    fmt::format("train: {}: line 3: \"no tab\", expected a label, a tab and a text",
+                                at("texts.txt")));
+  lines("texts.txt", [](int i) { return fmt::format("a\t{}", i); });
+  EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
+                    "train: data is 1 label, expected at least two that differ");
+}
+
+}  // namespace
+}  // namespace heed
