@@ -64,10 +64,12 @@ std::string random_text(const Tokenizer& tokenizer, std::int64_t tokens) {
   return text;
 }
 
-// Q, K, V, both halves of the log-sum-exp and the lengths of writes, as sessions keep them.
+// Q, K, V, both halves of the log-sum-exp, the lengths of writes and the residual stream, as
+// sessions keep them.
 double kept_megabytes(const ModelInfo& info, std::int64_t length) {
   const std::int64_t numbers = (info.heads + 2 * info.kv_heads) * info.head_dim + 3 * info.heads;
-  return static_cast<double>(4 * info.layers * length * numbers) / (1 << 20);
+  const std::int64_t stream = info.has_logits ? (info.layers + 1) * info.width : 0;
+  return static_cast<double>(4 * length * (info.layers * numbers + stream)) / (1 << 20);
 }
 
 double quantile(std::vector<double> times, double share) {

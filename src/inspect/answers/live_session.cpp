@@ -75,8 +75,8 @@ LiveSession::LiveSession(Unready, std::string name, SessionInput read, Session s
       session_(std::move(session)),
       model_(model),
       late_(session_, model),
-      carried_(kKeptCarried),
-      shapes_(session_.shapes()) {
+      shapes_(session_.shapes()),
+      carried_(kKeptCarried) {
   for (const StackShape& shape : shapes_)
     for (int layer = 0; layer < shape.layers; ++layer)
       places_.push_back({.stack = shape.stack, .layer = layer});
