@@ -211,6 +211,17 @@ class Fuzz:
             if answer:
                 self.check(data, method, answer)
 
+    def open(self, choose):
+        """A session that is there, so that the paths behind it are asked too."""
+        content = json.dumps({"text": choose.choice(TEXTS[:1] + TEXTS[3:4] + TEXTS[6:])}).encode()
+        head = f"POST /api/v1/sessions HTTP/1.1\r\nHost: localhost:{self.server.port}\r\n" \
+               f"Authorization: Bearer {self.server.token}\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+        answer = self.server.exchange(head.encode() + content, patience=60.0) or b""
+        if found := re.search(rb'"session":"(\w+)"', answer):
+            self.sessions = (self.sessions + [found[1].decode()])[-8:]
+        else:
+            self.problem = self.problem or f"no session: {answer[:200]!r}"
+
     def storm(self, choose):
         """200 connections: some say nothing, some leave at once."""
         connections = []
@@ -267,6 +278,7 @@ def main():
     end = time.monotonic() + options.seconds
     most, rounds = 0.0, 0
     while time.monotonic() < end and not fuzz.problem:
+        fuzz.open(choose)
         threads = [threading.Thread(target=fuzz.batch, args=(choose.random(), 25)) for _ in range(8)]
         for thread in threads:
             thread.start()

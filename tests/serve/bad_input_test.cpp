@@ -126,48 +126,53 @@ TEST(BadInput, AnAblationOfEverythingIsASessionLikeOthers) {
   EXPECT_NEAR(late["without"].get<double>(), 0, 1e-6);
 }
 
-// A page of arrays: one layer of 10,000 heads.
+// One layer of somebody's arrays.
+struct ArraysServed {
+  ArraysServed(std::int64_t heads, std::int64_t tokens)
+      : session(random(heads, tokens)), server(options()) {}
+  static SessionPointer random(std::int64_t heads, std::int64_t tokens) {
+    const Tensor q = test::random_tensor({1, heads, tokens, 2}, 1);
+    const Tensor k = test::random_tensor({1, heads, tokens, 2}, 2);
+    SessionArrays arrays;
+    arrays.stacks = {{Stack::kSelf, {{.args = {.q = q, .keys = {.k = k, .v = k}}}}}};
+    return std::make_shared<LiveSession>("arrays", SessionInput(), open_session(arrays));
+  }
+  ServerOptions options() const {
+    ServerOptions options = test::served_options();
+    options.session = session;
+    return options;
+  }
+  httplib::Client client() const {
+    httplib::Client client("127.0.0.1", server.port());
+    client.set_bearer_token_auth(test::kToken);
+    return client;
+  }
+  const std::string path = "/api/v1/sessions/arrays";
+  SessionPointer session;
+  Server server;
+};
+
 TEST(BadInput, TenThousandHeadsAreAnswered) {
-  constexpr std::int64_t kHeads = 10'000, kTokens = 12;
-  const Tensor q = test::random_tensor({1, kHeads, kTokens, 2}, 1);
-  const Tensor k = test::random_tensor({1, kHeads, kTokens, 2}, 2);
-  SessionArrays arrays;
-  arrays.stacks = {{Stack::kSelf, {{.args = {.q = q, .keys = {.k = k, .v = k}}}}}};
-  ServerOptions options = test::served_options();
-  options.session = std::make_shared<LiveSession>("many", SessionInput(), open_session(arrays));
-  const Server server(options);
-  httplib::Client client("127.0.0.1", server.port());
-  client.set_bearer_token_auth(test::kToken);
-  const std::string path = "/api/v1/sessions/many";
-  EXPECT_NE(client.Get(path + "/events")->body.find("event: done"), std::string::npos);
-  const json heads = json::parse(client.Get(path + "/self/heads")->body);
+  constexpr std::int64_t kHeads = 10'000;
+  const ArraysServed served(kHeads, 12);
+  httplib::Client client = served.client();
+  EXPECT_NE(client.Get(served.path + "/events")->body.find("event: done"), std::string::npos);
+  const json heads = json::parse(client.Get(served.path + "/self/heads")->body);
   EXPECT_EQ(heads["layers"][0]["heads"].size(), kHeads);
-  EXPECT_EQ(client.Get(path + "/self/0/9999/tile/0/0/0")->status, 200);
-  EXPECT_EQ(client.Get(path + "/self/atlas?heads=0,5000,9999")->status, 200);
-  expect_error(client.Get(path + "/self/0/10000/tile/0/0/0"), 404, "not_found");
+  EXPECT_EQ(client.Get(served.path + "/self/0/9999/tile/0/0/0")->status, 200);
+  EXPECT_EQ(client.Get(served.path + "/self/atlas?heads=0,5000,9999")->status, 200);
+  expect_error(client.Get(served.path + "/self/0/10000/tile/0/0/0"), 404, "not_found");
 }
 
-TEST(BadInput, AModelWithoutWordsSaysSoWhereWordsAreAsked) {
-  LoadedModel model = with_bytes({{"model_type", "llama"},
-                                  {"architectures", {"LlamaModel"}},
-                                  {"num_hidden_layers", 1},
-                                  {"num_attention_heads", 2},
-                                  {"hidden_size", 8},
-                                  {"intermediate_size", 12},
-                                  {"max_position_embeddings", 32}});
-  ASSERT_FALSE(model.model->info().has_logits);
-  const Served served(test::served_options(), model);
+TEST(BadInput, WhatHasNoWordsSaysSoWhereWordsAreAsked) {
+  const ArraysServed served(2, 12);
   httplib::Client client = served.client();
-  const json session = served.open("the cat");
-  const std::string path = "/api/v1/sessions/" + session["session"].get<std::string>() + "/self";
+  const std::string path = served.path + "/self";
   EXPECT_TRUE(json::parse(client.Get(path + "/next")->body)["words"].empty());
   for (const char* rest : {"/words", "/lens", "/logits", "/branch?position=0&token=1"}) {
-    const auto answer = client.Get(path + rest);
-    ASSERT_TRUE(answer);
-    const json error = json::parse(answer->body)["error"];
-    EXPECT_FALSE(error["message"].get<std::string>().empty()) << rest << answer->body;
+    const json error = json::parse(client.Get(path + rest)->body)["error"];
+    EXPECT_FALSE(error["message"].get<std::string>().empty()) << rest;
   }
-  EXPECT_EQ(client.Get(path + "/flow")->status, 200);
   const json late = json::parse(client.Get(path + "/0/1/late/run")->body);
   EXPECT_FALSE(late.contains("without"));
   EXPECT_FALSE(late.contains("direct"));
@@ -200,7 +205,7 @@ TEST(BadInput, AFilterThatDoesNotParseInALinkIsNamed) {
   httplib::Client client = served.client();
   const std::string id = served.open("the cat")["session"];
   const std::string path = "/api/v1/sessions/" + id + "/export?format=html&view=";
-  const auto answer = client.Get(path + "grid/L0.H0/filter=sink%3E");
+  const auto answer = client.Get(path + "grid/L0.H0/filter%3Dsink%3E");
   expect_error(answer, 400, "bad_request");
   EXPECT_NE(answer->body.find("filter=sink"), std::string::npos) << answer->body;
 }
