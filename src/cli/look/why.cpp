@@ -141,7 +141,8 @@ class WhyText {
     return line.str();
   }
   std::string left_over(double residual) const {
-    return paragraph(terminal_, fmt::format("residual {:.0e}", std::abs(residual)), kIndent);
+    const std::string left = residual == 0 ? "0" : fmt::format("{:.0e}", std::abs(residual));
+    return paragraph(terminal_, "residual " + left, kIndent);
   }
 
   const Terminal& terminal_;
