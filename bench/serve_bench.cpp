@@ -13,7 +13,11 @@
 #include <vector>
 
 #include "base/philox.h"
+#include "bench/normal.h"
 #include "heed/base/error.h"
+#include "heed/inspect/arrays.h"
+#include "heed/masks/band.h"
+#include "inspect/answers/live_session.h"
 #include "inspect/map/tiles.h"
 #include "serve/server.h"
 
@@ -60,10 +64,12 @@ std::string random_text(const Tokenizer& tokenizer, std::int64_t tokens) {
   return text;
 }
 
-// Q, K, V and both halves of the log-sum-exp, as sessions keep them.
+// Q, K, V, both halves of the log-sum-exp, the lengths of writes and the residual stream, as
+// sessions keep them.
 double kept_megabytes(const ModelInfo& info, std::int64_t length) {
-  const std::int64_t numbers = (info.heads + 2 * info.kv_heads) * info.head_dim + 2 * info.heads;
-  return static_cast<double>(4 * info.layers * length * numbers) / (1 << 20);
+  const std::int64_t numbers = (info.heads + 2 * info.kv_heads) * info.head_dim + 3 * info.heads;
+  const std::int64_t stream = info.has_logits ? (info.layers + 1) * info.width : 0;
+  return static_cast<double>(4 * length * (info.layers * numbers + stream)) / (1 << 20);
 }
 
 double quantile(std::vector<double> times, double share) {
@@ -72,54 +78,41 @@ double quantile(std::vector<double> times, double share) {
   return times[static_cast<std::size_t>(std::lround(at))];
 }
 
+// A page's requests to a server, each timed.
 class Bench {
  public:
-  Bench(const LoadedModel& model, std::int64_t tokens,
+  Bench(const Server& server, std::int64_t layers, std::int64_t heads, double before,
         const std::function<void(const ServerFigure&)>& done)
-      : model_(model),
-        text_(random_text(*model.tokenizer, tokens)),
+      : layers_(layers),
+        heads_(heads),
         done_(done),
-        before_(resident_megabytes()),
-        server_(model, {.token = kToken}),
-        client_("127.0.0.1", server_.port()) {
+        before_(before),
+        client_("127.0.0.1", server.port()) {
     client_.set_bearer_token_auth(kToken);
     client_.set_keep_alive(true);
     client_.set_tcp_nodelay(true);
     client_.set_read_timeout(std::chrono::seconds(600));
   }
 
-  void run() {
-    open();
-    wait_for("next", "next words");
-    const double kept = kept_megabytes(model_.model->info(), length_);
-    done_({"memory of the session", resident_megabytes() - before_, "MB", kept + kRoom});
-    switch_heads("new head");
-    lines();
-    wait_for("done", "statistics of all heads");
-    done_({"memory after the statistics", resident_megabytes() - before_, "MB", kept + kRoom});
-    switch_heads("swept head");
-    tiles("tile, finest zoom", zooms_ - 1, 1);
-    tiles("tile, any zoom", 0, zooms_);
-    done_({"memory after the tiles", resident_megabytes() - before_, "MB", kept + kRoom});
-  }
-
- private:
-  std::string get(const std::string& path) {
-    const auto answer = client_.Get(path_ + path);
-    if (!answer || answer->status != 200) fail_of_server(path + " was not answered");
-    return answer->body;
-  }
-
-  void open() {
+  void open(const std::string& text) {
     opened_ = Clock::now();
-    const auto answer = client_.Post("/api/v1/sessions", nlohmann::json({{"text", text_}}).dump(),
+    const auto answer = client_.Post("/api/v1/sessions", nlohmann::json({{"text", text}}).dump(),
                                      "application/json");
-    if (!answer || answer->status != 201) fail_of_server("the session was refused");
+    if (!answer || answer->status / 100 != 2) fail_of_server("the session was refused");
     const auto session = nlohmann::json::parse(answer->body);
-    done_({"tokens", milliseconds_since(opened_), "ms"});
     path_ = "/api/v1/sessions/" + session["session"].get<std::string>();
     length_ = session["attentions"][0]["queries"];
     zooms_ = session["attentions"][0]["zooms"];
+  }
+
+  std::int64_t length() const { return length_; }
+
+  void report(const std::string& name, Clock::time_point since) const {
+    done_({name, milliseconds_since(since) / 1000, "s"});
+  }
+
+  void report_memory(const std::string& name, double kept) const {
+    done_({"memory " + name, resident_megabytes() - before_, "MB", kept + kRoom});
   }
 
   // Until the event of this name comes.
@@ -130,7 +123,61 @@ class Bench {
       return heard.find("event: " + event + "\n") == std::string::npos;
     });
     if (heard.find("event: failed\n") != std::string::npos) fail_of_server("the session failed");
-    done_({name, milliseconds_since(opened_) / 1000, "s"});
+    if (name != nullptr) report(name, opened_);
+  }
+
+  // What the page begins with.
+  std::string shown_text() { return nlohmann::json::parse(get("/api/v1/models"))["text"]; }
+
+  // What the page asks for before it can draw another head; of the first `heads` ones.
+  void switch_heads(const std::string& name, std::int64_t heads) {
+    time(name + ": tile, row, margins", kSwitches, 50, [&] {
+      const std::string other = fmt::format("{}/{}", below(layers_), below(heads));
+      get(fmt::format("/self/{}/tile/0/0/0", other));
+      get(fmt::format("/self/{}/row/{}", other, length_ - 1));
+      get(fmt::format("/self/{}/marginals", other));
+    });
+  }
+
+  void lines() {
+    time("hover, one cell", kLines, 10, [&] {
+      const std::int64_t query = below(length_);
+      get(fmt::format("/self/{}/cell/{}/{}", head(), query, below(query + 1)));
+    });
+    time("hover, one row", kLines, 10,
+         [&] { get(fmt::format("/self/{}/row/{}", head(), below(length_))); });
+  }
+
+  void finest_tiles() { tiles("tile, finest zoom", zooms_ - 1, 1); }
+  void all_tiles() { tiles("tile, any zoom", 0, zooms_); }
+
+  // The first tile of each kind that a page draws, of a head that nothing is known of.
+  void first_tiles() {
+    first_tile("first tile, finest zoom", zooms_ - 1, heads_ - 1);
+    first_tile("first tile, whole matrix", 0, 0);
+    first_tile("the same of another head", 0, 1);
+  }
+
+  // As the page fetches them: the first screen of 40, then the others.
+  void grid() {
+    constexpr std::int64_t kInSight = 40, kAtOnce = 8;
+    const auto begin = Clock::now();
+    for (std::int64_t head = 0; head < layers_ * heads_; head += kAtOnce) {
+      std::string heads;
+      for (std::int64_t one = head; one < std::min(head + kAtOnce, layers_ * heads_); ++one)
+        heads += fmt::format("{}{}", heads.empty() ? "" : ",", one);
+      get("/self/atlas?heads=" + heads);
+      if (head + kAtOnce == kInSight)
+        done_({"grid, 40 heads in sight", milliseconds_since(begin) / 1000, "s", 3});
+    }
+    report(fmt::format("grid, {} heads", layers_ * heads_), begin);
+  }
+
+ private:
+  std::string get(const std::string& path) {
+    const auto answer = client_.Get(path_ + path);
+    if (!answer || answer->status != 200) fail_of_server(path + " was not answered");
+    return answer->body;
   }
 
   template <typename Ask>
@@ -155,28 +202,12 @@ class Bench {
     return static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(end)));
   }
 
-  std::string head() {
-    const ModelInfo& info = model_.model->info();
-    return fmt::format("{}/{}", below(info.layers), below(info.heads));
-  }
+  std::string head() { return fmt::format("{}/{}", below(layers_), below(heads_)); }
 
-  // What the page asks for before it can draw another head.
-  void switch_heads(const std::string& name) {
-    time(name + ": tile, row, margins", kSwitches, 50, [&] {
-      const std::string other = head();
-      get(fmt::format("/self/{}/tile/0/0/0", other));
-      get(fmt::format("/self/{}/row/{}", other, length_ - 1));
-      get(fmt::format("/self/{}/marginals", other));
-    });
-  }
-
-  void lines() {
-    time("hover, one cell", kLines, 10, [&] {
-      const std::int64_t query = below(length_);
-      get(fmt::format("/self/{}/cell/{}/{}", head(), query, below(query + 1)));
-    });
-    time("hover, one row", kLines, 10,
-         [&] { get(fmt::format("/self/{}/row/{}", head(), below(length_))); });
+  void first_tile(const std::string& name, std::int64_t zoom, std::int64_t head) {
+    const auto begin = Clock::now();
+    get(fmt::format("/self/0/{}/tile/{}/0/0", head, zoom));
+    report(name, begin);
   }
 
   void tiles(const std::string& name, std::int64_t first_zoom, std::int64_t zooms) {
@@ -188,11 +219,9 @@ class Bench {
     });
   }
 
-  const LoadedModel& model_;
-  std::string text_;
+  std::int64_t layers_, heads_;
   const std::function<void(const ServerFigure&)>& done_;
   double before_;
-  Server server_;
   httplib::Client client_;
   Random random_{11};
   Clock::time_point opened_;
@@ -201,6 +230,17 @@ class Bench {
   std::int64_t zooms_ = 0;
 };
 
+SessionPointer random_arrays(std::int64_t heads, std::int64_t tokens) {
+  constexpr std::int64_t kSize = 64;
+  const Shape shape = {1, heads, tokens, kSize};
+  const Tensor q = normal(shape, DType::kF32, 1, 1), k = normal(shape, DType::kF32, 1, 2);
+  const Tensor v = normal(shape, DType::kF32, 1, 3);
+  SessionArrays arrays;
+  arrays.stacks = {
+      {Stack::kSelf, {{.args = {.q = q, .keys = {.k = k, .v = v}, .mask = causal()}}}}};
+  return std::make_shared<LiveSession>("arrays", SessionInput(), open_session(arrays));
+}
+
 }  // namespace
 
 void time_server(const LoadedModel& model, std::int64_t tokens,
@@ -208,7 +248,46 @@ void time_server(const LoadedModel& model, std::int64_t tokens,
   if (!model.tokenizer)
     fail(
         {.op = "bench", .found = model.name + " has no tokenizer", .expected = "a model with one"});
-  Bench(model, tokens, done).run();
+  const ModelInfo& info = model.model->info();
+  const std::string text = random_text(*model.tokenizer, tokens);
+  const double before = resident_megabytes();
+  const Server server(model, {.token = kToken});
+  Bench bench(server, info.layers, info.heads, before, done);
+  bench.open(text);
+  bench.wait_for("tokens", "tokens");
+  bench.wait_for("next", "next words");
+  const double kept = kept_megabytes(info, bench.length());
+  bench.report_memory("of the session", kept);
+  bench.switch_heads("new head", info.heads);
+  bench.lines();
+  bench.wait_for("done", "statistics of all heads");
+  bench.report_memory("after the statistics", kept);
+  bench.switch_heads("swept head", info.heads);
+  bench.finest_tiles();
+  bench.all_tiles();
+  bench.report_memory("after the tiles", kept);
+  bench.open(text.substr(0, text.rfind(' ')));  // of which no thumbnail is known
+  bench.wait_for("next", nullptr);
+  bench.grid();
+}
+
+void time_arrays(std::int64_t heads, std::int64_t tokens,
+                 const std::function<void(const ServerFigure&)>& done) {
+  const double before = resident_megabytes();
+  const auto begin = Clock::now();
+  const SessionPointer session = random_arrays(heads, tokens);
+  const ServerOptions options{.token = kToken, .session = session};
+  const Server server(options);
+  Bench bench(server, 1, heads, before, done);
+  bench.open(bench.shown_text());
+  bench.report("opening, with the attention", begin);
+  const double kept = kept_megabytes(session->session().info, tokens);
+  bench.report_memory("of the session", kept);
+  bench.first_tiles();
+  bench.finest_tiles();
+  bench.lines();
+  bench.switch_heads("swept head", 2);
+  bench.report_memory("after the tiles", kept);
 }
 
 }  // namespace heed

@@ -22,4 +22,8 @@ struct ServerFigure {
 void time_server(const LoadedModel& model, std::int64_t tokens,
                  const std::function<void(const ServerFigure&)>& done);
 
+/// The same over random q, k and v of one causal layer, without a model.
+void time_arrays(std::int64_t heads, std::int64_t tokens,
+                 const std::function<void(const ServerFigure&)>& done);
+
 }  // namespace heed

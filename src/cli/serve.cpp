@@ -94,8 +94,8 @@ void warn_of_cleartext(const std::string& host, int port) {
 int run(const Options& options) {
   const InterruptScope scope;
   const std::optional<std::string> text = first_text(options);
-  const LoadedModel model =
-      load_model(find_model(options.model), {.packed = true, .dtype = DType::kF32});
+  const LoadedModel model = load_model(find_model(options.model),
+                                       {.packed = true, .dtype = DType::kF32, .in_memory = true});
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   check_sides(options, model);

@@ -95,7 +95,7 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   loaded.name = model_name(folder);
   loaded.built_in = is_built_in(folder);
   const Weights weights = Weights::open(folder);
-  Reading reading = {.unread = &loaded.unread};
+  Reading reading = {.in_memory = options.in_memory, .unread = &loaded.unread};
   if (options.packed) reading.packed = options.dtype ? *options.dtype : stored_type(weights);
   loaded.model = family.load(config, weights, reading);
   if (!options.tokenizers) return loaded;

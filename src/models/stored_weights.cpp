@@ -69,14 +69,18 @@ void StoredWeights::require(const std::string& name, const Shape& shape) const {
 }
 
 void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
-                                DType packed) const {
+                                const Reading& reading) const {
   const Shape shape = parameter.value.shape();
+  const DType packed = *reading.packed;
   if (is_packed(parameter, packed)) {
     pack(parameter, weights_.tensor(stored, shape), packed);
     weights_.release(stored);  // or the model is in memory twice while it is opened
   } else if (parameter.looked_up ||
              (parameter.linear && weights_.tensor(stored).dtype() == DType::kF32)) {
     parameter.value = weights_.mapped(stored, shape);
+    if (!reading.in_memory) return;
+    parameter.value = parameter.value.clone();
+    weights_.release(stored);
   } else {
     parameter.value = weights_.load_f32(stored, shape);
   }
@@ -87,7 +91,7 @@ void StoredWeights::load(Parameter& parameter, const std::string& stored,
   if (reading.headers_only)
     weights_.tensor(stored, parameter.value.shape());
   else if (reading.packed)
-    load_to_run(parameter, stored, *reading.packed);
+    load_to_run(parameter, stored, reading);
   else
     parameter.value = weights_.load_f32(stored, parameter.value.shape());
 }

@@ -36,6 +36,7 @@ struct Reading {
   /// after the other, so that the model is in memory once; tables whose rows are looked up stay in
   /// the file, mapped, in its type. None: all as f32.
   std::optional<DType> packed = {};
+  bool in_memory = false;  // then these are copied, too
   /// Names, shapes and types are checked, and no number is read: the model cannot run.
   bool headers_only = false;
   /// Gets the names of the tensors that the model does not take.
@@ -62,7 +63,7 @@ class StoredWeights {
   void load(std::span<Parameter* const> parameters, const Reading& reading) const;
 
  private:
-  void load_to_run(Parameter& parameter, const std::string& stored, DType packed) const;
+  void load_to_run(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void load(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void check_rest(const std::set<std::string>& used, const Reading& reading) const;
   std::string stored_name(const std::string& name) const;

@@ -79,6 +79,25 @@ Tensor Linear::apply(const Tensor& x, const ConstView& bias, const Run& run) con
   return y;
 }
 
+std::int64_t Linear::outputs() const {
+  return weight_->packed != nullptr ? weight_->packed->columns() : in_out().dim(1);
+}
+
+void Linear::copy_row_of_weight(std::int64_t index, float* to) const {
+  if (weight_->packed != nullptr) return weight_->packed->copy_column(index, to);
+  const Tensor row = Tensor::converted(in_out().select(1, index), DType::kF32);
+  std::copy_n(row.data<float>(), row.element_count(), to);
+}
+
+Tensor Linear::rows_of_weight() const {
+  const PackedMatrix* const packed = weight_->packed.get();
+  const std::int64_t in = packed != nullptr ? packed->inner() : in_out().dim(0);
+  Tensor rows = Tensor::empty({outputs(), in});
+  for (std::int64_t row = 0; row < outputs(); ++row)
+    copy_row_of_weight(row, rows.data<float>() + row * in);
+  return rows;
+}
+
 Tensor Linear::input_gradient(const Tensor& dy, const Run& run) const {
   const ConstView weight = in_out();
   Tensor dx = Tensor::empty(with_width(dy.shape(), weight.dim(0)), dy.dtype());

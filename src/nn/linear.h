@@ -33,6 +33,11 @@ class Linear {
   Tensor apply(const Tensor& x, const Run& run) const;
   /// Without the bias: of a part of a sum.
   Tensor product(const Tensor& x, const Run& run) const;
+  /// What it is multiplied with, [out, in] as f32: a copy, however the weight is held.
+  Tensor rows_of_weight() const;
+  /// Row `index` of that, `in` floats.
+  void copy_row_of_weight(std::int64_t index, float* to) const;
+  std::int64_t outputs() const;
   ConstView bias() const { return bias_ ? bias_->value.view() : ConstView(); }
   Tensor input_gradient(const Tensor& dy, const Run& run) const;
   void add_weight_gradients(const Tensor& x, const Tensor& dy, const Run& run,

@@ -105,6 +105,7 @@ void get_rows(Api& api, const Parameters& parameters, httplib::Response& respons
 void get_column(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_edges(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_sweep(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_cell(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_late(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_evidence(Api& api, const Parameters& parameters, httplib::Response& response);
@@ -123,9 +124,17 @@ struct HeadRequest {
   SessionPointer session;
   Place place = {};
   MatrixSize size = {};
+  Quantity quantity = Quantity::kWeight;
 
   // Keeps the session alive.
-  std::shared_ptr<const LayerAttention> layer() const { return {session, &session->layer(place)}; }
+  std::shared_ptr<const LayerAttention> layer(Cancel& cancel) const {
+    if (quantity != Quantity::kWeight) return session->layer_as(quantity, place, cancel);
+    return {session, &session->layer(place)};
+  }
+  /// Of what is kept of its matrix.
+  std::string name() const {
+    return session->head_name(place) + (quantity == Quantity::kWeight ? "" : "-carried");
+  }
 };
 HeadRequest head_request(Api& api, const Parameters& parameters);
 /// JSON of a length that is not known before.

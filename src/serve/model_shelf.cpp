@@ -48,7 +48,7 @@ ModelPointer ModelShelf::load(const std::string& name) const {
             .expected = fmt::format("one of {}", fmt::join(names, ", "))});
   }
   auto model = std::make_shared<const LoadedModel>(
-      load_model(own->folder, {.packed = true, .dtype = DType::kF32}));
+      load_model(own->folder, {.packed = true, .dtype = DType::kF32, .in_memory = true}));
   if (!model->tokenizer)
     refuse(400, "bad_request",
            {.argument = "model",

@@ -13,6 +13,12 @@ constexpr std::int64_t kMostWeights = std::int64_t{1} << 21;  // of rows as numb
 constexpr std::size_t kMostHeads = 16;
 constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
 
+// `q=carried`, where a weight may be asked for as what it carries.
+Quantity quantity_of(const Parameters& parameters) {
+  return parameters.choice("q", {"weight", "carried"}) == 1 ? Quantity::kCarried
+                                                            : Quantity::kWeight;
+}
+
 LargestRule arc_rule(const Parameters& parameters) {
   return {.top_p = parameters.fraction("top_p", 0.9),
           .at_most = parameters.number("at_most", 8, 1, 64)};
@@ -20,14 +26,14 @@ LargestRule arc_rule(const Parameters& parameters) {
 
 LineRequest line_request(const HeadRequest& at, const Parameters& parameters, const char* name,
                          std::int64_t count) {
-  LineRequest line{.place = at.place};
+  LineRequest line{.place = at.place, .quantity = quantity_of(parameters)};
   line.begin = check_token(name, parameters.path_number(name), count);
   line.end = parameters.number("end", line.begin + 1, line.begin + 1, count);
   line.rule = arc_rule(parameters);
   return line;
 }
 
-TileRequest tile_request(const HeadRequest& at, const Parameters& parameters) {
+TileRequest tile_request(HeadRequest& at, const Parameters& parameters) {
   TileRequest tile;
   tile.session = at.session->id;
   tile.place = at.place;
@@ -35,7 +41,9 @@ TileRequest tile_request(const HeadRequest& at, const Parameters& parameters) {
   tile.z = z >= 0 && z < 64 ? static_cast<int>(z) : 64;  // no text has so many
   tile.y = parameters.path_number("y");
   tile.x = parameters.path_number("x");
-  if (parameters.choice("q", {"weight", "score"}) == 1) tile.value = ObservedValue::kScores;
+  const std::size_t q = parameters.choice("q", {"weight", "score", "carried"});
+  if (q == 1) tile.value = ObservedValue::kScores;
+  if (q == 2) tile.quantity = at.quantity = Quantity::kCarried;
   if (parameters.choice("pool", {"max", "mean"}) == 1) tile.pool = Pool::kMean;
   tile.bytes = parameters.choice("as", {"u8", "f32"}) == 0;
   if (tile.bytes && tile.value == ObservedValue::kScores)
@@ -48,7 +56,7 @@ TileRequest tile_request(const HeadRequest& at, const Parameters& parameters) {
 
 EdgesRequest edges_request(LiveSession& session, const Parameters& parameters) {
   const StackShape& stack = find_stack(session, parameters);
-  EdgesRequest edges{.stack = stack.stack};
+  EdgesRequest edges{.stack = stack.stack, .quantity = quantity_of(parameters)};
   const std::int64_t layer = parameters.path_number("layer");
   check_layer("session", session.session().model, stack, layer);
   for (const std::int64_t head : parameters.numbers("heads", kMostHeads)) {
@@ -106,7 +114,7 @@ LongAnswer long_answer(const SessionPointer& session,
 }
 
 void get_tile(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
+  HeadRequest at = head_request(api, parameters);
   const TileRequest tile = tile_request(at, parameters);
   const CellsRequest cells = tile_cells(tile, at.size);
   const std::string etag = fmt::format("\"{}\"", tile.name());
@@ -117,7 +125,7 @@ void get_tile(Api& api, const Parameters& parameters, httplib::Response& respons
     return;
   }
   const auto compute = [&api, at, tile](Cancel& cancel) {
-    return api.maps.tile(at.layer(), at.session->head_name(at.place), tile, cancel);
+    return api.maps.tile(at.layer(cancel), at.name(), tile, cancel);
   };
   const std::int64_t count = cells.height() * cells.width() * (tile.bytes ? 1 : 4);
   send_long(api, parameters, response,
@@ -133,7 +141,8 @@ void get_row(Api& api, const Parameters& parameters, httplib::Response& response
 }
 
 void get_rows(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
+  HeadRequest at = head_request(api, parameters);
+  at.quantity = quantity_of(parameters);
   const std::int64_t begin =
       check_token("begin", parameters.number("begin", 0, INT64_MIN, INT64_MAX), at.size.queries);
   const std::int64_t end = parameters.number("end", begin + 1, begin + 1, at.size.queries);
@@ -146,7 +155,7 @@ void get_rows(Api& api, const Parameters& parameters, httplib::Response& respons
   const CellsRequest cells = {
       .head = at.place.head, .row_begin = begin, .row_end = end, .key_end = at.size.keys};
   const auto compute = [at, cells](Cancel& cancel) {
-    return encode_cells(matrix_cells(*at.layer(), cells, cancel), /*bytes=*/false);
+    return encode_cells(matrix_cells(*at.layer(cancel), cells, cancel), /*bytes=*/false);
   };
   send_long(
       api, parameters, response,
@@ -172,18 +181,26 @@ void get_edges(Api& api, const Parameters& parameters, httplib::Response& respon
 }
 
 void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
+  HeadRequest at = head_request(api, parameters);
+  at.quantity = quantity_of(parameters);
   const auto compute = [&api, at](Cancel& cancel) {
     const LayerHeads heads = at.session->heads(at.place.stack, at.place.layer);
-    if (heads) {
+    if (heads && at.quantity == Quantity::kWeight) {
       const Margins& margins = heads->at(static_cast<std::size_t>(at.place.head)).margins;
       return to_json(answer_marginals(at.place, margins));
     }
-    const auto swept =
-        api.maps.swept(at.layer(), at.session->head_name(at.place), at.place.head, cancel);
+    const auto swept = api.maps.swept(at.layer(cancel), at.name(), at.place.head, cancel);
     return to_json(answer_marginals(at.place, swept->margins));
   };
   send_long(api, parameters, response, long_answer(at.session, compute));
+}
+
+void get_sweep(Api& api, const Parameters& parameters, httplib::Response& response) {
+  HeadRequest at = head_request(api, parameters);
+  at.quantity = quantity_of(parameters);
+  const Maps::HeadSweep sweep = api.maps.sweep_of(at.name());
+  send_json(response, 200,
+            to_json(SweepAnswer{at.place, sweep.is_kept, sweep.rows, at.size.queries}));
 }
 
 void get_cell(Api& api, const Parameters& parameters, httplib::Response& response) {

@@ -33,12 +33,12 @@ PATHS = ["/", "/app.js", "/app.css", "/api/v1/models", "/api/v1/sessions", "/api
              "heads", "atlas", "next", "logits", "words", "lens", "branch", "beams", "flow", "flow/graph", "effects", "similar",
              "{n}/edges")],
          *[HEAD + name for name in (
-             "/late/probe", "/late/run", "/late/{n}", "/evidence/previous", "/evidence/without", "/evidence/{n}",
-             "/tile/{n}/{n}/{n}", "/row/{n}", "/rows", "/column/{n}", "/marginals", "/cell/{n}/{n}", "/why/{n}/{n}",
+             "/late/probe", "/late/run", "/late/{n}", "/evidence/previous", "/evidence/without", "/evidence/{n}", "/evidence/direct", "/evidence/value_weighted",
+             "/tile/{n}/{n}/{n}", "/row/{n}", "/rows", "/column/{n}", "/marginals", "/sweep", "/cell/{n}/{n}", "/why/{n}/{n}",
              "/why/{n}/{n}/origins", "/why/{n}/{n}/effect", "/why/{n}/{n}/test", "/anatomy")],
          "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/sessions/{s}/derive", "/api/v1/sessions/{s}/self/similar",
          "/../../etc/passwd", "/api/", "//", "/%2e%2e/", "/api/v1/sessions//", "*", "http://evil.example/"]
-QUERIES = ["q=weight", "q=score", "pool=mean", "pool=max", "as=f32", "as=u8", "as=f64", "top_p={n}", "at_most={n}",
+QUERIES = ["q=weight", "q=score", "q=carried", "q=carried", "pool=mean", "pool=max", "as=f32", "as=u8", "as=f64", "top_p={n}", "at_most={n}",
            "end={n}", "begin={n}", "layer={n}", "heads={n}", "heads={n},{n},{n}", "view=a", "view=b", "position={n}",
            "top={n}", "token={n}", "key={n}", "by=effect", "format=dot", "mask=1", "blocks=1", "at={n}", "most={n}", "named={n}",
            "against=raw", "against={n},{n}", "form=adjusted", "form=raw", "cells={n}", "beams={n}", "tokens=0", "stack=self", "format=html",
@@ -211,6 +211,17 @@ class Fuzz:
             if answer:
                 self.check(data, method, answer)
 
+    def open(self, choose):
+        """A session that is there, so that the paths behind it are asked too."""
+        content = json.dumps({"text": choose.choice(TEXTS[:1] + TEXTS[3:4] + TEXTS[6:])}).encode()
+        head = f"POST /api/v1/sessions HTTP/1.1\r\nHost: localhost:{self.server.port}\r\n" \
+               f"Authorization: Bearer {self.server.token}\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+        answer = self.server.exchange(head.encode() + content, patience=60.0) or b""
+        if found := re.search(rb'"session":"(\w+)"', answer):
+            self.sessions = (self.sessions + [found[1].decode()])[-8:]
+        else:
+            self.problem = self.problem or f"no session: {answer[:200]!r}"
+
     def storm(self, choose):
         """200 connections: some say nothing, some leave at once."""
         connections = []
@@ -267,6 +278,7 @@ def main():
     end = time.monotonic() + options.seconds
     most, rounds = 0.0, 0
     while time.monotonic() < end and not fuzz.problem:
+        fuzz.open(choose)
         threads = [threading.Thread(target=fuzz.batch, args=(choose.random(), 25)) for _ in range(8)]
         for thread in threads:
             thread.start()

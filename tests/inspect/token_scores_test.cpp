@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "heed/inspect/head_scores.h"
-#include "inspect/heads/scored_tokens.h"
+#include "inspect/heads/scored_layer.h"
 #include "inspect/patterns.h"
 
 namespace heed {
@@ -75,11 +75,11 @@ TEST(TokenScores, AreNotThereWithoutTokens) {
 
 TEST(TokenScores, WordsEndAtSpacesPunctuationAndGapsOfTheText) {
   Session session = of_words({" a", "b", " c", "-", "d", "e"}, flat);
-  EXPECT_EQ(scored_tokens(session, Stack::kSelf).words,
+  EXPECT_EQ(scored_layer(session, Stack::kSelf, 0).words,
             (std::vector<std::int32_t>{0, 0, 1, 2, 3, 3}));
   session.tokens[4].begin = 5, session.tokens[4].end = 6;
   session.tokens[5].begin = 7, session.tokens[5].end = 8;  // a space stood between
-  EXPECT_EQ(scored_tokens(session, Stack::kSelf).words[5], 4);
+  EXPECT_EQ(scored_layer(session, Stack::kSelf, 0).words[5], 4);
 }
 
 // The first token takes nine tenths of every row, the token before the rest.

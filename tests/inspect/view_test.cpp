@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "heed/base/error.h"
 #include "heed/inspect/head_scores.h"
@@ -23,6 +25,19 @@ json place_json(const ViewPlace& place) {
   return as;
 }
 
+// Of names, each left out where it is as usual.
+void add_choices(const ViewAddress& view, json& as) {
+  for (const auto& [name, value, usual] : {std::tuple("units", &view.units, "token"),
+                                           {"of", &view.quantity, "weight"},
+                                           {"scale", &view.scale, "log"},
+                                           {"line", &view.line, "surprise"},
+                                           {"by", &view.by, "rollout"},
+                                           {"sort", &view.sort, "number"},
+                                           {"on", &view.on, "probe"},
+                                           {"form", &view.form, "raw"}})
+    if (*value != usual) as[name] = *value;
+}
+
 json parsed_json(const ViewAddress& view) {
   json as = {{"view", view.view}, {"places", json::array()}};
   for (const ViewPlace& place : view.places) as["places"].push_back(place_json(place));
@@ -30,8 +45,7 @@ json parsed_json(const ViewAddress& view) {
   if (view.key) as["j"] = *view.key;
   if (view.range) as["range"] = {view.range->first, view.range->second};
   if (view.to) as["to"] = true;
-  if (view.units != "token") as["units"] = view.units;
-  if (view.scale != "log") as["scale"] = view.scale;
+  add_choices(view, as);
   if (!view.pair.empty()) as["pair"] = view.pair;
   if (!view.versus.empty()) as["vs"] = view.versus;
   if (view.show != "A-B") as["show"] = view.show;
@@ -39,17 +53,12 @@ json parsed_json(const ViewAddress& view) {
   if (view.temperature != 1) as["t"] = view.temperature;
   if (view.top_k != 0) as["k"] = view.top_k;
   if (view.top_p != 1) as["p"] = view.top_p;
-  if (view.line != "surprise") as["line"] = view.line;
-  if (view.by != "rollout") as["by"] = view.by;
-  if (view.sort != "number") as["sort"] = view.sort;
   if (!view.filter.empty()) as["filter"] = view.filter;
   if (view.x != "previous") as["across"] = view.x;
   if (view.y != "without") as["up"] = view.y;
-  if (view.form != "raw") as["form"] = view.form;
-  if (view.on != "probe") as["on"] = view.on;
-  if (!view.model.empty()) as["m"] = view.model;
-  if (!view.text.empty()) as["x"] = view.text;
-  if (!view.second.empty()) as["x2"] = view.second;
+  for (const auto& [name, text] :
+       {std::pair("m", &view.model), {"x", &view.text}, {"x2", &view.second}})
+    if (!text->empty()) as[name] = *text;
   if (view.zoom) as["zoom"] = {view.zoom->first, view.zoom->second};
   return as;
 }

@@ -1,5 +1,6 @@
 """Compares scores of heads with transformers: what a text loses without each head, by a hook that zeroes its output
-before the output projection, and the scores of the eager attention's weights.
+before the output projection; what each adds to the logits of the words that came, through the last norm held still;
+and the scores of the eager attention's weights and of what they carry.
 
 Runs where torch and transformers are installed and the test data lie beside the checkout, else says why it does not.
 Usage: python tests/peers/heads_test.py build/release/heed
@@ -31,7 +32,7 @@ TEXT = (FOLDER / "expected_greedy_200.txt").read_text().rstrip("\n")
 
 
 def heed_heads(program):
-    run = [program, "look", TEXT, "--model", str(FOLDER), "--heads", "without>-99", "--format", "json"]
+    run = [program, "look", TEXT, "--model", str(FOLDER), "--heads", "without>-99 direct>-99", "--format", "json"]
     heads = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)["heads"]
     return {(head["layer"], head["head"]): head for head in heads}
 
@@ -68,10 +69,32 @@ def main(program):
             sys.exit(f"{name} of head {place} is {value}, expected {float(expected)}")
 
     with torch.no_grad():
+        outputs, values, last = {}, {}, {}
+        hooks = [model.model.norm.register_forward_pre_hook(lambda _, given: last.update(stream=given[0][0]))]
+        for layer, block in enumerate(model.model.layers):
+            hooks.append(block.self_attn.o_proj.register_forward_pre_hook(
+                lambda _, given, layer=layer: outputs.update({layer: given[0][0]})))
+            hooks.append(block.self_attn.v_proj.register_forward_hook(
+                lambda _, given, value, layer=layer: values.update({layer: value[0]})))
         whole = model(ids, labels=ids, output_attentions=True)
+        for hook in hooks:
+            hook.remove()
+        scale = (last["stream"].double().pow(2).mean(-1, keepdim=True) + model.config.rms_norm_eps).rsqrt()
+        came = torch.cat([ids[0, 1:], whole.logits[0, -1:].argmax(-1)])
+        words = model.lm_head.weight.double()
+        towards = (words[came] - words.mean(0)) * model.model.norm.weight.double() * scale
+        groups = model.config.num_attention_heads // model.config.num_key_value_heads
         for layer, block in enumerate(model.model.layers):
             for head in range(model.config.num_attention_heads):
                 own = found[layer, head]
+                projection = block.self_attn.o_proj.weight[:, head * size:(head + 1) * size].double()
+                write = outputs[layer][:, head * size:(head + 1) * size].double() @ projection.T
+                compare("direct", (layer, head), own["direct"], (write * towards).sum(-1).mean())
+                kv = head // groups
+                lengths = (values[layer][:, kv * size:(kv + 1) * size].double() @ projection.T).norm(dim=-1)
+                carried = whole.attentions[layer][0, head].double() * lengths
+                compare("value_weighted", (layer, head), own["value_weighted"], carried.sum(-1).mean())
+                compare("value_sink", (layer, head), own["value_sink"], (carried[:, 0] / carried.sum(-1))[1:].mean())
                 for name, expected in scores(whole.attentions[layer][0, head].double()).items():
                     plain = name.removesuffix("_adjusted")
                     compare(name, (layer, head), (own["adjusted"] if plain != name else own)[plain], expected)

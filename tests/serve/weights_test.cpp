@@ -187,7 +187,7 @@ TEST(ServerWeights, AParameterThatAPathDoesNotTakeIsRefusedByName) {
   httplib::Client client = served.client();
   const std::string path = "/api/v1/sessions/" + served.open("the cat").value("session", "");
   for (const auto& [rest, expected] :
-       {std::pair("/self/0/0/row/0?nonsense=1", "one of end, top_p, at_most, view"),
+       {std::pair("/self/0/0/row/0?nonsense=1", "one of end, top_p, at_most, q, view"),
         {"/self/heads?nonsense=1", "one of layer"},
         {"?nonsense=1", "none: this path takes no parameters"}}) {
     const auto answer = client.Get(path + rest);

@@ -1,7 +1,7 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
 import {readFilter} from './head_filter';
 import type {Place, Selection} from './selection';
-import {kBys, kLines, kMostHeads, kNothing, kPairs, kScales, kShows, kStacks, kUnits, kViewNames} from './selection';
+import {kBys, kLines, kMostHeads, kNothing, kPairs, kQuantities, kScales, kShows, kStacks, kUnits, kViewNames} from './selection';
 import {readVersus} from './versus';
 
 export const kMostLinked = 2000;  // characters of a text in an address
@@ -96,6 +96,10 @@ const kParts: readonly Part[] = [
   {
     name: 'units', expected: list(kUnits), write: ({unit}) => unit === kNothing.unit ? null : unit,
     read: (value) => isOneOf(kUnits, value) ? {unit: value} : null,
+  },
+  {
+    name: 'of', expected: list(kQuantities), write: ({quantity}) => quantity === kNothing.quantity ? null : quantity,
+    read: (value) => isOneOf(kQuantities, value) ? {quantity: value} : null,
   },
   {
     name: 'scale', expected: list(kScales), write: ({scale}) => scale === kNothing.scale ? null : scale,

@@ -214,6 +214,17 @@ export interface Cell {
   rank?: number;
   of?: number;
   others?: KeyWeight[];
+  write_length?: number;
+  carried?: number;
+}
+
+export interface Sweep {
+  stack: string;
+  layer: number;
+  head: number;
+  kept: boolean;
+  rows?: number;
+  of: number;
 }
 
 export interface Term {
@@ -360,6 +371,7 @@ export interface Adjusted {
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
+  direct?: number;
 }
 
 export interface Shares {
@@ -396,6 +408,7 @@ export interface Head {
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
+  direct?: number;
   adjusted: Adjusted;
   profile: number[];
   shares?: Shares;
@@ -440,6 +453,7 @@ export interface LateScores {
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
+  direct?: number;
 }
 
 export interface WorstRow {

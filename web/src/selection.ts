@@ -17,6 +17,7 @@ export const kUnits = ['token', 'character', 'word', 'sentence'] as const;
 export type Unit = (typeof kUnits)[number];
 export const kStacks = ['self', 'encoder', 'decoder', 'cross'] as const;
 export type Stack = (typeof kStacks)[number];
+export const kQuantities = ['weight', 'carried'] as const;
 export const kLines = ['surprise', 'entropy', 'rank'] as const;
 export const kBys = ['rollout', 'effect'] as const;
 export const kPairs = ['A-A', 'A-B', 'B-A', 'B-B'] as const;
@@ -42,6 +43,7 @@ export interface Selection {
   range: [number, number] | null;  // a dragged span of tokens, both ends included
   to: boolean;                 // who attends to the token is shown, not whom it attends to
   unit: Unit;
+  quantity: (typeof kQuantities)[number];  // what a cell is; carried: its share of what the row's values write
   scale: Scale;
   pair: Pair | null;           // of two texts, from which to which; null: all
   scores: [string, string];    // the two that the chips show, by name
@@ -70,7 +72,7 @@ export const kMostHeads = 16;
 
 export const kNothing: Selection = {
   view: 'look', places: [{layer: 0, head: 0}], query: null, key: null, range: null, to: false,
-  unit: 'token', scale: 'log', pair: null, scores: ['previous', 'distance'],
+  unit: 'token', quantity: 'weight', scale: 'log', pair: null, scores: ['previous', 'distance'],
   temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
   sort: 'number', filter: '', zoom: null,
   x: 'previous', y: 'without', form: 'raw', on: 'probe', versus: '', show: 'A-B', model: '', text: '', second: '',

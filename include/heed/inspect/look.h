@@ -51,9 +51,10 @@ struct LookCell {
   double weight = 0;
   double score = 0;
   double lse = 0;
-  std::int64_t rank = 0;             // 1 = the largest of its row; ties to the lower key
-  std::int64_t of = 0;               // visible keys of the row
-  std::vector<LookKey> others = {};  // the two largest other keys of the row
+  std::int64_t rank = 0;                 // 1 = the largest of its row; ties to the lower key
+  std::int64_t of = 0;                   // visible keys of the row
+  std::vector<LookKey> others = {};      // the two largest other keys of the row
+  double write_length = 0, carried = 0;  // |W_O v| of the key, or |v|; its part of the row's writes
 };
 
 struct NextWord {
@@ -117,7 +118,6 @@ struct Look {
   std::vector<LookCell> cells;
   std::vector<HeadScores> heads;
   NextWords next;
-
   const std::vector<SessionToken>& keys() const { return key_tokens.empty() ? tokens : key_tokens; }
 };
 

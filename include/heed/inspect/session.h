@@ -47,6 +47,8 @@ struct LayerAttention {
   Tensor lse;        // [1, H, Tq]
   Tensor lse_low;    // [1, H, Tq]
   Tensor bias = {};  // of the scores, where they have one: the one thing that is not linear
+  /// [H, Tk]: |W_O v_j|, how much values write (Kobayashi et al. 2020); not given without a W_O.
+  Tensor write_lengths = {};
   Extents extents;
   Mask mask;
   Scores scores;
@@ -68,6 +70,7 @@ struct SessionOptions {
   bool all_logits = false;          // keep the logits of every position, not of the last one alone
   bool hidden = false;              // keep the last layer's normed activations
   bool streams = false;             // keep the residual stream, where the model has words
+  bool write_lengths = true;        // keep LayerAttention::write_lengths
   std::function<bool()> stop = {};  // asked at each step of a layer; true: ends with kInterrupted
   const std::atomic<bool>* stopped = nullptr;  // the same, looked at inside of products, too
   std::function<void()> layer_done = {};       // called after each layer's attention

@@ -37,6 +37,9 @@ struct LoadOptions {
   /// To run, not to train or save: the weights of linear layers are held as `pack` makes them.
   bool packed = false;
   std::optional<DType> dtype = {};  // of those, f32, f16 or bf16; none: the file's
+  /// Packed: false: tables stay in the file, mapped, so it must not be written over while the model
+  /// is there (another file in its place does no harm). True: all is read now.
+  bool in_memory = false;
 };
 
 /// Reads the folder; any error names file, tensor and what was expected, and nothing partial is

@@ -27,6 +27,7 @@ constexpr Kind kKinds[] = {
     {"matmul", bench_matmul, "--case "},
     {"model", bench_model, "--case --model --config --dtype "},
     {"inspect", bench_inspect, "--model --config "},
+    {"arrays", bench_arrays, "--tokens "},
     {"tokenize", bench_tokenize, "--model --tokenizer --text "},
     {"train", bench_train, "--config --layers --heads --width --block --batch --vocabulary "},
     {"ring", bench_ring, "--tokens "},
@@ -120,7 +121,8 @@ Run declare(OptionList& list) {
                 "new token on the forms of the key/value cache; matmul: the products of linear "
                 "layers, as models and training take them; model: reading a prompt "
                 "and writing token by token; inspect: the page's server on a text of 4,096 "
-                "tokens; tokenize: texts to tokens and back; train: steps of training on random "
+                "tokens; arrays: the same on q, k and v of one layer; tokenize: texts to tokens "
+                "and back; train: steps of training on random "
                 "tokens; ring: attention of one text over the processes of mpirun"}});
   add_problem(list, *options);
   add_texts(list, *options);
@@ -128,7 +130,7 @@ Run declare(OptionList& list) {
   add(list, {{.name = "--tokens",
               .to = &options->tokens,
               .least = 1,
-              .help = "ring: of the text (default: 16384)"}});
+              .help = "ring, arrays: of the text (default: 16384; 100000)"}});
   add(list, {{.name = "--json", .to = &options->json, .help = "print as JSON"}, threads_option()});
   return [what, options](const Given& given) { return run(given, *what, *options); };
 }

@@ -18,7 +18,7 @@ struct BenchOptions {
   std::string dtype;
   std::string tokenizer;
   std::vector<std::string> texts;
-  std::int64_t tokens = 16384;
+  std::int64_t tokens = 0;  // 0: as many as is usual
   bool json = false;
   struct Shape {  // 0: the configuration's
     std::int64_t layers = 0, heads = 0, width = 0, block = 0, batch = 0, vocabulary = 0;
@@ -58,6 +58,7 @@ int bench_matmul(const BenchOptions& options);
 int bench_model(const BenchOptions& options);
 int bench_tokenize(const BenchOptions& options);
 int bench_inspect(const BenchOptions& options);
+int bench_arrays(const BenchOptions& options);
 int bench_train(const BenchOptions& options);
 int bench_ring(const BenchOptions& options);
 

@@ -1,5 +1,8 @@
-// heed bench inspect: the page's server on a long text.
+// heed bench inspect, arrays: the page's server on a long text, and on long arrays.
 #include <fmt/format.h>
+
+#include <functional>
+#include <string>
 
 #include "base/cpu_name.h"
 #include "base/json.h"
@@ -49,6 +52,28 @@ Json as_json(const ServerFigure& figure) {
   return json;
 }
 
+using Done = std::function<void(const ServerFigure&)>;
+
+// Prints each figure as it is ready.
+int report(const BenchOptions& options, const std::string& what,
+           const std::function<void(const Done&)>& work) {
+  if (!options.json)
+    print(fmt::format("{}, threads: {}; {}\n{:<51}{:>7}  {}  {}\n", cpu_name(), thread_count(),
+                      what, "", "limit", "ratio", "processor"));
+  auto list = Json::array();
+  ProgressLine progress;
+  progress.begin("timing the page's server");
+  work([&](const ServerFigure& figure) {
+    if (options.json)
+      list.push(as_json(figure));
+    else
+      progress.aside([&] { print(as_row(figure)); });
+  });
+  progress.begin("");
+  if (options.json) print(list.dump(2) + "\n");
+  return 0;
+}
+
 }  // namespace
 
 int bench_inspect(const BenchOptions& options) {
@@ -58,23 +83,16 @@ int bench_inspect(const BenchOptions& options) {
       options.model.empty() ? shaped(options) : load_model(find_model(options.model));
   const ModelInfo& info = model.model->info();
   const std::int64_t tokens = std::min(kTokens, info.positions);
-  if (!options.json)
-    print(
-        fmt::format("{}, threads: {}; {} layers x {} heads x {}, {} tokens\n{:<51}{:>7}  {}  {}\n",
-                    cpu_name(), thread_count(), info.layers, info.heads, info.head_dim, tokens, "",
-                    "limit", "ratio", "processor"));
-  auto list = Json::array();
-  ProgressLine progress;
-  progress.begin("timing the page's server");
-  time_server(model, tokens, [&](const ServerFigure& figure) {
-    if (options.json)
-      list.push(as_json(figure));
-    else
-      progress.aside([&] { print(as_row(figure)); });
-  });
-  progress.begin("");
-  if (options.json) print(list.dump(2) + "\n");
-  return 0;
+  const std::string what = fmt::format("{} layers x {} heads x {}, {} tokens", info.layers,
+                                       info.heads, info.head_dim, tokens);
+  return report(options, what, [&](const Done& done) { time_server(model, tokens, done); });
+}
+
+int bench_arrays(const BenchOptions& options) {
+  constexpr std::int64_t kLong = 100'000, kHeads = 8;
+  const std::int64_t tokens = options.tokens > 0 ? options.tokens : kLong;
+  return report(options, fmt::format("1 layer x {} heads x 64, {} tokens", kHeads, tokens),
+                [&](const Done& done) { time_arrays(kHeads, tokens, done); });
 }
 
 }  // namespace heed::cli

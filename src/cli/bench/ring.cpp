@@ -52,11 +52,11 @@ std::string as_text(const RingTiming& timing, int threads) {
 int time_and_print(StartedRanks& ranks, const BenchOptions& options) {
   set_thread_count(fair_thread_count(ranks));
   const std::int64_t parts = 2 * std::int64_t{ranks.count()};
-  const std::int64_t tokens = options.tokens / parts * parts;
+  constexpr std::int64_t kTokens = 16384;
+  const std::int64_t asked = options.tokens > 0 ? options.tokens : kTokens;
+  const std::int64_t tokens = asked / parts * parts;
   if (tokens == 0)
-    fail({.argument = "--tokens",
-          .found = options.tokens,
-          .expected = fmt::format("{} or more", parts)});
+    fail({.argument = "--tokens", .found = asked, .expected = fmt::format("{} or more", parts)});
   const RingTiming timing = time_ring(ranks, tokens, RingSplit::kZigzag);
   if (ranks.rank() == 0)
     print(options.json ? as_json(timing).dump(2) + "\n" : as_text(timing, thread_count()));

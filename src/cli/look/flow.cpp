@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include "cli/look/text.h"
 #include "cli/terminal/interrupt.h"
@@ -45,7 +47,8 @@ class FlowText {
     const std::int64_t position = flow_.request.position;
     std::string into = fmt::format("into {} {}", name(position), position);
     if (test_.outcome.has_word)
-      into += fmt::format(", which says {}, {}", said(), weight_text(test_.outcome.probability));
+      into += fmt::format("; the likeliest word there is {}, {}", said(),
+                          weight_text(test_.outcome.probability));
     const std::string how =
         options.by_effect
             ? fmt::format(
@@ -109,10 +112,36 @@ class FlowText {
                .str();
   }
 
-  std::string trust(std::int64_t top) const {
+  // Shares beside what hiding does.
+  std::string hidden_rows(std::span<const HiddenToken> hidden) const {
+    if (hidden.empty()) return {};
     const bool words = test_.outcome.has_word;
-    const std::string what = words ? fmt::format("log-probability of {}, in nats", said())
-                                   : "change of the token's last state";
+    const auto end = [&](Line line, const std::string& share, const std::string& effect,
+                         const std::string& then, Style style) {
+      line.right(kTokenColumn + 24, share, style).right(kTokenColumn + 34, effect, style);
+      if (words) line.right(kTokenColumn + 43, then, Style::kDim);
+      return line.str();
+    };
+    std::string text =
+        end(Line(terminal_), "share", words ? "effect" : "change", "then", Style::kDim);
+    for (const HiddenToken& one : hidden) {
+      Line line(terminal_);
+      line.right(kIndexEnd, std::to_string(index(one.node)), Style::kDim).to(kTokenColumn);
+      line.put(name(one.node), Style::kBold);
+      text += end(std::move(line), weight_text(one.share), fmt::format("{:+.3f}", one.effect),
+                  weight_text(one.probability), Style::kPlain);
+    }
+    return text;
+  }
+
+  std::string trust(std::int64_t top) const {
+    const std::string what =
+        test_.outcome.has_word
+            ? fmt::format(
+                  "the change of the log-probability of {}, in nats, and what its "
+                  "probability is then",
+                  said())
+            : "change of the token's last state";
     std::string text =
         heading(terminal_, "How far to trust it",
                 fmt::format("each token hidden from the others, run again: {}", what));
@@ -120,14 +149,7 @@ class FlowText {
     std::ranges::stable_sort(hidden, std::greater(),
                              [](const HiddenToken& h) { return std::abs(h.effect); });
     const std::int64_t shown = top < 0 ? std::ssize(hidden) : std::min(top, std::ssize(hidden));
-    for (const HiddenToken& one : std::span(hidden).first(static_cast<std::size_t>(shown))) {
-      Line line(terminal_);
-      line.right(kIndexEnd, std::to_string(index(one.node)), Style::kDim).to(kTokenColumn);
-      line.put(name(one.node), Style::kBold).right(kTokenColumn + 24, weight_text(one.share));
-      line.right(kTokenColumn + 34, fmt::format("{:+.3f}", one.effect));
-      if (words) line.right(kTokenColumn + 42, weight_text(one.probability), Style::kDim);
-      text += line.str();
-    }
+    text += hidden_rows(std::span(hidden).first(static_cast<std::size_t>(shown)));
     std::string verdict =
         std::isnan(test_.rank_correlation)
             ? "too few tokens for a rank correlation"

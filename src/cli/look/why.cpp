@@ -43,8 +43,11 @@ class WhyText {
     const std::string weight = why_.visible ? weight_text(why_.weight) : "masked";
     const std::string rank =
         why_.visible ? fmt::format(", number {} of {}", why_.rank, why_.of) : std::string();
-    return heading(terminal_, "Why " + what,
-                   fmt::format("{}{}; layer {}, head {}", weight, rank, head.layer, head.head));
+    const bool alone = session_.stacks.size() == 1;
+    return heading(
+        terminal_, "Why " + what,
+        fmt::format("{}{}; {}{}layer {}, head {}", weight, rank,
+                    alone ? "" : stack_name(head.stack), alone ? "" : " ", head.layer, head.head));
   }
 
   std::string sum() const {
@@ -66,17 +69,18 @@ class WhyText {
     std::string text = heading(terminal_, "By dimension", "against the mean key");
     double rest = sum.sum;
     for (std::size_t at = 0; at < std::min(kTop, terms.size()); ++at) {
-      text += row(terms[at].name, signed_number(terms[at].value));
+      text += row("dimension " + terms[at].name, signed_number(terms[at].value));
       rest -= terms[at].value;
     }
     if (terms.size() > kTop)
       text += row(fmt::format("{} more", terms.size() - kTop), signed_number(rest), Style::kDim);
-    return text + row("less the mean key", signed_number(sum.sum), Style::kBold) +
+    return text + row("score, less the mean key's", signed_number(sum.sum), Style::kBold) +
            left_over(sum.residual);
   }
 
   std::string against() const {
-    std::string text = heading(terminal_, "Against whom", "the row's largest weights, and scores");
+    std::string text = heading(terminal_, "Against whom", "the row's largest weights");
+    text += row("", "weight", Style::kDim, "score");
     for (std::size_t at = 0; at < std::min(kTop, why_.keys.size()); ++at) {
       const auto& [key, score, weight] = why_.keys[at];
       const Style style = key == cell_.key ? Style::kBold : Style::kPlain;
@@ -96,14 +100,18 @@ class WhyText {
          {std::pair("raises", &effect.raised), {"lowers", &effect.lowered}})
       for (const Effect::Word& word : *words)
         text += row(fmt::format("{} {}", name, shown(word.bytes)), signed_number(word.change));
-    return text + paragraph(terminal_,
-                            fmt::format("length {:.2f} of the head's {:.2f}, cosine {:.2f}",
-                                        effect.length, effect.head_length, effect.cosine),
-                            kIndent);
+    return text +
+           paragraph(terminal_,
+                     fmt::format("its write is {:.2f} long, the head's {:.2f}, cosine {:.2f}; it "
+                                 "carries {} of all that the row's values write",
+                                 effect.length, effect.head_length, effect.cosine,
+                                 weight_text(carried())),
+                     kIndent);
   }
 
   std::string without(const Trial& trial) const {
     std::string text = heading(terminal_, "Without it", "the edge is masked, the text run again");
+    if (!trial.words.empty()) text += row("next word", "as it is", Style::kDim, "without it");
     for (const TrialWord& word : trial.words)
       text += row(shown(word.bytes), weight_text(word.as_it_is), Style::kPlain,
                   fmt::format("{} {}", terminal_.utf8 ? "→" : "->", weight_text(word.edited)));
@@ -113,6 +121,10 @@ class WhyText {
   }
 
  private:
+  double carried() const {
+    const Place place = place_of(cell_);
+    return look_cell(session_.at(place), place.head, cell_.query, cell_.key).carried;
+  }
   std::string shown(const std::string& bytes) const { return TokenNames::shown(terminal_, bytes); }
   std::string query_name() const {
     const auto tokens = session_.queries(cell_.head.stack);
@@ -129,7 +141,8 @@ class WhyText {
     return line.str();
   }
   std::string left_over(double residual) const {
-    return paragraph(terminal_, fmt::format("residual {:.0e}", std::abs(residual)), kIndent);
+    const std::string left = residual == 0 ? "0" : fmt::format("{:.0e}", std::abs(residual));
+    return paragraph(terminal_, "residual " + left, kIndent);
   }
 
   const Terminal& terminal_;

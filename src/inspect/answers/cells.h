@@ -33,6 +33,24 @@ struct CellAnswer {
     std::vector<KeyAnswer> others;
     for (const LookKey& other : cell.others) others.push_back({other.key, other.weight});
     field("others", seen(std::move(others)));
+    field("write_length", seen(static_cast<float>(cell.write_length)));
+    field("carried", seen(static_cast<float>(cell.carried)));
+  }
+};
+
+/// How far the sweep over a head is, which its coarse tiles, its thumbnail and margins wait for.
+struct SweepAnswer {
+  static constexpr const char* kName = "Sweep";
+  Place place = {};
+  bool kept = false;  // what it finds is at hand
+  std::optional<std::int64_t> rows = {};
+  std::int64_t of = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    describe_place(field, place);
+    field("kept", kept);
+    field("rows", rows);
+    field("of", of);
   }
 };
 

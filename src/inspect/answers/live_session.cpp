@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/stop.h"
 #include "heed/base/error.h"
 #include "inspect/heads/sides.h"
 #include "tensor/memory.h"
@@ -15,7 +16,8 @@ namespace {
 constexpr std::int64_t kNextWords = 16;
 constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB while the pass runs
 
-constexpr std::int64_t kKeptWrites = std::int64_t{1} << 27;  // 128 MB a session
+constexpr std::int64_t kKeptWrites = std::int64_t{1} << 27;   // 128 MB a session
+constexpr std::int64_t kKeptCarried = std::int64_t{1} << 25;  // 32 MB a session
 
 // The pass and the sweeps free large pieces, which tensors and glibc would keep for the next ones.
 void return_memory() {
@@ -47,7 +49,9 @@ std::int64_t session_bytes(const Session& session) {
     const std::int64_t keys = std::ssize(session.keys(shape.stack));
     // q; lse, lse_low, received, effective keys
     const std::int64_t of_queries = queries * shape.heads * (shape.head_dim + 4);
-    numbers += shape.layers * (of_queries + keys * 2 * shape.kv_heads * shape.head_dim);
+    // k, v; write_lengths
+    const std::int64_t of_keys = keys * (2 * shape.kv_heads * shape.head_dim + shape.heads);
+    numbers += shape.layers * (of_queries + of_keys);
   }
   if (session.info.has_logits)
     numbers += std::ssize(session.tokens) * session.info.width * (session.info.layers + 1);
@@ -71,7 +75,8 @@ LiveSession::LiveSession(Unready, std::string name, SessionInput read, Session s
       session_(std::move(session)),
       model_(model),
       late_(session_, model),
-      shapes_(session_.shapes()) {
+      shapes_(session_.shapes()),
+      carried_(kKeptCarried) {
   for (const StackShape& shape : shapes_)
     for (int layer = 0; layer < shape.layers; ++layer)
       places_.push_back({.stack = shape.stack, .layer = layer});
@@ -123,6 +128,23 @@ const LayerAttention& LiveSession::layer(const Place& place) const {
           .op = "session",
           .found = fmt::format("the pass of {} has not ended", id)});
   return session_.at(place);
+}
+
+std::shared_ptr<const LayerAttention> LiveSession::layer_as(Quantity quantity, const Place& place,
+                                                            Cancel& cancel) const {
+  const LayerAttention& own = layer(place);
+  if (quantity == Quantity::kWeight) return {std::shared_ptr<const void>(), &own};
+  const std::string name = fmt::format("{}-{}", stack_name(place.stack), place.layer);
+  const auto lock = lock_unless(cancel, weighing_);
+  if (auto kept = carried_.find(name)) return kept;
+  const std::function<bool()> asked = [&] { return cancel.asked(); };
+  const AskScope ask(asked);
+  auto made = std::make_shared<const LayerAttention>(carried(own));
+  const Tensor* const all[] = {&made->lse, &made->lse_low, &made->bias};
+  std::int64_t bytes = 0;
+  for (const Tensor* each : all) bytes += 4 * each->element_count();
+  carried_.keep(name, made, bytes);
+  return made;
 }
 
 const LoadedModel& LiveSession::require_model() const {
@@ -229,7 +251,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
   };
   const LayerAttention& layer = session_.at(place);
   std::vector<HeadStatistics> heads =
-      layer_statistics(layer, place, scored_tokens(session_, place.stack), check, keep);
+      layer_statistics(layer, place, scored_layer(session_, place.stack, place.layer), check, keep);
   for (HeadStatistics& head : heads) {
     check();
     score_sides(head.scores, layer, session_.split);

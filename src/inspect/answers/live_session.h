@@ -18,6 +18,7 @@
 #include "inspect/heads/statistics.h"
 #include "inspect/map/maps.h"
 #include "inspect/session/cancel.h"
+#include "inspect/session/carried.h"
 #include "inspect/session/session_input.h"
 
 namespace heed {
@@ -73,6 +74,10 @@ class LiveSession {
 
   /// The place's layer, which keeps the session alive; the pass must have ended.
   const LayerAttention& layer(const Place& place) const;
+  /// The same; or as what its weights carry, which is computed, and kept while it is asked for.
+  /// Keeps nothing alive but itself.
+  std::shared_ptr<const LayerAttention> layer_as(Quantity quantity, const Place& place,
+                                                 Cancel& cancel) const;
   /// Its heads' statistics; null where they are still to come.
   LayerHeads heads(Stack stack, int layer) const;
   /// Every head's scores; all layers must have been scored.
@@ -109,6 +114,8 @@ class LiveSession {
   std::vector<Place> places_;   // of the layers, by index
   mutable std::mutex writing_;  // of writes_
   mutable std::shared_ptr<const Writes> writes_;
+  mutable std::timed_mutex weighing_;  // of carried_
+  mutable RecentCache<LayerAttention> carried_;
   std::vector<NextWords> next_;  // of every position, or of the last alone
   mutable std::mutex guard_;     // of progress_
   mutable std::condition_variable changed_;

@@ -76,6 +76,7 @@ SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const Patt
 /// Rows or columns [begin, end) of one head. `rule` says which keys get an arc.
 struct LineRequest {
   Place place;
+  Quantity quantity = Quantity::kWeight;
   std::int64_t begin = 0;
   std::int64_t end = 0;
   LargestRule rule = {};
@@ -87,6 +88,7 @@ ColumnAnswer answer_column(const LiveSession& session, const LineRequest& reques
 struct EdgesRequest {
   Stack stack = Stack::kSelf;
   int layer = 0;
+  Quantity quantity = Quantity::kWeight;
   std::vector<int> heads = {};
   std::int64_t begin = 0;
   std::int64_t end = 0;

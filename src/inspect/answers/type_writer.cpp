@@ -19,6 +19,15 @@ void declare_models(TypeWriter& types) {
   types.declare<FoundModelsAnswer>();
 }
 
+void declare_words(TypeWriter& types) {
+  types.declare<NextAnswer>();
+  types.declare<WordsAnswer>();
+  types.declare<LensAnswer>();
+  types.declare<BranchTokenAnswer>();
+  types.declare<BranchEndAnswer>();
+  types.declare<BeamsAnswer>();
+}
+
 }  // namespace
 
 std::string answer_types() {
@@ -29,6 +38,7 @@ std::string answer_types() {
   types.declare<ColumnAnswer>();
   types.declare<EdgesAnswer>();
   types.declare<CellAnswer>();
+  types.declare<SweepAnswer>();
   types.declare<WhyAnswer>();
   types.declare<OriginsAnswer>();
   types.declare<EffectAnswer>();
@@ -40,12 +50,7 @@ std::string answer_types() {
   types.declare<EvidenceAnswer>();
   types.declare<SimilarAnswer>();
   types.declare<ChosenAnswer>();
-  types.declare<NextAnswer>();
-  types.declare<WordsAnswer>();
-  types.declare<LensAnswer>();
-  types.declare<BranchTokenAnswer>();
-  types.declare<BranchEndAnswer>();
-  types.declare<BeamsAnswer>();
+  declare_words(types);
   types.declare<FlowAnswer>();
   types.declare<FlowTestAnswer>();
   return "// The types of /api/v1, written from src/inspect/answers by the test TypeWriter.\n\n" +

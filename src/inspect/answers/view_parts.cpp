@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
 constexpr std::array<std::string_view, 3> kShows = {"A", "B", "A-B"};
 constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
+constexpr std::array<std::string_view, 2> kQuantities = {"weight", "carried"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
 constexpr std::array<std::string_view, 2> kBys = {"rollout", "effect"};
@@ -129,7 +130,7 @@ bool read_text(std::string& text, std::string_view part) {
   return !text.empty() && find_invalid_utf8(text) < 0 && character_count(text) <= kMostLinked;
 }
 
-const std::array<ViewPart, 25> kParts = {{
+const std::array<ViewPart, 26> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -153,6 +154,11 @@ const std::array<ViewPart, 25> kParts = {{
        return read_choice(view.units, kUnits, value);
      },
      [](const ViewAddress& view) { return view.units == "token" ? "" : view.units; }},
+    {"of", "weight or carried",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.quantity, kQuantities, value);
+     },
+     [](const ViewAddress& view) { return view.quantity == "weight" ? "" : view.quantity; }},
     {"scale", "linear, sqrt, log or rank",
      [](ViewAddress& view, std::string_view value) {
        return read_choice(view.scale, kScales, value);

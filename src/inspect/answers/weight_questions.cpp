@@ -48,21 +48,25 @@ class Folded {
 template <typename Use>
 void visit_cells(const LiveSession& session, const LineRequest& request, bool rows, Cancel& cancel,
                  Use use) {
-  const LayerAttention& layer = session.layer(request.place);
+  const std::shared_ptr<const LayerAttention> layer =
+      session.layer_as(request.quantity, request.place, cancel);
   for (std::int64_t begin = request.begin; begin < request.end; begin += kLinesAtOnce) {
     const std::int64_t end = std::min(begin + kLinesAtOnce, request.end);
     CellsRequest cells{
-        .head = request.place.head, .row_end = layer.queries(), .key_end = layer.keys()};
+        .head = request.place.head, .row_end = layer->queries(), .key_end = layer->keys()};
     (rows ? cells.row_begin : cells.key_begin) = begin;
     (rows ? cells.row_end : cells.key_end) = end;
-    use(matrix_cells(layer, cells, cancel));
+    use(matrix_cells(*layer, cells, cancel));
   }
 }
 
 HeadEdgesAnswer edges_of(const LiveSession& session, const EdgesRequest& request, int head,
                          Cancel& cancel) {
   HeadEdgesAnswer answer{.head = head};
-  const LineRequest lines{{request.stack, request.layer, head}, request.begin, request.end, {}};
+  const LineRequest lines{.place = {request.stack, request.layer, head},
+                          .quantity = request.quantity,
+                          .begin = request.begin,
+                          .end = request.end};
   visit_cells(session, lines, true, cancel, [&](const Cells& cells) {
     for (std::int64_t y = 0; y < cells.height; ++y) {
       const std::span<const float> row = cells.row(y);

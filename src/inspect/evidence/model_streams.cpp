@@ -112,6 +112,21 @@ void FrozenNorm::apply(Tensor& part) const {
   }
 }
 
+void FrozenNorm::apply_transposed(Tensor& u) const {
+  const std::int64_t width = u.dim(1);
+  for (std::int64_t row = 0; row < u.dim(0); ++row) {
+    float* x = u.data<float>() + row * width;
+    double mean = 0;
+    for (std::int64_t c = 0; c < width; ++c) {
+      x[c] = static_cast<float>(x[c] * scale_[static_cast<std::size_t>(row)] *
+                                (numbers_.weight.data<float>()[c] + numbers_.offset));
+      mean += x[c] / static_cast<double>(width);
+    }
+    if (!numbers_.centred) continue;
+    for (std::int64_t c = 0; c < width; ++c) x[c] = static_cast<float>(x[c] - mean);
+  }
+}
+
 void FrozenNorm::add_shift(Tensor& rows) const { add_to_rows(rows, numbers_.bias); }
 
 StreamSum::StreamSum(const StreamParts& stream, const Writes& writes, const Session& session,
@@ -154,6 +169,7 @@ void StreamSum::pass_norm(const NormNumbers& norm) {
   for (StreamPart& part : parts_) frozen.apply(part.rows);
   frozen.add_shift(shift_);
   frozen.add_shift(total_);
+  norms_.push_back(frozen);
 }
 
 void StreamSum::pass_branches(std::size_t end, std::optional<std::size_t> split) {

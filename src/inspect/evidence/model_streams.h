@@ -49,6 +49,8 @@ class FrozenNorm {
   void apply(Tensor& part) const;
   /// Adds the norm's shift to each row.
   void add_shift(Tensor& rows) const;
+  /// Of what reads the norm's rows: the same of what the norm reads. <apply(x), u> = <x, u'>.
+  void apply_transposed(Tensor& u) const;
 
  private:
   NormNumbers numbers_;
@@ -79,6 +81,10 @@ class StreamSum {
 
   std::vector<StreamPart> parts() const;
   const Tensor& followed() const { return followed_; }
+  /// What has been summed so far.
+  const Tensor& total() const { return total_; }
+  /// The norms that the stream itself went through, in order.
+  const std::vector<FrozenNorm>& norms() const { return norms_; }
 
  private:
   void embed(const Session& session);
@@ -90,6 +96,7 @@ class StreamSum {
   const Writes& writes_;
   std::vector<std::int64_t> rows_;
   std::size_t passed_ = 0;
+  std::vector<FrozenNorm> norms_;
   std::vector<StreamPart> parts_;
   Tensor shift_, total_, followed_;
 };

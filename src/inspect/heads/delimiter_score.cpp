@@ -4,10 +4,10 @@
 
 namespace heed {
 
-ScoreObserverPointer delimiter_score(const ScoredTokens& tokens) {
-  if (tokens.rows == 0) return nullptr;
+ScoreObserverPointer delimiter_score(const ScoredLayer& layer) {
+  if (layer.rows == 0) return nullptr;
   return key_set_score(
-      {.lists = {tokens.delimiters}, .list_of = std::vector<std::int32_t>(tokens.rows, 0)});
+      {.lists = {layer.delimiters}, .list_of = std::vector<std::int32_t>(layer.rows, 0)});
 }
 
 }  // namespace heed

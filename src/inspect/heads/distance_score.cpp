@@ -44,7 +44,7 @@ class DistanceScore final : public RowScores {
 
 }  // namespace
 
-ScoreObserverPointer distance_score(const ScoredTokens&) {
+ScoreObserverPointer distance_score(const ScoredLayer&) {
   return std::make_unique<DistanceScore>();
 }
 

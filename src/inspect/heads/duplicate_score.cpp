@@ -3,9 +3,9 @@
 
 namespace heed {
 
-ScoreObserverPointer duplicate_score(const ScoredTokens& tokens) {
-  if (tokens.kinds.empty()) return nullptr;
-  return key_set_score({.lists = places_of(tokens.kinds), .list_of = tokens.kinds});
+ScoreObserverPointer duplicate_score(const ScoredLayer& layer) {
+  if (layer.kinds.empty()) return nullptr;
+  return key_set_score({.lists = places_of(layer.kinds), .list_of = layer.kinds});
 }
 
 }  // namespace heed

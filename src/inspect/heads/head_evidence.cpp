@@ -103,11 +103,11 @@ HeadEvidence of_text(const LateScores& late, const EvidenceRequest& request, Can
   const Score& score = all_scores()[request.score];
   const Place& place = request.place;
   const LayerAttention& layer = late.session().at(place);
-  const auto observer = score.make(scored_tokens(late.session(), place.stack));
+  const auto observer = score.make(scored_layer(late.session(), place.stack, place.layer));
   if (!observer) refuse_absent(request, "a score of such an attention");
   HeadEvidence evidence{.place = place, .score = std::string(score.info.name)};
   observer->keep_rows(place.head);
-  SweepStop stop([&] { cancel.check(); });
+  SweepStop stop([&](const ObservedRows&) { cancel.check(); });
   const std::array<Observer*, 2> observers = {&stop, observer.get()};
   observe(layer.args(), layer.attended(), observers);
   evidence.rows = observer->of_rows(score.which, request.form);
@@ -166,13 +166,13 @@ HeadEvidence of_probe(const LateScores& late, const EvidenceRequest& request, Ca
 }
 
 HeadEvidence of_run(LateScores& late, const EvidenceRequest& request, Cancel& cancel) {
-  HeadEvidence evidence{.place = request.place,
-                        .score = std::string(score_infos()[request.score].name)};
-  evidence.rows = *late.rises(request.place, cancel);
-  if (evidence.rows.empty()) refuse_absent(request, "a model that writes words");
-  evidence.first_row = late.session().info.writes() ? 1 : 0;
+  const Score& score = all_scores()[request.score];
+  HeadEvidence evidence{.place = request.place, .score = std::string(score.info.name)};
+  evidence.rows = late.rows(request.score, request.place, cancel);
+  if (evidence.rows.empty()) refuse_absent(request, "a head of a model whose words it reaches");
+  evidence.first_row = score.is_of_next && late.session().info.writes() ? 1 : 0;
   evidence.counted = std::ssize(evidence.rows);
-  evidence.worst = worst_rows(evidence, /*largest=*/true);
+  evidence.worst = worst_rows(evidence, score.more_is_worse);
   return evidence;
 }
 

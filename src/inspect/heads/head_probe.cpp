@@ -134,7 +134,8 @@ Session probed(const LoadedModel& model, const std::vector<TokenId>& ids) {
   std::optional<std::span<const TokenId>> nothing;
   if (info.reads_source()) nothing.emplace();
   Session session = tokenize_session(model, ids, nothing);
-  run_session(session, model, {.all_logits = info.causal && info.has_logits});
+  run_session(session, model,
+              {.all_logits = info.causal && info.has_logits, .write_lengths = false});
   return session;
 }
 

@@ -4,10 +4,10 @@
 
 namespace heed {
 
-ScoreObserverPointer induction_score(const ScoredTokens& tokens) {
-  if (tokens.kinds.empty()) return nullptr;
-  KeySets sets{.lists = places_of(tokens.kinds), .list_of = tokens.kinds, .with_next = false};
-  const auto length = static_cast<std::int32_t>(tokens.kinds.size());
+ScoreObserverPointer induction_score(const ScoredLayer& layer) {
+  if (layer.kinds.empty()) return nullptr;
+  KeySets sets{.lists = places_of(layer.kinds), .list_of = layer.kinds, .with_next = false};
+  const auto length = static_cast<std::int32_t>(layer.kinds.size());
   for (std::vector<std::int32_t>& followers : sets.lists) {
     for (std::int32_t& place : followers) ++place;
     if (followers.back() == length) followers.pop_back();  // nothing follows the last token

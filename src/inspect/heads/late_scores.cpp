@@ -1,13 +1,15 @@
 #include "inspect/heads/late_scores.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "base/stop.h"
+#include "inspect/evidence/direct_writes.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/heads/scores.h"
 
@@ -15,10 +17,15 @@ namespace heed {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-constexpr auto kPatience = std::chrono::milliseconds(20);
 
 std::tuple<Stack, int, int> key_of(const Place& place) {
   return {place.stack, place.layer, place.head};
+}
+
+double mean(const LateRows& rows) {
+  return rows.empty()
+             ? kNothing
+             : std::accumulate(rows.begin(), rows.end(), 0.0) / static_cast<double>(rows.size());
 }
 
 }  // namespace
@@ -29,21 +36,17 @@ ProbeOptions usual_probe(const LoadedModel& model) {
   return {.sequences = 16, .period = std::min<std::int64_t>(40, positions / 2)};
 }
 
-std::unique_lock<std::timed_mutex> LateScores::enter(Cancel& cancel) {
-  std::unique_lock lock(guard_, std::defer_lock);
-  while (!lock.try_lock_for(kPatience)) cancel.check();
-  return lock;
-}
-
 std::vector<double> LateScores::values(const Place& place, ScoreFrom from, Cancel& cancel) {
   std::vector<double> values(all_scores().size(), kNothing);
   if (model_ == nullptr) return values;
-  const auto lock = enter(cancel);
+  const auto lock = lock_unless(cancel, guard_);
   const std::function<bool()> asked = [&] { return cancel.asked(); };
   const AskScope ask(asked);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Score& score = all_scores()[i];
-    if (score.late != nullptr && score.info.from == from) values[i] = score.late(*this, place);
+    if (score.info.from != from) continue;
+    if (score.late != nullptr) values[i] = score.late(*this, place);
+    if (score.rows != nullptr) values[i] = mean(score.rows(*this, place));
   }
   keep(place, values);
   return values;
@@ -63,12 +66,11 @@ std::vector<double> LateScores::known(const Place& place) const {
   return found != known_.end() ? found->second : std::vector<double>(all_scores().size(), kNothing);
 }
 
-std::shared_ptr<const LossRises> LateScores::rises(const Place& place, Cancel& cancel) {
-  const auto lock = enter(cancel);
+LateRows LateScores::rows(std::size_t score, const Place& place, Cancel& cancel) {
+  const auto lock = lock_unless(cancel, guard_);
   const std::function<bool()> asked = [&] { return cancel.asked(); };
   const AskScope ask(asked);
-  losses_without(place);
-  return rises_.at(key_of(place));
+  return all_scores()[score].rows(*this, place);
 }
 
 const ProbedHead* LateScores::probed(const Place& place) {
@@ -83,17 +85,29 @@ const ProbedHead* LateScores::probed(const Place& place) {
   return found == probe_->heads.end() ? nullptr : &*found;
 }
 
-const LossRises& LateScores::losses_without(const Place& place) {
+const LateRows& LateScores::losses_without(const Place& place) {
   const auto known = rises_.find(key_of(place));
-  if (known != rises_.end()) return *known->second;
-  auto rises = std::make_shared<LossRises>();
+  if (known != rises_.end()) return known->second;
+  LateRows rises;
   if (model_ != nullptr && session_.info.has_logits) {
     if (!losses_) losses_ = edited_losses(session_, {}, *model_);
     const std::vector<double> without = edited_losses(session_, {.ablate = {place}}, *model_);
     for (std::size_t t = 0; t < without.size(); ++t)
-      rises->push_back(static_cast<float>(without[t] - losses_->at(t)));
+      rises.push_back(static_cast<float>(without[t] - losses_->at(t)));
   }
-  return *(rises_[key_of(place)] = std::move(rises));
+  return rises_[key_of(place)] = std::move(rises);
+}
+
+// Of all heads at once: one pass tells it of each.
+const LateRows& LateScores::direct(const Place& place) {
+  if (!direct_) {
+    ByPlace rows;
+    if (model_ != nullptr)
+      for (DirectWrites& head : direct_writes(session_, *model_))
+        rows[key_of(head.place)] = std::move(head.logits);
+    direct_ = std::move(rows);
+  }
+  return (*direct_)[key_of(place)];
 }
 
 }  // namespace heed

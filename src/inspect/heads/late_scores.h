@@ -10,15 +10,13 @@
 
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/head_scores.h"
+#include "inspect/heads/scores.h"
 #include "inspect/session/cancel.h"
 
 namespace heed {
 
 /// 16 sequences of 40 random tokens, each twice; fewer tokens where positions end.
 ProbeOptions usual_probe(const LoadedModel& model);
-
-/// By position, nats: what a text loses without a head. Empty where the model has no words.
-using LossRises = std::vector<float>;
 
 /// Of one session. Several threads may ask; one computes at a time, and who is cancelled leaves.
 class LateScores {
@@ -31,19 +29,18 @@ class LateScores {
   std::vector<double> values(const Place& place, ScoreFrom from, Cancel& cancel);
   /// All that was computed of a head so far, as `values`.
   std::vector<double> known(const Place& place) const;
-  /// Each position's rise of the loss without the head; entry t is of the token that is predicted
-  /// there.
-  std::shared_ptr<const LossRises> rises(const Place& place, Cancel& cancel);
+  /// The rows whose mean is the score, of those (as score_infos()) that have some.
+  LateRows rows(std::size_t score, const Place& place, Cancel& cancel);
 
   const Session& session() const { return session_; }
   const LoadedModel* model() const { return model_; }
 
   // What the scores read, while `values` holds the lock.
   const ProbedHead* probed(const Place& place);
-  const LossRises& losses_without(const Place& place);
+  const LateRows& losses_without(const Place& place);
+  const LateRows& direct(const Place& place);
 
  private:
-  std::unique_lock<std::timed_mutex> enter(Cancel& cancel);
   void keep(const Place& place, const std::vector<double>& values);
 
   const Session& session_;
@@ -51,7 +48,9 @@ class LateScores {
   std::timed_mutex guard_;
   std::optional<Probe> probe_;
   std::optional<std::vector<double>> losses_;  // as the session is
-  std::map<std::tuple<Stack, int, int>, std::shared_ptr<const LossRises>> rises_;
+  using ByPlace = std::map<std::tuple<Stack, int, int>, LateRows>;
+  ByPlace rises_;
+  std::optional<ByPlace> direct_;
   mutable std::mutex guard_known_;
   std::map<std::tuple<Stack, int, int>, std::vector<double>> known_;
 };

@@ -68,6 +68,6 @@ void LocalScore::merge(State& state, const ObservedRows& rows) {
 
 }  // namespace
 
-ScoreObserverPointer local_score(const ScoredTokens&) { return std::make_unique<LocalScore>(); }
+ScoreObserverPointer local_score(const ScoredLayer&) { return std::make_unique<LocalScore>(); }
 
 }  // namespace heed

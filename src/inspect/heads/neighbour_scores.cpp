@@ -171,7 +171,7 @@ std::optional<bool> NeighbourScores::counts(int which, std::int64_t row, std::in
 
 }  // namespace
 
-ScoreObserverPointer neighbour_scores(const ScoredTokens&) {
+ScoreObserverPointer neighbour_scores(const ScoredLayer&) {
   return std::make_unique<NeighbourScores>();
 }
 

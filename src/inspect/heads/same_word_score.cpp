@@ -3,9 +3,9 @@
 
 namespace heed {
 
-ScoreObserverPointer same_word_score(const ScoredTokens& tokens) {
-  if (tokens.words.empty()) return nullptr;
-  return key_set_score({.lists = places_of(tokens.words), .list_of = tokens.words});
+ScoreObserverPointer same_word_score(const ScoredLayer& layer) {
+  if (layer.words.empty()) return nullptr;
+  return key_set_score({.lists = places_of(layer.words), .list_of = layer.words});
 }
 
 }  // namespace heed

@@ -118,15 +118,15 @@ constexpr std::array kScores = {
           same_word_score},
     Score{{.name = "value_weighted",
            .short_name = "carried",
-           .about = "mean of a row's weights times the lengths of their values",
-           .title = "p |v|",
+           .about = "mean of a row's weights times the lengths of what their values write",
+           .title = "p |W v|",
            .unit = kSize},
           value_scores,
           0},
     Score{{.name = "value_sink",
            .short_name = "v sink",
-           .about = "mean share of the first token in weights times the lengths of values",
-           .title = "of p |v|",
+           .about = "mean share of the first token in weights times the lengths of writes",
+           .title = "of p |W v|",
            .threshold = 0.4},
           value_scores,
           1},
@@ -150,7 +150,16 @@ constexpr std::array kScores = {
                    .title = "rise of the loss, nats",
                    .unit = kNats,
                    .from = kRun},
-          .late = ablation_score}};
+          .rows = ablation_rows,
+          .is_of_next = true,
+          .more_is_worse = true},
+    Score{.info = {.name = "direct",
+                   .short_name = "direct",
+                   .about = "what the head adds to the logit of the word that came, directly",
+                   .title = "logit of what came",
+                   .unit = kNats,
+                   .from = kRun},
+          .rows = direct_rows}};
 
 constexpr auto kInfos = [] {
   std::array<ScoreInfo, kScores.size()> infos;
@@ -191,7 +200,7 @@ std::optional<bool> ScoreObserver::counts(int, std::int64_t, std::int64_t) const
 
 double HeadScores::of(std::string_view name) const { return values.at(score_index(name)); }
 
-ScoreSweep::ScoreSweep(const ScoredTokens& tokens) {
+ScoreSweep::ScoreSweep(const ScoredLayer& layer) {
   std::vector<decltype(Score::make)> made;
   for (const Score& score : kScores) {
     of_score_.push_back(nullptr);
@@ -200,7 +209,7 @@ ScoreSweep::ScoreSweep(const ScoredTokens& tokens) {
     const auto at = static_cast<std::size_t>(found - made.begin());
     if (found == made.end()) {
       made.push_back(score.make);
-      observers_.push_back(score.make(tokens));
+      observers_.push_back(score.make(layer));
     }
     of_score_.back() = observers_[at].get();
   }
@@ -228,8 +237,8 @@ HeadScores ScoreSweep::scores(const Place& place) const {
 namespace {
 
 std::vector<HeadScores> swept(const LayerAttention& layer, const Place& first,
-                              const ScoredTokens& tokens) {
-  const ScoreSweep sweep(tokens);
+                              const ScoredLayer& known) {
+  const ScoreSweep sweep(known);
   std::vector<Observer*> observers;
   sweep.add_to(observers);
   observe(layer.args(), layer.attended(), observers);
@@ -242,13 +251,15 @@ std::vector<HeadScores> swept(const LayerAttention& layer, const Place& first,
 }  // namespace
 
 std::vector<HeadScores> score_heads(const LayerAttention& layer, int index, Stack stack) {
-  return swept(layer, {stack, index, 0}, {});
+  ScoredLayer known;
+  if (layer.write_lengths.given()) known.write_lengths = layer.write_lengths;
+  return swept(layer, {stack, index, 0}, known);
 }
 
 std::vector<HeadScores> score_heads(const Session& session, Stack stack, int layer) {
   const LayerAttention& attention = session.at({stack, layer, 0});
   std::vector<HeadScores> scores =
-      swept(attention, {stack, layer, 0}, scored_tokens(session, stack));
+      swept(attention, {stack, layer, 0}, scored_layer(session, stack, layer));
   for (HeadScores& head : scores) score_sides(head, attention, session.split);
   return scores;
 }

@@ -6,7 +6,7 @@
 
 #include "heed/inspect/head_scores.h"
 #include "heed/ops/observe.h"
-#include "inspect/heads/scored_tokens.h"
+#include "inspect/heads/scored_layer.h"
 
 namespace heed {
 
@@ -27,6 +27,9 @@ class ScoreObserver : public Observer {
 };
 
 class LateScores;
+/// By position: what a text loses without a head, in nats, or a head's part of a logit. Empty where
+/// the model has no words that it reaches.
+using LateRows = std::vector<float>;
 
 using ScoreObserverPointer = std::unique_ptr<ScoreObserver>;
 
@@ -34,10 +37,15 @@ struct Score {
   ScoreInfo info;
   /// Null, or makes null: no sweep over such an attention computes it. Scores with the same one
   /// share a sweep's observer.
-  ScoreObserverPointer (*make)(const ScoredTokens& tokens) = nullptr;
+  ScoreObserverPointer (*make)(const ScoredLayer& layer) = nullptr;
   int which = 0;
-  /// Of a score that takes passes of the model; NaN where there is none. Null: a sweep computes it.
+  /// Of a score that takes passes of the model; NaN where there is none. Null: a sweep computes it,
+  /// or it is the mean of `rows`.
   double (*late)(LateScores& late, const Place& place) = nullptr;
+  /// The same by position; empty where there is none.
+  const LateRows& (*rows)(LateScores& late, const Place& place) = nullptr;
+  bool is_of_next = false;     // its rows are of the words behind positions, where the model writes
+  bool more_is_worse = false;  // its largest rows are those to look at
 };
 
 std::span<const Score> all_scores();
@@ -45,22 +53,23 @@ std::span<const Score> all_scores();
 std::size_t score_index(std::string_view name);
 
 // Each in the file of its name.
-ScoreObserverPointer neighbour_scores(const ScoredTokens& tokens);
-ScoreObserverPointer distance_score(const ScoredTokens& tokens);
-ScoreObserverPointer local_score(const ScoredTokens& tokens);
-ScoreObserverPointer duplicate_score(const ScoredTokens& tokens);
-ScoreObserverPointer induction_score(const ScoredTokens& tokens);
-ScoreObserverPointer delimiter_score(const ScoredTokens& tokens);
-ScoreObserverPointer same_word_score(const ScoredTokens& tokens);
-ScoreObserverPointer value_scores(const ScoredTokens& tokens);
+ScoreObserverPointer neighbour_scores(const ScoredLayer& layer);
+ScoreObserverPointer distance_score(const ScoredLayer& layer);
+ScoreObserverPointer local_score(const ScoredLayer& layer);
+ScoreObserverPointer duplicate_score(const ScoredLayer& layer);
+ScoreObserverPointer induction_score(const ScoredLayer& layer);
+ScoreObserverPointer delimiter_score(const ScoredLayer& layer);
+ScoreObserverPointer same_word_score(const ScoredLayer& layer);
+ScoreObserverPointer value_scores(const ScoredLayer& layer);
 double probe_induction_score(LateScores& late, const Place& place);
 double probe_duplicate_score(LateScores& late, const Place& place);
-double ablation_score(LateScores& late, const Place& place);
+const LateRows& ablation_rows(LateScores& late, const Place& place);
+const LateRows& direct_rows(LateScores& late, const Place& place);
 
 /// The observers of all scores of a text, for a sweep of whoever calls `observe`.
 class ScoreSweep {
  public:
-  explicit ScoreSweep(const ScoredTokens& tokens = {});
+  explicit ScoreSweep(const ScoredLayer& layer = {});
   void add_to(std::vector<Observer*>& observers) const;
   /// As score_infos(); NaN where no observer computes it.
   std::vector<double> values(std::int64_t head, ScoreForm form) const;

@@ -16,15 +16,15 @@ std::vector<float> of_head(const Tensor& tensor, std::int64_t head) {  // [1, H,
 }  // namespace
 
 std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, const Place& first,
-                                             const ScoredTokens& tokens,
+                                             const ScoredLayer& known,
                                              const std::function<void()>& check,
                                              const OverviewObserver::Done& overview) {
   check();
   const MatrixSize size = layer.size();
-  const ScoreSweep scores(tokens);
+  const ScoreSweep scores(known);
   OffsetProfileObserver profile(0, kProfile - 1);
   MarginsSweep margins;
-  SweepStop stop(check);
+  SweepStop stop([&](const ObservedRows&) { check(); });
   OverviewObserver overviews(size, overview);
   std::vector<Observer*> observers = {&stop, &profile};
   scores.add_to(observers);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "heed/inspect/head_scores.h"
-#include "inspect/heads/scored_tokens.h"
+#include "inspect/heads/scored_layer.h"
 #include "inspect/map/coarse.h"
 #include "inspect/map/margins.h"
 
@@ -26,7 +26,7 @@ struct HeadStatistics {
 /// rows, on several threads, and may throw; `overview` gets the coarse levels of each head, where
 /// the matrix is large enough to have some.
 std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, const Place& first,
-                                             const ScoredTokens& tokens,
+                                             const ScoredLayer& known,
                                              const std::function<void()>& check,
                                              const OverviewObserver::Done& overview);
 

@@ -1,6 +1,7 @@
-// Attention weighted by what it carries (Kobayashi et al. 2020): p[i, j] |v_j|, v before the output
-// projection. A sink that carries nothing has a large weight and a small share of these.
-//   0 value_weighted  sum_j p |v_j|, the mean over all rows
+// Attention weighted by what it carries (Kobayashi et al. 2020): p[i, j] |W_O v_j|, or |v_j| where
+// no output projection is at hand. A sink that carries nothing has a large weight and a small share
+// of these.
+//   0 value_weighted  sum_j p |W_O v_j|, the mean over all rows
 //   1 value_sink      the first token's share of that sum, over rows i >= 1 that have one
 #include "inspect/heads/row_scores.h"
 #include "kernels/observe.h"
@@ -15,9 +16,9 @@ struct BlockState final : Observer::State {
 
 class ValueScores final : public RowScores {
  public:
-  ValueScores() : RowScores(2) {}
+  explicit ValueScores(const ConstView& lengths) : RowScores(2), lengths_(lengths) {}
   std::string_view name() const override { return "value_scores"; }
-  TileParts parts() const override { return {.value_norms = true}; }
+  TileParts parts() const override { return {.value_norms = !lengths_.given()}; }
   std::unique_ptr<State> rows(const ObservedRows&) const override {
     return std::make_unique<BlockState>();
   }
@@ -26,14 +27,22 @@ class ValueScores final : public RowScores {
   std::optional<bool> counts(int which, std::int64_t, std::int64_t key) const override {
     return which == 1 ? std::optional(key == 0) : std::nullopt;
   }
+
+ private:
+  const float* lengths(const ObservedRows& rows, const ObservedTile& tile) const {
+    if (!lengths_.given()) return tile.value_norms;
+    return lengths_.data<float>() + rows.head * lengths_.stride(0) + tile.key_begin;
+  }
+
+  ConstView lengths_;  // [H, Tk]
 };
 
-void ValueScores::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
+void ValueScores::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
   auto& block = static_cast<BlockState&>(state);
   block.sink.see(tile);
   const std::int64_t keys = tile.key_end - tile.key_begin;
   alignas(64) std::array<float, kObservedKeys * kMaskRows> carried;
-  kernels::scale_keys(tile.weights, tile.visible, tile.value_norms, keys, carried.data());
+  kernels::scale_keys(tile.weights, tile.visible, lengths(rows, tile), keys, carried.data());
   kernels::add_keys(carried.data(), keys, block.sum.data());
   if (tile.key_begin == 0) kernels::add_keys(carried.data(), 1, block.of_sink.data());
 }
@@ -52,6 +61,8 @@ void ValueScores::merge(State& state, const ObservedRows& rows) {
 
 }  // namespace
 
-ScoreObserverPointer value_scores(const ScoredTokens&) { return std::make_unique<ValueScores>(); }
+ScoreObserverPointer value_scores(const ScoredLayer& layer) {
+  return std::make_unique<ValueScores>(layer.write_lengths);
+}
 
 }  // namespace heed

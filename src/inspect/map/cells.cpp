@@ -157,7 +157,7 @@ Cells pooled_cells(const GatheredCells& gathered, const CellsRequest& request) {
 }
 
 GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& request,
-                             const std::function<void()>& check) {
+                             const SweepStop::Check& check) {
   CellsObserver cells(request);
   SweepStop stop(check);
   Observer* const observers[] = {&stop, &cells};
@@ -168,10 +168,11 @@ GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& re
 Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Cancel& cancel) {
   const SerialScope serial;
   if (request.shift == 0) {
-    SweepStop stop([&] { cancel.check(); });
+    SweepStop stop([&](const ObservedRows&) { cancel.check(); });
     return entries_of(layer, request, stop);
   }
-  return pooled_cells(gathered_cells(layer, request, [&] { cancel.check(); }), request);
+  return pooled_cells(gathered_cells(layer, request, [&](const ObservedRows&) { cancel.check(); }),
+                      request);
 }
 
 }  // namespace heed

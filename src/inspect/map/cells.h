@@ -92,6 +92,6 @@ Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Can
 
 /// The sweep alone, on all cores; `check` is called on several threads, and throws to stop.
 GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& request,
-                             const std::function<void()>& check);
+                             const SweepStop::Check& check);
 
 }  // namespace heed

@@ -17,10 +17,41 @@ Cells Maps::computed(const std::shared_ptr<const LayerAttention>& layer,
   const auto cells = std::make_shared<Cells>();
   sweeper_.run(
       [layer, request, cells](const Sweeper::Check& check) {
-        *cells = pooled_cells(gathered_cells(*layer, request, check), request);
+        const auto asked = [&](const ObservedRows&) { check(); };
+        *cells = pooled_cells(gathered_cells(*layer, request, asked), request);
       },
       cancel);
   return std::move(*cells);
+}
+
+void Maps::sweep_rows(const std::string& head_name, int head,
+                      const std::function<void(const SweepStop::Check& check)>& sweep,
+                      Cancel& cancel) {
+  const auto name_running = [this](const std::string& name) {
+    const std::scoped_lock lock(guard_);
+    running_ = name;
+    rows_begun_ = 0;
+  };
+  const auto counted = [this, name_running, head_name, head, sweep](const Sweeper::Check& check) {
+    name_running(head_name);
+    try {
+      sweep([&](const ObservedRows& rows) {
+        check();
+        if (rows.head == head) rows_begun_ += rows.row_end - rows.row_begin;
+      });
+    } catch (...) {
+      name_running({});
+      throw;
+    }
+    name_running({});
+  };
+  sweeper_.run(counted, cancel);
+}
+
+Maps::HeadSweep Maps::sweep_of(const std::string& head_name) {
+  if (overviews.find(head_name) || swept_.find(head_name)) return {.is_kept = true};
+  const std::scoped_lock lock(guard_);
+  return {.rows = running_ == head_name ? std::optional(rows_begun_.load()) : std::nullopt};
 }
 
 // The sweep owns what it touches: it may outlive the request that asked for it.
@@ -29,8 +60,9 @@ std::shared_ptr<const SweptHead> Maps::swept(const std::shared_ptr<const LayerAt
                                              Cancel& cancel) {
   if (auto kept = swept_.find(head_name)) return kept;
   const auto made = std::make_shared<std::shared_ptr<const SweptHead>>();
-  sweeper_.run(
-      [this, layer, head_name, head, made](const Sweeper::Check& check) {
+  sweep_rows(
+      head_name, head,
+      [this, layer, head_name, head, made](const SweepStop::Check& check) {
         if ((*made = swept_.find(head_name))) return;  // those before may have asked for the same
         *made = std::make_shared<const SweptHead>(sweep_head(*layer, head, check));
         swept_.keep(head_name, *made, (*made)->bytes());
@@ -72,8 +104,9 @@ std::string Maps::whole_codes(const std::shared_ptr<const LayerAttention>& layer
   if (!has_coarse(size)) return encode_cells(computed(layer, whole, cancel), /*bytes=*/true);
   if (const auto kept = overviews.find(head_name)) return kept->codes(whole);
   const auto made = std::make_shared<std::shared_ptr<const Overview>>();
-  sweeper_.run(
-      [layer, head, made](const Sweeper::Check& check) {
+  sweep_rows(
+      head_name, head,
+      [layer, head, made](const SweepStop::Check& check) {
         const CellsRequest request = coarse_request(head, layer->size());
         *made = std::make_shared<const Overview>(gathered_cells(*layer, request, check), request);
       },

@@ -1,7 +1,11 @@
 // Tiles and margins of heads: from what is kept of the last ones, else computed.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "inspect/map/atlas.h"
@@ -36,9 +40,19 @@ class Maps {
   std::shared_ptr<const SweptHead> swept(const std::shared_ptr<const LayerAttention>& layer,
                                          const std::string& head_name, int head, Cancel& cancel);
 
+  /// How far the sweep of a head is, which its coarse tiles, thumbnail and margins wait for.
+  struct HeadSweep {
+    bool is_kept = false;                   // what it finds is at hand
+    std::optional<std::int64_t> rows = {};  // that it has begun with; none: it does not run
+  };
+  HeadSweep sweep_of(const std::string& head_name);
+
   Overviews overviews;  // of heads, by name; whoever sweeps them all fills it
 
  private:
+  // Runs `sweep` on all cores, and counts its rows under the head's name.
+  void sweep_rows(const std::string& head_name, int head,
+                  const std::function<void(const SweepStop::Check& check)>& sweep, Cancel& cancel);
   std::string whole_codes(const std::shared_ptr<const LayerAttention>& layer,
                           const std::string& head_name, int head, Cancel& cancel);
   std::string content(const std::shared_ptr<const LayerAttention>& layer,
@@ -48,7 +62,10 @@ class Maps {
 
   RecentCache<std::string> tiles_;
   RecentCache<SweptHead> swept_;
-  Sweeper sweeper_;
+  std::mutex guard_;     // of running_
+  std::string running_;  // the head that is swept: one at a time
+  std::atomic<std::int64_t> rows_begun_ = 0;
+  Sweeper sweeper_;  // the last, so that it ends first: its work reads the rest
 };
 
 }  // namespace heed

@@ -12,7 +12,7 @@ std::int64_t SweptHead::bytes() const {
 }
 
 SweptHead sweep_head(const LayerAttention& layer, std::int64_t head,
-                     const std::function<void()>& check) {
+                     const SweepStop::Check& check) {
   const MatrixSize size = layer.size();
   const CellsRequest request = coarse_request(head, size);
   SweepStop stop(check);

@@ -1,12 +1,12 @@
 // What one sweep over a head finds, for those who ask before its layer's statistics are there.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 
 #include "inspect/map/coarse.h"
 #include "inspect/map/margins.h"
+#include "inspect/session/cancel.h"
 
 namespace heed {
 
@@ -18,7 +18,6 @@ struct SweptHead {
 };
 
 /// On all cores; `check` is called on several threads, and throws to stop.
-SweptHead sweep_head(const LayerAttention& layer, std::int64_t head,
-                     const std::function<void()>& check);
+SweptHead sweep_head(const LayerAttention& layer, std::int64_t head, const SweepStop::Check& check);
 
 }  // namespace heed

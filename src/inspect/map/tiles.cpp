@@ -43,9 +43,11 @@ int zoom_levels(const MatrixSize& size) {
 }
 
 std::string TileRequest::name() const {
+  const char of = value == ObservedValue::kScores  ? 's'
+                  : quantity == Quantity::kCarried ? 'c'
+                                                   : 'w';
   return fmt::format("{}-{}-{}-{}-{}-{}-{}-{}{}{}", session, stack_name(place.stack), place.layer,
-                     place.head, z, y, x, value == ObservedValue::kScores ? 's' : 'w',
-                     pool == Pool::kMax ? 'x' : 'm', bytes ? 'b' : 'f');
+                     place.head, z, y, x, of, pool == Pool::kMax ? 'x' : 'm', bytes ? 'b' : 'f');
 }
 
 CellsRequest tile_cells(const TileRequest& tile, const MatrixSize& size) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "inspect/map/cells.h"
+#include "inspect/session/carried.h"
 
 namespace heed {
 
@@ -21,7 +22,8 @@ struct TileRequest {
   std::int64_t x = 0;
   Pool pool = Pool::kMax;
   ObservedValue value = ObservedValue::kWeights;
-  bool bytes = true;  // as=u8
+  Quantity quantity = Quantity::kWeight;  // of the layer that it is cut from
+  bool bytes = true;                      // as=u8
 
   /// Names the content, so that equal names are equal bytes.
   std::string name() const;

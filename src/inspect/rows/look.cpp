@@ -11,6 +11,7 @@
 #include "inspect/rows/largest.h"
 #include "inspect/rows/lines.h"
 #include "inspect/rows/unit_rows.h"
+#include "inspect/session/write_lengths.h"
 
 namespace heed {
 namespace {
@@ -118,6 +119,23 @@ LookColumn look_column(const LayerAttention& layer, int head, std::int64_t key, 
   return column;
 }
 
+namespace {
+
+// What the weight brings to the row, of all that is brought there.
+void weigh_write(const LayerAttention& layer, int head, std::span<const float> weights,
+                 LookCell& cell) {
+  const Tensor lengths = lengths_carried(layer);
+  const float* const of_keys = lengths.data<float>() + head * lengths.dim(1);
+  double sum = 0;
+  for (std::size_t key = 0; key < weights.size(); ++key)
+    if (weights[key] != kHidden)
+      sum += static_cast<double>(weights[key]) * static_cast<double>(of_keys[key]);
+  cell.write_length = static_cast<double>(of_keys[cell.key]);
+  cell.carried = sum > 0 ? cell.weight * cell.write_length / sum : 0;
+}
+
+}  // namespace
+
 LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, std::int64_t key) {
   LookCell cell{.query = query, .key = key};
   visit_lines(layer, {.head = head, .rows = {query}, .scores = true}, [&](const RowView& row) {
@@ -133,6 +151,7 @@ LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, st
     for (const Entry& other : ranked.entries)
       if (other.at != key && cell.others.size() < 2)
         cell.others.push_back({other.at, other.weight});
+    weigh_write(layer, head, row.weights, cell);
   });
   const std::int64_t at = head * layer.lse.dim(2) + query;
   cell.lse = layer.lse.data<float>()[at];

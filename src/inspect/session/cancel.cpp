@@ -17,6 +17,13 @@ void Cancel::check() {
   if (asked()) fail({.code = ErrorCode::kInterrupted, .found = "the request was cancelled"});
 }
 
+std::unique_lock<std::timed_mutex> lock_unless(Cancel& cancel, std::timed_mutex& guard) {
+  constexpr auto kPatience = std::chrono::milliseconds(20);
+  std::unique_lock lock(guard, std::defer_lock);
+  while (!lock.try_lock_for(kPatience)) cancel.check();
+  return lock;
+}
+
 Flag Views::enter(const std::string& name) {
   if (name.empty()) return nullptr;
   const auto flag = std::make_shared<std::atomic<bool>>(false);

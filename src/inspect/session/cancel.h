@@ -37,6 +37,9 @@ class Cancel {
   std::chrono::steady_clock::time_point next_ = {};
 };
 
+/// The lock, once it is free; throws kInterrupted when it is time to stop.
+std::unique_lock<std::timed_mutex> lock_unless(Cancel& cancel, std::timed_mutex& guard);
+
 /// The newest request of each `view`; entering a name stops the one that held it.
 class Views {
  public:
@@ -52,11 +55,13 @@ class Views {
 /// requests run on one thread, so `check` may talk to that request's client.
 class SweepStop final : public Observer {
  public:
-  explicit SweepStop(std::function<void()> check) : check_(std::move(check)) {}
+  /// Called before each block of rows.
+  using Check = std::function<void(const ObservedRows& rows)>;
+  explicit SweepStop(Check check) : check_(std::move(check)) {}
   std::string_view name() const override { return "stop"; }
   void begin(const ObservedShape&) override {}
-  bool needs(const ObservedRows&) const override {
-    check_();
+  bool needs(const ObservedRows& rows) const override {
+    check_(rows);
     return false;
   }
   std::unique_ptr<State> rows(const ObservedRows&) const override { return nullptr; }
@@ -64,7 +69,7 @@ class SweepStop final : public Observer {
   void merge(State&, const ObservedRows&) override {}
 
  private:
-  std::function<void()> check_;
+  Check check_;
 };
 
 }  // namespace heed

@@ -13,6 +13,7 @@
 #include "inspect/session/pass.h"
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
+#include "inspect/session/write_lengths.h"
 #include "models/token_check.h"
 
 namespace heed {
@@ -141,6 +142,7 @@ void run_session(Session& session, const LoadedModel& model, const SessionOption
       session, model,
       {.tap = &recorder, .all_positions = options.all_logits, .stopped = options.stopped});
   if (session.info.has_logits) session.logits = std::move(logits);
+  if (options.write_lengths) measure_writes(session, model);
 }
 
 bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {

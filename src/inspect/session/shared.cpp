@@ -1,7 +1,6 @@
 #include "inspect/session/shared.h"
 
 namespace heed {
-namespace {
 
 LayerAttention shared(const LayerAttention& layer) {
   return {.q = layer.q.share(),
@@ -10,12 +9,11 @@ LayerAttention shared(const LayerAttention& layer) {
           .lse = layer.lse.share(),
           .lse_low = layer.lse_low.share(),
           .bias = layer.bias.share(),
+          .write_lengths = layer.write_lengths.share(),
           .extents = layer.extents,
           .mask = layer.mask,
           .scores = layer.scores};
 }
-
-}  // namespace
 
 Session shared(const Session& session) {
   std::vector<SessionStack> stacks;

@@ -7,5 +7,6 @@ namespace heed {
 
 /// The same arrays, not copies of them.
 Session shared(const Session& session);
+LayerAttention shared(const LayerAttention& layer);
 
 }  // namespace heed

@@ -5,7 +5,7 @@ import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
 import type {Page, Panel, Span} from '../panel';
 import {focus, primary} from '../panel';
-import {kScales, nameOf} from '../selection';
+import {kQuantities, kScales, nameOf} from '../selection';
 import type {Place, Scale, Zoom} from '../selection';
 import type {Marginals, SessionApi} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
@@ -42,6 +42,7 @@ class MatrixPanel implements Panel {
   private readonly canvas: MatrixCanvas;
   private readonly readOut: ReadOut;
   private readonly scales: ReturnType<typeof choice<Scale>>;
+  private readonly quantities: ReturnType<typeof choice<(typeof kQuantities)[number]>>;
   private readonly edges: MatrixMargins;
   private readonly labels: MatrixLabels;
   private readonly lists: MatrixLists | null;  // at full size
@@ -74,6 +75,9 @@ class MatrixPanel implements Panel {
     this.lists = options.isFull ? new MatrixLists(page) : null;
     this.labels = new MatrixLabels(side, rowNames(page, this.redraw));
     this.scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})), (name) => store.set({scale: name}));
+    this.quantities = choice('Cells', kQuantities.map((name) => ({name, label: name})), (name) => store.set({quantity: name}));
+    this.quantities.element.title = 'carried: the share of what the row\u2019s values write, weight \u00d7 |W\u2092v|';
+    this.quantities.element.hidden = api.model.held !== undefined;
     const {element} = this.canvas;
     this.build(element);
     const {queries: rows, keys: columns, causal} = side.attention;
@@ -110,7 +114,7 @@ class MatrixPanel implements Panel {
     this.plot.append(element, this.labels.columns, this.readOut.element, ...this.lists ? [this.lists.element] : []);
     this.frame.append(this.edges.received, this.edges.useName, this.labels.rows, this.plot, this.edges.use);
     this.container.append(
-      html('div', {class: 'heading'}, html('h2', {}, 'Matrix'), this.about, this.wait.element, this.scales.element),
+      html('div', {class: 'heading'}, html('h2', {}, 'Matrix'), this.about, this.wait.element, this.quantities.element, this.scales.element),
       this.frame, this.readOut.spoken);
   }
 
@@ -202,8 +206,9 @@ class MatrixPanel implements Panel {
       this.isBetween = isBetween(this.page);
       this.resize();
     }
-    const name = nameOf(place);
+    const name = nameOf(place) + now.quantity;
     this.scales.show(now.scale);
+    this.quantities.show(now.quantity);
     this.tiles.show(name, now.scale);
     this.readOut.showScale(now.scale);
     say(this.about, now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token');

@@ -75,6 +75,7 @@ export class PageShell implements Mounted, Showing {
       this.address = address;
       options.onAddress?.(address, how);
     });
+    this.requests.carried = () => this.store.now.quantity === 'carried' && this.api?.model.held === undefined;
     this.comparison = new Comparison(this.store, () => this.compare());
     this.seen = this.store.now;
     root.append(this.main);

@@ -119,6 +119,9 @@ export class SessionApi {
 
   private at(place: Place): string { return `${this.stackOf(place)}/${place.layer}/${place.head}`; }
 
+  /** A path to weights, as what the page shows them. */
+  private weighed(path: string): string { return this.requests.carried() ? `${path}${path.includes('?') ? '&' : '?'}q=carried` : path; }
+
   private async get(name: string, signal: AbortSignal): Promise<Response> {
     try {
       return await answer(this.requests, `${this.path}/${name}`, {signal});
@@ -141,37 +144,37 @@ export class SessionApi {
   /** Row `first` (the mean of the rows up to `end`), or column (the sum of the columns). */
   line(place: Place, first: number, end: number, to: boolean): Question<Line> {
     const span = end > first + 1 ? `?end=${end}` : '';
-    const name = `${this.at(place)}/${to ? 'column' : 'row'}/${first}${span}`;
+    const name = this.weighed(`${this.at(place)}/${to ? 'column' : 'row'}/${first}${span}`);
     const far = this.question(this.lines, name, async (signal, view) =>
       asLine(await this.json(withView(name, view), signal), to ? {key: first} : {query: first}));
-    if (to || end > first + 1) return far;
+    if (to || end > first + 1 || this.requests.carried()) return far;
     const near = () => this.rows.line(place, first);
     return {name, now: () => near() ?? far.now(), get: far.get};
   }
 
   /** Fetches whole rows ahead of the pointer. */
-  fetchRows(place: Place, begin: number, end: number): void { this.rows.fetch(place, begin, end); }
+  fetchRows(place: Place, begin: number, end: number): void { if (!this.requests.carried()) this.rows.fetch(place, begin, end); }
 
   /** The arcs of rows [begin, end) of a head. */
   edges(place: Place, begin: number, end: number): Question<EdgeRow[]> {
     const {layer, head} = place;
-    const name = `${this.stackOf(place)}/${layer}/edges?heads=${head}&begin=${begin}&end=${end}`;
+    const name = this.weighed(`${this.stackOf(place)}/${layer}/edges?heads=${head}&begin=${begin}&end=${end}`);
     const far = this.question(this.windows, name, async (signal, view) => {
       const {heads: [found]} = await this.json<{heads: {rows: EdgeRow[]}[]}>(withView(name, view), signal);
       return found!.rows.map((row) => ({...row, edges: row.edges.map((edge) => ({...edge, query: row.query}))}));
     });
-    return {name, now: () => this.rows.edges(place, begin, end) ?? far.now(), get: far.get};
+    return {name, now: () => (this.requests.carried() ? null : this.rows.edges(place, begin, end)) ?? far.now(), get: far.get};
   }
 
   /** Rows [begin, end) of a head as numbers, one behind the other; NaN where masked. */
   matrix(place: Place, begin: number, end: number): Question<Float32Array> {
-    return this.question(this.matrices, `${this.at(place)}/rows?begin=${begin}&end=${end}`, (signal, view) =>
+    return this.question(this.matrices, this.weighed(`${this.at(place)}/rows?begin=${begin}&end=${end}`), (signal, view) =>
       wholeRows(begin, end, this.side(place.stack).keys.length, this.askRows(place, signal, view)));
   }
 
   /** What is read out of rows [begin, end) of a head, which are not kept where they are many; `what` names it. */
   looks(place: Place, begin: number, end: number, what: string, make: () => LooksReader): Question<Looks> {
-    const name = `${this.at(place)}/${what}/${begin}/${end}`;
+    const name = this.weighed(`${this.at(place)}/${what}/${begin}/${end}`);
     const get = (lane: string) => this.read.get(name, lane, (signal, view) =>
       looksOf(make(), begin, end, this.side(place.stack).keys.length, this.askRows(place, signal, view),
         () => this.matrix(place, begin, end).get(lane)));
@@ -180,13 +183,13 @@ export class SessionApi {
 
   private askRows(place: Place, signal: AbortSignal, view: string): AskMany {
     return async (begin, end) => {
-      const name = `${this.at(place)}/rows?begin=${begin}&end=${end}`;
+      const name = this.weighed(`${this.at(place)}/rows?begin=${begin}&end=${end}`);
       return new Float32Array(await (await this.get(withView(name, view), signal)).arrayBuffer());
     };
   }
 
   marginals(place: Place): Question<Marginals> {
-    const name = `${this.at(place)}/marginals`;
+    const name = this.weighed(`${this.at(place)}/marginals`);
     return this.question(this.margins, name, (signal, view) => this.json(withView(name, view), signal));
   }
 
@@ -259,7 +262,7 @@ export class SessionApi {
   }
 
   tile(place: TilePlace, as: 'u8' | 'f32'): Question<ArrayBuffer> {
-    const name = `${this.at(place)}/tile/${place.z}/${place.y}/${place.x}?as=${as}`;
+    const name = this.weighed(`${this.at(place)}/tile/${place.z}/${place.y}/${place.x}?as=${as}`);
     return this.question(this.tiles, name, async (signal, view) =>
       (await this.get(withView(name, view), signal)).arrayBuffer());
   }

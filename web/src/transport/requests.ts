@@ -2,6 +2,7 @@
 import type {Events, Transport} from './transport';
 
 export class Requests {
+  carried = () => false;  // whether weights are asked for as shares of what rows carry
   private open = 0;  // requests, streams and readings of answers that have not ended
   private waiting: (() => void)[] = [];
 

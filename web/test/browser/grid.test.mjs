@@ -98,7 +98,7 @@ test('of a filter that does not parse it is said what, and where', async () => {
     assert.equal(decodeURIComponent(await hash(page)), '#grid/L1.H3/filter=sink<2');
   };
   await says('sink<2 prev', 'the end at character 12: expected >, >=, < or <=');
-  await says('sink<2 nose>1', '"nose>1" at character 8: expected previous, current, sink, distance, entropy, elsewhere, normalised_entropy, confidence, local, duplicate, induction, delimiter, same_word, value_weighted, value_sink, probe_induction, probe_duplicate, without, layer or head'
+  await says('sink<2 nose>1', '"nose>1" at character 8: expected previous, current, sink, distance, entropy, elsewhere, normalised_entropy, confidence, local, duplicate, induction, delimiter, same_word, value_weighted, value_sink, probe_induction, probe_duplicate, without, direct, layer or head'
     .replace('previous, current', await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores.map(({name}) => name).join(', '))
       .then((names) => names.split(', sink')[0])));
   await page.locator('.grid-filter').fill('');

@@ -1,4 +1,4 @@
-#include "inspect/heads/scored_tokens.h"
+#include "inspect/heads/scored_layer.h"
 
 #include <map>
 #include <string_view>
@@ -27,14 +27,15 @@ bool is_special(const Tokenizer* tokenizer, const SessionToken& token) {
 
 }  // namespace
 
-ScoredTokens scored_tokens(const Session& session, Stack stack) {
+ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   const std::span<const SessionToken> queries = session.queries(stack);
   const std::span<const SessionToken> keys = session.keys(stack);
   const bool is_square = queries.data() == keys.data();
   const Tokenizer* tokenizer =
       keys.data() == session.tokens.data() ? session.tokenizer : session.source_tokenizer;
-  ScoredTokens scored;
-  scored.rows = queries.size();
+  const LayerAttention& attention = session.at({stack, layer, 0});
+  ScoredLayer scored{.rows = queries.size()};
+  if (attention.write_lengths.given()) scored.write_lengths = attention.write_lengths;
   std::map<std::string_view, std::int32_t> kinds;
   std::int32_t word = -1;
   const std::vector<std::int64_t> words = token_units(keys, tokenizer).words;

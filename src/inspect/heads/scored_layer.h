@@ -1,4 +1,4 @@
-// What the scores of heads know of the tokens of an attention.
+// What the scores of a layer's heads know beside its weights: its tokens, and what values write.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,14 @@
 namespace heed {
 
 /// Between two lists of tokens there are neither kinds nor words.
-struct ScoredTokens {
+struct ScoredLayer {
   std::size_t rows = 0;                  // 0: the tokens are not known
   std::vector<std::int32_t> kinds;       // equal where tokens are equal
   std::vector<std::int32_t> words;       // rising; tokens of one word have the same
   std::vector<std::int32_t> delimiters;  // keys past the first that are special, or no words
+  ConstView write_lengths;               // LayerAttention's; not given: |v| stands in
 };
 
-ScoredTokens scored_tokens(const Session& session, Stack stack);
+ScoredLayer scored_layer(const Session& session, Stack stack, int layer);
 
 }  // namespace heed

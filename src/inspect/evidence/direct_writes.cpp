@@ -1,0 +1,131 @@
+// The words' direction of each position goes backward through the norms, and each head's output is
+// multiplied with what it has become there: no head's write is spelled out, and no logits.
+#include "inspect/evidence/direct_writes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "heed/base/threads.h"
+#include "inspect/evidence/model_streams.h"
+#include "inspect/evidence/read_out.h"
+#include "ops/matmul.h"
+
+namespace heed {
+namespace {
+
+constexpr std::int64_t kKeptBytes = std::int64_t{1} << 28;  // of one piece's writes
+
+// The mean over all words of their directions in the stream, [C].
+std::vector<double> mean_direction(const Linear& words, std::int64_t width) {
+  std::vector<double> mean(static_cast<std::size_t>(width));
+  std::vector<float> row(mean.size());
+  for (std::int64_t word = 0; word < words.outputs(); ++word) {
+    words.copy_row_of_weight(word, row.data());
+    for (std::size_t c = 0; c < mean.size(); ++c)
+      mean[c] += static_cast<double>(row[c]) / static_cast<double>(words.outputs());
+  }
+  return mean;
+}
+
+// The rows [begin, end) of the stream that the words are read from, and where they point.
+class Piece {
+ public:
+  Piece(const Session& session, const ModelParts& parts, const Writes& writes,
+        std::vector<std::int64_t> rows)
+      : session_(session),
+        parts_(parts),
+        stream_(parts.streams.back()),
+        writes_(writes),
+        rows_(std::move(rows)),
+        sum_(stream_, writes, session, rows_) {
+    sum_.pass_branches(stream_.branches.size());
+    if (stream_.last) sum_.pass_norm(*stream_.last);
+  }
+
+  /// Adds these rows to each head's.
+  void add_to(std::vector<DirectWrites>& heads, const std::vector<double>& mean) const {
+    Tensor towards = directions(mean);
+    auto norm = sum_.norms().rbegin();
+    if (stream_.last) (norm++)->apply_transposed(towards);
+    std::size_t head = heads.size();
+    for (auto branch = stream_.branches.rbegin(); branch != stream_.branches.rend(); ++branch) {
+      if (branch->after) (norm++)->apply_transposed(towards);
+      if (branch->attention == nullptr) continue;
+      head -= static_cast<std::size_t>(branch->attention->shape().heads);
+      add_branch(*branch, towards.clone(), std::span(heads).subspan(head));
+    }
+  }
+
+ private:
+  TokenId word_at(std::size_t at) const {
+    if (const auto came = word_that_came(session_, rows_[at])) return *came;
+    const auto row = static_cast<std::int64_t>(at);
+    const Tensor state = Tensor::copy_of(sum_.total().view().slice(0, row, row + 1));
+    const Tensor logits = parts_.words->apply(state, {});
+    return first_choice({logits.data<float>(), static_cast<std::size_t>(logits.element_count())});
+  }
+
+  Tensor directions(const std::vector<double>& mean) const {
+    Tensor towards = Tensor::empty({std::ssize(rows_), std::ssize(mean)});
+    for (std::size_t at = 0; at < rows_.size(); ++at) {
+      float* const row = towards.data<float>() + at * mean.size();
+      parts_.words->copy_row_of_weight(word_at(at), row);
+      for (std::size_t c = 0; c < mean.size(); ++c)
+        row[c] = static_cast<float>((row[c] - mean[c]) * parts_.words_scale);
+    }
+    return towards;
+  }
+
+  void add_branch(const BranchParts& branch, Tensor towards, std::span<DirectWrites> heads) const {
+    const Tensor outputs = writes_.rows_of(TapKind::kHeads, branch.stack, branch.layer, rows_);
+    const Linear& out = branch.attention->parts().out;
+    if (branch.inside) FrozenNorm(*branch.inside, out.apply(outputs, {})).apply_transposed(towards);
+    const Tensor through = matmul({.a = towards, .b = out.rows_of_weight()});  // [N, H D]
+    const std::int64_t size = branch.attention->shape().head_dim, width = through.dim(1);
+    for (std::int64_t row = 0; row < through.dim(0); ++row)
+      for (std::int64_t head = 0; head < branch.attention->shape().heads; ++head) {
+        const std::int64_t first = row * width + head * size;
+        const float* const output = outputs.data<float>() + first;
+        heads[static_cast<std::size_t>(head)].logits.push_back(static_cast<float>(
+            std::inner_product(output, output + size, through.data<float>() + first, 0.0)));
+      }
+  }
+
+  const Session& session_;
+  const ModelParts& parts_;
+  const StreamParts& stream_;
+  const Writes& writes_;
+  std::vector<std::int64_t> rows_;
+  StreamSum sum_;
+};
+
+std::vector<DirectWrites> heads_of(const StreamParts& stream) {
+  std::vector<DirectWrites> heads;
+  for (const BranchParts& branch : stream.branches)
+    if (branch.attention != nullptr)
+      for (int head = 0; head < branch.attention->shape().heads; ++head)
+        heads.push_back({.place = {branch.stack, branch.layer, head}, .logits = {}});
+  return heads;
+}
+
+}  // namespace
+
+std::vector<DirectWrites> direct_writes(const Session& session, const LoadedModel& model) {
+  const ModelParts parts = model.model->parts();
+  if (!session.info.has_logits || parts.words == nullptr) return {};
+  std::vector<DirectWrites> heads = heads_of(parts.streams.back());
+  const std::vector<double> mean = mean_direction(*parts.words, session.info.width);
+  const std::int64_t count = std::ssize(session.tokens);
+  const std::int64_t a_row = Writes::bytes_of_all(session) / count;
+  const std::int64_t most = std::clamp<std::int64_t>(kKeptBytes / a_row, 1, count);
+  for (std::int64_t begin = 0; begin < count; begin += most) {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(std::min(most, count - begin)));
+    std::iota(rows.begin(), rows.end(), begin);
+    const Writes writes(session, model, {.tokens = rows, .source = std::vector<std::int64_t>()});
+    Piece(session, parts, writes, std::move(rows)).add_to(heads, mean);
+  }
+  return heads;
+}
+
+}  // namespace heed
