@@ -110,11 +110,12 @@ std::string option_of(const TrainKey& key) {
 // say how.
 TrainConfig effective_config(const Given& given, const Arguments& arguments) {
   TrainConfig config;
+  const bool nothing_named = arguments.flags.data.empty() && arguments.flags.generate.empty();
   const bool started =
       std::filesystem::exists(std::filesystem::path(arguments.output) / "run.json");
   if (!arguments.config.empty()) {
     config = parse_train_config(read_file(arguments.config), arguments.config);
-  } else if (arguments.resume && (started || arguments.flags.data.empty())) {
+  } else if (arguments.resume && (started || nothing_named)) {
     config = stored_train_config(arguments.output);
   }
   for (const TrainKey& key : train_keys())

@@ -32,6 +32,8 @@ import {altOf, isTyped, listenToKeys} from './keys';
 import type {Session} from './session';
 import {showSession} from './session';
 import {failure, nothingYet, opening, textField} from './states';
+import type {Steps} from './steps';
+import {modelOfLast, stepsSlider} from './steps';
 
 const kRetryMilliseconds = 2000;
 const kQuietMilliseconds = 200;  // nothing is said about what takes less
@@ -59,6 +61,7 @@ export class PageShell implements Mounted {
   private address: string;
   private header: Header | null = null;
   private about: About | null = null;
+  private steps: Steps | null = null;
   private api: SessionApi | null = null;
   private session: Session | null = null;
   private readonly comparison: Comparison;
@@ -101,6 +104,7 @@ export class PageShell implements Mounted {
   destroy(): void {
     ++this.opening;
     clearTimeout(this.retry);
+    this.steps?.stop();
     this.stopKeys();
     this.stop.abort();
     this.session?.destroy();
@@ -150,6 +154,11 @@ export class PageShell implements Mounted {
     if (order !== this.opening) return;
     if (!this.header) this.makeHeader(this.about);
     this.notice.replaceChildren();
+    const {steps} = this.about;
+    if (steps && !this.steps) {
+      this.steps = stepsSlider(this.requests, steps, (model) => this.run({...this.wanted, model}));
+      this.notice.before(this.steps.element);
+    }
     const asked = parse(this.address).selection;
     if (asked && this.isElsewhere(asked)) {
       await this.follow(asked);
@@ -160,7 +169,7 @@ export class PageShell implements Mounted {
     const kept = this.about.picture ? null : this.options.transport.memory?.texts() ?? null;
     const input = toBegin(kept, given, this.about.model.name);
     if (input === null) this.begin(this.about, {text: ''});
-    else await this.run(taken(this.about.model, input));
+    else await this.run({...taken(this.about.model, input), ...steps && {model: modelOfLast(steps)}});
   }
 
   private makeHeader(about: About): void {
@@ -170,7 +179,8 @@ export class PageShell implements Mounted {
       const {text, pair, target, model} = this.api!.info;
       void this.run({text, model, ...pair !== undefined && {pair}, ...target !== undefined && {target}});
     });
-    this.main.before(this.header.element, this.notice);
+    this.main.before(this.notice);
+    (this.steps?.element ?? this.notice).before(this.header.element);
     this.header.show(null);
   }
 
@@ -256,7 +266,7 @@ export class PageShell implements Mounted {
     if (about !== this.about) this.makeHeader(this.about = about);
     this.options.transport.memory?.keep(info, info.model);
     const old = this.api;
-    const isSameText = old !== null && isSameInput(old.info, info);
+    const isSameText = old !== null && isSameInput(this.steps ? {...old.info, model: info.model} : old.info, info);
     this.open(new SessionApi(this.about!, info, this.requests), old === null || isSameText);
     if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
   }
