@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <random>
@@ -150,6 +151,14 @@ INSTANTIATE_TEST_SUITE_P(, KilledTask, testing::ValuesIn(kRuns),
 // The library in front of the system's refuses every write after so many, as a full disk does.
 class FullDisk : public KilledTask {
  protected:
+  Words few_steps(const std::string& folder) const {
+    Words words = arguments_of(folder);
+    words.emplace_back("--resume");
+    *(std::ranges::find(words, "--steps") + 1) = "6";
+    *(std::ranges::find(words, "--evaluate-every") + 1) = "3";
+    *(std::ranges::find(words, "--checkpoint-every") + 1) = "2";
+    return words;
+  }
   int run_with_writes(const Words& words, int writes) const {
     return run(words, {"LD_PRELOAD=" HEED_BINARY_DIR "/tests/libfull_disk.so",
                        fmt::format("FULL_DISK_AFTER={}", writes)});
@@ -159,14 +168,6 @@ class FullDisk : public KilledTask {
 TEST_P(FullDisk, AtAnyWriteIsOneLineAndTheRunGoesOn) {
   if (!std::filesystem::exists(HEED_BINARY_DIR "/tests/libfull_disk.so"))
     GTEST_SKIP() << "no library goes in front of the system's under sanitizers";
-  const auto few_steps = [&](const std::string& folder) {
-    Words words = arguments_of(folder);
-    words.insert(words.end(), {"--resume"});
-    *(std::ranges::find(words, "--steps") + 1) = "6";
-    *(std::ranges::find(words, "--evaluate-every") + 1) = "3";
-    *(std::ranges::find(words, "--checkpoint-every") + 1) = "2";
-    return words;
-  };
   ASSERT_EQ(run(few_steps("whole")), 0) << last_line();
   constexpr int kSome = 29;  // writes from one try to the next, where not all are asked for
   const int step = std::getenv("HEED_KILLS") != nullptr ? 1 : kSome;
