@@ -79,15 +79,19 @@ void check_task_keys(const TrainConfig& c) {
              fmt::format("none: it is of task \"{}\", and this is \"{}\"", task, c.task));
   };
   of_task(c.whole_words, "mlm", "whole_words", "true");
+  of_task(c.pairs != 0, "mlm", "pairs", c.pairs);
   of_task(c.mask_share != usual.mask_share, "mlm", "mask_share", c.mask_share);
   of_task(!c.target_tokenizer.empty(), "seq2seq", "target_tokenizer", quoted(c.target_tokenizer));
   of_task(c.repeats != 0, "lm", "repeats", c.repeats);
+  of_task(c.random_repeats != 0, "lm", "random_repeats", c.random_repeats);
   of_task(c.label != usual.label, "classify", "label", quoted(c.label));
   const bool reads_text = c.generate.empty() && (c.task == "lm" || c.task == "mlm");
   if (c.stories != 0 && !reads_text)
     refuse("stories", c.stories, "0: they are of the tasks lm and mlm on texts");
   if (c.repeats != 0 && !c.generate.empty())
     refuse("repeats", c.repeats, "0: what is generated is not cut from a text");
+  if (c.random_repeats != 0 && !c.generate.empty())
+    refuse("random_repeats", c.random_repeats, "0: what is generated is not cut from a text");
   one_of(c.label, {"token", "text"}, "label");
 }
 
@@ -137,6 +141,8 @@ void check_rates(const TrainConfig& c) {
   between(c.attention_dropout, 0, 1, "attention_dropout");
   between(c.label_smoothing, 0, 1, "label_smoothing");
   between(c.repeats, 0, 1, "repeats");
+  between(c.random_repeats, 0, 1, "random_repeats");
+  between(c.pairs, 0, 1, "pairs");
   if (!(c.mask_share > 0 && c.mask_share < 1))
     refuse("mask_share", c.mask_share, "above 0 and below 1");
   between(c.learning_rate, 0, kAny, "learning_rate");

@@ -22,6 +22,8 @@ enum class RandomUse : std::uint32_t {
   kGenerated = 7,
   kValidationGenerated = 8,
   kStories = 9,
+  kRandomRepeats = 10,
+  kRandomTokens = 11,
 };
 
 /// More numbers than one example draws.
@@ -50,7 +52,7 @@ std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t toke
 /// Which crops repeat themselves: a share of `share`, each after a period between an eighth and a
 /// half of its length; none for the others. A function of seed and index, as `random_crop`.
 std::optional<std::int64_t> repeat_period(std::uint64_t seed, std::int64_t index, double share,
-                                          std::int64_t block);
+                                          std::int64_t block, RandomUse use = RandomUse::kRepeats);
 
 /// The dropout masks of pass number `index` of a run.
 std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t index);

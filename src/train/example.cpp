@@ -33,6 +33,7 @@ bool differ(std::span<const std::int64_t> lengths) {
 void Example::clear() {
   ids.clear();
   targets.clear();
+  types.clear();
   source.clear();
 }
 
@@ -57,6 +58,9 @@ void ExampleBatch::lay_out() {
     extents_.query_length = lengths;
     extents_.key_length = std::move(lengths);
   }
+  const bool typed =
+      std::ranges::any_of(rows, [](const Example& row) { return !row.types.empty(); });
+  if (typed) batch_.types = laid_out(rows, &Example::types, 0, types_memory_);
   if (rows.empty() || rows[0].source.empty()) return;
   batch_.source = laid_out(rows, &Example::source, 0, source_memory_);
   if (std::vector<std::int64_t> lengths = lengths_of(rows, &Example::source); differ(lengths))

@@ -16,6 +16,7 @@ namespace heed {
 struct Example {
   std::vector<TokenId> ids = {};
   std::vector<TokenId> targets = {};
+  std::vector<TokenId> types = {};   // of pairs of texts: which one, one an id
   std::vector<TokenId> source = {};  // what an encoder-decoder's encoder reads
 
   void clear();
@@ -42,7 +43,7 @@ class ExampleBatch {
  private:
   std::vector<Example> examples_;
   std::int64_t rows_ = 0;
-  std::vector<TokenId> ids_memory_, targets_memory_, source_memory_;
+  std::vector<TokenId> ids_memory_, targets_memory_, types_memory_, source_memory_;
   Batch batch_;
   ConstView targets_;
   Extents extents_;

@@ -1,5 +1,7 @@
 #include "train/lm_task.h"
 
+#include <algorithm>
+
 #include "train/crops.h"
 
 namespace heed {
@@ -10,7 +12,30 @@ TrainingShape LmTask::shape() const {
   return shape;
 }
 
+std::optional<std::int64_t> LmTask::random_period(std::int64_t index) const {
+  return repeat_period(static_cast<std::uint64_t>(config_.seed), index, config_.random_repeats,
+                       config_.block, RandomUse::kRandomRepeats);
+}
+
+std::int64_t LmTask::counted(std::int64_t index) const {
+  return config_.block - random_period(index).value_or(0);
+}
+
+void LmTask::make_random(std::int64_t index, std::int64_t period, Example& example) const {
+  Random random = random_for(RandomUse::kRandomTokens, static_cast<std::uint64_t>(config_.seed),
+                             index, kWordsOfExample);
+  const Tokenizer& tokenizer = *data_.tokenizer;
+  const auto vocabulary = static_cast<std::uint64_t>(tokenizer.vocabulary_size());
+  std::vector<TokenId> tokens;
+  while (std::ssize(tokens) < period)
+    if (const auto id = static_cast<TokenId>(random.below(vocabulary)); !tokenizer.is_special(id))
+      tokens.push_back(id);
+  repeated_crop(tokens, 0, config_.block, period, example);
+  std::fill_n(example.targets.begin(), period, kIgnoredTarget);
+}
+
 void LmTask::make(std::int64_t index, Example& example) const {
+  if (const auto period = random_period(index)) return make_random(index, *period, example);
   const auto seed = static_cast<std::uint64_t>(config_.seed);
   const std::int64_t begin = random_crop(seed, index, std::ssize(data_.train), config_.block);
   if (const auto period = repeat_period(seed, index, config_.repeats, config_.block))

@@ -1,6 +1,8 @@
 // The next token of running text: all positions at once, under a causal mask.
 #pragma once
 
+#include <optional>
+
 #include "train/task.h"
 #include "train/text_data.h"
 
@@ -14,7 +16,7 @@ class LmTask : public Task {
   const TaskData& data() const override { return data_; }
   TrainingShape shape() const override;
   void make(std::int64_t index, Example& example) const override;
-  std::int64_t counted(std::int64_t /*index*/) const override { return config_.block; }
+  std::int64_t counted(std::int64_t index) const override;
   std::int64_t validation_examples() const override;
   void make_validation(std::int64_t index, std::int64_t count, Example& example) const override;
   std::int64_t tokens_an_example() const override { return config_.block; }
@@ -22,6 +24,11 @@ class LmTask : public Task {
   bool has_accuracy() const override { return false; }  // text has no one right next token
 
  private:
+  // Of examples of random tokens that repeat themselves; the others have none.
+  std::optional<std::int64_t> random_period(std::int64_t index) const;
+  // Asks for what an induction head can know: the tokens behind those that have stood there before.
+  void make_random(std::int64_t index, std::int64_t period, Example& example) const;
+
   const TrainConfig& config_;
   TextData data_;
 };

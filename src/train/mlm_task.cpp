@@ -36,19 +36,24 @@ std::vector<bool> beginnings(const Tokenizer& tokenizer) {
 }  // namespace
 
 MlmTask::MlmTask(const TrainConfig& config, TextData data)
-    : config_(config), data_(std::move(data)), special_(special_tokens_of(*data_.tokenizer)) {
+    : config_(config),
+      data_(std::move(data)),
+      special_(special_tokens_of(*data_.tokenizer)),
+      pair_(pair_frame_of(*data_.tokenizer)) {
   const Tokenizer& tokenizer = *data_.tokenizer;
   if (special_.mask < 0)
     fail({.op = "train",
           .argument = "tokenizer",
           .found = "without a mask token",
           .expected = "[MASK] or <mask> in its vocabulary"});
-  if (text_tokens() < 1)
+  const std::int64_t around = config_.pairs > 0 ? pair_.tokens() + 3 : frame_tokens();
+  if (config_.block <= around)
     fail({.op = "train",
           .argument = "block",
           .found = config_.block,
-          .expected = fmt::format("above {}, the tokens around a text",
-                                  special_.before.size() + special_.behind.size())});
+          .expected = config_.pairs > 0
+                          ? fmt::format("above {}, the least for a pair of texts", around)
+                          : fmt::format("above {}, the tokens around a text", around)});
   for (TokenId id = 0; id < tokenizer.vocabulary_size(); ++id)
     is_special_.push_back(tokenizer.is_special(id));
   begins_word_ = beginnings(tokenizer);
@@ -60,14 +65,42 @@ TrainingShape MlmTask::shape() const {
           .pad_token = special_.pad};
 }
 
-std::int64_t MlmTask::text_tokens() const {
-  return config_.block - std::ssize(special_.before) - std::ssize(special_.behind);
+std::int64_t MlmTask::frame_tokens() const {
+  return std::ssize(special_.before) + std::ssize(special_.behind);
 }
 
-void MlmTask::frame(std::span<const TokenId> text, Example& example) const {
-  example.ids = special_.before;
-  example.ids.insert(example.ids.end(), text.begin(), text.end());
-  example.ids.insert(example.ids.end(), special_.behind.begin(), special_.behind.end());
+std::int64_t MlmTask::text_tokens() const { return config_.block - frame_tokens(); }
+
+void MlmTask::frame_pair(std::span<const TokenId> text, Random& random, Example& example) const {
+  const std::size_t tokens =
+      text.size() - static_cast<std::size_t>(pair_.tokens() - frame_tokens());
+  const std::size_t half = tokens / 2;
+  const std::size_t first = half / 2 + random.below(half + 1);
+  const std::size_t begin = random.below(2) == 0 ? first : random.below(first + 1);
+  const auto add = [&example](std::span<const TokenId> ids, TokenId type) {
+    example.ids.insert(example.ids.end(), ids.begin(), ids.end());
+    example.types.resize(example.ids.size(), type);
+  };
+  add(pair_.before, pair_.first_type);
+  add(text.first(first), pair_.first_type);
+  add(pair_.between, pair_.first_type);
+  add(text.subspan(begin, tokens - first), pair_.second_type);
+  add(pair_.behind, pair_.second_type);
+}
+
+void MlmTask::frame(std::span<const TokenId> stream, std::int64_t begin, Random& random,
+                    Example& example) const {
+  const auto text =
+      stream.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(text_tokens()));
+  constexpr std::uint64_t kParts = 1'000'000;
+  if (config_.pairs > 0 && static_cast<double>(random.below(kParts)) < config_.pairs * kParts) {
+    frame_pair(text, random, example);
+  } else {
+    example.ids = special_.before;
+    example.ids.insert(example.ids.end(), text.begin(), text.end());
+    example.ids.insert(example.ids.end(), special_.behind.begin(), special_.behind.end());
+    if (config_.pairs > 0) example.types.assign(example.ids.size(), pair_.first_type);
+  }
   example.targets.assign(example.ids.size(), kIgnoredTarget);
 }
 
@@ -115,12 +148,9 @@ void MlmTask::mask(Random& random, Example& example) const {
 
 void MlmTask::make(std::int64_t index, Example& example) const {
   const auto seed = static_cast<std::uint64_t>(config_.seed);
-  const std::int64_t tokens = text_tokens();
-  const std::int64_t begin = random_crop(seed, index, std::ssize(data_.train), tokens);
-  frame(std::span(data_.train)
-            .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(tokens)),
-        example);
+  const std::int64_t begin = random_crop(seed, index, std::ssize(data_.train), text_tokens());
   Random random = random_for(RandomUse::kMasks, seed, index, kWordsOfExample);
+  frame(data_.train, begin, random, example);
   mask(random, example);
 }
 
@@ -129,14 +159,11 @@ std::int64_t MlmTask::validation_examples() const {
 }
 
 void MlmTask::make_validation(std::int64_t index, std::int64_t count, Example& example) const {
-  const std::int64_t tokens = text_tokens();
-  const std::int64_t begin = even_crop(index, count, std::ssize(data_.validation), tokens);
-  frame(std::span(data_.validation)
-            .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(tokens)),
-        example);
+  const std::int64_t begin = even_crop(index, count, std::ssize(data_.validation), text_tokens());
   // By the place, not by the number: the same masks whatever part of the text is read.
   Random random = random_for(RandomUse::kValidationMasks, static_cast<std::uint64_t>(config_.seed),
                              begin, kWordsOfExample);
+  frame(data_.validation, begin, random, example);
   mask(random, example);
 }
 

@@ -11,6 +11,9 @@ namespace heed {
 /// Of a share of `masked` of a crop's tokens the model has to say what stood there: 80 % of them
 /// are replaced by the mask token, 10 % by a random one, and 10 % are left. With `whole_words` the
 /// tokens of a word are chosen together. Crops stand in the tokenizer's frame ([CLS] ... [SEP]).
+/// A share of `pairs` of the examples are two texts ([CLS] A [SEP] B [SEP]): in half of them B goes
+/// on where A ends; in the others it begins inside of A, so that what is masked in one text can be
+/// read in the other, as in translation language modelling (Lample & Conneau 2019, section 3.3).
 class MlmTask : public Task {
  public:
   /// The configuration must outlive it.
@@ -25,8 +28,12 @@ class MlmTask : public Task {
   std::string sizes() const override { return stream_sizes(config_, data_); }
 
  private:
+  std::int64_t frame_tokens() const;
   std::int64_t text_tokens() const;
-  void frame(std::span<const TokenId> text, Example& example) const;
+  // The text from `begin` of a stream on, alone or as a pair.
+  void frame(std::span<const TokenId> stream, std::int64_t begin, Random& random,
+             Example& example) const;
+  void frame_pair(std::span<const TokenId> text, Random& random, Example& example) const;
   void mask(Random& random, Example& example) const;
   // Positions [begin, end) of tokens that are chosen together.
   struct Word {
@@ -38,6 +45,7 @@ class MlmTask : public Task {
   const TrainConfig& config_;
   TextData data_;
   SpecialTokens special_;
+  PairFrame pair_;
   std::vector<bool> is_special_;   // by id
   std::vector<bool> begins_word_;  // by id
 };

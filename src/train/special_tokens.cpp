@@ -26,6 +26,19 @@ SpecialTokens special_tokens_of(const Tokenizer& tokenizer) {
   return special;
 }
 
+PairFrame pair_frame_of(const Tokenizer& tokenizer) {
+  const SpecialTokens alone = special_tokens_of(tokenizer);
+  const Encoding pair = tokenizer.encode_pair("", "", /*add_special=*/true);
+  PairFrame frame{.before = alone.before, .behind = alone.behind};
+  const auto first = pair.ids.begin() + std::ssize(alone.before);
+  const auto last = pair.ids.end() - std::ssize(alone.behind);
+  if (first < last) frame.between.assign(first, last);
+  if (pair.types.empty()) return frame;
+  frame.first_type = pair.types.front();
+  frame.second_type = pair.types.back();
+  return frame;
+}
+
 LearnedSpecials learned_specials(std::string_view task) {
   if (task == "seq2seq") return {.tokens = {"<pad>", "</s>"}, .begin = "", .end = "</s>"};
   if (task == "mlm" || task == "classify")

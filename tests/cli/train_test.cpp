@@ -58,7 +58,8 @@ TEST_F(TrainProgram, EndedAtAnyInstantItGoesOnToTheSameLosses) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50 + random() % 50 + 5 * rounds));
     ::kill(child, SIGTERM);
     status = wait_for(child);
-    ASSERT_TRUE(status == 0 || status == 130) << status << last_line();
+    // On a busy machine the signal may come before the program asks for it.
+    ASSERT_TRUE(status == 0 || status == 130 || status == -SIGTERM) << status << last_line();
     ends += status == 130 ? 1 : 0;
   }
   EXPECT_GE(ends, 2);

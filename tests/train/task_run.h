@@ -33,6 +33,7 @@ class TaskRun : public SmallRun {
   void mask() {
     config_.task = "mlm";
     config_.whole_words = true;
+    config_.pairs = 0.5;
     config_.dropout = 0.1;
   }
   void label_texts() {

@@ -8,6 +8,7 @@
 #include "heed/models/classifier.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
+#include "train/lm_task.h"
 #include "train/mlm_task.h"
 #include "train/task_run.h"
 
@@ -123,6 +124,65 @@ TEST_F(Tasks, MasksAreThoseOfBert) {
   }
   EXPECT_NEAR(masked / static_cast<double>(asked), 0.8, 0.03);
   EXPECT_NEAR(kept / static_cast<double>(asked), 0.1, 0.03);
+}
+
+TEST_F(Tasks, RandomTokensRepeatAndOnlyWhatCanBeKnownIsAskedFor) {
+  config_.random_repeats = 0.25;
+  config_.block = 64;
+  const LmTask task(config_, load_text_data(config_));
+  int repeating = 0;
+  for (int i = 0; i < 400; ++i) {
+    Example example;
+    task.make(i, example);
+    EXPECT_EQ(example.counted(), task.counted(i));
+    const auto period = static_cast<std::size_t>(config_.block - example.counted());
+    if (period == 0) continue;
+    ++repeating;
+    EXPECT_GE(period, 8U);
+    EXPECT_LE(period, 32U);
+    for (std::size_t t = period; t < example.ids.size(); ++t) {
+      EXPECT_EQ(example.ids[t], example.ids[t - period]);
+      EXPECT_EQ(example.targets[t], example.ids[t + 1 - period]);
+    }
+  }
+  EXPECT_NEAR(repeating, 100, 25);
+}
+
+TEST_F(Tasks, PairsGoOnOrBeginInsideOfTheFirstText) {
+  config_.task = "mlm";
+  config_.pairs = 0.75;
+  config_.mask_share = 0.01;  // one token, so that the texts can be compared
+  config_.block = 40;
+  const std::vector<TokenId> stream = load_text_data(config_).train;
+  const MlmTask task(config_, load_text_data(config_));
+  const TokenId sep = task.data().tokenizer->find("[SEP]");
+  int pairs = 0;
+  int going_on = 0;
+  for (int i = 0; i < 400; ++i) {
+    Example example;
+    task.make(i, example);
+    ASSERT_EQ(std::ssize(example.ids), config_.block);
+    ASSERT_EQ(example.types.size(), example.ids.size());
+    for (std::size_t t = 0; t < example.ids.size(); ++t)
+      if (example.targets[t] >= 0) example.ids[t] = example.targets[t];
+    const auto middle = std::ranges::find(example.ids, sep);
+    const auto last = std::ssize(example.ids) - 1;
+    const auto at = middle - example.ids.begin();
+    EXPECT_EQ(std::ranges::count(example.types, 1), last - at);
+    if (at == last) continue;
+    ++pairs;
+    EXPECT_EQ(example.types[static_cast<std::size_t>(at)], 0);
+    EXPECT_EQ(example.types[static_cast<std::size_t>(at) + 1], 1);
+    const std::vector<TokenId> second(middle + 1, example.ids.end() - 1);
+    ASSERT_GE(std::ssize(second), 9);
+    // The stream holds A and then, or from inside of A, B: the stream from A on holds both.
+    const std::vector<TokenId> first(example.ids.begin() + 1, middle);
+    const auto begin = std::ranges::search(stream, first).begin();
+    ASSERT_NE(begin, stream.end());
+    going_on += std::equal(second.begin(), second.end(), begin + std::ssize(first));
+  }
+  EXPECT_NEAR(pairs, 300, 30);
+  EXPECT_NEAR(going_on, pairs / 2, 30);
 }
 
 TEST_F(Tasks, WholeWordsAreAskedForTogether) {

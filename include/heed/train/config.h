@@ -18,6 +18,7 @@ struct TrainConfig {
   std::string generate;              // in place of data: a task whose examples heed makes
   std::int64_t generate_length = 0;  // of those; 0: as usual for them
   double mask_share = 0.15;          // mlm: tokens that are asked for
+  double pairs = 0;                  // mlm: share of the examples that are two texts
   bool whole_words = false;          // mlm: the tokens of a word are asked for together
   std::string label = "token";       // classify: what a label is for, "token" or "text"
   std::int64_t stories = 0;          // that heed makes, for the training part beside data
@@ -44,6 +45,7 @@ struct TrainConfig {
   std::int64_t batch = 12;            // sequences in one pass
   std::int64_t accumulate = 1;        // passes in one step; the gradient is their mean
   double repeats = 0;                 // share of the sequences that repeat themselves
+  double random_repeats = 0;          // and of those of random tokens that do
   double label_smoothing = 0;         // share of each target that all classes have alike
   std::string schedule = "cosine";    // or "linear", "inverse-sqrt", "constant"
   double learning_rate = 1e-3;        // after the warm-up
