@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "cli/train_program.h"
@@ -73,31 +74,11 @@ void PrintTo(const KilledRun& run, std::ostream* to) { *to << run.name; }
 class KilledTask : public test::TrainProgram, public testing::WithParamInterface<KilledRun> {
  protected:
   Words arguments_of(const std::string& folder) const {
-    Words words = {"train",
-                   "-o",
-                   scratch_ / folder,
-                   "--layers",
-                   "2",
-                   "--width",
-                   "32",
-                   "--heads",
-                   "2",
-                   "--block",
-                   "32",
-                   "--steps",
-                   "30",
-                   "--warmup",
-                   "3",
-                   "--threads",
-                   "2",
-                   "--checkpoint-every",
-                   "1",
-                   "--evaluate-every",
-                   "10",
-                   "--dropout",
-                   "0.1",
-                   "--attention-dropout",
-                   "0.1"};
+    std::istringstream usual(
+        "--layers 2 --width 32 --heads 2 --block 32 --steps 30 --warmup 3 --threads 2 "
+        "--checkpoint-every 1 --evaluate-every 10 --dropout 0.1 --attention-dropout 0.1");
+    Words words = {"train", "-o", scratch_ / folder};
+    for (std::string word; usual >> word;) words.push_back(word);
     for (std::string& word : GetParam().arguments(scratch_.folder()))
       words.push_back(std::move(word));
     return words;
