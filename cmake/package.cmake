@@ -1,5 +1,6 @@
 # The packages of Debian, as `./dev package` makes them: heed (the program and its model), libheed-c0
-# (the shared library of C) and libheed-dev (headers, the static library, CMake and pkg-config).
+# (the shared library of C), libheed-dev (headers, the static library, CMake and pkg-config) and, where
+# MPI is found, heed-mpi (the program's module for several processes).
 set(HEED_MAINTAINER "heed maintainers <heed@localhost>" CACHE STRING "Who answers for the packages")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heed)
@@ -31,6 +32,13 @@ heed_package(runtime libheed-c0 libs "Exact attention that can be seen through (
   "heed computes attention, its gradients and any question about its weights in\nmemory that grows with the text and not with its square. This is the shared\nlibrary for C and for languages that call C.")
 heed_package(development libheed-dev libdevel "Exact attention that can be seen through (development)"
   "Headers for C and C++, the static library of C++, and what CMake and\npkg-config need to find them.")
+if(TARGET heed_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+  heed_package(mpi heed-mpi science "Exact attention that can be seen through (several processes)"
+    "The module with which heed trains one model, and computes attention of one\nlong text, on several processes that MPI has started.")
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "heed (= ${PROJECT_VERSION})")
+  set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS openmpi-bin)
+endif()
 set(control ${PROJECT_BINARY_DIR}/generated/control)  # what programs that link it depend on; the linker's cache
 file(CONFIGURE OUTPUT ${control}/shlibs CONTENT "libheed_c 0 libheed-c0 (>= ${PROJECT_VERSION})\n")
 file(CONFIGURE OUTPUT ${control}/triggers CONTENT "activate-noawait ldconfig\n")

@@ -2,7 +2,6 @@
 // line on stderr and an exit status.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -16,6 +15,7 @@
 #include "cli/notices.h"
 #include "cli/options/help.h"
 #include "cli/options/option_names.h"
+#include "cli/terminal/error_line.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
@@ -28,26 +28,8 @@ constexpr int kDone = 0;
 constexpr int kWorkFailed = 1;
 constexpr int kBadInput = 2;
 
-int exit_status(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kUnsupported:
-    case ErrorCode::kNotFound:
-    case ErrorCode::kCorrupt:
-      return kBadInput;
-    case ErrorCode::kInterrupted:
-      return kInterruptedStatus;
-    case ErrorCode::kIo:
-    case ErrorCode::kFailed:
-      break;
-  }
-  return kWorkFailed;
-}
-
-// Scripts read stderr by lines, so an error is one line.
 int report(std::string_view command, std::string message, int status) {
-  std::ranges::replace(message, '\n', ' ');
-  fmt::print(stderr, "heed{}{}: {}\n", command.empty() ? "" : " ", command, message);
+  fmt::print(stderr, "{}\n", error_line(command, std::move(message)));
   return status;
 }
 

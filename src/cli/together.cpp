@@ -2,8 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <string>
+#include <thread>
+
+#include "cli/options/option_names.h"
+#include "cli/terminal/error_line.h"
+#include "heed/base/error.h"
 
 namespace heed::cli {
 
@@ -15,6 +23,32 @@ int together(StartedRanks& ranks, const std::function<int()>& work) {
     std::fflush(stderr);
     ranks.end_all(1);
     throw;
+  }
+}
+
+namespace {
+
+[[noreturn]] void end_all(StartedRanks& ranks, const std::string& line, int status) {
+  fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
+  ranks.end_all(status);
+  std::abort();  // does not come here
+}
+
+}  // namespace
+
+int together(StartedRanks& ranks, const Given& given, std::string_view command,
+             const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const AnotherRankFailed&) {
+    std::this_thread::sleep_for(std::chrono::seconds(30));  // that rank ends this one
+    return 1;
+  } catch (const Error& error) {
+    end_all(ranks, error_line(command, in_options(given, command, error).what()),
+            exit_status(error.code()));
+  } catch (const std::exception& error) {
+    end_all(ranks, error_line(command, error.what()), exit_status(ErrorCode::kFailed));
   }
 }
 

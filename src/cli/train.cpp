@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,8 +18,13 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
+#include "cli/together.h"
+#include "cli/train_watch.h"
 #include "heed/base/error.h"
+#include "heed/base/threads.h"
+#include "heed/ranks/open_ranks.h"
 #include "io/atomic_file.h"
+#include "train/checkpoint.h"
 
 namespace heed::cli {
 namespace {
@@ -26,6 +34,7 @@ struct Arguments {
   std::string output;
   bool resume = false;
   TrainConfig flags;
+  WatchOptions watch;
 };
 
 std::string grouped(double number) {
@@ -101,11 +110,12 @@ std::string option_of(const TrainKey& key) {
 // say how.
 TrainConfig effective_config(const Given& given, const Arguments& arguments) {
   TrainConfig config;
+  const bool nothing_named = arguments.flags.data.empty() && arguments.flags.generate.empty();
   const bool started =
       std::filesystem::exists(std::filesystem::path(arguments.output) / "run.json");
   if (!arguments.config.empty()) {
     config = parse_train_config(read_file(arguments.config), arguments.config);
-  } else if (arguments.resume && (started || arguments.flags.data.empty())) {
+  } else if (arguments.resume && (started || nothing_named)) {
     config = stored_train_config(arguments.output);
   }
   for (const TrainKey& key : train_keys())
@@ -113,6 +123,36 @@ TrainConfig effective_config(const Given& given, const Arguments& arguments) {
       std::visit([&](auto member) { config.*member = arguments.flags.*member; }, key.member);
   return config;
 }
+
+// Where another rank has died, mpirun ends this one, by SIGTERM and a second later by SIGKILL,
+// while it waits for that one's answer: the first rank tells what is left.
+class LastWords {
+ public:
+  LastWords(const Ranks& ranks, std::filesystem::path folder) {
+    if (ranks.rank() == 0)
+      thread_ = std::jthread([folder = std::move(folder)](const std::stop_token& ended) {
+        constexpr auto kLook = std::chrono::milliseconds(50);
+        constexpr int kLooks = 8;  // that a run which can still end takes
+        for (int looks = 0; looks < kLooks && !ended.stop_requested();
+             looks += interrupted() ? 1 : 0)
+          std::this_thread::sleep_for(kLook);
+        if (!ended.stop_requested()) say(folder);
+      });
+  }
+
+ private:
+  static void say(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    const auto checkpoints = std::filesystem::is_directory(folder, ignored)
+                                 ? list_checkpoints(folder)
+                                 : std::vector<std::filesystem::path>();
+    fmt::print(stderr, "heed train: another rank does not answer; last checkpoint: {}\n",
+               checkpoints.empty() ? "none" : checkpoints[0].string() + " (--resume goes on)");
+    std::fflush(stderr);
+  }
+
+  std::jthread thread_;
+};
 
 std::string said_of(const TrainResult& result) {
   std::string loss = fmt::format("loss {:.4f}", result.loss);
@@ -127,8 +167,8 @@ std::string said_of(const TrainResult& result) {
                      duration(result.seconds), rate);
 }
 
-int run(const Given& given, const Arguments& arguments) {
-  const TrainConfig config = effective_config(given, arguments);
+TrainConfig checked_config(const Given& given, const Arguments& arguments) {
+  TrainConfig config = effective_config(given, arguments);
   given.require_beside("--vocabulary",
                        config.tokenizer == "byte-bpe" || config.target_tokenizer == "byte-bpe",
                        "--tokenizer byte-bpe");
@@ -137,20 +177,64 @@ int run(const Given& given, const Arguments& arguments) {
           .expected = "one of them"});
   given.require_beside("--sample-prompt", config.sample_every > 0, "--sample-every");
   given.require_beside("--evaluate-batches", config.validation > 0, "--validation above 0");
+  for (const char* beside : {"--watch-every", "--watch-port"})
+    given.require_beside(beside, given.has("--watch"), "--watch");
+  return config;
+}
+
+// `ranks`: those that were started together; null: this process alone.
+int train_and_say(const TrainConfig& config, const Arguments& arguments, Ranks* ranks) {
   Progress progress(config.evaluate_every);
   const InterruptScope scope;
+  const bool is_first = ranks == nullptr || ranks->rank() == 0;
+  std::optional<Watch> watch;
   try {
+    if (is_first && !arguments.watch.text.empty())
+      watch.emplace(arguments.watch, arguments.output, progress);
     const TrainResult result = train({.config = config,
                                       .folder = arguments.output,
                                       .resume = arguments.resume,
-                                      .stopped = &interrupt_flag()},
-                                     progress);
-    print(said_of(result));
+                                      .stopped = &interrupt_flag(),
+                                      .ranks = ranks},
+                                     watch ? static_cast<TrainListener&>(*watch) : progress);
+    if (is_first) print(said_of(result));
+    if (watch) watch->stay();
   } catch (...) {
     progress.end_line();
     throw;
   }
   return 0;
+}
+
+int run(const Given& given, const Arguments& arguments) {
+  const std::unique_ptr<StartedRanks> ranks = open_ranks();
+  if (ranks == nullptr) return train_and_say(checked_config(given, arguments), arguments, nullptr);
+  return together(*ranks, given, "train", [&] {
+    if (!given.has("--threads")) set_thread_count(fair_thread_count(*ranks));
+    TrainConfig config;
+    run_together(*ranks, [&] { config = checked_config(given, arguments); });
+    const LastWords last_words(*ranks, arguments.output);
+    return train_and_say(config, arguments, ranks.get());
+  });
+}
+
+void add_watch(OptionList& list, WatchOptions& watch) {
+  add(list, {{.name = "--watch",
+              .to = &watch.text,
+              .type = "TEXT",
+              .help = "serve the page on this text, with a slider over the run's steps, until "
+                      "Ctrl-C; - reads it from stdin"},
+             {.name = "--watch-every",
+              .to = &watch.every,
+              .type = "N",
+              .least = 1,
+              .help = "steps between the models that it shows (default: a fiftieth of the run)"},
+             {.name = "--watch-port",
+              .to = &watch.port,
+              .type = "N",
+              .least = 0,
+              .most = 65535,
+              .help = "where to listen (default: a port that is free)"}});
 }
 
 Run declare(OptionList& list) {
@@ -167,6 +251,7 @@ Run declare(OptionList& list) {
              {.name = "--resume",
               .to = &arguments->resume,
               .help = "go on from the folder's last checkpoint; CONFIG may be left out"}});
+  add_watch(list, arguments->watch);
   for (const TrainKey& key : train_keys())
     std::visit(
         [&](auto member) {
@@ -189,7 +274,9 @@ Command train_command() {
       "  heed train examples/shakespeare-char.json --data input.txt -o runs/shakespeare\n"
       "  heed train -o runs/shakespeare --resume\n"
       "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels\n"
-      "  heed train examples/tasks/reverse.json -o runs/reverse",
+      "  heed train examples/tasks/reverse.json -o runs/reverse\n"
+      "  heed train examples/tasks/induction.json -o runs/induction --watch \"w3 w1 w4 w3 w1\"\n"
+      "  mpirun -n 4 heed train examples/shakespeare-char.json --data input.txt -o runs/four",
       declare};
 }
 

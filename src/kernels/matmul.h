@@ -27,6 +27,7 @@ struct MatmulProblem {
   T* out = nullptr;
   std::int64_t out_row = 0;  // stride; columns are contiguous
   bool accumulate = false;
+  bool bf16 = false;  // of matmul_amx: both operands rounded to bf16
 };
 
 /// Both operands are brought into the form of the kernel on the way.
@@ -83,5 +84,7 @@ void matmul_panels(const PanelsProblem& problem);
 bool has_fast_pairs();
 /// With a rounded to bf16, in pairs. b is bf16, and has_fast_pairs().
 void matmul_pairs(const PanelsProblem& problem);
+/// With both operands rounded to bf16 on the way. has_fast_pairs().
+void matmul_pairs(const MatmulProblem<float>& problem);
 
 }  // namespace heed::kernels

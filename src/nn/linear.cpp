@@ -75,7 +75,7 @@ Tensor Linear::apply(const Tensor& x, const ConstView& bias, const Run& run) con
   if (packed != nullptr)
     matmul({.a = rows, .b = *packed, .bias = bias, .in_bulk = run.in_bulk}, out);
   else
-    matmul({.a = rows, .b = in_out(), .bias = bias, .in_bulk = run.in_bulk}, out);
+    matmul({.a = rows, .b = in_out(), .bias = bias, .in_bulk = run.in_bulk, .bf16 = run.bf16}, out);
   return y;
 }
 
@@ -101,9 +101,11 @@ Tensor Linear::rows_of_weight() const {
 Tensor Linear::input_gradient(const Tensor& dy, const Run& run) const {
   const ConstView weight = in_out();
   Tensor dx = Tensor::empty(with_width(dy.shape(), weight.dim(0)), dy.dtype());
-  matmul(
-      {.a = dy.view().reshape(as_matrix(dy)), .b = weight.permute({1, 0}), .in_bulk = run.in_bulk},
-      dx.view().reshape(as_matrix(dx)));
+  matmul({.a = dy.view().reshape(as_matrix(dy)),
+          .b = weight.permute({1, 0}),
+          .in_bulk = run.in_bulk,
+          .bf16 = run.bf16},
+         dx.view().reshape(as_matrix(dx)));
   return dx;
 }
 
@@ -116,7 +118,8 @@ void Linear::add_weight_gradients(const Tensor& x, const Tensor& dy, const Run& 
   matmul({.a = (in_first ? x_rows : dy_rows).permute({1, 0}),
           .b = in_first ? dy_rows : x_rows,
           .accumulate = true,
-          .in_bulk = run.in_bulk},
+          .in_bulk = run.in_bulk,
+          .bf16 = run.bf16},
          dweight);
   if (bias_) add_column_sums(gradients.of(*bias_), dy);
 }

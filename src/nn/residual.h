@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "nn/attention.h"
 #include "nn/shown.h"
 #include "ops/add.h"
 
@@ -46,26 +48,23 @@ class Residual {
   /// x [B, T, C]; `source` is what the branch reads besides it.
   template <typename... Source>
   Tensor forward(Tensor x, Run& run, const Source&... source) const {
-    const Shown show{run, names_.stack, names_.layer};
-    Tensor y = norms_.before ? branch_.forward(show(names_.input, norms_.before->forward(x, run)),
-                                               source..., run)
-                             : branch_.forward(x, source..., run);
-    if (norms_.inside) y = norms_.inside->forward(y, run);
-    y = show(names_.output, std::move(y));
-    x = adds_ ? add(std::move(y), x) : std::move(y);
-    if (norms_.after) x = norms_.after->forward(x, run);
-    return show(names_.stream, std::move(x));
+    if (!recomputes(run)) return pass(std::move(x), run, source...);
+    run.saved->put(x.share());
+    (run.saved->put(source.states.share()), ...);
+    Run forgets = run;
+    forgets.saved = nullptr;
+    return pass(std::move(x), forgets, source...);
   }
 
   /// `source` is what the branch's backward takes between dy and the run.
   template <typename... Source>
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients, Source&&... source) const {
-    const Tensor dsum = norms_.after ? norms_.after->backward(dy, run, gradients) : dy.share();
-    const Tensor dbranch =
-        norms_.inside ? norms_.inside->backward(dsum, run, gradients) : dsum.share();
-    Tensor dx = branch_.backward(dbranch, std::forward<Source>(source)..., run, gradients);
-    if (norms_.before) dx = norms_.before->backward(dx, run, gradients);
-    return adds_ ? add(std::move(dx), dsum) : std::move(dx);
+    if (!recomputes(run)) return pass_backward(dy, run, gradients, std::forward<Source>(source)...);
+    Saved again;
+    Run keeps = run;
+    keeps.saved = &again;
+    make_again(*run.saved, keeps, source...);
+    return pass_backward(dy, keeps, gradients, std::forward<Source>(source)...);
   }
 
   void collect(std::vector<Parameter*>& into) {
@@ -79,6 +78,43 @@ class Residual {
   const Branch& branch() const { return branch_; }
 
  private:
+  bool recomputes(const Run& run) const {
+    constexpr bool kIsAttention = std::is_same_v<Branch, Attention>;
+    return run.saved != nullptr && (run.recompute == Recompute::kBlocks ||
+                                    (run.recompute == Recompute::kAttention && kIsAttention));
+  }
+
+  // The forward pass once more, for what it keeps.
+  void make_again(Saved& inputs, Run& keeps) const { pass(inputs.take(), keeps); }
+  void make_again(Saved& inputs, Run& keeps, const Source& source,
+                  const Tensor& /*dstates*/) const {
+    const Source whole = {.states = inputs.take(), .lengths = source.lengths};
+    pass(inputs.take(), keeps, whole);
+  }
+
+  template <typename... Source>
+  Tensor pass(Tensor x, Run& run, const Source&... source) const {
+    const Shown show{run, names_.stack, names_.layer};
+    Tensor y = norms_.before ? branch_.forward(show(names_.input, norms_.before->forward(x, run)),
+                                               source..., run)
+                             : branch_.forward(x, source..., run);
+    if (norms_.inside) y = norms_.inside->forward(y, run);
+    y = show(names_.output, std::move(y));
+    x = adds_ ? add(std::move(y), x) : std::move(y);
+    if (norms_.after) x = norms_.after->forward(x, run);
+    return show(names_.stream, std::move(x));
+  }
+
+  template <typename... Source>
+  Tensor pass_backward(const Tensor& dy, Run& run, Gradients& gradients, Source&&... source) const {
+    const Tensor dsum = norms_.after ? norms_.after->backward(dy, run, gradients) : dy.share();
+    const Tensor dbranch =
+        norms_.inside ? norms_.inside->backward(dsum, run, gradients) : dsum.share();
+    Tensor dx = branch_.backward(dbranch, std::forward<Source>(source)..., run, gradients);
+    if (norms_.before) dx = norms_.before->backward(dx, run, gradients);
+    return adds_ ? add(std::move(dx), dsum) : std::move(dx);
+  }
+
   Norms<Norm> norms_;
   Branch branch_;
   BranchNames names_;

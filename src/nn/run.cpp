@@ -14,6 +14,13 @@ Tensor Saved::take() {
   return top;
 }
 
+std::int64_t Saved::bytes() const {
+  std::int64_t sum = 0;
+  for (const Tensor& tensor : tensors_)
+    sum += tensor.element_count() * static_cast<std::int64_t>(size_bytes(tensor.dtype()));
+  return sum;
+}
+
 std::vector<std::int64_t> Run::row_lengths(std::int64_t batch, std::int64_t length) const {
   const std::vector<std::int64_t>& given = extents.query_length;
   const auto rows = static_cast<std::size_t>(batch);

@@ -15,7 +15,7 @@ namespace heed {
 namespace {
 
 void check(const MatmulArgs& args, const View& out) {
-  const auto& [a, b, bias, accumulate, in_bulk] = args;
+  const auto& [a, b, bias, accumulate, in_bulk, bf16] = args;
   if (a.rank() != 2 || b.rank() != 2)
     fail("matmul", a.rank() != 2 ? "a.shape" : "b.shape",
          to_string(a.rank() != 2 ? a.shape() : b.shape()), "a matrix");
@@ -53,15 +53,20 @@ void run(const MatmulArgs& args, const View& out) {
       .out = out.data<T>(),
       .out_row = std::max(out.stride(0), out.dim(1)),
       .accumulate = args.accumulate,
+      .bf16 = args.bf16,
   };
   if constexpr (std::is_same_v<T, float>) {
     if (args.in_bulk && kernels::matmul_amx(problem)) return;
+    if (args.bf16 && problem.inner > 0 && kernels::has_fast_pairs())
+      return kernels::matmul_pairs(problem);
     if (problem.inner > 0) return kernels::matmul_f32(problem);
   }
   kernels::reference::matmul(problem);
 }
 
 }  // namespace
+
+bool bf16_pays() { return kernels::has_amx() || kernels::has_fast_pairs(); }
 
 void matmul(const MatmulArgs& args, const View& out) {
   check(args, out);

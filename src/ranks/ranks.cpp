@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kSumChannel = 0;
 constexpr int kGatherChannel = 1;
+constexpr int kBroadcastChannel = 2;
 
 // Part `index` of so many values.
 template <typename T>
@@ -48,6 +49,15 @@ void gather(Ranks& ranks, std::span<const std::byte> own, std::span<std::byte> a
     }
   }
   ranks.start(out, in, kGatherChannel)->wait();
+}
+
+void broadcast(Ranks& ranks, std::span<std::byte> bytes) {
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (int peer = 1; peer < ranks.count() && ranks.rank() == 0; ++peer)
+    out.push_back({peer, bytes});
+  if (ranks.rank() > 0) in.push_back({0, bytes});
+  ranks.start(out, in, kBroadcastChannel)->wait();
 }
 
 namespace {

@@ -23,7 +23,7 @@ struct Api {
       : model(loaded),
         options(given),
         maps({given.limits.tile_bytes, given.limits.coarse_bytes, given.limits.overview_bytes}),
-        shelf(loaded),
+        shelf(loaded, given.watched),
         sessions(shelf, given, maps.overviews, stopping, [this] { give_way(); }) {}
 
   const LoadedModel* model;

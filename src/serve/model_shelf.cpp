@@ -31,11 +31,21 @@ std::vector<FoundModel> models_to_choose() {
   return found;
 }
 
-ModelShelf::ModelShelf(const LoadedModel* served) {
+ModelShelf::ModelShelf(const LoadedModel* served, std::filesystem::path watched)
+    : watched_(std::move(watched)) {
   if (served != nullptr) served_ = shelved({std::shared_ptr<void>(), served});
 }
 
-ModelPointer ModelShelf::load(const std::string& name) const {
+std::optional<std::vector<std::int64_t>> ModelShelf::steps() const {
+  if (watched_.empty()) return std::nullopt;
+  return watched_steps(watched_);
+}
+
+std::filesystem::path ModelShelf::folder_of(const std::string& name) const {
+  if (!watched_.empty())
+    for (const std::int64_t step : watched_steps(watched_))
+      if (const auto folder = watched_step(watched_, step); folder.filename() == name)
+        return folder;
   const std::vector<FoundModel> found = models_to_choose();
   const auto own = std::ranges::find(found, name, &FoundModel::name);
   if (own == found.end()) {
@@ -47,8 +57,12 @@ ModelPointer ModelShelf::load(const std::string& name) const {
             .found = json_string(clipped(name, kMostShown)) + ", which this machine does not have",
             .expected = fmt::format("one of {}", fmt::join(names, ", "))});
   }
+  return own->folder;
+}
+
+ModelPointer ModelShelf::load(const std::string& name) const {
   auto model = std::make_shared<const LoadedModel>(
-      load_model(own->folder, {.packed = true, .dtype = DType::kF32, .in_memory = true}));
+      load_model(folder_of(name), {.packed = true, .dtype = DType::kF32, .in_memory = true}));
   if (!model->tokenizer)
     refuse(400, "bad_request",
            {.argument = "model",

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +46,8 @@ struct ServerOptions {
   std::optional<std::string> pair = {}, target = {};  // beside it, as SessionTexts
   std::optional<std::string> stack = {};              // whose attention it shows first
   std::optional<PictureOrder> picture = {};
+  /// A training run that is watched: its models lie in this folder, as `watched_step` names them.
+  std::filesystem::path watched = {};
   /// A session that is shown first; its text is what the page begins with.
   std::shared_ptr<LiveSession> session = {};
   ServerLimits limits = {};

@@ -152,6 +152,7 @@ ModelsAnswer answer_served(const Api& api, const LoadedModel* loaded) {
 void get_models(Api& api, const Parameters& parameters, httplib::Response& response) {
   const ModelPointer chosen = api.shelf.find(parameters.text("model", ""));
   ModelsAnswer answer = answer_served(api, chosen ? chosen->model.get() : nullptr);
+  answer.steps = api.shelf.steps();
   if (const std::optional<PictureOrder>& order = api.options.picture)
     answer.picture = PictureAnswer{order->format, order->width, order->panel};
   send_json(response, 200, to_json(answer));

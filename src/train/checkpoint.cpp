@@ -27,23 +27,6 @@ std::int64_t step_of(const std::string& name) {
   return error == std::errc() && stopped == end ? step : -1;
 }
 
-std::string to_json(const TrainState& state) {
-  return Json{{"step", state.step},
-              {"loss", state.loss},
-              {"validation_loss", state.validation_loss},
-              {"best_loss", state.best_loss},
-              {"best_accuracy", state.best_accuracy},
-              {"best_step", state.best_step},
-              {"stale", state.stale},
-              {"seconds", state.seconds},
-              {"data_digest", state.data_digest},
-              {"cpu", state.cpu},
-              {"threads", state.threads},
-              {"config", state.config},
-              {"recorded", state.recorded}}
-      .dump();
-}
-
 // Reads the members of a state one by one; a member of another kind is an error.
 class StateReader {
   // What an optional holds, or a pointer points to.
@@ -54,8 +37,8 @@ class StateReader {
   }
 
  public:
-  StateReader(const std::filesystem::path& path, const std::string& text)
-      : json_(JsonText::parse(text, {.file = fmt::format("{}: {}", path.string(), kStateKey)})) {}
+  StateReader(const std::string& text, const std::string& origin)
+      : json_(JsonText::parse(text, {.file = origin})) {}
 
   std::int64_t count(const char* key, std::int64_t otherwise) const {
     return member(key).is_null() ? otherwise : count(key);
@@ -95,6 +78,42 @@ void for_each_tensor(const Trained& trained, const Visit& visit) {
 
 }  // namespace
 
+std::string to_json(const TrainState& state) {
+  return Json{{"step", state.step},
+              {"loss", state.loss},
+              {"validation_loss", state.validation_loss},
+              {"best_loss", state.best_loss},
+              {"best_accuracy", state.best_accuracy},
+              {"best_step", state.best_step},
+              {"stale", state.stale},
+              {"seconds", state.seconds},
+              {"data_digest", state.data_digest},
+              {"cpu", state.cpu},
+              {"threads", state.threads},
+              {"ranks", state.ranks},
+              {"config", state.config},
+              {"recorded", state.recorded}}
+      .dump();
+}
+
+TrainState parse_state(const std::string& text, const std::string& origin) {
+  const StateReader state(text, origin);
+  return {.step = state.count("step"),
+          .loss = state.number("loss"),
+          .validation_loss = state.optional_number("validation_loss"),
+          .best_loss = state.optional_number("best_loss"),
+          .best_accuracy = state.optional_number("best_accuracy"),
+          .best_step = state.count("best_step"),
+          .stale = state.count("stale", 0),
+          .seconds = state.number("seconds"),
+          .data_digest = state.digest("data_digest"),
+          .cpu = state.text("cpu"),
+          .threads = static_cast<int>(state.count("threads")),
+          .ranks = static_cast<int>(state.count("ranks", 1)),
+          .config = state.text("config"),
+          .recorded = state.flag("recorded", true)};
+}
+
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder, std::int64_t step) {
   return folder / fmt::format("{}{}{}", kPrefix, step, kSuffix);
 }
@@ -125,20 +144,7 @@ TrainState read_state(const std::filesystem::path& path) {
           .file = path.string(),
           .found = "no state of a training run",
           .expected = "a checkpoint"});
-  const StateReader state(path, found->second);
-  return {.step = state.count("step"),
-          .loss = state.number("loss"),
-          .validation_loss = state.optional_number("validation_loss"),
-          .best_loss = state.optional_number("best_loss"),
-          .best_accuracy = state.optional_number("best_accuracy"),
-          .best_step = state.count("best_step"),
-          .stale = state.count("stale", 0),
-          .seconds = state.number("seconds"),
-          .data_digest = state.digest("data_digest"),
-          .cpu = state.text("cpu"),
-          .threads = static_cast<int>(state.count("threads")),
-          .config = state.text("config"),
-          .recorded = state.flag("recorded", true)};
+  return parse_state(found->second, fmt::format("{}: {}", path.string(), kStateKey));
 }
 
 void read_tensors(const std::filesystem::path& path, const Trained& trained) {

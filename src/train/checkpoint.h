@@ -25,10 +25,15 @@ struct TrainState {
   double seconds = 0;
   std::uint64_t data_digest = 0;
   std::string cpu;
-  int threads = 0;
+  int threads = 0;       // of a process
+  int ranks = 1;         // processes that trained together
   std::string config;    // as to_json(TrainConfig) has it
   bool recorded = true;  // false: the step's evaluation and its row of loss.csv are still to come
 };
+
+std::string to_json(const TrainState& state);
+/// `origin` names the text in errors.
+TrainState parse_state(const std::string& text, const std::string& origin);
 
 /// What a checkpoint holds: the model's parameters and the optimizer's moments, by reference.
 struct Trained {

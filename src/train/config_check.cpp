@@ -175,6 +175,8 @@ void check(const TrainConfig& config) {
   check_data(config);
   check_task_keys(config);
   one_of(config.dtype, {"f32", "f16", "bf16"}, "dtype");
+  one_of(config.precision, {"f32", "bf16"}, "precision");
+  one_of(config.recompute, {"none", "attention", "block"}, "recompute");
   one_of(config.initial_positions, {"random", "sinusoidal", "zero"}, "initial_positions");
   one_of(config.schedule, {"cosine", "linear", "inverse-sqrt", "constant"}, "schedule");
   check_model_entries(config.model);

@@ -37,9 +37,12 @@ std::string gigabytes(double bytes) {
 
 double least_bytes(const TrainConfig& c, std::int64_t vocabulary) {
   const auto words = static_cast<double>(vocabulary);
-  // Of each token of a sequence and layer the stream, q, k, v and what attention wrote; the logits.
-  const double kept = static_cast<double>(c.block) *
-                      (5 * static_cast<double>(c.layers) * static_cast<double>(c.width) + words);
+  // Of each token of a sequence and layer the stream, q, k, v and what attention wrote, or what its
+  // two branches begin with; the logits.
+  const double of_layer = c.recompute == "block" ? 2 : 5;
+  const double kept =
+      static_cast<double>(c.block) *
+      (of_layer * static_cast<double>(c.layers) * static_cast<double>(c.width) + words);
   return sizeof(float) * (4 * weights_of(c, words) + kept);
 }
 

@@ -9,9 +9,15 @@
 
 namespace heed {
 
-bool all_finite(const Tensor& tensor) {
-  return std::isfinite(kernels::sum_of_squares(tensor.data<float>(), tensor.element_count()));
+double sum_of_squares(const Tensor& tensor) {
+  return kernels::sum_of_squares(tensor.data<float>(), tensor.element_count());
 }
+
+namespace {
+
+bool all_finite(const Tensor& tensor) { return std::isfinite(sum_of_squares(tensor)); }
+
+}  // namespace
 
 void fail_not_finite(const NotFinite& found, std::span<Parameter* const> parameters,
                      const Gradients& gradients) {

@@ -11,7 +11,7 @@
 
 namespace heed {
 
-bool all_finite(const Tensor& tensor);
+double sum_of_squares(const Tensor& tensor);  // not finite where a number is not
 
 struct NotFinite {
   std::string_view what;  // "the loss"

@@ -30,6 +30,11 @@ std::int64_t step_piece_rows(const TrainConfig& config, const Task& task, std::i
   return shares == 1 && thread_count() > 1 ? config.batch : piece_rows(config, task);
 }
 
+Recompute recompute_of(const TrainConfig& config) {
+  if (config.recompute == "none") return Recompute::kNothing;
+  return config.recompute == "attention" ? Recompute::kAttention : Recompute::kBlocks;
+}
+
 // Answers whose likeliest class is the target; ties count as wrong unless the target comes first.
 std::int64_t count_right(const ConstView& logits, const ConstView& targets) {
   const std::int64_t classes = logits.dim(-1);
@@ -44,17 +49,29 @@ std::int64_t count_right(const ConstView& logits, const ConstView& targets) {
 }  // namespace
 
 Passes::Passes(const TrainConfig& config, const Task& task, const Model& model,
-               std::span<Parameter* const> parameters, Gradients& gradients)
+               std::span<Parameter* const> parameters, Gradients& gradients, Peers peers)
     : config_(config),
       task_(task),
       model_(model),
+      parameters_(parameters),
+      peers_(std::move(peers)),
       step_rows_(config.batch * config.accumulate),
-      gradients_(parameters, gradients, share_count(parameters, step_rows_)),
+      rows_(peers_.part_of(step_rows_)),
+      gradients_(parameters, gradients, share_count(parameters, rows_.count())),
       piece_rows_(step_piece_rows(config, task, gradients_.count())),
       batches_(static_cast<std::size_t>(thread_count())),
       shares_(static_cast<std::size_t>(gradients_.count())) {}
 
 double Passes::loss_and_gradients(std::int64_t step) {
+  double own = 0;
+  peers_.together([&] { own = own_loss_and_gradients(step); });
+  peers_.add_up(parameters_, gradients_.of(0));
+  double sum = 0;
+  for (const double loss : peers_.gathered(own)) sum += loss;
+  return sum / counted_;
+}
+
+double Passes::own_loss_and_gradients(std::int64_t step) {
   std::int64_t counted = 0;
   for (std::int64_t row = 0; row < step_rows_; ++row)
     counted += task_.counted(step * step_rows_ + row);
@@ -66,7 +83,7 @@ double Passes::loss_and_gradients(std::int64_t step) {
   gradients_.add_up();
   double sum = 0;
   for (const Share& share : shares_) sum += share.loss;
-  return sum / counted_;
+  return sum;
 }
 
 Passes::Seconds Passes::seconds() const {
@@ -83,8 +100,11 @@ void Passes::share_of_step(std::int64_t step, std::int64_t index, ExampleBatch& 
   Gradients& gradients = gradients_.of(index);
   gradients.clear();
   share.loss = 0;
-  const std::int64_t end = (index + 1) * step_rows_ / gradients_.count();
-  for (std::int64_t row = index * step_rows_ / gradients_.count(); row < end;) {
+  const auto place = [&](std::int64_t at) {
+    return rows_.begin + at * rows_.count() / gradients_.count();
+  };
+  const std::int64_t end = place(index + 1);
+  for (std::int64_t row = place(index); row < end;) {
     Piece piece{.pass = row / config_.batch, .first_row = row % config_.batch};
     piece.rows = std::min({piece_rows_, end - row, config_.batch - piece.first_row});
     share.loss += forward_backward(step, piece, batch, gradients, share.seconds);
@@ -107,9 +127,11 @@ double Passes::forward_backward(std::int64_t step, const Piece& piece, ExampleBa
   const auto counted = static_cast<double>(batch.counted());
   Saved saved;
   Run run{.saved = &saved,
+          .recompute = recompute_of(config_),
           .extents = batch.extents(),
           .first_row = piece.first_row,
-          .in_bulk = batch.tokens() >= kBulkRows};
+          .in_bulk = batch.tokens() >= kBulkRows,
+          .bf16 = config_.precision == "bf16"};
   if (config_.dropout > 0 || config_.attention_dropout > 0)
     run.dropout_seed = dropout_seed(static_cast<std::uint64_t>(config_.seed),
                                     step * config_.accumulate + piece.pass);
@@ -134,13 +156,8 @@ std::optional<Evaluation> Passes::evaluate() {
   const std::int64_t examples = asked == 0 ? all : std::min(asked, all);
   const std::int64_t piece = piece_rows(config_, task_);
   std::vector<Sums> pieces(static_cast<std::size_t>((examples + piece - 1) / piece));
-  parallel_for(std::ssize(pieces), static_cast<int>(std::ssize(batches_)),
-               [&](std::int64_t index, int thread) {
-                 const std::int64_t first = index * piece;
-                 pieces[static_cast<std::size_t>(index)] =
-                     evaluate_rows(first, std::min(piece, examples - first), examples,
-                                   batches_[static_cast<std::size_t>(thread)]);
-               });
+  peers_.together([&] { evaluate_own(pieces, piece, examples); });
+  peers_.exchange(std::span(pieces));
   Sums sum;
   for (const Sums& of_piece : pieces) {
     sum.loss += of_piece.loss;
@@ -151,13 +168,26 @@ std::optional<Evaluation> Passes::evaluate() {
   return Evaluation{sum.loss / counted, static_cast<double>(sum.right) / counted};
 }
 
+void Passes::evaluate_own(std::span<Sums> pieces, std::int64_t piece, std::int64_t examples) {
+  const Peers::Part own = peers_.part_of(std::ssize(pieces));
+  parallel_for(own.count(), static_cast<int>(std::ssize(batches_)),
+               [&](std::int64_t index, int thread) {
+                 const std::int64_t first = (own.begin + index) * piece;
+                 pieces[static_cast<std::size_t>(own.begin + index)] =
+                     evaluate_rows(first, std::min(piece, examples - first), examples,
+                                   batches_[static_cast<std::size_t>(thread)]);
+               });
+}
+
 Passes::Sums Passes::evaluate_rows(std::int64_t first, std::int64_t rows, std::int64_t examples,
                                    ExampleBatch& batch) const {
   batch.begin(rows);
   for (std::int64_t row = 0; row < rows; ++row)
     task_.make_validation(first + row, examples, batch.row(row));
   batch.lay_out();
-  Run run{.extents = batch.extents(), .in_bulk = batch.tokens() >= kBulkRows};
+  Run run{.extents = batch.extents(),
+          .in_bulk = batch.tokens() >= kBulkRows,
+          .bf16 = config_.precision == "bf16"};
   const Tensor logits = model_.forward(batch.batch(), run);
   const CrossEntropy loss = cross_entropy({.logits = logits, .targets = batch.targets()});
   return {.loss = static_cast<double>(loss.counted) * loss.mean,

@@ -10,6 +10,7 @@
 #include "heed/models/model.h"
 #include "heed/train/config.h"
 #include "train/gradient_shares.h"
+#include "train/peers.h"
 #include "train/task.h"
 
 namespace heed {
@@ -23,15 +24,16 @@ struct Evaluation {
 /// A step's rows are cut into one share a thread; a share goes through the model in pieces that the
 /// caches hold. So a step has one barrier instead of one a layer, and the sums of gradients depend
 /// on the number of threads, as those of products x^T dy do anyway. A batch with too few rows for
-/// that goes through whole, each operator on all threads.
+/// that goes through whole, each operator on all threads. Of several processes each has a part of
+/// the rows.
 class Passes {
  public:
   /// All must outlive it. Room for the gradients of the shares is made here.
   Passes(const TrainConfig& config, const Task& task, const Model& model,
-         std::span<Parameter* const> parameters, Gradients& gradients);
+         std::span<Parameter* const> parameters, Gradients& gradients, Peers peers = {});
 
   /// The loss of step `step` (from 0), the mean over all answers that it asks for; sets the
-  /// gradients.
+  /// gradients: of the whole step, on every process.
   double loss_and_gradients(std::int64_t step);
   /// Time that each share's forward and backward passes have taken so far, summed.
   struct Seconds {
@@ -42,7 +44,7 @@ class Passes {
   std::int64_t shares() const { return gradients_.count(); }
 
   /// Over the same examples for validation each time; none where there are none. Does not depend on
-  /// the number of threads.
+  /// the number of threads and of processes.
   std::optional<Evaluation> evaluate();
 
  private:
@@ -61,18 +63,24 @@ class Passes {
     std::int64_t counted = 0;
   };
 
+  double own_loss_and_gradients(std::int64_t step);
   void fill(ExampleBatch& batch, std::int64_t step, const Piece& piece) const;
   void share_of_step(std::int64_t step, std::int64_t index, ExampleBatch& batch);
   // The sum of the losses of its answers; adds to `gradients` and `seconds`.
   double forward_backward(std::int64_t step, const Piece& piece, ExampleBatch& batch,
                           Gradients& gradients, Seconds& seconds) const;
+  // Those of `pieces`, each of so many examples, that are this process's.
+  void evaluate_own(std::span<Sums> pieces, std::int64_t piece, std::int64_t examples);
   Sums evaluate_rows(std::int64_t first, std::int64_t rows, std::int64_t examples,
                      ExampleBatch& batch) const;
 
   const TrainConfig& config_;
   const Task& task_;
   const Model& model_;
-  std::int64_t step_rows_;
+  std::span<Parameter* const> parameters_;
+  Peers peers_;
+  std::int64_t step_rows_;  // of all processes
+  Peers::Part rows_;        // of this one
   GradientShares gradients_;
   std::int64_t piece_rows_;
   std::vector<ExampleBatch> batches_;  // one a thread

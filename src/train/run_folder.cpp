@@ -122,6 +122,10 @@ void tell_differences(const TrainState& before, const TrainState& now, TrainList
         fmt::format("the run had {} threads, now {}: losses may differ in their last "
                     "digits",
                     before.threads, now.threads));
+  if (before.ranks != now.ranks)
+    listener.note(
+        fmt::format("the run had {} ranks, now {}: losses may differ in their last digits",
+                    before.ranks, now.ranks));
 }
 
 TrainConfig stored_train_config(const std::filesystem::path& folder) {

@@ -84,6 +84,9 @@ std::string read_text(const std::filesystem::path& path) {
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
                                           std::string_view text, std::string_view key) {
   const LearnedSpecials special = learned_specials(config.task);
+  const bool learns = (wanted == "characters" && config.start_from.empty()) || wanted == "byte-bpe";
+  if (learns && text.empty())
+    fail({.op = "train", .argument = "data", .found = "empty", .expected = "a text"});
   if (wanted == "characters" && !config.start_from.empty()) return own_tokenizer(config);
   if (wanted == "characters")
     return train_characters(text, config.task == "lm" ? LearnedSpecials() : special);

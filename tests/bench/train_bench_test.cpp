@@ -26,7 +26,13 @@ class TrainBench : public testing::Test {
 
 TEST_F(TrainBench, AStepTakesNoMemoryFromTheSystem) {
   set_thread_count(1);  // several threads may meet at a new peak later
-  EXPECT_EQ(time_training(small_config(), 50).allocations, 0);
+  TrainConfig config = small_config();
+  for (const char* precision : {"f32", "bf16"})
+    for (const char* recompute : {"none", "attention", "block"}) {
+      config.precision = precision;
+      config.recompute = recompute;
+      EXPECT_EQ(time_training(config, 50).allocations, 0) << precision << " " << recompute;
+    }
 }
 
 TEST_F(TrainBench, TheRowsOfAStepAreSharedAmongThreads) {

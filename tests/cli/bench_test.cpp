@@ -155,6 +155,7 @@ TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
   };
   expect({"bench", "nothing"},
          "WHAT is 'nothing', expected one of attention, backward, decode, matmul, model, inspect, "
+         "arrays, "
          "tokenize, train, ring");
   expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
          "--case is 'step-1000', expected one of prefill-128, prefill-512, step-10, step-250");

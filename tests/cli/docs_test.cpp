@@ -69,8 +69,8 @@ std::vector<fs::path> pages() {
 bool runs_here(const std::string& command) {
   return std::ranges::none_of(
       std::vector<std::string>{"--format svg", "--format png", "input.txt", "novels/",
-                               "runs/shakespeare", "train.en", "reviews.tsv", "heed serve",
-                               "heed bench", "heed check"},
+                               "runs/shakespeare", "runs/one-head", "runs/bigram", "train.en",
+                               "reviews.tsv", "heed serve", "heed bench", "heed check"},
       [&](const std::string& part) { return command.find(part) != std::string::npos; });
 }
 

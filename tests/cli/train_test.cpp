@@ -1,16 +1,12 @@
-// heed train as a program that is killed, interrupted and told nonsense.
+// heed train as a program that is interrupted and told nonsense.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <random>
 #include <thread>
 
-#include "support/places.h"
-#include "support/scratch.h"
-#include "support/training.h"
+#include "cli/train_program.h"
 #include "train/checkpoint.h"
 
 namespace heed {
@@ -18,89 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class TrainProgram : public testing::Test {
- protected:
-  TrainProgram() { write_file(scratch_ / "text.txt", test::counting_text(20000)); }
-
-  std::vector<std::string> arguments(const std::string& folder) const {
-    return {"train",
-            "-o",
-            scratch_ / folder,
-            "--data",
-            scratch_ / "text.txt",
-            "--layers",
-            "2",
-            "--width",
-            "64",
-            "--block",
-            "32",
-            "--steps",
-            "40",
-            "--threads",
-            "2",
-            "--checkpoint-every",
-            "1",
-            "--evaluate-every",
-            "10",
-            "--dropout",
-            "0.1"};
-  }
-
-  pid_t start(std::vector<std::string> words) const {
-    std::string program = HEED_BINARY_DIR "/heed";
-    std::vector<char*> pointers = {program.data()};
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    std::fflush(nullptr);  // or the child writes the parent's lines again
-    const pid_t child = ::fork();
-    if (child != 0) return child;
-    if (std::freopen((scratch_ / "stderr").c_str(), "w", stderr) == nullptr ||
-        std::freopen("/dev/null", "w", stdout) == nullptr)
-      ::_exit(99);
-    ::execv(pointers[0], pointers.data());
-    ::_exit(98);
-  }
-
-  // The exit status, or minus the signal that ended it.
-  static int wait_for(pid_t child) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
-  int run(std::vector<std::string> words) const { return wait_for(start(std::move(words))); }
-  std::string last_line() const {
-    std::string text = read_file(scratch_ / "stderr");
-    while (text.ends_with('\n')) text.pop_back();
-    return text.substr(text.rfind('\n') + 1);
-  }
-
-  test::Scratch scratch_;
-};
-
-TEST_F(TrainProgram, KilledAtAnyInstantItGoesOnToTheSameLosses) {
-  ASSERT_EQ(run(arguments("whole")), 0);
-  auto words = arguments("killed");
-  words.emplace_back("--resume");
-  std::mt19937 random(20);
-  int kills = 0;
-  for (int milliseconds = 60; milliseconds < 20000; milliseconds += 20) {
-    const pid_t child = start(words);
-    std::this_thread::sleep_for(std::chrono::milliseconds(30 + random() % milliseconds));
-    ::kill(child, SIGKILL);
-    const int status = wait_for(child);
-    if (status == 0) break;
-    ASSERT_EQ(status, -SIGKILL) << last_line();
-    ++kills;
-    if (!std::filesystem::exists(scratch_ / "killed")) continue;
-    for (const auto& path : list_checkpoints(scratch_ / "killed"))
-      EXPECT_NO_THROW(read_state(path)) << path;
-  }
-  EXPECT_GE(kills, 3);
-  EXPECT_EQ(test::loss_rows(scratch_ / "killed"), test::loss_rows(scratch_ / "whole"));
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(scratch_ / "killed"))
-    EXPECT_EQ(entry.path().string().find(".partial-"), std::string::npos) << entry.path();
-}
+using test::TrainProgram;
 
 TEST_F(TrainProgram, CtrlCKeepsWhatWasDone) {
   ASSERT_EQ(run(arguments("whole")), 0);
@@ -164,8 +78,7 @@ TEST_F(TrainProgram, ARunThatNoMachineHoldsIsRefusedAtOnce) {
 
 TEST_F(TrainProgram, ABadArgumentIsOneLineAndStatusTwo) {
   EXPECT_EQ(run({"train", "-o", scratch_ / "a", "--task", "mlm", "--data", "x.txt"}), 2);
-  EXPECT_EQ(read_file(scratch_ / "stderr"),
-            "heed train: x.txt: no such file or folder\n");
+  EXPECT_EQ(read_file(scratch_ / "stderr"), "heed train: x.txt: no such file or folder\n");
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "a"));
 }
 

@@ -41,6 +41,10 @@ judge() {
     expect_field "$name" Description 'attention'
     expect_files "$name" "share/doc/$name/copyright" "share/doc/$name/changelog.gz"
   done
+  if [[ -e $build/heed_mpi.so ]]; then
+    expect_field heed-mpi Depends "heed \(= $version\).*mpi"
+    expect_files heed-mpi lib/heed/heed_mpi.so share/doc/heed-mpi/copyright
+  fi
   expect_field heed Depends 'libc6 .*libfmt9 .*libhwy1'
   expect_field libheed-c0 Depends 'libc6 .*libfmt9 .*libhwy1'
   expect_field libheed-c0 Section '^libs$'

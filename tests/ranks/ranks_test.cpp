@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "support/expect_error.h"
 #include "support/thread_ranks.h"
 
 namespace heed {
@@ -43,6 +44,46 @@ TEST(Ranks, GatherHoldsEveryRanksBytesInOrder) {
     std::vector<int> all(6);
     gather(ranks, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
     EXPECT_THAT(all, testing::ElementsAre(0, 0, 1, 10, 2, 20));
+  });
+}
+
+TEST(Ranks, BroadcastGivesAllWhatRankZeroHas) {
+  test::on_ranks(3, [](Ranks& ranks) {
+    std::vector<int> values = {ranks.rank(), 5 + ranks.rank()};
+    broadcast(ranks, std::as_writable_bytes(std::span(values)));
+    EXPECT_THAT(values, testing::ElementsAre(0, 5));
+  });
+}
+
+TEST(Ranks, WorkThatFailsOnOneRankEndsOnAll) {
+  test::on_ranks(3, [](Ranks& ranks) {
+    int done = 0;
+    run_together(ranks, [&] { ++done; });
+    EXPECT_EQ(done, 1);
+    const auto fails_on_two = [&] {
+      run_together(ranks, [&] {
+        if (ranks.rank() == 2) fail("work", "tea", "cold", "hot");
+      });
+    };
+    if (ranks.rank() == 2) {
+      EXPECT_HEED_ERROR(fails_on_two(), ErrorCode::kInvalidArgument,
+                        "work: tea is cold, expected hot");
+    } else {
+      EXPECT_THROW(fails_on_two(), AnotherRankFailed);
+    }
+  });
+}
+
+TEST(Ranks, WorkThatOneRankLeavesIsLeftOnAll) {
+  test::on_ranks(3, [](Ranks& ranks) {
+    try {
+      run_together(ranks, [&] {
+        if (ranks.rank() == 1) fail({.code = ErrorCode::kInterrupted, .found = "left"});
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
+    }
   });
 }
 

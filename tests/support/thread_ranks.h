@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "heed/base/error.h"
 #include "heed/ranks/ranks.h"
 
 namespace heed::test {
@@ -82,6 +83,17 @@ class ThreadRank : public Ranks {
   int count_;
 };
 
+/// Whether a rank threw this of its own, not because another one had failed.
+inline bool is_to_blame(const std::exception_ptr& thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const Error&) {
+    return true;
+  } catch (...) {
+  }
+  return false;
+}
+
 /// Runs `work(ranks)` on so many threads; rethrows what the lowest rank threw that was to blame.
 inline void on_ranks(int count, const std::function<void(Ranks&)>& work) {
   Post post;
@@ -98,6 +110,8 @@ inline void on_ranks(int count, const std::function<void(Ranks&)>& work) {
       }
     });
   for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& one : thrown)
+    if (is_to_blame(one)) std::rethrow_exception(one);
   for (const std::exception_ptr& one : thrown)
     if (one) std::rethrow_exception(one);
 }

@@ -72,6 +72,7 @@ export interface Models {
   limits: Limits;
   scores: Score[];
   picture?: Picture;
+  steps?: number[];
 }
 
 export interface FoundModels {

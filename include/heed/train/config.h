@@ -36,8 +36,10 @@ struct TrainConfig {
   double attention_dropout = 0;              // of attention weights
   std::string start_from;                    // a model's folder or name: its weights; "": random
   std::string initial_positions = "random";  // what the table begins as: "sinusoidal", "zero"
-  std::string model = "{}";   // a JSON object: further entries of the model's config.json
-  std::string dtype = "f32";  // of the model that is written: f32, f16 or bf16
+  std::string model = "{}";        // a JSON object: further entries of the model's config.json
+  std::string dtype = "f32";       // of the model that is written: f32, f16 or bf16
+  std::string precision = "f32";   // of products: f32 or bf16; weights and sums are f32
+  std::string recompute = "none";  // activations that backward makes again: "attention", "block"
 
   std::int64_t steps = 2000;
   std::int64_t batch = 12;            // sequences in one pass

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "heed/ranks/ranks.h"
 #include "heed/train/config.h"
 
 namespace heed {
@@ -45,6 +46,8 @@ struct TrainArgs {
   /// Once true, the step that runs is left where it stands, and the run ends as after `stop`: with
   /// the checkpoint of the step before.
   const std::atomic<bool>* stopped = nullptr;
+  /// The processes that train together, each of which calls `train` alike; null: this one alone.
+  Ranks* ranks = nullptr;
 };
 
 struct TrainResult {
@@ -75,6 +78,11 @@ struct TrainResult {
 /// checkpoint stays whole); kFailed when a number is not finite, with step, tensor and last
 /// checkpoint; kInterrupted after `stop` or `stopped`; kInvalidArgument where the run would take
 /// more memory than the machine has, with the key to blame.
+///
+/// With `ranks` a step's sequences are divided among the processes and their gradients are added in
+/// the order of ranks: losses are those of one process within rounding, and the same bits in every
+/// run. Rank 0 alone reads checkpoints, writes, and is heard; each reads the data. What ends the
+/// run ends it on all: one rank throws it, the others AnotherRankFailed.
 TrainResult train(const TrainArgs& args, TrainListener& listener);
 
 /// The configuration of the run that `folder` holds; kNotFound when it holds none.

@@ -29,7 +29,8 @@ constexpr Kind kKinds[] = {
     {"inspect", bench_inspect, "--model --config "},
     {"arrays", bench_arrays, "--tokens "},
     {"tokenize", bench_tokenize, "--model --tokenizer --text "},
-    {"train", bench_train, "--config --layers --heads --width --block --batch --vocabulary "},
+    {"train", bench_train,
+     "--config --dtype --layers --heads --width --block --batch --vocabulary "},
     {"ring", bench_ring, "--tokens "},
 };
 
@@ -76,7 +77,8 @@ void add_problem(OptionList& list, BenchOptions& options) {
        {.name = "--dtype",
         .to = &options.dtype,
         .words = {"f32", "f16", "bf16"},
-        .help = "model: hold weights in this type (default: the file's; f32 with --config)"},
+        .help = "model: hold weights in this type (default: the file's; f32 with --config); train: "
+                "what products are computed in, f32 or bf16"},
        model_option(options.model),
        {.name = "--config",
         .to = &options.config,

@@ -21,6 +21,7 @@ TrainConfig config_of(const BenchOptions& options) {
   if (config.data.empty()) config.data = {"random tokens"};
   for (const TrainShapeKey& key : train_shape_keys())
     if (options.shape.*key.value > 0) config.*key.member = options.shape.*key.value;
+  if (!options.dtype.empty()) config.precision = options.dtype;
   check(config);
   return config;
 }
@@ -32,7 +33,7 @@ std::int64_t vocabulary_of(const BenchOptions& options, const TrainConfig& confi
 
 Json as_json(const TrainConfig& config, std::int64_t vocabulary, const TrainTiming& timing) {
   return {{"case", "train"},
-          {"dtype", "f32"},
+          {"dtype", config.precision},
           {"layers", config.layers},
           {"heads", config.heads},
           {"width", config.width},
@@ -59,9 +60,10 @@ Json as_json(const TrainConfig& config, std::int64_t vocabulary, const TrainTimi
 std::string as_text(const TrainConfig& config, std::int64_t vocabulary, const TrainTiming& timing) {
   std::string text = fmt::format(
       "{}, threads: {}; {} layers, {} heads, width {}, block {}, batch {} x {}, vocabulary {}, "
-      "{:.2f} M parameters, f32\n",
+      "{:.2f} M parameters, {}\n",
       cpu_name(), timing.threads, config.layers, config.heads, config.width, config.block,
-      config.batch, config.accumulate, vocabulary, static_cast<double>(timing.parameters) * 1e-6);
+      config.batch, config.accumulate, vocabulary, static_cast<double>(timing.parameters) * 1e-6,
+      config.precision);
   text += fmt::format("{:>10.0f} tokens/s\n{:>10.3f} ms a step (spread {:.1f} %)\n",
                       timing.tokens_per_second, timing.seconds * 1e3, timing.spread * 100);
   for (const auto& [name, seconds] : {std::pair{"forward", timing.forward_seconds},

@@ -140,6 +140,7 @@ struct ModelsAnswer {
   LimitsAnswer limits = {};
   std::vector<ScoreAnswer> scores = {};
   std::optional<PictureAnswer> picture = {};
+  std::optional<std::vector<std::int64_t>> steps = {};  // of a run that is watched: its models
   template <typename Fields>
   void describe(Fields& field) const {
     field("heed", version);
@@ -151,6 +152,7 @@ struct ModelsAnswer {
     field("limits", limits);
     field("scores", scores);
     field("picture", picture);
+    field("steps", steps);
   }
 };
 

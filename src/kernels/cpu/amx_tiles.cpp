@@ -54,6 +54,12 @@ inline void add_products(const Block& block) {
     _tile_dpbf16ps(3, 5, 7);
   };
   for (std::int64_t step = 0; step < block.steps; ++step, a += kStep, b += kStep) {
+    if (block.high_parts_alone) {
+      load_a(kHigh);
+      load_b(kHigh);
+      add();
+      continue;
+    }
     load_a(kLow);
     load_b(kHigh);
     add();

@@ -18,6 +18,7 @@ struct Block {
   std::int64_t columns = 0;  // 1 to 32
   const float* bias = nullptr;
   bool accumulate = false;
+  bool high_parts_alone = false;  // both operands rounded to bf16: one product of six
 };
 
 /// Needs tiles that are set up on this thread.

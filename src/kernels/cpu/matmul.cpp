@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/isa.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "kernels/cpu/matmul_cut.h"
@@ -73,7 +72,8 @@ std::int64_t strip_depth(const Product& product, std::int64_t depth) {
 
 StripForm strip_form(const Product& product) {
   const bool by_columns = product.p.a.column != 1 && product.p.a.row == 1;
-  return by_columns && product.form == PanelForm::kF32 ? StripForm::kByDepth : StripForm::kByRow;
+  const bool serves = product.form == PanelForm::kF32 || product.form == PanelForm::kPairs;
+  return by_columns && serves ? StripForm::kByDepth : StripForm::kByRow;
 }
 
 void pack_strips(const Product& product, const Part& part, std::int64_t k, std::int64_t depth,
@@ -82,7 +82,7 @@ void pack_strips(const Product& product, const Part& part, std::int64_t k, std::
   a.data += part.row * a.row + k * a.column;
   const std::int64_t rows = part.row_end - part.row;
   if (product.form == PanelForm::kPairs)
-    matmul_kernels().pack_pairs(a, rows, depth, to);
+    matmul_kernels().pack_pairs(a, rows, depth, strip_form(product), to);
   else
     matmul_kernels().pack_rows(a, rows, depth, strip_form(product), to);
 }
@@ -103,7 +103,10 @@ void find_panel(const Product& product, std::int64_t column, std::int64_t k, flo
   if (product.panels == nullptr) {
     MatrixOperand<float> b = product.p.b;
     b.data += k * b.row + column * b.column;
-    matmul_kernels().pack_columns(b, to.depth, to.columns, spare);
+    const bool in_pairs = product.form == PanelForm::kPairs;
+    const auto pack = in_pairs ? matmul_kernels().pack_column_pairs : matmul_kernels().pack_columns;
+    pack(b, to.depth, to.columns, spare);
+    if (in_pairs) to.depth = product.panel_row(to.depth);
     to.b = spare;
     to.ahead = reinterpret_cast<const char*>(spare);
     return;
@@ -279,16 +282,6 @@ void run_any(const Product& product) {
 
 const char* matmul_kernel_name() { return matmul_kernels().name; }
 
-bool has_fast_pairs() {
-  static const bool has = [] {
-    __builtin_cpu_init();
-    return allowed_isa() >= Isa::kAvx512Bf16 && __builtin_cpu_supports("avx512bf16") != 0 &&
-           __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_is("amd") != 0 &&
-           matmul_kernels().multiplies_pairs;
-  }();
-  return has;
-}
-
 void matmul_f32(const MatmulProblem<float>& problem) { run_any({.p = problem}); }
 
 void matmul_panels(const PanelsProblem& problem) {
@@ -296,5 +289,9 @@ void matmul_panels(const PanelsProblem& problem) {
 }
 
 void matmul_pairs(const PanelsProblem& problem) { run(product_of(problem, PanelForm::kPairs)); }
+
+void matmul_pairs(const MatmulProblem<float>& problem) {
+  run({.p = problem, .form = PanelForm::kPairs});
+}
 
 }  // namespace heed::kernels

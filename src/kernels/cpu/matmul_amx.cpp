@@ -128,7 +128,8 @@ void multiply(const MatmulProblem<float>& p, const amx::Part* a, const amx::Part
                  .rows = p.rows,
                  .columns = p.columns,
                  .bias = p.bias,
-                 .accumulate = p.accumulate});
+                 .accumulate = p.accumulate,
+                 .high_parts_alone = p.bf16});
 }
 
 // At most 32 x 32 elements. What serves an element is a matter of its own row and its panel of

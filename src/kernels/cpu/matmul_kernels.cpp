@@ -11,6 +11,7 @@
 
 #include "kernels/cpu/matmul_few-inl.h"
 #include "kernels/cpu/matmul_pack-inl.h"
+#include "kernels/cpu/matmul_pairs-inl.h"
 #include "kernels/cpu/matmul_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -129,7 +130,8 @@ void multiply(const PanelProduct& p) {
       return multiply_form<PanelForm::kBF16>(p);
     case PanelForm::kPairs:
       if constexpr (HWY_TARGET == HWY_AVX3)
-        multiply_strips<PanelForm::kPairs, StripForm::kByRow>(p);
+        p.strips == StripForm::kByRow ? multiply_strips<PanelForm::kPairs, StripForm::kByRow>(p)
+                                      : multiply_strips<PanelForm::kPairs, StripForm::kByDepth>(p);
       return;
     case PanelForm::kF32:
       return p.strips == StripForm::kByRow
@@ -187,6 +189,7 @@ const MatmulKernels* kernels_of_target() {
                                              .pack_rows = pack_rows,
                                              .pack_pairs = pack_pairs,
                                              .pack_columns = pack_columns,
+                                             .pack_column_pairs = pack_column_pairs,
                                              .widen = widen,
                                              .panels_together = panels_together,
                                              .multiply = multiply,

@@ -76,10 +76,13 @@ struct MatmulKernels {
                     StripForm form, float* to);
   /// Rows of a, rounded to bf16, in pairs; whole_lines(pairs) a row.
   void (*pack_pairs)(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t depth,
-                     float* to);
+                     StripForm form, float* to);
   /// Columns of b, at most a panel's, into a panel of floats.
   void (*pack_columns)(const MatrixOperand<float>& b, std::int64_t depth, std::int64_t columns,
                        float* to);
+  /// The same, rounded to bf16, in pairs; the second of an odd last pair is 0.
+  void (*pack_column_pairs)(const MatrixOperand<float>& b, std::int64_t depth, std::int64_t columns,
+                            float* to);
   /// Rows of a panel of 16-bit numbers as floats.
   void (*widen)(const void* from, PanelForm form, std::int64_t depth, float* to);
   /// How many panels a product of packed panels takes at once.

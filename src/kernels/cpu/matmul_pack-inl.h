@@ -7,7 +7,6 @@
 #endif
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -56,54 +55,6 @@ void pack_rows(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t de
           *out++ = line[k * a.column];
           if (k % kLine == kLine - 1) out += (strip - 1) * kLine;
         }
-      }
-    }
-    row += strip;
-  }
-}
-
-// The nearest bf16, ties to even; a NaN stays one.
-inline std::uint32_t bf16_bits(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return bits >> 16 | 0x40U;
-  return (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
-}
-
-// The first whole lines of pairs of a row: 32 floats become 16 pairs. Returns how many pairs.
-HWY_INLINE std::int64_t pack_pair_lines(const float* from, std::int64_t depth, std::int64_t strip,
-                                        float* to) {
-  std::int64_t pair = 0;
-#if HWY_TARGET == HWY_AVX3
-  for (; 2 * (pair + kLine) <= depth; pair += kLine, to += strip * kLine) {
-    const auto low = hn::LoadU(Floats(), from + 2 * pair);
-    const auto high = hn::LoadU(Floats(), from + 2 * pair + kLine);
-    Vector pairs;
-    asm("vcvtne2ps2bf16 %2, %1, %0" : "=v"(pairs.raw) : "v"(high.raw), "v"(low.raw));
-    hn::StoreU(pairs, Floats(), to);
-  }
-#else
-  static_cast<void>(from);
-  static_cast<void>(depth);
-  static_cast<void>(strip);
-  static_cast<void>(to);
-#endif
-  return pair;
-}
-
-void pack_pairs(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t depth, float* to) {
-  const std::int64_t pairs = (depth + 1) / 2;
-  for (std::int64_t row = 0; row < rows;) {
-    const std::int64_t strip = strip_of(rows - row);
-    for (std::int64_t i = 0; i < strip; ++i) {
-      const float* from = a.data + (row + i) * a.row;
-      float* out = to + row * whole_lines(pairs) + i * kLine;
-      std::int64_t pair = a.column == 1 ? pack_pair_lines(from, depth, strip, out) : 0;
-      for (out += pair * strip; pair < pairs; ++pair) {
-        const std::int64_t k = 2 * pair;
-        const std::uint32_t low = bf16_bits(from[k * a.column]);
-        const std::uint32_t high = k + 1 < depth ? bf16_bits(from[(k + 1) * a.column]) : 0;
-        *out++ = std::bit_cast<float>(low | high << 16);
-        if (pair % kLine == kLine - 1) out += (strip - 1) * kLine;
       }
     }
     row += strip;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/isa.h"
 #include "heed/base/threads.h"
 #include "heed/tensor/bf16.h"
 #include "heed/tensor/f16.h"
@@ -38,6 +39,16 @@ void pack_words(const std::uint16_t* from, std::int64_t row, std::int64_t column
 }
 
 }  // namespace
+
+bool has_fast_pairs() {
+  static const bool has = [] {
+    __builtin_cpu_init();
+    return allowed_isa() >= Isa::kAvx512Bf16 && __builtin_cpu_supports("avx512bf16") != 0 &&
+           __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_is("amd") != 0 &&
+           matmul_kernels().multiplies_pairs;
+  }();
+  return has;
+}
 
 std::int64_t panel_columns() { return matmul_kernels().panel; }
 

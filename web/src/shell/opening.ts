@@ -14,6 +14,8 @@ import type {Transport} from '../transport/transport';
 import {modelsList} from './models_list';
 import type {Notice} from './notice';
 import {failure, nothingYet, opening, textField} from './states';
+import type {Steps} from './steps';
+import {modelOfLast, stepsSlider} from './steps';
 
 const kRetryMilliseconds = 2000;
 const kQuietMilliseconds = 200;  // nothing is said about what takes less
@@ -28,6 +30,7 @@ export interface Showing {
 
 export class Opening {
   about: About | null = null;
+  steps: Steps | null = null;  // of a run that is watched
   private order = 0;
   private wanted: Input = {text: ''};  // what is opened, or was last
   private retry: ReturnType<typeof setTimeout> | undefined;
@@ -40,6 +43,7 @@ export class Opening {
   stop(): void {
     ++this.order;
     clearTimeout(this.retry);
+    this.steps?.stop();
   }
 
   async connect(): Promise<void> {
@@ -56,6 +60,10 @@ export class Opening {
     if (this.about) this.about = about;
     else this.name(about);
     this.notice.clear();
+    if (about.steps && !this.steps) {
+      this.steps = stepsSlider(this.requests, about.steps, (model) => this.run({...this.wanted, model}));
+      this.notice.element.before(this.steps.element);
+    }
     const asked = parse(this.showing.address).selection;
     if (asked && this.isElsewhere(asked)) await this.follow(asked);
     else await this.first(about);
@@ -68,7 +76,7 @@ export class Opening {
     const kept = about.picture ? null : this.transport.memory?.texts() ?? null;
     const input = toBegin(kept, given, about.model.name);
     if (input === null) this.begin(about, {text: ''});
-    else await this.run(taken(about.model, input));
+    else await this.run({...taken(about.model, input), ...about.steps && {model: modelOfLast(about.steps)}});
   }
 
   /** Whether a link names another model or text than those that are shown. */

@@ -140,13 +140,14 @@ export class PageShell implements Mounted, Showing {
       const {text, pair, target, model} = this.api!.info;
       void this.opening.run({text, model, ...pair !== undefined && {pair}, ...target !== undefined && {target}});
     });
-    this.main.before(this.header.element, this.notice.element);
+    this.main.before(this.notice.element);
+    (this.opening.steps?.element ?? this.notice.element).before(this.header.element);
     this.header.show(null);
   }
 
   take(info: SessionInfo): void {
     const old = this.api;
-    const isSameText = old !== null && isSameInput(old.info, info);
+    const isSameText = old !== null && isSameInput(this.opening.steps ? {...old.info, model: info.model} : old.info, info);
     this.open(new SessionApi(this.opening.about!, info, this.requests), old === null || isSameText);
     if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
   }

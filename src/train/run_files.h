@@ -1,0 +1,42 @@
+// What a run writes while it goes: losses, samples, checkpoints, the model and its card.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "train/checkpoint.h"
+#include "train/loss_csv.h"
+#include "train/run_folder.h"
+#include "train/samples.h"
+#include "train/task.h"
+
+namespace heed {
+
+class RunFiles {
+ public:
+  /// All must outlive it. A prompt that the model cannot start from is an error.
+  RunFiles(const RunFolder& folder, const TrainConfig& config, const Task& task,
+           const Model& model);
+
+  /// Cuts off what was written past the state.
+  void begin(const TrainState& state);
+  void append(const LossRow& row) { losses_->append(row); }
+  /// The losses go to the disk first: a checkpoint never speaks of rows that are lost.
+  void save_checkpoint(const TrainState& state, const Trained& trained);
+  /// What the model writes after this step.
+  std::string add_sample(std::int64_t step) { return samples_->add(step); }
+  void save_best_model() const { save(folder_.model()); }
+  void save(const std::filesystem::path& folder) const;
+  void write_card(const TrainResult& result) const;
+
+ private:
+  const RunFolder& folder_;
+  const TrainConfig& config_;
+  const Task& task_;
+  const Model& model_;
+  std::optional<Samples> samples_;
+  std::optional<LossCsv> losses_;
+};
+
+}  // namespace heed

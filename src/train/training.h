@@ -1,0 +1,77 @@
+// One run from its start, or its last checkpoint, to its end; of several processes that train
+// together one part.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heed/train/train.h"
+#include "train/adamw.h"
+#include "train/checkpoint.h"
+#include "train/passes.h"
+#include "train/peers.h"
+#include "train/run_files.h"
+#include "train/task.h"
+
+namespace heed {
+
+class Training {
+ public:
+  /// All must outlive it. The folder is null where another process writes.
+  Training(const TrainArgs& args, const Peers& peers, const RunFolder* folder,
+           TrainListener& listener);
+
+  /// What every process must have alike.
+  void require_alike() const;
+  /// The checkpoint is the first process's; the others get all from it.
+  void go_on_from(const std::optional<RunFolder::Found>& found);
+  TrainResult run();
+
+ private:
+  std::int64_t tokens_a_step() const;
+  bool finished() const;
+  bool go_on();
+  // Work that changes nothing before its end: `stopped` leaves it where it stands.
+  template <typename Work>
+  auto leavable(const Work& work) const;
+  void step();
+  void record();
+  void write_row(double rate, const std::optional<Evaluation>& validation);
+  std::optional<double> accuracy_of(const std::optional<Evaluation>& found) const;
+  std::optional<Evaluation> evaluate();
+  void save_checkpoint();
+  // The sum of the squares of all weights, which is the same on all processes.
+  double require_good_weights() const;
+  void report(double rate, const std::optional<Evaluation>& validation);
+  double tokens_per_second() const;
+  std::string last_checkpoint() const;
+  [[noreturn]] void fail_not_finite(std::string_view what, double value) const;
+  [[noreturn]] void stop();
+  TrainResult finish();
+
+  const TrainConfig& config_;
+  const std::atomic<bool>* stopped_;
+  std::filesystem::path folder_;
+  Peers peers_;
+  TrainListener& listener_;
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<Model> model_;
+  std::vector<Parameter*> parameters_;
+  Gradients gradients_;
+  AdamW optimizer_;
+  Passes passes_;
+  std::optional<RunFiles> files_;  // of the first process
+  TrainState state_;
+  std::int64_t saved_step_ = -1;  // of the last checkpoint, -1: none
+  std::int64_t first_step_ = 0;   // of this session
+  double norm_ = 0;               // of the last gradient
+  double session_begin_ = 0;
+  double earlier_seconds_ = 0;  // of the sessions before this one
+  double step_seconds_ = 0;     // of this session, evaluations and checkpoints apart
+};
+
+}  // namespace heed
