@@ -218,7 +218,7 @@ def test_a_look_is_a_session_of_one_sequence(monkeypatch):
         def from_seen(stacks, **settings):
             given.update(settings, stacks=stacks)
 
-    monkeypatch.setattr(heed, "Session", Session, raising=False)
+    monkeypatch.setattr("heed._session.Session", Session)
     model = PAIRS["marian"].made()
     inputs = PAIRS["marian"].inputs()
     inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])

@@ -30,11 +30,11 @@ struct ViewAddress {
   std::optional<std::int64_t> query = {};
   std::optional<std::int64_t> key = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> range = {};  // both ends included
-  bool to = false;              // who attends to the query, in place of what it attends to
-  std::string units = "token";  // token, character, word, sentence
+  bool to = false;                  // who attends to the query, in place of what it attends to
+  std::string units = "token";      // token, character, word, sentence
   std::string quantity = "weight";  // of a cell; carried: its share of what the row's values write
   std::string scale = "log";        // linear, sqrt, log, rank
-  std::string pair = "";        // of two texts, from which to which: A-A, A-B, B-A, B-B
+  std::string pair = "";            // of two texts, from which to which: A-A, A-B, B-A, B-B
   std::vector<std::string> scores = {"previous", "distance"};  // the two that chips show
   double temperature = 1;         // of the next word, as it would be drawn
   std::int64_t top_k = 0;         // 0: all

@@ -1,12 +1,9 @@
 // The matrix of one head: tiles like a map, margins, read-out; pointer, wheel and keys.
-import type {Line} from '../arcs';
-import {largestOf} from '../arcs';
+import {largestOf, type Line} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
-import type {Page, Panel, Span} from '../panel';
-import {focus, primary} from '../panel';
-import {kQuantities, kScales, nameOf} from '../selection';
-import type {Place, Scale, Zoom} from '../selection';
+import {focus, type Page, type Panel, primary, type Span} from '../panel';
+import {kScales, nameOf, type Place, type Scale, type Zoom} from '../selection';
 import type {Marginals, SessionApi} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
@@ -18,11 +15,11 @@ import {rowNames} from '../written';
 import {MatrixLists} from './matrix_lists';
 import {MatrixMargins} from './matrix_margin_pair';
 import {hasFreeCorner, widthBeside, widthWith} from './matrix_room';
-import type {Box, Sight} from './matrix_sight';
-import {MatrixSight} from './matrix_sight';
+import {type Box, MatrixSight, type Sight} from './matrix_sight';
 import {tableOf} from './matrix_table';
 import {Tiles} from './matrix_tiles';
 import {MatrixWait} from './matrix_wait';
+import {quantityChoice} from './quantity_choice';
 import {ReadOut} from './read_out';
 
 const kGutter = 34;          // between the columns: what stands at the rows may take it
@@ -42,7 +39,7 @@ class MatrixPanel implements Panel {
   private readonly canvas: MatrixCanvas;
   private readonly readOut: ReadOut;
   private readonly scales: ReturnType<typeof choice<Scale>>;
-  private readonly quantities: ReturnType<typeof choice<(typeof kQuantities)[number]>>;
+  private readonly quantities: ReturnType<typeof quantityChoice>;
   private readonly edges: MatrixMargins;
   private readonly labels: MatrixLabels;
   private readonly lists: MatrixLists | null;  // at full size
@@ -75,9 +72,7 @@ class MatrixPanel implements Panel {
     this.lists = options.isFull ? new MatrixLists(page) : null;
     this.labels = new MatrixLabels(side, rowNames(page, this.redraw));
     this.scales = choice('Scale', kScales.map((name) => ({name, label: kScaleNames[name]})), (name) => store.set({scale: name}));
-    this.quantities = choice('Cells', kQuantities.map((name) => ({name, label: name})), (name) => store.set({quantity: name}));
-    this.quantities.element.title = 'carried: the share of what the row\u2019s values write, weight \u00d7 |W\u2092v|';
-    this.quantities.element.hidden = api.model.held !== undefined;
+    this.quantities = quantityChoice(page);
     const {element} = this.canvas;
     this.build(element);
     const {queries: rows, keys: columns, causal} = side.attention;

@@ -73,10 +73,8 @@ export class SessionApi {
     this.atlases = recent(8);
     // Asked for ahead of time, so what goes wrong with it is nobody's concern.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
-    this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal, view) => {
-      const path = withView(`${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, view);
-      return (await answer(this.requests, path, {signal})).arrayBuffer();
-    });
+    this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal, view) =>
+      (await answer(this.requests, withView(`${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, view), {signal})).arrayBuffer());
   }
 
   /** An attention by its name, or the first. */
