@@ -20,8 +20,8 @@ constexpr std::int64_t kUsualModels = 50;
 
 }  // namespace
 
-Watch::Watch(WatchOptions options, std::filesystem::path run, TrainListener& listener)
-    : options_(std::move(options)), folder_(std::move(run) / "watch"), listener_(listener) {
+Watch::Watch(WatchOptions options, const std::filesystem::path& run, TrainListener& listener)
+    : options_(std::move(options)), folder_(run / "watch"), listener_(listener) {
   options_.text = given_text(options_.text, "");
   require_utf8(options_.text);
   const auto steps = watched_steps(folder_);  // of a run that goes on

@@ -24,7 +24,7 @@ struct WatchOptions {
 class Watch : public TrainListener {
  public:
   /// What else hears of the run; it must outlive this.
-  Watch(WatchOptions options, std::filesystem::path run, TrainListener& listener);
+  Watch(WatchOptions options, const std::filesystem::path& run, TrainListener& listener);
 
   void stepped(const TrainProgress& progress) override;
   void note(std::string_view text) override { listener_.note(text); }

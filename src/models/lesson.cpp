@@ -111,7 +111,7 @@ void Lesson::states_backward(const Tensor& dstates, const Batch& batch, Run& run
   check_saved(info_, run);
   Tensor dx = norm_ ? norm_->backward(dstates, run, gradients) : dstates.share();
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
-    if (block->mlp) dx = block->mlp->backward(dx, run, gradients);
+    if (const auto& mlp = block->mlp) dx = mlp->backward(dx, run, gradients);
     dx = block->attention.backward(dx, run, gradients);
   }
   if (positions_)

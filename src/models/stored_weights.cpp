@@ -71,7 +71,7 @@ void StoredWeights::require(const std::string& name, const Shape& shape) const {
 void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
                                 const Reading& reading) const {
   const Shape shape = parameter.value.shape();
-  const DType packed = *reading.packed;
+  const DType packed = reading.packed.value_or(DType::kF32);  // the caller has asked
   if (is_packed(parameter, packed)) {
     pack(parameter, weights_.tensor(stored, shape), packed);
     weights_.release(stored);  // or the model is in memory twice while it is opened

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/json.h"
 #include "heed/base/error.h"
@@ -35,9 +36,10 @@ ParameterGroup group_of(const Json& entry) {
     } else if (key == "weight_decay") {
       group.rule.decay = factor_of(key, value);
     } else if (key == "frozen") {
-      if (!value.as_flag())
+      const std::optional<bool> frozen = value.as_flag();
+      if (!frozen)
         refuse(fmt::format("a group whose frozen is {}", value.brief()), "true or false");
-      group.rule.frozen = *value.as_flag();
+      group.rule.frozen = frozen.value_or(false);
     } else {
       refuse(fmt::format("a group with the key \"{}\"", key),
              "names, learning_rate, weight_decay or frozen");

@@ -5,7 +5,6 @@
 
 #include "base/parallel.h"
 #include "heed/base/threads.h"
-#include "heed/models/registry.h"
 #include "ops/loss.h"
 #include "train/crops.h"
 

@@ -11,12 +11,13 @@ namespace heed {
 RunFiles::RunFiles(const RunFolder& folder, const TrainConfig& config, const Task& task,
                    const Model& model)
     : folder_(folder), config_(config), task_(task), model_(model) {
-  if (config.sample_every > 0) samples_.emplace(folder.samples(), config, model, task);
+  if (config.sample_every > 0)
+    samples_ = std::make_unique<Samples>(folder.samples(), config, model, task);
 }
 
 void RunFiles::begin(const TrainState& state) {
-  losses_.emplace(folder_.losses(), state.recorded ? state.step : state.step - 1,
-                  task_.has_accuracy());
+  losses_ = std::make_unique<LossCsv>(
+      folder_.losses(), state.recorded ? state.step : state.step - 1, task_.has_accuracy());
   if (samples_) samples_->forget_after(state.step);
 }
 

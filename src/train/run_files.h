@@ -2,7 +2,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "train/checkpoint.h"
@@ -35,8 +35,8 @@ class RunFiles {
   const TrainConfig& config_;
   const Task& task_;
   const Model& model_;
-  std::optional<Samples> samples_;
-  std::optional<LossCsv> losses_;
+  std::unique_ptr<Samples> samples_;  // null: none are asked for
+  std::unique_ptr<LossCsv> losses_;   // from `begin` on
 };
 
 }  // namespace heed

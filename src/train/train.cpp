@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "heed/base/error.h"
@@ -69,7 +70,7 @@ TrainResult train(const TrainArgs& args, TrainListener& given) {
   FirstSpeaks listener(peers, given);
   std::optional<RunFolder> folder;
   std::optional<RunFolder::Found> found;
-  std::optional<Training> training;
+  std::unique_ptr<Training> training;
   peers.together([&] {
     check(args.config);
     check_ranks(args.config, peers);
@@ -78,7 +79,7 @@ TrainResult train(const TrainArgs& args, TrainListener& given) {
     found = find_checkpoint(args, *folder, listener);
   });
   peers.together([&] {
-    training.emplace(args, peers, folder ? &*folder : nullptr, listener);
+    training = std::make_unique<Training>(args, peers, folder ? &*folder : nullptr, listener);
     if (folder) write_file(folder->config(), to_json(args.config));
   });
   training->require_alike();

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "cli/train_program.h"
-#include "heed/train/train.h"
 #include "io/atomic_file.h"
 #include "train/checkpoint.h"
 
@@ -69,7 +68,9 @@ constexpr KilledRun kRuns[] = {{"lm", of_text},
                                {"generated", of_generated},
                                {"bf16", of_bf16}};
 
-void PrintTo(const KilledRun& run, std::ostream* to) { *to << run.name; }
+void PrintTo(const KilledRun& run, std::ostream* to) {  // NOLINT(readability-identifier-naming)
+  *to << run.name;
+}
 
 class KilledTask : public test::TrainProgram, public testing::WithParamInterface<KilledRun> {
  protected:

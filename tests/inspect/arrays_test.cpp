@@ -71,7 +71,7 @@ TEST(ArraySession, BeginsWithTheHeadThatFollowsTheSource) {
   const Session session = open_session(Arrays().cross());
   std::vector<HeadScores> scores = score_heads(session, Stack::kCross, 1);
   for (HeadScores& head : scores) head.order = SourceOrder{.in_order = 0.1 * (4 - head.place.head)};
-  scores.back().order->in_order = 0.9;
+  scores.back().order = SourceOrder{.in_order = 0.9};
   const ChosenHead chosen = choose_head(session, scores, {}, {}, {});
   EXPECT_EQ(chosen.head, 3);
   EXPECT_EQ(chosen.score, 0.9);

@@ -1,13 +1,12 @@
 // Labels of texts and of tokens, in each family that has such heads.
-#include "models/classifier.h"
+#include "heed/models/classifier.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "heed/models/classifier.h"
+#include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "ops/loss.h"
-#include "support/expect_error.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"

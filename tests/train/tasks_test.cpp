@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -182,7 +183,7 @@ TEST_F(Tasks, PairsGoOnOrBeginInsideOfTheFirstText) {
     going_on += std::equal(second.begin(), second.end(), begin + std::ssize(first));
   }
   EXPECT_NEAR(pairs, 300, 30);
-  EXPECT_NEAR(going_on, pairs / 2, 30);
+  EXPECT_NEAR(going_on, pairs / 2.0, 30);
 }
 
 TEST_F(Tasks, WholeWordsAreAskedForTogether) {

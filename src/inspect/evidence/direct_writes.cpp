@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "heed/base/threads.h"
 #include "inspect/evidence/model_streams.h"
 #include "inspect/evidence/read_out.h"
 #include "ops/matmul.h"
@@ -40,7 +39,7 @@ class Piece {
         rows_(std::move(rows)),
         sum_(stream_, writes, session, rows_) {
     sum_.pass_branches(stream_.branches.size());
-    if (stream_.last) sum_.pass_norm(*stream_.last);
+    if (const auto& last = stream_.last) sum_.pass_norm(*last);
   }
 
   /// Adds these rows to each head's.

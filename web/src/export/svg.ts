@@ -116,7 +116,7 @@ export function drawPage(root: HTMLElement, about: string, panel?: string): Pict
   const {left, top, right, bottom} = boxOf(part.getBoundingClientRect());
   const margin = part === root ? 0 : kMargin;
   const own = {left: left - margin, top: top - margin};
-  const width = part === root ? root.clientWidth : Math.ceil(right - left) + 2 * margin;
+  const width = part === root ? root.clientWidth : Math.ceil(Math.max(right - left, part.scrollWidth)) + 2 * margin;  // labels stand out
   const height = Math.ceil(bottom - top) + 2 * margin;
   const background = colour(getComputedStyle(root).backgroundColor).hex;
   const all = {left: own.left, top: own.top, right: own.left + width, bottom: own.top + height};
