@@ -49,12 +49,11 @@ class Checks {
   }
 
   void check_source() const {
-    const bool held =
-        info_.reads_source() && run_.cache != nullptr && run_.cache->source(0) != nullptr;
     if (!info_.reads_source()) {
       if (batch_.source.given()) refuse("source", "given", "none: the model reads no source");
       return;
     }
+    const bool held = run_.cache != nullptr && run_.cache->source(0) != nullptr;
     if (!batch_.source.given()) {
       if (!held) refuse("source", "", "what the encoder reads");
       return;

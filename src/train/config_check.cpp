@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clipped.h"
 #include "base/json.h"
@@ -88,10 +89,10 @@ void check_task_keys(const TrainConfig& c) {
   const bool reads_text = c.generate.empty() && (c.task == "lm" || c.task == "mlm");
   if (c.stories != 0 && !reads_text)
     refuse("stories", c.stories, "0: they are of the tasks lm and mlm on texts");
-  if (c.repeats != 0 && !c.generate.empty())
-    refuse("repeats", c.repeats, "0: what is generated is not cut from a text");
-  if (c.random_repeats != 0 && !c.generate.empty())
-    refuse("random_repeats", c.random_repeats, "0: what is generated is not cut from a text");
+  for (const auto& [key, share] :
+       {std::pair("repeats", c.repeats), std::pair("random_repeats", c.random_repeats)})
+    if (share != 0 && !c.generate.empty())
+      refuse(key, share, "0: what is generated is not cut from a text");
   one_of(c.label, {"token", "text"}, "label");
 }
 
