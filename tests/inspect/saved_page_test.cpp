@@ -136,7 +136,7 @@ TEST(HeldHeads, WithoutAMaskEveryKeyIsSeen) {
 TEST_F(SavedPage, HoldsTheOtherSideOfAComparisonWithEdits) {
   const ViewAddress view = parse_view("look/L0.H0/vs=ablate:self.L0.H1");
   const auto live = scored("Once upon a time");
-  Session session = with_edits(live->session(), *compared_edits(view));
+  Session session = with_edits(live->session(), compared_edits(view).value_or(Edits{}));
   SessionInput input = live->input;
   input.edits = session.edits;
   LiveSession edited("edited", input, std::move(session), shared_model());

@@ -3,15 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <map>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
 #include "inspect/heads/scores.h"
 #include "inspect/patterns.h"
 #include "inspect/plain_scores.h"

@@ -1,6 +1,7 @@
 // What values write, and weights as what they carry, against a plain computation.
 #include "inspect/session/write_lengths.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -134,7 +135,10 @@ TEST(WriteLengths, OfArraysAreThoseOfTheValues) {
   LayerAttention layer =
       test::layer_of(1, 4, [](std::int64_t, std::int64_t, std::int64_t) { return 0.0F; });
   for (std::int64_t j = 0; j < 4; ++j) layer.v.data<float>()[j] = static_cast<float>(j) - 1;
-  const LayerAttention shares = carried(layer);  // lengths 1, 0, 1, 2
+  const Tensor lengths = lengths_carried(layer);
+  EXPECT_THAT(std::vector(lengths.data<float>(), lengths.data<float>() + 4),
+              testing::ElementsAre(1, 0, 1, 2));
+  const LayerAttention shares = carried(layer);
   const LookCell last = look_cell(shares, 0, 3, 3);
   EXPECT_NEAR(last.weight, 2.0 / 4, 1e-6);
   EXPECT_NEAR(look_cell(shares, 0, 3, 1).weight, 0, 1e-6);
