@@ -23,7 +23,7 @@ struct WordPieceTraining {
 
 /// Learns pieces by pair frequency (ties: the smaller ids), as the trainer of `tokenizers` does.
 /// Ids: special tokens from 0 on, `[UNK]` among them, then the text's characters (the 1,000 most
-/// frequent; the others become `[UNK]`), at the beginning of words and inside, then the merges.
+/// frequent; the others become `[UNK]`), those that it has inside of words, then the merges.
 /// Fewer tokens result where no pair repeats any more.
 std::unique_ptr<Tokenizer> train_word_piece(std::string_view text,
                                             const WordPieceTraining& training);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -79,19 +80,26 @@ LearnedSpecials with_unknown(LearnedSpecials special) {
   return special;
 }
 
+// Special tokens, characters, and those that stand inside of a word as they are written there.
 std::vector<std::string> first_pieces(const LearnedSpecials& special,
                                       const std::vector<std::string>& alphabet,
-                                      std::int64_t wanted) {
+                                      const Counts<std::string>& words, std::int64_t wanted) {
+  std::set<std::string> inside;
+  for (const auto& [word, count] : words) {
+    const std::vector<std::string> symbols = symbols_of(word);
+    inside.insert(symbols.begin() + 1, symbols.end());
+  }
   std::vector<std::string> pieces = special.tokens;
   pieces.insert(pieces.end(), alphabet.begin(), alphabet.end());
-  for (const std::string& character : alphabet) pieces.push_back(std::string(kInside) + character);
+  pieces.insert(pieces.end(), inside.begin(), inside.end());
   if (wanted < std::ssize(pieces))
     fail({.op = "tokenizer",
           .argument = "vocabulary_size",
           .found = wanted,
-          .expected = fmt::format("at least {}: {} special tokens, and {} characters of the text "
-                                  "at the beginning of words and inside",
-                                  pieces.size(), special.tokens.size(), alphabet.size())});
+          .expected =
+              fmt::format("at least {}: {} special tokens, {} characters that the text has "
+                          "and {} that it has inside of words",
+                          pieces.size(), special.tokens.size(), alphabet.size(), inside.size())});
   return pieces;
 }
 
@@ -104,16 +112,17 @@ std::unique_ptr<Tokenizer> train_word_piece(std::string_view text,
   WordPieceContent content = {.pieces = special.tokens,
                               .added_tokens = special.added(),
                               .post_processor = special.post_processor()};
-  const auto words = count_words(text, TokenizerFile("WordPiece", word_piece_json(content)));
+  Counts<std::string> words =
+      count_words(text, TokenizerFile("WordPiece", word_piece_json(content)));
   const std::vector<std::string> alphabet = alphabet_of(words);
-  MergeLearner learner(first_pieces(special, alphabet, training.vocabulary_size),
+  std::erase_if(words, [&](const auto& word) {
+    return !std::ranges::all_of(characters_of(word.first), [&](const std::string& character) {
+      return std::ranges::binary_search(alphabet, character);
+    });
+  });
+  MergeLearner learner(first_pieces(special, alphabet, words, training.vocabulary_size),
                        std::string(kInside));
-  const auto is_known = [&](const std::string& character) {
-    return std::ranges::binary_search(alphabet, character);
-  };
-  for (const auto& [word, count] : words)
-    if (std::ranges::all_of(characters_of(word), is_known))
-      learner.add_word(symbols_of(word), count);
+  for (const auto& [word, count] : words) learner.add_word(symbols_of(word), count);
   learner.learn(static_cast<std::size_t>(training.vocabulary_size));
   content.pieces = learner.pieces();
   return read_tokenizer(TokenizerFile("WordPiece", word_piece_json(content)));

@@ -31,12 +31,13 @@ TEST(WordPieceTraining, FrequentPairsBecomePieces) {
 }
 
 TEST(WordPieceTraining, PiecesInsideOfAWordAreMarked) {
-  const auto tokenizer = train_word_piece("ab ab ab", {.vocabulary_size = 10});
-  // Five special tokens, a, b, ##a, ##b, and what `a ##b` makes.
-  EXPECT_EQ(tokenizer->piece(5), "a");
+  const auto tokenizer = train_word_piece("ab ab ab b!", {.vocabulary_size = 10});
+  // Five special tokens, !, a, b, ##b (no other stands inside of a word), and what `a ##b` makes.
+  EXPECT_EQ(tokenizer->piece(6), "a");
   EXPECT_EQ(tokenizer->piece(8), "##b");
   EXPECT_EQ(tokenizer->piece(9), "ab");
-  EXPECT_THAT(pieces_of(*tokenizer, "abba"), ElementsAre("ab", "##b", "##a"));
+  EXPECT_THAT(pieces_of(*tokenizer, "abb"), ElementsAre("ab", "##b"));
+  EXPECT_THAT(pieces_of(*tokenizer, "aba"), ElementsAre("[UNK]"));
 }
 
 TEST(WordPieceTraining, WordsAreInLowerCaseWithoutAccents) {
@@ -51,7 +52,7 @@ TEST(WordPieceTraining, WhatTheTextDoesNotHaveIsUnknown) {
 }
 
 TEST(WordPieceTraining, ATextStandsBetweenItsSpecialTokens) {
-  const auto tokenizer = train_word_piece("ab ab", {.vocabulary_size = 10});
+  const auto tokenizer = train_word_piece("ab ab a", {.vocabulary_size = 10});
   EXPECT_THAT(pieces_of(*tokenizer, "ab", true), ElementsAre("[CLS]", "ab", "[SEP]"));
   const Encoding pair = tokenizer->encode_pair("ab", "a", true);
   EXPECT_THAT(pair.types, ElementsAre(0, 0, 0, 1, 1));
@@ -66,9 +67,9 @@ TEST(WordPieceTraining, ItsJsonGivesTheSameTokenizer) {
 }
 
 TEST(WordPieceTraining, AVocabularyBelowTheCharactersIsAnError) {
-  EXPECT_HEED_ERROR(train_word_piece("ab", {.vocabulary_size = 8}), ErrorCode::kInvalidArgument,
-                    "tokenizer: vocabulary_size is 8, expected at least 9: 5 special tokens, and 2 "
-                    "characters of the text at the beginning of words and inside");
+  EXPECT_HEED_ERROR(train_word_piece("ab", {.vocabulary_size = 7}), ErrorCode::kInvalidArgument,
+                    "tokenizer: vocabulary_size is 7, expected at least 8: 5 special tokens, 2 "
+                    "characters that the text has and 1 that it has inside of words");
 }
 
 TEST(WordPieceTraining, OfManyCharactersTheFrequentOnesAreKept) {
