@@ -100,6 +100,17 @@ struct Found {
   std::vector<PronounHead> pronouns = {};  // where they were asked for
 };
 
+Json as_json(const std::vector<PronounHead>& heads) {
+  Json list = Json::array();
+  for (const PronounHead& head : heads)
+    list.push({{"layer", head.place.layer},
+               {"head", head.place.head},
+               {"right", head.right},
+               {"noun", head.noun},
+               {"other", head.other}});
+  return list;
+}
+
 std::string as_json(const LoadedModel& loaded, const Found& found) {
   const Probe& probe = found.probe;
   const ModelInfo& info = loaded.model->info();
@@ -120,15 +131,7 @@ std::string as_json(const LoadedModel& loaded, const Found& found) {
     answer.set("loss_first", probe.loss_first);
     answer.set("loss_repeated", probe.loss_repeated);
   }
-  if (!found.pronouns.empty()) {
-    Json& pronouns = json.set("pronouns", Json::array());
-    for (const PronounHead& head : found.pronouns)
-      pronouns.push({{"layer", head.place.layer},
-                     {"head", head.place.head},
-                     {"right", head.right},
-                     {"noun", head.noun},
-                     {"other", head.other}});
-  }
+  if (!found.pronouns.empty()) json.set("pronouns", as_json(found.pronouns));
   return json.dump(2) + "\n";
 }
 
