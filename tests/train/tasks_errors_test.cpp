@@ -67,6 +67,7 @@ TEST_F(TaskErrors, AnEmptyFileIsNamed) {
   config_.pairs = 0;
   translate();
   lines("a.txt", [](int) { return ""; }, 0);
+  lines("b.txt", [](int) { return ""; }, 0);
   EXPECT_HEED_ERROR(run("c"), ErrorCode::kInvalidArgument,
                     "train: data is 0 pairs of lines for training, expected at least one");
   label_texts();

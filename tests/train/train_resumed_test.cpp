@@ -112,17 +112,20 @@ TEST_F(TrainResumed, AnotherCpuAndAnotherNumberOfThreadsAreTold) {
                                thread_count())}));
 }
 
-TEST_F(TrainResumed, ACheckpointOfAnotherShapeIsNamedWithItsTensor) {
+TEST_F(TrainResumed, ACheckpointOfAnotherShapeIsRefused) {
   run_until(6, "a");
   config_.width = 32;
   run_until(6, "b");
   config_.width = 16;
-  std::filesystem::copy_file(checkpoint("b", 6), checkpoint("a", 6),
+  const std::string path = checkpoint("a", 6);
+  std::filesystem::copy_file(checkpoint("b", 6), path,
                              std::filesystem::copy_options::overwrite_existing);
+  EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
+                    "train: width is 16, expected 32 as in the run to resume");
+  edit_state(path, R"(\"width\": 32)", R"(\"width\": 16)");  // as if it were the run's own
   EXPECT_HEED_ERROR(
       run("a", true), ErrorCode::kCorrupt,
-      fmt::format("train: {}: value.transformer.wte.weight is f32 [12, 32], expected f32 [12, 16]",
-                  checkpoint("a", 6)));
+      fmt::format("{}: value.transformer.wte.weight is f32 [12, 32], expected f32 [12, 16]", path));
 }
 
 TEST_F(TrainResumed, AResumedRunMayChangeWhenItKeepsCheckpoints) {
