@@ -125,7 +125,7 @@ TEST_F(TrainResumed, ACheckpointOfAnotherShapeIsRefused) {
   edit_state(path, R"(\"width\": 32)", R"(\"width\": 16)");  // as if it were the run's own
   EXPECT_HEED_ERROR(
       run("a", true), ErrorCode::kCorrupt,
-      fmt::format("{}: value.transformer.wte.weight is f32 [12, 32], expected f32 [12, 16]", path));
+      fmt::format("{}: value.transformer.wte.weight is f32 [22, 32], expected f32 [22, 16]", path));
 }
 
 TEST_F(TrainResumed, AResumedRunMayChangeWhenItKeepsCheckpoints) {
