@@ -71,6 +71,8 @@ def test_the_number_of_threads_changes_no_bit():
     assert np.array_equal(outs[0], outs[1]) and np.array_equal(outs[0], outs[2])
     with pytest.raises(ValueError, match="count is -1"):
         heed.set_thread_count(-1)
+    with pytest.raises(TypeError, match="count is a str, expected a whole number"):
+        heed.set_thread_count("two")
 
 
 def _in_a_child(queue):

@@ -13,6 +13,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import heed
@@ -83,7 +84,7 @@ def test_it_generates():
     said = run("generate", "Once upon a time", "-n", "5", "--json")
     assert len(json.loads(said.stdout)["tokens"]) == 5
     ours = heed.load().generate("Once upon a time", n=5).run()
-    assert json.loads(said.stdout)["text"] == ours.text
+    assert json.loads(said.stdout)["text"] == ours
 
 
 def test_it_is_a_module_too():
@@ -163,7 +164,7 @@ def test_ctrl_c_leaves_a_checkpoint_of_a_training(tmp_path):
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=60)
     assert child.returncode == 130
-    [checkpoint] = folder.glob("checkpoint-*.safetensors")
-    steps = int(re.search(r"\d+", checkpoint.name).group())
-    goes_on = run("train", "-o", str(folder), "--resume", "--steps", str(steps + 3))
-    assert goes_on.returncode == 0, goes_on.stderr
+    files = folder.glob("checkpoint-*.safetensors")
+    kept = [int(re.search(r"\d+", file.name)[0]) for file in files]
+    written = np.genfromtxt(folder / "loss.csv", delimiter=",", names=True, ndmin=1)
+    assert max(kept) == written["step"][-1] > 0  # of the last step, not of the last round number
