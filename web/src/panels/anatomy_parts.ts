@@ -5,6 +5,7 @@ import {scored} from '../format';
 export interface Marks { row: number; key: number; choose: (row: number, key: number) => void }
 
 const kNumbered = 8;    // columns up to which cells have their numbers
+const kFull = 0.98;     // of the numbers are drawn by their size, larger ones alike
 const kColumns = 64;    // drawn at most: wider rows show the largest of each block
 
 /** Blocks of a wide row, each by its number furthest from zero. */
@@ -15,10 +16,23 @@ export function pooled(row: number[]): number[] {
     row.slice(at * block, (at + 1) * block).reduce((most, value) => Math.abs(value) > Math.abs(most) ? value : most, 0));
 }
 
+/** What is drawn as full: of many numbers a few that stand far out do not make the others pale. */
+function fullOf(rows: number[][]): number {
+  const sizes = rows.flat().map(Math.abs).sort((a, b) => a - b);
+  return Math.max(1e-9, sizes[Math.floor(kFull * (sizes.length - 1))] ?? 0);
+}
+
+/** One row of numbers under a table, whose columns are numbered above. */
+export function lastRow(row: number[], name: string): HTMLElement {
+  const table = cells([row], [name], [], 2);
+  table.querySelector('.head')!.remove();
+  return table;
+}
+
 /** Rows of numbers; `framed` rows are outlined. */
 export function cells(rows: number[][], names: string[], framed: number[], digits = 1, zeros = false): HTMLElement {
   const shown = rows.map(pooled);
-  const largest = Math.max(1e-9, ...shown.flat().map(Math.abs));
+  const largest = fullOf(shown);
   const width = shown[0]?.length ?? 0;
   const numbered = width <= kNumbered;
   const head = html('div', {class: 'anatomy-row head'}, html('span', {class: 'anatomy-name'}),
@@ -27,20 +41,20 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
     const line = html('span', {class: framed.includes(at) ? 'anatomy-cells framed' : 'anatomy-cells'}, ...row.map((value, d) => {
       const text = numbered ? zeros && Math.abs(value) < 0.005 ? '\u00b7' : scored(value, digits).replace(/^(\u2212?)0\./, digits > 1 ? '$1.' : '$10.') : '';
       const cell = html('i', {class: value < 0 ? 'negative' : '', title: numbered ? null : `${d}: ${scored(value)}`}, text);
-      cell.style.setProperty('--share', String(Math.round(100 * Math.abs(value) / largest)));
+      cell.style.setProperty('--share', String(Math.min(100, Math.round(100 * Math.abs(value) / largest))));
       return cell;
     }));
     return html('div', {class: 'anatomy-row'}, html('span', {class: framed.includes(at) ? 'anatomy-name accent' : 'anatomy-name'}, names[at] ?? ''), line);
   }));
 }
 
-const [kCell, kRoom] = [23, 272];  // px of a cell at most, and of all beside each other
+const [kCell, kRoom, kHeight] = [23, 272, 256];  // px of a cell at most, of all beside and above each other
 
 /** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
 export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number, isOwn: boolean) => string): Element {
   const [columns, rows] = [names.keys.length, names.rows.length];
   const [left, top] = [52, 44];
-  const size = Math.min(kCell, Math.floor(kRoom / Math.max(columns, 1)));
+  const size = Math.min(kCell, Math.floor(kRoom / Math.max(columns, 1)), Math.floor(kHeight / Math.max(rows, 1)));
   const middle = (at: number) => size * (at + 0.5);
   const marksOf = values.flatMap((row, i) => row.map((value, j) => {
     const [x, y] = [left + middle(j), top + middle(i)];

@@ -114,7 +114,7 @@ class WhyView implements Drawn {
     return [
       html('span', {class: 'large'}, why.visible ? largeWeight(why.weight) : '0'),
       quoted(side.queries, why.query, 'why-query'), html('span', {class: 'why-verb'}, 'attends to'), quoted(side.keys, why.key, 'why-key-token'),
-      html('span', {class: 'quiet why-where'}, `head ${place.layer}\u00b7${place.head}, kv ${why.kv_head}${distance}${rank}`),
+      html('span', {class: 'quiet why-where'}, `head ${place.layer}\u00b7${place.head}${side.attention.kv_heads < side.heads ? `, kv ${why.kv_head}` : ''}${distance}${rank}`),
     ];
   }
 

@@ -54,6 +54,22 @@ test('the keys take the next score and the next axes', async () => {
   assert.match(await hash(page), /sort=current\/across=current/);
 });
 
+test('every score has its evidence, and the runner-up with its value', async () => {
+  const page = await open();
+  const all = await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores.map(({name}) => name));
+  const silent = [];
+  for (const name of all.filter((each) => !each.startsWith('probe_'))) {
+    await page.evaluate((sort) => { location.hash = `#heads/L1.H3/sort=${sort}`; }, name);
+    await quiet(page);
+    const title = name.replace(/_/g, ' ');
+    await page.waitForFunction((title) => document.querySelector('.heads-evidence .heading')?.textContent.includes(title)
+      && document.querySelector('.evidence-rows'), title);
+    const said = await page.locator('.heads-evidence').textContent();
+    if (!/runner-up.*\d\u00b7\d/.test(said)) silent.push(`${name}: ${said.slice(0, 200)}`);
+  }
+  assert.deepEqual(silent, []);
+});
+
 test('the evidence says how many rows have their largest weight where the score counts it', async () => {
   const page = await open();
   const said = await page.locator('.first-of-row').textContent();
