@@ -23,12 +23,10 @@ import {quantityChoice} from './quantity_choice';
 import {ReadOut} from './read_out';
 
 const kGutter = 34;          // between the columns: what stands at the rows may take it
-const kLead = 6;             // and this of the matrix's own column
-const kLeadAlone = 26;       // where nothing stands left of it
+const [kLead, kLeadAlone] = [6, 26];  // and this of the matrix's own column; where nothing stands left of it
 const kToMatrix = 6;         // from what stands at the rows
 const kReadOut = 66;          // px of the read-out under the matrix
-const kLists = 140;           // from the top of the matrix at full size to the lists beside it
-const kListsBelow = 290;      // of a list under it, where the page is a column
+const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; of one list under it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
 /** `isFull`: it has the width of the page, and the read-out stands beside it. */
@@ -139,8 +137,7 @@ class MatrixPanel implements Panel {
     if (width <= 0 || width === this.sight.width) return;
     const tall = queries === keys ? width : Math.round(width / keys * queries);
     this.canvas.resize(width);
-    if (this.isFull) this.lists?.resize(widthBeside(this.container, lead, width), tall - kLists);
-    else this.lists?.resize(width, kListsBelow);
+    this.lists?.resize(this.isFull ? widthBeside(this.container, lead, width) : width, this.isFull ? tall - kLists : kListsBelow);
     this.frame.style.setProperty('--side', `${width}px`);
     this.frame.style.setProperty('--tall', `${tall}px`);
     this.sight.resize(width, tall);
