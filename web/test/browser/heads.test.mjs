@@ -70,6 +70,19 @@ test('every score has its evidence, and the runner-up with its value', async () 
   assert.deepEqual(silent, []);
 });
 
+test('at 390 px three scores stand side by side, and a menu takes another one', async () => {
+  const page = await open('#heads/L1.H3', {viewport: {width: 390, height: 844}});
+  assert.equal(await page.locator('.heads-names [role=columnheader]').count(), 3);
+  assert.equal(await page.evaluate(() => Math.max(...[...document.querySelectorAll('.heads-right, .heads-table')].map((each) => each.scrollWidth - each.clientWidth))), 0);
+  const rows = await page.locator('.heads-sheet .heads-row').evaluateAll((all) => all.slice(0, 3).map((row) => {
+    const middle = (each) => { const {top, bottom} = each.getBoundingClientRect(); return (top + bottom) / 2; };
+    return Math.abs(middle(row.querySelector('.heads-name b')) - middle(row.querySelector('.value')));
+  }));
+  assert.ok(Math.max(...rows) < 2, `names stand ${rows.join()} px off their numbers`);
+  await page.locator('.heads-names select').selectOption('distance');
+  assert.match(await hash(page), /sort=distance/);
+});
+
 test('the evidence says how many rows have their largest weight where the score counts it', async () => {
   const page = await open();
   const said = await page.locator('.first-of-row').textContent();
