@@ -1,7 +1,7 @@
 // The table of heads: a row a head with its bars, the threshold among them, who reaches it below. Rows in sight alone are there.
 import {isSamePlace} from '../address';
 import {button, html, menu, svg} from '../dom';
-import {shortWeight} from '../format';
+import {shortWeight, weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
@@ -128,7 +128,8 @@ export class HeadsTable implements Panel {
   private threshold(at: number): HTMLElement {
     const column = this.columns.find(({name}) => name.replace(/^probe_/, '') === sortName(this.page, this.alike()))!;
     const next = this.lines[at + 1] as Ranked | undefined;
-    const after = next?.value === undefined ? '' : `; the next is ${headText(next.place)} ${valueText(column, next.value)}`;
+    const said = next ? valueText(column, next.value) : '';  // with a digit more where it would seem to reach it
+    const after = next?.value === undefined ? '' : `; the next is ${headText(next.place)} ${said === shortWeight(column.threshold!) ? weight(next.value) : said}`;
     const count = at === 0 ? 'none' : String(at);
     return html('div', {class: 'heads-row heads-threshold'}, html('span', {class: 'heads-name quiet'}, 'threshold'),
       html('span', {}, `${shortWeight(column.threshold!)}, reached by ${count}${after}`));

@@ -134,10 +134,11 @@ class MatrixPanel implements Panel {
     }
     this.frame.style.setProperty('--lead', `${lead}px`);
     this.frame.style.setProperty('--labels', `${lead + gutter - kToMatrix}px`);
-    if (width <= 0 || width === this.sight.width) return;
+    if (width <= 0) return;
     const tall = queries === keys ? width : Math.round(width / keys * queries);
-    this.canvas.resize(width);
     this.lists?.resize(this.isFull ? widthBeside(this.container, lead, width) : width, this.isFull ? tall - kLists : kListsBelow);
+    if (width === this.sight.width) return;
+    this.canvas.resize(width);
     this.frame.style.setProperty('--side', `${width}px`);
     this.frame.style.setProperty('--tall', `${tall}px`);
     this.sight.resize(width, tall);
