@@ -261,8 +261,7 @@ class MatrixPanel implements Panel {
 
   private draw(): void {
     const {store, store: {now, hover}, api, side, stage} = this.page;
-    const sight = this.sight.now;
-    const {width} = this.sight;
+    const {now: sight, width} = this.sight;
     if (!api.hasWeights || width <= 0) return;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
     this.makeRoom(sight, width);
