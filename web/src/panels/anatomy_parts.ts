@@ -48,6 +48,7 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
   }));
 }
 
+const kLetter = 6.4;    // px of a digit
 const [kCell, kRoom, kHeight] = [23, 272, 256];  // px of a cell at most, of all beside and above each other
 
 /** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
@@ -64,12 +65,16 @@ export function dots(values: (number | null)[][], names: {rows: string[]; keys: 
   }));
   const label = (x: number, y: number, text: string, kind: string, turned = false) =>
     svg('text', {x, y, class: `anatomy-label ${kind}`, 'text-anchor': turned ? 'start' : 'end', transform: turned ? `rotate(-52 ${x} ${y})` : null}, text);
+  const isWide = (value: number, own: boolean) => kLetter * write(value, own).length > size - 1;
+  const chosen = values[marks.row]?.[marks.key] ?? null;
+  const besideWide = (j: number) => Math.abs(j - marks.key) === 1 && chosen !== null && isWide(chosen, true);
+  const hasRoom = (j: number, value: number) => j === marks.key || (!isWide(value, false) && !besideWide(j));
   const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + 24, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
     ...names.keys.map((name, j) => label(left + middle(j), top - 6, name, j === marks.key ? 'accent' : '', true)),
     ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, name, i === marks.row ? 'accent' : '')),
     svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
     svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),
-    ...(values[marks.row] ?? []).map((value, j) => value === null || (j !== marks.key && 6.4 * write(value, false).length > size - 1) ? null : svg('text', {
+    ...(values[marks.row] ?? []).map((value, j) => value === null || !hasRoom(j, value) ? null : svg('text', {
       x: left + middle(j), y: top + rows * size + 16, class: j === marks.key ? 'anatomy-label accent' : 'anatomy-label', 'text-anchor': 'middle',
     }, write(value, j === marks.key))));
   element.addEventListener('click', (event) => {

@@ -29,10 +29,11 @@ export function trust(page: FlowPage, test: FlowTest): Element[] {
   const chosen = keyNode(page);
   const named = new Set([...hidden].sort(byEffect).slice(0, kNamed).map(({node}) => node));
   if (chosen !== null) named.add(chosen);
-  const room = new Room([...named].map((node) => hidden.find((each) => each.node === node)).flatMap((each) => each ? [{x: x(each.share), y: y(Math.abs(each.effect))}] : []), kWidth - 20);
+  const room = new Room(hidden.map(({share, effect}) => ({x: x(share), y: y(Math.abs(effect))})), kWidth - 20);
   const nameAt = new Map([...hidden].filter(({node}) => named.has(node)).sort(byEffect).sort((a, b) => Number(b.node === chosen) - Number(a.node === chosen)).map(({node, share, effect}) => {
     const name = `${nodeName(page, node)} ${nodeIndex(page, node)}`;
-    const at = room.find(x(share), y(Math.abs(effect)), kLetter * name.length);
+    const [left, base] = [x(share), y(Math.abs(effect))];
+    const at = room.find(left, base, kLetter * name.length) ?? (node === chosen ? {x: left + 8, y: base + 4} : null);
     return [node, at ? svg('text', {...at, class: node === chosen ? 'flow-number' : 'trust-name'}, name) : null];
   }));
   const dots = [...hidden].sort((a, b) => Number(a.node === chosen) - Number(b.node === chosen)).map(({node, share, effect}) => {

@@ -8,8 +8,9 @@ import {plain} from '../tokens';
 import {levelName} from './lens';
 import {asToken} from './word';
 
-const [kWidth, kHeight] = [316, 88];
-const [kLeft, kRight, kTop, kLow] = [6, 238, 8, 62];  // of the curves
+const [kWidth, kMost, kHeight] = [316, 430, 88];
+const [kLeft, kTop, kLow] = [6, 8, 62];  // of the curves
+const kNames = 78;     // px right of them
 const kLine = 14;      // px between two names
 const kTick = 18;      // px between two layers' numbers
 const kLetters = 6;    // of a word
@@ -23,28 +24,29 @@ function named(word: string, chance: number): string {
 /** The numbers of the layers, each under its blocks. */
 function ticks(levels: Lens['levels'], x: (at: number) => number): SVGElement[] {
   const numbers = [...new Set(levels.flatMap(({layer}) => layer === undefined ? [] : [layer]))];
-  const every = Math.ceil(kTick * numbers.length / (kRight - kLeft));
+  const every = Math.ceil(kTick * numbers.length / (x(levels.length - 1) - x(0)));
   return numbers.filter((layer) => layer % every === 0).map((layer) => {
     const own = levels.flatMap((level, at) => level.layer === layer ? [x(at)] : []);
     return svg('text', {x: (own[0]! + own.at(-1)!) / 2, y: kLow + 18, 'text-anchor': 'middle'}, String(layer));
   });
 }
 
-function curves({levels, answers}: Lens): SVGElement {
-  const x = (at: number) => kLeft + (kRight - kLeft) * at / Math.max(1, levels.length - 1);
+function curves({levels, answers}: Lens, width: number): SVGElement {
+  const right = width - kNames;
+  const x = (at: number) => kLeft + (right - kLeft) * at / Math.max(1, levels.length - 1);
   const y = (chance: number) => kLow - (kLow - kTop) * chance;
   const shown = answers.slice(0, 2).map(({text}, which) => ({text, chances: levels.map(({chances}) => chances[which]!)}));
   const ends = shown.map(({chances}) => y(chances.at(-1)!));
   if (ends.length === 2) ends[1] = Math.max(ends[1]!, ends[0]! + kLine);
   const said = shown.map(({text, chances}) => `${plain(asToken(text))}: ${levels.map((level, at) => `${levelName(level)} ${weight(chances[at]!)}`).join(', ')}`);
-  return svg('svg', {class: 'lens-short', width: kWidth, height: kHeight, viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': said.join('; ')},
-    svg('line', {x1: kLeft, x2: kRight, y1: kLow + 4, y2: kLow + 4}), ...ticks(levels, x),
-    svg('text', {x: kWidth, y: kLow + 18, 'text-anchor': 'end'}, 'layer'),
+  return svg('svg', {class: 'lens-short', width, height: kHeight, viewBox: `0 0 ${width} ${kHeight}`, role: 'img', 'aria-label': said.join('; ')},
+    svg('line', {x1: kLeft, x2: right, y1: kLow + 4, y2: kLow + 4}), ...ticks(levels, x),
+    svg('text', {x: width, y: kLow + 18, 'text-anchor': 'end'}, 'layer'),
     ...shown.map(({text, chances}, which) => svg('g', {class: which === 0 ? 'first' : ''},
       svg('polyline', {points: chances.map((chance, at) => `${x(at)},${y(chance)}`).join(' ')}),
       ...chances.map((chance, at) => svg('circle', {cx: x(at), cy: y(chance), r: which === 0 ? 2.5 : 2},
         svg('title', {}, `${levelName(levels[at]!)}: ${plain(asToken(text))} ${weight(chance)}`))),
-      svg('text', {x: kWidth, y: ends[which]! + 4, 'text-anchor': 'end'}, named(text, chances.at(-1)!)))).reverse());
+      svg('text', {x: width, y: ends[which]! + 4, 'text-anchor': 'end'}, named(text, chances.at(-1)!)))).reverse());
 }
 
 export function lensInShort(container: HTMLElement, {api, side}: Page): {show(position: number): void; destroy(): void} {
@@ -61,7 +63,7 @@ export function lensInShort(container: HTMLElement, {api, side}: Page): {show(po
     drawn = lens;
     heading.hidden = false;
     about.textContent = `the same, read after each ${lens.has_blocks ? 'block' : 'layer'}`;
-    place.replaceChildren(curves(lens));
+    place.replaceChildren(curves(lens, Math.min(kMost, container.clientWidth || kWidth)));
   };
   const slot = new Slot<Lens>('lens-short', () => draw());
   return {

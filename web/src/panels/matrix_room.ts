@@ -3,7 +3,7 @@ import type {Page} from '../panel';
 import {isBetween} from '../sides';
 import {kUseWidth} from './matrix_margins';
 
-const kLeastSide = 474;       // a comparison's line over four lines of text leaves it
+const kLeastSide = 452;       // a comparison's line over four lines of text leaves it
 const kToUse = 5;            // from the matrix to its margin
 const kUseName = 80;         // the margin's name
 const kReadOut = 151;        // in place of the margin, where two texts stand side by side
