@@ -1,8 +1,10 @@
 #include "inspect/map/sweeper.h"
 
+#include <chrono>
 #include <utility>
 
 #include "heed/base/error.h"
+#include "inspect/session/return_memory.h"
 
 namespace heed {
 
@@ -37,9 +39,18 @@ void Sweeper::run(Work work, Cancel& cancel) {
 }
 
 void Sweeper::work() {
+  constexpr auto kQuiet = std::chrono::milliseconds(250);  // then no other sweep follows soon
   std::unique_lock lock(guard_);
+  bool has_freed = false;
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    const auto is_asked = [this] { return stopping_ || !jobs_.empty(); };
+    if (has_freed && !wake_.wait_for(lock, kQuiet, is_asked)) {
+      lock.unlock();
+      return_memory();
+      lock.lock();
+    }
+    has_freed = true;
+    wake_.wait(lock, is_asked);
     if (stopping_) return;
     const std::shared_ptr<Job> job = jobs_.front();
     jobs_.pop_front();
