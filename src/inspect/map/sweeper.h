@@ -38,6 +38,7 @@ class Sweeper {
     std::exception_ptr failure;
   };
   void work();
+  void wait(std::unique_lock<std::mutex>& lock, bool has_swept);
 
   std::mutex guard_;
   std::condition_variable wake_;   // something to do
