@@ -8,6 +8,7 @@
 #include "kernels/cpu/matmul_kernels.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cpu/matmul_few-inl.h"
 #include "kernels/cpu/matmul_pack-inl.h"
@@ -18,24 +19,20 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
+template <PanelForm kForm, StripForm kStrip, int... kLess>
+void multiply_one_of(std::integer_sequence<int, kLess...> /*rows - 1*/, const PanelProduct& p,
+                     std::int64_t strip, const float* a, float* out, const Ahead& ahead) {
+  static constexpr void (*kTiles[])(const PanelProduct&, const float*, float*,
+                                    Ahead) = {tile<kLess + 1, kForm, kStrip>...};
+  kTiles[strip - 1](p, a, out, ahead);
+}
+
 // A strip times one panel.
 template <PanelForm kForm, StripForm kStrip>
 void multiply_strip(const PanelProduct& p, std::int64_t strip, const float* a, float* out,
                     const Ahead& ahead) {
-  if (strip == kLargestStrip)
-    tile<kLargestStrip, kForm, kStrip>(p, a, out, ahead);
-  else if (strip == 8)
-    tile < kLargestStrip<8 ? 1 : 8, kForm, kStrip>(p, a, out, ahead);
-  else if (strip == 5)
-    tile < kLargestStrip<8 ? 5 : 1, kForm, kStrip>(p, a, out, ahead);
-  else if (strip == 4)
-    tile<4, kForm, kStrip>(p, a, out, ahead);
-  else if (strip == 3)
-    tile<3, kForm, kStrip>(p, a, out, ahead);
-  else if (strip == 2)
-    tile<2, kForm, kStrip>(p, a, out, ahead);
-  else
-    tile<1, kForm, kStrip>(p, a, out, ahead);
+  multiply_one_of<kForm, kStrip>(std::make_integer_sequence<int, kLargestStrip>(), p, strip, a, out,
+                                 ahead);
 }
 
 template <PanelForm kForm, StripForm kStrip>
@@ -190,7 +187,6 @@ const MatmulKernels* kernels_of_target() {
                                              .pack_pairs = pack_pairs,
                                              .pack_columns = pack_columns,
                                              .pack_column_pairs = pack_column_pairs,
-                                             .widen = widen,
                                              .panels_together = panels_together,
                                              .multiply = multiply,
                                              .multiply_few = multiply_few};

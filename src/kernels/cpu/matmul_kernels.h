@@ -29,7 +29,7 @@ enum class PanelForm : std::uint8_t { kF32, kF16, kBF16, kPairs };
 /// How the numbers of a strip of R rows lie: [k / 16][R][16], or [k][R] where a lies by columns.
 enum class StripForm : std::uint8_t { kByRow, kByDepth };
 
-/// Rows in strips times one panel, or panels_together(rows) of them, over one block of the depth.
+/// Rows in strips times one panel, or panels_together(rows) of them.
 struct PanelProduct {
   const float* a = nullptr;  // whole_lines(depth) a row
   StripForm strips = StripForm::kByRow;
@@ -83,8 +83,6 @@ struct MatmulKernels {
   /// The same, rounded to bf16, in pairs; the second of an odd last pair is 0.
   void (*pack_column_pairs)(const MatrixOperand<float>& b, std::int64_t depth, std::int64_t columns,
                             float* to);
-  /// Rows of a panel of 16-bit numbers as floats.
-  void (*widen)(const void* from, PanelForm form, std::int64_t depth, float* to);
   /// How many panels a product of packed panels takes at once.
   std::int64_t (*panels_together)(std::int64_t rows, PanelForm form);
   void (*multiply)(const PanelProduct& product);

@@ -16,18 +16,17 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
-/// The next strip of at most `left` rows that has an instance. Where 6 is the largest, 4, which is
-/// multiplied by three panels at once (matmul_kernels.cpp), before 5, and never 1 or 2 at the end.
+/// The next strip of at most `left` rows: the last two are alike. Where 6 is the largest, 4, which
+/// is multiplied by three panels at once (matmul_kernels.cpp), before 5, and never 1 or 2 at the
+/// end.
 constexpr std::int64_t strip_of(std::int64_t left) {
   if (kLargestStrip == 6) {
     if (left == 7 || left == 8) return 4;
     if (left == 9 || left == 13) return 5;
     return left < 6 ? left : 6;
   }
-  if (left == 16) return 8;
-  if (left >= kLargestStrip) return kLargestStrip;
-  if (left >= 8) return 8;
-  return left >= 4 ? 4 : left;
+  if (left <= kLargestStrip) return left;
+  return left < 2 * kLargestStrip ? (left + 1) / 2 : kLargestStrip;
 }
 
 void pack_rows(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t depth, StripForm form,
@@ -45,17 +44,16 @@ void pack_rows(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t de
           std::copy_n(from + k * a.column, strip, lines + k * strip);
       }
     } else {
-      for (std::int64_t i = 0; i < strip; ++i) {
-        const float* line = from + i * a.row;
-        float* out = lines + i * kLine;
-        std::int64_t k = 0;
-        for (; a.column == 1 && k + kLine <= depth; k += kLine, out += strip * kLine)
-          std::memcpy(out, line + k, kLine * sizeof(float));
-        for (; k < depth; ++k) {
-          *out++ = line[k * a.column];
-          if (k % kLine == kLine - 1) out += (strip - 1) * kLine;
+      std::int64_t k = 0;
+      for (; a.column == 1 && k + kLine <= depth; k += kLine)
+        for (std::int64_t i = 0; i < strip; ++i, lines += kLine) {
+          __builtin_prefetch(from + i * a.row + k + 16 * kLine);
+          std::memcpy(lines, from + i * a.row + k, kLine * sizeof(float));
         }
-      }
+      for (std::int64_t i = 0; i < strip; ++i, lines += kLine)
+        for (std::int64_t left = k; left < depth; ++left)
+          lines[(left - k) / kLine * strip * kLine + (left - k) % kLine] =
+              from[i * a.row + left * a.column];
     }
     row += strip;
   }
@@ -121,23 +119,6 @@ void pack_columns(const MatrixOperand<float>& b, std::int64_t depth, std::int64_
   }
   for (std::int64_t k = 0; columns < kPanelColumns && k < depth; ++k)
     std::fill(to + k * kPanelColumns + columns, to + (k + 1) * kPanelColumns, 0.0F);
-}
-
-template <PanelForm kForm>
-HWY_INLINE void widen_form(const char* row, std::int64_t depth, float* to) {
-  const Floats d;
-  constexpr int kHeld = kDepthOfRow<kForm>;
-  for (std::int64_t k = 0; k < depth; k += kHeld, row += kRowBytes<kForm>) {
-    for (int half = 0; half < kHeld && k + half < depth; ++half, to += kPanelColumns)
-      for (int j = 0; j < kVectors; ++j)
-        hn::StoreU(load_panel<kForm>(row, j, half), d, to + j * kVectorLanes);
-  }
-}
-
-void widen(const void* from, PanelForm form, std::int64_t depth, float* to) {
-  const char* row = static_cast<const char*>(from);
-  form == PanelForm::kF16 ? widen_form<PanelForm::kF16>(row, depth, to)
-                          : widen_form<PanelForm::kBF16>(row, depth, to);
 }
 
 }  // namespace

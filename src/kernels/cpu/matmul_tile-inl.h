@@ -10,27 +10,31 @@
 // one strip, the panel to come for many. 6 x 4 and 8 x 3 vectors are within 2 % of 12 x 2;
 // broadcasts as memory operands, within 1 %.
 //
-// One core of an AMD EPYC (Zen 5, two 512-bit units: 260 GFLOP/s of f32, 480 of pairs; memory 41
-// GB/s), share of that, 768 x 3,072 and 3,072 x 768 (bench/peers/linear_layers.py has them all):
-//   rows           1         2         3         8         12        16        512
-//   f32, cached                                  91 %      92 %      92 %      90 to 95 %
-//   f32, memory    97 to 100 90 to 94  90 to 91  83 to 95  88 to 93  90 %      89 to 91 %
-//   bf16, memory   92 to 99  92 to 98  81 to 92  90 %      91 %      92 %      95 % (pairs)
-//   f16, memory    95 %      90 to 97  93 %      88 %      92 %      91 %      87 %
-// What made the difference, before and after: as many rows in a block as have their whole depth in
-// the second level (2,048 x 2,048: 79 to 94 % on 512 rows), every line fetched exactly once where
-// the depth is no multiple of a block (8 rows from memory: 61 to 83 %), into the first level (90 to
-// 95 %), 16 rows as 8 and 8 (87 to 92 %), fetching at all for one to three rows (bf16: 88 to 95 %).
+// One core of an AMD EPYC (Zen 5, two 512-bit units: 240 GFLOP/s of f32, 480 of pairs; memory 41
+// GB/s), share of the FMA peak beside it, weights in the third level, 768 x 768 to 2,048 x 2,048
+// (bench/peers/linear_layers.py and heed bench matmul have them all, memory too):
+//   rows   5      6      7      8      9      13     20     40     512
+//   f32    77-84  88-92  91-94  92-94  93-95  90-93  95-96  94-96  92-97
+//   f16    85-88  89-92  91-93  93-96  92-94  92-94  95-96  95-96  92-96
+//   bf16   91-92  94-96  94-96  96-97  96-97  94-97  96-98  96-97  92-97
+// One to three rows (matmul_few-inl.h) read 90 to 100 % of the bandwidth from memory.
+// What made the difference, before and after: one call of the tile for the whole depth where strips
+// fit, instead of one for each block, whose end costs 130 cycles (8 rows: 88 to 93 %, all others 1
+// to 3); 16-bit panels widened in the tile at any number of rows, instead of once for all strips
+// (40 rows of bf16: 90 to 97 %); a strip for each number of rows, the last two alike (9 rows were 8
+// and 1: 72 to 94 %, 13 were 12 and 1: 78 to 92); pieces of a deep panel that stay in the second
+// level and what is next fetched on the way (5,632 x 2,048, 512 rows: 82 to 93 %), whose weights
+// are read once for 768 rows; strips copied line by line of all their rows, with fetching (3,072 x
+// 768, 512 rows: 91 to 93 %); every line fetched exactly once, into the first level.
 //
-// The same with AVX2 (HEED_ISA=avx2: 128 GFLOP/s), 768 x 3,072:
-//   rows           1         4         5         7         8         9         10, 14    13
-//   f32, cached              78 %      84 to 87  89 %      93 %      90 %      94 %      92 %
-//   f32, memory    88 to 100 95 to 100 94 %      79 %      84 to 89  84 %      89 to 92  89 %
-//   bf16, memory   85 to 95  83 %                          87 to 89                      88 %
-//   f16, memory    84 to 94  87 %                          92 %                          90 %
+// The same with AVX2 (HEED_ISA=avx2: 122 GFLOP/s), 768 x 3,072 and 2,048 x 2,048:
+//   rows       4         5         7         8         9         13        14        20        512
+//   f32        82        89        90        96        91 to 94  93 to 95  97        97        96
+//   f16        92        93        91        93        93        93        95        96        96
+//   bf16       92        93 to 94  91        92 to 93  93        93        93        93        92
 // Strips of 5 and 6 rows are 10 and 12 chains of a panel; 4 are 8, which two units with a latency
-// of four cycles use to 80 %: 4 x 3 vectors out of three panels (8 rows: 81 to 93 %; of bf16, whose
-// shifts and masks take the units too, 80 to 90). What they fetch is the same part of the panels to
+// of four cycles use to 80 %: 4 x 3 vectors out of three panels (8 rows: 81 to 96 %; of bf16, whose
+// shifts and masks take the units too, 80 to 92). What they fetch is the same part of the panels to
 // come, one panel after the other (three streams at once: 86 %, 89 this way). 5 rows were 4 and 1
 // (55 %), 10 as 5 and 5 were 86 %.
 #if defined(HEED_KERNELS_CPU_MATMUL_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -115,6 +119,15 @@ HWY_INLINE Vector load_panel(const char* row, int j, int half) {
   }
 }
 
+template <int kRows, int kCount>
+HWY_INLINE void clear(Vector (&sums)[kRows][kCount]) {
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 3
+    for (int j = 0; j < kCount; ++j) sums[i][j] = hn::Zero(Floats());
+  }
+}
+
 // Adds what is there, and writes the part of a row that exists.
 template <int kCount>
 HWY_INLINE void finish_row(const Vector (&sums)[kCount], float* out, std::int64_t columns,
@@ -134,6 +147,35 @@ HWY_INLINE void finish_row(const Vector (&sums)[kCount], float* out, std::int64_
       if (bias != nullptr) sum = hn::Add(sum, hn::MaskedLoad(mask, d, bias + j * kVectorLanes));
       if (add) sum = hn::Add(sum, hn::MaskedLoad(mask, d, out + j * kVectorLanes));
       hn::BlendedStore(sum, mask, d, out + j * kVectorLanes);
+    }
+  }
+}
+
+// The same of a tile's rows; quicker where all columns exist.
+template <int kRows, int kCount>
+HWY_INLINE void finish(Vector (&sums)[kRows][kCount], float* out, std::int64_t out_row,
+                       std::int64_t columns, const float* bias, bool add) {
+  const Floats d;
+  const bool whole = columns >= kCount * kVectorLanes;
+  if (whole && bias != nullptr) {
+#pragma GCC unroll 3
+    for (int j = 0; j < kCount; ++j) {
+      const Vector of_column = hn::LoadU(d, bias + j * kVectorLanes);
+#pragma GCC unroll 12
+      for (int i = 0; i < kRows; ++i) sums[i][j] = hn::Add(sums[i][j], of_column);
+    }
+  }
+#pragma GCC unroll 12
+  for (int i = 0; i < kRows; ++i) {
+    float* const row = out + i * out_row;
+    if (!whole) {
+      finish_row(sums[i], row, columns, bias, add);
+      continue;
+    }
+#pragma GCC unroll 3
+    for (int j = 0; j < kCount; ++j) {
+      if (add) sums[i][j] = hn::Add(sums[i][j], hn::LoadU(d, row + j * kVectorLanes));
+      hn::StoreU(sums[i][j], d, row + j * kVectorLanes);
     }
   }
 }
@@ -187,57 +229,57 @@ HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, Ahead 
   constexpr bool kByRow = kStrip == StripForm::kByRow;
   constexpr int kStep = 4;  // k at a time
   constexpr int kHeld = kDepthOfRow<kForm>;
-  Vector sums[kRows][kCount];
-#pragma GCC unroll 12
-  for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 3
-    for (int j = 0; j < kCount; ++j) sums[i][j] = hn::Zero(Floats());
-  }
+  constexpr std::int64_t kBlock = kForm == PanelForm::kPairs ? kBlockDepth / 2 : kBlockDepth;
   const char* b = static_cast<const char*>(p.b);
   const std::int64_t panel = p.b_panel;
+  const float* bias = p.bias != nullptr ? p.bias + kFirst * kVectorLanes : nullptr;
+  bool add = p.add;
   out += kFirst * kVectorLanes;
 #pragma GCC unroll 12
   for (int i = 0; i < kRows; ++i) {  // or the sums wait for them at the end
     __builtin_prefetch(out + i * p.out_row, 1);
     __builtin_prefetch(out + i * p.out_row + kCount * kVectorLanes - 1, 1);
   }
-  std::int64_t k = 0;
-  for (; k + kStep <= p.depth; k += kStep) {
-    if (kTogether > 1 && k == ahead.turn) ahead.at += ahead.jump;
+  for (std::int64_t k = 0, end; k < p.depth;) {
+    end = k + kBlock < p.depth ? k + kBlock : p.depth;
+    Vector sums[kRows][kCount];
+    clear(sums);
+    for (; k + kStep <= end; k += kStep) {
+      if (kTogether > 1 && k == ahead.turn) ahead.at += ahead.jump;
 #pragma GCC unroll 4
-    for (int u = 0; u < kStep; u += kHeld) {
-      bring_near<kForm, kCount != kVectors>(ahead);
-      add_row<kFirst, kForm>(
-          b + u / kHeld * kRowBytes<kForm>, panel,
-          [a, u](int i, int half)
-              HWY_ATTR { return kByRow ? a[i * kLine + u + half] : a[(u + half) * kRows + i]; },
-          sums);
-    }
-    b += kStep / kHeld * kRowBytes<kForm>;
-    a += kByRow ? kStep : kStep * kRows;
-    if (kByRow && (k & (kLine - 1)) == kLine - kStep) a += (kRows - 1) * kLine;
-  }
-  for (; k < p.depth; ++k) {
-    const int half = kHeld == 2 ? static_cast<int>(k & 1) : 0;
-    const Floats d;
-#pragma GCC unroll 12
-    for (int i = 0; i < kRows; ++i) {
-      const Vector number = hn::Set(d, kByRow ? a[i * kLine] : a[i]);
-#pragma GCC unroll 3
-      for (int j = 0; j < kCount; ++j) {
-        const Vector weights =
-            load_panel<kForm>(b + (kFirst + j) / kVectors * panel, (kFirst + j) % kVectors, half);
-        sums[i][j] = kForm == PanelForm::kPairs ? add_pairs(sums[i][j], weights, number)
-                                                : add_product(sums[i][j], number, weights);
+      for (int u = 0; u < kStep; u += kHeld) {
+        bring_near<kForm, kCount != kVectors>(ahead);
+        add_row<kFirst, kForm>(
+            b + u / kHeld * kRowBytes<kForm>, panel,
+            [a, u](int i, int half)
+                HWY_ATTR { return kByRow ? a[i * kLine + u + half] : a[(u + half) * kRows + i]; },
+            sums);
       }
+      b += kStep / kHeld * kRowBytes<kForm>;
+      a += kByRow ? kStep : kStep * kRows;
+      if (kByRow && (k & (kLine - 1)) == kLine - kStep) a += (kRows - 1) * kLine;
     }
-    if (half == kHeld - 1) b += kRowBytes<kForm>;
-    a += kByRow ? 1 : kRows;
-  }
-  const float* bias = p.bias != nullptr ? p.bias + kFirst * kVectorLanes : nullptr;
+    for (; k < end; ++k) {
+      const int half = kHeld == 2 ? static_cast<int>(k & 1) : 0;
+      const Floats d;
 #pragma GCC unroll 12
-  for (int i = 0; i < kRows; ++i)
-    finish_row(sums[i], out + i * p.out_row, p.columns - kFirst * kVectorLanes, bias, p.add);
+      for (int i = 0; i < kRows; ++i) {
+        const Vector number = hn::Set(d, kByRow ? a[i * kLine] : a[i]);
+#pragma GCC unroll 3
+        for (int j = 0; j < kCount; ++j) {
+          const Vector weights =
+              load_panel<kForm>(b + (kFirst + j) / kVectors * panel, (kFirst + j) % kVectors, half);
+          sums[i][j] = kForm == PanelForm::kPairs ? add_pairs(sums[i][j], weights, number)
+                                                  : add_product(sums[i][j], number, weights);
+        }
+      }
+      if (half == kHeld - 1) b += kRowBytes<kForm>;
+      a += kByRow ? 1 : kRows;
+    }
+    finish(sums, out, p.out_row, p.columns - kFirst * kVectorLanes, bias, add);
+    bias = nullptr;
+    add = true;
+  }
 }
 
 }  // namespace
