@@ -78,7 +78,7 @@ export class HeadsTable implements Panel {
     const {store, stage} = this.page;
     const others = stage.isNarrow ? columnsOf(this.page, this.alike()).filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
     const first = stage.isNarrow ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
-    this.names.replaceChildren(html('span', {class: 'heads-name quiet'}, first), ...this.columns.map((column) => {
+    this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
       const name = column.name.replace(/^probe_/, '').replace('normalised_', '').replace('_', ' ').replace(/^without$/, 'without it');
       const isSorted = column === sorted;
       return html('span', {role: 'columnheader', 'aria-sort': isSorted ? 'descending' : 'none', title: column.about},

@@ -72,7 +72,7 @@ test('every score has its evidence, and the runner-up with its value', async () 
 
 test('at 390 px three scores stand side by side, and a menu takes another one', async () => {
   const page = await open('#heads/L1.H3', {viewport: {width: 390, height: 844}});
-  assert.equal(await page.locator('.heads-names [role=columnheader]').count(), 3);
+  assert.equal(await page.locator('.heads-names [role=columnheader]').count(), 4);  // the head's name, too
   assert.equal(await page.evaluate(() => Math.max(...[...document.querySelectorAll('.heads-right, .heads-table')].map((each) => each.scrollWidth - each.clientWidth))), 0);
   const rows = await page.locator('.heads-sheet .heads-row').evaluateAll((all) => all.slice(0, 3).map((row) => {
     const middle = (each) => { const {top, bottom} = each.getBoundingClientRect(); return (top + bottom) / 2; };
