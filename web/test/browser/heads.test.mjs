@@ -74,7 +74,7 @@ test('at 390 px three scores stand side by side, and a menu takes another one', 
   const page = await open('#heads/L1.H3', {viewport: {width: 390, height: 844}});
   assert.equal(await page.locator('.heads-names [role=columnheader]').count(), 4);  // the head's name, too
   assert.equal(await page.evaluate(() => Math.max(...[...document.querySelectorAll('.heads-right, .heads-table')].map((each) => each.scrollWidth - each.clientWidth))), 0);
-  const rows = await page.locator('.heads-sheet .heads-row').evaluateAll((all) => all.slice(0, 3).map((row) => {
+  const rows = await page.locator('.heads-sheet [role=row]').evaluateAll((all) => all.slice(0, 3).map((row) => {
     const middle = (each) => { const {top, bottom} = each.getBoundingClientRect(); return (top + bottom) / 2; };
     return Math.abs(middle(row.querySelector('.heads-name b')) - middle(row.querySelector('.value')));
   }));
