@@ -115,23 +115,29 @@ function partOf(root: HTMLElement, name: string): Element {
   throw new Error(`this view has no panel ${name}, expected one of ${panelNames(root).join(', ')}`);
 }
 
-/** Where the last mark of a part ends: under it may be room that its neighbours made. */
-function endOf(part: Element, leftOut: string, bottom: number): number {
+/** What the marks of a part take: labels stand out at its sides, and under them may be room that its neighbours made. */
+function extentOf(part: Element, leftOut: string, {left, top, right, bottom}: Box): Box {
   const hasMarks = (each: Element) => each instanceof HTMLCanvasElement || (each instanceof SVGElement && !(each instanceof SVGSVGElement))
     || [...each.childNodes].some((node) => node instanceof Text && node.data.trim() !== '');
   const marks = [...part.querySelectorAll('*')].filter((each) => hasMarks(each) && each.checkVisibility() && !each.closest(leftOut));
-  return Math.min(bottom, Math.max(...marks.map((each) => boxOf(each.getBoundingClientRect()).bottom)));
+  const boxes = marks.map((each) => boxOf(each.getBoundingClientRect()));
+  return {
+    left: Math.min(left, ...boxes.map((box) => box.left)), top, right: Math.max(right, left + part.scrollWidth),
+    bottom: Math.min(bottom, Math.max(...boxes.map((box) => box.bottom))),
+  };
 }
 
 /** `about` is the picture's title, for those who do not see it. `panel`: of this part alone. */
 export function drawPage(root: HTMLElement, about: string, panel?: string): Picture {
   const part = panel === undefined ? root : partOf(root, panel);
-  const {left, top, right, bottom} = boxOf(part.getBoundingClientRect());
-  const margin = part === root ? 0 : kMargin;
+  const isWhole = part === root;
+  const leftOut = isWhole ? kLeftOut : `${kLeftOut}, ${kControls}`;
+  const box = boxOf(part.getBoundingClientRect());
+  const {left, top, right, bottom} = isWhole ? box : extentOf(part, leftOut, box);
+  const margin = isWhole ? 0 : kMargin;
   const own = {left: left - margin, top: top - margin};
-  const width = part === root ? root.clientWidth : Math.ceil(Math.max(right - left, part.scrollWidth)) + 2 * margin;  // labels stand out
-  const leftOut = part === root ? kLeftOut : `${kLeftOut}, ${kControls}`;
-  const height = Math.ceil((part === root ? bottom : endOf(part, leftOut, bottom)) - top) + 2 * margin;
+  const width = isWhole ? root.clientWidth : Math.ceil(right - left) + 2 * margin;
+  const height = Math.ceil(bottom - top) + 2 * margin;
   const background = colour(getComputedStyle(root).backgroundColor).hex;
   const all = {left: own.left, top: own.top, right: own.left + width, bottom: own.top + height};
   const raised: Raised[] = [];

@@ -8,8 +8,8 @@ import {plain} from '../tokens';
 import {levelName} from './lens';
 import {asToken} from './word';
 
-const [kWidth, kMost, kHeight] = [316, 430, 88];
-const [kLeft, kTop, kLow] = [6, 8, 62];  // of the curves
+const [kWidth, kMost, kHeight] = [316, 430, 80];
+const [kLeft, kTop, kLow] = [6, 8, 58];  // of the curves
 const kNames = 78;     // px right of them
 const kLine = 14;      // px between two names
 const kTick = 18;      // px between two layers' numbers

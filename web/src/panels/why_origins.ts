@@ -5,7 +5,7 @@ import {scored} from '../format';
 import {heading, note, residual} from './why_parts';
 
 const kAttention = /^(attn|cross) \d+$/;
-const kMostRows = 8;    // parts of the query, so that two blocks stand over each other; what adds least is one of them
+const kMostRows = 7;    // parts of the query, so that two blocks stand over each other; what adds least is one of them
 const kMostColumns = 7; // parts of the key, so that they fit their column
 const kNarrowColumns = 4;
 
