@@ -40,10 +40,10 @@ double milliseconds_since(Clock::time_point begin) {
 
 double processor_milliseconds() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-double resident_megabytes() {
+double resident_megabytes() {  // but for the pages of the program's file
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)
-    if (double kilobytes = 0; word == "VmRSS:" && status >> kilobytes) return kilobytes / 1024;
+    if (double kilobytes = 0; word == "RssAnon:" && status >> kilobytes) return kilobytes / 1024;
   return 0;
 }
 

@@ -123,7 +123,7 @@ function extentOf(part: Element, leftOut: string, {left, top, right, bottom}: Bo
   const boxes = marks.map((each) => boxOf(each.getBoundingClientRect()));
   return {
     left: Math.min(left, ...boxes.map((box) => box.left)), top, right: Math.max(right, left + part.scrollWidth),
-    bottom: Math.min(bottom, Math.max(...boxes.map((box) => box.bottom))),
+    bottom: Math.min(bottom, Math.max(top, ...boxes.map((box) => box.bottom))),
   };
 }
 
