@@ -152,6 +152,10 @@ int run(GenerateOptions options, const Given& given) {
       options.ids.empty() ? given_text(options.prompt, options.file) : "";
   const LoadedModel model = load_model(folder, {.packed = true, .dtype = options.dtype});
   check(config, model.model->info(), model.writing_tokenizer());
+  if (given.has("--stop") && model.writing_tokenizer() == nullptr)
+    fail({.argument = "--stop",
+          .found = "given",
+          .expected = "none, as " + model.name + " has no tokenizer"});
   if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam is greedy
   const std::string prompt = read_prompt(model, options, given_prompt, options.args);
   const InterruptScope scope;

@@ -76,6 +76,16 @@ TEST(GenerateProgram, WhatTheFoldersFileAsksInVainIsNamedWithItsLine) {
                 "tokenizer\n");
 }
 
+TEST(GenerateProgram, AStopTextNeedsATokenizer) {
+  const std::filesystem::path path = letters_folder("wordless");
+  std::filesystem::remove(path / "tokenizer.json");
+  const Answer answer =
+      heed({"generate", "--ids", "3,4", "--stop", "END", "--model", path.string()});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed generate: --stop is given, expected none, as wordless has no tokenizer\n");
+}
+
 TEST(GenerateProgram, ASeedLeavesTheSamplingOfTheFolderAsItIs) {
   const std::filesystem::path path = letters_folder("sampled");
   std::ofstream(path / "generation_config.json")
