@@ -77,7 +77,7 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
                                   model.built_in ? "used without --model" : "named by its folder"),
                       2);
   if (const std::string problem = why_not_loaded(model.folder); !problem.empty())
-    text += paragraph(terminal, "problem: " + displayable(problem), 2);
+    text += fmt::format("  problem: {}\n", displayable(problem));  // whole: it may hold a command
   text += paragraph(terminal, displayable(card_line(model.folder)), 2);
   if (const auto summary = describe_model(model.folder))
     text += paragraph(terminal, shape_text(summary->info, summary->parameters), 2);
