@@ -15,6 +15,7 @@
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/place.h"
+#include "heed/inspect/pronoun_probe.h"
 #include "heed/inspect/session.h"
 #include "heed/inspect/stream.h"
 #include "heed/inspect/units.h"

@@ -25,7 +25,7 @@ constexpr std::array kKeys = {
              "lm and mlm: stories that heed makes, in which pronouns refer; for training alone"},
     TrainKey{"rejoin_lines", &C::rejoin_lines, "wrapped lines become one line a paragraph"},
     TrainKey{"validation", &C::validation, "last part of each file that is kept for validation"},
-    TrainKey{"tokenizer", &C::tokenizer, "characters, byte-bpe, word-piece, or a tokenizer file"},
+    TrainKey{"tokenizer", &C::tokenizer, "characters, byte-bpe, word-piece, or a file"},
     TrainKey{"target_tokenizer", &C::target_tokenizer,
              "seq2seq: the tokenizer of the targets; without it there is one for both"},
     TrainKey{"vocabulary", &C::vocabulary, "pieces of a byte-bpe or word-piece"},
