@@ -80,8 +80,12 @@ ViewAddress view_of(const Viewed& viewed, const LiveSession& live) {
 
 std::string html(HeldSession& held, const Viewed& viewed) {
   const SessionPointer live = live_of(held);
-  return computing(
-      [&] { return saved_page(serve::page_sources(), *live, view_of(viewed, *live)); });
+  return computing([&] {
+    const ViewAddress view = view_of(viewed, *live);
+    const std::shared_ptr<LiveSession> edited =
+        held.model ? edited_side(*live, *held.model, view, interpreter_ends) : nullptr;
+    return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get());
+  });
 }
 
 nb::bytes picture(HeldSession& held, const Viewed& viewed, const std::string& format, int width,

@@ -58,6 +58,16 @@ def test_the_page_opens_at_what_was_asked(session, page, tmp_path):
     assert snapshot(session.to_html(view=address))["view"] == address
 
 
+def test_a_comparison_with_edits_holds_both_sides(session, page, tmp_path):
+    address = "look/L1.H3/vs=ablate:self.L0.H1"
+    session.save(tmp_path / "x.html", view=address)
+    held = snapshot((tmp_path / "x.html").read_text())
+    assert held["edited"]["session"]["edits"] == "ablate=self.L0.H1"
+    ours, edited = (each["held"][-1]["heads"][0]["lse"] for each in (held, held["edited"]))
+    assert ours != edited
+    assert "edited" not in snapshot(session.to_html(view="look/L1.H3"))
+
+
 @pytest.mark.parametrize(
     "asked, kind, text",
     [

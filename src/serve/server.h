@@ -21,8 +21,8 @@ struct ServerLimits {
   std::int64_t text_bytes = std::int64_t{1} << 20;
   std::int64_t sessions = 16;
   std::int64_t session_bytes = std::int64_t{2} << 30;    // Q, K, V and lse of all sessions
-  std::int64_t tile_bytes = std::int64_t{12} << 20;      // finished tiles that are kept
-  std::int64_t coarse_bytes = std::int64_t{12} << 20;    // coarse levels of heads, as numbers
+  std::int64_t tile_bytes = std::int64_t{4} << 20;       // finished tiles that are kept
+  std::int64_t coarse_bytes = std::int64_t{9} << 20;     // coarse levels of heads, as numbers
   std::int64_t overview_bytes = std::int64_t{24} << 20;  // the same as u8
   std::chrono::milliseconds request_time{10000};         // for a request to come, head and body
   int workers = 64;

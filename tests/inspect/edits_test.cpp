@@ -103,6 +103,15 @@ TEST_P(EditsOf, AHiddenTokenIsSeenByNobody) {
   }
 }
 
+TEST_P(EditsOf, AnEditedSessionKeepsItsOwnStreamsAlone) {
+  const LoadedModel model = family_model(GetParam());
+  const Session session = family_session(model, {.streams = true});
+  const Session edited =
+      edited_session(session, {.ablate = {last_layers(session).back()}}, model, {.streams = true});
+  ASSERT_EQ(edited.streams.size(), session.streams.size());
+  EXPECT_GT(largest_difference(edited.streams.back().value, session.streams.back().value), 1e-6);
+}
+
 TEST_P(EditsOf, WithEveryHeadAblatedTheOutputIsWhatItIs) {
   const LoadedModel model = family_model(GetParam());
   const Session session = family_session(model);

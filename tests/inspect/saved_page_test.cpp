@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "heed/masks/band.h"
-#include "inspect/evidence/edited_run.h"
 #include "inspect/saved/base64.h"
 #include "inspect/saved/held_heads.h"
 #include "serve/page_files.h"
@@ -136,14 +135,12 @@ TEST(HeldHeads, WithoutAMaskEveryKeyIsSeen) {
 TEST_F(SavedPage, HoldsTheOtherSideOfAComparisonWithEdits) {
   const ViewAddress view = parse_view("look/L0.H0/vs=ablate:self.L0.H1");
   const auto live = scored("Once upon a time");
-  Session session = with_edits(live->session(), compared_edits(view).value_or(Edits{}));
-  SessionInput input = live->input;
-  input.edits = session.edits;
-  LiveSession edited("edited", input, std::move(session), shared_model());
-  Overviews none_kept(0);
-  while (edited.work([] { return false; }, none_kept)) {
-  }
-  const json data = data_of(saved_page(serve::page_sources(), *live, view, kSavedBytes, &edited));
+  const auto edited = edited_side(*live, shared_model(), view, [] { return false; });
+  ASSERT_NE(edited, nullptr);
+  EXPECT_EQ(edited_side(*live, shared_model(), parse_view("look/L0.H0"), [] { return false; }),
+            nullptr);
+  const json data =
+      data_of(saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get()));
   EXPECT_EQ(data["edited"]["session"]["edits"], "ablate=self.L0.H1");
   EXPECT_EQ(data["edited"]["held"].size(), data["held"].size());
   EXPECT_NE(data["edited"]["held"].back()["heads"][0]["lse"],

@@ -61,6 +61,9 @@ TEST_F(WordsServer, TheLastLevelOfTheLensIsThePassItself) {
   const json next = get("/next?position=3&top=1");
   EXPECT_EQ(lens["levels"].back()["cells"][1]["id"], next["words"][0]["id"]);
   EXPECT_EQ(lens["levels"].back()["ranks"], json({1, 2, 3}));
+  for (const std::size_t answer : {0U, 1U, 2U})
+    EXPECT_NEAR(lens["levels"].back()["chances"][answer].get<double>(),
+                lens["answers"][answer]["probability"].get<double>(), 1e-6);
   EXPECT_EQ(get("/lens?begin=2&end=6&blocks=1")["levels"].size(), 5U);
 }
 

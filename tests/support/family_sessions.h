@@ -63,13 +63,14 @@ inline LoadedModel family_model(const FamilyVariant& variant) {
 }
 
 /// Seven tokens, or seven of a source and four written.
-inline Session family_session(const LoadedModel& model) {
+inline Session family_session(const LoadedModel& model,
+                              const SessionOptions& options = {.all_logits = true}) {
   const std::vector<TokenId> ids = {3, 4, 5, 4, 7, 2, 3};
   const std::vector<TokenId> target = {6, 4, 5};
   Session session = model.model->info().reads_source()
                         ? tokenize_session(model, ids, std::span<const TokenId>(target))
                         : tokenize_session(model, ids);
-  run_session(session, model, {.all_logits = true});
+  run_session(session, model, options);
   return session;
 }
 

@@ -556,6 +556,7 @@ export interface LensLevel {
   of: number;
   cells: LensCell[];
   ranks: number[];
+  chances: number[];
 }
 
 export interface Lens {

@@ -8,7 +8,6 @@
 #include "cli/terminal/interrupt.h"
 #include "heed/base/error.h"
 #include "inspect/answers/live_session.h"
-#include "inspect/evidence/edited_run.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/page_sources.h"
 
@@ -22,19 +21,6 @@ void work(LiveSession& live, bool pass_alone) {
   }
   check_interrupted();
   if (const std::exception_ptr failed = live.progress().failed) std::rethrow_exception(failed);
-}
-
-// The same text under the edits that the view compares it with.
-std::shared_ptr<LiveSession> edited_live(const LoadedModel& model, const LiveSession& live,
-                                         const ViewAddress& view) {
-  const auto edits = compared_edits(view);
-  if (!edits) return {};
-  Session session = with_edits(live.session(), *edits);
-  SessionInput input = live.input;
-  input.edits = session.edits;
-  auto edited = std::make_shared<LiveSession>("edited", input, std::move(session), model);
-  work(*edited, false);
-  return edited;
 }
 
 // The text's session, tokenized once and run once, whichever way it is shown. Its heads are scored
@@ -57,7 +43,8 @@ ViewAddress view_of(const LookFileOptions& options, const LiveSession& live) {
 std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
   const std::shared_ptr<LiveSession> live = open_live(model, options);
   const ViewAddress view = view_of(options, *live);
-  const std::shared_ptr<LiveSession> edited = edited_live(model, *live, view);
+  const std::shared_ptr<LiveSession> edited = edited_side(*live, model, view, interrupted);
+  check_interrupted();
   return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get());
 }
 

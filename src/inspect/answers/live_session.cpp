@@ -1,14 +1,13 @@
 #include "inspect/answers/live_session.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <utility>
 
 #include "base/stop.h"
 #include "heed/base/error.h"
 #include "inspect/heads/sides.h"
-#include "tensor/memory.h"
+#include "inspect/session/return_memory.h"
 
 namespace heed {
 namespace {
@@ -18,14 +17,6 @@ constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB while the 
 
 constexpr std::int64_t kKeptWrites = std::int64_t{1} << 27;   // 128 MB a session
 constexpr std::int64_t kKeptCarried = std::int64_t{1} << 25;  // 32 MB a session
-
-// The pass and the sweeps free large pieces, which tensors and glibc would keep for the next ones.
-void return_memory() {
-  free_kept_blocks();
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
-}
 
 // The words after each position whose logits there are.
 std::vector<NextWords> words_after(Session& session) {

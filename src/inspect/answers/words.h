@@ -68,6 +68,7 @@ struct LensLevelAnswer {
   std::int64_t right = 0, of = 0;
   std::vector<LensCellAnswer> cells = {};
   std::vector<std::int64_t> ranks = {};
+  std::vector<double> chances = {};
   template <typename Fields>
   void describe(Fields& field) const {
     field("name", name);
@@ -76,6 +77,7 @@ struct LensLevelAnswer {
     field("of", of);
     field("cells", cells);
     field("ranks", ranks);
+    field("chances", chances);
   }
 };
 

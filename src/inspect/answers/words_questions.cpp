@@ -29,8 +29,11 @@ std::string level_name(const StreamLevel& level) {
 
 LensLevelAnswer answer_level(const LensLevel& level, const Tokenizer* tokenizer) {
   const StreamLevel named{level.kind, level.stack, level.layer, {}};
-  LensLevelAnswer answer{
-      .name = level_name(named), .right = level.right, .of = level.of, .ranks = level.ranks};
+  LensLevelAnswer answer{.name = level_name(named),
+                         .right = level.right,
+                         .of = level.of,
+                         .ranks = level.ranks,
+                         .chances = level.chances};
   if (level.layer >= 0) answer.layer = level.layer;
   for (const LensCell& cell : level.cells)
     answer.cells.push_back({cell, word_of(tokenizer, cell.id)});

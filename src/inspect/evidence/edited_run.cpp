@@ -114,6 +114,7 @@ Session with_edits(const Session& session, const Edits& edits) {
   for (SessionStack& stack : edited.stacks) stack.layers.clear();
   edited.logits = {};
   edited.hidden = {};
+  edited.streams.clear();
   edited.edits = combined(session.edits, edits);
   check_edits("edits", session, edited.edits);
   for (const TokenSwap& swap : edits.swap) {

@@ -42,12 +42,16 @@ std::vector<TokenId> answers_of(const Session& session, const LoadedModel& model
   return answers;
 }
 
-// The rows of one level: what is judged, what is shown of it, and the answers' ranks.
+// The rows of one level: what is judged, what is shown of it, and the answers' ranks and chances.
 LensLevel level_of(const Session& session, const LoadedModel& model, const StreamLevel& level,
                    const LensRequest& request, const Lens& lens,
                    const std::function<void()>& check) {
-  LensLevel answer{
-      .kind = level.kind, .stack = level.stack, .layer = level.layer, .cells = {}, .ranks = {}};
+  LensLevel answer{.kind = level.kind,
+                   .stack = level.stack,
+                   .layer = level.layer,
+                   .cells = {},
+                   .ranks = {},
+                   .chances = {}};
   const auto use = [&](std::int64_t position, std::span<const float> logits) {
     const auto came = word_that_came(session, position);
     if (came) ++answer.of;
@@ -61,8 +65,11 @@ LensLevel level_of(const Session& session, const LoadedModel& model, const Strea
   if (!request.at) return answer;
   visit_logits(level, model, *request.at, *request.at + 1, check,
                [&](std::int64_t, std::span<const float> logits) {
-                 for (const TokenId id : lens.answers)
-                   answer.ranks.push_back(chance_of(id, logits).rank);
+                 for (const TokenId id : lens.answers) {
+                   const WordChance chance = chance_of(id, logits);
+                   answer.ranks.push_back(chance.rank);
+                   answer.chances.push_back(chance.probability);
+                 }
                });
   return answer;
 }

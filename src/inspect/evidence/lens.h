@@ -36,6 +36,7 @@ struct LensLevel {
   std::int64_t right = 0;  // positions whose first choice is the word that came
   std::int64_t of = 0;     // that were judged: of a window all where that is quick, else its own
   std::vector<std::int64_t> ranks;  // of the answers
+  std::vector<double> chances;      // likewise
 };
 
 struct Lens {

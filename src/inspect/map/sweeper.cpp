@@ -1,8 +1,10 @@
 #include "inspect/map/sweeper.h"
 
+#include <chrono>
 #include <utility>
 
 #include "heed/base/error.h"
+#include "inspect/session/return_memory.h"
 
 namespace heed {
 
@@ -36,10 +38,22 @@ void Sweeper::run(Work work, Cancel& cancel) {
   if (job->failure) std::rethrow_exception(job->failure);
 }
 
+// Until something is asked; meanwhile what sweeps have freed goes back, once no other follows soon.
+void Sweeper::wait(std::unique_lock<std::mutex>& lock, bool has_swept) {
+  constexpr auto kQuiet = std::chrono::milliseconds(250);
+  const auto is_asked = [this] { return stopping_ || !jobs_.empty(); };
+  if (has_swept && !wake_.wait_for(lock, kQuiet, is_asked)) {
+    lock.unlock();
+    return_memory();
+    lock.lock();
+  }
+  wake_.wait(lock, is_asked);
+}
+
 void Sweeper::work() {
   std::unique_lock lock(guard_);
-  while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+  for (bool has_swept = false;; has_swept = true) {
+    wait(lock, has_swept);
     if (stopping_) return;
     const std::shared_ptr<Job> job = jobs_.front();
     jobs_.pop_front();

@@ -13,6 +13,7 @@
 
 namespace heed {
 
+/// What sweeps have freed goes back to the system when no other one follows soon.
 /// Requests run on one core each, and would each bring a team of threads along where they used
 /// more; this thread's team is the only one beside that of the background.
 class Sweeper {
@@ -37,6 +38,7 @@ class Sweeper {
     std::exception_ptr failure;
   };
   void work();
+  void wait(std::unique_lock<std::mutex>& lock, bool has_swept);
 
   std::mutex guard_;
   std::condition_variable wake_;   // something to do

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
+#include <memory>
+#include <utility>
 
 #include "heed/base/error.h"
 #include "heed/base/version.h"
 #include "inspect/answers/address_versus.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
+#include "inspect/evidence/edited_run.h"
 #include "inspect/saved/held_answers.h"
 #include "inspect/saved/held_atlas.h"
 #include "inspect/saved/held_heads.h"
@@ -77,8 +81,8 @@ std::vector<NextAnswer> next_words(const LiveSession& session, Stack stack) {
   return next;
 }
 
-EditedSnapshotAnswer edited_snapshot(const LiveSession& session, Stack stack,
-                                     const std::vector<HeldStackAnswer>& held) {
+HeldSessionAnswer held_session(const LiveSession& session, Stack stack,
+                               const std::vector<HeldStackAnswer>& held) {
   require_scored(session);
   return {.session = answer_session(session),
           .chosen = answer_chosen(session.chosen(stack)),
@@ -98,22 +102,16 @@ std::string versus_of(const Edits& edits) {
 
 SnapshotAnswer snapshot(LiveSession& session, ViewAddress view, std::int64_t bytes,
                         const LiveSession* edited) {
-  require_scored(session);
   if (edited != nullptr) view.versus = versus_of(edited->input.edits);
   const Stack stack = place_of(view.places.front(), session.shapes()).stack;
   const auto held =
       choose_held(session.session(), with_compared(view), edited == nullptr ? bytes : bytes / 2);
   SnapshotAnswer answer{.about = about(session, held),
-                        .session = answer_session(session),
                         .view = format_view(view),
-                        .chosen = answer_chosen(session.chosen(stack)),
-                        .scores = all_scores(session),
-                        .held = hold(session, held),
-                        .answers = held_answers(session, view),
-                        .atlas = held_atlas(session, held)};
+                        .own = held_session(session, stack, held),
+                        .answers = held_answers(session, view)};
   if (!answer.answers.empty()) answer.about.models.front().held_view = view.view;
-  answer.next = next_words(session, stack);
-  if (edited != nullptr) answer.edited = edited_snapshot(*edited, stack, held);
+  if (edited != nullptr) answer.edited = held_session(*edited, stack, held);
   return answer;
 }
 
@@ -136,6 +134,23 @@ std::optional<Edits> compared_edits(const ViewAddress& view) {
   const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
   if (!versus || versus->head || versus->text || versus->model) return {};
   return versus->edits;
+}
+
+std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedModel& model,
+                                         const ViewAddress& view,
+                                         const std::function<bool()>& stop) {
+  const auto edits = compared_edits(view);
+  if (!edits) return {};
+  Session session = with_edits(live.session(), *edits);
+  SessionInput input = live.input;
+  input.edits = session.edits;
+  auto edited = std::make_shared<LiveSession>("edited", input, std::move(session), model);
+  Overviews none_kept(0);  // a file makes its own
+  while (edited->work(stop, none_kept)) {
+  }
+  const std::exception_ptr failed = edited->progress().failed;
+  if (failed && !stop()) std::rethrow_exception(failed);
+  return edited;
 }
 
 std::string saved_page(const PageSources& sources, LiveSession& session, const ViewAddress& view,

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +25,12 @@ struct PageSources {
 
 /// The edits that a view compares its text with; nothing where it compares with something else.
 std::optional<Edits> compared_edits(const ViewAddress& view);
+
+/// The same text under the view's compared_edits, run and scored; null where there are none.
+/// `live` must have ended its pass. Ends early, unscored, when `stop` says so.
+std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedModel& model,
+                                         const ViewAddress& view,
+                                         const std::function<bool()>& stop);
 
 /// Opens at `view`, which fits the session, and asks nobody for anything. Every layer must have
 /// been scored. `edited` is the same text under the view's compared_edits, scored as well; without

@@ -81,9 +81,9 @@ struct HeldAtlasAnswer {
   }
 };
 
-/// The other side of a comparison: the same text with edits.
-struct EditedSnapshotAnswer {
-  static constexpr const char* kName = "EditedSnapshot";
+/// What a file holds of one session.
+struct HeldSessionAnswer {
+  static constexpr const char* kName = "HeldSession";
   SessionAnswer session = {};
   ChosenAnswer chosen = {};
   std::vector<LayerHeadsAnswer> scores = {};
@@ -104,27 +104,17 @@ struct EditedSnapshotAnswer {
 struct SnapshotAnswer {
   static constexpr const char* kName = "Snapshot";
   ModelsAnswer about = {};
-  SessionAnswer session = {};
   std::string view = {};
-  ChosenAnswer chosen = {};
-  std::vector<LayerHeadsAnswer> scores = {};
-  std::vector<NextAnswer> next = {};
-  std::vector<HeldLayerAnswer> held = {};
+  HeldSessionAnswer own = {};                       // its fields stand among these
   std::map<std::string, std::string> answers = {};  // of words and flows (held_answers.h)
-  std::vector<HeldAtlasAnswer> atlas = {};
-  std::optional<EditedSnapshotAnswer> edited = {};
+  std::optional<HeldSessionAnswer> edited = {};     // the other side of a comparison
   template <typename Fields>
   void describe(Fields& field) const {
     field("about", about);
-    field("session", session);
     field("view", view);
-    field("chosen", chosen);
-    field("scores", scores);
-    field("next", next);
-    field("held", held);
+    own.describe(field);
     field.list("answers", answers,
                [](const auto& answer) { return HeldAnswer{answer.first, answer.second}; });
-    field("atlas", atlas);
     field("edited", edited);
   }
 };

@@ -9,6 +9,9 @@ import {drawCanvas, drawShapes} from './shapes';
 /** What is for the reader of the page alone; `data-unsaved` marks more of it. */
 const kLeftOut = '[data-unsaved], .spoken, .notice, dialog, noscript, script, style';
 
+/** What changes a part and says nothing in a figure: switches with their names, menus, fields. */
+const kControls = '.choice, .quiet:has(+ .choice), .menu, label:has(.menu), input, textarea';
+
 /** Positioned elements are painted over the others around them, by z-index. */
 interface Raised { z: number; drawn: string }
 
@@ -37,10 +40,12 @@ function windowOf(style: CSSStyleDeclaration, own: Box): Box {
 class Drawing {
   private clips = 0;
 
+  constructor(private readonly leftOut: string) {}
+
   /** The element and all in it, in the order in which a browser paints them. */
   element(element: Element, around: Around): string {
     const style = getComputedStyle(element);
-    if (style.display === 'none' || style.visibility !== 'visible' || element.matches(kLeftOut)) return '';
+    if (style.display === 'none' || style.visibility !== 'visible' || element.matches(this.leftOut)) return '';
     const own = boxOf(element.getBoundingClientRect());
     // What is placed by hand may stand over another's marks, so that its own ground shows.
     const behind = style.position === 'absolute' ? '' : around.behind;
@@ -110,18 +115,33 @@ function partOf(root: HTMLElement, name: string): Element {
   throw new Error(`this view has no panel ${name}, expected one of ${panelNames(root).join(', ')}`);
 }
 
+/** What the marks of a part take: labels stand out at its sides, and under them may be room that its neighbours made. */
+function extentOf(part: Element, leftOut: string, {left, top, right, bottom}: Box): Box {
+  const hasMarks = (each: Element) => each instanceof HTMLCanvasElement || (each instanceof SVGElement && !(each instanceof SVGSVGElement))
+    || [...each.childNodes].some((node) => node instanceof Text && node.data.trim() !== '');
+  const marks = [...part.querySelectorAll('*')].filter((each) => hasMarks(each) && each.checkVisibility() && !each.closest(leftOut));
+  const boxes = marks.map((each) => boxOf(each.getBoundingClientRect()));
+  return {
+    left: Math.min(left, ...boxes.map((box) => box.left)), top, right: Math.max(right, left + part.scrollWidth),
+    bottom: Math.min(bottom, Math.max(top, ...boxes.map((box) => box.bottom))),
+  };
+}
+
 /** `about` is the picture's title, for those who do not see it. `panel`: of this part alone. */
 export function drawPage(root: HTMLElement, about: string, panel?: string): Picture {
   const part = panel === undefined ? root : partOf(root, panel);
-  const {left, top, right, bottom} = boxOf(part.getBoundingClientRect());
-  const margin = part === root ? 0 : kMargin;
+  const isWhole = part === root;
+  const leftOut = isWhole ? kLeftOut : `${kLeftOut}, ${kControls}`;
+  const box = boxOf(part.getBoundingClientRect());
+  const {left, top, right, bottom} = isWhole ? box : extentOf(part, leftOut, box);
+  const margin = isWhole ? 0 : kMargin;
   const own = {left: left - margin, top: top - margin};
-  const width = part === root ? root.clientWidth : Math.ceil(Math.max(right - left, part.scrollWidth)) + 2 * margin;  // labels stand out
+  const width = isWhole ? root.clientWidth : Math.ceil(right - left) + 2 * margin;
   const height = Math.ceil(bottom - top) + 2 * margin;
   const background = colour(getComputedStyle(root).backgroundColor).hex;
   const all = {left: own.left, top: own.top, right: own.left + width, bottom: own.top + height};
   const raised: Raised[] = [];
-  const content = new Drawing().element(part, {clip: all, cut: null, behind: background, raised})
+  const content = new Drawing(leftOut).element(part, {clip: all, cut: null, behind: background, raised})
     + inOrder(raised);
   const head = attributes({
     xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `${[own.left, own.top, width, height].map(number).join(' ')}`,

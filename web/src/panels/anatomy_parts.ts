@@ -5,6 +5,7 @@ import {scored} from '../format';
 export interface Marks { row: number; key: number; choose: (row: number, key: number) => void }
 
 const kNumbered = 8;    // columns up to which cells have their numbers
+const kFull = 0.98;     // of the numbers are drawn by their size, larger ones alike
 const kColumns = 64;    // drawn at most: wider rows show the largest of each block
 
 /** Blocks of a wide row, each by its number furthest from zero. */
@@ -15,10 +16,23 @@ export function pooled(row: number[]): number[] {
     row.slice(at * block, (at + 1) * block).reduce((most, value) => Math.abs(value) > Math.abs(most) ? value : most, 0));
 }
 
+/** What is drawn as full: of many numbers a few that stand far out do not make the others pale. */
+function fullOf(rows: number[][]): number {
+  const sizes = rows.flat().map(Math.abs).sort((a, b) => a - b);
+  return Math.max(1e-9, sizes[Math.floor(kFull * (sizes.length - 1))] ?? 0);
+}
+
+/** One row of numbers under a table, whose columns are numbered above. */
+export function lastRow(row: number[], name: string): HTMLElement {
+  const table = cells([row], [name], [], 2);
+  table.querySelector('.head')!.remove();
+  return table;
+}
+
 /** Rows of numbers; `framed` rows are outlined. */
 export function cells(rows: number[][], names: string[], framed: number[], digits = 1, zeros = false): HTMLElement {
   const shown = rows.map(pooled);
-  const largest = Math.max(1e-9, ...shown.flat().map(Math.abs));
+  const largest = fullOf(shown);
   const width = shown[0]?.length ?? 0;
   const numbered = width <= kNumbered;
   const head = html('div', {class: 'anatomy-row head'}, html('span', {class: 'anatomy-name'}),
@@ -27,20 +41,21 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
     const line = html('span', {class: framed.includes(at) ? 'anatomy-cells framed' : 'anatomy-cells'}, ...row.map((value, d) => {
       const text = numbered ? zeros && Math.abs(value) < 0.005 ? '\u00b7' : scored(value, digits).replace(/^(\u2212?)0\./, digits > 1 ? '$1.' : '$10.') : '';
       const cell = html('i', {class: value < 0 ? 'negative' : '', title: numbered ? null : `${d}: ${scored(value)}`}, text);
-      cell.style.setProperty('--share', String(Math.round(100 * Math.abs(value) / largest)));
+      cell.style.setProperty('--share', String(Math.min(100, Math.round(100 * Math.abs(value) / largest))));
       return cell;
     }));
     return html('div', {class: 'anatomy-row'}, html('span', {class: framed.includes(at) ? 'anatomy-name accent' : 'anatomy-name'}, names[at] ?? ''), line);
   }));
 }
 
-const [kCell, kRoom] = [23, 272];  // px of a cell at most, and of all beside each other
+const kLetter = 6.4;    // px of a digit
+const [kCell, kRoom, kHeight] = [23, 272, 256];  // px of a cell at most, of all beside and above each other
 
 /** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
 export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number, isOwn: boolean) => string): Element {
   const [columns, rows] = [names.keys.length, names.rows.length];
   const [left, top] = [52, 44];
-  const size = Math.min(kCell, Math.floor(kRoom / Math.max(columns, 1)));
+  const size = Math.min(kCell, Math.floor(kRoom / Math.max(columns, 1)), Math.floor(kHeight / Math.max(rows, 1)));
   const middle = (at: number) => size * (at + 0.5);
   const marksOf = values.flatMap((row, i) => row.map((value, j) => {
     const [x, y] = [left + middle(j), top + middle(i)];
@@ -50,12 +65,16 @@ export function dots(values: (number | null)[][], names: {rows: string[]; keys: 
   }));
   const label = (x: number, y: number, text: string, kind: string, turned = false) =>
     svg('text', {x, y, class: `anatomy-label ${kind}`, 'text-anchor': turned ? 'start' : 'end', transform: turned ? `rotate(-52 ${x} ${y})` : null}, text);
+  const isWide = (value: number, own: boolean) => kLetter * write(value, own).length > size - 1;
+  const chosen = values[marks.row]?.[marks.key] ?? null;
+  const besideWide = (j: number) => Math.abs(j - marks.key) === 1 && chosen !== null && isWide(chosen, true);
+  const hasRoom = (j: number, value: number) => j === marks.key || (!isWide(value, false) && !besideWide(j));
   const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + 24, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
     ...names.keys.map((name, j) => label(left + middle(j), top - 6, name, j === marks.key ? 'accent' : '', true)),
     ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, name, i === marks.row ? 'accent' : '')),
     svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
     svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),
-    ...(values[marks.row] ?? []).map((value, j) => value === null || (j !== marks.key && 6.4 * write(value, false).length > size - 1) ? null : svg('text', {
+    ...(values[marks.row] ?? []).map((value, j) => value === null || !hasRoom(j, value) ? null : svg('text', {
       x: left + middle(j), y: top + rows * size + 16, class: j === marks.key ? 'anatomy-label accent' : 'anatomy-label', 'text-anchor': 'middle',
     }, write(value, j === marks.key))));
   element.addEventListener('click', (event) => {

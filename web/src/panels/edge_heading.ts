@@ -32,6 +32,6 @@ export function headingOf(page: Page, at: Span | null, choice: Choice | null): H
   const name = at === null ? '' : spanName({tokens: side.queries}, at);
   return {
     title: !isNamed ? 'Who attends to whom' : store.to ? `Who attends to ${name}` : `${name} attends to`,
-    after: `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, ${store.to ? which : 'up to 90 % of it'}`}`,
+    after: side.split !== null && rows === '' ? head : `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, ${store.to ? which : 'up to 90 % of it'}`}`,
   };
 }

@@ -5,11 +5,13 @@ import {html, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {FlowPage} from './flow_page';
 import {keyNode, nodeIndex, nodeName} from './flow_page';
+import {Room} from './name_room';
 
 const kWidth = 418;
 const kHeight = 196;
 const kLeast = 1e-4;
 const kNamed = 4;       // dots with a name: those that do most
+const kLetter = 6.2;    // px, about
 const kRows = 6;        // of the table
 
 const byEffect = (a: {effect: number}, b: {effect: number}) => Math.abs(b.effect) - Math.abs(a.effect);
@@ -27,19 +29,23 @@ export function trust(page: FlowPage, test: FlowTest): Element[] {
   const chosen = keyNode(page);
   const named = new Set([...hidden].sort(byEffect).slice(0, kNamed).map(({node}) => node));
   if (chosen !== null) named.add(chosen);
-  const dots = [...hidden].sort((a, b) => Number(a.node === chosen) - Number(b.node === chosen)).flatMap(({node, share, effect}) => {
+  const room = new Room(hidden.map(({share, effect}) => ({x: x(share), y: y(Math.abs(effect))})), kWidth - 20);
+  const nameAt = new Map([...hidden].filter(({node}) => named.has(node)).sort(byEffect).sort((a, b) => Number(b.node === chosen) - Number(a.node === chosen)).map(({node, share, effect}) => {
+    const name = `${nodeName(page, node)} ${nodeIndex(page, node)}`;
+    const [left, base] = [x(share), y(Math.abs(effect))];
+    const at = room.find(left, base, kLetter * name.length) ?? (node === chosen ? {x: left + 8, y: base + 4} : null);
+    return [node, at ? svg('text', {...at, class: node === chosen ? 'flow-number' : 'trust-name'}, name) : null];
+  }));
+  const dots = [...hidden].sort((a, b) => Number(a.node === chosen) - Number(b.node === chosen)).map(({node, share, effect}) => {
     const [cx, cy] = [x(share), y(Math.abs(effect))];
     const classes = `trust-dot${test.word && effect > 0 ? ' raises' : ''}${node === chosen ? ' chosen' : ''}`;
-    const dot = svg('circle', {class: classes, cx, cy, r: node === chosen ? 4.5 : 2.75}, svg('title', {}, `${nodeName(page, node)} ${nodeIndex(page, node)}: share ${weight(share)}, effect ${effect.toPrecision(2)}`));
-    if (!named.has(node)) return [dot];
-    const isRight = cx > kWidth * 0.7;
-    return [dot, svg('text', {class: node === chosen ? 'flow-number' : 'trust-name', x: cx + (isRight ? -8 : 8), y: cy + 4, 'text-anchor': isRight ? 'end' : 'start'}, `${nodeName(page, node)} ${nodeIndex(page, node)}`)];
+    return svg('circle', {class: classes, cx, cy, r: node === chosen ? 4.5 : 2.75}, svg('title', {}, `${nodeName(page, node)} ${nodeIndex(page, node)}: share ${weight(share)}, effect ${effect.toPrecision(2)}`));
   });
   const drawing = svg('svg', {class: 'trust', width: kWidth, height: kHeight, viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': 'share and effect of each token'},
     ...ticks.flatMap((tick) => [svg('line', {class: 'grid-line', x1: 46, x2: kWidth, y1: y(tick), y2: y(tick)}),
       svg('text', {class: 'tick end', x: 40, y: y(tick) + 4}, tick === kLeast ? '\u2264.0001' : String(tick).replace(/^0/, ''))]),
     ...[0.0001, 0.001, 0.01, 0.1, 1].filter((tick) => tick >= least && tick <= largest).map((tick) => svg('text', {class: 'tick', x: x(tick), y: kHeight - 4}, String(tick).replace(/^0/, ''))),
-    svg('text', {class: 'tick start', x: 0, y: 8}, unit), svg('text', {class: 'tick end', x: kWidth, y: kHeight - 26}, 'share'), ...dots);
+    svg('text', {class: 'tick start', x: 0, y: 8}, unit), svg('text', {class: 'tick end', x: kWidth, y: kHeight - 26}, 'share'), ...dots, ...nameAt.values());
   const correlation = test.rank_correlation;
   return [html('div', {class: 'heading'}, html('h2', {}, 'How far to trust it'), html('span', {class: 'quiet'}, test.word ? 'share, effect; open: raises it' : 'share, effect'),
     html('span', {class: 'quiet words-switches'}, 'rank correlation ', html('b', {class: 'ink'}, correlation === null ? '\u2013' : shortWeight(correlation)))), drawing];

@@ -11,7 +11,7 @@ import {drawThumbnail, headCell} from './grid_cell';
 import {GridHeading} from './grid_heading';
 import type {GridLayout} from './grid_layout';
 import {layoutOf, lineTop, linesWithin} from './grid_layout';
-import {filterOf, fullText, meanOf, numberText, passes, sortedHeads, storyOf} from './grid_scores';
+import {filterOf, fullText, meanOf, numberText, passes, shortText, sortedHeads, storyOf} from './grid_scores';
 import {Thumbs} from './grid_thumbs';
 
 const kBelow = 36;       // the foot line and the space over it
@@ -77,7 +77,7 @@ export class GridPanel implements Panel {
     if (!story) return [name, document.createTextNode(' not scored yet')];
     const {first, then, others} = story;
     const lead = [first, ...then ? [then] : []].map(fullText).join(', then ');
-    return [name, document.createTextNode(` ${[lead, ...others.map(fullText)].join(' \u00b7 ')}`)];
+    return [name, document.createTextNode(` ${[lead, ...others.map(shortText)].join(' \u00b7 ')}`)];
   }
 
   /** In which order heads stand, and how many pass the filter, where anything has changed that says so. */

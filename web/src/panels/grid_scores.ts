@@ -44,8 +44,11 @@ export function storyOf(page: Page, place: Place): {first: Said; then: Said | un
 /** `previous .63` */
 export function fullText({name, short, value}: Said): string {
   if (name === 'distance') return score(name, short, value);
-  return name === 'entropy' || name === 'without' ? score(name, name, value) : `${name} ${shortWeight(value)}`;
+  return name === 'entropy' || name === 'without' ? score(name, name, value) : `${name.replace(/_/g, ' ')} ${shortWeight(value)}`;
 }
+
+/** `prev .63` */
+export function shortText({name, short, value}: Said): string { return score(name, short, value); }
 
 /** The number alone: `.63`, `1.32`, `48.6`. */
 export function numberText({name, short, value}: Said): string {

@@ -42,14 +42,15 @@ export class HeadsEvidence implements Panel {
     if (data?.state === 'error') this.element.append(html('p', {class: 'quiet'}, data.error.message));
     if (!found || value === undefined) return;
     if (found.first_of_row !== undefined) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
-    const runnerText = runner ? `runner-up ${valueText(column, runner.value)}` : '';
-    if (found.profile.length > 0) this.element.append(...this.profile(found, column, runnerText, runner ? headText(runner.place) : ''));
+    const beside = runner ? {name: headText(runner.place), value: valueText(column, runner.value)} : null;
+    if (found.profile.length > 0) this.element.append(...this.profile(found, column, beside));
+    else if (beside) this.element.append(html('p', {class: 'quiet'}, `${valueText(column, value)}; the runner-up is ${beside.name}, ${beside.value}`));
     this.element.append(...this.rows(found, column, value), this.worst(found, column));
   }
 
   private get width(): number { return this.element.clientWidth || 445; }
 
-  private profile(found: Evidence, column: Column, runnerText: string, runner: string): Node[] {
+  private profile(found: Evidence, column: Column, runner: {name: string; value: string} | null): Node[] {
     const {profile, profile_begin: begin, runner_up: other} = found;
     const pitch = this.width / profile.length;
     const most = Math.max(...profile, ...other?.profile ?? [], 1e-6);
@@ -75,10 +76,11 @@ export class HeadsEvidence implements Panel {
       const free = base - tall(Math.max(0, ...besides)) - (besides.some((value) => value >= 0.05) ? 18 : 4);
       const y = Math.max(10, Math.min(base - tall(profile[ownAt]!) + 8, free));
       parts.push(svg('text', {x: (ownAt + 1) * pitch, y, 'text-anchor': 'start', class: 'own'}, shortWeight(profile[ownAt]!)));
-      if (begin === 0) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, runnerText));
+      if (begin === 0 && runner) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, `runner-up ${runner.value}`));
     }
     parts.push(svg('text', {x: this.width, y: base - 6, 'text-anchor': 'end', class: 'tick'}, 'tokens back'));
-    const said = `mean weight by distance${runner ? `; the tick is the runner-up, ${runner}${begin > 0 ? `, ${runnerText.replace('runner-up ', '')}` : ''}` : ''}`;
+    const isBeside = own !== undefined && begin === 0;  // its value stands at the bar
+    const said = `mean weight by distance${runner ? `; the tick is the runner-up, ${runner.name}${isBeside ? '' : `, ${runner.value}`}` : ''}`;
     const label = `weight at ${begin} to ${begin + 3} tokens back: ${profile.slice(0, 4).map(shortWeight).join(' ')}`;
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
   }

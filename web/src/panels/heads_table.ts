@@ -1,7 +1,7 @@
 // The table of heads: a row a head with its bars, the threshold among them, who reaches it below. Rows in sight alone are there.
 import {isSamePlace} from '../address';
-import {button, html, svg} from '../dom';
-import {shortWeight} from '../format';
+import {button, html, menu, svg} from '../dom';
+import {shortWeight, weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
@@ -9,7 +9,8 @@ import {kNothing, nameOf} from '../selection';
 import type {Alike, Column, Ranked} from './heads_scores';
 import {columnsOf, headText, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
-const kRow = 17;
+const [kRow, kTouched] = [17, 24];  // px of a row; by hand
+const kFew = 3;        // scores side by side on a narrow page
 const kBar = 52;       // px of the longest bar
 const kBeyond = 40;    // rows over and under those in sight are there, too
 const kBelow = 70;     // the line of who reaches it, and the foot
@@ -47,8 +48,10 @@ export class HeadsTable implements Panel {
     const {page} = this;
     const alike = this.alike();
     const sort = sortName(page, alike);
-    this.columns = columnsOf(page, alike);
-    const sorted = this.columns.find(({name}) => name === sort || name === `probe_${sort}`)!;
+    const columns = columnsOf(page, alike);
+    const sorted = columns.find(({name}) => name === sort || name === `probe_${sort}`)!;
+    this.columns = page.stage.isNarrow ? [sorted, ...columns.filter((column) => column !== sorted)].slice(0, kFew) : columns;
+    this.element.style.setProperty('--row', `${this.rowHeight}px`);
     const heads = ranked(page, sorted, alike);
     this.lines = heads;
     if (sorted.threshold !== undefined) {
@@ -60,18 +63,22 @@ export class HeadsTable implements Panel {
       : Math.max(...heads.map(({place}) => Math.abs(valueOf(page, place, column, alike) ?? 0)), 1e-9));
     this.element.style.setProperty('--columns', String(this.columns.length));
     this.drawNames(sorted);
-    this.sheet.style.height = `${this.lines.length * kRow}px`;
+    this.sheet.style.height = `${this.lines.length * this.rowHeight}px`;
     const {stage} = page;
     const top = this.scroller.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
-    this.scroller.style.maxHeight = stage.sight.bottom === Infinity ? 'none' : `${Math.max(300, stage.viewHeight - top - kBelow)}px`;
+    this.scroller.style.maxHeight = stage.sight.bottom === Infinity ? 'none' : `${Math.max(stage.isNarrow ? stage.viewHeight * 0.7 : 300, stage.viewHeight - top - kBelow)}px`;
     this.drawRows();
     this.reached.replaceChildren(html('span', {class: 'heads-name quiet'}, 'reached'), ...this.columns.map((column) =>
       html('span', {class: column.threshold === undefined ? 'quiet' : ''}, reachedText(page, column, alike))));
   }
 
+  private get rowHeight(): number { return this.page.stage.isNarrow ? kTouched : kRow; }
+
   private drawNames(sorted: Column): void {
-    const {store} = this.page;
-    this.names.replaceChildren(html('span', {class: 'heads-name quiet'}, 'head'), ...this.columns.map((column) => {
+    const {store, stage} = this.page;
+    const others = stage.isNarrow ? columnsOf(this.page, this.alike()).filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
+    const first = stage.isNarrow ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
+    this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
       const name = column.name.replace(/^probe_/, '').replace('normalised_', '').replace('_', ' ').replace(/^without$/, 'without it');
       const isSorted = column === sorted;
       return html('span', {role: 'columnheader', 'aria-sort': isSorted ? 'descending' : 'none', title: column.about},
@@ -83,12 +90,12 @@ export class HeadsTable implements Panel {
   private drawRows(): void {
     const {scrollTop, clientHeight} = this.scroller;
     const isWhole = this.page.stage.sight.bottom === Infinity;
-    const first = isWhole ? 0 : Math.max(0, Math.floor(scrollTop / kRow) - kBeyond);
-    const end = isWhole ? this.lines.length : Math.ceil((scrollTop + (clientHeight || 800)) / kRow) + kBeyond;
+    const first = isWhole ? 0 : Math.max(0, Math.floor(scrollTop / this.rowHeight) - kBeyond);
+    const end = isWhole ? this.lines.length : Math.ceil((scrollTop + (clientHeight || 800)) / this.rowHeight) + kBeyond;
     const focused = (document.activeElement as HTMLElement | null)?.dataset.head;
     const rows = this.lines.slice(first, end).map((line, at) => {
       const row = line === 'threshold' ? this.threshold(first + at) : this.row(line);
-      row.style.top = `${(first + at) * kRow}px`;
+      row.style.top = `${(first + at) * this.rowHeight}px`;
       return row;
     });
     this.sheet.replaceChildren(...rows);
@@ -113,15 +120,16 @@ export class HeadsTable implements Panel {
   private cell(column: Column, value: number | undefined, longest: number): HTMLElement {
     const width = value === undefined ? 0 : Math.max(1, kBar * Math.min(1, Math.abs(value) / longest));
     const isNegative = (value ?? 0) < 0;
-    const bar = svg('rect', {x: isNegative ? 8.5 - Math.min(width, 8) : 9, y: 4.5, width: isNegative ? Math.min(width, 8) : width, height: 7, class: isNegative ? 'open' : ''});
+    const bar = svg('rect', {x: isNegative ? 8.5 - Math.min(width, 8) : 9, y: this.rowHeight / 2 - 4, width: isNegative ? Math.min(width, 8) : width, height: 7, class: isNegative ? 'open' : ''});
     return html('span', {class: 'heads-cell', role: 'cell'}, html('span', {class: 'value'}, valueText(column, value)),
-      svg('svg', {width: kBar + 10, height: kRow, 'aria-hidden': 'true'}, svg('path', {d: `M8.5 0V${kRow}`, class: 'zero'}), value === undefined ? null : bar));
+      svg('svg', {width: kBar + 10, height: this.rowHeight, 'aria-hidden': 'true'}, svg('path', {d: `M8.5 0V${this.rowHeight}`, class: 'zero'}), value === undefined ? null : bar));
   }
 
   private threshold(at: number): HTMLElement {
     const column = this.columns.find(({name}) => name.replace(/^probe_/, '') === sortName(this.page, this.alike()))!;
     const next = this.lines[at + 1] as Ranked | undefined;
-    const after = next?.value === undefined ? '' : `; the next is ${headText(next.place)} ${valueText(column, next.value)}`;
+    const said = next ? valueText(column, next.value) : '';  // with a digit more where it would seem to reach it
+    const after = next?.value === undefined ? '' : `; the next is ${headText(next.place)} ${said === shortWeight(column.threshold!) ? weight(next.value) : said}`;
     const count = at === 0 ? 'none' : String(at);
     return html('div', {class: 'heads-row heads-threshold'}, html('span', {class: 'heads-name quiet'}, 'threshold'),
       html('span', {}, `${shortWeight(column.threshold!)}, reached by ${count}${after}`));

@@ -3,7 +3,7 @@ import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../dom';
 import {shortWeight, weight} from '../format';
-import type {Page, Panel} from '../panel';
+import type {Panel} from '../panel';
 import {plain} from '../tokens';
 import {asToken} from './word';
 import {rankChart} from './lens_ranks';
@@ -90,31 +90,3 @@ export class LensPanel implements Panel {
   }
 }
 
-/** The short form: one position, a line a layer. */
-export function lensInShort(container: HTMLElement, {api, side}: Page): {show(position: number): void; destroy(): void} {
-  const list = html('ol', {class: 'lens-short'});
-  const heading = html('div', {class: 'heading'}, html('h2', {}, 'Lens'), html('span', {class: 'quiet'}, 'by layer; the chance of the word that came'));
-  container.append(heading, list);
-  heading.hidden = true;
-  const draw = () => {
-    const lens = latest(slot.show(api.ask<Lens>(asked)));
-    if (!lens) return;
-    heading.hidden = false;
-    list.replaceChildren(...[...lens.levels].reverse().map((level) => {
-      const cell = level.cells[0]!;
-      const row = html('li', {class: `lens-row${cell.rank === 1 ? ' right' : ''}`}, html('span', {class: 'quiet'}, levelName(level)),
-        html('span', {class: 'word'}, plain(asToken(cell.text))), html('span', {class: 'value'}, cell.came === undefined ? '' : weight(cell.came)));
-      row.style.setProperty('--weight', (cell.came ?? 0).toFixed(3));
-      return row;
-    }));
-  };
-  let asked = '';
-  const slot = new Slot<Lens>('lens-short', () => draw());
-  return {
-    show: (position) => {
-      asked = `${side.stack}/lens?begin=${position}&end=${position + 1}`;
-      draw();
-    },
-    destroy: () => slot.stop(),
-  };
-}

@@ -3,12 +3,29 @@ import type {Lens} from '../answers';
 import {logAxis} from '../axis';
 import {html, svg} from '../dom';
 import {plain} from '../tokens';
+import {Room} from './name_room';
 import {asToken} from './word';
 
 const kWidth = 255;
 const kTop = 30;
 const kRow = 33;
 const kLetter = 6.5;  // px, about
+
+/** The ranks of the first answer at every level but the last, those of the others where there is room. */
+function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: number}[][]): SVGElement[] {
+  const room = new Room(places.flat(), kWidth - 20);
+  return words.flatMap((word, which) => {
+    const isFirst = which === 0;
+    const found: SVGElement[] = [];
+    for (const [at, {ranks}] of up.entries()) {
+      if (at === 0 || (!isFirst && found.length > 0)) continue;
+      const text = isFirst && found.length > 0 ? String(ranks[which]) : `${word} ${ranks[which]}`;
+      const free = room.find(places[which]![at]!.x, places[which]![at]!.y, kLetter * text.length);
+      if (free) found.push(svg('text', {...free, class: isFirst ? 'rank-name first' : 'rank-name'}, text));
+    }
+    return found;
+  });
+}
 
 /** A line an answer: the first in the accent with its ranks, the others dashed and dotted. */
 export function rankChart({levels, answers}: Lens, position: number, vocabulary: number): Element[] {
@@ -22,26 +39,12 @@ export function rankChart({levels, answers}: Lens, position: number, vocabulary:
       svg('line', {class: 'grid-line', x1: scale(rank), x2: scale(rank), y1: kTop, y2: height}),
       svg('text', {class: 'tick', x: scale(rank), y: 12}, rank.toLocaleString('en')),
     ]));
-  const order = answers.map((_, at) => at).reverse();  // the first one on top
-  for (const which of order) {
-    const points = up.map(({ranks}, at) => [scale(ranks[which]!), y(at)] as const);
-    element.append(svg('polyline', {class: `rank-line rank-${which}`, points: points.map((point) => point.join()).join(' ')}),
-      ...points.map(([cx, cy]) => svg('circle', {class: `rank-dot rank-${which}`, cx, cy, r: which === 0 ? 3.5 : 2.5})));
-    const last = 1;  // where lines are apart, one below the top
-    const rank = up[last]?.ranks[which];
-    if (rank !== undefined && which > 0) {
-      const isLeft = which === 1;
-      element.append(svg('text', {class: 'rank-name', x: points[last]![0] + (isLeft ? -8 : 8), y: points[last]![1] + (isLeft ? 4 : 12), 'text-anchor': isLeft ? 'end' : 'start'}, `${plain(asToken(answers[which]!.text))} ${rank}`));
-    }
-    if (which === 0) {
-      up.forEach(({ranks}, at) => {
-        const [x, top] = points[at]!;
-        const said = at === 1 ? `${plain(asToken(answers[0]!.text))} ${ranks[0]}` : String(ranks[0]);
-        const isRight = x + 8 + kLetter * said.length > kWidth;  // no room behind it
-        if (at > 0) element.append(svg('text', {class: 'rank-name first', x: x + (isRight ? -8 : 8), y: top + 4, 'text-anchor': isRight ? 'end' : 'start'},
-          said));
-      });
-    }
+  const places = answers.map((_, which) => up.map(({ranks}, at) => ({x: scale(ranks[which]!), y: y(at)})));
+  for (const which of answers.map((_, at) => at).reverse()) {  // the first one on top
+    const points = places[which]!;
+    element.append(svg('polyline', {class: `rank-line rank-${which}`, points: points.map((point) => `${point.x},${point.y}`).join(' ')}),
+      ...points.map((point) => svg('circle', {class: `rank-dot rank-${which}`, cx: point.x, cy: point.y, r: which === 0 ? 3.5 : 2.5})));
   }
+  element.append(...rankNames(up, answers.map(({text}) => plain(asToken(text))), places));
   return [html('div', {class: 'heading'}, html('h2', {}, 'Rank'), html('span', {class: 'quiet'}, `of three answers at ${position}`)), element];
 }

@@ -23,12 +23,10 @@ import {quantityChoice} from './quantity_choice';
 import {ReadOut} from './read_out';
 
 const kGutter = 34;          // between the columns: what stands at the rows may take it
-const kLead = 6;             // and this of the matrix's own column
-const kLeadAlone = 26;       // where nothing stands left of it
+const [kLead, kLeadAlone] = [6, 26];  // and this of the matrix's own column; where nothing stands left of it
 const kToMatrix = 6;         // from what stands at the rows
-const kReadOut = [104, 62] as const;  // px of the read-out under the matrix, on two lines or one
-const kOneLine = 640;        // px a side, for one line
-const kLists = 140;           // from the top of the matrix at full size to the lists beside it
+const kReadOut = 66;          // px of the read-out under the matrix
+const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; of one list under it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
 /** `isFull`: it has the width of the page, and the read-out stands beside it. */
@@ -136,10 +134,11 @@ class MatrixPanel implements Panel {
     }
     this.frame.style.setProperty('--lead', `${lead}px`);
     this.frame.style.setProperty('--labels', `${lead + gutter - kToMatrix}px`);
-    if (width <= 0 || width === this.sight.width) return;
+    if (width <= 0) return;
     const tall = queries === keys ? width : Math.round(width / keys * queries);
+    this.lists?.resize(this.isFull ? widthBeside(this.container, lead, width) : width, this.isFull ? tall - kLists : kListsBelow);
+    if (width === this.sight.width) return;
     this.canvas.resize(width);
-    this.lists?.resize(this.isFull ? widthBeside(this.container, lead, width) : 0, tall - kLists);
     this.frame.style.setProperty('--side', `${width}px`);
     this.frame.style.setProperty('--tall', `${tall}px`);
     this.sight.resize(width, tall);
@@ -151,11 +150,13 @@ class MatrixPanel implements Panel {
   private showZoom(): void {
     this.shownZoom = this.page.store.now.zoom;
     const bands = MatrixLabels.height(Infinity) - MatrixLabels.height(this.sight.width / this.page.side.keys.length);
-    this.sight.makeRoom((this.isFull ? 0 : kReadOut[this.sight.width < kOneLine ? 0 : 1]) + bands);
+    this.sight.makeRoom(this.below + bands);
     this.sight.show(this.shownZoom);
   }
 
   private get isFull(): boolean { return this.options.isFull === true && !this.page.stage.isStacked; }
+
+  private get below(): number { return this.isFull || (this.isBetween && !this.page.stage.isStacked) ? 0 : kReadOut; }
 
   private widthWith(lead: number, band: number): number {
     const top = this.plot.getBoundingClientRect().top - this.page.stage.root.getBoundingClientRect().top;
@@ -205,7 +206,7 @@ class MatrixPanel implements Panel {
     this.scales.show(now.scale);
     this.quantities.show(now.quantity);
     this.tiles.show(name, now.scale);
-    this.readOut.showScale(now.scale);
+    this.readOut.showScale(now.scale, now.quantity);
     say(this.about, now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token');
     if (name !== this.lastPlace && api.hasWeights) {
       if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, and not in the next frame
@@ -260,8 +261,7 @@ class MatrixPanel implements Panel {
 
   private draw(): void {
     const {store, store: {now, hover}, api, side, stage} = this.page;
-    const sight = this.sight.now;
-    const {width} = this.sight;
+    const {now: sight, width} = this.sight;
     if (!api.hasWeights || width <= 0) return;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
     this.makeRoom(sight, width);
@@ -284,7 +284,7 @@ class MatrixPanel implements Panel {
   /** While the matrix is zoomed its lower end gives way to the read-out, which would leave the first look else. */
   private makeRoom(sight: Sight, side: number): void {
     const isZoomed = !this.sight.isFitted && !this.page.stage.isNarrow;
-    const room = this.isFull ? 0 : kReadOut[side < kOneLine ? 0 : 1];
+    const room = this.below;
     const labels = MatrixLabels.height(sight.size) - MatrixLabels.height(side / this.page.side.keys.length);
     this.sight.makeRoom(isZoomed ? room + labels : 0);
     this.frame.classList.toggle('zoomed', isZoomed);

@@ -3,10 +3,12 @@ import type {Page} from '../panel';
 import {isBetween} from '../sides';
 import {kUseWidth} from './matrix_margins';
 
-const kLeastSide = 503;
+const kLeastSide = 452;       // a comparison's line over four lines of text leaves it
 const kToUse = 5;            // from the matrix to its margin
 const kUseName = 80;         // the margin's name
+const kReadOut = 151;        // in place of the margin, where two texts stand side by side
 const kBelow = 32;           // the foot line and the space over it
+const kUnder = 66;           // the read-out, where no mask leaves a corner
 const kLeastBetween = 330;   // the same two where other heads stand under it
 const kBelowBetween = 330;
 const kLeastCorner = 440;    // px a side, for the read-out to stand in the masked corner
@@ -22,9 +24,10 @@ export function hasFreeCorner(length: number, side: number, isNarrow: boolean): 
 /** The width of a matrix whose plot begins at `top`, beside `lead` and over `band` pixels, where it fits whole. */
 export function widthWith({stage, side, store, ...page}: Page, container: HTMLElement, top: number, lead: number, band: number, isFull: boolean): number {
   const {queries, keys} = side.attention;
-  const use = stage.isTight ? kUseName : kUseWidth + 10;  // else it stands over the gutter
+  const isBeside = isBetween({stage, side, store, ...page}) && !isFull && !stage.isStacked;
+  const use = isBeside ? kReadOut : stage.isTight ? kUseName : kUseWidth + 10;  // else it stands over the gutter
   const width = container.clientWidth - lead - (stage.isNarrow ? 0 : kToUse + use);
-  const [least, below] = isBetween({stage, side, store, ...page}) && !isFull ? [kLeastBetween, kBelow + kBelowBetween] : [kLeastSide, kBelow];
+  const [least, below] = isBeside ? [kLeastBetween, kBelow + kBelowBetween] : [kLeastSide, kBelow + (side.attention.causal || isFull ? 0 : kUnder)];
   const most = Math.max(least, stage.viewHeight - top - below - band) * Math.min(1, keys / queries);
   return Math.floor(stage.isNarrow ? Math.min(width, width * keys / queries) : Math.min(width, most));
 }

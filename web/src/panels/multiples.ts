@@ -85,7 +85,7 @@ export class Multiples {
       const chosen = this.isAt(edge, store.other) && isSamePlace(place, primary(store.now));
       return {
         edge, kind: 'small', colour: colourOfEdge(this.page, place, edge.weight), source: edges.length * kRowHeight / 2,
-        target: (index + 0.5) * kRowHeight, chosen, label: chosen ? weight(edge.weight) : '',
+        target: (index + 0.5) * kRowHeight, chosen, label: '',  // it stands in the row
       };
     });
     const end = (edge: Edge) => this.rows.first(otherEnd(edge, store.to));

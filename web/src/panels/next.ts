@@ -9,7 +9,7 @@ import {isolated, phrase, plain} from '../tokens';
 import type {Side} from '../side';
 import type {Next, Token} from '../transport/api';
 import {others} from './key_column';
-import {lensInShort} from './lens';
+import {lensInShort} from './lens_short';
 import {word} from './word';
 
 function row(name: Node, share: number): HTMLElement {

@@ -1,7 +1,7 @@
 // The one large number of the view, what it is a weight of, and the legend.
 import type {Line} from '../arcs';
 import {cividis, css, diverging} from '../colour';
-import {html} from '../dom';
+import {html, say} from '../dom';
 import {largeWeight, weight} from '../format';
 import type {Span} from '../panel';
 import {spanName} from '../panel';
@@ -65,15 +65,17 @@ export class ReadOut {
   private readonly from = html('div', {});
   private readonly rank = html('div', {class: 'quiet rank'});
   private readonly legend = html('div', {class: 'legend'});
+  private readonly legendName = html('div', {class: 'quiet'});
   private readonly labels = html('div', {class: 'ticks'});
   private scale: Scale | null = null;
 
   constructor(private readonly side: Side, private readonly isDifference: boolean) {
-    this.legend.append(html('div', {class: 'quiet'}, isDifference ? 'A \u2212 B' : 'weight'), rampOf('ramp', isDifference), this.labels);
+    this.legend.append(this.legendName, rampOf('ramp', isDifference), this.labels);
     this.element.append(html('div', {class: 'figure'}, this.value, this.from), this.rank, this.legend);
   }
 
-  showScale(scale: Scale): void {
+  showScale(scale: Scale, quantity: string): void {
+    say(this.legendName, `${this.isDifference ? 'A \u2212 B' : ''}${this.isDifference && quantity === 'weight' ? '' : ` ${quantity}`}`.trim());
     if (scale === this.scale) return;
     this.scale = scale;
     this.labels.replaceChildren(...(this.isDifference ? differenceTicks : ticks)(scale).map(({at, label}) => {

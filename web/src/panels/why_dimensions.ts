@@ -33,7 +33,7 @@ export function dimensionsBlock(why: Why, against: Against, choose: (against: Ag
   });
   const rest = order.slice(kMost).reduce((total, {value}) => total + value, 0);
   if (order.length > kMost) rows.push(row('dim', '', '', quiet(`${order.length - kMost} more`), bar(rest, most, least), signed(rest), quiet('100 %')));
-  const less = against === 'raw' ? 'q\u00b7k, scaled' : `score ${scored(why.raw.sum)} less ${against === 'mean' ? 'the mean over keys' : 'the runner-up'}, ${scored(why.raw.sum - sum)}`;
+  const less = against === 'raw' ? 'q\u00b7k, scaled' : `score ${scored(why.raw.sum)} less ${against === 'mean' ? 'the keys\u2019 mean' : 'the runner-up'}, ${scored(why.raw.sum - sum)}`;
   return [
     heading('By dimension', `q \u00d7 ${name} ${why.scale === 1 ? '' : scaleName(why)}`, switches.element),
     row('dim head', quiet('dim'), quiet('q'), quiet(against === 'raw' ? 'k' : against === 'mean' ? 'k \u2212 mean' : 'k \u2212 other'), '', quiet('term'), quiet('so far')),

@@ -10,10 +10,11 @@ const kShown = 0.005;  // less is written as 0.00
 
 export function effectBlock(effect: Effect, query: number): Node[] {
   const largest = Math.max(1e-9, ...[...effect.raised, ...effect.lowered].map(({change}) => Math.abs(change)));
+  const digits = largest < 0.1 ? 3 : 2;
   const rows = effect.raised.map((word, at) => {
     const other = effect.lowered[at];
-    return row('effect', html('span', {class: 'word'}, word.text.trim() || '\u00b7'), bar(word.change, largest), signed(word.change),
-      html('span', {class: 'word'}, other?.text.trim() || '\u00b7'), bar(Math.abs(other?.change ?? 0), largest, 0, undefined, 'negative'), signed(other?.change ?? 0));
+    return row('effect', html('span', {class: 'word'}, word.text.trim() || '\u00b7'), bar(word.change, largest), signed(word.change, digits),
+      html('span', {class: 'word'}, other?.text.trim() || '\u00b7'), bar(Math.abs(other?.change ?? 0), largest, 0, undefined, 'negative'), signed(other?.change ?? 0, digits));
   });
   return [
     heading('What it did', effect.no_words ? `no logits: ${effect.no_words}` : `value through W\u2092, on the logits at ${query}`),

@@ -5,11 +5,12 @@ import {scored} from '../format';
 import {heading, note, residual} from './why_parts';
 
 const kAttention = /^(attn|cross) \d+$/;
-const kMostRows = 14;   // parts of the query; what adds least is one more
+const kMostRows = 7;    // parts of the query, so that two blocks stand over each other; what adds least is one of them
 const kMostColumns = 7; // parts of the key, so that they fit their column
+const kNarrowColumns = 4;
 
 /** Rows and columns that add most, the others as one. */
-function folded({query_parts: queries, key_parts: keys, cells}: Origins): {queries: string[]; keys: string[]; cells: number[][]} {
+function folded({query_parts: queries, key_parts: keys, cells}: Origins, mostColumns: number): {queries: string[]; keys: string[]; cells: number[][]} {
   const sizes = (count: number, of: (at: number) => number[]) =>
     Array.from({length: count}, (_, at) => ({at, size: of(at).reduce((sum, cell) => sum + Math.abs(cell), 0)}));
   const keep = (all: {at: number; size: number}[], most: number) => {
@@ -18,7 +19,7 @@ function folded({query_parts: queries, key_parts: keys, cells}: Origins): {queri
     return [...[...first].sort((a, b) => a - b).map((at) => [at]), all.map(({at}) => at).filter((at) => !first.has(at))];
   };
   const rows = keep(sizes(queries.length, (at) => cells[at]!), kMostRows);
-  const columns = keep(sizes(keys.length, (at) => cells.map((row) => row[at]!)), kMostColumns);
+  const columns = keep(sizes(keys.length, (at) => cells.map((row) => row[at]!)), mostColumns);
   const name = (names: string[], group: number[]) => group.length === 1 ? names[group[0]!]! : `${group.length} others`;
   return {
     queries: rows.map((group) => name(queries, group)), keys: columns.map((group) => name(keys, group)),
@@ -26,8 +27,8 @@ function folded({query_parts: queries, key_parts: keys, cells}: Origins): {queri
   };
 }
 
-export function originsBlock(origins: Origins, at: {query: number; key: number}, split: string | null, choose: (part: string | null) => void): Node[] {
-  const {queries, keys, cells} = folded(origins);
+export function originsBlock(origins: Origins, at: {query: number; key: number; isNarrow: boolean}, split: string | null, choose: (part: string | null) => void): Node[] {
+  const {queries, keys, cells} = folded(origins, at.isNarrow ? kNarrowColumns : kMostColumns);
   const largest = Math.max(1e-9, ...cells.flat().map(Math.abs));
   const name = (part: string) => kAttention.test(part) ? button({class: 'why-part'}, () => choose(part), part)
     : part.includes('\u00b7') ? button({class: 'why-part', title: 'as one'}, () => choose(null), part) : html('span', {}, part);

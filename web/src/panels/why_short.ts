@@ -10,7 +10,7 @@ import {isolated, plain} from '../tokens';
 import {ChosenCell} from './why_cell';
 import {Block, note, quiet, row} from './why_parts';
 
-const kMost = 12;      // dimensions drawn
+const kMost = 8;       // dimensions drawn: a number stands over each
 const kTested = 1024;  // tokens up to which the edge is removed unasked
 
 function columns({against_mean: {terms}}: Why): HTMLElement {

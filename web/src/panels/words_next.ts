@@ -44,11 +44,11 @@ export class WordsNext implements Panel {
 
   constructor(container: HTMLElement, private readonly page: WordsPage, private readonly take: (id: number) => void) {
     const {state, writes} = page;
-    const cover = writes ? null : button({class: 'option', 'aria-pressed': String(state.covered)}, (event) => {
+    const cover = writes ? null : button({class: 'option'}, () => {
       state.covered = !state.covered;
-      (event.currentTarget as Element).setAttribute('aria-pressed', String(state.covered));
       state.changed();
     }, 'covered');
+    if (cover) this.settings.push({show: () => cover.setAttribute('aria-pressed', String(state.covered))});
     container.append(html('div', {class: 'heading'}, html('h2', {}, writes ? 'Next word' : 'In its place'), this.after, cover,
       html('span', {class: 'words-switches'}, ...kSettings.map((setting) => this.setting(setting)))), this.table);
   }

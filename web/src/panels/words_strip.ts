@@ -77,7 +77,7 @@ export class WordsStrip implements Panel {
     const rank = Math.max(...facts.map((each) => each.rank));
     const entropy = facts.reduce((sum, each) => sum + each.entropy, 0) / Math.LN2;
     const bits = line === 'surprise' ? -Math.log2(probability) : line === 'rank' ? Math.log2(rank) : entropy;
-    const number = line === 'surprise' ? probability < 0.25 ? shortWeight(probability) || '0' : ''
+    const number = line === 'surprise' ? probability < 0.005 ? '<.01' : probability < 0.25 ? shortWeight(probability) : ''
       : line === 'rank' ? rank > 1 ? String(rank) : '' : entropy > 4 ? entropy.toFixed(1) : '';
     return {shade: bits < 0.25 ? 0 : Math.min(bits, kMostBits), number: index === end - 1 ? number : '', classes, nudge: 0};
   }

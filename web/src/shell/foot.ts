@@ -79,7 +79,10 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
     say(address, store.isFresh ? '' : `#${format(store.now)}`);
     say(reason, store.reason && `heed chose the head: ${store.reason}`);
     const found = valueOf(margins.show(api.hasWeights && !said ? api.marginals(primary(store.now)) : null));
-    if (said) check.replaceChildren(...said());
+    if (said) {
+      check.replaceChildren(...said());
+      check.title = check.textContent!;
+    }
     else say(check, found ? `every row${api.isDifference ? ' of A and of B' : ''} sums to 1 within ${bound(found.row_sum_error)}` : '');
   };
   return {update, destroy: () => margins.stop(), save: saving.save};

@@ -35,18 +35,22 @@ interface PackedAtlas {
   heads: Record<number, Packed>;  // u8, by layer x heads + head
 }
 
-/** As it stands in the file. */
-export interface Snapshot {
-  about: Models;
+/** What a file holds of one session. */
+interface HeldSession {
   session: Session;
-  view: string;
   chosen: Chosen;
   scores: LayerHeads[];
   next: Next[];        // of every position, or of the last alone
   held: PackedLayer[];
-  answers?: {question: string; answer: string}[];  // of words and flows, as the page asked then
   atlas: PackedAtlas[];  // thumbnails of the heads that it does not hold, as far as they fit
-  edited?: Pick<Snapshot, 'session' | 'chosen' | 'scores' | 'next' | 'held' | 'atlas'>;  // what the view compares it with
+}
+
+/** As it stands in the file. */
+export interface Snapshot extends HeldSession {
+  about: Models;
+  view: string;
+  answers?: {question: string; answer: string}[];  // of words and flows, as the page asked then
+  edited?: HeldSession;  // what the view compares it with
 }
 
 /** One head, unpacked. */

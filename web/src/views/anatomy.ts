@@ -5,7 +5,7 @@ import {choice, html} from '../dom';
 import {scored, shortWeight, weight} from '../format';
 import type {Page} from '../panel';
 import {headName, primary} from '../panel';
-import {cells, dots, picture} from '../panels/anatomy_parts';
+import {cells, dots, lastRow, picture} from '../panels/anatomy_parts';
 import type {Settings, Steps} from '../panels/anatomy_steps';
 import {kModelsOwn, kNormalisers, kSimilarities, steps} from '../panels/anatomy_steps';
 import {plain} from '../tokens';
@@ -13,9 +13,13 @@ import type {Drawn, View} from './view';
 
 const kRows = 16;
 const kFactors = [0.01, 1, 100] as const;
+const [kRow, kTall] = [21, 240];  // px of a row at most, and of all: two blocks stand over each other in 900
 
 /** `0`, and not `.00`. */
 const short = (value: number) => value < 0.005 ? '0' : shortWeight(value);
+
+/** `W_Q X` with its letter low. */
+const lowered = (text: string) => text.split(/_(\w)/).map((part, at) => at % 2 === 1 ? html('sub', {}, part) : part);
 
 interface Switch { element: HTMLElement; show: () => void }
 
@@ -118,29 +122,31 @@ class AnatomyView implements Drawn {
     const marks = {row, key, choose};
     const {turned, kv_head: kv} = anatomy;
     const by = turned ? ', turned by position' : '';
+    const shared = side.attention.kv_heads < side.heads ? `, kv ${kv}` : '';
     const over = made.isWhole ? 'of each row' : `over the ${names.keys.length} keys in sight`;
     const largestOf = (values: (number | null)[][]) => Math.max(1e-9, ...values.flat().map((value) => Math.abs(value ?? 0)));
     const blocks: [string, string, ...Element[]][] = [
       ['X', anatomy.x.length > 0 ? `what the head reads, ${anatomy.x.length} \u00d7 ${anatomy.x[0]!.length}` : 'no model is at hand', cells(anatomy.x, names.rows, [row])],
-      ['Q', `W\u2009Q X${by}, ${anatomy.q.length} \u00d7 ${anatomy.q[0]?.length ?? 0}`, cells(anatomy.q, names.rows, [row])],
-      ['K', `W\u2009K X${by}, kv ${kv}`, cells(anatomy.k, names.keys, [key])],
-      ['V', `W\u2009V X, kv ${kv}${turned ? ', not turned' : ''}: down to ${anatomy.v[0]?.length ?? 0}`, cells(anatomy.v, names.keys, [key])],
+      ['Q', `W_Q X${by}, ${anatomy.q.length} \u00d7 ${anatomy.q[0]?.length ?? 0}`, cells(anatomy.q, names.rows, [row])],
+      ['K', `W_K X${by}${shared}`, cells(anatomy.k, names.keys, [key])],
+      ['V', `W_V X${shared}${turned ? ', not turned' : ''}: down to ${anatomy.v[0]?.length ?? 0}`, cells(anatomy.v, names.keys, [key])],
       ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, (value) => scored(value, Math.abs(value) < 9.95 ? 1 : 0))],
       ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, (value, isOwn) => scored(value, isOwn || Math.abs(value) < 9.95 ? 1 : 0))],
       ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, short)],
-      ['Weighted values', this.isUp ? 'their sum, up through W\u2009O to the stream' : 'p \u00d7 V, row by row; their sum is the output', ...this.weighted(anatomy, made, row, key)],
+      ['Weighted values', this.isUp ? 'their sum, up through W_O to the stream' : 'p \u00d7 V, row by row; their sum is the output', ...this.weighted(anatomy, made, row, key)],
     ];
+    this.body.style.setProperty('--row', `${Math.min(kRow, Math.floor(kTall / Math.max(anatomy.q.length, anatomy.k.length)))}px`);
     this.body.replaceChildren(...blocks.map(([name, about, ...parts], index) =>
       html('section', {class: this.step !== null && this.step !== index + 1 ? 'anatomy-step faded' : 'anatomy-step', 'aria-label': name},
-        html('h2', {}, html('span', {class: 'quiet'}, `${index + 1} `), name), html('p', {class: 'quiet'}, about), ...parts)));
+        html('h2', {}, html('span', {class: 'quiet'}, `${index + 1} `), name), html('p', {class: 'quiet'}, ...lowered(about)), ...parts)));
     this.line.replaceChildren(...this.sentence(anatomy, made, row, key, names));
-    if (anatomy.form.length > 0) this.line.append(html('details', {}, html('summary', {class: 'quiet'}, 'W\u2009Q\u1d40 W\u2009K, the form that scores tokens as pairs'), picture(anatomy.form)));
+    if (anatomy.form.length > 0) this.line.append(html('details', {}, html('summary', {class: 'quiet'}, ...lowered('W_Q\u1d40 W_K, the form that scores tokens as pairs')), picture(anatomy.form)));
   }
 
   private weighted(anatomy: Anatomy, made: Steps, row: number, key: number): Element[] {
-    if (!this.isUp) return [cells(made.values, made.weights[row]!.map(short), [key], 2, true), cells([made.output], ['output'], [], 2)];
+    if (!this.isUp) return [cells(made.values, made.weights[row]!.map(short), [key], 2, true), lastRow(made.output, 'output')];
     const up = (value: number[]) => (anatomy.up[0] ?? []).map((_, c) => value.reduce((sum, each, d) => sum + each * anatomy.up[d]![c]!, 0));
-    return anatomy.up.length === 0 ? [] : [cells(made.values.map(up), made.weights[row]!.map(short), [key], 2, true), cells([up(made.output)], ['output'], [], 2)];
+    return anatomy.up.length === 0 ? [] : [cells(made.values.map(up), made.weights[row]!.map(short), [key], 2, true), lastRow(up(made.output), 'output')];
   }
 
   /** The cell, written out. */

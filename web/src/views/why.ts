@@ -97,7 +97,7 @@ class WhyView implements Drawn {
     this.blocks[0]!.show([why], () => this.head(why));
     this.blocks[1]!.show([why], () => sumBlock(why));
     this.blocks[2]!.show([why, against], () => dimensionsBlock(why, against, (chosen) => this.turn(chosen)));
-    if (origins) this.blocks[3]!.show([why, origins], () => originsBlock(origins, why, this.split, (part) => {
+    if (origins) this.blocks[3]!.show([why, origins], () => originsBlock(origins, {...why, isNarrow: page.stage.isNarrow}, this.split, (part) => {
       this.split = part;
       this.update();
     }));
@@ -114,7 +114,7 @@ class WhyView implements Drawn {
     return [
       html('span', {class: 'large'}, why.visible ? largeWeight(why.weight) : '0'),
       quoted(side.queries, why.query, 'why-query'), html('span', {class: 'why-verb'}, 'attends to'), quoted(side.keys, why.key, 'why-key-token'),
-      html('span', {class: 'quiet why-where'}, `head ${place.layer}\u00b7${place.head}, kv ${why.kv_head}${distance}${rank}`),
+      html('span', {class: 'quiet why-where'}, `head ${place.layer}\u00b7${place.head}${side.attention.kv_heads < side.heads ? `, kv ${why.kv_head}` : ''}${distance}${rank}`),
     ];
   }
 

@@ -124,10 +124,16 @@ test('a part of the view is saved as a figure of its own', async () => {
   assert.match(download.suggestedFilename(), /L1\.H3-i60-j58-matrix\.svg$/);
   const path = join(folder, 'matrix.svg');
   await download.saveAs(path);
-  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(readFileSync(path).toString()).map(Number);
+  const drawn = readFileSync(path).toString();
+  const [, width, height] = /width="(\d+)" height="(\d+)"/.exec(drawn).map(Number);
+  assert.ok(drawn.includes('Matrix') && !drawn.includes('square root') && !drawn.includes('carried'), 'a figure without switches');
   const box = await page.locator('.matrix-part').boundingBox();
-  const content = await page.locator('.matrix-part').evaluate((part) => part.scrollWidth);  // with labels that stand out
-  assert.ok(Math.abs(width - Math.max(box.width, content) - 32) <= 1 && Math.abs(height - box.height - 32) <= 1, `${width} x ${height}`);
+  const [content, out] = await page.locator('.matrix-part').evaluate((part) => [part.scrollWidth,  // with labels that stand out
+    part.getBoundingClientRect().left - Math.min(...[...part.querySelectorAll('.row-ticks span')].map((each) => each.getBoundingClientRect().left))]);
+  assert.ok(out > 0 && Math.abs(width - Math.max(box.width, content) - out - 32) <= 1.5 , `${width} x ${height}`);
+  const last = await page.locator('.matrix-part').evaluate((part) => Math.max(...[...part.querySelectorAll('canvas, text')]
+    .filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect().bottom)));
+  assert.ok(Math.abs(height - (last - box.y) - 32) <= 2, `${height} px high, its last mark ends at ${last - box.y}`);
 });
 
 test('the svg stands by itself and is what the page shows', async () => {

@@ -54,6 +54,35 @@ test('the keys take the next score and the next axes', async () => {
   assert.match(await hash(page), /sort=current\/across=current/);
 });
 
+test('every score has its evidence, and the runner-up with its value', async () => {
+  const page = await open();
+  const all = await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores.map(({name}) => name));
+  const silent = [];
+  for (const name of all.filter((each) => !each.startsWith('probe_'))) {
+    await page.evaluate((sort) => { location.hash = `#heads/L1.H3/sort=${sort}`; }, name);
+    await quiet(page);
+    const title = name.replace(/_/g, ' ');
+    await page.waitForFunction((title) => document.querySelector('.heads-evidence .heading')?.textContent.includes(title)
+      && document.querySelector('.evidence-rows'), title);
+    const said = await page.locator('.heads-evidence').textContent();
+    if (!/runner-up.*\d\u00b7\d/.test(said)) silent.push(`${name}: ${said.slice(0, 200)}`);
+  }
+  assert.deepEqual(silent, []);
+});
+
+test('at 390 px three scores stand side by side, and a menu takes another one', async () => {
+  const page = await open('#heads/L1.H3', {viewport: {width: 390, height: 844}});
+  assert.equal(await page.locator('.heads-names [role=columnheader]').count(), 4);  // the head's name, too
+  assert.equal(await page.evaluate(() => Math.max(...[...document.querySelectorAll('.heads-right, .heads-table')].map((each) => each.scrollWidth - each.clientWidth))), 0);
+  const rows = await page.locator('.heads-sheet [role=row]').evaluateAll((all) => all.slice(0, 3).map((row) => {
+    const middle = (each) => { const {top, bottom} = each.getBoundingClientRect(); return (top + bottom) / 2; };
+    return Math.abs(middle(row.querySelector('.heads-name b')) - middle(row.querySelector('.value')));
+  }));
+  assert.ok(Math.max(...rows) < 2, `names stand ${rows.join()} px off their numbers`);
+  await page.locator('.heads-names select').selectOption('distance');
+  assert.match(await hash(page), /sort=distance/);
+});
+
 test('the evidence says how many rows have their largest weight where the score counts it', async () => {
   const page = await open();
   const said = await page.locator('.first-of-row').textContent();

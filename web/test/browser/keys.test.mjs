@@ -19,7 +19,7 @@ const kViews = {
   grid: {'?': visible('dialog'), '/': [() => document.activeElement?.className, (_, now) => now === 'grid-filter'], ArrowRight: changed('.foot'), ArrowDown: changed('.foot'), 1: address(/^#look/)},
   matrix: {...kEverywhere, t: visible('.table'), '+': address(/zoom=/)},
   why: {ArrowLeft: address(/j=19/), ArrowRight: address(/j=21/), v: [() => document.querySelector('.why-part-block [aria-pressed=true]')?.textContent, (before, now) => now !== before], w: address(/^#look/), x: address(/vs=remove/)},
-  anatomy: {ArrowUp: address(/i=59/), ArrowLeft: address(/j=19/), ' ': [() => document.querySelectorAll('.faded').length, (before, now) => now > before], w: address(/^#why/)},
+  anatomy: {ArrowUp: address(/i=59/), ArrowDown: address(/i=61/), ArrowLeft: address(/j=19/), ArrowRight: address(/j=21/), ' ': [() => document.querySelectorAll('.faded').length, (before, now) => now > before], w: address(/^#why/)},
   words: {ArrowLeft: address(/i=59/), ArrowRight: address(/i=61/), t: address(/t=/)},
   heads: {s: address(/sort=/), x: address(/across=/), y: address(/up=/), '/': [() => document.activeElement?.closest('form')?.className, (_, now) => now === 'heads-pattern']},
   flow: {ArrowLeft: address(/i=59/), ArrowRight: address(/i=61/), e: address(/by=effect/)},
@@ -50,6 +50,39 @@ for (const [view, keys] of Object.entries(kViews)) {
     assert.deepEqual(failed, []);
   });
 }
+
+/** A view that may have no next words, once it stands still. */
+async function at(hash) {
+  const page = await blank();
+  await page.goto(state.server.address + hash);
+  await page.waitForSelector('.view:not(.reading) *');
+  await quiet(page);
+  return page;
+}
+
+test('keys of zoom: in, out, whole', async () => {
+  const page = await at('#matrix/L1.H3/i=60/j=20');
+  const sight = () => page.evaluate(() => {
+    const [, first, last] = /zoom=(\d+)-(\d+),/.exec(location.hash) ?? [];
+    return first === undefined ? null : last - first;
+  });
+  const seen = [];
+  for (const key of ['+', '+', '-', '0']) {
+    await page.keyboard.press(key);
+    await quiet(page);
+    seen.push(await sight());
+  }
+  const [once, twice, back, whole] = seen;
+  assert.ok(twice < once, `${twice} of ${once} rows`);
+  assert.ok(Math.abs(back - once) <= 1, `${back} of ${once} rows`);
+  assert.equal(whole, null);
+});
+
+test('x in Flow downloads the graph', async () => {
+  const page = await at('#flow/L1.H3/i=60');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('x')]);
+  assert.equal(download.suggestedFilename(), 'heed-flow-60.graphml');
+});
 
 test('the list of keys has every key that a view hears', async () => {
   const page = await open();

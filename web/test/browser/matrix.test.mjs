@@ -256,3 +256,19 @@ test('tiles that take a while are counted', async () => {
   release();
   await page.waitForFunction(() => document.querySelector('.matrix-full .heading [role=status]').textContent === '');
 });
+
+test('at 390 px the lists of row and column stand under the whole matrix', async () => {
+  const page = await blank({viewport: {width: 390, height: 844}});
+  await page.goto(`${state.server.address}#matrix/L1.H3/i=60/j=20`);
+  await page.waitForSelector('.matrix-lists .next-row');
+  const [list, below] = await page.evaluate(() => [document.querySelector('.matrix-lists .next-row'), document.querySelector('canvas.matrix')]
+    .map((each) => each.getBoundingClientRect()).map(({top, bottom}) => ({top, bottom})));
+  assert.ok(list.top > below.bottom, `${list.top} under ${below.bottom}`);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+});
+
+test('the legend names what the cells are', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#matrix/L1.H3/i=60/j=20/of=carried`);
+  await page.waitForFunction(() => document.querySelector('.legend .quiet')?.textContent === 'carried');
+});

@@ -39,7 +39,7 @@ function writeTokenizer() {
 }
 writeTokenizer();
 
-const {open, blank} = withPages({text: kFirst, folder, more: ['--pair', kSecond]});
+const {state, open, blank} = withPages({text: kFirst, folder, more: ['--pair', kSecond]});
 const texts = (page, name) => page.locator(name).allTextContents();
 const short = (value) => value.toFixed(2).replace(/^0/, '');
 
@@ -141,4 +141,22 @@ test('a saved page of a pair shows the same', async () => {
   for (const name of ['.asker', '.read-row', '.chip', '.largest .value', '.where .value']) {
     assert.deepEqual(await texts(saved, name), await texts(page, name), name);
   }
+});
+
+test('m covers the token of a model that fills masks, and uncovers it', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#words/L0.H0/i=2`);
+  await page.waitForSelector('.words-row .word');
+  const covered = page.locator('.words-part .option', {hasText: 'covered'});
+  const words = () => texts(page, '.words-row .value');
+  await quiet(page);
+  const before = await words();
+  assert.equal(await covered.getAttribute('aria-pressed'), 'true');
+  await page.keyboard.press('m');
+  await quiet(page);
+  assert.equal(await covered.getAttribute('aria-pressed'), 'false');
+  assert.notDeepEqual(await words(), before);
+  await page.keyboard.press('m');
+  await quiet(page);
+  assert.deepEqual(await words(), before);
 });

@@ -48,8 +48,8 @@ async function assertAccessible(page) {
   assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' ')}`), []);
 }
 
-const kNarrow = {viewport: {width: 390, height: 844}};
-for (const [name, options] of Object.entries({light: {colorScheme: 'light'}, dark: {colorScheme: 'dark'}, narrow: kNarrow})) {
+const kPages = {light: {colorScheme: 'light'}, dark: {colorScheme: 'dark'}, narrow: {viewport: {width: 390, height: 844}}};
+for (const [name, options] of Object.entries(kPages)) {
   test(`axe finds nothing serious: ${name}`, async () => {
     const page = await open('#look/L1.H3/i=60/j=20', {bypassCSP: true, ...options});
     await settled(page);
@@ -61,9 +61,9 @@ for (const [name, options] of Object.entries({light: {colorScheme: 'light'}, dar
 }
 
 for (const view of ['grid', 'matrix', 'why', 'anatomy', 'words', 'heads', 'flow']) {
-  for (const colorScheme of ['light', 'dark']) {
-    test(`axe finds nothing serious: ${view}, ${colorScheme}`, async () => {
-      const page = await blank({bypassCSP: true, colorScheme});
+  for (const [name, options] of Object.entries(kPages)) {
+    test(`axe finds nothing serious: ${view}, ${name}`, async () => {
+      const page = await blank({bypassCSP: true, ...options});
       await page.goto(`${state.server.address}#${view}/L1.H3/i=60/j=20`);
       await page.waitForFunction(() => (document.querySelector('.view')?.innerText.length ?? 0) > 40);
       await quiet(page);

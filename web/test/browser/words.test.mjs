@@ -115,7 +115,11 @@ test('by effect the same graph is weighed anew, and the address says so', async 
 
 test('Look has the lens in short', async () => {
   const page = await open('#look/L0.H0/i=5');
-  await page.waitForSelector('.lens-row');
-  const lens = await answer(page, 'lens?begin=5&end=6');
-  assert.equal(await page.locator('.lens-row').count(), lens.levels.length);
+  await page.waitForSelector('.lens-short');
+  const {levels, answers} = await answer(page, 'lens?begin=5&end=6&at=5&blocks=1');
+  assert.equal(await page.locator('.lens-short .first circle').count(), levels.length);
+  const words = answers.slice(0, 2).map(({text}) => text.trim()), ends = levels.at(-1).chances;
+  const said = await page.locator('.lens-short').getAttribute('aria-label');
+  for (const [at, word] of words.entries()) assert.ok(said.includes(`${word}: `), `${said} names ${word}`);
+  assert.ok(Math.abs(ends[0] - answers[0].probability) < 1e-6, 'the last chance is that of the next word');
 });

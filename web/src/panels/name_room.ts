@@ -1,0 +1,22 @@
+// Where the names of points stand, so that none is over another.
+
+/** Places for names: right, left, above, below of a point; none where all are taken. */
+export class Room {
+  private readonly taken: [number, number, number, number][] = [];
+
+  constructor(points: {x: number; y: number}[], private readonly width: number) {
+    for (const {x, y} of points) this.taken.push([x - 3, y - 3, x + 3, y + 3]);
+  }
+
+  find(x: number, y: number, width: number): {x: number; y: number} | null {
+    const places = [[x + 6, y + 4], [x - width - 6, y + 4], [x - width / 2, y - 7], [x - width / 2, y + 15]] as const;
+    for (const [left, base] of places) {
+      const box = [left, base - 10, left + width, base + 2] as const;
+      if (box[0] < 0 || box[2] > this.width + 20) continue;
+      if (this.taken.some(([a, b, c, d]) => a < box[2] && c > box[0] && b < box[3] && d > box[1])) continue;
+      this.taken.push([...box]);
+      return {x: left, y: base};
+    }
+    return null;
+  }
+}
