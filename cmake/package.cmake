@@ -6,12 +6,11 @@ set(maintainer "heed maintainers <heed@localhost>")
 if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
   set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
 endif()
-set(HEED_MAINTAINER ${maintainer} CACHE STRING "Who answers for the packages")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heed)
 set(CPACK_DEBIAN_PACKAGE_SOURCE heed)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CONTACT ${HEED_MAINTAINER})
+set(CPACK_PACKAGE_CONTACT ${maintainer})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL program runtime development)
@@ -51,6 +50,7 @@ file(CONFIGURE OUTPUT ${control}/triggers CONTENT "activate-noawait ldconfig\n")
 # there are none.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
   ${control}/shlibs ${control}/triggers ${control}/none/postinst ${control}/none/postrm)
+set(CPACK_DEBIAN_MPI_PACKAGE_CONTROL_EXTRA ${control}/none/postinst ${control}/none/postrm)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "libheed-c0 (= ${PROJECT_VERSION}), libfmt-dev (>= 9), libhwy-dev, libutf8proc-dev, pkg-config")
@@ -79,7 +79,7 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/changelog CONTENT
 
   * See CHANGELOG.md of the source.
 
- -- ${HEED_MAINTAINER}  ${date}
+ -- ${maintainer}  ${date}
 ")
 execute_process(COMMAND gzip -9 -n -c ${PROJECT_BINARY_DIR}/generated/changelog
   OUTPUT_FILE ${PROJECT_BINARY_DIR}/generated/changelog.gz COMMAND_ERROR_IS_FATAL ANY)

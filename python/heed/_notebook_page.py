@@ -30,7 +30,8 @@ class Page(anywidget.AnyWidget):
     """The page of a session, live: :meth:`heed.Session.widget` gives it.
 
     Every view of it has a selection of its own. ``address`` is what was shown last, such as
-    ``"#look/L2.H4/i=17"``; setting it moves all views there.
+    ``"#look/L2.H4/i=17"``; setting it moves all views there. An address that the session does not
+    have is an error.
     """
 
     _esm = _core.page_file("/notebook.js")
@@ -46,6 +47,14 @@ class Page(anywidget.AnyWidget):
         super().__init__(page=uuid.uuid4().hex)
         self.on_msg(self._hear)
         _open.add(self)
+
+    @traitlets.validate("address")
+    def _checked(self, proposal: Any) -> str:
+        address, session = proposal["value"], self._session()
+        is_pages_own = "address" in self._property_lock  # it says where it is
+        if address and session is not None and not is_pages_own:
+            _core.check_address(session._core, address)
+        return address
 
     @property
     def session(self) -> Session | None:

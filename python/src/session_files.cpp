@@ -51,15 +51,25 @@ void name_keywords(ErrorParts& parts) {
     if (part->text().starts_with("--")) *part = part->text().substr(2);
 }
 
+ViewAddress read_view(const std::string& address, const char* argument) {
+  const auto read = [&] { return parse_view(address); };
+  return reworded(read, [&](ErrorParts& parts) {
+    if (!parts.argument.empty() && !parts.found.empty()) return;
+    parts.op = {};
+    parts.argument = argument;
+    parts.found = "\"" + address + "\"";
+  });
+}
+
+// A link names its own model and text, which this session is not.
+void check_address(const HeldSession& held, const std::string& address) {
+  const ViewAddress view = read_view(address, "address");
+  if (view.text.empty() && view.model.empty()) check_view(view, held.session);
+}
+
 ViewAddress view_of(const Viewed& viewed, const LiveSession& live) {
   if (viewed.view) {
-    const auto read = [&] { return parse_view(*viewed.view); };
-    const ViewAddress view = reworded(read, [&](ErrorParts& parts) {
-      if (!parts.argument.empty() && !parts.found.empty()) return;
-      parts.op = {};
-      parts.argument = "view";
-      parts.found = "\"" + *viewed.view + "\"";
-    });
+    const ViewAddress view = read_view(*viewed.view, "view");
     check_view(view, live.session());
     return view;
   }
@@ -113,6 +123,7 @@ void bind_session_files(nb::module_& module) {
   nb::class_<Viewed>(module, "Viewed")
       .def("__init__", &init_viewed, nb::arg("view").none(), nb::arg("stack").none(),
            nb::arg("layer").none(), nb::arg("head").none(), nb::arg("who"), nb::arg("to"));
+  module.def("check_address", &check_address, nb::arg("session"), nb::arg("address"));
   module.def("session_html", &html, nb::arg("session"), nb::arg("viewed"));
   module.def("session_picture", &picture, nb::arg("session"), nb::arg("viewed"), nb::arg("format"),
              nb::arg("width"), nb::arg("dark"));

@@ -217,6 +217,20 @@ def test_views_of_one_session_share_a_page_until_it_is_closed(session):
     second.close()
 
 
+def test_a_place_that_the_session_does_not_have_is_refused(session):
+    page = session.widget()
+    page.address = "#look/L2.H3/i=7"
+    for wrong in ("#look/L9.H3", "#look/L2.H3/i=99", "#nowhere/L0.H0", "nonsense"):
+        with pytest.raises((ValueError, LookupError)) as caught:
+            page.address = wrong
+        assert "expected" in str(caught.value), wrong
+        assert page.address == "#look/L2.H3/i=7"
+    page.address = "#look/L9.H3/x=Another text"  # a link to something else
+    page.set_state({"address": "#look/L7.H0"})  # the page itself, which shows another model
+    assert page.address == "#look/L7.H0"
+    page.close()
+
+
 def test_an_interpreter_that_ends_while_a_page_waits_does_not_hang():
     script = f"""
 import heed, json

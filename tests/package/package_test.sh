@@ -33,8 +33,9 @@ expect_files() {
 }
 
 judge() {
-  local name
-  for name in heed libheed-c0 libheed-dev; do
+  local name names=(heed libheed-c0 libheed-dev)
+  [[ ! -e $build/heed_mpi.so ]] || names+=(heed-mpi)
+  for name in "${names[@]}"; do
     expect_field "$name" Package "^$name$"
     expect_field "$name" Version "^$version$"
     expect_field "$name" Maintainer '.+ <.+@.+>'
@@ -56,7 +57,7 @@ judge() {
   [[ $(dpkg-deb --info "$(package libheed-c0)" shlibs) == "libheed_c 0 libheed-c0 (>= $version)" ]] ||
     fail "libheed-c0 has other shlibs"
   [[ $(dpkg-deb --info "$(package libheed-c0)" triggers) == *ldconfig* ]] || fail "libheed-c0 does not run ldconfig"
-  for name in heed libheed-c0 libheed-dev; do
+  for name in "${names[@]}"; do
     ! dpkg-deb --ctrl-tarfile "$(package "$name")" | tar --list | grep -E '/(pre|post)(inst|rm)$' ||
       fail "$name has scripts, and needs none"
   done
