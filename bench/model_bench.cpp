@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "base/philox.h"
+#include "base/reworded.h"
 #include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
 #include "bench/repeat.h"
+#include "generate/logits.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 
@@ -26,12 +28,18 @@ Tensor random_ids(std::int64_t count, std::int64_t vocabulary) {
   return ids;
 }
 
-void feed(const Model& model, KvCache& cache, const ConstView& ids) {
+Tensor feed(const Model& model, KvCache& cache, const ConstView& ids) {
   Run run;
   run.cache = &cache;
   run.last_position_only = true;
   run.in_bulk = cache.lengths()[0] == 0 && packed_type(model.parameters()) == DType::kBF16;
-  model.forward({.ids = ids}, run);
+  return model.forward({.ids = ids}, run);
+}
+
+// Times of a model whose weights are broken say nothing of one that works.
+void check_numbers(const Tensor& logits) {
+  reworded([&] { check_logits({logits.data<float>(), static_cast<std::size_t>(logits.dim(2))}); },
+           [](ErrorParts& parts) { parts.op = "bench"; });
 }
 
 // Every parameter once but tables, of which a row is read, and the keys and values before the token
@@ -50,8 +58,10 @@ double bytes_of_step(const Model& model, std::int64_t tokens) {
 ModelTiming time_prefill(const Model& model, const ModelBenchCase& problem) {
   const Tensor prompt = random_ids(problem.tokens, model.info().vocabulary);
   std::optional<KvCache> cache;
-  const Repeated times = repeat([&] { feed(model, *cache, prompt); },
+  Tensor logits;
+  const Repeated times = repeat([&] { logits = feed(model, *cache, prompt); },
                                 [&] { cache.emplace(make_cache(model, 1, problem.tokens)); });
+  check_numbers(logits);
   return {.problem = problem,
           .threads = thread_count(),
           .seconds = times.seconds,
@@ -70,7 +80,7 @@ ModelTiming time_steps(const Model& model, const ModelBenchCase& problem) {
       },
       [&] {
         cache.emplace(make_cache(model, 1, problem.tokens + steps));
-        feed(model, *cache, ids.view().slice(1, 0, problem.tokens));
+        check_numbers(feed(model, *cache, ids.view().slice(1, 0, problem.tokens)));
       });
   const double seconds = times.seconds / static_cast<double>(steps);
   return {.problem = problem,

@@ -1,7 +1,12 @@
 # The packages of Debian, as `./dev package` makes them: heed (the program and its model), libheed-c0
 # (the shared library of C), libheed-dev (headers, the static library, CMake and pkg-config) and, where
 # MPI is found, heed-mpi (the program's module for several processes).
-set(HEED_MAINTAINER "heed maintainers <heed@localhost>" CACHE STRING "Who answers for the packages")
+# Who made a package answers for it: as for Debian's own tools, $DEBFULLNAME and $DEBEMAIL say who that is.
+set(maintainer "heed maintainers <heed@localhost>")
+if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
+  set(maintainer "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
+set(HEED_MAINTAINER ${maintainer} CACHE STRING "Who answers for the packages")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heed)
 set(CPACK_DEBIAN_PACKAGE_SOURCE heed)

@@ -106,10 +106,10 @@ def attention(
         shape = asked.out_shape
         out = None if shape is None else library.empty(shape, q)
     if out is None:
-        memory, core = _core.attend_new(asked, seen)
+        memory, core = _core.attend_new(asked, bool(seen))
         out = library.taken(memory)
     else:
-        core = _core.attend_into(asked, out, seen)
+        core = _core.attend_into(asked, out, bool(seen))
     return (out, Seen(core, library)) if seen else out
 
 

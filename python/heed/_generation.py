@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._texts import checked
-from .errors import Error, refused, renamed
+from .errors import Error, WrongType, made, refused, renamed
 
 if TYPE_CHECKING:
     from ._models import Model
@@ -137,14 +138,18 @@ def generate(model: Model, prompt: Any, given: dict[str, Any]) -> Generation:
 
 def _prompts(prompt: Any) -> tuple[list[Any], bool]:
     """A list of prompts, and whether one alone was given."""
-    if isinstance(prompt, str):
-        return [checked(prompt, "prompt", "generate")], True
     is_list = isinstance(prompt, (list, tuple))
     if not is_list or not any(isinstance(each, (str, list, tuple)) for each in prompt):
-        return [prompt], True
-    return [
-        checked(each, "prompt", "generate") if isinstance(each, str) else each for each in prompt
-    ], False
+        return [_prompt(prompt)], True
+    return [_prompt(each) for each in prompt], False
+
+
+def _prompt(given: Any) -> Any:
+    """A text, or what the extension reads ids from."""
+    if isinstance(given, Number):
+        raise made(WrongType, op="generate", argument="prompt", found=f"a {type(given).__name__}",
+                   expected="a str, or a list of ids")  # fmt: skip
+    return checked(given, "prompt", "generate") if isinstance(given, str) else given
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -154,6 +159,9 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
         raise TypeError(f"generate() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     if "stop" in given:
         stop = [given["stop"]] if isinstance(given["stop"], str) else given["stop"]
+        if not isinstance(stop, Iterable):
+            raise made(WrongType, op="generate", argument="stop", found=f"a {type(stop).__name__}",
+                       expected="a str, or a list of them")  # fmt: skip
         given["stop"] = [checked(each, "stop", "generate") for each in stop]
     for name, known in (("early_stopping", _STOPPING), ("cache_dtype", _CACHE_TYPES)):
         if name in given:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._checks import whole
 from ._core import Mask
+from .errors import WrongType, made
 
 __all__ = ["Mask", "band", "blocks", "causal", "custom", "edges", "keep", "prefix", "segments"]
 
@@ -27,7 +29,7 @@ def band(left: int, right: int) -> Mask:
 
     ``band(255, 0)`` is a causal sliding window of 256 keys.
     """
-    return _core.band(left, right)
+    return _core.band(whole("band", "left", left), whole("band", "right", right))
 
 
 def prefix(lengths: Any) -> Mask:
@@ -57,7 +59,7 @@ def keep(array: Any) -> Mask:
 
 def blocks(layout: Any, rows: int = 64, keys: int = 64) -> Mask:
     """Pairs whose block is true in ``layout``, [..., ceil(Tq / rows), ceil(Tk / keys)] of bool."""
-    return _core.blocks(layout, rows, keys)
+    return _core.blocks(layout, whole("blocks", "rows", rows), whole("blocks", "keys", keys))
 
 
 def edges(row_starts: Any, columns: Any) -> Mask:
@@ -86,6 +88,11 @@ def custom(function: Callable[..., Any], name: str = "custom") -> Mask:
     >>> heed.custom(lambda batch, head, queries, keys: keys % 2 == 0, name="even keys")
     even keys
     """
+    if not callable(function):
+        found = f"a {type(function).__name__}"
+        raise made(
+            WrongType, op="custom", argument="function", found=found, expected="a function"
+        )
 
     def tile(b: int, h: int, row_begin: int, row_end: int, key_begin: int, key_end: int) -> Any:
         rows = np.arange(row_begin, row_end)[:, None]

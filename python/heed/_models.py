@@ -200,13 +200,13 @@ class Model:
         return f"<heed.Model {self.name}: {info.title}, {stacks}, {info.parameters:,} parameters>"
 
 
-def load(name: str | Path = "", *, dtype: str | None = "float32") -> Model:
+def load(name: str | Path | None = None, *, dtype: str | None = "float32") -> Model:
     """Loads a model from a folder in Hugging Face's layout, or by its name.
 
     Parameters
     ----------
     name : a folder, or a name that is looked for in $HEED_MODELS, ./models, the cache of the hub
-        ($HF_HOME/hub) and among the built-in models; "" is the built-in model
+        ($HF_HOME/hub) and among the built-in models; None is the built-in model
     dtype : in which type weights are held: "float32", "float16", "bfloat16", or None for the file's
 
     Raises
@@ -219,7 +219,8 @@ def load(name: str | Path = "", *, dtype: str | None = "float32") -> Model:
     if dtype is not None and dtype not in _TYPES:
         expected = '"float32", "float16", "bfloat16" or None, the file\'s own'
         raise refused("load", "dtype", repr(dtype), expected)
-    return Model(_core.load(str(name), None if dtype is None else _TYPES[dtype]), dtype)
+    held = None if dtype is None else _TYPES[dtype]
+    return Model(_core.load("" if name is None else str(name), held), dtype)
 
 
 def _load_again(folder: str, dtype: str | None) -> Model:

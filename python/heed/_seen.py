@@ -10,6 +10,7 @@ import numpy as np
 from . import _core
 from ._libraries import library_of
 from ._weights import Weights
+from .errors import WrongType, made
 
 _EVERYTHING = (0, -1)
 
@@ -157,6 +158,10 @@ class Seen:
         seen.top_k(8)]`` does, in about half the time.
         """
         asked = [(each, {}) if isinstance(each, str) else each for each in questions]
+        for each in asked:
+            if not (isinstance(each, tuple) and len(each) == 2 and isinstance(each[1], dict)):
+                raise made(WrongType, op="observe", argument="questions", found=repr(each),
+                           expected="names, or pairs of a name and a dict of settings")  # fmt: skip
         answers = _core.observe(self._core, [(name, _filled(s)) for name, s in asked])
         return [self._taken(answer) for answer in answers]
 

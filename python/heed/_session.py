@@ -264,7 +264,8 @@ class Session:
         last ones, or all with None; ``width`` is the terminal's.
         """
         asked, hidden = question(self, layer, head, stack, who, to, top, rows)
-        columns = shutil.get_terminal_size((100, 24)).columns if width is None else width
+        terminal = shutil.get_terminal_size((100, 24)).columns
+        columns = terminal if width is None else whole("look", "width", width)
         utf8 = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
         shown = _core.Shown(columns, utf8, -1 if top is None else top, hidden, _word(who),
                             _word(to))  # fmt: skip

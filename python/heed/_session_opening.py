@@ -35,12 +35,13 @@ def open_session(
             if given is not None:
                 raise refused("look", name, "given beside ids", "a text")
         with _named("ids"):
-            return Session(_core.open_ids(model._core, ids, target, logits, hidden), model)
+            core = _core.open_ids(model._core, ids, target, bool(logits), bool(hidden))
+            return Session(core, model)
     checked(text, "text", "look")
     pair = checked_if_given(pair, "pair", "look")
     target = checked_if_given(target, "target", "look")
     with _named("text", hint='cut="first" or cut="last" reads a part of it'):
-        core = _core.open_texts(model._core, text, pair, target, cut, logits, hidden)
+        core = _core.open_texts(model._core, text, pair, target, cut, bool(logits), bool(hidden))
     session = Session(core, model)
     _tell_of_unknown_texts(session, target is not None)
     return session

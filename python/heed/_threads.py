@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _core
-from .errors import InvalidArgument, made
+from ._checks import whole
 
 
 def thread_count() -> int:
@@ -13,6 +13,4 @@ def thread_count() -> int:
 
 def set_thread_count(count: int) -> None:
     """Sets it for the whole process; 0 returns to the default. Results do not depend on it."""
-    if count < 0:
-        raise made(InvalidArgument, argument="count", found=str(count), expected="0 or more")
-    _core.set_thread_count(count)
+    _core.set_thread_count(whole("", "count", count, least=0))

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import _core
 from ._models import Model, load
-from .errors import InvalidArgument, WrongType, made
+from .errors import FileMissing, InvalidArgument, WrongType, made
 
 _log = logging.getLogger("heed.train")
 
@@ -138,6 +138,12 @@ def train(
     """
     if folder is None:
         raise made(InvalidArgument, op="train", argument="folder", expected="the run's folder")
+    if not isinstance(config, (Mapping, str, PathLike, type(None))):
+        raise made(WrongType, op="train", argument="config", found=f"a {type(config).__name__}",
+                   expected="a dict, the name of a JSON file, or None")  # fmt: skip
+    if on_step is not None and not callable(on_step):
+        raise made(WrongType, op="train", argument="on_step", found=f"a {type(on_step).__name__}",
+                   expected="a function, or None")  # fmt: skip
     where = Path(folder)
     text, origin = _configuration(config, keys, where if resume else None)
     result: Any = _core.train(text, origin, str(where), resume, _heard(on_step), _log.info)
@@ -153,6 +159,10 @@ def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> t
     origin = "config"
     if config is None and resumed is not None and (resumed / "run.json").exists():
         config = json.loads(_core.stored_config(str(resumed)))
+    elif config is None and resumed is not None and not keys:
+        expected = "the folder of a run that could be resumed"
+        raise made(FileMissing, op="train", argument="folder", found=str(resumed),
+                   expected=expected)  # fmt: skip
     elif isinstance(config, (str, PathLike)):
         origin = str(config)
         text = Path(config).read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from ._many_texts import PLACE, Answer, Work, scored
 from ._models import Model, load
 from ._probe import Probe, probe
 from ._tables import table_of
-from .errors import refused
+from .errors import WrongType, made, refused
 
 __all__ = ["CorpusScores", "FailedText", "Probe", "probe", "score"]
 
@@ -41,7 +41,7 @@ class FailedText:
 
 @dataclass
 class CorpusScores:
-    """Scores of every head, over texts: mergeable, by ``a + b`` or ``sum(parts, start)``."""
+    """Scores of every head, over texts: mergeable, by ``a + b`` or ``sum(parts)``."""
 
     heads: list[tuple[str, int, int]]
     """(stack, layer, head) of each row."""
@@ -117,6 +117,8 @@ class CorpusScores:
 
     def __add__(self, other: CorpusScores) -> CorpusScores:
         """Over the texts of both. Failed texts keep the indices of their own lists."""
+        if not isinstance(other, CorpusScores):
+            return NotImplemented
         if not self.count or not other.count:
             scored = self if self.count else other
             return CorpusScores(scored.heads, scored.names, scored.count, scored.sum,
@@ -127,6 +129,10 @@ class CorpusScores:
             self.heads, self.names, self.count + other.count, self.sum + other.sum,
             self.sum_of_squares + other.sum_of_squares, self.failed + other.failed,
         )  # fmt: skip
+
+    def __radd__(self, other: Any) -> CorpusScores:
+        """``sum(parts)`` begins with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __repr__(self) -> str:
         left_out = f", {len(self.failed)} left out" if self.failed else ""
@@ -161,6 +167,12 @@ def score(
     heed's own. A text whose workers are lost again and again is left out, too.
     """
     whole("heads", "batch", batch, least=1)
+    _check("texts", texts, isinstance(texts, Iterable) and not isinstance(texts, (str, bytes)),
+           "texts, such as a list of str")  # fmt: skip
+    _check("engine", engine, engine is None or isinstance(engine, Executor) or callable(engine),
+           "an executor of concurrent.futures, such as a ProcessPoolExecutor or Dask's "
+           "client.get_executor(), a function that makes one, or None")  # fmt: skip
+    _check("progress", progress, progress is None or callable(progress), "a function, or None")
     listed = list(texts)
     total = _Total(listed, progress)
     model = model if isinstance(model, Model) else load(model)
@@ -170,6 +182,12 @@ def score(
     else:
         Work(model, listed, engine, batch, total).run()
     return total.scores
+
+
+def _check(argument: str, given: Any, holds: bool, expected: str) -> None:
+    if not holds:
+        found = f"a {type(given).__name__}"
+        raise made(WrongType, op="heads", argument=argument, found=found, expected=expected)
 
 
 class _Total:

@@ -20,7 +20,7 @@ from torch import Tensor
 from . import _core
 from ._libraries import Torch
 from ._masks import causal, keep
-from .errors import Error, InvalidArgument, made, renamed
+from .errors import Error, InvalidArgument, WrongType, made, renamed
 
 __all__ = ["scaled_dot_product_attention", "use"]
 
@@ -189,12 +189,16 @@ def _refuse_transforms() -> None:
 
 def _is_plain(query: Tensor, key: Tensor, value: Tensor) -> bool:
     """Rank 4 with one batch, as many heads and one type: the common case, which costs no more."""
-    of_q, of_k, of_v = query.shape, key.shape, value.shape
+    try:
+        of_q, of_k, of_v = query.shape, key.shape, value.shape
+    except AttributeError:  # a list
+        return False
     return (
         len(of_q) == len(of_k) == len(of_v) == 4
         and of_q[0] == of_k[0] == of_v[0]
         and of_q[1] == of_k[1] == of_v[1]
         and query.dtype == key.dtype == value.dtype
+        and type(query.dtype) is torch.dtype
     )
 
 
@@ -205,7 +209,12 @@ def _refuse(argument: str, found: Any, expected: str) -> NoReturn:
 def _check(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, gqa: bool
 ) -> None:
-    for name, tensor in (("query", query), ("key", key), ("value", value)):
+    tensors = {"query": query, "key": key, "value": value}
+    for name, tensor in (tensors if mask is None else tensors | {"attn_mask": mask}).items():
+        if not isinstance(tensor, Tensor):
+            found = f"a {type(tensor).__name__}"
+            raise made(WrongType, op=_OP, argument=name, found=found, expected="a tensor of PyTorch")
+    for name, tensor in tensors.items():
         if tensor.dim() < 2:
             _refuse(f"{name}.shape", list(tensor.shape), "at least two axes")
         if tensor.dtype != query.dtype:

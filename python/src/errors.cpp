@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "computing.h"
 #include "heed/tensor/dtype.h"
 
 namespace heed::python {
@@ -69,6 +71,20 @@ void raise(const Error& error) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 
+// Making the error runs code of Python, where another thread may take the GIL and end the
+// interpreter, which would end this one in the midst of C++: so it counts as a computation, for
+// which the interpreter waits. While that ends, the message has to do.
+void translate(const Error& error) {
+  std::optional<Computation> counted;
+  try {
+    counted.emplace();
+  } catch (const Error&) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return;
+  }
+  raise(error);
+}
+
 }  // namespace
 
 void fail_type(const char* argument, Phrase found, Phrase expected) {
@@ -81,7 +97,7 @@ void bind_errors(nb::module_& /*module*/) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      raise(error);
+      translate(error);
     }
   });
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "computing.h"
 #include "dlpack.h"
 #include "errors.h"
 
@@ -135,6 +136,8 @@ Managed* taken(const nb::object& capsule, const char* name, const char* used) {
 }  // namespace
 
 Borrowed from_capsule(const char* argument, nb::handle object) {
+  const Computation
+      counted;  // a __dlpack__ of Python's may lose the GIL while the interpreter ends
   check_device(argument, object, device_of(argument, object));
   const nb::object capsule = capsule_of(argument, object);
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0)

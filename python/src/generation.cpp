@@ -153,6 +153,7 @@ std::vector<TokenId> prompt_ids(const HeldModel& model, nb::handle prompt) {
 void begin(HeldGeneration* self, const HeldModel& model, const nb::list& prompts,
            const nb::dict& given) {
   const GenerationConfig config = read_generation_config(model.loaded->folder);
+  check(config, model.model().info(), model.loaded->writing_tokenizer());
   GenerateArgs args = arguments(model, given, config);
   for (const nb::handle prompt : prompts) args.prompts.push_back(prompt_ids(model, prompt));
   if (model.model().info().reads_source()) {

@@ -12,6 +12,7 @@
 #include "model.h"
 #include "operators.h"
 #include "problem.h"
+#include "program.h"
 #include "seen.h"
 #include "session.h"
 
@@ -52,4 +53,5 @@ NB_MODULE(_core, module) {
   bind_page_answers(module);
   bind_generation(module);
   bind_training(module);
+  bind_program(module);
 }

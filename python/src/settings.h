@@ -11,6 +11,7 @@ namespace heed::python {
 /// settings[name] as T; a TypeError that names it where it is something else.
 template <typename T>
 T setting(const nb::dict& settings, const char* name, const char* expected) {
+  if (!settings.contains(name)) fail({.argument = name, .expected = expected});
   const nb::object given = settings[name];
   T value{};
   if (!nb::try_cast(given, value)) fail_type(name, text_of(given), expected);

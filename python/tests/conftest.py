@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -62,9 +63,9 @@ def formula(q, k, v, allowed=None, bias=None, scale=None, softcap=0.0):
 
 
 def program() -> Path:
-    """The program `heed` of the same build: in the package, or in the build tree."""
-    root = Path(heed._core.__file__).resolve().parent.parent
-    for place in (root / "heed_program/bin/heed", root / "heed"):
+    """The program `heed` of the same build: of the build tree, or the package's command."""
+    build = Path(heed._core.__file__).resolve().parent.parent
+    for place in (build / "heed", Path(sys.executable).parent / "heed"):
         if place.is_file():
             return place
     pytest.skip("skipped: the program heed is not built beside the extension")
@@ -92,6 +93,11 @@ def tales():
 
 
 SENTENCE = "The cat sat on the mat because it was tired."
+
+
+@pytest.fixture(scope="session")
+def session(tales):
+    return tales.look(SENTENCE)
 
 
 @pytest.fixture

@@ -220,6 +220,13 @@ def test_strides_within_an_element_are_refused():
             ValueError,
             "band: left is -2, expected 0 to 2^60 keys, or -1 for open",
         ),
+        (lambda: heed.band(1.5, 0), TypeError, "band: left is a float, expected a whole number"),
+        (
+            lambda: heed.blocks(Q > 0, rows="x"),
+            TypeError,
+            "blocks: rows is a str, expected a whole number",
+        ),
+        (lambda: heed.custom(5), TypeError, "custom: function is a int, expected a function"),
         (lambda: heed.segments(Q), TypeError, "segments: query_ids is f32, expected i64 or i32"),
         (
             lambda: heed.prefix([]),

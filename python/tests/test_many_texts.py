@@ -144,6 +144,19 @@ def test_bad_input(tales):
         heed.heads.score(tales, TEXTS, batch=0)
     with pytest.raises(LookupError, match="no-such"):
         heed.heads.score("no-such", TEXTS)
+    with pytest.raises(TypeError, match="heads: texts is a str, expected texts, such as a list"):
+        heed.heads.score(tales, "one text")
+    with pytest.raises(TypeError, match="engine is a int, expected an executor of concurrent.fut"):
+        heed.heads.score(tales, TEXTS, engine=3)
+    with pytest.raises(TypeError, match="progress is a int, expected a function, or None"):
+        heed.heads.score(tales, TEXTS, progress=3)
+
+
+def test_parts_add_up_by_sum(tales, wanted):
+    parts = [heed.heads.score(tales, [text]) for text in TEXTS]
+    np.testing.assert_allclose(sum(parts).mean, wanted.mean, rtol=1e-12)
+    with pytest.raises(TypeError):
+        parts[0] + 5
 
 
 @pytest.mark.slow

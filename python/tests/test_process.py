@@ -1,11 +1,9 @@
-"""heed inside a Python process: threads, forks, Ctrl-C, memory."""
+"""heed inside a Python process: threads, forks, Ctrl-C."""
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -73,6 +71,8 @@ def test_the_number_of_threads_changes_no_bit():
     assert np.array_equal(outs[0], outs[1]) and np.array_equal(outs[0], outs[2])
     with pytest.raises(ValueError, match="count is -1"):
         heed.set_thread_count(-1)
+    with pytest.raises(TypeError, match="count is a str, expected a whole number"):
+        heed.set_thread_count("two")
 
 
 def _in_a_child(queue):
@@ -159,40 +159,6 @@ def test_a_signals_handler_that_does_not_raise_changes_nothing():
     assert calls
 
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc to read memory from")
-@pytest.mark.parametrize("what", ["plain", "seen", "errors", "masks"])
-def test_10_000_calls_leak_nothing(what):
-    q, k, v = (np.ones((1, 2, 16, 16), np.float32) for _ in range(3))
-    keep = np.ones((16, 16), bool)
-
-    def once():
-        if what == "plain":
-            heed.attention(q, k, v)
-        elif what == "seen":
-            _, seen = heed.attention(q, k, v, seen=True)
-            seen.weights[0, 0, 0]
-        elif what == "masks":
-            heed.attention(q, k, v, mask=heed.keep(keep) & heed.causal(), scale=[1.0, 2.0])
-        else:
-            with pytest.raises(ValueError):
-                heed.attention(q, k[..., :3], v)
-
-    for _ in range(1000):
-        once()
-    gc.collect()
-    before, references = resident(), sys.getrefcount(q)
-    for _ in range(10_000):
-        once()
-    gc.collect()
-    assert sys.getrefcount(q) == references
-    assert resident() - before < 2_000_000  # a leak of one array of 2 KB a call would be 20 MB
-
-
 def test_a_script_that_keeps_its_own_mask_ends_quietly(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
@@ -203,31 +169,6 @@ def test_a_script_that_keeps_its_own_mask_ends_quietly(tmp_path):
     )
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
-
-
-def test_an_array_lives_as_long_as_what_looks_at_it():
-    mask = heed.keep(np.tril(np.ones((64, 64), bool)))
-    seen = heed.attention(*(x[:, :, :64].copy() for x in arrays(64)), mask=mask, seen=True)[1]
-    del mask
-    gc.collect()
-    churn = [np.full((64, 64), np.nan) for _ in range(100)]
-    rows = np.asarray(seen.weights).sum(-1)
-    np.testing.assert_allclose(rows, 1, atol=1e-5)
-    del churn
-
-
-def test_memory_is_linear_in_the_length():
-    """16,384 tokens: the weights alone would be 1 GB a head."""
-    code = (
-        "import heed, numpy as np, resource\n"
-        "q = np.ones((1, 1, 16384, 8), np.float32)\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "_, seen = heed.attention(q, q, q, mask=heed.band(100, 0), seen=True)\n"
-        "seen.entropy(), seen.backward(q), seen.heatmap(64, 64)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
-    )
-    grown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(grown.stdout) < 100_000  # KB
 
 
 # --- sessions ------------------------------------------------------------------------------------
@@ -282,45 +223,6 @@ def test_a_forked_child_has_the_session_too(tales):
         worker.join()
 
 
-DAEMON = """
-import sys, tempfile, threading, time, heed
-model = heed.load()
-begun = threading.Event()
-folder = tempfile.TemporaryDirectory()
-text = folder.name + "/text.txt"
-with open(text, "w") as file:
-    file.write("the cat sat on the mat. " * 100)
-def work():
-    while True:
-        {work}
-        begun.set()
-threads = [threading.Thread(target=work, daemon=True) for _ in range({threads})]
-for thread in threads:
-    thread.start()
-begun.wait()
-print("ending", flush=True)
-"""
-
-DAEMONS = {
-    "look": "model.look('The cat sat on the mat. ' * 30, cut='first').heads()",
-    "generate": "model.generate('Once', n=50, stop_at_end=False).run()",
-    "attention": "heed.attention(*[__import__('numpy').ones((1, 4, 1000, 64))] * 3)",
-    "pages": "model.look('The cat sat.').to_text()",
-    "train": "heed.train(folder=folder.name, data=text, steps=9000, width=16, heads=2, resume=True,"
-    " on_step=lambda said: begun.set())",
-}
-
-
-@pytest.mark.parametrize("name", DAEMONS)
-def test_an_interpreter_ends_while_threads_compute(name):
-    code = DAEMON.format(work=DAEMONS[name], threads=1 if name == "train" else 3)
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert (ended.returncode, ended.stdout) == (0, "ending\n"), ended.stderr
-    assert "terminate" not in ended.stderr and "Fatal" not in ended.stderr
-
-
 TRAINING = """
 import signal, sys, heed
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -342,22 +244,3 @@ def test_ctrl_c_ends_a_training_with_a_checkpoint(tmp_path):
     child.send_signal(signal.SIGINT)
     assert child.stdout.read() == "interrupted\n" and child.wait(60) == 0
     assert list(folder.glob("checkpoint-*.safetensors"))
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc to read memory from")
-def test_sessions_leak_nothing(tales):
-    def once():
-        session = tales.look("The cat sat on the mat.")
-        session.weights[0, 0], session.heads(), session.next(), session.to_json()
-        tales.generate("Once", n=2).run()
-        with pytest.raises(ValueError):
-            session.row("dog")
-
-    for _ in range(50):
-        once()
-    gc.collect()
-    before = resident()
-    for _ in range(500):
-        once()
-    gc.collect()
-    assert resident() - before < 8_000_000  # a session of 7 tokens has 60 KB: all would be 30 MB

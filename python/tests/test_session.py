@@ -1,4 +1,4 @@
-"""Sessions: what `heed look` shows, from Python."""
+"""Sessions: weights, questions, bad input, life."""
 
 from __future__ import annotations
 
@@ -10,140 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SENTENCE, formula, real_model, said
+from conftest import SENTENCE
 
 import heed
 
 TESTS = Path(__file__).parents[2] / "tests"
-
-
-@pytest.fixture(scope="module")
-def session(tales):
-    return tales.look(SENTENCE)
-
-
-def looked(*arguments: str) -> dict:
-    return json.loads(said("look", SENTENCE, "--format", "json", *arguments))
-
-
-def assert_same(ours, theirs, place="$"):
-    """Numbers within a few roundings of float32, all else equal."""
-    if isinstance(theirs, dict):
-        assert ours.keys() == theirs.keys(), place
-        for key in theirs:
-            assert_same(ours[key], theirs[key], f"{place}.{key}")
-    elif isinstance(theirs, list):
-        assert len(ours) == len(theirs), place
-        for index, (a, b) in enumerate(zip(ours, theirs)):
-            assert_same(a, b, f"{place}[{index}]")
-    elif isinstance(theirs, float):
-        assert ours == pytest.approx(theirs, rel=1e-5, abs=1e-6), place
-    else:
-        assert ours == theirs, place
-
-
-# --- both faces say the same ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "options, asked",
-    [
-        ((), {}),
-        (("--layer", "2", "--head", "4"), {"layer": 2, "head": 4}),
-        (("--layer", "1", "--top", "all"), {"layer": 1, "top": None}),
-        (("--who", "it"), {"who": "it"}),
-        (("--who", "it", "--to", "cat"), {"who": "it", "to": "cat"}),
-        (("--to", "cat", "--top", "5"), {"to": "cat", "top": 5}),
-        (("--rows", "2"), {"rows": 2}),
-    ],
-)
-def test_json_is_the_programs(session, options, asked):
-    assert_same(session.to_dict(**asked), looked(*options))
-
-
-@pytest.mark.parametrize(
-    "options, asked",
-    [((), {}), (("--who", "it", "--to", "cat"), {"who": "it", "to": "cat"}),
-     (("--to", "cat"), {"to": "cat"}), (("--rows", "3"), {"rows": 3})],
-)  # fmt: skip
-def test_text_is_the_programs(session, options, asked, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    theirs = said("look", SENTENCE, *options).rstrip("\n")
-    ours = session.to_text(**asked, width=120)
-    assert ours == theirs.replace("--rows all shows", "rows=None shows")
-
-
-def test_repr_is_the_table(session):
-    assert repr(session) == session.to_text()
-    assert "Who attends to whom" in repr(session)
-
-
-def test_weights_are_the_programs(session, tmp_path):
-    said("look", SENTENCE, "-o", str(tmp_path / "weights.npy"))
-    theirs = np.load(tmp_path / "weights.npy")
-    np.testing.assert_allclose(np.asarray(session.weights), theirs, rtol=0, atol=2e-7)
-
-
-def test_logits_and_states_are_the_programs(tales, tmp_path):
-    session = tales.look(SENTENCE, logits=True, hidden=True)
-    for what, ours in (("logits", session.logits), ("hidden", session.hidden)):
-        file = str(tmp_path / f"{what}.npy")
-        said("look", SENTENCE, "--what", what, "-o", file)
-        np.testing.assert_allclose(ours, np.load(file), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(session.logits, tales.logits([t.id for t in session.tokens]),
-                               atol=1e-5)  # fmt: skip
-
-
-def test_heads_are_the_programs(session):
-    table = session.heads()
-    theirs = looked()["heads"]
-    assert len(table) == len(theirs) == 24
-    for name in ("layer", "head", "previous", "sink", "entropy", "elsewhere"):
-        np.testing.assert_allclose(table[name], [head[name] for head in theirs], atol=1e-6)
-    adjusted = [head["adjusted"]["induction"] for head in theirs]
-    np.testing.assert_allclose(table["induction_adjusted"], adjusted, atol=1e-6)
-    assert "next" not in table.columns  # nobody looks ahead here
-
-
-@pytest.mark.parametrize("name", ["stories260k", "makemore-induction"])
-def test_real_models_agree_with_the_program(name, tmp_path):
-    folder = real_model(name)
-    text = "emma.olivia.emma.oliv" if name.startswith("makemore") else "Once upon a time, there was"
-    session = heed.load(folder).look(text)
-    asked = ("--model", str(folder), "--format")
-    theirs = json.loads(said("look", text, *asked, "json"))
-    assert_same(session.to_dict(), theirs)
-    said("look", text, *asked, "npy", "-o", str(tmp_path / "weights.npy"))
-    wanted = np.load(tmp_path / "weights.npy")
-    np.testing.assert_allclose(np.asarray(session.weights), wanted, rtol=0, atol=1e-6)
-
-
-def test_an_encoder_decoder_has_three_stacks():
-    folder = real_model("aren-transliteration")
-    session = heed.load(folder).look("آ ت ز م و ن")
-    assert list(session.stacks) == ["encoder", "decoder", "cross"]
-    assert [t.text.strip() for t in session.key_tokens] == ["آ", "ت", "ز", "م", "و", "ن"]
-    written = "".join(token.text for token in session.tokens[1:]).split()
-    assert "".join(written) == "atzmon"
-    for name, stack in session.stacks.items():
-        assert len(stack.query_tokens) == stack.queries and len(stack.key_tokens) == stack.keys
-        whole = np.asarray(stack.weights)
-        np.testing.assert_allclose(whole.sum(-1), 1, atol=1e-5)
-        theirs = json.loads(said("look", "آ ت ز م و ن", "--model", str(folder), "--stack", name,
-                                 "--format", "json"))  # fmt: skip
-        assert_same(session.to_dict(stack=name), theirs)
-    assert "in_order" in session.heads("cross").columns
-    with pytest.raises(LookupError, match="'self', expected encoder, decoder, cross"):
-        session.stack("self")
-
-
-def test_a_target_is_read_as_it_is_given():
-    model = heed.load(real_model("aren-transliteration"))
-    session = model.look("آ ت ز م و ن", target="a t s")
-    assert [t.text.strip() for t in session.tokens[1:]] == ["a", "t", "s"]
-    with pytest.raises(ValueError, match="pair is given"):
-        model.look("آ", pair="ت")
 
 
 # --- weights -------------------------------------------------------------------------------------
@@ -287,6 +158,26 @@ def test_a_text_that_is_too_long_is_cut(tales):
         assert session.text in text
 
 
+def test_a_text_of_no_token_of_the_vocabulary_is_told_of(tmp_path):
+    folder = shutil.copytree(TESTS / "models/golden/marian", tmp_path / "translator")
+    words = json.loads((TESTS / "text/tokenizers/words.json").read_text())
+    words["post_processor"] = None
+    words["model"]["vocab"] |= {f"word{id}": id for id in range(7, 61)}
+    (folder / "tokenizer.json").write_text(json.dumps(words))
+    model = heed.load(folder)
+    with pytest.warns(
+        UserWarning, match=r"the text is in the vocab.*\(2 of 2 tokens are \[UNK\]\)"
+    ):
+        model.look("b c", target="the")
+    with pytest.warns(
+        UserWarning, match=r"the target is in the vocab.*\(1 of 1 tokens is \[UNK\]\)"
+    ):
+        model.look("the", target="b")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.look("cat b", target="b cat")
+
+
 # --- its life ------------------------------------------------------------------------------------
 
 
@@ -308,117 +199,3 @@ def test_look_uses_the_built_in_model(session):
     assert again.model_name == "tales"
     np.testing.assert_array_equal(again.weights[0, 0], session.weights[0, 0])
     assert heed.look(SENTENCE, model="tales").model_name == "tales"
-
-
-# --- arrays --------------------------------------------------------------------------------------
-
-
-def test_arrays_are_looked_at(rng):
-    q, k, v = (rng.normal(size=(1, h, 6, 8)).astype(np.float32) for h in (4, 2, 2))
-    words = "one two three four five six".split()
-    session = heed.Session.from_arrays(q, k, v, mask=heed.causal(), tokens=words, name="mine")
-    allowed = np.tril(np.ones((6, 6), bool))
-    wanted = formula(q, k, v, allowed)[1]
-    np.testing.assert_allclose(session.weights[0], wanted[0], atol=1e-6)
-    assert [token.text for token in session.tokens] == words
-    assert session.model is None and session.model_name == "mine"
-    assert session.row("six").query == 5
-    assert "mine" in repr(session) and session.next() == []
-    assert session.logits is None
-
-
-def test_arrays_of_several_layers_without_values(rng):
-    q = [rng.normal(size=(2, 5, 8)) for _ in range(3)]  # float64, no batch axis
-    k = [rng.normal(size=(2, 7, 8)) for _ in range(3)]
-    session = heed.Session.from_arrays(q, k, scale=0.5, stack="cross")
-    assert session.weights.shape == (3, 2, 5, 7)
-    for layer in range(3):
-        wanted = formula(q[layer][None], k[layer][None], k[layer][None], scale=0.5)[1]
-        np.testing.assert_allclose(session.weights[layer], wanted[0], atol=1e-5)
-    assert len(session.key_tokens) == 7 and session.stack().name == "cross"
-
-
-def test_a_given_log_sum_exp_is_believed(rng):
-    q = rng.normal(size=(1, 1, 4, 8)).astype(np.float32)
-    _, seen = heed.attention(q, q, q, seen=True)
-    session = heed.Session.from_arrays(q, q, lse=np.asarray(seen.lse) + 1)
-    np.testing.assert_allclose(session.weights[0].sum(-1), np.exp(-1), rtol=1e-5)
-
-
-def test_attentions_that_were_seen_become_a_session(rng):
-    layers = []
-    keep = np.tril(rng.random((6, 6)) < 0.7) | np.eye(6, dtype=bool)
-    for mask in (heed.causal(), heed.keep(keep), heed.band(2, 0)):
-        q = rng.normal(size=(1, 2, 6, 8)).astype(np.float32)
-        layers.append(heed.attention(q, q, q, mask=mask, softcap=5.0, seen=True)[1])
-    wanted = np.concatenate([np.asarray(seen.weights) for seen in layers])
-    session = heed.Session.from_seen(layers, tokens="a b c d e f".split())
-    del layers, keep
-    gc.collect()
-    np.testing.assert_allclose(np.asarray(session.weights), wanted, atol=1e-6)
-    assert len(session.heads()) == 6
-
-
-BAD_ARRAYS = {
-    "batch": (dict.fromkeys("qk", np.ones((2, 1, 3, 4), np.float32)), ValueError, "layer 0: q is"),
-    "tokens": (dict(tokens=["a"]), ValueError, "tokens is a list of 1, expected none, or 3"),
-    "lists": (dict(q=[np.ones((1, 1, 3, 4))]), ValueError, "k is one array, expected a list"),
-    "lse": (dict(lse=np.ones((1, 1, 2), np.float32)), ValueError, "lse"),
-    "stack": (dict(stack="other"), ValueError, 'stack is "other"'),
-    "normaliser": (dict(normaliser="sigmoid"), NotImplementedError, "normaliser"),
-    "no array": (dict(q="text"), TypeError, "q is a str, expected an array"),
-    "a number": (dict(k=2), TypeError, "k is a int, expected an array"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_ARRAYS)
-def test_arrays_that_do_not_fit(name):
-    changed, kind, text = BAD_ARRAYS[name]
-    arrays = {"q": np.ones((1, 1, 3, 4), np.float32), "k": np.ones((1, 1, 3, 4), np.float32)}
-    with pytest.raises(kind, match=text):
-        heed.Session.from_arrays(**{**arrays, **changed})
-
-
-def test_one_sequence_of_a_batch_that_was_seen(rng):
-    """With padding, a mask and a bias of its own; nothing of the other sequences is in it."""
-    q, k, v = (rng.normal(size=(3, 2, 6, 8)).astype(np.float32) for _ in range(3))
-    keep = np.tril(rng.random((3, 1, 6, 6)) < 0.6) | np.eye(6, dtype=bool)
-    bias = rng.normal(size=(3, 1, 6, 6)).astype(np.float32)
-    seen = heed.attention(
-        q, k, v, mask=heed.keep(keep), bias=bias, key_length=[6, 4, 6], q_offset=0, seen=True
-    )[1]
-    wanted = np.asarray(seen.weights)[1]
-    session = heed.Session.from_seen([seen], sequence=1)
-    del seen, keep, bias
-    gc.collect()
-    np.testing.assert_allclose(np.asarray(session.weights)[0, :, :, :4], wanted[..., :4], atol=1e-6)
-
-
-def test_a_sequence_that_a_batch_has_not():
-    seen = heed.attention(*[np.ones((2, 1, 3, 4), np.float32)] * 3, seen=True)[1]
-    with pytest.raises(LookupError, match="session: sequence is 2, expected 0 to 1"):
-        heed.Session.from_seen([seen], sequence=2)
-    with pytest.raises(LookupError, match="sequence is -1"):
-        heed.Session.from_seen([seen], sequence=-1)
-    with pytest.raises(ValueError, match="layer 0: q is"):
-        heed.Session.from_seen([seen])
-
-
-def test_a_text_of_no_token_of_the_vocabulary_is_told_of(tmp_path):
-    folder = shutil.copytree(TESTS / "models/golden/marian", tmp_path / "translator")
-    words = json.loads((TESTS / "text/tokenizers/words.json").read_text())
-    words["post_processor"] = None
-    words["model"]["vocab"] |= {f"word{id}": id for id in range(7, 61)}
-    (folder / "tokenizer.json").write_text(json.dumps(words))
-    model = heed.load(folder)
-    with pytest.warns(
-        UserWarning, match=r"the text is in the vocab.*\(2 of 2 tokens are \[UNK\]\)"
-    ):
-        model.look("b c", target="the")
-    with pytest.warns(
-        UserWarning, match=r"the target is in the vocab.*\(1 of 1 tokens is \[UNK\]\)"
-    ):
-        model.look("the", target="b")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.look("cat b", target="b cat")

@@ -76,6 +76,8 @@ BAD = {
     "key": (dict(layer=2), ValueError, 'unknown key "layer".*"layers"'),
     "range": (dict(heads=3), ValueError, "heads is 3, expected a divisor of width"),
     "kind": (dict(steps="six"), ValueError, "steps"),
+    "no config": (dict(config=5), TypeError, "config is a int, expected a dict"),
+    "call": (dict(on_step=5), TypeError, "on_step is a int, expected a function"),
     "no json": (dict(steps=object()), TypeError, "config is a object"),
 }
 
@@ -85,6 +87,11 @@ def test_bad_input(text, tmp_path, name):
     changed, kind, said = BAD[name]
     with pytest.raises(kind, match=said):
         heed.train(**{"config": SMALL, "folder": tmp_path / "run", "data": str(text), **changed})
+
+
+def test_a_folder_without_a_run_is_not_resumed(tmp_path):
+    with pytest.raises(FileNotFoundError, match="expected the folder of a run that could be resum"):
+        heed.train(folder=tmp_path / "run", resume=True)
 
 
 def test_a_folder_that_holds_a_run_is_not_touched(text, tmp_path):

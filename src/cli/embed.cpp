@@ -94,8 +94,8 @@ std::vector<std::vector<TokenId>> tokens_of(const LoadedModel& model, const Opti
 }
 
 // [texts, C]
-Tensor vectors_of(const LoadedModel& model, const std::vector<std::vector<TokenId>>& texts) {
-  const Pooling pooling = read_pooling(model.folder);
+Tensor vectors_of(const LoadedModel& model, const Pooling& pooling,
+                  const std::vector<std::vector<TokenId>>& texts) {
   const std::int64_t width = model.model->info().width;
   Tensor all = Tensor::empty({std::ssize(texts), width});
   ProgressLine progress;
@@ -123,7 +123,7 @@ void require_finite(const LoadedModel& model, const Tensor& vectors) {
     const std::span<const float> vector = row_of(vectors, static_cast<std::size_t>(text));
     const auto wrong = std::ranges::find_if_not(vector, is_finite);
     if (wrong == vector.end()) continue;
-    fail({.code = ErrorCode::kFailed,
+    fail({.code = ErrorCode::kCorrupt,
           .argument =
               fmt::format("element {} of text {}'s vector", wrong - vector.begin(), text + 1),
           .found = static_cast<double>(*wrong),
@@ -160,7 +160,8 @@ int run(const Options& options) {
   const std::string format = format_of(options.format, options.out, kFormats);
   Output output(options.out);  // a missing folder is an error before the work
   const LoadedModel model = sentence_encoder(options.model);
-  const Tensor vectors = vectors_of(model, tokens_of(model, options, texts));
+  const Pooling pooling = read_pooling(model.folder);  // refused before anything is said of texts
+  const Tensor vectors = vectors_of(model, pooling, tokens_of(model, options, texts));
   require_finite(model, vectors);
   if (format == "npy") {
     write_array_npy(output, vectors);

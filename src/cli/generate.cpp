@@ -147,10 +147,11 @@ std::string last_words(const GenerateOptions& options, const std::string& prompt
 int run(GenerateOptions options, const Given& given) {
   check(given, options);
   const std::filesystem::path folder = find_model(options.model);
-  follow_folder(folder, given, options);
+  const GenerationConfig config = follow_folder(folder, given, options);
   const std::string given_prompt =
       options.ids.empty() ? given_text(options.prompt, options.file) : "";
   const LoadedModel model = load_model(folder, {.packed = true, .dtype = options.dtype});
+  check(config, model.model->info(), model.writing_tokenizer());
   if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam is greedy
   const std::string prompt = read_prompt(model, options, given_prompt, options.args);
   const InterruptScope scope;

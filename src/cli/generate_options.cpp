@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "heed/base/error.h"
-#include "heed/generate/generation_config.h"
 #include "tensor/dtype_named.h"
 
 namespace heed::cli {
@@ -41,8 +40,9 @@ constexpr std::pair<const char*, std::string_view> kOfFiles[] = {
     {"--stop", "stop"}};
 
 // The folder's generation_config.json, but for what was asked for here.
-void follow_file(const std::filesystem::path& folder, const Given& given, GenerateArgs& args) {
-  const GenerationConfig config = read_generation_config(folder);
+GenerationConfig follow_file(const std::filesystem::path& folder, const Given& given,
+                             GenerateArgs& args) {
+  GenerationConfig config = read_generation_config(folder);
   std::vector<std::string_view> own;
   for (const auto& [option, member] : kOfFiles)
     if (given.has(option)) own.push_back(member);
@@ -50,6 +50,7 @@ void follow_file(const std::filesystem::path& folder, const Given& given, Genera
   if (!config.not_followed.empty())
     fmt::print(stderr, "heed generate: {} asks for {}, which heed does not follow\n",
                displayable(config.file.string()), fmt::join(config.not_followed, ", "));
+  return config;
 }
 
 void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64_t>& top_k) {
@@ -179,11 +180,12 @@ void check(const Given& given, const GenerateOptions& options) {
   check(options.args.sampling);
 }
 
-void follow_folder(const std::filesystem::path& folder, const Given& given,
-                   GenerateOptions& options) {
+GenerationConfig follow_folder(const std::filesystem::path& folder, const Given& given,
+                               GenerateOptions& options) {
   options.args.sampling.top_k = options.top_k.value_or(0);
-  follow_file(folder, given, options.args);
+  GenerationConfig config = follow_file(folder, given, options.args);
   check_effects(options, given);
+  return config;
 }
 
 }  // namespace heed::cli

@@ -9,6 +9,7 @@
 
 #include "cli/options/arguments.h"
 #include "heed/generate/generate.h"
+#include "heed/generate/generation_config.h"
 
 namespace heed::cli {
 
@@ -30,7 +31,7 @@ void check(const Given& given, const GenerateOptions& options);
 /// Lets the arguments follow the folder's generation_config.json, but for what was asked for, and
 /// says on stderr which of its keys are not followed. An option that then changes nothing is
 /// refused.
-void follow_folder(const std::filesystem::path& folder, const Given& given,
-                   GenerateOptions& options);
+GenerationConfig follow_folder(const std::filesystem::path& folder, const Given& given,
+                               GenerateOptions& options);
 
 }  // namespace heed::cli

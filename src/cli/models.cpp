@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "heed/inspect/head_probe.h"
+#include "heed/inspect/pronoun_probe.h"
 #include "heed/models/registry.h"
 
 namespace heed::cli {
@@ -75,7 +77,7 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
                                   model.built_in ? "used without --model" : "named by its folder"),
                       2);
   if (const std::string problem = why_not_loaded(model.folder); !problem.empty())
-    text += paragraph(terminal, "problem: " + displayable(problem), 2);
+    text += fmt::format("  problem: {}\n", displayable(problem));  // whole: it may hold a command
   text += paragraph(terminal, displayable(card_line(model.folder)), 2);
   if (const auto summary = describe_model(model.folder))
     text += paragraph(terminal, shape_text(summary->info, summary->parameters), 2);
@@ -93,7 +95,24 @@ std::string as_text(const std::vector<FoundModel>& found) {
   return text;
 }
 
-std::string as_json(const LoadedModel& loaded, const Probe& probe) {
+struct Found {
+  Probe probe;
+  std::vector<PronounHead> pronouns = {};  // where they were asked for
+};
+
+Json as_json(const std::vector<PronounHead>& heads) {
+  Json list = Json::array();
+  for (const PronounHead& head : heads)
+    list.push({{"layer", head.place.layer},
+               {"head", head.place.head},
+               {"right", head.right},
+               {"noun", head.noun},
+               {"other", head.other}});
+  return list;
+}
+
+std::string as_json(const LoadedModel& loaded, const Found& found) {
+  const Probe& probe = found.probe;
   const ModelInfo& info = loaded.model->info();
   Json json = as_json(FoundModel{loaded.name, loaded.folder, loaded.built_in});
   add_shape(json, info, parameter_count(*loaded.model));
@@ -112,6 +131,7 @@ std::string as_json(const LoadedModel& loaded, const Probe& probe) {
     answer.set("loss_first", probe.loss_first);
     answer.set("loss_repeated", probe.loss_repeated);
   }
+  if (!found.pronouns.empty()) json.set("pronouns", as_json(found.pronouns));
   return json.dump(2) + "\n";
 }
 
@@ -134,7 +154,24 @@ std::string heads_text(const Terminal& terminal, const Probe& probe, int heads) 
   return heads_table(terminal, table);
 }
 
-std::string as_text(const LoadedModel& loaded, const Probe& probe) {
+// "3.1 98 % (.61)": the heads that find most nouns, and the weight they give them.
+std::string pronouns_text(const Terminal& terminal, std::vector<PronounHead> heads) {
+  constexpr std::size_t kShown = 5;
+  std::ranges::stable_sort(heads, std::greater(), &PronounHead::right);
+  heads.resize(std::min(heads.size(), kShown));
+  std::string best;
+  for (const PronounHead& head : heads)
+    best += fmt::format("{}{}.{} in {:.0f} % (weight {:.2f}, the other {:.2f})",
+                        best.empty() ? "" : "; ", head.place.layer, head.place.head,
+                        100 * head.right, head.noun, head.other);
+  return "\n" + heading(terminal, "Pronouns",
+                        "heads that look more at the noun of she or he than at the other person, "
+                        "in generated sentences with one of each: " +
+                            best);
+}
+
+std::string as_text(const LoadedModel& loaded, const Found& found) {
+  const Probe& probe = found.probe;
   const Terminal terminal = detect_terminal("auto");
   const ModelInfo& info = loaded.model->info();
   std::string text =
@@ -149,11 +186,13 @@ std::string as_text(const LoadedModel& loaded, const Probe& probe) {
                                    "model, but a head that copies what followed the last time "
                                    "(induction) makes the second lower",
                                    probe.loss_first, probe.loss_repeated));
+  if (!found.pronouns.empty()) text += pronouns_text(terminal, found.pronouns);
   return text;
 }
 
 struct Options {
   std::string name;
+  bool pronouns = false;
   bool json = false;
 };
 
@@ -164,8 +203,9 @@ int run(const Options& options) {
     return 0;
   }
   const LoadedModel loaded = load_model(find_model(options.name));
-  const Probe probe = probe_heads(loaded);
-  print(options.json ? as_json(loaded, probe) : as_text(loaded, probe));
+  Found found = {.probe = probe_heads(loaded)};
+  if (options.pronouns) found.pronouns = probe_pronouns(loaded);
+  print(options.json ? as_json(loaded, found) : as_text(loaded, found));
   return 0;
 }
 
@@ -175,10 +215,14 @@ Run declare(OptionList& list) {
       {{.name = "NAME",
         .to = &options->name,
         .help = "a folder or a name: its shape, and what its heads do on repeated random tokens"},
+       {.name = "--pronouns",
+        .to = &options->pronouns,
+        .help = "also which heads send she and he to their nouns, in 200 generated sentences"},
        {.name = "--json", .to = &options->json, .help = "print as JSON"},
        threads_option()});
   return [options](const Given& given) {
-    given.require_beside("--threads", !options->name.empty(), "NAME");
+    for (const char* beside : {"--threads", "--pronouns"})
+      given.require_beside(beside, !options->name.empty(), "NAME");
     return run(*options);
   };
 }
@@ -189,6 +233,7 @@ Command models_command() {
   return {"models", "the models that are built in or found; or one of them and what its heads do",
           "  heed models\n"
           "  heed models tales\n"
+          "  heed models tales --pronouns\n"
           "  HEED_MODELS=my-models heed models --json",
           declare};
 }

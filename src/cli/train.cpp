@@ -170,7 +170,7 @@ std::string said_of(const TrainResult& result) {
 TrainConfig checked_config(const Given& given, const Arguments& arguments) {
   TrainConfig config = effective_config(given, arguments);
   given.require_beside("--vocabulary",
-                       config.tokenizer == "byte-bpe" || config.target_tokenizer == "byte-bpe",
+                       learns_pieces(config.tokenizer) || learns_pieces(config.target_tokenizer),
                        "--tokenizer byte-bpe");
   if (given.has("--initial-positions") && !config.start_from.empty())
     fail({.found = "--initial-positions and --start-from both say what the run begins with",

@@ -49,7 +49,6 @@ void check(const ModelInfo& info, const GenerateArgs& args) {
   if (args.most_tokens < 1) fail("generate", "most_tokens", args.most_tokens, "at least 1");
   check(args.sampling);
   check(info, args.rules);
-  constexpr std::int64_t kMostBeams = 4096;  // each holds keys and values of its own
   if (args.beams < 1 || args.beams > kMostBeams)
     fail("generate", "beams", args.beams, fmt::format("1 to {}", kMostBeams));
   if (!std::isfinite(args.length_penalty))

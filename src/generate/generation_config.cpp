@@ -1,8 +1,12 @@
 #include "heed/generate/generation_config.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "base/reworded.h"
+#include <algorithm>
+#include <limits>
+
+#include "generate/arguments.h"
+#include "generate/rules.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 #include "models/config.h"
@@ -30,9 +34,35 @@ constexpr const char* kOthers[] = {
     "constraints", "force_words_ids", "watermarking_config",
     "dola_layers", "max_time",        "forced_decoder_ids"};
 
-// Arguments that settle whether beams search, or how a token is drawn.
-constexpr std::string_view kChoosing[] = {"temperature", "top_k", "top_p",
-                                          "min_p",       "seed",  "beams"};
+// Arguments that draw a token.
+constexpr std::string_view kDrawing[] = {"temperature", "top_k", "top_p", "min_p", "seed"};
+
+// What a file that asks for samples leaves out is transformers' to say.
+constexpr double kTemperature = 1;
+constexpr std::int64_t kTopK = 50;
+
+// Members of GenerateArgs whose keys have other names.
+struct Renamed {
+  std::string_view member;
+  const char* key;
+};
+constexpr Renamed kRenamed[] = {{"forced_first", "forced_bos_token_id"},
+                                {"forced_last", "forced_eos_token_id"},
+                                {"suppressed", "suppress_tokens"},
+                                {"suppressed_first", "begin_suppress_tokens"}};
+
+// Runs checks of arguments that came from the file: their errors are the file's.
+template <typename Work>
+void check_file(const GenerationConfig& config, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    std::string key = error.argument();
+    for (const auto& [member, name] : kRenamed)
+      if (error.argument() == member) key = name;
+    config.source->refuse(key.c_str(), error.found(), error.expected());
+  }
+}
 
 std::optional<double> number_of(const Config& config, const char* key) {
   return config.has(key) ? std::optional(config.number(key, 0)) : std::nullopt;
@@ -43,8 +73,13 @@ std::optional<std::int64_t> count_of(const Config& config, const char* key) {
 }
 
 std::vector<TokenId> ids_of(const Config& config, const char* key) {
-  const std::vector<std::int64_t> ids = config.ids(key, {});
-  return {ids.begin(), ids.end()};
+  constexpr std::int64_t kMost = std::numeric_limits<TokenId>::max();
+  std::vector<TokenId> ids;
+  for (const std::int64_t id : config.ids(key, {})) {
+    if (id > kMost) config.refuse(key, id, fmt::format("at most {}", kMost));
+    ids.push_back(static_cast<TokenId>(id));
+  }
+  return ids;
 }
 
 std::optional<EarlyStopping> early_stopping_of(const Config& config) {
@@ -65,8 +100,8 @@ TokenRules rules_of(const Config& config) {
   rules.least_length = count_of(config, "min_length").value_or(0);
   rules.suppressed = ids_of(config, "suppress_tokens");
   rules.suppressed_first = ids_of(config, "begin_suppress_tokens");
-  if (const std::int64_t first = config.id("forced_bos_token_id", -1); first >= 0)
-    rules.forced_first = static_cast<TokenId>(first);
+  if (const std::vector<TokenId> first = ids_of(config, "forced_bos_token_id"); !first.empty())
+    rules.forced_first = first[0];
   rules.forced_last = ids_of(config, "forced_eos_token_id");
   rules.renormalises = config.flag("renormalize_logits", false);
   return rules;
@@ -81,6 +116,15 @@ std::vector<std::string> not_followed(const Config& config, const GenerationConf
   // Beams that are drawn at random are not offered.
   if (read.samples.value_or(false) && read.beams.value_or(1) > 1) keys.emplace_back("num_beams");
   return keys;
+}
+
+std::vector<std::string> stop_strings(const Config& config) {
+  constexpr const char* kKey = "stop_strings";
+  std::vector<std::string> all =
+      config.is_text(kKey) ? std::vector{config.text(kKey, "")} : config.texts(kKey);
+  if (std::ranges::find(all, "") != all.end())
+    config.refuse(kKey, "an empty text", "at least one character");
+  return all;
 }
 
 // Without what the caller has set himself.
@@ -99,9 +143,23 @@ void leave_out(GenerationConfig& config, std::span<const std::string_view> given
   leave("length_penalty", config.length_penalty);
   leave("early_stopping", config.early_stopping);
   leave("stop", config.stop);
-  if (std::ranges::none_of(kChoosing, has)) return;
+  leave("beams", config.beams);
+  leave("beams", config.samples);
+  if (std::ranges::none_of(kDrawing, has)) return;
   config.beams = {};
-  config.samples = {};
+  if (!config.samples.value_or(false)) config.samples = {};
+}
+
+// Temperature and filters, as the file says.
+void follow_sampling(const GenerationConfig& config, Sampling& sampling) {
+  if (!config.samples.value_or(true)) {
+    sampling.temperature = 0;
+    return;
+  }
+  sampling.temperature = config.temperature.value_or(sampling.temperature);
+  sampling.top_k = config.top_k.value_or(sampling.top_k);
+  sampling.top_p = config.top_p.value_or(sampling.top_p);
+  sampling.min_p = config.min_p.value_or(sampling.min_p);
 }
 
 }  // namespace
@@ -114,8 +172,9 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(file)) return read;                    // load_model says so
   const Config config = Config::parse(read_file(file), file.string(), "a JSON object");
   read.file = file;
+  read.source = std::make_shared<const Config>(config);
   if (config.has("do_sample")) read.samples = config.flag("do_sample", false);
-  if (config.has("num_beams")) read.beams = config.extent("num_beams", 1);
+  if (config.has("num_beams")) read.beams = config.extent("num_beams", 1, 1, kMostBeams);
   read.temperature = number_of(config, "temperature");
   read.top_k = count_of(config, "top_k");
   read.top_p = number_of(config, "top_p");
@@ -123,43 +182,42 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   read.repetition_penalty = number_of(config, "repetition_penalty");
   read.length_penalty = number_of(config, "length_penalty");
   read.early_stopping = early_stopping_of(config);
-  read.stop = config.is_text("stop_strings")
-                  ? std::vector<std::string>{config.text("stop_strings", "")}
-                  : config.texts("stop_strings");
+  read.stop = stop_strings(config);
   read.rules = rules_of(config);
   read.not_followed = not_followed(config, read);
   return read;
 }
 
 void follow(GenerationConfig config, GenerateArgs& args, std::span<const std::string_view> given) {
-  const std::int64_t no_repeat_ngram = args.rules.no_repeat_ngram;
+  if (config.samples.value_or(false)) {
+    config.temperature = config.temperature.value_or(kTemperature);
+    config.top_k = config.top_k.value_or(kTopK);
+  }
   leave_out(config, given);
-  Sampling& sampling = args.sampling;
+  check_file(config, [&] {
+    Sampling asked{.repetition_penalty = config.repetition_penalty.value_or(1)};
+    follow_sampling(config, asked);
+    check(asked);
+  });
   const auto beams = config.beams.value_or(1);
-  const bool searches = beams > 1 && !config.samples.value_or(false);
-  if (searches) args.beams = beams;
+  if (beams > 1 && !config.samples.value_or(false)) args.beams = beams;
   args.length_penalty = config.length_penalty.value_or(args.length_penalty);
   args.early_stopping = config.early_stopping.value_or(args.early_stopping);
-  if (config.samples.value_or(true)) {
-    // What a file that asks for samples leaves out is transformers' to say: 1 and 50.
-    const bool asks = config.samples.has_value();
-    sampling.temperature = config.temperature.value_or(asks ? 1 : sampling.temperature);
-    sampling.top_k = config.top_k.value_or(asks ? 50 : sampling.top_k);
-    sampling.top_p = config.top_p.value_or(sampling.top_p);
-    sampling.min_p = config.min_p.value_or(sampling.min_p);
-  } else {
-    sampling.temperature = 0;
-  }
+  follow_sampling(config, args.sampling);
+  Sampling& sampling = args.sampling;
   sampling.repetition_penalty = config.repetition_penalty.value_or(sampling.repetition_penalty);
   args.stop.insert(args.stop.end(), config.stop.begin(), config.stop.end());
+  const std::int64_t no_repeat_ngram = args.rules.no_repeat_ngram;
   args.rules = config.rules;
   if (std::ranges::find(given, "no_repeat_ngram") != given.end())
     args.rules.no_repeat_ngram = no_repeat_ngram;
-  reworded([&] { check(sampling); },
-           [&](ErrorParts& parts) {
-             parts.op = {};
-             parts.file = config.file.string();
-           });
+}
+
+void check(const GenerationConfig& config, const ModelInfo& info, const Tokenizer* tokenizer) {
+  if (!config.source) return;
+  check_file(config, [&] { check(info, config.rules); });
+  if (!config.stop.empty() && tokenizer == nullptr)
+    config.source->refuse("stop_strings", "given", "none, as the model has no tokenizer");
 }
 
 }  // namespace heed

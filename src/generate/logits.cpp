@@ -12,14 +12,14 @@ namespace heed {
 void check_logits(std::span<const float> logits) {
   const auto wrong = [](float logit) { return std::isnan(logit) || logit == HUGE_VALF; };
   if (const auto bad = std::ranges::find_if(logits, wrong); bad != logits.end())
-    fail({.code = ErrorCode::kFailed,
+    fail({.code = ErrorCode::kCorrupt,
           .op = "generate",
           .argument = fmt::format("logits[{}]", bad - logits.begin()),
           .found = static_cast<double>(*bad),
           .expected = "a number",
           .hint = "weights of the model are not finite, or too large (heed look tells where)"});
   if (std::isinf(*std::ranges::max_element(logits)))
-    fail({.code = ErrorCode::kFailed,
+    fail({.code = ErrorCode::kInvalidArgument,
           .op = "generate",
           .argument = "logits",
           .found = "-inf for every token",

@@ -7,7 +7,8 @@
 
 namespace heed {
 
-/// kFailed where one is not a number or infinite, or all are -inf: a model that is broken.
+/// kCorrupt where one is not a number or infinite: weights are broken; kInvalidArgument where all
+/// are -inf, since rules forbid each.
 void check_logits(std::span<const float> logits);
 
 /// softmax(logits), in double.

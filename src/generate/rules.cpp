@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "heed/base/error.h"
 
@@ -31,10 +32,27 @@ class NextScores {
   std::span<double> scores_;
 };
 
-void check_forced(const ModelInfo& info, const char* name, std::span<const TokenId> ids) {
-  for (const TokenId id : ids)
+// A token that must be written can be.
+void check_forced(const ModelInfo& info, const char* name, std::span<const TokenId> ids,
+                  const std::vector<TokenId>& suppressed) {
+  for (const TokenId id : ids) {
     if (id < 0 || id >= info.vocabulary)
       fail("generate", name, id, fmt::format("0 to {} (the vocabulary)", info.vocabulary - 1));
+    if (std::ranges::find(suppressed, id) != suppressed.end())
+      fail("generate", name, fmt::format("{}, which is suppressed", id),
+           "a token that may be written");
+  }
+}
+
+// Some token is left that may be written.
+void check_suppressed(const ModelInfo& info, const char* name, std::vector<TokenId> ids) {
+  std::ranges::sort(ids);
+  const auto repeated = std::ranges::unique(ids);
+  const auto count = std::ranges::count_if(
+      ids.begin(), repeated.begin(), [&](TokenId id) { return id >= 0 && id < info.vocabulary; });
+  if (count == info.vocabulary)
+    fail("generate", name, fmt::format("all {} tokens of the vocabulary", count),
+         "a list that leaves one to be written");
 }
 
 // The first token that a rule about the beginning means: behind a forced one, where there is.
@@ -48,8 +66,13 @@ bool is_first(const TokenRules& rules, std::size_t length, std::size_t written) 
 void check(const ModelInfo& info, const TokenRules& rules) {
   if (rules.no_repeat_ngram < 0)
     fail("generate", "no_repeat_ngram", rules.no_repeat_ngram, "at least 1, or 0 for any");
-  if (rules.forced_first) check_forced(info, "forced_first", {{*rules.forced_first}});
-  check_forced(info, "forced_last", rules.forced_last);
+  check_suppressed(info, "suppressed", rules.suppressed);
+  std::vector<TokenId> at_first = rules.suppressed;
+  at_first.insert(at_first.end(), rules.suppressed_first.begin(), rules.suppressed_first.end());
+  check_suppressed(info, "suppressed_first", std::move(at_first));
+  if (rules.forced_first)
+    check_forced(info, "forced_first", {{*rules.forced_first}}, rules.suppressed);
+  check_forced(info, "forced_last", rules.forced_last, rules.suppressed);
 }
 
 std::vector<TokenId> never_next(const ModelInfo& info, std::span<const TokenId> ids) {

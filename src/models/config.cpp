@@ -43,13 +43,13 @@ bool Config::is_empty(const char* key) const {
          (value.is_object() && value.members().empty());
 }
 
-std::int64_t Config::extent(const char* key, std::int64_t otherwise, std::int64_t least) const {
-  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+std::int64_t Config::extent(const char* key, std::int64_t otherwise, std::int64_t least,
+                            std::int64_t most) const {
   const Json* value = find(key);
   if (value == nullptr) return otherwise;
   const std::optional<std::int64_t> number = value->as_integer();
-  if (!number || *number < least || *number > kMost)
-    refuse(key, fmt::format("a whole number, {} to {}", least, kMost));
+  if (!number || *number < least || *number > most)
+    refuse(key, fmt::format("a whole number, {} to {}", least, most));
   return *number;
 }
 

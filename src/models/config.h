@@ -30,8 +30,9 @@ class Config {
   bool is_text(const char* key) const { return at(key).is_text(); }
   /// Null, an empty list or an empty object.
   bool is_empty(const char* key) const;
-  /// At least 1, or `least`.
-  std::int64_t extent(const char* key, std::int64_t otherwise, std::int64_t least = 1) const;
+  /// `least` to `most`.
+  std::int64_t extent(const char* key, std::int64_t otherwise, std::int64_t least = 1,
+                      std::int64_t most = std::int64_t{1} << 30) const;
   /// -1 for null.
   std::int64_t id(const char* key, std::int64_t otherwise) const;
   /// One id, a list of them, or null.

@@ -163,8 +163,8 @@ Tensor Attention::forward(const Tensor& x, Run& run) const {
   AttentionArgs args = problem(heads, run.extents, run);
   Tensor turned_keys;
   if (run.cache != nullptr) turned_keys = go_on_from_cache(args, standing, *run.cache, run);
-  const Tensor bias = bias_of(args, run);
-  args.scores.bias = bias;
+  const BiasByDistance bias = bias_of(args, run);
+  args.scores.bias = bias.cells;
   return attend(args, std::move(projected), run);
 }
 
@@ -191,7 +191,7 @@ Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projecte
 }
 
 // By the positions of the cache's slots, or of the text itself.
-Tensor Attention::bias_of(const AttentionArgs& args, const Run& run) const {
+BiasByDistance Attention::bias_of(const AttentionArgs& args, const Run& run) const {
   if (!parts_.bias) return {};
   if (run.cache != nullptr && run.cache->options().form != KvForm::kContiguous)
     fail({.code = ErrorCode::kUnsupported,
@@ -216,14 +216,15 @@ std::vector<Tensor> Attention::attend_backward(const Tensor& dy, const Extents& 
   }
   const Heads into = by_head(dprojected);
   AttentionArgs args = problem(by_head(projected), extents, run);
-  const Tensor bias = bias_of(args, run);
-  args.scores.bias = bias;
+  const BiasByDistance bias = bias_of(args, run);
+  args.scores.bias = bias.cells;
   const AttentionGrads grads = attention_backward(
       args,
       AttendedConstView{.out = split_heads(heads, shape_.heads), .lse = lse, .lse_low = lse_low},
       split_heads(dheads, shape_.heads),
-      {.dbias = bias.given(), .dq_into = into.q, .dk_into = into.k, .dv_into = into.v});
-  if (bias.given()) parts_.bias->backward(grads.dbias, standing(args.q, run).first, gradients);
+      {.dbias = bias.cells.given(), .dq_into = into.q, .dk_into = into.k, .dv_into = into.v});
+  if (bias.cells.given())
+    parts_.bias->backward(grads.dbias, standing(args.q, run).first, gradients);
   return dprojected;
 }
 

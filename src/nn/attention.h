@@ -92,7 +92,7 @@ class Attention {
   Tensor attend(const AttentionArgs& args, std::vector<Tensor> projected, Run& run) const;
   std::vector<Tensor> attend_backward(const Tensor& dy, const Extents& extents, Run& run,
                                       Gradients& gradients) const;
-  Tensor bias_of(const AttentionArgs& args, const Run& run) const;
+  BiasByDistance bias_of(const AttentionArgs& args, const Run& run) const;
 
   AttentionParts parts_;
   AttentionShape shape_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace heed {
 namespace {
@@ -54,14 +55,14 @@ std::int64_t PositionBias::bucket_of(std::int64_t distance) const {
 namespace {
 
 template <typename T>
-void look_up(const Buckets& buckets, const T* table, std::span<const std::int64_t> first,
-             Tensor& bias) {
-  const std::int64_t H = bias.dim(1), Tq = bias.dim(2), Tk = bias.dim(3);
-  T* to = bias.data<T>();
+void look_up(const PositionBias& bias, const T* table, std::span<const std::int64_t> first,
+             std::int64_t queries, Tensor& numbers) {
+  const std::int64_t H = numbers.dim(1), distances = numbers.dim(2);
+  T* to = numbers.data<T>();
   for (const std::int64_t position : first)
     for (std::int64_t h = 0; h < H; ++h)
-      for (std::int64_t i = 0; i < Tq; ++i)
-        for (std::int64_t j = 0; j < Tk; ++j) *to++ = table[buckets.of(position + i, j) * H + h];
+      for (std::int64_t n = 0; n < distances; ++n)
+        *to++ = table[bias.bucket_of(n - (queries - 1) - position) * H + h];
 }
 
 template <typename T>
@@ -78,16 +79,21 @@ void gather(const Buckets& buckets, const Tensor& dbias, std::span<const std::in
 
 }  // namespace
 
-Tensor PositionBias::forward(std::span<const std::int64_t> first, std::int64_t queries,
-                             std::int64_t keys) const {
-  const Buckets buckets(*this, first, queries, keys);
-  Tensor bias =
-      Tensor::empty({std::ssize(first), shape_.heads, queries, keys}, table_.value.dtype());
-  if (bias.dtype() == DType::kF64)
-    look_up(buckets, table_.value.data<double>(), first, bias);
+BiasByDistance PositionBias::forward(std::span<const std::int64_t> first, std::int64_t queries,
+                                     std::int64_t keys) const {
+  const std::int64_t B = std::ssize(first), H = shape_.heads, distances = queries + keys - 1;
+  const DType dtype = table_.value.dtype();
+  Tensor numbers = Tensor::empty({B, H, distances}, dtype);
+  const bool f64 = dtype == DType::kF64;
+  if (f64)
+    look_up(*this, table_.value.data<double>(), first, queries, numbers);
   else
-    look_up(buckets, table_.value.data<float>(), first, bias);
-  return bias;
+    look_up(*this, table_.value.data<float>(), first, queries, numbers);
+  // Query 0 and key 0 meet at number Tq - 1; a query further is a number back.
+  const void* corner = f64 ? static_cast<const void*>(numbers.data<double>() + queries - 1)
+                           : numbers.data<float>() + queries - 1;
+  const ConstView cells(corner, dtype, {B, H, queries, keys}, {H * distances, distances, -1, 1});
+  return {.numbers = std::move(numbers), .cells = cells};
 }
 
 void PositionBias::backward(const Tensor& dbias, std::span<const std::int64_t> first,

@@ -19,15 +19,22 @@ struct PositionBiasShape {
   bool both_sides = true;       // keys behind and before the query have buckets of their own
 };
 
+/// A bias [B, H, Tq, Tk] that depends on the distance alone: the cells of a diagonal share a
+/// number, so that its memory grows with Tq + Tk, not with their product.
+struct BiasByDistance {
+  Tensor numbers = {};   // [B, H, Tq + Tk - 1], those of the earliest keys first
+  ConstView cells = {};  // [B, H, Tq, Tk] over them; not given where there is no bias
+};
+
 /// Shared by the layers of a stack.
 class PositionBias {
  public:
   /// One parameter, `name`.weight [buckets, H], not initialised.
   PositionBias(const std::string& name, const PositionBiasShape& shape);
 
-  /// [B, H, Tq, Tk]: queries of row b stand at first[b] and behind it, key j at j.
-  Tensor forward(std::span<const std::int64_t> first, std::int64_t queries,
-                 std::int64_t keys) const;
+  /// Queries of row b stand at first[b] and behind it, key j at j.
+  BiasByDistance forward(std::span<const std::int64_t> first, std::int64_t queries,
+                         std::int64_t keys) const;
   void backward(const Tensor& dbias, std::span<const std::int64_t> first,
                 Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into) { into.push_back(&table_); }

@@ -93,4 +93,8 @@ std::string to_json(const TrainConfig& config) {
   return json.dump(2) + "\n";
 }
 
+bool learns_pieces(std::string_view tokenizer) {
+  return tokenizer == "byte-bpe" || tokenizer == "word-piece";
+}
+
 }  // namespace heed

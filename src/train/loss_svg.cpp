@@ -13,7 +13,7 @@ namespace heed {
 namespace {
 
 constexpr double kWidth = 720, kHeight = 400;
-constexpr double kLeft = 56, kRight = 16, kTop = 36, kBottom = 40;
+constexpr double kLeft = 56, kRight = 28, kTop = 36, kBottom = 40;
 constexpr std::size_t kStretches = 400;
 
 struct Point {

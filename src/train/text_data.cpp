@@ -10,6 +10,7 @@
 #include "io/atomic_file.h"
 #include "text/byte_bpe.h"
 #include "text/word_level.h"
+#include "text/word_piece.h"
 #include "train/generated/stories.h"
 #include "train/initial_weights.h"
 #include "train/special_tokens.h"
@@ -52,10 +53,12 @@ std::unique_ptr<Tokenizer> own_tokenizer(const TrainConfig& config) {
   return own;
 }
 
-std::unique_ptr<Tokenizer> learned_pieces(const TrainConfig& config, std::string_view text,
-                                          const LearnedSpecials& special) {
+std::unique_ptr<Tokenizer> learned_pieces(const TrainConfig& config, const std::string& wanted,
+                                          std::string_view text, const LearnedSpecials& special) {
   return reworded(
       [&] {
+        if (wanted == "word-piece")
+          return train_word_piece(text, {.vocabulary_size = config.vocabulary, .special = special});
         return train_byte_bpe(text, {.vocabulary_size = config.vocabulary,
                                      .special_tokens = special.tokens,
                                      .begin = special.begin,
@@ -84,13 +87,14 @@ std::string read_text(const std::filesystem::path& path) {
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
                                           std::string_view text, std::string_view key) {
   const LearnedSpecials special = learned_specials(config.task);
-  const bool learns = (wanted == "characters" && config.start_from.empty()) || wanted == "byte-bpe";
+  const bool learns =
+      (wanted == "characters" && config.start_from.empty()) || learns_pieces(wanted);
   if (learns && text.empty())
     fail({.op = "train", .argument = "data", .found = "empty", .expected = "a text"});
   if (wanted == "characters" && !config.start_from.empty()) return own_tokenizer(config);
   if (wanted == "characters")
     return train_characters(text, config.task == "lm" ? LearnedSpecials() : special);
-  if (wanted == "byte-bpe") return learned_pieces(config, text, special);
+  if (learns_pieces(wanted)) return learned_pieces(config, wanted, text, special);
   std::unique_ptr<Tokenizer> tokenizer = named_tokenizer(wanted);
   if (tokenizer == nullptr)
     fail({.code = ErrorCode::kNotFound,
@@ -98,7 +102,8 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::
           .argument = key,
           .found = fmt::format("\"{}\"", wanted),
           .expected =
-              "\"characters\", \"byte-bpe\", a tokenizer's file or folder, or a model's name"});
+              "\"characters\", \"byte-bpe\", \"word-piece\", a tokenizer's file or folder, or a "
+              "model's name"});
   return tokenizer;
 }
 

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
+#include "heed/models/registry.h"
 #include "kernels/matmul.h"
 #include "support/places.h"
 
@@ -35,6 +37,22 @@ TEST(BenchProgram, TimesTheCasesThatFitTheModel) {
   }
   EXPECT_EQ(names, (std::vector<std::string>{"prefill-128", "prefill-512", "step-10", "step-250"}));
   EXPECT_EQ(list[3]["key_length"], 251);
+}
+
+TEST(BenchProgram, AModelWhoseLogitsAreNoNumbersIsOneLine) {
+  const std::filesystem::path folder = test::scratch() / "bench-broken";
+  const auto model = make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16,
+    "n_positions": 130, "vocab_size": 11})",
+                                1);
+  model->parameters().back()->value.data<float>()[0] = NAN;
+  save_model(folder, *model, nullptr, DType::kF32);
+  for (const char* name : {"prefill-128", "step-10"}) {
+    const Answer answer = heed({"bench", "model", "--model", folder.string(), "--case", name});
+    EXPECT_EQ(answer.status, 2) << name;
+    EXPECT_EQ(answer.error,
+              "heed bench: logits[0] is nan, expected a number; weights of the model are not "
+              "finite, or too large (heed look tells where)\n");
+  }
 }
 
 TEST(BenchProgram, TimesBothPassesOfACaseAndTheirMemory) {

@@ -37,13 +37,72 @@ TEST(GenerateProgram, FollowsTheFoldersFileAndNamesWhatItDoesNotFollow) {
             plain({"abc", "-n", "6", "--temperature", "0"}).out);
 }
 
+constexpr std::pair<const char*, const char*> kInVain[] = {
+    {"{\n \"forced_bos_token_id\": 99}",
+     "2, column 25: forced_bos_token_id is 99, expected 0 to 10 (the vocabulary)"},
+    {R"({"forced_eos_token_id": [3, 11]})",
+     "1, column 25: forced_eos_token_id is 11, expected 0 to 10 (the vocabulary)"},
+    {R"({"do_sample": true, "temperature": -0.5})",
+     "1, column 36: temperature is -0.5, expected a finite number of at least 0 (greedy)"},
+    {R"({"do_sample": true, "top_p": 7})",
+     "1, column 30: top_p is 7, expected above 0 and at most 1"},
+    {R"({"repetition_penalty": 0})", "1, column 24: repetition_penalty is 0, expected above 0"},
+    {R"({"num_beams": 5000})",
+     "1, column 15: num_beams is 5000, expected a whole number, 1 to 4096"},
+    {R"({"suppress_tokens": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]})",
+     "1, column 21: suppress_tokens is all 11 tokens of the vocabulary, expected a list that "
+     "leaves one to be written"},
+    {R"({"stop_strings": ["a", ""]})",
+     "1, column 18: stop_strings is an empty text, expected at least one character"},
+};
+
+// One line each: the file, where in it, its key, what it says and what is expected.
+TEST(GenerateProgram, WhatTheFoldersFileAsksInVainIsNamedWithItsLine) {
+  const std::filesystem::path path = letters_folder("vain");
+  const std::filesystem::path file = path / "generation_config.json";
+  const auto expect = [&](const std::string& content, const std::string& message) {
+    std::ofstream(file) << content;
+    const Answer answer = heed({"generate", "abc", "-n", "3", "--model", path.string()});
+    EXPECT_EQ(answer.status, 2) << content;
+    EXPECT_EQ(answer.out, "");
+    EXPECT_EQ(answer.error, "heed generate: " + file.string() + ": line " + message + "\n");
+  };
+  for (const auto& [content, message] : kInVain) expect(content, message);
+  std::filesystem::remove(path / "tokenizer.json");
+  std::ofstream(file) << R"({"stop_strings": ["END"]})";
+  EXPECT_EQ(heed({"generate", "--ids", "3,4", "--model", path.string()}).error,
+            "heed generate: " + file.string() +
+                ": line 1, column 18: stop_strings is given, expected none, as the model has no "
+                "tokenizer\n");
+}
+
+TEST(GenerateProgram, ASeedLeavesTheSamplingOfTheFolderAsItIs) {
+  const std::filesystem::path path = letters_folder("sampled");
+  std::ofstream(path / "generation_config.json")
+      << R"({"do_sample": true, "temperature": 1.5, "top_k": 3})";
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"generate", "abc", "-n", "12", "--model", path.string()});
+    return heed(more).out;
+  };
+  for (const char* seed : {"1", "2", "3"}) {
+    EXPECT_EQ(
+        run({"--seed", seed}),
+        plain({"abc", "-n", "12", "--seed", seed, "--temperature", "1.5", "--top-k", "3"}).out);
+    EXPECT_EQ(
+        run({"--seed", seed, "--top-k", "9"}),
+        plain({"abc", "-n", "12", "--seed", seed, "--temperature", "1.5", "--top-k", "9"}).out);
+  }
+  EXPECT_EQ(run({"--temperature", "0"}), plain({"abc", "-n", "12", "--temperature", "0"}).out);
+  EXPECT_EQ(run({"--beams", "3"}), plain({"abc", "-n", "12", "--beams", "3"}).out);
+}
+
 TEST(GenerateProgram, AnErrorStandsOnALineOfItsOwn) {
   const std::filesystem::path path = letters_folder("broken");
   LoadedModel model = load_model(path);
   model.model->parameters().back()->value.data<float>()[0] = NAN;
   save_model(path, *model.model, model.tokenizer.get(), DType::kF32);
   const Answer answer = heed({"generate", "--model", path.string(), "abc"});
-  EXPECT_EQ(answer.status, 1);
+  EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.out, "abc\n");
   EXPECT_EQ(answer.error.substr(0, 23), "heed generate: logits[0");
 }

@@ -36,8 +36,8 @@ TEST(Mistyped, ATokenizerThatIsNotThereIsNamed) {
   const std::string text = test::in_scratch("a-text.txt");
   std::ofstream(text) << "the cat sat on the mat";
   refused({"train", "--data", text, "--tokenizer", "foo", "-o", test::in_scratch("no-run")},
-          "--tokenizer is \"foo\", expected \"characters\", \"byte-bpe\", a tokenizer's file or "
-          "folder, or a model's name");
+          "--tokenizer is \"foo\", expected \"characters\", \"byte-bpe\", \"word-piece\", a "
+          "tokenizer's file or folder, or a model's name");
 }
 
 }  // namespace

@@ -132,6 +132,21 @@ TEST(ModelsCommand, ANameOfTwoOwnersNeedsTheOwner) {
       "heed look: --model is 'gpt2', expected me/gpt2 or you/gpt2, which both have this name\n");
 }
 
+// A command that is cut into lines cannot be copied.
+TEST(ModelsCommand, TheCommandThatConvertsWeightsStandsOnOneLine) {
+  const std::filesystem::path folder = test::scratch() / "pickled/one";
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy(tiny_model() + "/config.json", folder);
+  std::ofstream(folder / "pytorch_model.bin") << "PK";
+  setenv("HEED_MODELS", folder.parent_path().c_str(), 1);
+  const std::string text = test::heed({"models"}).out;
+  unsetenv("HEED_MODELS");
+  const std::size_t begin = text.find("this writes it: python3 -c \"");
+  ASSERT_NE(begin, std::string::npos) << text;
+  EXPECT_THAT(text.substr(begin, text.find('\n', begin) - begin),
+              testing::EndsWith("{'format': 'pt'})\""));
+}
+
 TEST(ModelsCommand, SaysWhatKeepsAFolderFromBeingUsed) {
   const std::filesystem::path folder = test::scratch() / "unusable";
   const auto copy = [&](const char* name) {

@@ -38,10 +38,28 @@ TEST(GenerateErrors, WhatCannotBeServedIsAnError) {
          "generate: stop is empty, expected at least one character");
 }
 
+TEST(GenerateErrors, RulesThatLeaveNothingToWriteAreRefused) {
+  const auto model = tiny();
+  const auto expect = [&](const TokenRules& rules, const std::string& message) {
+    EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}, .rules = rules}),
+                      ErrorCode::kInvalidArgument, message);
+  };
+  const std::vector<TokenId> all = {10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 11, 99};
+  expect({.suppressed = all},
+         "generate: suppressed is all 11 tokens of the vocabulary, expected a list that leaves one "
+         "to be written");
+  expect({.suppressed = {0, 1, 2, 3, 4}, .suppressed_first = {5, 6, 7, 8, 9, 10}},
+         "generate: suppressed_first is all 11 tokens of the vocabulary, expected a list that "
+         "leaves one to be written");
+  expect({.suppressed = {4}, .forced_first = 4},
+         "generate: forced_first is 4, which is suppressed, expected a token that may be written");
+  expect({.forced_last = {11}}, "generate: forced_last is 11, expected 0 to 10 (the vocabulary)");
+}
+
 TEST(GenerateErrors, LogitsThatAreNoNumbersAreAnError) {
   const auto model = tiny();
   model->parameters()[0]->value.data<float>()[5 * 16] = std::nanf("");  // of token 5
-  EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}}), ErrorCode::kFailed,
+  EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}}), ErrorCode::kCorrupt,
                     "generate: logits[5] is nan, expected a number; weights of the model are not "
                     "finite, or too large (heed look tells where)");
 }

@@ -1,6 +1,7 @@
 // What a folder says of how to generate, beside transformers.
 #include "heed/generate/generation_config.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -52,6 +53,13 @@ const Golden kCases[] = {
      {40, 41, 26, 41, 41, 28, 26, 44, 41, 46, 46, 40}, -1.208333},
     {"llama", kText, R"({"num_beams": 3, "forced_eos_token_id": 4})",
      {40, 41, 26, 41, 41, 28, 26, 44, 41, 46, 46, 4}, -1.161571},
+    {"llama", kText, R"({"num_beams": 3, "forced_eos_token_id": [7, 4]})",
+     {40, 41, 26, 41, 41, 28, 26, 44, 41, 46, 46, 4}, -1.161571},
+    {"llama", kText, R"({"num_beams": 3, "forced_eos_token_id": [7, 4],
+     "renormalize_logits": true})",
+     {40, 41, 26, 41, 41, 28, 26, 44, 41, 46, 46, 4}, -1.219333},
+    {"llama", kText, R"({"forced_eos_token_id": [7, 4]})",
+     {40, 41, 28, 26, 41, 46, 16, 10, 20, 46, 35, 4}, 0},
     {"llama", kText, R"({"num_beams": 2, "suppress_tokens": [8], "renormalize_logits": true})",
      {40, 28, 48, 41, 46, 41, 60, 58, 28, 44, 41, 60}, -1.418947},
     {"llama", kText, R"({"num_beams": 3, "repetition_penalty": 1.7})",
@@ -209,6 +217,40 @@ TEST(GenerationConfig, WhatTheCallerHasSetStays) {
   }
 }
 
+TEST(GenerationConfig, SamplingOfTheFileStaysBesideAnyOtherOption) {
+  using Names = std::vector<std::string_view>;
+  const GenerationConfig config =
+      read(R"({"do_sample": true, "top_p": 0.9, "min_p": 0.1, "repetition_penalty": 1.2})");
+  for (const std::string_view name : {"temperature", "top_k", "top_p", "min_p", "seed"}) {
+    GenerateArgs args{.sampling = {.temperature = 0.5, .top_k = 3, .top_p = 0.7, .min_p = 0.2}};
+    follow(config, args, Names{name});
+    EXPECT_EQ(args.sampling.temperature, name == "temperature" ? 0.5 : 1) << name;
+    EXPECT_EQ(args.sampling.top_k, name == "top_k" ? 3 : 50) << name;
+    EXPECT_EQ(args.sampling.top_p, name == "top_p" ? 0.7 : 0.9) << name;
+    EXPECT_EQ(args.sampling.min_p, name == "min_p" ? 0.2 : 0.1) << name;
+    EXPECT_EQ(args.sampling.repetition_penalty, 1.2);
+  }
+  GenerateArgs greedy;
+  follow(read(R"({"do_sample": false, "top_k": 7})"), greedy, Names{"top_p"});
+  EXPECT_EQ(greedy.sampling.temperature, 0.8);  // who asks for a filter wants it used
+  EXPECT_EQ(greedy.sampling.top_k, 7);
+  const GenerationConfig wrong = read(R"({"do_sample": true, "top_p": 3})");
+  follow(wrong, greedy, Names{"top_p"});  // what is not used is not judged
+  EXPECT_THROW(follow(wrong, greedy), Error);
+}
+
+TEST(GenerationConfig, AnIdThatNoTokenHasIsRefused) {
+  for (const char* key : {"suppress_tokens", "forced_bos_token_id"}) {
+    const test::Scratch scratch;
+    const fs::path file = scratch / "generation_config.json";
+    write_file(file, fmt::format(R"({{"{}": 4294967301}})", key));
+    EXPECT_HEED_ERROR(read_generation_config(scratch.folder()), ErrorCode::kCorrupt,
+                      fmt::format("{}: line 1, column {}: {} is 4294967301, expected at most "
+                                  "2147483647",
+                                  file.string(), std::string(key).size() + 6, key));
+  }
+}
+
 TEST(GenerationConfig, NoFolderSaysNothing) {
   EXPECT_TRUE(read_generation_config({}).file.empty());
 }
@@ -228,14 +270,14 @@ TEST(GenerationConfig, AValueThatDoesNotFitIsNamedWithItsFile) {
   EXPECT_HEED_ERROR(read_generation_config(scratch.folder()), ErrorCode::kCorrupt,
                     file.string() +
                         ": line 1, column 15: num_beams is \"many\", expected a whole "
-                        "number, 1 to 1073741824");
+                        "number, 1 to 4096");
   write_file(file, R"({"temperature": -1})");
   GenerateArgs args;
-  EXPECT_HEED_ERROR(follow(read_generation_config(scratch.folder()), args),
-                    ErrorCode::kInvalidArgument,
-                    file.string() +
-                        ": temperature is -1, expected a finite number of at least 0 "
-                        "(greedy)");
+  EXPECT_HEED_ERROR(
+      follow(read_generation_config(scratch.folder()), args), ErrorCode::kCorrupt,
+      file.string() +
+          ": line 1, column 17: temperature is -1, expected a finite number of at least 0 "
+          "(greedy)");
 }
 
 }  // namespace

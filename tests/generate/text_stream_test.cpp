@@ -85,6 +85,41 @@ TEST(TextStream, ASpaceAtTheBeginningIsThereWhereAPromptStandsBeforeIt) {
   EXPECT_EQ(behind.push(1), " a");
 }
 
+std::unique_ptr<Tokenizer> metaspace(const std::string& scheme) {
+  const test::Scratch scratch;
+  write_file(scratch / "tokenizer.json",
+             R"({"added_tokens": [{"id": 0, "content": "<s>", "special": true}],
+      "normalizer": null, "pre_tokenizer": null,
+      "decoder": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": ")" +
+                 scheme + R"("},
+      "model": {"type": "BPE", "merges": [], "vocab": {"<s>": 0, "▁a": 1, "▁b": 2, "c": 3, "▁": 4,
+                                                       "▁▁": 5, "▁e▁f": 6}}})");
+  return load_tokenizer(scratch.folder());
+}
+
+// What tokenizers' `decode` gives of the whole, less what it gives of the prompt.
+TEST(TextStream, AMetaspaceTokenIsWrittenAsWhereItStands) {
+  const auto text = [](const std::string& scheme, const std::vector<TokenId>& prompt,
+                       const std::vector<TokenId>& ids) {
+    const auto tokenizer = metaspace(scheme);
+    TextStream stream(*tokenizer, prompt, {});
+    std::string all;
+    for (const TokenId id : ids) all += stream.push(id);
+    return all + stream.finish();
+  };
+  for (const char* scheme : {"always", "first"}) {
+    EXPECT_EQ(text(scheme, {0}, {1, 2}), "a b");
+    EXPECT_EQ(text(scheme, {}, {4, 4, 1}), "  a");
+    EXPECT_EQ(text(scheme, {}, {5, 1}), " a");  // no mark of the first token is a space
+    EXPECT_EQ(text(scheme, {}, {6, 6}), "ef e f");
+    EXPECT_EQ(text(scheme, {0, 3}, {5, 1}), "   a");
+    EXPECT_EQ(text(scheme, {3, 3, 3, 3, 3}, {6}), " e f");
+    EXPECT_EQ(text(scheme, {1, 2, 1, 2, 1, 2}, {1, 2, 1, 2, 1, 2, 3}), " a b a b a bc");
+  }
+  EXPECT_EQ(text("never", {0}, {1, 2}), " a b");
+  EXPECT_EQ(text("never", {}, {6}), " e f");
+}
+
 TEST(TextStream, BytesOfACharacterAreHeldBackUntilItIsWhole) {
   const auto tokenizer = sentence_pieces();
   TextStream stream(*tokenizer, {}, {});

@@ -1,13 +1,11 @@
-// The built-in model does what its card says (models/tales/card.md, "What its heads do" and "On
-// known text").
+// The built-in decoder knows English. What its heads do, and its losses, are checked against its
+// card by tools/card_figures.py (models.card.tales), as those of the other built-in models.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "heed/inspect/head_probe.h"
-#include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
 #include "heed/models/registry.h"
 #include "ops/loss.h"
@@ -15,8 +13,6 @@
 
 namespace heed {
 namespace {
-
-constexpr double kAlice = 3.047;  // nats a token
 
 const LoadedModel& tales() {
   static const LoadedModel model =
@@ -36,48 +32,14 @@ double loss_of(const std::string& text) {
       .mean;
 }
 
-TEST(BuiltIn, WritesEnglishAsWellAsItsCardSays) {
-  EXPECT_NEAR(loss_of("Alice was beginning to get very tired of sitting by her sister on the bank, "
-                      "and of having nothing to do."),
-              kAlice, 0.02);
+TEST(BuiltIn, PrefersASentenceToItsWordsInReverse) {
+  const double sentence = loss_of(
+      "Alice was beginning to get very tired of sitting by her sister on the bank, and of having "
+      "nothing to do.");
+  EXPECT_LT(sentence, 4);
   EXPECT_GT(loss_of("do nothing having of and bank the on sister her by sitting of tired very get "
                     "to beginning was Alice."),
-            kAlice + 2);
-}
-
-Session king() { return open_session(tales(), "The king had a daughter, and he loved her."); }
-
-TEST(BuiltIn, ThePronounFindsItsNoun) {
-  const Session session = king();
-  const Look shown = look(session, {.queries = {7}});  // "he"
-  EXPECT_EQ(shown.chosen.layer, 1);
-  EXPECT_EQ(shown.chosen.head, 1);
-  ASSERT_FALSE(shown.rows.empty());
-  const auto& first = shown.rows[0].attends[0];
-  EXPECT_EQ(session.tokens[static_cast<std::size_t>(first.key)].bytes, " king");
-  EXPECT_NEAR(first.weight, 0.68, 0.01);
-}
-
-TEST(BuiltIn, HeadsOfTheFirstLayerLookAtTheTokenBefore) {
-  const std::vector<HeadScores> scores = score_heads(king().at({.layer = 0}), 0);
-  EXPECT_NEAR(scores[0].of("previous"), 0.53, 0.01);
-  EXPECT_NEAR(scores[1].of("previous"), 0.61, 0.01);
-}
-
-TEST(BuiltIn, HeadsOfTheSecondLayerLookAtTheFirstToken) {
-  const std::vector<HeadScores> scores = score_heads(king().at({.layer = 1}), 1);
-  for (const std::size_t head : {2U, 3U, 4U, 5U})
-    EXPECT_NEAR(scores[head].of("sink"), 0.535, 0.05) << head;
-}
-
-TEST(BuiltIn, OnRandomTokensOnlyTheTokenBeforeIsFound) {
-  const Probe probe = probe_heads(tales());
-  EXPECT_NEAR(probe.heads[0].previous, 0.25, 0.01);
-  EXPECT_NEAR(probe.heads[1].previous, 0.41, 0.01);
-  for (const ProbedHead& head : probe.heads) {
-    EXPECT_LT(head.induction, 0.06) << head.layer << '.' << head.head;
-    EXPECT_LT(head.sink, 0.07) << head.layer << '.' << head.head;
-  }
+            sentence + 2);
 }
 
 }  // namespace

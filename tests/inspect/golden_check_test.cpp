@@ -143,6 +143,25 @@ TEST(GoldenCheck, ANumberThatIsNoneFailsWhereverItStands) {
                         "hidden_states.0, ...");
 }
 
+TEST(GoldenCheck, AnIdThatTheModelDoesNotHaveIsNamedWithItsTensor) {
+  const Safetensors golden = Safetensors::open(kCommitted / "golden.safetensors");
+  for (const auto& [name, most] :
+       {std::pair("input_ids", 60), std::pair("labels", 60), std::pair("attention_mask", 1)}) {
+    const test::Scratch scratch;
+    for (const char* file : {"config.json", "model.safetensors"})
+      fs::copy_file(kCommitted / file, scratch / file);
+    Tensor wrong = Tensor::copy_of(golden.tensor(name));
+    wrong.data<std::int64_t>()[2] = 1000;
+    std::vector<NamedView> tensors;
+    for (const std::string& each : golden.names())
+      tensors.push_back({each, each == name ? ConstView(wrong) : golden.tensor(each)});
+    write_safetensors(scratch / "golden.safetensors", tensors);
+    EXPECT_HEED_ERROR(check_golden(scratch.folder()), ErrorCode::kCorrupt,
+                      (scratch / "golden.safetensors").string() + ": " + name +
+                          "[0, 2] is 1000, expected 0 to " + std::to_string(most));
+  }
+}
+
 TEST(GoldenCheck, AFolderWithoutNumbersIsNamed) {
   const test::Scratch scratch;
   EXPECT_HEED_ERROR(check_golden(scratch.folder()), ErrorCode::kNotFound,

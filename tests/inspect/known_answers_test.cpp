@@ -64,9 +64,32 @@ TEST_F(KnownAnswers, CopyIsTheDiagonalOfTheCrossAttention) {
   }
 }
 
-TEST_F(KnownAnswers, SortAndAddReachEveryAnswer) {
+TEST_F(KnownAnswers, ASortedDigitLooksAtThoseOfItsValue) {
   EXPECT_GE(trained("sort").accuracy.value_or(0), 0.99);
+  const Session session = open_session(model_, "3 1 4 1 5 9 2 6 5 3 5 8 = 1 1 2 3 3 4 5 5 5 6 8 9");
+  double best = 0;  // of the second layer's heads: the mean weight on the digits of the next value
+  for (int head = 0; head < 2; ++head) {
+    double sum = 0;
+    for (std::int64_t i = 12; i < 24; ++i)
+      for (std::int64_t j = 0; j < 12; ++j)
+        if (session.tokens[static_cast<std::size_t>(i + 1)].bytes ==
+            session.tokens[static_cast<std::size_t>(j)].bytes)
+          sum += weight(session, {.layer = 1, .head = head}, i, j);
+    best = std::max(best, sum / 12);
+  }
+  EXPECT_GT(best, 0.3);
+}
+
+TEST_F(KnownAnswers, ADigitOfASumLooksAtTheTwoThatItIsMadeOf) {
   EXPECT_GE(trained("add").accuracy.value_or(0), 0.99);
+  const Session session = open_session(model_, "1 2 3 + 4 5 8 = 1 8 5 0");
+  for (std::int64_t digit = 0; digit < 3; ++digit) {
+    double most = 0;
+    for (int head = 0; head < 4; ++head)
+      most = std::max(most, weight(session, {.head = head}, 7 + digit, 2 - digit) +
+                                weight(session, {.head = head}, 7 + digit, 6 - digit));
+    EXPECT_GT(most, 0.8) << digit;
+  }
 }
 
 // The same words in another order: the same answers, as no positions are there to tell them apart.

@@ -1,6 +1,7 @@
 // Sessions of models that are no decoder alone.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,10 @@
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
+#include "heed/models/registry.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
+#include "support/places.h"
 #include "support/scratch.h"
 
 namespace heed {
@@ -140,6 +143,25 @@ TEST(TranslatorSession, ASourceThatIsTooLongIsNamed) {
                     "session: input is 10 tokens, expected at most 9 (tiny's positions)");
   EXPECT_HEED_ERROR(tokenize_session(model, std::vector<TokenId>{11}), ErrorCode::kInvalidArgument,
                     "session: ids is 11, expected 0 to 10 (tiny's vocabulary)");
+}
+
+// T5's bias is a number a distance, not one a cell.
+TEST(TranslatorSession, ABiasByDistanceIsKeptInMemoryThatIsLinear) {
+  const LoadedModel model =
+      load_model(std::filesystem::path(HEED_SOURCE_DIR) / "tests/models/golden/t5");
+  const std::vector<TokenId> ids(50, 3);
+  const Session session = open_session(model, ids);
+  for (const SessionStack& stack : session.stacks)
+    for (const LayerAttention& layer : stack.layers) {
+      if (stack.shape.stack == Stack::kCross) {
+        EXPECT_FALSE(layer.bias.given());
+        continue;
+      }
+      EXPECT_EQ(layer.bias.element_count(),
+                stack.shape.heads * (layer.queries() + layer.keys() - 1));
+      EXPECT_EQ(layer.scores.bias.shape(),
+                (Shape{1, stack.shape.heads, layer.queries(), layer.keys()}));
+    }
 }
 
 TEST(EncoderSession, SeesBothWaysAndPredictsNoNextWord) {

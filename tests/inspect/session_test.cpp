@@ -40,7 +40,7 @@ TEST(Session, NumbersThatAreNoneNameTheirLayerAndHead) {
   for (Parameter* parameter : model.model->parameters())
     if (parameter->name == "transformer.h.1.attn.c_attn.weight")
       parameter->value.data<float>()[16 + 9] = NAN;  // of head 2's keys
-  EXPECT_EQ(failure_of(model).code(), ErrorCode::kFailed);
+  EXPECT_EQ(failure_of(model).code(), ErrorCode::kCorrupt);
   EXPECT_STREQ(
       failure_of(model).what(),
       "tiny: layer 1, head 2: the lse of token 0 is nan, expected a number; its weights up to "

@@ -31,7 +31,9 @@ TEST(PositionBias, DependsOnTheDistanceAlone) {
   PositionBias bias("bias", {.buckets = 8, .heads = 2, .farthest = 16, .both_sides = false});
   test::randomise(test::parameters_of(bias));
   const std::int64_t firsts[] = {0, 4};
-  const Tensor all = bias.forward(firsts, 3, 7);
+  const BiasByDistance by_distance = bias.forward(firsts, 3, 7);
+  EXPECT_EQ(by_distance.numbers.shape(), (Shape{2, 2, 9}));  // linear in the text
+  const Tensor all = Tensor::copy_of(by_distance.cells);
   EXPECT_EQ(all.shape(), (Shape{2, 2, 3, 7}));
   // Query 2 at position 2 sees key 0 as query 0 at position 4 sees key 2.
   const auto at = [&](std::int64_t b, std::int64_t i, std::int64_t j) {
@@ -39,6 +41,20 @@ TEST(PositionBias, DependsOnTheDistanceAlone) {
   };
   EXPECT_EQ(at(0, 2, 0), at(1, 0, 2));
   EXPECT_NE(at(0, 2, 0), at(0, 2, 1));
+}
+
+TEST(PositionBias, EachCellIsTheTablesNumberForItsBucket) {
+  PositionBias bias("bias", {.buckets = 8, .heads = 3, .farthest = 16, .both_sides = true});
+  test::randomise(test::parameters_of(bias));
+  const double* table = test::parameters_of(bias)[0]->value.data<double>();
+  const std::int64_t firsts[] = {0, 4};
+  const Tensor cells = Tensor::copy_of(bias.forward(firsts, 5, 11).cells);
+  const double* cell = cells.data<double>();
+  for (const std::int64_t first : firsts)
+    for (std::int64_t h = 0; h < 3; ++h)
+      for (std::int64_t i = 0; i < 5; ++i)
+        for (std::int64_t j = 0; j < 11; ++j)
+          EXPECT_EQ(*cell++, table[bias.bucket_of(j - (first + i)) * 3 + h]);
 }
 
 TEST(PositionBias, GradientsAreFiniteDifferences) {
@@ -49,8 +65,9 @@ TEST(PositionBias, GradientsAreFiniteDifferences) {
   Gradients gradients;
   bias.backward(dy, firsts, gradients);
   Parameter& table = *test::parameters_of(bias)[0];
-  test::expect_gradient(table.value, gradients.of(table),
-                        [&] { return test::weighted_sum(bias.forward(firsts, 3, 5), dy); });
+  test::expect_gradient(table.value, gradients.of(table), [&] {
+    return test::weighted_sum(Tensor::copy_of(bias.forward(firsts, 3, 5).cells), dy);
+  });
 }
 
 TEST(Sinusoids, AreSinesAndThenCosines) {

@@ -292,6 +292,28 @@ SENTENCE_PIECE = {
 }
 
 
+def compare_word_piece_training(program):
+    """Pieces that `heed train` learns, and those of the trainer of tokenizers, from the same text."""
+    text, size = SHARED.parent / "text/alice29.txt", 1500
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([program, "train", "--task", "mlm", "--data", text, "--tokenizer", "word-piece", "--vocabulary",
+                               str(size), "--validation", "0", "--layers", "1", "--width", "16", "--heads", "1", "--block", "32",
+                               "--steps", "1", "--warmup", "0", "-o", f"{folder}/run"], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"heed: {done.stderr}")
+        ours = set(json.loads(pathlib.Path(f"{folder}/run/model/tokenizer.json").read_text())["model"]["vocab"])
+    library = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
+    library.normalizer = tokenizers.normalizers.BertNormalizer()
+    library.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    special = ["[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]"]
+    library.train([str(text)], tokenizers.trainers.WordPieceTrainer(vocab_size=size, special_tokens=special, min_frequency=2,
+                                                                    show_progress=False))
+    theirs = set(library.get_vocab())
+    print(f"word-piece training: {len(ours & theirs)} of {size} pieces equal")
+    # Pairs of the same frequency are ordered by ids, which the library gives to characters inside of words as they come.
+    return 0 if len(ours) == len(theirs) == size and len(ours & theirs) >= 0.99 * size else 1
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
@@ -310,6 +332,8 @@ def main():
     for name, training in SENTENCE_PIECE.items():
         if options.only in (None, name):
             wrong += compare_sentence_piece(options.program, name, texts, **training)
+    if options.only in (None, "word-piece-training"):
+        wrong += compare_word_piece_training(options.program)
     sys.exit(1 if wrong else 0)
 
 

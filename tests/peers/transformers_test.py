@@ -3,7 +3,7 @@ others wrote, and of one that `heed train` writes here.
 
 Runs where torch and transformers are installed, else says why it does not. Usage:
     python tests/peers/transformers_test.py build/release/heed [MODEL_FOLDER ...]
-Without folders: the built-in models, and the ones of the test data that lie beside the checkout.
+Without folders: the built-in decoders, and the ones of the test data that lie beside the checkout.
 """
 
 import json
@@ -30,10 +30,14 @@ WEIGHT_TOLERANCE = 1e-5
 LOGIT_TOLERANCE = 1e-4
 
 
+def is_decoder(config):
+    return json.loads(config.read_text())["architectures"][0].endswith(("CausalLM", "GPT2LMHeadModel"))
+
+
 def folders():
     if len(sys.argv) > 2:
         return [pathlib.Path(folder) for folder in sys.argv[2:]]
-    found = [path.parent for path in sorted((SOURCE / "models").glob("*/config.json"))]
+    found = [path.parent for path in sorted((SOURCE / "models").glob("*/config.json")) if is_decoder(path)]
     for name in ("gpt-nano-sort", "makemore-induction"):
         folder = SHARED / "models" / name
         if folder.exists():
@@ -45,7 +49,7 @@ def folders():
 
 def ids_for(config):
     """Ids of the whole vocabulary, as many as fit, the same in every run."""
-    length = min(config.n_positions, 200)
+    length = min(config.max_position_embeddings, 200)
     return np.random.default_rng(7).integers(0, config.vocab_size, length).tolist()
 
 

@@ -6,6 +6,7 @@
 
 #include "heed/tensor/tensor.h"
 #include "support/expect_error.h"
+#include "tensor/kept_view.h"
 
 namespace heed {
 
@@ -65,6 +66,27 @@ TEST(Tensor, AMovedTensorIsNoTensor) {
   const Tensor second = std::move(first);
   EXPECT_FALSE(first.given());  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(second.data<float>()[3], 3.0F);
+}
+
+TEST(KeptView, HasTheSameElementsAndSharesMemoryWhereTheyDo) {
+  const Tensor numbers = counting({2, 6});
+  // By distance: cell [h, i, j] is number j - i + 2 of row h.
+  const ConstView cells(numbers.data<float>() + 2, DType::kF32, {2, 3, 4}, {6, -1, 1});
+  const KeptView copy = kept(cells);
+  EXPECT_EQ(copy.memory.element_count(), 12);
+  EXPECT_NE(copy.memory.data<float>(), numbers.data<float>());
+  const Tensor wanted = Tensor::copy_of(cells), got = Tensor::copy_of(copy.view);
+  for (std::int64_t i = 0; i < wanted.element_count(); ++i)
+    EXPECT_EQ(got.data<float>()[i], wanted.data<float>()[i]);
+  EXPECT_EQ(kept(numbers.view().broadcast_to({5, 2, 6})).memory.element_count(), 12);
+}
+
+TEST(KeptView, LeavesOutWhatAViewSkips) {
+  const Tensor numbers = counting({4, 6});
+  const KeptView copy = kept(numbers.view().slice(1, 1, 3));
+  EXPECT_EQ(copy.memory.shape(), (Shape{4, 2}));
+  EXPECT_EQ(copy.view.data<float>()[2], 7.0F);
+  EXPECT_FALSE(kept({}).view.given());
 }
 
 TEST(Tensor, SharingIsTheSameMemoryAndOutlivesTheFirstOwner) {

@@ -16,8 +16,8 @@ TEST(LossSvg, DrawsBothLossesOverTheSteps) {
   const std::string svg =
       loss_svg(std::string(kHeader) + "1,4,,0.1,10,0.1\n2,3,3.5,0.1,20,0.2\n3,2,,0.1,30,0.3\n");
   EXPECT_THAT(svg, HasSubstr("validation (blue), 3.5000 at the end"));
-  EXPECT_THAT(svg, HasSubstr("class=\"t\" d=\"M272.0 36.0"));  // a third of the way, at the top
-  EXPECT_THAT(svg, HasSubstr("<circle class=\"v\" cx=\"488.0\""));
+  EXPECT_THAT(svg, HasSubstr("class=\"t\" d=\"M268.0 36.0"));  // a third of the way, at the top
+  EXPECT_THAT(svg, HasSubstr("<circle class=\"v\" cx=\"480.0\""));
 }
 
 TEST(LossSvg, ARunWithoutRowsOrValidationIsAPictureToo) {

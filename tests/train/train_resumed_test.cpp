@@ -1,7 +1,10 @@
 // Runs that stop, are stopped, and go on.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/cpu_name.h"
+#include "heed/base/threads.h"
 #include "heed/io/safetensors.h"
 #include "support/expect_error.h"
 #include "train/small_run.h"
@@ -10,7 +13,22 @@ namespace heed {
 namespace {
 
 using test::loss_rows;
-using TrainResumed = test::SmallRun;
+
+class TrainResumed : public test::SmallRun {
+ protected:
+  // Writes the checkpoint anew with another text in its state.
+  static void edit_state(const std::string& path, const std::string& from, const std::string& to) {
+    std::vector<Tensor> kept;
+    std::vector<NamedView> tensors;
+    const Safetensors file = Safetensors::open(path);
+    std::string state = file.metadata().at("heed_train_state");
+    ASSERT_NE(state.find(from), std::string::npos) << state;
+    state.replace(state.find(from), from.size(), to);
+    for (const std::string& name : file.names()) kept.push_back(Tensor::copy_of(file.tensor(name)));
+    for (std::size_t i = 0; i < kept.size(); ++i) tensors.push_back({file.names()[i], kept[i]});
+    write_safetensors(path, tensors, {{"heed_train_state", state}});
+  }
+};
 
 TEST_F(TrainResumed, AResumedRunFollowsTheSameLossesBitForBit) {
   config_.dropout = 0.1;
@@ -44,16 +62,7 @@ TEST_F(TrainResumed, AStepThatHasNoRowYetGetsItWhenTheRunGoesOn) {
   config_.checkpoint_every = 1;
   run("whole");
   run_until(10, "parts");
-  const std::string path = checkpoint("parts", 10);
-  const Safetensors file = Safetensors::open(path);
-  std::string state = file.metadata().at("heed_train_state");
-  const std::string recorded = "\"recorded\":true";
-  state.replace(state.find(recorded), recorded.size(), "\"recorded\":false");
-  std::vector<Tensor> kept;
-  std::vector<NamedView> tensors;
-  for (const std::string& name : file.names()) kept.push_back(Tensor::copy_of(file.tensor(name)));
-  for (std::size_t i = 0; i < kept.size(); ++i) tensors.push_back({file.names()[i], kept[i]});
-  write_safetensors(path, tensors, {{"heed_train_state", state}});
+  edit_state(checkpoint("parts", 10), "\"recorded\":true", "\"recorded\":false");
   run("parts", /*resume=*/true);
   EXPECT_EQ(loss_rows(scratch_ / "parts"), loss_rows(scratch_ / "whole"));
 }
@@ -71,6 +80,52 @@ TEST_F(TrainResumed, AResumedRunMayNotChangeItsText) {
   EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
                     "train: data is not what the run to resume was started with (its tokens "
                     "differ)");
+}
+
+TEST_F(TrainResumed, ATextThatIsGoneIsNamedAndTheRunGoesOnOnceItIsBack) {
+  run("whole");
+  run_until(6, "a");
+  const std::string text = read_file(scratch_ / "text.txt");
+  std::filesystem::remove(scratch_ / "text.txt");
+  EXPECT_HEED_ERROR(
+      run("a", true), ErrorCode::kNotFound,
+      fmt::format("train: {}: no such file or folder", (scratch_ / "text.txt").string()));
+  EXPECT_TRUE(std::filesystem::exists(checkpoint("a", 6)));
+  write_file(scratch_ / "text.txt", text);
+  run("a", true);
+  EXPECT_EQ(loss_rows(scratch_ / "a"), loss_rows(scratch_ / "whole"));
+}
+
+TEST_F(TrainResumed, AnotherCpuAndAnotherNumberOfThreadsAreTold) {
+  run_until(6, "a");
+  edit_state(checkpoint("a", 6),
+             fmt::format("\"cpu\":\"{}\",\"threads\":{}", cpu_name(), thread_count()),
+             "\"cpu\":\"a slide rule\",\"threads\":99");
+  run("a", true);
+  EXPECT_THAT(recorder_.notes,
+              testing::IsSupersetOf(
+                  {fmt::format("the run was on another CPU (a slide rule, now {}): losses may "
+                               "differ in their last digits",
+                               cpu_name()),
+                   fmt::format("the run had 99 threads, now {}: losses may differ in their last "
+                               "digits",
+                               thread_count())}));
+}
+
+TEST_F(TrainResumed, ACheckpointOfAnotherShapeIsRefused) {
+  run_until(6, "a");
+  config_.width = 32;
+  run_until(6, "b");
+  config_.width = 16;
+  const std::string path = checkpoint("a", 6);
+  std::filesystem::copy_file(checkpoint("b", 6), path,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
+                    "train: width is 16, expected 32 as in the run to resume");
+  edit_state(path, R"(\"width\": 32)", R"(\"width\": 16)");  // as if it were the run's own
+  EXPECT_HEED_ERROR(
+      run("a", true), ErrorCode::kCorrupt,
+      fmt::format("{}: value.transformer.wte.weight is f32 [22, 32], expected f32 [22, 16]", path));
 }
 
 TEST_F(TrainResumed, AResumedRunMayChangeWhenItKeepsCheckpoints) {

@@ -81,7 +81,7 @@ class GenerateListener {
 /// logits, the seed and i alone: the same prompt gives the same text whatever else is in the batch
 /// (as far as linear layers give the same logits), on any number of threads. Errors: an empty
 /// prompt, one that is longer than the model's positions, values out of range, a model that is not
-/// a decoder; logits that are not numbers (kFailed).
+/// a decoder; logits that are not numbers (kCorrupt).
 std::vector<Generated> generate(const Model& model, const GenerateArgs& args,
                                 GenerateListener& listener);
 std::vector<Generated> generate(const Model& model, const GenerateArgs& args);

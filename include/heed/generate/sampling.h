@@ -32,7 +32,8 @@ struct Choice {
 
 /// The tokens that may come next, in order of their ids, their probabilities summing to 1. Of
 /// equally probable ones a filter prefers the lower id. `seen` are the tokens that occurred. A NaN
-/// or +inf among the logits, or -inf alone, is kFailed.
+/// or +inf among the logits is kCorrupt: weights are broken. -inf alone is kInvalidArgument: rules
+/// forbid every token.
 std::vector<Choice> choices(std::span<const float> logits, const Sampling& sampling,
                             std::span<const TokenId> seen = {});
 

@@ -11,7 +11,8 @@ namespace heed {
 
 /// As transformers' `no_repeat_ngram_size`, `min_new_tokens`, `min_length`, `suppress_tokens`,
 /// `begin_suppress_tokens`, `forced_bos_token_id`, `forced_eos_token_id`, `renormalize_logits`. Ids
-/// beyond the vocabulary forbid nothing.
+/// beyond the vocabulary forbid nothing. Several forced tokens are equally probable: the lowest id
+/// comes (a beam search of transformers takes any of them).
 struct TokenRules {
   std::int64_t no_repeat_ngram = 0;      // no sequence of so many tokens comes twice; 0: any may
   std::int64_t least_tokens = 0;         // a text does not end before

@@ -46,7 +46,7 @@ struct LayerAttention {
   Tensor v;          // [1, G, Tk, Dv]
   Tensor lse;        // [1, H, Tq]
   Tensor lse_low;    // [1, H, Tq]
-  Tensor bias = {};  // of the scores, where they have one: the one thing that is not linear
+  Tensor bias = {};  // the memory of scores.bias, where there is one; a number a distance, of T5
   /// [H, Tk]: |W_O v_j|, how much values write (Kobayashi et al. 2020); not given without a W_O.
   Tensor write_lengths = {};
   Extents extents;

@@ -24,9 +24,9 @@ struct TrainConfig {
   std::int64_t stories = 0;          // that heed makes, for the training part beside data
   bool rejoin_lines = false;         // wrapped lines become one line a paragraph
   double validation = 0.1;           // the last part of each file; 0: none
-  std::string tokenizer = "characters";  // or "byte-bpe", or a tokenizer file or folder
+  std::string tokenizer = "characters";  // or "byte-bpe", "word-piece", a tokenizer's file
   std::string target_tokenizer;          // seq2seq: of the targets; "": one for both
-  std::int64_t vocabulary = 4096;        // of a byte-bpe
+  std::int64_t vocabulary = 4096;        // of a byte-bpe or word-piece
 
   std::int64_t layers = 4;
   std::int64_t heads = 4;
@@ -88,6 +88,9 @@ TrainConfig parse_train_config(std::string_view json, std::string_view origin);
 
 /// Every key, in order; `parse_train_config` reads it back to the same.
 std::string to_json(const TrainConfig& config);
+
+/// Whether this value of `tokenizer` learns pieces, `vocabulary` of them.
+bool learns_pieces(std::string_view tokenizer);
 
 /// Ranges, and what keys mean together; errors name the key.
 void check(const TrainConfig& config);

@@ -28,7 +28,7 @@ TrainConfig config_of(const BenchOptions& options) {
 
 std::int64_t vocabulary_of(const BenchOptions& options, const TrainConfig& config) {
   if (options.shape.vocabulary > 0) return options.shape.vocabulary;
-  return config.tokenizer == "byte-bpe" ? config.vocabulary : kCharacters;
+  return learns_pieces(config.tokenizer) ? config.vocabulary : kCharacters;
 }
 
 Json as_json(const TrainConfig& config, std::int64_t vocabulary, const TrainTiming& timing) {

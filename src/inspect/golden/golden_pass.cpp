@@ -8,19 +8,11 @@
 #include "heed/base/error.h"
 #include "heed/ops/observers/weights.h"
 #include "heed/ops/softmax.h"
+#include "ops/loss.h"
 #include "tensor/view_text.h"
 
 namespace heed {
 namespace {
-
-[[noreturn]] void refuse(const Safetensors& golden, const std::string& name, Phrase found,
-                         Phrase expected) {
-  fail({.code = ErrorCode::kCorrupt,
-        .file = golden.path().string(),
-        .argument = name,
-        .found = std::move(found),
-        .expected = std::move(expected)});
-}
 
 // "", "encoder_", "decoder_", "cross_".
 std::string prefix_of(Stack stack) {
@@ -110,14 +102,29 @@ void GoldenTap::attended(const TapName& name, const AttentionArgs& args,
   if (golden_.contains(layer + "scores")) keep(layer + "scores", scores_of(args), 2, of_source);
 }
 
-Tensor golden_ids(const Safetensors& golden, const std::string& name) {
-  const ConstView stored = golden.tensor(name);
+void refuse_golden(const Safetensors& golden, const std::string& name, Phrase found,
+                   Phrase expected) {
+  fail({.code = ErrorCode::kCorrupt,
+        .file = golden.path().string(),
+        .argument = name,
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
+Tensor golden_ids(const Safetensors& golden, const GoldenIds& wanted) {
+  const ConstView stored = golden.tensor(wanted.name);
   if (stored.dtype() != DType::kI64 || stored.rank() != 2)
-    refuse(golden, name, to_string(stored), "i64 [batch, tokens]");
+    refuse_golden(golden, wanted.name, to_string(stored), "i64 [batch, tokens]");
   Tensor ids = Tensor::empty(stored.shape(), DType::kI32);
   const Tensor copy = Tensor::copy_of(stored);  // aligned
-  for (std::int64_t i = 0; i < ids.element_count(); ++i)
-    ids.data<std::int32_t>()[i] = static_cast<std::int32_t>(copy.data<std::int64_t>()[i]);
+  for (std::int64_t i = 0; i < ids.element_count(); ++i) {
+    const std::int64_t id = copy.data<std::int64_t>()[i];
+    const bool ignored = wanted.may_be_ignored && id == kIgnoredTarget;
+    if (!ignored && (id < 0 || id >= wanted.end))
+      refuse_golden(golden, fmt::format("{}[{}, {}]", wanted.name, i / ids.dim(1), i % ids.dim(1)),
+                    id, fmt::format("0 to {}", wanted.end - 1));
+    ids.data<std::int32_t>()[i] = static_cast<std::int32_t>(id);
+  }
   return ids;
 }
 
@@ -127,9 +134,9 @@ namespace {
 std::vector<std::int64_t> lengths_of(const Safetensors& golden, const Tensor& ids) {
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(ids.dim(0)), ids.dim(1));
   if (!golden.contains("attention_mask")) return lengths;
-  const Tensor mask = golden_ids(golden, "attention_mask");
+  const Tensor mask = golden_ids(golden, {.name = "attention_mask", .end = 2});
   if (mask.shape() != ids.shape())
-    refuse(golden, "attention_mask.shape", to_string(mask.shape()), to_string(ids.shape()));
+    refuse_golden(golden, "attention_mask.shape", to_string(mask.shape()), to_string(ids.shape()));
   for (std::int64_t b = 0; b < mask.dim(0); ++b) {
     const std::int32_t* row = mask.data<std::int32_t>() + b * mask.dim(1);
     std::int64_t& length = lengths[static_cast<std::size_t>(b)];
@@ -137,8 +144,8 @@ std::vector<std::int64_t> lengths_of(const Safetensors& golden, const Tensor& id
     while (length < mask.dim(1) && row[length] == 1) ++length;
     for (std::int64_t t = length; t < mask.dim(1); ++t)
       if (row[t] != 0)
-        refuse(golden, fmt::format("attention_mask[{}]", b), "of another form",
-               "ones, then zeros: padding on the right");
+        refuse_golden(golden, fmt::format("attention_mask[{}]", b), "of another form",
+                      "ones, then zeros: padding on the right");
   }
   return lengths;
 }
@@ -148,21 +155,32 @@ void keep_logits(const Safetensors& golden, GoldenPass& pass, Tensor logits) {
   pass.values["logits"] = {std::move(logits), 1, false};
 }
 
+// Not given where the file has none.
+Tensor types_of(const Safetensors& golden, const ModelInfo& info, const Tensor& ids) {
+  if (!golden.contains("token_type_ids")) return {};
+  Tensor types = golden_ids(golden, {.name = "token_type_ids", .end = info.token_types});
+  if (types.shape() != ids.shape())
+    refuse_golden(golden, "token_type_ids.shape", to_string(types.shape()), to_string(ids.shape()));
+  return types;
+}
+
 }  // namespace
 
 GoldenPass golden_pass(const Safetensors& golden, const Model& model) {
-  const bool reads_source = model.info().reads_source();
+  const ModelInfo& info = model.info();
   GoldenPass pass;
   GoldenTap tap(golden);
   Run run;
   run.tap = &tap;
-  Tensor ids = golden_ids(golden, "input_ids");
+  Tensor ids = golden_ids(
+      golden,
+      {.name = "input_ids", .end = info.reads_source() ? info.source_vocabulary : info.vocabulary});
   pass.lengths = lengths_of(golden, ids);
   Batch batch;
-  if (reads_source) {
+  if (info.reads_source()) {
     pass.source = std::move(ids);
     pass.source_lengths = std::move(pass.lengths);
-    pass.ids = golden_ids(golden, "decoder_input_ids");
+    pass.ids = golden_ids(golden, {.name = "decoder_input_ids", .end = info.vocabulary});
     pass.lengths.assign(static_cast<std::size_t>(pass.ids.dim(0)), pass.ids.dim(1));
     batch.source = pass.source;
     batch.source_lengths = pass.source_lengths;
@@ -171,13 +189,11 @@ GoldenPass golden_pass(const Safetensors& golden, const Model& model) {
     run.extents = {.query_length = pass.lengths, .key_length = pass.lengths};
   }
   batch.ids = pass.ids;
-  if (golden.contains("token_type_ids")) {
-    pass.types = golden_ids(golden, "token_type_ids");
-    batch.types = pass.types;
-  }
+  pass.types = types_of(golden, info, pass.ids);
+  if (pass.types.given()) batch.types = pass.types;
   Tensor logits = model.forward(batch, run);
   pass.values = std::move(tap.values);
-  if (model.info().has_logits) keep_logits(golden, pass, std::move(logits));
+  if (info.has_logits) keep_logits(golden, pass, std::move(logits));
   return pass;
 }
 

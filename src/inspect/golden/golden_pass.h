@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/base/error.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/model.h"
 #include "heed/nn/tap.h"
@@ -19,8 +20,17 @@ struct GoldenValue {
   bool of_source = false;  // the source's lengths count, not the text's
 };
 
-/// The i64 ids of a tensor as the i32 that models take.
-Tensor golden_ids(const Safetensors& golden, const std::string& name);
+/// A tensor of ids, each from 0 to `end` - 1.
+struct GoldenIds {
+  const char* name;
+  std::int64_t end;
+  bool may_be_ignored = false;  // -100, which is no label, may stand among them
+};
+/// The i64 ids of a tensor as the i32 that models take. Others are kCorrupt.
+Tensor golden_ids(const Safetensors& golden, const GoldenIds& wanted);
+/// Fails: kCorrupt, with the file's path and the tensor's name.
+[[noreturn]] void refuse_golden(const Safetensors& golden, const std::string& name, Phrase found,
+                                Phrase expected);
 
 /// Keeps the activations that a golden file asks for, by their names there.
 class GoldenTap : public Tap {

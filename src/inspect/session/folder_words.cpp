@@ -8,6 +8,7 @@ void follow_folder(const LoadedModel& model, GenerateArgs& args,
   config.samples = config.samples.value_or(false);
   args.tokenizer = model.writing_tokenizer();
   if (args.tokenizer == nullptr) config.stop.clear();  // ids alone hold no text to stop at
+  check(config, model.model->info(), args.tokenizer);
   follow(std::move(config), args, given);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "heed/base/error.h"
+#include "tensor/kept_view.h"
 
 namespace heed {
 namespace {
@@ -30,7 +31,7 @@ std::string layer_text(const TapName& name) {
 }
 
 [[noreturn]] void fail_not_finite(const Session& session, std::string what, float found) {
-  fail({.code = ErrorCode::kFailed,
+  fail({.code = ErrorCode::kCorrupt,
         .op = session.model,
         .argument = std::move(what),
         .found = static_cast<double>(found),
@@ -94,19 +95,19 @@ void Recorder::attended(const TapName& name, const AttentionArgs& args,
   const auto stack =
       std::ranges::find(session_.stacks, name.stack, [](const auto& of) { return of.shape.stack; });
   if (stack == session_.stacks.end()) return;
-  stack->layers.push_back(
-      {.q = Tensor::copy_of(args.q),
-       .k = Tensor::copy_of(args.keys.k),
-       .v = Tensor::copy_of(args.keys.v),
-       .lse = Tensor::copy_of(attended.lse),
-       .lse_low = Tensor::copy_of(attended.lse_low),
-       .bias = args.scores.bias.given() ? Tensor::copy_of(args.scores.bias) : Tensor(),
-       .extents = args.extents,
-       .mask = args.mask,
-       .scores = args.scores});
-  LayerAttention& kept = stack->layers.back();
-  check_lse(session_, name, kept.lse);
-  if (kept.bias.given()) kept.scores.bias = kept.bias;
+  KeptView bias = kept(args.scores.bias);
+  stack->layers.push_back({.q = Tensor::copy_of(args.q),
+                           .k = Tensor::copy_of(args.keys.k),
+                           .v = Tensor::copy_of(args.keys.v),
+                           .lse = Tensor::copy_of(attended.lse),
+                           .lse_low = Tensor::copy_of(attended.lse_low),
+                           .bias = std::move(bias.memory),
+                           .extents = args.extents,
+                           .mask = args.mask,
+                           .scores = args.scores});
+  LayerAttention& layer = stack->layers.back();
+  check_lse(session_, name, layer.lse);
+  layer.scores.bias = bias.view;
   if (options_.layer_done) options_.layer_done();
 }
 

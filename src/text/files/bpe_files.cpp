@@ -136,11 +136,17 @@ const TiktokenName& name_of(const std::filesystem::path& path) {
             "r50k_base, p50k_base, cl100k_base or o200k_base, which tells how words are cut"});
 }
 
-// Of GPT-2's class, where tokenizer_config.json asks for it.
-void add_begin(const Json& config, const Vocabulary& vocabulary, ByteBpeContent& content) {
-  if (!config["add_bos_token"].as_flag().value_or(false)) return;
-  const std::string begin = token_name(config, "bos_token", "<|endoftext|>");
-  if (vocabulary.find(begin) >= 0) content.post_processor = template_json(vocabulary, begin, "");
+// Of GPT-2's class, where tokenizer_config.json asks for them.
+void add_ends(const Json& config, const Vocabulary& vocabulary, ByteBpeContent& content) {
+  const auto asked = [&](const char* flag, const char* token) -> std::string {
+    if (!config[flag].as_flag().value_or(false)) return {};
+    const std::string name = token_name(config, token, "<|endoftext|>");
+    return vocabulary.find(name) >= 0 ? name : "";
+  };
+  const std::string begin = asked("add_bos_token", "bos_token");
+  const std::string end = asked("add_eos_token", "eos_token");
+  if (!begin.empty() || !end.empty())
+    content.post_processor = template_json(vocabulary, begin, end, begin);
 }
 
 // What transformers' class for such files adds: GPT-2, RoBERTa or Qwen2.
@@ -161,7 +167,7 @@ void set_family(const Json& config, const Vocabulary& vocabulary, ByteBpeContent
                               ? vocabulary.find("<|endoftext|>") < 0 &&
                                     vocabulary.find("<s>") >= 0 && vocabulary.find("</s>") >= 0
                               : family.starts_with("Roberta");
-  if (!is_roberta) return add_begin(config, vocabulary, content);
+  if (!is_roberta) return add_ends(config, vocabulary, content);
   for (const char* name : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}) add(name);
   const std::string begin = token_name(config, "cls_token", "<s>");
   const std::string end = token_name(config, "sep_token", "</s>");

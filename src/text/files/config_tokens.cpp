@@ -53,7 +53,8 @@ void add_tokens(const JsonText& config, const std::vector<AddedToken>& tokens,
   }
 }
 
-Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end) {
+Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end,
+                   const std::string& second) {
   const auto token = [](const std::string& name, int type) {
     return Json({{"SpecialToken", Json({{"id", name}, {"type_id", type}})}});
   };
@@ -67,9 +68,10 @@ Json template_json(const Vocabulary& vocabulary, const std::string& begin, const
   one.push(text("A", 0));
   if (!end.empty()) one.push(token(end, 0));
   for (const Json& item : one.items()) two.push(item);
+  if (!second.empty()) two.push(token(second, 1));
   two.push(text("B", 1));
   if (!end.empty()) two.push(token(end, 1));
-  for (const std::string& name : {begin, end})
+  for (const std::string& name : {begin, end, second})
     if (!name.empty())
       tokens.set(name, Json({{"id", name},
                              {"ids", Json::array({vocabulary.find(name)})},

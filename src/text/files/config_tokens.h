@@ -20,7 +20,9 @@ std::string token_name(const Json& config, std::string_view member, std::string_
 void add_tokens(const JsonText& config, const std::vector<AddedToken>& tokens,
                 Vocabulary& vocabulary, std::vector<AddedToken>& added);
 
-/// A template that puts tokens before and behind each text; names that are empty are left out.
-Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end);
+/// A template that puts tokens before the first text and behind each, and one before the second
+/// text of a pair; names that are empty are left out.
+Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end,
+                   const std::string& second = "");
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 #include "text/files/config_tokens.h"
 #include "text/files/readers.h"
 #include "text/pipeline_tokenizer.h"
+#include "text/word_piece.h"
 
 namespace heed {
 namespace {
@@ -48,23 +49,6 @@ void check(const Vocabulary& vocabulary, const Names& names, const std::filesyst
             .expected = "a WordPiece vocabulary, a piece a line"});
 }
 
-Json normalizer(const Json& config) {
-  const bool part_chinese = config["tokenize_chinese_chars"].as_flag().value_or(true);
-  return {{"type", "BertNormalizer"},
-          {"clean_text", true},
-          {"handle_chinese_chars", part_chinese},
-          {"strip_accents", config["strip_accents"]},
-          {"lowercase", config["do_lower_case"].as_flag().value_or(true)}};
-}
-
-Json model(const Vocabulary& vocabulary, const Names& names) {
-  return {{"type", "WordPiece"},
-          {"unk_token", names.unknown},
-          {"continuing_subword_prefix", "##"},
-          {"max_input_chars_per_word", 100},
-          {"vocab", vocabulary_json(vocabulary.pieces)}};
-}
-
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_word_piece_file(const std::filesystem::path& path) {
@@ -79,12 +63,14 @@ std::unique_ptr<Tokenizer> read_word_piece_file(const std::filesystem::path& pat
   add_tokens(config, added_tokens_of(config), vocabulary, added);
   return read_tokenizer(TokenizerFile(
       path.string(),
-      write_tokenizer_json({.normalizer = normalizer(config.root()),
-                            .pre_tokenizer = {{"type", "BertPreTokenizer"}},
-                            .post_processor = template_json(vocabulary, names.begin, names.end),
-                            .decoder = {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}},
-                            .model = model(vocabulary, names),
-                            .added_tokens = added})));
+      word_piece_json(
+          {.pieces = vocabulary.pieces,
+           .added_tokens = added,
+           .post_processor = template_json(vocabulary, names.begin, names.end),
+           .unknown = names.unknown,
+           .strip_accents = config.root()["strip_accents"],
+           .lowercase = config.root()["do_lower_case"].as_flag().value_or(true),
+           .handle_chinese = config.root()["tokenize_chinese_chars"].as_flag().value_or(true)})));
 }
 
 }  // namespace heed

@@ -131,10 +131,9 @@ class MetaspaceDecoder final : public Decoder {
   explicit MetaspaceDecoder(Metaspace options) : options_(std::move(options)) {}
   void apply(Pieces& pieces) const override {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const bool drops = i == 0 && options_.prepend != Metaspace::Prepend::kNever &&
-                         pieces[i].starts_with(options_.mark);
-      if (drops) pieces[i].erase(0, options_.mark.size());
-      pieces[i] = replaced(pieces[i], options_.mark, " ");
+      // Every mark of the first piece, not the first alone, as tokenizers has it.
+      const bool drops = i == 0 && options_.prepend != Metaspace::Prepend::kNever;
+      pieces[i] = replaced(pieces[i], options_.mark, drops ? "" : " ");
     }
   }
 

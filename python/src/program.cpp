@@ -1,0 +1,35 @@
+// The program `heed` in the interpreter's process: what the package's command runs, so that a wheel
+// carries the engine once.
+#include "program.h"
+
+#include <clocale>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "cli/program.h"
+
+namespace heed::python {
+namespace {
+
+// Ends the process as the program's main does, with no word to the interpreter: nothing of Python
+// runs any more, and signals, streams and status are the program's.
+[[noreturn]] void run_program(const nb::list& arguments) {
+  std::vector<std::string> all;
+  for (const nb::handle each : arguments) {
+    const auto bytes = nb::cast<nb::bytes>(each);
+    all.emplace_back(bytes.c_str(), bytes.size());
+  }
+  std::setlocale(LC_ALL, "C");  // the interpreter has set the environment's
+  const nb::gil_scoped_release released;
+  std::exit(cli::run_program(all));
+}
+
+}  // namespace
+
+void bind_program(nb::module_& module) {
+  module.def("run_program", &run_program, nb::arg("arguments"),
+             "Runs the program with arguments of bytes, and ends the process with its status.");
+}
+
+}  // namespace heed::python

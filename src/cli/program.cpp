@@ -1,0 +1,123 @@
+// heed: finds the command, reads its arguments, runs it, and turns whatever goes wrong into one
+// line on stderr and an exit status.
+#include "cli/program.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/notices.h"
+#include "cli/options/help.h"
+#include "cli/options/option_names.h"
+#include "cli/terminal/error_line.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/output.h"
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
+#include "heed/base/version.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kWorkFailed = 1;
+constexpr int kBadInput = 2;
+
+int report(std::string_view command, std::string message, int status) {
+  fmt::print(stderr, "{}\n", error_line(command, std::move(message)));
+  return status;
+}
+
+std::string help() {
+  std::string text =
+      "heed: exact attention that you can see through\n\n"
+      "Usage: heed COMMAND ...        heed COMMAND --help tells its arguments, with examples\n\n"
+      "Begin with:  heed look \"The cat sat on the mat because it was tired.\"\n"
+      "             heed serve          the same in the browser\n\n";
+  for (const Command& command : commands())
+    text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  text +=
+      "\n  --version  prints the version\n"
+      "  --licences prints the licences of what heed links and bundles\n\n"
+      "Exit status: 0 done, 1 the work failed, 2 bad arguments or bad input, 130 after Ctrl-C.\n";
+  return text;
+}
+
+int run_command(const Command& command, std::vector<std::string> arguments) {
+  OptionList options;
+  const Run run = command.declare(options);
+  const std::string help_text = help_of(command, options);  // says the defaults
+  Given given(options);
+  try {
+    if (!read_arguments(std::string("heed ") + command.name, options, std::move(arguments),
+                        given)) {
+      print(help_text);
+      return kDone;
+    }
+    if (given.knows("--threads")) thread_count();  // of $HEED_THREADS
+    return run(given);
+  } catch (const Error& error) {
+    throw in_options(given, command.name, error);
+  }
+}
+
+int guarded(const Command& command, const std::vector<std::string>& arguments) {
+  try {
+    return run_command(command, arguments);
+  } catch (const Error& error) {
+    return report(command.name, error.what(), exit_status(error.code()));
+  } catch (const std::bad_alloc&) {
+    return report(command.name, "out of memory", kWorkFailed);
+  } catch (const std::exception& error) {
+    return report(command.name, error.what(), kWorkFailed);
+  }
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+    print(help());
+    return kDone;
+  }
+  if (arguments[0] == "--version") {
+    print(fmt::format("heed {}\n", version()));
+    return kDone;
+  }
+  if (arguments[0] == "--licences") {
+    print(notices());
+    return kDone;
+  }
+  std::vector<std::string_view> names;
+  for (const Command& command : commands()) {
+    if (arguments[0] == command.name)
+      return guarded(command, {arguments.begin() + 1, arguments.end()});
+    names.emplace_back(command.name);
+  }
+  return report(
+      {},
+      fmt::format("\"{}\" is no command, expected one of {}", arguments[0], fmt::join(names, ", ")),
+      kBadInput);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments) {
+  std::signal(SIGPIPE, SIG_DFL);  // `heed look ... | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write, not the end
+  catch_interrupts();
+  try {
+    return dispatch(arguments);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "heed: {}\n", error.what());
+    return kWorkFailed;
+  }
+}
+
+}  // namespace heed::cli

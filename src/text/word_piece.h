@@ -1,0 +1,44 @@
+// WordPiece as BERT has it (Devlin et al. 2019): words in lower case without accents, cut into the
+// longest pieces of a list; pieces that do not begin a word are written with `##`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heed/text/tokenizer.h"
+#include "text/added_token.h"
+#include "text/learned_specials.h"
+#include "text/tokenizer_file.h"
+
+namespace heed {
+
+struct WordPieceTraining {
+  std::int64_t vocabulary_size = 4096;  // special tokens, characters and merges together
+  LearnedSpecials special = {
+      .tokens = {"[PAD]", "[CLS]", "[SEP]", "[MASK]"}, .begin = "[CLS]", .end = "[SEP]"};
+};
+
+/// Learns pieces by pair frequency (ties: the smaller ids), as the trainer of `tokenizers` does.
+/// Ids: special tokens from 0 on, `[UNK]` among them, then the text's characters (the 1,000 most
+/// frequent; the others become `[UNK]`), those that it has inside of words, then the merges.
+/// Fewer tokens result where no pair repeats any more.
+std::unique_ptr<Tokenizer> train_word_piece(std::string_view text,
+                                            const WordPieceTraining& training);
+
+/// A WordPiece tokenizer: what its file says of it.
+struct WordPieceContent {
+  std::vector<std::string> pieces = {};
+  std::vector<AddedToken> added_tokens = {};
+  Json post_processor = {};  // null: none
+  std::string unknown = "[UNK]";
+  Json strip_accents = {};  // null: where the text becomes lower case
+  bool lowercase = true;
+  bool handle_chinese = true;
+};
+/// The text of its `tokenizer.json`.
+std::string word_piece_json(const WordPieceContent& content);
+
+}  // namespace heed
