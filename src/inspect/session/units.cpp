@@ -42,7 +42,7 @@ class Stretch {
     const std::size_t letter = skip_spaces(text_, begin, text_.size());
     // What was skipped between tokens are spaces, which the token may have already.
     if (is_apart && letter == begin) {
-      text_.insert(begin, " ");
+      text_.insert(begin, 1, ' ');
       pieces_.push_back({begin, begin + 1});
       return;
     }
