@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
+#include <vector>
+
 #include "heed/inspect/look.h"
 #include "heed/masks/band.h"
 #include "inspect/session/shared.h"
@@ -43,6 +47,30 @@ TEST(ArraySession, AnswersForARectangularStackByItsName) {
                     "session: stack is self, expected cross (mine has no other)");
   EXPECT_HEED_ERROR(session.at({Stack::kCross, 2, 0}), ErrorCode::kNotFound,
                     "session: layer is 2, expected 0 to 1 (mine has 2 layers)");
+}
+
+TEST(ArraySession, ACellsRankIsItsPlaceInTheSortedRow) {
+  const Arrays arrays;
+  const Session session = open_session(arrays.cross());
+  const LayerAttention& layer = session.at({Stack::kCross, 0, 1});
+  const std::vector<LookKey> sorted = look_rows(layer, 1, {}, -1).at(2).attends;
+  ASSERT_EQ(sorted.size(), kKeys);
+  for (std::int64_t place = 0; place < kKeys; ++place) {
+    const LookCell cell = look_cell(layer, 1, 2, sorted[static_cast<std::size_t>(place)].key);
+    EXPECT_EQ(cell.rank, place + 1);
+    EXPECT_EQ(cell.of, kKeys);
+    EXPECT_EQ(cell.others.size(), 2);
+  }
+}
+
+TEST(ArraySession, MeasuresItsValuesOnce) {
+  const Arrays arrays;
+  const Session session = open_session(arrays.cross());
+  const Tensor& lengths = session.at({Stack::kCross, 1, 0}).write_lengths;
+  ASSERT_EQ(lengths.shape(), (Shape{4, kKeys}));
+  const float* const value = arrays.v.data<float>() + (kKeys + 3) * 8;  // key 3 of kv head 1
+  const double length = std::sqrt(std::inner_product(value, value + 8, value, 0.0));
+  for (const int head : {2, 3}) EXPECT_NEAR(lengths.data<float>()[head * kKeys + 3], length, 1e-6);
 }
 
 TEST(ArraySession, TakesTheLseThatIsGivenAndElseComputesIt) {

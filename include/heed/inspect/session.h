@@ -47,7 +47,7 @@ struct LayerAttention {
   Tensor lse;        // [1, H, Tq]
   Tensor lse_low;    // [1, H, Tq]
   Tensor bias = {};  // the memory of scores.bias, where there is one; a number a distance, of T5
-  /// [H, Tk]: |W_O v_j|, how much values write (Kobayashi et al. 2020); not given without a W_O.
+  /// [H, Tk]: |W_O v_j|, how much values write (Kobayashi et al. 2020); of arrays |v_j|.
   Tensor write_lengths = {};
   Extents extents;
   Mask mask;

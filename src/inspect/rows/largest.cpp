@@ -50,6 +50,16 @@ Largest largest_of(std::span<const float> weights, const LargestRule& rule) {
   return answer;
 }
 
+std::int64_t rank_of(std::span<const float> weights, std::int64_t at) {
+  const Entry own = {at, weights[static_cast<std::size_t>(at)]};
+  std::int64_t rank = 1;
+  for (std::size_t other = 0; other < weights.size(); ++other)
+    if (weights[other] != kHidden &&
+        before({static_cast<std::int64_t>(other), weights[other]}, own))
+      ++rank;
+  return rank;
+}
+
 std::vector<Entry> in_order(std::vector<Entry> entries) {
   std::ranges::sort(entries, {}, &Entry::at);
   return entries;

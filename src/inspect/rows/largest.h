@@ -37,6 +37,9 @@ struct Largest {
 /// `weights` has kHidden where the mask hides an entry.
 Largest largest_of(std::span<const float> weights, const LargestRule& rule);
 
+/// The place of the entry `at`, which is visible, among all: 1 is the largest.
+std::int64_t rank_of(std::span<const float> weights, std::int64_t at);
+
 /// By index, as arcs are drawn.
 std::vector<Entry> in_order(std::vector<Entry> entries);
 

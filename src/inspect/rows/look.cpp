@@ -140,14 +140,13 @@ LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, st
   LookCell cell{.query = query, .key = key};
   visit_lines(layer, {.head = head, .rows = {query}, .scores = true}, [&](const RowView& row) {
     const auto at = static_cast<std::size_t>(key);
-    const Largest ranked = largest_of(row.weights, {});
+    const Largest ranked = largest_of(row.weights, {.at_most = 3});
     cell.of = ranked.visible;
     cell.visible = row.weights[at] != kHidden;
     if (!cell.visible) return;
     cell.weight = row.weights[at];
     cell.score = row.scores[at];
-    const auto found = std::ranges::find(ranked.entries, key, &Entry::at);
-    cell.rank = found - ranked.entries.begin() + 1;
+    cell.rank = rank_of(row.weights, key);
     for (const Entry& other : ranked.entries)
       if (other.at != key && cell.others.size() < 2)
         cell.others.push_back({other.at, other.weight});

@@ -4,6 +4,7 @@
 
 #include "heed/base/error.h"
 #include "inspect/session/visible_keys.h"
+#include "inspect/session/write_lengths.h"
 
 namespace heed {
 namespace {
@@ -148,6 +149,8 @@ Session open_session(const SessionArrays& arrays) {
     session.key_tokens = tokens_of(arrays.key_tokens, keys);
   session.info = info_of(outer);
   check_layers(session);
+  for (SessionStack& stack : session.stacks)  // once, and not for each cell that is asked for
+    for (LayerAttention& layer : stack.layers) layer.write_lengths = lengths_carried(layer);
   return session;
 }
 

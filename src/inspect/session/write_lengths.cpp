@@ -51,12 +51,13 @@ Tensor cholesky(std::vector<double> gram, std::int64_t size) {
 }
 
 // The length of each row of x [N, n].
-void row_lengths(const Tensor& x, float* into) {
+void row_lengths(const ConstView& x, float* into) {
+  const std::int64_t step = x.stride(1);
   for (std::int64_t row = 0; row < x.dim(0); ++row) {
     double sum = 0;
-    const float* const values = x.data<float>() + row * x.dim(1);
+    const float* const values = x.data<float>() + row * x.stride(0);
     for (std::int64_t c = 0; c < x.dim(1); ++c)
-      sum += static_cast<double>(values[c]) * static_cast<double>(values[c]);
+      sum += static_cast<double>(values[c * step]) * static_cast<double>(values[c * step]);
     into[row] = static_cast<float>(std::sqrt(sum));
   }
 }
@@ -83,7 +84,7 @@ Tensor write_lengths(const Attention& attention, const Tensor& v) {
     const bool is_short = keys < size;
     const Tensor factor = is_short ? Tensor() : cholesky(gram_of(w, head * size, size), size);
     const ConstView through = is_short ? own : factor.view();
-    row_lengths(matmul({.a = values, .b = through.permute({1, 0})}),
+    row_lengths(matmul({.a = values, .b = through.permute({1, 0})}).view(),
                 lengths.data<float>() + head * keys);
   });
   return lengths;
@@ -108,9 +109,9 @@ Tensor lengths_carried(const LayerAttention& layer) {
   const ConstView values = layer.v.view().select(0, 0);  // [G, Tk, Dv]
   const std::int64_t heads = layer.q.dim(1), shared = heads / values.dim(0);
   Tensor lengths = Tensor::empty({heads, layer.keys()});
-  for (std::int64_t head = 0; head < heads; ++head)
-    row_lengths(Tensor::copy_of(values.select(0, head / shared)),
-                lengths.data<float>() + head * layer.keys());
+  parallel_for(heads, [&](std::int64_t head, int) {
+    row_lengths(values.select(0, head / shared), lengths.data<float>() + head * layer.keys());
+  });
   return lengths;
 }
 
