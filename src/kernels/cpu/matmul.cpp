@@ -34,12 +34,12 @@ using cpu::whole_lines;
 // Strips and a panel lie in a 512 KiB cache, or panels and those to come.
 constexpr std::int64_t kStripBytes = std::int64_t{400} << 10;
 // Rows of a block: as many as have their whole depth there, so that `out` is not written and read
-// again for each block of the depth; in 48 rows or more a panel is worth fetching.
-constexpr std::int64_t kLeastRows = 48;
+// again for each block of the depth; in 64 rows or more a panel is worth fetching.
+constexpr std::int64_t kLeastRows = 64;
 constexpr std::int64_t kMostRows = 96;
-// Where 48 do not fit (5,632 deep), and of a plain b, whose panels every block of rows makes anew:
-// weights are read once, and strips come from the third level, from front to back, two bytes a
-// cycle.
+// Where 64 do not fit (2,048 deep in f32), and of a plain b, whose panels every block of rows makes
+// anew: weights are read once, and strips come from the third level, from front to back, two bytes
+// a cycle.
 constexpr std::int64_t kDeepRows = 768;
 // A panel that several strips go through stays in the second level.
 constexpr std::int64_t kPanelBytes = std::int64_t{300} << 10;
