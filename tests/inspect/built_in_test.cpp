@@ -2,23 +2,17 @@
 // card by tools/card_figures.py (models.card.tales), as those of the other built-in models.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "heed/inspect/session.h"
-#include "heed/models/registry.h"
+#include "inspect/tales.h"
 #include "ops/loss.h"
-#include "support/places.h"
 
 namespace heed {
 namespace {
 
-const LoadedModel& tales() {
-  static const LoadedModel model =
-      load_model(std::filesystem::path(HEED_SOURCE_DIR) / "models" / "tales");
-  return model;
-}
+using test::tales;
 
 // Mean -log p of each next token, in nats.
 double loss_of(const std::string& text) {

@@ -4,18 +4,14 @@
 
 #include <cmath>
 
+#include "inspect/tales.h"
 #include "inspect/tiny_model.h"
 #include "support/expect_error.h"
-#include "support/places.h"
 
 namespace heed {
 namespace {
 
-const LoadedModel& tales() {
-  static const LoadedModel model =
-      load_model(std::filesystem::path(HEED_SOURCE_DIR) / "models" / "tales");
-  return model;
-}
+using test::tales;
 
 TEST(PronounProbe, CountsSentencesInWhichTheNounHasMoreWeight) {
   const std::vector<PronounHead> heads = probe_pronouns(tales(), {.sentences = 20});

@@ -1,27 +1,14 @@
 #!/usr/bin/env bash
 # Ranks that are processes: mpi_test.sh HEED
-set -euo pipefail
-heed=$1
+# shellcheck source=tests/ranks/together.sh
+source "$(dirname "${BASH_SOURCE[0]}")/together.sh"
 
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
-command -v mpirun >/dev/null || {
-  echo "skipped: mpirun is not here"
-  exit 77
-}
-together() { # N ARGS...: heed on N ranks, each with a thread or more
-  mpirun --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 -n "$1" "$heed" "${@:2}"
-}
-
-for ranks in 2 3; do
-  answer=$(together "$ranks" bench ring --tokens 600 --json)
-  grep -q "\"ranks\": $ranks," <<<"$answer" || fail "$ranks ranks are not told: $answer"
+for count in 2 3; do
+  answer=$(together "$count" bench ring --tokens 600 --json)
+  grep -q "\"ranks\": $count," <<<"$answer" || fail "$count ranks are not told: $answer"
   difference=$(sed -n 's/.*"largest_difference": \([0-9.e+-]*\).*/\1/p' <<<"$answer")
   awk -v found="$difference" 'BEGIN { exit !(found != "" && found + 0 < 1e-4) }' ||
-    fail "$ranks ranks differ from one process by '$difference'"
+    fail "$count ranks differ from one process by '$difference'"
 done
 
 # One rank's error is its line, and ends all.

@@ -1,24 +1,12 @@
 #!/usr/bin/env bash
 # Training on ranks that are processes: train_test.sh HEED
-set -euo pipefail
-heed=$1
-
-fail() {
-  echo "$*" >&2
-  exit 1
-}
-
-command -v mpirun >/dev/null || {
-  echo "skipped: mpirun is not here"
-  exit 77
-}
+# shellcheck source=tests/ranks/together.sh
+source "$(dirname "${BASH_SOURCE[0]}")/together.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 for i in $(seq 400); do echo "after $((i % 97)) comes $(((i + 1) % 97))."; done >text.txt
 
-ranks=(mpirun --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 -n)
-together() { "${ranks[@]}" "$1" "$heed" "${@:2}"; } # N ARGS...: heed on N ranks
 shape=(--data text.txt --layers 2 --heads 2 --width 32 --block 32 --warmup 4 --dropout 0.1 --threads 1)
 small=("${shape[@]}" --batch 6 --steps 40 --evaluate-every 10 --checkpoint-every 10)
 losses() { cut -d, -f1-5 "$1/loss.csv"; }

@@ -51,6 +51,20 @@ class TaskRun : public SmallRun {
     config_.model = R"({"model_type": "gpt2"})";
   }
 
+  // With the configuration of each task of files in turn, made from the one that stands before.
+  void for_each_task(const std::function<void(const std::string& task)>& use) {
+    const TrainConfig usual = config_;
+    const auto with = [&](const std::string& task, void (TaskRun::*set)()) {
+      (this->*set)();
+      use(task);
+      config_ = usual;
+    };
+    with("mlm", &TaskRun::mask);
+    with("seq2seq", &TaskRun::translate);
+    with("texts", &TaskRun::label_texts);
+    with("tokens", &TaskRun::label_tokens);
+  }
+
   // Stopped after a step and gone on with: the rows are those of a run that was not.
   void expect_the_same_resumed() {
     run("whole");

@@ -92,14 +92,7 @@ TEST_F(DataOfTasks, EveryTaskThatDivergesSaysWhere) {
   expect("lm");
   config_.precision = "bf16";
   expect("bf16");
-  mask();
-  expect("mlm");
-  translate();
-  expect("seq2seq");
-  label_texts();
-  expect("texts");
-  label_tokens();
-  expect("tokens");
+  for_each_task([&](const std::string& task) { expect_divergence_is_named(task); });
   config_.data = {};
   config_.generate = "sort";
   config_.block = 40;

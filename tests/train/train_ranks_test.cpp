@@ -65,24 +65,12 @@ TEST_F(TrainRanks, LossesAreThoseOfOneProcessWithinRoundingAndTheSameEachTime) {
 
 TEST_F(TrainRanks, SoTheyAreForEveryTask) {
   config_.dropout = 0.1;
-  const TrainConfig usual = config_;
-  const auto expect = [&](const std::string& task) {
-    expect_losses_of_one(task);
-    config_ = usual;
-  };
-  mask();
-  expect("mlm");
-  translate();
-  expect("seq2seq");
-  label_texts();
-  expect("texts");
-  label_tokens();
-  expect("tokens");
+  for_each_task([&](const std::string& task) { expect_losses_of_one(task); });
   config_.data = {};
   config_.task = "classify";
   config_.generate = "reverse";
   config_.generate_length = 10;
-  expect("reverse");
+  expect_losses_of_one("reverse");
 }
 
 TEST_F(TrainRanks, AnEvaluationDoesNotDependOnTheirNumber) {
