@@ -7,14 +7,12 @@ Runs where torch and transformers are installed, else says why it does not. Usag
 Without folders: the small models of the test data that lie beside the checkout.
 """
 
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-# The exit status by which CTest knows a skipped test; with `./dev test --peers` a peer that is absent is a failure.
-SKIPPED = 1 if os.environ.get("HEED_PEERS") else 77
+from places import SHARED, SKIPPED
 
 try:
     import torch
@@ -24,8 +22,6 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("HEED_SHARED_DATA", SOURCE.parent / "shared" / "data"))
 # Which transformers creates and never reads where each side of an encoder-decoder has a table of its own.
 UNREAD = ("position_ids", "model.shared.weight")
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids")

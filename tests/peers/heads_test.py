@@ -7,15 +7,12 @@ Usage: python tests/peers/heads_test.py build/release/heed
 """
 
 import json
-import os
-import pathlib
 import subprocess
 import sys
 
-# The exit status by which CTest knows a skipped test; with `./dev test --peers` a peer that is absent is a failure.
-SKIPPED = 1 if os.environ.get("HEED_PEERS") else 77
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("HEED_SHARED_DATA", SOURCE.parent / "shared" / "data")) / "models"
+from places import SHARED, SKIPPED
+
+MODELS = SHARED / "models"
 
 try:
     import torch
@@ -23,11 +20,11 @@ try:
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
-if not (SHARED / "stories260k").exists():
-    print(f"skipped: needs {SHARED}")
+if not (MODELS / "stories260k").exists():
+    print(f"skipped: needs {MODELS}")
     sys.exit(SKIPPED)
 
-FOLDER = SHARED / "stories260k"
+FOLDER = MODELS / "stories260k"
 TEXT = (FOLDER / "expected_greedy_200.txt").read_text().rstrip("\n")
 
 

@@ -17,8 +17,7 @@ import tempfile
 import time
 import urllib.request
 
-# The exit status by which CTest knows a skipped test; with `./dev test --peers` a peer that is absent is a failure.
-SKIPPED = 1 if os.environ.get("HEED_PEERS") else 77
+from places import SHARED, SKIPPED
 
 try:
     import torch
@@ -27,8 +26,6 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("HEED_SHARED_DATA", SOURCE.parent / "shared" / "data"))
 TOLERANCE = 1e-5
 IDS = [5, 17, 42, 8, 9, 23, 17, 60]
 

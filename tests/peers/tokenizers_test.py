@@ -8,7 +8,6 @@ beside the checkout, else says why it does not. Usage:
 import argparse
 import base64
 import json
-import os
 import pathlib
 import random
 import struct
@@ -17,8 +16,7 @@ import sys
 import tempfile
 import unicodedata
 
-# The exit status by which CTest knows a skipped test; with `./dev test --peers` a peer that is absent is a failure.
-SKIPPED = 1 if os.environ.get("HEED_PEERS") else 77
+from places import SHARED, SKIPPED
 
 try:
     import tokenizers
@@ -26,8 +24,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("HEED_SHARED_DATA", SOURCE.parent / "shared" / "data")) / "tokenizers"
+TOKENIZERS = SHARED / "tokenizers"
 
 # What Unicode 15.0 added to 14.0.
 ADDED = [(0xCF3, 0xCF3), (0xECE, 0xECE), (0x10EFD, 0x10EFF), (0x1123F, 0x11241), (0x11B00, 0x11B09),
@@ -94,7 +91,7 @@ def byte_level_model():
     """The tokens of cl100k_base as a BPE model: every way to part a token into two is a merge."""
     alphabet = byte_characters()
     tokens = [base64.b64decode(line.split()[0]) for line in
-              (SHARED / "tiktoken/cl100k_base.tiktoken").read_text().splitlines()]
+              (TOKENIZERS / "tiktoken/cl100k_base.tiktoken").read_text().splitlines()]
     spelled = {token: "".join(alphabet[byte] for byte in token) for token in tokens}
     merges = [[spelled[token[:cut]], spelled[token[cut:]]] for token in tokens for cut in range(1, len(token))
               if token[:cut] in spelled and token[cut:] in spelled]
@@ -133,7 +130,7 @@ def fields(message):
 
 def unigram_parts():
     pieces, charsmap = [], b""
-    for number, value in fields((SHARED / "sentencepiece/test_model.model").read_bytes()):
+    for number, value in fields((TOKENIZERS / "sentencepiece/test_model.model").read_bytes()):
         if number == 1:
             piece = dict(fields(value))
             pieces.append([piece[1].decode(), struct.unpack("<f", piece.get(2, b"\0\0\0\0"))[0]])
@@ -165,7 +162,7 @@ def split_then_bytes(regex):
 def documents():
     """Name, content of a tokenizer.json, and whether offsets are compared: where NFC composes, heed gives a token all
     bytes that it stands for, and tokenizers those of the first character."""
-    read = lambda name: json.loads((SHARED / name / "tokenizer.json").read_text())
+    read = lambda name: json.loads((TOKENIZERS / name / "tokenizer.json").read_text())
     gpt2, bert, llama2 = read("gpt2"), read("bert"), read("llama2")
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
     yield "gpt2", gpt2, True
@@ -264,7 +261,7 @@ def compare_sentence_piece(program, name, texts, **training):
     except ImportError as error:
         print(f"skipped: {error}")
         return 0
-    corpus = SHARED.parent / "text"
+    corpus = SHARED / "text"
     with tempfile.TemporaryDirectory() as folder:
         sentencepiece.SentencePieceTrainer.train(
             input=[str(corpus / "alice29.txt"), str(corpus / "enja/dev.ja")], model_prefix=f"{folder}/model",
@@ -294,7 +291,7 @@ SENTENCE_PIECE = {
 
 def compare_word_piece_training(program):
     """Pieces that `heed train` learns, and those of the trainer of tokenizers, from the same text."""
-    text, size = SHARED.parent / "text/alice29.txt", 1500
+    text, size = SHARED / "text/alice29.txt", 1500
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([program, "train", "--task", "mlm", "--data", text, "--tokenizer", "word-piece", "--vocabulary",
                                str(size), "--validation", "0", "--layers", "1", "--width", "16", "--heads", "1", "--block", "32",
@@ -321,8 +318,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only")
     options = parser.parse_args()
-    if not SHARED.exists():
-        print(f"skipped: {SHARED} is not there")
+    if not TOKENIZERS.exists():
+        print(f"skipped: {TOKENIZERS} is not there")
         sys.exit(SKIPPED)
     texts = strings(options.strings, options.seed)
     wrong = 0

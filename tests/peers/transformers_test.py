@@ -13,8 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# The exit status by which CTest knows a skipped test; with `./dev test --peers` a peer that is absent is a failure.
-SKIPPED = 1 if os.environ.get("HEED_PEERS") else 77
+from places import SHARED, SKIPPED, SOURCE
 
 try:
     import numpy as np
@@ -24,8 +23,6 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("HEED_SHARED_DATA", SOURCE.parent / "shared" / "data"))
 WEIGHT_TOLERANCE = 1e-5
 LOGIT_TOLERANCE = 1e-4
 
