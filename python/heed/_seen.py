@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from ._libraries import library_of
 from ._weights import Weights
-from .errors import WrongType, made
+from .errors import WrongType, made, refused
 
 _EVERYTHING = (0, -1)
 
@@ -165,7 +165,7 @@ class Seen:
             name, settings = each
             for setting in settings.keys() - set(_SETTINGS.get(name, settings)):
                 raise refused("observe", f"a setting of {name}", f'"{setting}"',
-                              f"one of {', '.join(_SETTINGS[name]) or 'none'}")  # fmt: skip
+                              ', '.join(_SETTINGS[name]) or 'no setting')  # fmt: skip
         answers = _core.observe(self._core, [(name, _filled(s)) for name, s in asked])
         return [self._taken(answer) for answer in answers]
 

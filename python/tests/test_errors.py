@@ -226,7 +226,7 @@ def test_strides_within_an_element_are_refused():
             TypeError,
             "blocks: rows is a str, expected a whole number",
         ),
-        (lambda: heed.custom(5), TypeError, "custom: function is a int, expected a function"),
+        (lambda: heed.custom(5), TypeError, "custom: function is an int, expected a function"),
         (lambda: heed.segments(Q), TypeError, "segments: query_ids is f32, expected i64 or i32"),
         (
             lambda: heed.prefix([]),

@@ -176,9 +176,9 @@ BAD = {
     "cache": (dict(cache_dtype="f4"), ValueError, "cache_dtype is 'f4', expected one of 'float32'"),
     "unknown": (dict(temprature=1), TypeError, "unexpected keyword argument 'temprature'"),
     "prompt": (dict(prompt=5.5), TypeError, "prompt is a float, expected"),
-    "number": (dict(prompt=5), TypeError, "prompt is a int, expected a str, or a list of ids"),
-    "numbers": (dict(prompt=["a", 5]), TypeError, "prompt is a int, expected a str"),
-    "no stop": (dict(stop=5), TypeError, "stop is a int, expected a str, or a list of them"),
+    "number": (dict(prompt=5), TypeError, "prompt is an int, expected a str, or a list of ids"),
+    "numbers": (dict(prompt=["a", 5]), TypeError, "prompt is an int, expected a str"),
+    "no stop": (dict(stop=5), TypeError, "stop is an int, expected a str, or a list of them"),
     "empty": (dict(prompt=[]), ValueError, "prompt is empty"),
     "surrogate": (dict(prompt="\ud800"), ValueError, "prompt is not valid Unicode"),
 }  # fmt: skip

@@ -146,9 +146,9 @@ def test_bad_input(tales):
         heed.heads.score("no-such", TEXTS)
     with pytest.raises(TypeError, match="heads: texts is a str, expected texts, such as a list"):
         heed.heads.score(tales, "one text")
-    with pytest.raises(TypeError, match="engine is a int, expected an executor of concurrent.fut"):
+    with pytest.raises(TypeError, match="engine is an int, expected an executor of concurrent.fut"):
         heed.heads.score(tales, TEXTS, engine=3)
-    with pytest.raises(TypeError, match="progress is a int, expected a function, or None"):
+    with pytest.raises(TypeError, match="progress is an int, expected a function, or None"):
         heed.heads.score(tales, TEXTS, progress=3)
 
 

@@ -198,6 +198,10 @@ def test_several_questions_in_one_pass(seen):
     assert np.array_equal(keys, seen.top_k(2)[1])
     with pytest.raises(ValueError, match='name is "entrophy", expected one of entropy'):
         seen.observe("entrophy")
+    with pytest.raises(ValueError, match='a setting of top_k is "kk", expected k, value_norm'):
+        seen.observe(("top_k", {"k": 2, "kk": 3}))
+    with pytest.raises(ValueError, match='a setting of entropy is "k", expected no setting'):
+        seen.observe(("entropy", {"k": 2}))
 
 
 def test_seen_of_somebody_elses_arrays(qkv, seen):

@@ -120,7 +120,9 @@ def test_words_name_tokens(session):
 BAD = {
     "nothing": (lambda m: m.look(), ValueError, "look: no text is given, expected one of"),
     "both": (lambda m: m.look("a", ids=[1]), ValueError, "text and ids are both given"),
-    "no text": (lambda m: m.look(5), TypeError, "look: text is a int, expected a str"),
+    "logits": (lambda m: m.look("a", logits="yes"), TypeError, "logits is a str, expected True or"),
+    "width": (lambda m: m.look("a").to_text(width=0), ValueError, "width is 0, expected at least 1"),
+    "no text": (lambda m: m.look(5), TypeError, "look: text is an int, expected a str"),
     "ids": (lambda m: m.look(ids=[99999]), ValueError, "ids is 99999, expected 0 to"),
     "no ids": (lambda m: m.look(ids=[]), ValueError, "ids is empty"),
     "pair": (lambda m: m.look("a", pair="b"), ValueError, "pair is given, expected none: tales"),

@@ -65,7 +65,7 @@ BAD_ARRAYS = {
     "stack": (dict(stack="other"), ValueError, 'stack is "other"'),
     "normaliser": (dict(normaliser="sigmoid"), NotImplementedError, "normaliser"),
     "no array": (dict(q="text"), TypeError, "q is a str, expected an array"),
-    "a number": (dict(k=2), TypeError, "k is a int, expected an array"),
+    "a number": (dict(k=2), TypeError, "k is an int, expected an array"),
 }
 
 

@@ -76,9 +76,9 @@ BAD = {
     "key": (dict(layer=2), ValueError, 'unknown key "layer".*"layers"'),
     "range": (dict(heads=3), ValueError, "heads is 3, expected a divisor of width"),
     "kind": (dict(steps="six"), ValueError, "steps"),
-    "no config": (dict(config=5), TypeError, "config is a int, expected a dict"),
-    "call": (dict(on_step=5), TypeError, "on_step is a int, expected a function"),
-    "no json": (dict(steps=object()), TypeError, "config is a object"),
+    "no config": (dict(config=5), TypeError, "config is an int, expected a dict"),
+    "call": (dict(on_step=5), TypeError, "on_step is an int, expected a function"),
+    "no json": (dict(steps=object()), TypeError, "config is an object"),
 }
 
 

@@ -227,7 +227,7 @@ def test_a_look_is_a_session_of_one_sequence(monkeypatch):
         model(**inputs)
     seen.look(sequence=1)
     assert list(given["stacks"]) == ["encoder", "decoder", "cross"]
-    assert given["tokens"] == inputs["decoder_input_ids"][1].tolist()
-    assert given["key_tokens"] == inputs["input_ids"][1, :8].tolist()
+    assert given["tokens"] == [f" {id}" for id in inputs["decoder_input_ids"][1].tolist()]  # ids stand apart
+    assert given["key_tokens"] == [f" {id}" for id in inputs["input_ids"][1, :8].tolist()]
     whole = np.asarray(seen.attention(1, "cross").weights)[1:, :, :, :8]
     assert close(given["stacks"]["cross"][1].weights, whole, 1e-7)

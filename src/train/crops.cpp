@@ -35,8 +35,8 @@ std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t toke
 }
 
 std::optional<std::int64_t> repeat_period(std::uint64_t seed, std::int64_t index, double share,
-                                          std::int64_t block, RandomUse use) {
-  Random random = random_for(use, seed, index);
+                                          std::int64_t block) {
+  Random random = random_for(RandomUse::kRepeats, seed, index);
   constexpr std::uint64_t kParts = 1'000'000;
   if (static_cast<double>(random.below(kParts)) >= share * kParts) return std::nullopt;
   const std::int64_t least = std::max<std::int64_t>(1, block / 8);

@@ -52,7 +52,7 @@ std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t toke
 /// Which crops repeat themselves: a share of `share`, each after a period between an eighth and a
 /// half of its length; none for the others. A function of seed and index, as `random_crop`.
 std::optional<std::int64_t> repeat_period(std::uint64_t seed, std::int64_t index, double share,
-                                          std::int64_t block, RandomUse use = RandomUse::kRepeats);
+                                          std::int64_t block);
 
 /// The dropout masks of pass number `index` of a run.
 std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t index);

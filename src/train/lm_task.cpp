@@ -1,6 +1,7 @@
 #include "train/lm_task.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "train/crops.h"
 
@@ -12,9 +13,27 @@ TrainingShape LmTask::shape() const {
   return shape;
 }
 
+namespace {
+
+// Evenly over the octaves from `least` to `most`.
+std::int64_t drawn_size(Random& random, std::int64_t least, std::int64_t most) {
+  if (most <= least) return most;
+  const auto [low, high] = std::pair(static_cast<double>(least), static_cast<double>(most));
+  return static_cast<std::int64_t>(low * std::pow(high / low, random.uniform()));
+}
+
+// What matches a token with an equal one is found first where short sequences of few tokens begin
+// again often, and holds later for long ones of all tokens.
+constexpr std::int64_t kShortest = 4;  // a period
+constexpr std::int64_t kFewest = 32;   // tokens, the first of the vocabulary
+
+}  // namespace
+
 std::optional<std::int64_t> LmTask::random_period(std::int64_t index) const {
-  return repeat_period(static_cast<std::uint64_t>(config_.seed), index, config_.random_repeats,
-                       config_.block, RandomUse::kRandomRepeats);
+  Random random =
+      random_for(RandomUse::kRandomRepeats, static_cast<std::uint64_t>(config_.seed), index);
+  if (random.uniform() >= config_.random_repeats) return std::nullopt;
+  return std::max<std::int64_t>(1, drawn_size(random, kShortest, config_.block / 2));
 }
 
 std::int64_t LmTask::counted(std::int64_t index) const {
@@ -25,11 +44,16 @@ void LmTask::make_random(std::int64_t index, std::int64_t period, Example& examp
   Random random = random_for(RandomUse::kRandomTokens, static_cast<std::uint64_t>(config_.seed),
                              index, kWordsOfExample);
   const Tokenizer& tokenizer = *data_.tokenizer;
-  const auto vocabulary = static_cast<std::uint64_t>(tokenizer.vocabulary_size());
+  const std::int64_t all = tokenizer.vocabulary_size();
+  const auto among =
+      static_cast<std::uint64_t>(drawn_size(random, std::max(kFewest, 4 * period), all));
   std::vector<TokenId> tokens;
-  while (std::ssize(tokens) < period)
-    if (const auto id = static_cast<TokenId>(random.below(vocabulary)); !tokenizer.is_special(id))
-      tokens.push_back(id);
+  while (std::ssize(tokens) < period) {
+    const auto id = static_cast<TokenId>(random.below(among));
+    const bool is_new = among < 4 * static_cast<std::uint64_t>(period) ||
+                        std::ranges::find(tokens, id) == tokens.end();
+    if (is_new && !tokenizer.is_special(id)) tokens.push_back(id);
+  }
   repeated_crop(tokens, 0, config_.block, period, example);
   std::fill_n(example.targets.begin(), period, kIgnoredTarget);
 }

@@ -61,14 +61,6 @@ TEST(Crops, NoneRepeatsWhereTheShareIsZero) {
   for (std::int64_t i = 0; i < 1000; ++i) EXPECT_EQ(repeat_period(1, i, 0, 64), std::nullopt);
 }
 
-TEST(Crops, RandomRepeatsAreOthersThanRepeats) {
-  int both = 0;
-  for (std::int64_t i = 0; i < 10000; ++i)
-    both += repeat_period(1, i, 0.25, 64).has_value() &&
-            repeat_period(1, i, 0.25, 64, RandomUse::kRandomRepeats).has_value();
-  EXPECT_NEAR(both, 625, 100);
-}
-
 TEST(Crops, ABlockOfOneTokenCanRepeat) { EXPECT_EQ(repeat_period(1, 0, 0.999999, 1), 1); }
 
 TEST(Crops, DropoutSeedsOfPassesDiffer) { EXPECT_NE(dropout_seed(1, 0), dropout_seed(1, 1)); }
