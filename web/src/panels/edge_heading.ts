@@ -20,7 +20,7 @@ export function headingOf(page: Page, at: Span | null, choice: Choice | null): H
   const isMany = places.length > 1;
   if (at === null && choice !== null) {
     const head = `head ${headName({places: [primary(store.now)]})}`;
-    return {title: 'Who attends to whom', after: [head, choiceText(choice)].filter(Boolean).join(', ')};
+    return {title: 'Who attends to whom', after: [head, choiceText(choice, side.split !== null)].filter(Boolean).join(', ')};
   }
   const isNarrow = choice === null;
   const isNamed = (isNarrow || isMany) && at !== null;

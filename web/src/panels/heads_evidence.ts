@@ -8,7 +8,7 @@ import {primary} from '../panel';
 import {isolated, plain} from '../tokens';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../late';
-import {columnOf, headText, ranked, sortName, valueOf, valueText} from './heads_scores';
+import {columnName, columnOf, headText, isKnown, ranked, sortName, valueOf, valueText} from './heads_scores';
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
@@ -30,21 +30,23 @@ export class HeadsEvidence implements Panel {
     const own = {...place, stack: headsOf(page)[0]!.stack!};
     const value = valueOf(page, own, column, this.alike());
     const runner = ranked(page, column, null).find((each) => headText(each.place) !== headText(place) && each.value !== undefined);
-    const isAsked = page.api.hasWeights && value !== undefined;
+    const isAsked = page.api.hasWeights && value !== undefined && isKnown(page, column);
     const data = this.slot.show(isAsked ? page.api.evidence(place, column.name, page.store.now.form, runner?.place ?? null) : null);
     const found = latest(data);
     const state = [headText(place), column.name, value, runner?.value, data?.state, found?.score, found?.head, found?.layer, page.store.now.form].join(' ');
     if (state === this.drawn) return;
     this.drawn = state;
     const heading = html('div', {class: 'heading'}, html('h2', {}, 'Evidence'),
-      html('span', {class: 'quiet'}, `head ${headText(place)}, ${column.name.replace(/^probe_/, '').replace(/_/g, ' ')}`));
+      html('span', {class: 'quiet'}, `head ${headText(place)}, ${columnName(column)}`));
     this.element.replaceChildren(heading);
     if (data?.state === 'error') this.element.append(html('p', {class: 'quiet'}, data.error.message));
+    const beside = runner ? {name: headText(runner.place), value: valueText(column, runner.value)} : null;
+    const short = value !== undefined && beside ? html('p', {class: 'quiet'}, `${valueText(column, value)}; the runner-up is ${beside.name}, ${beside.value}`) : '';
+    if (!isAsked) this.element.append(short);
     if (!found || value === undefined) return;
     if (found.first_of_row !== undefined) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
-    const beside = runner ? {name: headText(runner.place), value: valueText(column, runner.value)} : null;
     if (found.profile.length > 0) this.element.append(...this.profile(found, column, beside));
-    else if (beside) this.element.append(html('p', {class: 'quiet'}, `${valueText(column, value)}; the runner-up is ${beside.name}, ${beside.value}`));
+    else this.element.append(short);
     this.element.append(...this.rows(found, column, value), this.worst(found, column));
   }
 

@@ -70,7 +70,8 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
   const address = html('span', {class: 'address'});
   const reason = html('span', {class: 'quiet reason', 'data-unsaved': true});
   const check = html('span', {class: said ? 'check said' : 'quiet check'});
-  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...(view.footKeys ?? keysOf(page)).map(([name, does]) =>
+  const {footKeys: own} = view;
+  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...(typeof own === 'function' ? own(api.model) : own ?? keysOf(page)).map(([name, does]) =>
     html('span', {}, html('b', {}, name), ` ${does}`)));
   const saving = saver(page);
   const margins = new Slot<Marginals>('check', () => update());
