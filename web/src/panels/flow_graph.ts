@@ -15,8 +15,8 @@ interface Places { x: number[]; rooms: number[]; names: number; isTight: boolean
 /** Columns of tokens stand evenly; runs of others, whose names are longer, have more room. */
 function placesOf({flow}: FlowData, width: number): Places {
   const weights = flow.columns.map(({begin, end}) => end - begin > 1 ? 1.75 : 1);
-  const names = width < 500 ? 92 : kNames;
-  const unit = (width - names - 30) / weights.reduce((sum, each) => sum + each, 0);
+  const [names, after] = width < 500 ? [88, 8] : [kNames, 30];
+  const unit = (width - names - after) / weights.reduce((sum, each) => sum + each, 0);
   let at = names;
   return {x: weights.map((each) => (at += each * unit) - each * unit / 2), rooms: weights.map((each) => each * unit), names, isTight: 1.75 * unit < kFoldRoom};
 }

@@ -37,7 +37,7 @@ function usualOf({side}: Page): string[] { return side.isSquare ? kColumns : kBe
 
 export function columnName({name}: Pick<Column, 'name'>): string { return name.replace(/^probe_/, '').replace(/_/g, ' '); }
 
-/** Whether the server has evidence for it. */
+/** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
 export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
 
 /** The score by which the heads are ranked. */

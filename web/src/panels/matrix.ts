@@ -22,7 +22,7 @@ import {MatrixWait} from './matrix_wait';
 import {quantityChoice} from './quantity_choice';
 import {ReadOut} from './read_out';
 
-const kGutter = 34;          // between the columns: what stands at the rows may take it
+const kGutter = 30;          // between the columns: what stands at the rows may take it
 const [kLead, kLeadAlone] = [6, 26];  // and this of the matrix's own column; where nothing stands left of it
 const kMargin = 12;          // of the page's, which tokens of a zoomed matrix may take where nothing stands left of it
 const kToMatrix = 6;         // from what stands at the rows

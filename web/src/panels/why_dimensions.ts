@@ -22,7 +22,8 @@ export function dimensionsBlock(why: Why, against: Against, choose: (against: Ag
   const switches = choice('Against', kAgainst, choose);
   switches.show(against);
   const order = terms.map((term, at) => ({at, value: term.value})).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const values = terms.map(({value}) => value);
+  const rest = order.slice(kMost).reduce((total, {value}) => total + value, 0);
+  const values = [...order.slice(0, kMost).map(({value}) => value), rest];
   const [most, least] = [Math.max(0, ...values), Math.min(0, ...values)];
   let soFar = 0;
   const rows = order.slice(0, kMost).map(({at, value}) => {
@@ -31,7 +32,6 @@ export function dimensionsBlock(why: Why, against: Against, choose: (against: Ag
     return row('dim', html('b', {}, String(at)), scored(why.q[at] ?? 0), scored(k), bar(value, most, least), signed(value),
       quiet(sum === 0 ? '' : `${fixed(100 * soFar / sum, 0)} %`));
   });
-  const rest = order.slice(kMost).reduce((total, {value}) => total + value, 0);
   if (order.length > kMost) rows.push(row('dim', '', '', quiet(`${order.length - kMost} more`), bar(rest, most, least), signed(rest), quiet('100 %')));
   const less = against === 'raw' ? 'q\u00b7k, scaled' : `score less ${against === 'mean' ? 'the keys\u2019 mean' : 'the runner-up'}, ${scored(why.raw.sum - sum)}`;
   return [
