@@ -31,9 +31,12 @@ test('what is written from right to left keeps its place among numbers', async (
 });
 
 test('special tokens stand apart in a phrase', async () => {
-  const {phrase} = await load('tokens');
+  const {gapBefore, phrase} = await load('tokens');
   const token = (text, special) => ({index: 0, text, ...special && {special}});
   assert.equal(phrase([token('arrow'), token('[SEP]', true), token('fruit'), token(' flies')], 0, 4), 'arrow [SEP] fruit flies');
+  const pair = [token('[CLS]', true), token('an'), token(' arrow'), token('[SEP]', true), token('fruit')];
+  assert.deepEqual(pair.map((_, at) => gapBefore(pair, at)), ['', ' ', ' ', ' ', ' ']);
+  assert.equal(gapBefore(pair, 5), '');
 });
 
 test('a logarithmic axis ends where it is told to', async () => {
