@@ -22,9 +22,8 @@ import {MatrixWait} from './matrix_wait';
 import {quantityChoice} from './quantity_choice';
 import {ReadOut} from './read_out';
 
-const kGutter = 30;          // between the columns: what stands at the rows may take it
+const [kGutter, kMargin] = [30, 12];  // between the columns; of the page beside one column: what stands at the rows may take it
 const [kLead, kLeadAlone] = [6, 26];  // and this of the matrix's own column; where nothing stands left of it
-const kMargin = 12;          // of the page's, which tokens of a zoomed matrix may take where nothing stands left of it
 const kToMatrix = 6;         // from what stands at the rows
 const kReadOut = 66;          // px of the read-out under the matrix
 const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; of one list under it
