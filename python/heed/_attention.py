@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from ._checks import flag
 from ._libraries import library_of
 from ._plan import Plan
 from ._seen import Seen
@@ -91,6 +92,7 @@ def attention(
     NotImplementedError, LookupError
         for a ``kernel`` that does not serve the problem, or does not exist
     """
+    seen = flag("attention", "seen", seen)
     asked = _core.Problem(
         q,
         k,
@@ -106,10 +108,10 @@ def attention(
         shape = asked.out_shape
         out = None if shape is None else library.empty(shape, q)
     if out is None:
-        memory, core = _core.attend_new(asked, bool(seen))
+        memory, core = _core.attend_new(asked, seen)
         out = library.taken(memory)
     else:
-        core = _core.attend_into(asked, out, bool(seen))
+        core = _core.attend_into(asked, out, seen)
     return (out, Seen(core, library)) if seen else out
 
 

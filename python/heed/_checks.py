@@ -8,14 +8,28 @@ from typing import Any
 from .errors import WrongType, made, refused
 
 
+def kind_of(value: Any) -> str:
+    """What an error calls a value by: "a str", "an int"."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def flag(op: str, argument: str, given: Any) -> bool:
+    """True or False, NumPy's too."""
+    if isinstance(given, bool) or type(given).__name__ in ("bool", "bool_"):
+        return bool(given)
+    raise made(
+        WrongType, op=op, argument=argument, found=kind_of(given), expected="True or False"
+    )
+
+
 def whole(op: str, argument: str, number: Any, least: int | None = None) -> int:
     """A whole number."""
     try:
         value = index(number)
     except TypeError:
-        found = f"a {type(number).__name__}"
         raise made(
-            WrongType, op=op, argument=argument, found=found, expected="a whole number"
+            WrongType, op=op, argument=argument, found=kind_of(number), expected="a whole number"
         ) from None
     if least is not None and value < least:
         raise refused(op, argument, value, f"at least {least}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._texts import checked
+from ._checks import kind_of
 from .errors import Error, WrongType, made, refused, renamed
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _prompts(prompt: Any) -> tuple[list[Any], bool]:
 def _prompt(given: Any) -> Any:
     """A text, or what the extension reads ids from."""
     if isinstance(given, Number):
-        raise made(WrongType, op="generate", argument="prompt", found=f"a {type(given).__name__}",
+        raise made(WrongType, op="generate", argument="prompt", found=kind_of(given),
                    expected="a str, or a list of ids")  # fmt: skip
     return checked(given, "prompt", "generate") if isinstance(given, str) else given
 
@@ -160,7 +161,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     if "stop" in given:
         stop = [given["stop"]] if isinstance(given["stop"], str) else given["stop"]
         if not isinstance(stop, Iterable):
-            raise made(WrongType, op="generate", argument="stop", found=f"a {type(stop).__name__}",
+            raise made(WrongType, op="generate", argument="stop", found=kind_of(stop),
                        expected="a str, or a list of them")  # fmt: skip
         given["stop"] = [checked(each, "stop", "generate") for each in stop]
     for name, known in (("early_stopping", _STOPPING), ("cache_dtype", _CACHE_TYPES)):

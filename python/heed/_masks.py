@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._checks import whole
+from ._checks import kind_of, whole
 from ._core import Mask
 from .errors import WrongType, made
 
@@ -89,7 +89,7 @@ def custom(function: Callable[..., Any], name: str = "custom") -> Mask:
     even keys
     """
     if not callable(function):
-        found = f"a {type(function).__name__}"
+        found = kind_of(function)
         raise made(
             WrongType, op="custom", argument="function", found=found, expected="a function"
         )

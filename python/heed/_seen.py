@@ -162,6 +162,10 @@ class Seen:
             if not (isinstance(each, tuple) and len(each) == 2 and isinstance(each[1], dict)):
                 raise made(WrongType, op="observe", argument="questions", found=repr(each),
                            expected="names, or pairs of a name and a dict of settings")  # fmt: skip
+            name, settings = each
+            for setting in settings.keys() - set(_SETTINGS.get(name, settings)):
+                raise refused("observe", f"a setting of {name}", f'"{setting}"',
+                              f"one of {', '.join(_SETTINGS[name]) or 'none'}")  # fmt: skip
         answers = _core.observe(self._core, [(name, _filled(s)) for name, s in asked])
         return [self._taken(answer) for answer in answers]
 
@@ -204,6 +208,21 @@ class Seen:
         return self._library.taken(answer)
 
 
+_PART = ("batches", "heads", "rows", "keys")
+_SETTINGS = {  # of each question
+    "entropy": (),
+    "sink_share": (),
+    "row_max": ("value_norm",),
+    "expected_distance": ("value_norm",),
+    "top_k": ("k", "value_norm"),
+    "received": ("all_heads", "value_norm"),
+    "mass": ("classes", "value_norm"),
+    "offset_profile": ("first", "last", "value_norm"),
+    "heatmap": ("height", "width", "pool", *_PART, "value_norm"),
+    "head_mean": (*_PART, "value_norm"),
+}
+
+
 def _names(of: Any) -> tuple[str, ...]:
     return (of,) if isinstance(of, str) else tuple(of)
 
@@ -211,7 +230,7 @@ def _names(of: Any) -> tuple[str, ...]:
 def _filled(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings with every default that the C++ side reads."""
     filled = {"value_norm": False, "all_heads": False, "pool": "max", **settings}
-    for part in ("batches", "heads", "rows", "keys"):
+    for part in _PART:
         given = filled.get(part)
         filled[part] = _EVERYTHING if given is None else given
     if "classes" in filled:

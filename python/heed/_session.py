@@ -265,7 +265,7 @@ class Session:
         """
         asked, hidden = question(self, layer, head, stack, who, to, top, rows)
         terminal = shutil.get_terminal_size((100, 24)).columns
-        columns = terminal if width is None else whole("look", "width", width)
+        columns = terminal if width is None else whole("look", "width", width, 1)
         utf8 = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
         shown = _core.Shown(columns, utf8, -1 if top is None else top, hidden, _word(who),
                             _word(to))  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._checks import whole_if_given
+from ._checks import kind_of, whole_if_given
 from ._seen import Seen
 from ._texts import checked
 from .errors import WrongType, made, refused
@@ -55,7 +55,7 @@ def _of_batch(name: str, array: Any) -> Any:
             WrongType,
             op="session",
             argument=name,
-            found=f"a {type(array).__name__}",
+            found=kind_of(array),
             expected="an array, or a list with one a layer",
         )
     rank = 3 if name.startswith("lse") else 4
@@ -73,7 +73,7 @@ def of_seen(
         for layer in layers:
             if not isinstance(layer, Seen):
                 raise made(WrongType, op="session", argument=f"stacks[{stack!r}]",
-                           found=f"a {type(layer).__name__}", expected="heed.Seen")  # fmt: skip
+                           found=kind_of(layer), expected="heed.Seen")  # fmt: skip
         cores.append((stack, [layer._core for layer in layers]))
     core = _core.open_arrays(
         checked(name, "name", "session"), _names(tokens, "tokens"),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._checks import flag
 from ._session import Session
 from ._texts import checked, checked_if_given
 from .errors import Error, InvalidArgument, made, refused
@@ -27,6 +28,7 @@ def open_session(
     hidden: bool,
 ) -> Session:
     """As :meth:`Model.look` says."""
+    logits, hidden = flag("look", "logits", logits), flag("look", "hidden", hidden)
     if (text is None) == (ids is None):
         found = "no text is given" if text is None else "text and ids are both given"
         raise made(InvalidArgument, op="look", found=found, expected="one of text and ids")
@@ -35,13 +37,13 @@ def open_session(
             if given is not None:
                 raise refused("look", name, "given beside ids", "a text")
         with _named("ids"):
-            core = _core.open_ids(model._core, ids, target, bool(logits), bool(hidden))
+            core = _core.open_ids(model._core, ids, target, logits, hidden)
             return Session(core, model)
     checked(text, "text", "look")
     pair = checked_if_given(pair, "pair", "look")
     target = checked_if_given(target, "target", "look")
     with _named("text", hint='cut="first" or cut="last" reads a part of it'):
-        core = _core.open_texts(model._core, text, pair, target, cut, bool(logits), bool(hidden))
+        core = _core.open_texts(model._core, text, pair, target, cut, logits, hidden)
     session = Session(core, model)
     _tell_of_unknown_texts(session, target is not None)
     return session

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import kind_of
 from .errors import InvalidArgument, WrongType, made
 
 
@@ -14,7 +15,7 @@ def checked(text: Any, argument: str, op: str = "") -> str:
     """The text, which has to be a str that UTF-8 can hold."""
     if not isinstance(text, str):
         raise made(
-            WrongType, op=op, argument=argument, found=f"a {type(text).__name__}", expected="a str"
+            WrongType, op=op, argument=argument, found=kind_of(text), expected="a str"
         )
     try:
         text.encode()

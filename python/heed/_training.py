@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _core
 from ._models import Model, load
+from ._checks import kind_of
 from .errors import FileMissing, InvalidArgument, WrongType, made
 
 _log = logging.getLogger("heed.train")
@@ -139,10 +140,10 @@ def train(
     if folder is None:
         raise made(InvalidArgument, op="train", argument="folder", expected="the run's folder")
     if not isinstance(config, (Mapping, str, PathLike, type(None))):
-        raise made(WrongType, op="train", argument="config", found=f"a {type(config).__name__}",
+        raise made(WrongType, op="train", argument="config", found=kind_of(config),
                    expected="a dict, the name of a JSON file, or None")  # fmt: skip
     if on_step is not None and not callable(on_step):
-        raise made(WrongType, op="train", argument="on_step", found=f"a {type(on_step).__name__}",
+        raise made(WrongType, op="train", argument="on_step", found=kind_of(on_step),
                    expected="a function, or None")  # fmt: skip
     where = Path(folder)
     text, origin = _configuration(config, keys, where if resume else None)
@@ -184,4 +185,4 @@ def _plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"a {type(value).__name__}")
+    raise TypeError(kind_of(value))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import whole
+from ._checks import kind_of, whole
 from ._many_texts import PLACE, Answer, Work, scored
 from ._models import Model, load
 from ._probe import Probe, probe
@@ -186,7 +186,7 @@ def score(
 
 def _check(argument: str, given: Any, holds: bool, expected: str) -> None:
     if not holds:
-        found = f"a {type(given).__name__}"
+        found = kind_of(given)
         raise made(WrongType, op="heads", argument=argument, found=found, expected=expected)
 
 

@@ -20,6 +20,7 @@ from torch import Tensor
 from . import _core
 from ._libraries import Torch
 from ._masks import causal, keep
+from ._checks import kind_of
 from .errors import Error, InvalidArgument, WrongType, made, renamed
 
 __all__ = ["scaled_dot_product_attention", "use"]
@@ -212,7 +213,7 @@ def _check(
     tensors = {"query": query, "key": key, "value": value}
     for name, tensor in (tensors if mask is None else tensors | {"attn_mask": mask}).items():
         if not isinstance(tensor, Tensor):
-            found = f"a {type(tensor).__name__}"
+            found = kind_of(tensor)
             raise made(WrongType, op=_OP, argument=name, found=found, expected="a tensor of PyTorch")
     for name, tensor in tensors.items():
         if tensor.dim() < 2:

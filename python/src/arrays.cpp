@@ -69,7 +69,7 @@ std::vector<Number> list_of(nb::handle object, const char* argument, const char*
   } catch (const nb::cast_error&) {
     fail_type(argument, text_of(object), expected);
   }
-  if (!is_array(object)) fail_type(argument, "a " + name_of_type(object), expected);
+  if (!is_array(object)) fail_type(argument, kind_of(object), expected);
   const Borrowed array = borrow(object, argument);
   if (array.view.rank() > 1)
     fail({.argument = fmt::format("{}.shape", argument),
@@ -83,8 +83,10 @@ std::vector<Number> list_of(nb::handle object, const char* argument, const char*
 
 }  // namespace
 
-std::string name_of_type(nb::handle object) {
-  return nb::cast<std::string>(object.type().attr("__name__"));
+std::string kind_of(nb::handle object) {
+  const auto name = nb::cast<std::string>(object.type().attr("__name__"));
+  const bool is_vowel = std::string_view("AEIOUaeiou").find(name.front()) != std::string_view::npos;
+  return fmt::format("{} {}", is_vowel ? "an" : "a", name);
 }
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
@@ -110,7 +112,7 @@ Borrowed borrow(nb::handle object, const char* argument) {
   if (const std::optional<Borrowed> found = from_ml_dtypes(argument, object)) return *found;
   if (nb::hasattr(object, "__dlpack__"))
     return from_capsule(argument, without_gradient(argument, object));
-  fail_type(argument, "a " + name_of_type(object), kArray);
+  fail_type(argument, kind_of(object), kArray);
 }
 
 Borrowed borrow_output(nb::handle object, const char* argument) {

@@ -42,8 +42,8 @@ nb::object exported(Tensor tensor);
 std::vector<std::int64_t> integers(nb::handle object, const char* argument);
 std::vector<double> numbers(nb::handle object, const char* argument);
 
-/// For errors: the name of an object's type, and str(object).
-std::string name_of_type(nb::handle object);
+/// For errors: what an object is ("a str", "an int"), and str(object).
+std::string kind_of(nb::handle object);
 std::string text_of(nb::handle object);
 inline constexpr const char* kElements =
     "elements of float64, float32, float16, bfloat16, int64, int32, int8, uint8 or bool";

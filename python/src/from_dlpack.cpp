@@ -97,7 +97,7 @@ Borrowed from_managed(const char* argument, nb::handle object, DlManagedVersione
   }
   const std::string text = text_of(error.value());
   fail({.argument = argument,
-        .found = fmt::format("a {} that does not share its memory", name_of_type(object)),
+        .found = fmt::format("{} that does not share its memory", kind_of(object)),
         .expected = {},
         .hint = text.substr(0, text.find('\n'))});
 }

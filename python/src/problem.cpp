@@ -79,7 +79,7 @@ class Settings {
     const nb::object object = next(name);
     if (object.is_none()) return otherwise;
     T value{};
-    if (!nb::try_cast(object, value)) fail_type(name, "a " + name_of_type(object), expected);
+    if (!nb::try_cast(object, value)) fail_type(name, kind_of(object), expected);
     return value;
   }
 
@@ -110,7 +110,7 @@ class Settings {
 void read_mask(Problem& problem, const nb::object& mask) {
   if (mask.is_none()) return;
   if (!nb::isinstance<HeldMask>(mask))
-    fail_type("mask", "a " + name_of_type(mask),
+    fail_type("mask", kind_of(mask),
               "a heed mask, such as heed.causal() or heed.keep(boolean_array)");
   problem.mask = nb::cast<HeldMask>(mask);
   problem.args.mask = problem.mask.mask;

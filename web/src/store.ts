@@ -1,5 +1,6 @@
 // The selection of one page: what is chosen, what the pointer is at, and who listens.
 import {format} from './address';
+import {Frame} from './frame';
 import type {Place, Selection} from './selection';
 import {kNothing, nameOf} from './selection';
 
@@ -22,6 +23,8 @@ export class SelectionStore {
   private chosen: Selection = kNothing;
   private hovered: Hover = {query: null, key: null, place: null};
   private turned = false;
+  private coming: Partial<Hover> | null = null;
+  private readonly passing = new Frame(() => this.coming && this.preview(this.coming));
   private readonly listeners = new Set<Listener>();
   isFresh = true;      // nobody has chosen yet, neither the address nor the reader: there is no address
   isHeadFresh = true;  // nobody has chosen the head
@@ -106,7 +109,14 @@ export class SelectionStore {
     if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? false});
   }
 
+  /** The same in the next frame: the browser lays out once what a pointer has passed. */
+  previewSoon(hover: Partial<Hover>): void {
+    this.coming = hover;
+    this.passing.ask();
+  }
+
   preview(hover: Partial<Hover>): void {
+    this.coming = null;
     const next = {query: null, key: null, place: null, ...hover};
     const {query, key, place} = this.hovered;
     if (next.query === query && next.key === key && (next.place && nameOf(next.place)) === (place && nameOf(place))) return;

@@ -110,6 +110,8 @@ class SeenModel:
         tokens = self.tokens(stack, text)
         if tokens is None:
             return None
+        if self._tokenizer is None:
+            tokens = [[f" {id}" for id in each] for each in tokens]  # apart, as words are
         rows = self._run(min(self._runs[self._place(stack)]), stack, text).of_one(sequence).rows
         return tokens[sequence][rows.start : rows.stop]
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from .._checks import kind_of
 from ..errors import WrongType, made
 from ._calls import Call
 from ._implementation import computed_by_heed, is_attention, listed, refused
@@ -53,7 +54,7 @@ def watch(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[SeenModel]:
     Calls of other threads are not kept. Watches may be nested.
     """
     if not isinstance(model, PreTrainedModel):
-        found = f"a {type(model).__name__}"
+        found = kind_of(model)
         raise made(
             WrongType, op="watch", argument="model", found=found, expected="a model of transformers"
         )

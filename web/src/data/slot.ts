@@ -15,6 +15,7 @@ export type Data<Value> =
   | {state: 'value'; value: Value};
 
 const kStaleMilliseconds = 150;  // then nothing is drawn rather than what was asked before
+const kRestMilliseconds = 80;    // of a pointer: what it passes is not asked for
 const kLoading = {state: 'loading'} as const;
 
 /** A place of the page that shows the answer to one question at a time. */
@@ -22,19 +23,21 @@ export class Slot<Value> {
   private name: string | null = null;
   private data: Data<Value> = kLoading;
   private late: ReturnType<typeof setTimeout> | undefined;
+  private resting: ReturnType<typeof setTimeout> | undefined;
 
   /** `changed` is called when `show` of the same question would say something new. */
   constructor(private readonly lane: string, private readonly changed: () => void) {}
 
-  /** What is known of the question now; asks where it is another than before. Null: there is none. */
-  show(question: Question<Value> | null): Data<Value> | null {
+  /** What is known of the question now; asks where it is another than before. Null: there is none.
+      `passing`: it is asked only if no other follows soon. */
+  show(question: Question<Value> | null, passing = false): Data<Value> | null {
     if (!question) {
       this.stop();
       return null;
     }
     const known = question.now();
     if (known !== undefined) this.settle(question.name, {state: 'value', value: known});
-    else if (question.name !== this.name) this.ask(question);
+    else if (question.name !== this.name) this.ask(question, passing);
     return this.data;
   }
 
@@ -43,19 +46,22 @@ export class Slot<Value> {
 
   private settle(name: string | null, data: Data<Value>): void {
     clearTimeout(this.late);
+    clearTimeout(this.resting);
     this.name = name;
     this.data = data;
   }
 
-  private ask(question: Question<Value>): void {
+  private ask(question: Question<Value>, passing: boolean): void {
     const {name} = question;
     const old = this.data;
     const isOld = old.state === 'value' || old.state === 'stale';
     this.settle(name, isOld ? {state: 'stale', value: old.value} : kLoading);
     if (isOld) this.late = setTimeout(() => this.tell(name, kLoading), kStaleMilliseconds);
-    question.get(this.lane).then(
+    const get = () => question.get(this.lane).then(
       (value) => this.tell(name, {state: 'value', value}),
       (error: Error) => this.tell(name, {state: 'error', error}));
+    if (passing) this.resting = setTimeout(get, kRestMilliseconds);
+    else void get();
   }
 
   private tell(name: string, data: Data<Value>): void {

@@ -5,6 +5,7 @@ import type {Between} from '../between';
 import {BetweenData, blockInSight} from '../between';
 import {html, say, svg} from '../dom';
 import {weight} from '../format';
+import {Frame} from '../frame';
 import type {MakePanel, Page, Panel} from '../panel';
 import {languageOf} from '../language';
 import {colourOf, headName, primary, shortName} from '../panel';
@@ -36,7 +37,7 @@ class BetweenPanel implements Panel {
   private readonly small: BetweenSmall;
   private readonly data: BetweenData;
   private readonly resized = new ResizeObserver(() => this.update());
-  private frameAsked = 0;
+  private readonly drawing = new Frame(() => this.draw());
   private revealed = '';
   private pinned = '';
   private walked: number | null = null;  // the query that the arrow keys led out of the window to, until another is pinned
@@ -62,7 +63,7 @@ class BetweenPanel implements Panel {
   destroy(): void {
     this.data.stop();
     this.resized.disconnect();
-    cancelAnimationFrame(this.frameAsked);
+    this.drawing.stop();
   }
 
   update(): void {
@@ -75,8 +76,7 @@ class BetweenPanel implements Panel {
     this.body.hidden = this.head.hidden = isMany;
     this.small.element.hidden = !isMany;
     this.name();
-    cancelAnimationFrame(this.frameAsked);
-    this.frameAsked = requestAnimationFrame(() => this.draw());
+    this.drawing.ask();
   }
 
   private name(): void {

@@ -3,6 +3,7 @@ import type {Edge} from '../arcs';
 import {otherEnd} from '../arcs';
 import {html, say, svg} from '../dom';
 import {weight} from '../format';
+import {Frame} from '../frame';
 import type {MakePanel, Page, Panel, Span} from '../panel';
 import {colourOfEdge, focus, isIn, primary} from '../panel';
 import {languageOf} from '../language';
@@ -48,7 +49,8 @@ class EdgesPanel implements Panel {
   private list: Entry[] = [];
   private slots: number[] = [];  // where the entries stand
   private height = 0;          // of the body: asked for while something changes, it would lay the page out
-  private frameAsked = 0;
+  private scrolled = 0;        // px, of the keys
+  private readonly drawing = new Frame(() => this.draw());
 
   constructor(container: HTMLElement, private readonly page: Page) {
     const {store} = page;
@@ -67,7 +69,10 @@ class EdgesPanel implements Panel {
     this.resized.observe(this.body);
     this.height = this.body.clientHeight;
     this.queries.addEventListener('wheel', (event) => this.wheel(event), {passive: false});
-    this.keys.addEventListener('scroll', () => this.drawArcs());
+    this.keys.addEventListener('scroll', () => {
+      this.scrolled = this.keys.scrollTop;
+      this.drawArcs();
+    });
     this.queries.addEventListener('keydown', (event) => this.walk(event));
     for (const column of [this.queries, this.keys]) {
       column.addEventListener('pointerleave', () => store.preview({}));
@@ -78,7 +83,7 @@ class EdgesPanel implements Panel {
   destroy(): void {
     this.data.stop();
     this.resized.disconnect();
-    cancelAnimationFrame(this.frameAsked);
+    this.drawing.stop();
   }
 
   /** Of queries and keys. */
@@ -111,7 +116,7 @@ class EdgesPanel implements Panel {
     const window = {begin: rows.first(begin), end: end > begin ? rows.span(end - 1).end : 0};
     this.data.show(this.at, isMany || this.isNarrow ? null : window);
     this.name();
-    if (api.hasWeights) this.schedule();
+    if (api.hasWeights) this.drawing.ask();
   }
 
   private name(): void {
@@ -122,12 +127,6 @@ class EdgesPanel implements Panel {
 
   /** The arcs that stand with nothing pinned. */
   private get choice(): Choice { return largestOfRows(this.rows.edges(this.data.others)); }
-
-  /** One drawing a frame, however many answers come. */
-  private schedule(): void {
-    cancelAnimationFrame(this.frameAsked);
-    this.frameAsked = requestAnimationFrame(() => this.draw());
-  }
 
   private get most(): number { return Math.max(1, Math.floor((this.height - kRest) / kRowHeight)); }
 
@@ -261,7 +260,7 @@ class EdgesPanel implements Panel {
       const chosen = isOfLine && store.other !== null && other === rows.of(store.other);
       arcs.push({
         edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOfEdge(this.page, primary(store.now), edge.weight), chosen,
-        source: queryY(isOfLine ? middle : edge.query), target: (this.slots[index]! + 0.5) * height - this.keys.scrollTop,
+        source: queryY(isOfLine ? middle : edge.query), target: (this.slots[index]! + 0.5) * height - this.scrolled,
         label: chosen ? weight(edge.weight) : '',
       });
     }

@@ -52,7 +52,7 @@ function curves({levels, answers}: Lens, width: number): SVGElement {
       svg('text', {x: width, y: ends[which]! + 4, 'text-anchor': 'end'}, named(text, chances.at(-1)!)))).reverse());
 }
 
-export function lensInShort(container: HTMLElement, {api, side}: Page): {show(position: number): void; destroy(): void} {
+export function lensInShort(container: HTMLElement, {api, side}: Page): {show(position: number, isPassing: boolean): void; destroy(): void} {
   const place = html('div');
   const about = html('span', {class: 'quiet'});
   const heading = html('div', {class: 'heading'}, html('h2', {}, 'Lens'), about);
@@ -60,8 +60,8 @@ export function lensInShort(container: HTMLElement, {api, side}: Page): {show(po
   heading.hidden = true;
   let drawn: Lens | null = null;
   let asked = '';
-  const draw = () => {
-    const lens = latest(slot.show(api.ask<Lens>(asked)));
+  const draw = (isPassing = false) => {
+    const lens = latest(slot.show(api.ask<Lens>(asked), isPassing));
     if (!lens || lens === drawn) return;
     drawn = lens;
     heading.hidden = false;
@@ -70,9 +70,9 @@ export function lensInShort(container: HTMLElement, {api, side}: Page): {show(po
   };
   const slot = new Slot<Lens>('lens-short', () => draw());
   return {
-    show: (position) => {
+    show: (position, isPassing) => {
       asked = `${side.stack}/lens?begin=${position}&end=${position + 1}&at=${position}&blocks=1`;
-      draw();
+      draw(isPassing);
     },
     destroy: () => slot.stop(),
   };

@@ -2,6 +2,7 @@
 import {largestOf, type Line} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
+import {Frame} from '../frame';
 import {focus, type Page, type Panel, primary, type Span} from '../panel';
 import {kScales, nameOf, type Place, type Scale, type Zoom} from '../selection';
 import type {Marginals, SessionApi} from '../transport/api';
@@ -52,13 +53,13 @@ class MatrixPanel implements Panel {
   private marginals: Marginals | null = null;
   private box: Box | null = null;
   private table: HTMLElement | null = null;
-  private frameAsked = 0;
+  private readonly drawing = new Frame(() => this.draw());
   private lastPlace = '';
   private speak = false;
   private isBetween = false;
   private shownZoom: Zoom | null = null;
   private readonly resized = new ResizeObserver(() => this.resize());
-  private readonly redraw = () => this.schedule();
+  private readonly redraw = () => this.drawing.ask();
   private readonly forget: () => void;
 
   constructor(private readonly container: HTMLElement, private readonly page: Page, private readonly options: MatrixOptions) {
@@ -81,7 +82,7 @@ class MatrixPanel implements Panel {
     listenToMatrix(element, this.sight, store, {rows, columns, causal}, {
       drawBox: (box) => {
         this.box = box;
-        this.schedule();
+        this.drawing.ask();
       },
       walk: (cell) => {
         this.speak = true;
@@ -93,7 +94,7 @@ class MatrixPanel implements Panel {
     this.forget = stage.listen(() => {
       this.edges.forget();
       this.resize();
-      this.schedule();
+      this.drawing.ask();
     });
     this.resize();
   }
@@ -117,7 +118,7 @@ class MatrixPanel implements Panel {
     this.forget();
     this.lists?.destroy();
     this.wait.stop();
-    cancelAnimationFrame(this.frameAsked);
+    this.drawing.stop();
   }
 
   private resize(): void {
@@ -143,7 +144,7 @@ class MatrixPanel implements Panel {
     this.frame.style.setProperty('--tall', `${tall}px`);
     this.sight.resize(width, tall);
     this.showZoom();
-    this.schedule();
+    this.drawing.ask();
   }
 
   /** What of the matrix the address names. */
@@ -217,7 +218,7 @@ class MatrixPanel implements Panel {
     this.marginals = valueOf(this.margins.show(api.hasWeights ? api.marginals(place) : null));
     this.showCell();
     this.lists?.update();
-    this.schedule();
+    this.drawing.ask();
   }
 
   /** The shown edge, by the line that shades the text and lists the keys. */
@@ -252,11 +253,6 @@ class MatrixPanel implements Panel {
     };
     const [a, b] = this.sides;
     return [ofSide(a, compared.a, primary(now)), ofSide(b, compared.b, compared.toB(primary(now)))];
-  }
-
-  private schedule(): void {
-    cancelAnimationFrame(this.frameAsked);
-    this.frameAsked = requestAnimationFrame(() => this.draw());
   }
 
   private draw(): void {

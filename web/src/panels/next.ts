@@ -69,11 +69,12 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     // Where columns are other tokens, one of them is no position.
     const query = side.isSquare ? store.query ?? range?.[1] : store.markedQuery ?? (to ? null : range?.[1]);
     const position = query ?? side.queries.length - 1;
+    const isPassing = store.hover.query !== null;
     if (!api.hasWeights) return;
     if (side.isWritten) {
-      const found = latest(next.show(api.next(position)));
+      const found = latest(next.show(api.next(position), isPassing));
       show(found, found?.position ?? position, () => found ? nextRows(found) : []);
-      lens?.show(position);
+      lens?.show(position, isPassing);
       return;
     }
     const found = latest(line.show(api.line(primary(store.now), position, position + 1, false)));

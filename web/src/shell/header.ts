@@ -5,7 +5,7 @@ import {graphemes} from '../graphemes';
 import {isSaved} from '../held';
 import {languageOf} from '../language';
 import type {SelectionStore} from '../store';
-import type {About, SessionApi} from '../transport/api';
+import type {About, SessionApi, Token} from '../transport/api';
 import {phrase} from '../tokens';
 import {editsText} from '../versus';
 import {kViews} from '../views/list';
@@ -38,8 +38,8 @@ function quoted(text: string, most = kWords): string {
 function bothOf({info}: SessionApi): [string, string][] | null {
   if (info.pair !== undefined) return [['A', info.text], ['B', info.pair]];
   if (!info.key_tokens) return null;
-  const written = info.target ?? phrase(info.tokens.filter(({special}) => !special), 0, Infinity);
-  return [['source', info.text], ['target', written]];
+  const spelt = (tokens: Token[]) => phrase(tokens.filter(({special}) => !special), 0, Infinity);
+  return [['source', info.text || spelt(info.key_tokens)], ['target', info.target ?? spelt(info.tokens)]];  // arrays have no text
 }
 
 export function makeHeader(

@@ -4,6 +4,7 @@ import {otherEnd} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {choice, html, say} from '../dom';
 import {shortWeight, weight as written} from '../format';
+import {Frame} from '../frame';
 import type {MakePanel, Page, Panel, Span} from '../panel';
 import {focus, isIn, primary, spanName} from '../panel';
 import {Rows} from '../rows';
@@ -47,6 +48,7 @@ class TextPanel implements Panel {
   private focused: Span | null = null;  // whose attention is shown
   private revealed = '';
   private readonly resized = new ResizeObserver(() => this.place());
+  private readonly marking = new Frame(() => this.view.mark());
 
   constructor(private readonly container: HTMLElement, private readonly page: Page) {
     const {api, side, store} = page;
@@ -67,6 +69,7 @@ class TextPanel implements Panel {
 
   destroy(): void {
     this.line.stop();
+    this.marking.stop();
     this.resized.disconnect();
     this.view.destroy();
   }
@@ -150,7 +153,7 @@ class TextPanel implements Panel {
     const line = latest(found);
     this.shading = line && shadingOf(line, this.rows, store.to);
     if (this.shading && found?.state === 'stale') this.shading.numbers.clear();  // no number of what was asked before
-    this.view.mark();
+    this.marking.ask();
   }
 }
 

@@ -19,7 +19,7 @@ function listenToPointer(paragraph: HTMLElement, store: SelectionStore): void {
       store.set({range, query: null, key: null}, {replace: dragged});  // one step for Back, however far
       dragged = true;
     } else {
-      store.preview({query: index});
+      store.previewSoon({query: index});
     }
   });
   paragraph.addEventListener('pointerleave', () => pressed === null && store.preview({}));

@@ -2,7 +2,7 @@
 // HEED_JUPYTER_PYTHON: a Python with jupyterlab and anywidget, as `./dev test --peers` has one.
 import {spawn, spawnSync} from 'node:child_process';
 import {existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync} from 'node:fs';
-import {dirname, join} from 'node:path';
+import {dirname, join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {scratch, startBrowser} from './harness.mjs';
 
@@ -15,7 +15,7 @@ function skip(why) {
   process.exit(77);
 }
 
-const built = join(dirname(process.env.HEED_PROGRAM), 'python');
+const built = resolve(dirname(process.env.HEED_PROGRAM), 'python');
 const extension = existsSync(built) ? readdirSync(built).find((name) => /^_core.*\.so$/.test(name)) : undefined;
 if (!extension) skip(`Python's extension is not built in ${built}`);
 if (spawnSync(python, ['-c', 'import jupyterlab, anywidget']).status !== 0) {

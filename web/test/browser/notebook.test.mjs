@@ -20,7 +20,7 @@ let page, execute, stop;
 
 before(async () => {
   ({page, execute, stop} = await openNotebook('views.ipynb', cells, {
-    prepare: async (opened) => opened.on('pageerror', (error) => problems.push(error.stack)),
+    prepare: async (opened) => opened.on('pageerror', (error) => problems.push(error.stack || error.message)),
   }));
 });
 
@@ -146,5 +146,6 @@ test('without a kernel the saved notebook shows its saved pages', async () => {
   await shown.locator('.jp-Cell').nth(1).frameLocator('iframe').locator('.heed[data-theme=light]').waitFor();
   await shown.locator('.jp-Cell').nth(1).evaluate((cell) => cell.scrollIntoView({block: 'start'}));
   await picture('alone');
-  assert.deepEqual(problems.filter((stack) => !/jupyterlab-manager/.test(stack)), []);  // which itself fails without a session
+  // The manager itself fails without a session, and JupyterLab where a kernel ends that it had asked.
+  assert.deepEqual(problems.filter((stack) => !/jupyterlab-manager|^Canceled future/.test(stack.replace(/^Error: /, ''))), []);
 });
