@@ -183,7 +183,7 @@ for (const address of ['look/cross.L2.H1/i=3/j=3', 'why/cross.L2.H1/i=3/j=3', 'w
   test(`all of it is in a window of 900 px: ${address}`, async () => {
     const page = await open();
     await page.evaluate((to) => { location.hash = `#${to}`; }, address);
-    await page.waitForFunction((view) => document.querySelector('nav [aria-current], nav [aria-pressed=true]')?.textContent.toLowerCase() === view, address.split('/')[0]);
+    await page.waitForSelector({look: '.between-line, .flow-test', why: '.why-row.test .value', words: '.branch .branch-end b', flow: '.flow-node'}[address.split('/')[0]]);
     await quiet(page);
     assert.equal(await page.evaluate(() => document.documentElement.scrollHeight), 900);
     const cut = await page.locator('main .heading .quiet').evaluateAll((all) => all.filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent));
