@@ -137,7 +137,8 @@ void add_texts(OptionList& list, Options& options) {
              {.name = "--stack",
               .to = &options.stack,
               .words = {"self", "encoder", "decoder", "cross"},
-              .help = "the attention that the page begins with (default: the model's first)"}});
+              .help = "the attention that the page begins with (default: the model's first, of two "
+                      "texts cross)"}});
 }
 
 Run declare(OptionList& list) {

@@ -12,3 +12,8 @@ export function shortened(text: string, fits: (text: string) => boolean): string
   while (kept.length > 0 && !fits(`${kept.join('')}\u2026`)) kept.pop();
   return `${kept.join('')}\u2026`;
 }
+
+const kShaped = /[\u0590-\u08ff\u0900-\u109f\u1780-\u17ff]/;
+
+/** Whether it has letters that change with their neighbours. */
+export function isShaped(text: string): boolean { return kShaped.test(text); }

@@ -67,6 +67,13 @@ export function plain(token: Token): string {
   return `${character.text} ${character.begin === token.index ? text.slice(character.text.length) : text}`;
 }
 
+/** The space that stands before a token: its own, or one that keeps a special token apart. */
+export function gapBefore(tokens: Token[], at: number, gap = ' '): string {
+  const token = tokens[at];
+  const isApart = token && (shown(token).gap || (at > 0 && (token.special || tokens[at - 1]!.special)));
+  return isApart ? gap : '';
+}
+
 /** Where it is written from right to left, so that what stands around it keeps its place. */
 export function isolated(text: string): string {
   return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(text) ? `\u2068${text}\u2069` : text;

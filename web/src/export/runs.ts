@@ -1,5 +1,5 @@
 // Text as it stands on the page: one run a line of each text node, with what an ellipsis leaves of it.
-import {graphemes, shortened} from '../graphemes';
+import {graphemes, isShaped, shortened} from '../graphemes';
 import type {Box} from './boxes';
 import {boxOf} from './boxes';
 import {attributes, escape, painted} from './paint';
@@ -7,7 +7,6 @@ import {attributes, escape, painted} from './paint';
 interface Run { text: string; box: Box }
 
 const kMeasure = document.createElement('canvas').getContext('2d')!;
-const kShaped = /[\u0590-\u08ff\u0900-\u109f\u1780-\u17ff]/;  // letters that change with their neighbours
 
 export function fontOf(style: CSSStyleDeclaration): string {
   return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
@@ -99,7 +98,7 @@ export function drawText(node: Text, style: CSSStyleDeclaration, clip: Box, cut:
     if (!run) continue;
     const {left, top, right, bottom} = run.box;
     if (right <= clip.left || left >= clip.right || bottom <= clip.top || top >= clip.bottom) continue;
-    const isPlain = [...run.text].length > 1 && !kShaped.test(run.text);
+    const isPlain = [...run.text].length > 1 && !isShaped(run.text);
     drawn += `<text${attributes({
       ...anchorOf(style, run.box), y: top + ascent(style), ...painted('fill', style.color),
       'font-family': style.fontFamily === kRootText.family ? null : style.fontFamily,

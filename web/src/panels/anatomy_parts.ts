@@ -1,6 +1,7 @@
 // How the steps of a head are drawn: numbers in cells, and dots whose area is a number.
 import {html, svg} from '../dom';
 import {scored} from '../format';
+import {graphemes} from '../graphemes';
 
 export interface Marks { row: number; key: number; choose: (row: number, key: number) => void }
 
@@ -65,12 +66,13 @@ export function dots(values: (number | null)[][], names: {rows: string[]; keys: 
   }));
   const label = (x: number, y: number, text: string, kind: string, turned = false) =>
     svg('text', {x, y, class: `anatomy-label ${kind}`, 'text-anchor': turned ? 'start' : 'end', transform: turned ? `rotate(-52 ${x} ${y})` : null}, text);
+  const isUpright = names.keys.every((name) => kLetter * graphemes(name).length <= size - 6);
   const isWide = (value: number, own: boolean) => kLetter * write(value, own).length > size - 1;
   const chosen = values[marks.row]?.[marks.key] ?? null;
   const besideWide = (j: number) => Math.abs(j - marks.key) === 1 && chosen !== null && isWide(chosen, true);
   const hasRoom = (j: number, value: number) => j === marks.key || (!isWide(value, false) && !besideWide(j));
   const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + 24, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
-    ...names.keys.map((name, j) => label(left + middle(j), top - 6, name, j === marks.key ? 'accent' : '', true)),
+    ...names.keys.map((name, j) => label(left + middle(j), top - 6, name, `${isUpright ? 'upright' : ''}${j === marks.key ? ' accent' : ''}`, !isUpright)),
     ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, name, i === marks.row ? 'accent' : '')),
     svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
     svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),

@@ -12,7 +12,7 @@ const kWidths = ['2', '4', '8'] as const;
 
 export class BeamsPanel implements Panel {
   private readonly beams = new Slot<Beams>('beams', () => this.update());
-  private readonly list = html('div', {class: 'branches'});
+  private readonly list = html('div', {class: 'branches beams'});
   private width: (typeof kWidths)[number] = '4';
   private readonly widths = choice('Beams', kWidths.map((name) => ({name, label: name})), (width) => {
     this.width = width;

@@ -15,12 +15,13 @@ function rowsText({side, store}: Page, at: Span): string {
 
 /** `choice`: the arcs that stand with nothing pinned; null in a narrow page, which then has none. */
 export function headingOf(page: Page, at: Span | null, choice: Choice | null): Heading {
-  const {side, store} = page;
+  const {api, side, store} = page;
   const {places} = store.now;
+  const hasSwitch = side.split !== null || api.info.attentions.length > 1;  // beside it, which leaves room for few words
   const isMany = places.length > 1;
   if (at === null && choice !== null) {
     const head = `head ${headName({places: [primary(store.now)]})}`;
-    return {title: 'Who attends to whom', after: [head, choiceText(choice)].filter(Boolean).join(', ')};
+    return {title: 'Who attends to whom', after: [head, choiceText(choice, hasSwitch)].filter(Boolean).join(', ')};
   }
   const isNarrow = choice === null;
   const isNamed = (isNarrow || isMany) && at !== null;
@@ -32,6 +33,6 @@ export function headingOf(page: Page, at: Span | null, choice: Choice | null): H
   const name = at === null ? '' : spanName({tokens: side.queries}, at);
   return {
     title: !isNamed ? 'Who attends to whom' : store.to ? `Who attends to ${name}` : `${name} attends to`,
-    after: side.split !== null && rows === '' ? head : `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, ${store.to ? which : 'up to 90 % of it'}`}`,
+    after: hasSwitch && rows === '' ? head : `${head}, ${rows === '' ? which : isNarrow || isMany ? rows : `${rows}, ${store.to ? which : 'up to 90 % of it'}`}`,
   };
 }

@@ -2,10 +2,12 @@
 import {button, html} from '../dom';
 import {count, weight} from '../format';
 import type {Rows} from '../rows';
-import {shown} from '../tokens';
+import {gapBefore} from '../tokens';
 import type {FoldEntry} from './key_column';
 
 const kShort = 6;  // characters that surely fit: what is longer is told whole by a title
+
+const kGap = '\u00a0';  // one that stays at the end of a box
 
 export interface RowState { pinned: boolean; hovered: boolean }
 
@@ -29,9 +31,8 @@ export function queryRow(
 /** The row between its neighbours, which are grey; both begin or end with the space that divides them. */
 function inContext(rows: Rows, row: number): HTMLElement[] {
   const {first, end} = rows.span(row);
-  const gapAt = (token: number) => shown(rows.tokens[token]!).gap ? '\u00a0' : '';
-  const before = row > 0 ? `${rows.text(row - 1)}${gapAt(first)}` : '';
-  const after = row + 1 < rows.count ? `${gapAt(end)}${rows.text(row + 1)}` : '';
+  const before = row > 0 ? `${rows.text(row - 1)}${gapBefore(rows.tokens, first, kGap)}` : '';
+  const after = row + 1 < rows.count ? `${gapBefore(rows.tokens, end, kGap)}${rows.text(row + 1)}` : '';
   return [html('span', {class: 'before'}, html('i', {}), html('bdi', {}, before)), html('b', {}, rows.text(row)), html('span', {class: 'after'}, after)];
 }
 

@@ -10,15 +10,15 @@ const kAll = 384;         // px of all layers, where they fit
 const kShareHeight = 130;  // px that a share of 1 would be high
 const kMostShare = 34;
 
-interface Places { x: number[]; names: number; isTight: boolean }
+interface Places { x: number[]; rooms: number[]; names: number; isTight: boolean }
 
 /** Columns of tokens stand evenly; runs of others, whose names are longer, have more room. */
 function placesOf({flow}: FlowData, width: number): Places {
   const weights = flow.columns.map(({begin, end}) => end - begin > 1 ? 1.75 : 1);
-  const names = width < 500 ? 92 : kNames;
-  const unit = (width - names - 30) / weights.reduce((sum, each) => sum + each, 0);
+  const [names, after] = width < 500 ? [88, 8] : [kNames, 30];
+  const unit = (width - names - after) / weights.reduce((sum, each) => sum + each, 0);
   let at = names;
-  return {x: weights.map((each) => (at += each * unit) - each * unit / 2), names, isTight: 1.75 * unit < kFoldRoom};
+  return {x: weights.map((each) => (at += each * unit) - each * unit / 2), rooms: weights.map((each) => each * unit), names, isTight: 1.75 * unit < kFoldRoom};
 }
 
 function curve(x1: number, y1: number, x2: number, y2: number): string {
@@ -89,7 +89,7 @@ function layerNames({flow}: FlowData, pitch: number, top: string): HTMLElement[]
 }
 
 /** The names of the columns, their shares and what hiding them does. */
-function feet(page: FlowPage, data: FlowData, {x, isTight}: Places, top: number): HTMLElement[] {
+function feet(page: FlowPage, data: FlowData, {x, rooms, isTight}: Places, top: number): HTMLElement[] {
   const {flow, test} = data;
   const chosen = flow.way.at(-1);
   const position = flowPosition(page);
@@ -110,6 +110,7 @@ function feet(page: FlowPage, data: FlowData, {x, isTight}: Places, top: number)
       : html('div', {class: classes}, ...content);
     if (isChoice) element.addEventListener('click', () => page.choose(begin));
     element.style.left = `${x[at]!}px`;
+    element.style.setProperty('--room', `${rooms[at]!}px`);
     element.style.top = `${top}px`;
     return element;
   });
@@ -128,7 +129,7 @@ export function drawFlow(container: HTMLElement, page: FlowPage, data: FlowData)
   const top = svg('text', {class: 'flow-number', x: Math.min((places.x[own] ?? width) + 24, width), y: 6, 'text-anchor': 'end'}, `${nodeName(page, position)} 1`);
   const drawing = svg('svg', {class: 'flow-drawing', width, height: bottom + 6, viewBox: `0 0 ${width} ${bottom + 6}`, role: 'img', 'aria-label': says},
     ...lines, ...edges(data, places, pitch), ...nodes(data, places, pitch, position), ...way(data, places, pitch), top);
-  const unit = data.test?.word ? 'effect, nats' : data.test ? 'effect, of its state' : '';
+  const unit = data.test?.word ? 'effect, nats' : data.test ? places.names < kNames ? 'effect' : 'effect, of its state' : '';
   const side = ['tokens', 'share', unit].map((name, at) => {
     const element = html('div', {class: at === 0 ? 'flow-side' : 'flow-side quiet'}, name);
     element.style.top = `${bottom + [8, 30, 88][at]!}px`;

@@ -28,6 +28,11 @@ function cellsOf({api, place}: Half, values: ArrayBuffer): Cells {
   return {width: Math.ceil(keys / block), height: Math.ceil(queries / block), block, values: new Float32Array(values)};
 }
 
+function nameOfCell({api, place}: Half, {x, y}: {x: number; y: number}, block: number): string {
+  const {queries, keys} = api.side(place.stack);
+  return block > 1 ? `${y * block}\u2026 \u2192 ${x * block}\u2026` : `${plain(queries[y]!)} ${y} \u2192 ${plain(keys[x]!)} ${x}`;
+}
+
 export class HeadsCompare implements Panel {
   readonly element = html('section', {class: 'heads-compare', 'aria-label': 'Comparison', hidden: true});
   readonly switches: HTMLElement;
@@ -112,7 +117,9 @@ export class HeadsCompare implements Panel {
 
   private draw(): void {
     const [a, b] = this.cells;
-    this.titles.forEach((title, at) => { title.textContent = this.halves[at]?.name ?? (this.isAlike ? 'A \u2212 B: blue, A has more; orange, B' : ''); });
+    this.titles.forEach((title, at) => {
+      title.title = title.textContent = this.halves[at]?.name ?? (this.isAlike ? 'A \u2212 B: blue, A has more; orange, B' : '');
+    });
     for (const [at, canvas] of this.canvases.entries()) canvas.hidden = at < 2 ? !this.cells[at] : !this.isAlike;
     this.cells.forEach((cells, at) => this.paint(this.canvases[at]!, cells, (index) => {
       const value = cells.values[index]!;
@@ -160,13 +167,16 @@ export class HeadsCompare implements Panel {
       return;
     }
     const values = this.cells.map(({width, height, values}) => at.x < width && at.y < height ? values[at.y * width + at.x]! : NaN);
-    const {queries, keys} = this.page.side;
-    const name = block > 1 ? `${at.y * block}\u2026 \u2192 ${at.x * block}\u2026`
-      : `${plain(queries[at.y] ?? queries.at(-1)!)} ${at.y} \u2192 ${plain(keys[at.x] ?? keys.at(-1)!)} ${at.x}`;
     const text = (value: number) => Number.isNaN(value) ? 'masked' : weight(value);
+    if (!this.isAlike) {  // the same place holds other tokens
+      const both = this.halves.map((half, side) => at.x < this.cells[side]!.width && at.y < this.cells[side]!.height
+        ? `${'AB'[side]} ${nameOfCell(half, at, this.cells[side]!.block)} ${text(values[side]!)}` : '');
+      this.said.textContent = `${both.filter(Boolean).join('; ')}.${size}`;
+      return;
+    }
     const difference = values[0]! - values[1]!;
-    const less = this.isAlike && !Number.isNaN(difference) ? `, A \u2212 B ${difference > 0 ? '+' : ''}${fixed(difference, 3).replace(/^(\u2212?)0/, '$1')}` : '';
-    this.said.textContent = `${name}: A ${text(values[0]!)}, B ${text(values[1]!)}${less}.${size}`;
+    const less = !Number.isNaN(difference) ? `, A \u2212 B ${difference > 0 ? '+' : ''}${fixed(difference, 3).replace(/^(\u2212?)0/, '$1')}` : '';
+    this.said.textContent = `${nameOfCell(this.halves[0]!, at, block)}: A ${text(values[0]!)}, B ${text(values[1]!)}${less}.${size}`;
   }
 }
 

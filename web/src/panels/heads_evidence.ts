@@ -8,7 +8,7 @@ import {primary} from '../panel';
 import {isolated, plain} from '../tokens';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../late';
-import {columnOf, headText, ranked, sortName, valueOf, valueText} from './heads_scores';
+import {columnName, columnOf, headText, isKnown, ranked, sortName, valueOf, valueText} from './heads_scores';
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
@@ -30,22 +30,24 @@ export class HeadsEvidence implements Panel {
     const own = {...place, stack: headsOf(page)[0]!.stack!};
     const value = valueOf(page, own, column, this.alike());
     const runner = ranked(page, column, null).find((each) => headText(each.place) !== headText(place) && each.value !== undefined);
+    const isWhole = isKnown(page, column);
     const isAsked = page.api.hasWeights && value !== undefined;
-    const data = this.slot.show(isAsked ? page.api.evidence(place, column.name, page.store.now.form, runner?.place ?? null) : null);
+    const data = this.slot.show(isAsked ? page.api.evidence(place, isWhole ? column.name : 'current', page.store.now.form, runner?.place ?? null) : null);
     const found = latest(data);
     const state = [headText(place), column.name, value, runner?.value, data?.state, found?.score, found?.head, found?.layer, page.store.now.form].join(' ');
     if (state === this.drawn) return;
     this.drawn = state;
     const heading = html('div', {class: 'heading'}, html('h2', {}, 'Evidence'),
-      html('span', {class: 'quiet'}, `head ${headText(place)}, ${column.name.replace(/^probe_/, '').replace(/_/g, ' ')}`));
+      html('span', {class: 'quiet'}, `head ${headText(place)}, ${columnName(column)}`));
     this.element.replaceChildren(heading);
     if (data?.state === 'error') this.element.append(html('p', {class: 'quiet'}, data.error.message));
-    if (!found || value === undefined) return;
-    if (found.first_of_row !== undefined) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
     const beside = runner ? {name: headText(runner.place), value: valueText(column, runner.value)} : null;
+    const short = value !== undefined && beside ? html('p', {class: 'quiet'}, `${valueText(column, value)}; the runner-up is ${beside.name}, ${beside.value}`) : '';
+    if (!found || value === undefined) return;
+    if (isWhole && found.first_of_row !== undefined) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
     if (found.profile.length > 0) this.element.append(...this.profile(found, column, beside));
-    else if (beside) this.element.append(html('p', {class: 'quiet'}, `${valueText(column, value)}; the runner-up is ${beside.name}, ${beside.value}`));
-    this.element.append(...this.rows(found, column, value), this.worst(found, column));
+    else this.element.append(short);
+    if (isWhole) this.element.append(...this.rows(found, column, value), this.worst(found, column));
   }
 
   private get width(): number { return this.element.clientWidth || 445; }
@@ -55,7 +57,7 @@ export class HeadsEvidence implements Panel {
     const pitch = this.width / profile.length;
     const most = Math.max(...profile, ...other?.profile ?? [], 1e-6);
     const tall = (value: number) => kProfileHeight * Math.min(1, value / most);
-    const own = {previous: 1, current: 0, probe_induction: begin + 8, probe_duplicate: begin + 8}[column.name];
+    const own = {previous: 1, current: 0, in_order: 0, probe_induction: begin + 8, probe_duplicate: begin + 8}[column.name];
     const base = kProfileHeight + 16;
     const parts = profile.flatMap((value, at) => {
       const isOwn = begin + at === own;
@@ -78,9 +80,8 @@ export class HeadsEvidence implements Panel {
       parts.push(svg('text', {x: (ownAt + 1) * pitch, y, 'text-anchor': 'start', class: 'own'}, shortWeight(profile[ownAt]!)));
       if (begin === 0 && runner) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, `runner-up ${runner.value}`));
     }
-    parts.push(svg('text', {x: this.width, y: base - 6, 'text-anchor': 'end', class: 'tick'}, 'tokens back'));
     const isBeside = own !== undefined && begin === 0;  // its value stands at the bar
-    const said = `mean weight by distance${runner ? `; the tick is the runner-up, ${runner.name}${isBeside ? '' : `, ${runner.value}`}` : ''}`;
+    const said = `mean weight by tokens back${runner ? `; the tick is the runner-up, ${runner.name}${isBeside ? '' : `, ${runner.value}`}` : ''}`;
     const label = `weight at ${begin} to ${begin + 3} tokens back: ${profile.slice(0, 4).map(shortWeight).join(' ')}`;
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
   }

@@ -10,6 +10,11 @@ import {headsOf} from '../late';
 export const kLike = 'like';  // the column of a search by example
 
 const kColumns = ['previous', 'sink', 'induction', 'duplicate', 'normalised_entropy', 'distance', 'without'];
+// Between two texts: no probe has a source, and a token has no place that is its own.
+const kBetween = ['in_order', 'confidence', 'previous', 'next', 'normalised_entropy', 'distance', 'without'];
+const kInOrder: Column = {
+  name: 'in_order', short: 'in order', about: 'mean weight of each token on the one at its place in the other text', title: 'same place', share: true, unit: 'share', from: 'text',
+};
 
 /** A column of the table: a score of the model, or how much heads resemble an example. */
 export interface Column extends Score { title: string }
@@ -25,20 +30,28 @@ function named(page: Page, name: string): Column | undefined {
 /** A score by its name; of the probe where the page is set to it. */
 export function columnOf(page: Page, name: string, alike: Alike | null): Column | undefined {
   if (name === kLike && alike) return {name, short: name, about: `share of a row\u2019s weight that lies as in ${alike.said}`, title: alike.said, share: true, unit: 'share', from: 'text'};
-  return named(page, name);
+  return name === kInOrder.name && !page.side.isSquare ? kInOrder : named(page, name);
 }
+
+function usualOf({side}: Page): string[] { return side.isSquare ? kColumns : kBetween; }
+
+export function columnName({name}: Pick<Column, 'name'>): string { return name.replace(/^probe_/, '').replace(/_/g, ' '); }
+
+/** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
+export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
 
 /** The score by which the heads are ranked. */
 export function sortName(page: Page, alike: Alike | null): string {
   const {sort} = page.store.now;
   if (alike) return kLike;
-  return page.api.about.scores.some(({name}) => name === sort) ? sort : 'previous';
+  return page.api.about.scores.some(({name}) => name === sort) ? sort : usualOf(page)[0]!;
 }
 
 /** The ranking score first where it is none of the usual ones. */
 export function columnsOf(page: Page, alike: Alike | null): Column[] {
   const sort = sortName(page, alike);
-  const usual = kColumns.includes(sort) ? kColumns : [sort, ...kColumns.filter((name) => name !== 'sink')];
+  const own = usualOf(page);
+  const usual = own.includes(sort) ? own : [sort, ...own.filter((_, at) => at !== 1)];
   return usual.map((name) => columnOf(page, name, alike)).filter((column) => column !== undefined);
 }
 
@@ -46,6 +59,7 @@ export function columnsOf(page: Page, alike: Alike | null): Column[] {
 export function valueOf(page: Page, place: Place, column: Column, alike: Alike | null): number | undefined {
   if (column.name === kLike) return alike?.overlap.get(nameOf({layer: place.layer, head: place.head}));
   const scores: HeadScores | undefined = page.api.scoresOf(place)?.[place.head];
+  if (column === kInOrder) return scores?.order?.in_order;
   const form = page.store.now.form === 'adjusted' ? (scores?.adjusted as unknown as Record<string, number> | undefined)?.[column.name] : undefined;
   const value = form ?? scores?.[column.name];
   return typeof value === 'number' ? value : undefined;

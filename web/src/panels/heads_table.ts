@@ -7,7 +7,7 @@ import {choose} from '../shell/chips';
 import type {Place} from '../selection';
 import {kNothing, nameOf} from '../selection';
 import type {Alike, Column, Ranked} from './heads_scores';
-import {columnsOf, headText, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
+import {columnName, columnsOf, headText, isKnown, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
 const [kRow, kTouched] = [17, 24];  // px of a row; by hand
 const kFew = 3;        // scores side by side on a narrow page
@@ -79,10 +79,10 @@ export class HeadsTable implements Panel {
     const others = stage.isNarrow ? columnsOf(this.page, this.alike()).filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
     const first = stage.isNarrow ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
     this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
-      const name = column.name.replace(/^probe_/, '').replace('normalised_', '').replace('_', ' ').replace(/^without$/, 'without it');
+      const name = columnName(column).replace('normalised ', '').replace(/^without$/, 'without it');
       const isSorted = column === sorted;
       return html('span', {role: 'columnheader', 'aria-sort': isSorted ? 'descending' : 'none', title: column.about},
-        button({class: 'option', 'aria-pressed': String(isSorted)}, () => store.set({sort: column.name.replace(/^probe_/, '')}), name),
+        button({class: 'option', 'aria-pressed': String(isSorted)}, () => store.set({sort: isKnown(this.page, column) ? column.name.replace(/^probe_/, '') : kNothing.sort}), name),
         html('span', {class: 'quiet'}, unitText(column)));
     }));
   }

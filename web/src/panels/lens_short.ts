@@ -37,7 +37,10 @@ function curves({levels, answers}: Lens, width: number): SVGElement {
   const y = (chance: number) => kLow - (kLow - kTop) * chance;
   const shown = answers.slice(0, 2).map(({text}, which) => ({text, chances: levels.map(({chances}) => chances[which]!)}));
   const ends = shown.map(({chances}) => y(chances.at(-1)!));
-  if (ends.length === 2) ends[1] = Math.max(ends[1]!, ends[0]! + kLine);
+  if (ends.length === 2) {  // apart, and over the name of the axis
+    ends[1] = Math.min(kLow, Math.max(ends[1]!, ends[0]! + kLine));
+    ends[0] = Math.min(ends[0]!, ends[1] - kLine);
+  }
   const said = shown.map(({text, chances}) => `${plain(asToken(text))}: ${levels.map((level, at) => `${levelName(level)} ${weight(chances[at]!)}`).join(', ')}`);
   return svg('svg', {class: 'lens-short', width, height: kHeight, viewBox: `0 0 ${width} ${kHeight}`, role: 'img', 'aria-label': said.join('; ')},
     svg('line', {x1: kLeft, x2: right, y1: kLow + 4, y2: kLow + 4}), ...ticks(levels, x),

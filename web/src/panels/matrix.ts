@@ -23,7 +23,7 @@ import {MatrixWait} from './matrix_wait';
 import {quantityChoice} from './quantity_choice';
 import {ReadOut} from './read_out';
 
-const kGutter = 34;          // between the columns: what stands at the rows may take it
+const [kGutter, kMargin] = [30, 12];  // between the columns; of the page beside one column: what stands at the rows may take it
 const [kLead, kLeadAlone] = [6, 26];  // and this of the matrix's own column; where nothing stands left of it
 const kToMatrix = 6;         // from what stands at the rows
 const kReadOut = 66;          // px of the read-out under the matrix
@@ -134,7 +134,7 @@ class MatrixPanel implements Panel {
       width = this.widthWith(lead, band = MatrixLabels.height(width / keys));
     }
     this.frame.style.setProperty('--lead', `${lead}px`);
-    this.frame.style.setProperty('--labels', `${lead + gutter - kToMatrix}px`);
+    this.frame.style.setProperty('--labels', `${lead + (hasTokens(width / keys) ? gutter : Math.max(gutter, kMargin)) - kToMatrix}px`);
     if (width <= 0) return;
     const tall = queries === keys ? width : Math.round(width / keys * queries);
     this.lists?.resize(this.isFull ? widthBeside(this.container, lead, width) : width, this.isFull ? tall - kLists : kListsBelow);

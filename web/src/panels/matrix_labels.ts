@@ -1,7 +1,7 @@
 // What stands at the rows and columns of the matrix: tokens where cells are wide enough, else positions.
 import {roundStep} from '../axis';
 import {html, svg} from '../dom';
-import {shortened} from '../graphemes';
+import {isShaped, shortened} from '../graphemes';
 import {plain} from '../tokens';
 import type {Side} from '../side';
 import type {Sight} from './matrix_sight';
@@ -33,12 +33,12 @@ export class MatrixLabels {
   private readonly keys: string[];
   private drawn = '';
 
-  private readonly keyWidth: number;  // of the widest, where they may stand upright
+  private readonly keyWidth: number;  // of the widest, where they may stand upright: letters that are joined cannot be read on a slope
 
   /** `queries`: what stands at each row. */
   constructor(side: Side, private queries: string[]) {
     this.keys = side.keys.map(plain);
-    this.keyWidth = side.isSquare ? Infinity : kUpright * Math.max(...this.keys.map(widthOf));
+    this.keyWidth = side.isSquare && !this.keys.some(isShaped) ? Infinity : kUpright * Math.max(...this.keys.map(widthOf));
   }
 
   /** True where the rows are called otherwise now. */

@@ -4,11 +4,12 @@ import {isBetween} from '../sides';
 import {kUseWidth} from './matrix_margins';
 
 const kLeastSide = 452;       // a comparison's line over four lines of text leaves it
+const kLeastOpen = 420;       // of a matrix without a masked corner, whose read-out stands under it
 const kToUse = 5;            // from the matrix to its margin
 const kUseName = 80;         // the margin's name
 const kReadOut = 151;        // in place of the margin, where two texts stand side by side
 const kBelow = 32;           // the foot line and the space over it
-const kUnder = 66;           // the read-out, where no mask leaves a corner
+const kUnder = 68;           // the read-out, where no mask leaves a corner
 const kLeastBetween = 330;   // the same two where other heads stand under it
 const kBelowBetween = 330;
 const kLeastCorner = 440;    // px a side, for the read-out to stand in the masked corner
@@ -27,7 +28,7 @@ export function widthWith({stage, side, store, ...page}: Page, container: HTMLEl
   const isBeside = isBetween({stage, side, store, ...page}) && !isFull && !stage.isStacked;
   const use = isBeside ? kReadOut : stage.isTight ? kUseName : kUseWidth + 10;  // else it stands over the gutter
   const width = container.clientWidth - lead - (stage.isNarrow ? 0 : kToUse + use);
-  const [least, below] = isBeside ? [kLeastBetween, kBelow + kBelowBetween] : [kLeastSide, kBelow + (side.attention.causal || isFull ? 0 : kUnder)];
+  const [least, below] = isBeside ? [kLeastBetween, kBelow + kBelowBetween] : side.attention.causal || isFull ? [kLeastSide, kBelow] : [kLeastOpen, kBelow + kUnder];
   const most = Math.max(least, stage.viewHeight - top - below - band) * Math.min(1, keys / queries);
   return Math.floor(stage.isNarrow ? Math.min(width, width * keys / queries) : Math.min(width, most));
 }

@@ -1,7 +1,7 @@
 // The score by dimension, and what positions did to it.
 import type {Why} from '../answers';
 import {choice, html, svg} from '../dom';
-import {scored, signed} from '../format';
+import {fixed, scored, signed} from '../format';
 import {bar, heading, note, quiet, residual, row} from './why_parts';
 import {scaleName} from './why_sum';
 
@@ -22,18 +22,18 @@ export function dimensionsBlock(why: Why, against: Against, choose: (against: Ag
   const switches = choice('Against', kAgainst, choose);
   switches.show(against);
   const order = terms.map((term, at) => ({at, value: term.value})).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const values = terms.map(({value}) => value);
+  const rest = order.slice(kMost).reduce((total, {value}) => total + value, 0);
+  const values = [...order.slice(0, kMost).map(({value}) => value), rest];
   const [most, least] = [Math.max(0, ...values), Math.min(0, ...values)];
   let soFar = 0;
   const rows = order.slice(0, kMost).map(({at, value}) => {
     soFar += value;
     const k = (why.k[at] ?? 0) - (base?.[at] ?? 0);
     return row('dim', html('b', {}, String(at)), scored(why.q[at] ?? 0), scored(k), bar(value, most, least), signed(value),
-      quiet(sum === 0 ? '' : `${Math.round(100 * soFar / sum)} %`));
+      quiet(sum === 0 ? '' : `${fixed(100 * soFar / sum, 0)} %`));
   });
-  const rest = order.slice(kMost).reduce((total, {value}) => total + value, 0);
   if (order.length > kMost) rows.push(row('dim', '', '', quiet(`${order.length - kMost} more`), bar(rest, most, least), signed(rest), quiet('100 %')));
-  const less = against === 'raw' ? 'q\u00b7k, scaled' : `score ${scored(why.raw.sum)} less ${against === 'mean' ? 'the keys\u2019 mean' : 'the runner-up'}, ${scored(why.raw.sum - sum)}`;
+  const less = against === 'raw' ? 'q\u00b7k, scaled' : `score less ${against === 'mean' ? 'the keys\u2019 mean' : 'the runner-up'}, ${scored(why.raw.sum - sum)}`;
   return [
     heading('By dimension', `q \u00d7 ${name} ${why.scale === 1 ? '' : scaleName(why)}`, switches.element),
     row('dim head', quiet('dim'), quiet('q'), quiet(against === 'raw' ? 'k' : against === 'mean' ? 'k \u2212 mean' : 'k \u2212 other'), '', quiet('term'), quiet('so far')),

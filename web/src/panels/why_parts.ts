@@ -1,12 +1,8 @@
 // What the blocks of Why are made of: rows of numbers with a bar, sums with what is left over.
-import type {Token} from '../answers';
 import {html} from '../dom';
 import {leftOver} from '../format';
 
 export type Cells = (Node | string)[];
-
-/** The space that stands before a token. */
-export function gapBefore({text, special}: Token): string { return /^[ \u2581]./.test(text) && !special ? ' ' : ''; }
 
 /** A bar from a zero in the row's room: a share of the largest, to the left where negative; `tick` marks another value. */
 export function bar(value: number, largest: number, least = 0, tick?: number, kind = ''): HTMLElement {

@@ -3,9 +3,9 @@ import type {Why} from '../answers';
 import {button, html} from '../dom';
 import {scored, signed, weight} from '../format';
 import type {Page} from '../panel';
-import {isolated, plain} from '../tokens';
+import {gapBefore, isolated, plain} from '../tokens';
 import {others} from './key_column';
-import {bar, gapBefore, heading, note, quiet, residual, row} from './why_parts';
+import {bar, heading, note, quiet, residual, row} from './why_parts';
 
 const kAbout: Record<string, string> = {
   'position': 'turned by', 'soft cap': 'cap \u00b7 tanh(score / cap)', 'bias': 'by distance, learned', 'slope': 'by distance',
@@ -41,11 +41,11 @@ export function sumBlock(why: Why): Node[] {
 /** The largest weights of the row, and by how much the second falls short. */
 export function rowBlock(why: Why, {side, store}: Page): Node[] {
   const context = (at: number) => side.keys[at] ? plain(side.keys[at]!) : '';
-  const after = (at: number) => side.keys[at] ? gapBefore(side.keys[at]!) + context(at) : '';
+  const after = (at: number) => gapBefore(side.keys, at) + context(at);
   const rows = why.keys.map(({key, score, weight: value}) => {
     const own = key === why.key;
     const name = button({class: own ? 'why-key own' : 'why-key', 'aria-label': `explain key ${key}`}, () => store.set({query: why.query, key}),
-      quiet(context(key - 1) + (side.keys[key] ? gapBefore(side.keys[key]!) : '')), html('b', {}, context(key)), quiet(after(key + 1)));
+      quiet(context(key - 1) + gapBefore(side.keys, key)), html('b', {}, context(key)), quiet(after(key + 1)));
     return row('whom', html('span', {class: 'index'}, String(key)), name, bar(value, 1, 0, undefined, own ? 'own' : ''), scored(score),
       own ? html('b', {}, weight(value)) : weight(value));
   });

@@ -12,7 +12,7 @@ import {word} from './word';
 import type {WordsPage} from './words_page';
 import {positionOf, wordsStack} from './words_page';
 
-export const kShownWords = 12;
+const [kShownWords, kOverBeams] = [12, 9];
 
 interface Setting { name: string; key: 'temperature' | 'topK' | 'topP'; values: readonly number[]; off: number }
 
@@ -31,7 +31,7 @@ function bar(share: number, most: number): HTMLElement {
 /** The question about the words at the position, as this panel and the branches ask it. */
 export function nextName(page: WordsPage): string {
   const mask = !page.writes && page.state.covered ? '&mask=1' : '';
-  return `${wordsStack(page)}/next?position=${positionOf(page)}&top=${kShownWords}${mask}`;
+  return `${wordsStack(page)}/next?position=${positionOf(page)}&top=${page.api.info.key_tokens && page.writes ? kOverBeams : kShownWords}${mask}`;
 }
 
 export class WordsNext implements Panel {

@@ -70,14 +70,15 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
   const address = html('span', {class: 'address'});
   const reason = html('span', {class: 'quiet reason', 'data-unsaved': true});
   const check = html('span', {class: said ? 'check said' : 'quiet check'});
-  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...(view.footKeys ?? keysOf(page)).map(([name, does]) =>
+  const {footKeys: own} = view;
+  const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...(typeof own === 'function' ? own(api.model) : own ?? keysOf(page)).map(([name, does]) =>
     html('span', {}, html('b', {}, name), ` ${does}`)));
   const saving = saver(page);
   const margins = new Slot<Marginals>('check', () => update());
   container.append(address, reason, check, saving.element, keys);
   const update = () => {
     say(address, store.isFresh ? '' : `#${format(store.now)}`);
-    say(reason, store.reason && `heed chose the head: ${store.reason}`);
+    say(reason, store.reason && !said ? `heed chose the head: ${store.reason}` : '');
     const found = valueOf(margins.show(api.hasWeights && !said ? api.marginals(primary(store.now)) : null));
     if (said) {
       check.replaceChildren(...said());

@@ -152,9 +152,10 @@ export class Opening {
     this.showing.take(info);
   }
 
-  /** What is looked at where the address says nothing. */
+  /** What is looked at where the address says nothing: of a model with two texts what stands between them. */
   get usual(): Selection {
-    const stack = this.about?.stack as Stack | undefined;
+    const between = this.about?.model.stacks.find(({stack}) => stack === 'cross')?.stack;
+    const stack = (this.about?.stack ?? between) as Stack | undefined;
     return stack === undefined ? kNothing : {...kNothing, places: [{stack, layer: 0, head: 0}]};
   }
 

@@ -1,5 +1,6 @@
 // The whole of one page: shows the view of the address on the session that is open, and follows its reader.
 import {parse, remarks} from '../address';
+import type {Compared} from '../comparison';
 import {Comparison} from '../comparison';
 import {html} from '../dom';
 import {deliver} from '../export/deliver';
@@ -60,6 +61,7 @@ export class PageShell implements Mounted, Showing {
   private session: Session | null = null;
   private readonly comparison: Comparison;
   private drawn: SessionApi | null = null;  // A, B, or A less B
+  private beside: Compared | null = null;
   private seen: Selection;
   private shown = '';    // the attention that is drawn
   private readonly stopKeys: () => void;
@@ -182,6 +184,7 @@ export class PageShell implements Mounted, Showing {
     this.shown = side.stack;
     this.drawn = this.comparison.of(api);
     const {compared} = this.comparison;
+    this.beside = compared;
     if (compared && compared.unlike !== '') this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be smaller
     const open = (input: Input) => void this.opening.run(input);
     const withEdits = (edits: object) => void this.derive(compared?.b ?? api, edits);
@@ -201,10 +204,13 @@ export class PageShell implements Mounted, Showing {
     }
   }
 
+  /** Whether another side is to be drawn, or something else stands beside it: of texts that differ in length A stays A. */
+  private isDrawnAnew(): boolean { return this.comparison.of(this.api!) !== this.drawn || this.comparison.compared !== this.beside; }
+
   /** Draws the other side, or the difference, as soon as that is there. */
   private compare(): void {
     if (!this.api) return;
-    if (this.comparison.of(this.api) === this.drawn) this.session?.update();
+    if (!this.isDrawnAnew()) this.session?.update();
     else this.draw(this.api);
   }
 
@@ -229,7 +235,7 @@ export class PageShell implements Mounted, Showing {
   private moveOn(): void {
     if (this.store.now === this.seen) return;
     this.seen = this.store.now;
-    const isOther = this.session && (this.api!.side(this.seen.places[0]!.stack).stack !== this.shown || this.comparison.of(this.api!) !== this.drawn);
+    const isOther = this.session && (this.api!.side(this.seen.places[0]!.stack).stack !== this.shown || this.isDrawnAnew());
     if (isOther) this.draw(this.api!);
     if (!this.store.byHeed) this.notice.moveOn();
   }

@@ -74,8 +74,9 @@ export function nothingYet(
 ): void {
   const field = textField(about, input, run, null);
   const examples = kExamples.map((text) => html('li', {}, button({class: 'link'}, () => run({text}), text)));
-  container.replaceChildren(html('div', {class: 'start'}, field.element,
-    html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...examples), models));
+  const offered = about.model.takes_target ? []  // nobody knows which language it reads
+    : [html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...examples)];
+  container.replaceChildren(html('div', {class: 'start'}, field.element, ...offered, models));
   field.focus();
 }
 

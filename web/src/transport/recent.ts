@@ -33,7 +33,7 @@ export class Recent<Value> {
       return found.value;
     }
     const stop = new AbortController();
-    const value = this.requests.notQuietUntil(ask(stop.signal, this.viewOf(lane)));
+    const value = this.requests.notQuietUntil(this.ask(lane, stop.signal, ask));
     const kept: Kept<Value> = {value, stop, settled: false};
     this.kept.set(name, kept);
     kept.value.then((value) => {
@@ -46,6 +46,17 @@ export class Recent<Value> {
     return kept.value;
   }
 
+  /** A question asked before may reach the server after this one, which it then ends: it is asked once more, by another name. */
+  private async ask(lane: string, signal: AbortSignal, ask: Ask<Value>): Promise<Value> {
+    try {
+      return await ask(signal, this.viewOf(lane));
+    } catch (error) {
+      if (signal.aborted || !(error instanceof TypeError)) throw error;  // an answer that was cut is a TypeError
+      this.turn(lane);
+      return ask(signal, this.viewOf(lane));
+    }
+  }
+
   /** Ends everything that is on its way. */
   stop(): void {
     for (const {stop, settled} of this.kept.values()) if (!settled) stop.abort();
@@ -54,6 +65,8 @@ export class Recent<Value> {
   /** The server ends what was asked under the same name: one that is still wanted keeps its own. */
   private viewOf(lane: string): string { return `${this.page}.${lane}.${this.turns.get(lane) ?? 0}`; }
 
+  private turn(lane: string): void { this.turns.set(lane, (this.turns.get(lane) ?? 0) + 1); }
+
   private leave(lane: string, next: string): void {
     const before = this.lanes.get(lane);
     if (before === undefined || before === next) return;
@@ -61,7 +74,7 @@ export class Recent<Value> {
     const kept = this.kept.get(before);
     if (!kept || kept.settled) return;
     if ([...this.lanes.values()].includes(before)) {
-      this.turns.set(lane, (this.turns.get(lane) ?? 0) + 1);
+      this.turn(lane);
     } else {
       this.drop(before);
       kept.stop.abort();

@@ -4,10 +4,9 @@ import {HeadsCompare} from '../panels/heads_compare';
 import {HeadsEvidence} from '../panels/heads_evidence';
 import {PatternField} from '../panels/heads_pattern';
 import {HeadsScatter} from '../panels/heads_scatter';
-import {headText, columnsOf, valueOf, valueText} from '../panels/heads_scores';
+import {headText, columnName, columnsOf, sortName, valueOf, valueText} from '../panels/heads_scores';
 import {HeadsTable, nextName} from '../panels/heads_table';
 import {primary} from '../panel';
-import {kNothing} from '../selection';
 import {sideSwitch} from '../sides';
 import {headsOf} from '../late';
 import type {View} from './view';
@@ -54,12 +53,12 @@ export const heads: View = {
     ];
     return {
       keys: {
-        s: () => store.set({sort: nextName(page, store.now.sort === kNothing.sort ? 'previous' : store.now.sort)}),
+        s: () => store.set({sort: nextName(page, sortName(page, null))}),
         x: () => scatter.walk('x'), y: () => scatter.walk('y'), '/': () => pattern.focus(),
       },
       said: () => {
         const place = {...store.hover.place ?? primary(store.now), stack: headsOf(page)[0]!.stack!};
-        const values = columnsOf(page, alike()).map((column) => `${column.name.replace(/_/g, ' ')} ${valueText(column, valueOf(page, place, column, alike()))}`);
+        const values = columnsOf(page, alike()).map((column) => `${columnName(column)} ${valueText(column, valueOf(page, place, column, alike()))}`);
         return [html('b', {class: 'accent'}, headText(place)), document.createTextNode(` ${values.join(' \u00b7 ')}`)];
       },
       update,

@@ -22,6 +22,6 @@ export interface View {
   needs: (model: ModelInfo) => boolean;  // whether a model has what the view shows
   parts: readonly Part[];
   keys: readonly KeyText[];
-  footKeys?: readonly KeyText[];       // default: those of most views
+  footKeys?: readonly KeyText[] | ((model: ModelInfo) => readonly KeyText[]);  // default: those of most views
   draw: (container: HTMLElement, page: Page) => Drawn;
 }

@@ -5,14 +5,14 @@ import {html} from '../dom';
 import {largeWeight} from '../format';
 import type {Page} from '../panel';
 import {primary} from '../panel';
-import {phrase, plain} from '../tokens';
+import {gapBefore, phrase, plain} from '../tokens';
 import type {Token} from '../transport/api';
 import {ChosenCell} from '../panels/why_cell';
 import type {Against} from '../panels/why_dimensions';
 import {dimensionsBlock, kAgainst, positionBlock} from '../panels/why_dimensions';
 import {effectBlock, testBlock} from '../panels/why_effect';
 import {learnedTerms, originsBlock} from '../panels/why_origins';
-import {Block, gapBefore, heading, note} from '../panels/why_parts';
+import {Block, heading, note} from '../panels/why_parts';
 import {rowBlock, sumBlock} from '../panels/why_sum';
 import type {Drawn, View} from './view';
 
@@ -25,14 +25,14 @@ function ordinal(rank: number): string {
 
 /** The token in its phrase, which begins and ends with a word. */
 function quoted(tokens: Token[], at: number, kind: string): HTMLElement {
-  const begins = (index: number) => index <= 0 || index >= tokens.length || gapBefore(tokens[index]!) !== '' || tokens[index]!.special === true
+  const begins = (index: number) => index <= 0 || index >= tokens.length || gapBefore(tokens, index) !== ''
     || tokens[index - 1]!.text.endsWith('\n');
   let [first, end] = [Math.max(0, at - 3), Math.min(tokens.length, at + 3)];
   while (!begins(first) && first > at - 8) --first;
   while (!begins(end) && end < at + 8) ++end;
   const before = phrase(tokens, first, at), after = phrase(tokens, at + 1, end);
-  return html('span', {class: 'why-phrase', dir: 'auto'}, `\u201c${before}${before === '' ? '' : gapBefore(tokens[at]!)}`, html('b', {class: kind}, plain(tokens[at]!)),
-    `${tokens[at + 1] ? gapBefore(tokens[at + 1]!) : ''}${after}\u201d `, html('span', {class: 'quiet'}, String(at)));
+  return html('span', {class: 'why-phrase', dir: 'auto'}, `\u201c${before}${before === '' ? '' : gapBefore(tokens, at)}`, html('b', {class: kind}, plain(tokens[at]!)),
+    `${gapBefore(tokens, at + 1)}${after}\u201d `, html('span', {class: 'quiet'}, String(at)));
 }
 
 class WhyView implements Drawn {

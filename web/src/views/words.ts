@@ -23,7 +23,7 @@ export const words: View = {
     ['t', 'in Words: the next temperature'],
     ['m', 'in Words, of a model that fills masks: covers the token, and back'],
   ],
-  footKeys: [['click', 'branches'], ['\u2190 \u2192', 'token'], ['t', 'temperature'], ['m', 'masks it']],
+  footKeys: ({has_words: writes}) => [['click', writes ? 'branches' : 'chooses'], ['\u2190 \u2192', 'token'], ['t', 'temperature'], ...writes ? [] : [['m', 'masks it'] as const]],
   draw: (container, shared) => {
     const {api, store} = shared;
     const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});

@@ -4,7 +4,7 @@ import {execFileSync} from 'node:child_process';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
-import {hash, quiet, scratch, shared, withPages} from './harness.mjs';
+import {hash, quiet, scratch, shared, startServer, withPages} from './harness.mjs';
 
 const folder = shared('models/aren-transliteration');
 const kSource = '\u0622 \u062a \u0632 \u0645 \u0648 \u0646';  // atzmon
@@ -177,4 +177,39 @@ test('a narrow page does not scroll sideways', async () => {
   const page = await open('#look/cross.L2.H1/i=3/j=3', {viewport: {width: 390, height: 844}});
   await drawn(page);
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+});
+
+for (const address of ['look/cross.L2.H1/i=3/j=3', 'why/cross.L2.H1/i=3/j=3', 'words/decoder.L2.H1', 'flow/cross.L2.H1/i=3']) {
+  test(`all of it is in a window of 900 px: ${address}`, async () => {
+    const page = await open();
+    await page.evaluate((to) => { location.hash = `#${to}`; }, address);
+    await page.waitForSelector({look: '.between-line, .flow-test', why: '.why-row.test .value', words: '.branch .branch-end b', flow: '.flow-node'}[address.split('/')[0]]);
+    await quiet(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollHeight), 900);
+    const cut = await page.locator('main .heading .quiet').evaluateAll((all) => all.filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent));
+    assert.deepEqual(cut, []);
+  });
+}
+
+test('Heads ranks between two texts by their order', async () => {
+  const page = await open();
+  await page.evaluate(() => { location.hash = '#heads/cross.L2.H1'; });
+  await page.waitForFunction(() => document.querySelector('.heads-names [aria-pressed=true]')?.textContent === 'in order');
+  await quiet(page);
+  assert.match(await page.locator('.heads-sheet [role=row]').first().textContent(), /^2\u00b71\.79/);
+  assert.match(await page.locator('.heads-evidence').textContent(), /head 2\u00b71, in order.*runner-up, 3\u00b71/);
+  await page.locator('.heads-names button', {hasText: 'confidence'}).click();
+  assert.match(await hash(page), /sort=confidence$/);
+  await page.locator('.heads-names button', {hasText: 'in order'}).click();
+  assert.equal(await hash(page), '#heads/cross.L2.H1');
+});
+
+test('without a choice the page begins between the two texts', async () => {
+  const server = await startServer(0, {text: kSource, folder});
+  const page = await blank();
+  await page.goto(server.address);
+  await page.waitForFunction(() => location.hash.startsWith('#look/cross.'));
+  await page.locator('.written-token', {hasText: /^m$/}).click();
+  assert.equal(await page.locator('.figure b').first().textContent(), 'z');
+  await server.stop();
 });

@@ -122,3 +122,14 @@ test('two heads stand side by side with their difference under one cursor', asyn
   await page.locator('.heads-compare canvas').nth(2).hover({position: {x: 4, y: 60}});
   assert.match(await page.locator('.heads-compare .said[aria-live]').textContent(), /A .*, B .*/);
 });
+
+test('a head on two texts that differ in length stands side by side, without a difference', async () => {
+  const page = await open();
+  await page.locator('[aria-label="compare with"] [data-option=text]').click();
+  await page.keyboard.type('Lily saw a big ball.');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction(() => [...document.querySelectorAll('.heads-compare canvas')].filter((each) => each.checkVisibility()).length === 2);
+  assert.match(await page.locator('.heads-compare .said[aria-live]').textContent(), /They differ in length/);
+  await page.locator('.heads-compare canvas').nth(1).hover({position: {x: 2, y: 40}});
+  await page.waitForFunction(() => /^A .+ \d+ \u2192 .+ \d+ \S+; B .+ \d+ \u2192 .+ \d+ \S+\.$/.test(document.querySelector('.heads-compare .said[aria-live]').textContent));
+});

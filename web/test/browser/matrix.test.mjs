@@ -1,7 +1,7 @@
 // The matrix: read-out, margins, scales, zoom, box, arrows, table, numbers.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {cell, frames, hash, row, settled, token, withPages} from './harness.mjs';
+import {cell, frames, hash, quiet, row, settled, token, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const pixel = (page, at) => page.evaluate(({x, y}) => {
@@ -271,4 +271,14 @@ test('the legend names what the cells are', async () => {
   const page = await blank();
   await page.goto(`${state.server.address}#matrix/L1.H3/i=60/j=20/of=carried`);
   await page.waitForFunction(() => document.querySelector('.legend .quiet')?.textContent === 'carried');
+});
+
+test('tokens at the rows of a part of the matrix are whole where the page has one column', async () => {
+  const page = await blank({viewport: {width: 800, height: 900}});
+  await page.goto(`${state.server.address}#look/L1.H3/i=25/zoom=20-32,20-32`);
+  await page.waitForSelector('.row-token');
+  await quiet(page);
+  const rows = await page.locator('.row-token').evaluateAll((all) => all.map((each) => ({text: each.textContent, cut: each.scrollWidth > each.clientWidth, left: each.getBoundingClientRect().left})));
+  assert.ok(rows.some(({text}) => text.length > 2));
+  assert.deepEqual(rows.filter(({text, cut, left}) => (text.length <= 5 && cut) || left < 0), []);
 });

@@ -160,3 +160,22 @@ test('m covers the token of a model that fills masks, and uncovers it', async ()
   await quiet(page);
   assert.deepEqual(await words(), before);
 });
+
+for (const address of ['', '/i=2/pair=A-B', '/vs=ablate:self.L0.H1', '/i=2/j=9/pair=A-B/vs=ablate:self.L0.H1']) {
+  test(`all of a pair is in a window of 900 px, and its heading is whole: ${address || 'both texts'}`, async () => {
+    const page = await open(`#look/L1.H2${address}`);
+    if (address.includes('vs=')) await page.waitForFunction(() => document.querySelector('.compare-line [data-option="A-B"][aria-pressed=true]'));
+    await quiet(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollHeight), 900);
+    const about = page.locator('.edges .heading .quiet').first();
+    assert.ok(await about.evaluate((each) => each.scrollWidth <= each.clientWidth), await about.textContent());
+  });
+}
+
+test('special tokens stand apart from the words beside them', async () => {
+  const page = await open('#look/L1.H2');
+  await quiet(page);
+  const said = (await texts(page, '.key .context')).map((text) => text.replace(/\u00a0/g, ' '));
+  assert.ok(said.some((text) => text.includes('[SEP]')), said.join('; '));
+  assert.deepEqual(said.filter((text) => /\w\[|\]\w/.test(text)), []);
+});

@@ -123,3 +123,10 @@ test('Look has the lens in short', async () => {
   for (const [at, word] of words.entries()) assert.ok(said.includes(`${word}: `), `${said} names ${word}`);
   assert.ok(Math.abs(ends[0] - answers[0].probability) < 1e-6, 'the last chance is that of the next word');
 });
+
+test('the foot names the keys that the model has', async () => {
+  const page = await view('#words/L0.H0/i=5');
+  const keys = await page.locator('.foot-keys').textContent();
+  assert.match(keys, /temperature/);
+  assert.ok(!keys.includes('masks'), keys);
+});

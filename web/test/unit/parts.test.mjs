@@ -31,9 +31,12 @@ test('what is written from right to left keeps its place among numbers', async (
 });
 
 test('special tokens stand apart in a phrase', async () => {
-  const {phrase} = await load('tokens');
+  const {gapBefore, phrase} = await load('tokens');
   const token = (text, special) => ({index: 0, text, ...special && {special}});
   assert.equal(phrase([token('arrow'), token('[SEP]', true), token('fruit'), token(' flies')], 0, 4), 'arrow [SEP] fruit flies');
+  const pair = [token('[CLS]', true), token('an'), token(' arrow'), token('[SEP]', true), token('fruit')];
+  assert.deepEqual(pair.map((_, at) => gapBefore(pair, at)), ['', ' ', ' ', ' ', ' ']);
+  assert.equal(gapBefore(pair, 5), '');
 });
 
 test('a logarithmic axis ends where it is told to', async () => {
@@ -176,6 +179,28 @@ test('what another lane waits for goes on, under a name of its own', async () =>
   asked[0].resolve(1);
   assert.equal(await shared, 1);
 });
+test('an answer that was cut is asked for once more under another name, one that failed or is not wanted is not', async () => {
+  const kept = new recent.Recent(10, new Requests({}), 'page');
+  const views = [];
+  const cut = (times, error = new TypeError('network error')) => (signal, view) => {
+    views.push(view);
+    return views.length <= times ? Promise.reject(error) : Promise.resolve(7);
+  };
+  assert.equal(await kept.get('a', 'text', cut(1)), 7);
+  assert.deepEqual(views.splice(0), ['page.text.0', 'page.text.1']);
+  await assert.rejects(kept.get('b', 'text', cut(2)), TypeError);
+  assert.equal(views.splice(0).length, 2);
+  await assert.rejects(kept.get('c', 'text', cut(1, new Error('refused'))), /refused/);
+  assert.equal(views.splice(0).length, 1);
+  const asked = [];
+  const left = kept.get('d', 'text', (signal, view) => {
+    asked.push(view);
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new TypeError('cut'))));
+  });
+  void kept.get('e', 'text', answerOf([]));
+  await assert.rejects(left, TypeError);
+  assert.equal(asked.length, 1);
+});
 test('answers are bounded in number, and one that failed is asked again', async () => {
   const kept = new recent.Recent(2, new Requests({}), 'page');
   for (const name of ['a', 'b', 'c']) await kept.get(name, name, () => Promise.resolve(name));
@@ -222,6 +247,7 @@ test('with nothing pinned more of a row are chosen where there are fewer rows', 
   const rows = (count) => Array.from({length: count}, (_, query) => row(query));
   const few = choice.largestOfRows(rows(2));
   assert.equal(choice.choiceText(few), '8 largest a row, 6 of 20 weights');
+  assert.equal(choice.choiceText(few, true), '8 a row');
   assert.equal(choice.restText(few), 'not drawn: .300 of a row on average');
   const many = choice.largestOfRows(rows(30));
   assert.deepEqual(many.rows[4].edges.map(({key}) => key), [1]);
