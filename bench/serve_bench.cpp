@@ -10,15 +10,14 @@
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/philox.h"
-#include "bench/normal.h"
+#include "bench/server_inputs.h"
 #include "heed/base/error.h"
-#include "heed/inspect/arrays.h"
-#include "heed/masks/band.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/map/tiles.h"
 #include "serve/server.h"
@@ -49,21 +48,6 @@ double resident_megabytes() {  // but for the pages of the program's file
 
 [[noreturn]] void fail_of_server(std::string what) {
   fail({.code = ErrorCode::kFailed, .op = "bench", .found = std::move(what)});
-}
-
-// Words of a small list in random order, cut where `tokens` tokens end.
-std::string random_text(const Tokenizer& tokenizer, std::int64_t tokens) {
-  constexpr const char* kWords[] = {"the", "cat",  "was", "tired", "and", "sat",    "on",  "a",
-                                    "mat", "when", "it",  "saw",   "her", "little", "dog", "run"};
-  Random random(7);
-  std::string text;
-  for (std::int64_t word = 0; word < tokens; ++word)
-    text += std::string(word > 0 ? " " : "") + kWords[random.below(std::size(kWords))];
-  const Encoding encoding = tokenizer.encode(text, /*add_special=*/true);
-  const auto count = static_cast<std::size_t>(tokens);
-  if (encoding.ids.size() > count)
-    text.resize(static_cast<std::size_t>(encoding.spans[count - 1].end));
-  return text;
 }
 
 // Q, K, V, both halves of the log-sum-exp, the lengths of writes and the residual stream, as
@@ -237,17 +221,6 @@ class Bench {
   std::int64_t zooms_ = 0;
 };
 
-SessionPointer random_arrays(std::int64_t heads, std::int64_t tokens) {
-  constexpr std::int64_t kSize = 64;
-  const Shape shape = {1, heads, tokens, kSize};
-  const Tensor q = normal(shape, DType::kF32, 1, 1), k = normal(shape, DType::kF32, 1, 2);
-  const Tensor v = normal(shape, DType::kF32, 1, 3);
-  SessionArrays arrays;
-  arrays.stacks = {
-      {Stack::kSelf, {{.args = {.q = q, .keys = {.k = k, .v = v}, .mask = causal()}}}}};
-  return std::make_shared<LiveSession>("arrays", SessionInput(), open_session(arrays));
-}
-
 }  // namespace
 
 void time_server(const LoadedModel& model, std::int64_t tokens,
@@ -281,8 +254,10 @@ void time_server(const LoadedModel& model, std::int64_t tokens,
 void time_arrays(std::int64_t heads, std::int64_t tokens,
                  const std::function<void(const ServerFigure&)>& done) {
   const double before = resident_megabytes();
+  std::optional<RandomArrays> arrays(std::in_place, heads, tokens);
   const auto begin = Clock::now();
-  const SessionPointer session = random_arrays(heads, tokens);
+  const SessionPointer session = arrays->opened();
+  arrays.reset();
   const ServerOptions options{.token = kToken, .session = session};
   const Server server(options);
   Bench bench(server, 1, heads, before, done);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_of.h"
 #include "errors.h"
 
 namespace heed::python {
@@ -51,7 +52,7 @@ Shape strides_of(const char* argument, const Py_buffer& buffer, const Shape& sha
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] > 1 && buffer.strides[axis] % buffer.itemsize != 0)
       fail({.argument = fmt::format("{}.strides[{}]", argument, axis),
-            .found = fmt::format("{} bytes", buffer.strides[axis]),
+            .found = number_of(buffer.strides[axis], "byte"),
             .expected = fmt::format("a multiple of {}, an element's size", buffer.itemsize)});
     strides[axis] = buffer.strides[axis] / buffer.itemsize;
   }

@@ -14,6 +14,7 @@
 #include "gradients.h"
 #include "heed/ops/observe.h"
 #include "heed/ops/observe_backward.h"
+#include "ops/without_values.h"
 #include "selection.h"
 
 namespace heed::python {
@@ -26,11 +27,7 @@ void init(Seen* self, const Problem& problem, const nb::object& lse, const nb::o
   seen.given_lse = borrow(lse, "lse");
   seen.given_lse_low = borrow(lse_low, "lse_low");
   if (!seen.given_lse.given() && problem.has_lse()) {
-    AttentionArgs without_values = problem.args;
-    if (problem.args.keys.v.rank() > 0)
-      without_values.keys.v = problem.args.keys.v.slice(problem.args.keys.v.rank() - 1, 0, 0);
-    without_values.keys.v_scales = {};
-    Attended attended = computing([&] { return attention(without_values); });
+    Attended attended = computing([&] { return attention(without_values(problem.args)); });
     seen.lse = std::move(attended.lse);
     seen.lse_low = std::move(attended.lse_low);
   }
@@ -82,7 +79,7 @@ class ShapeObserver : public Observer {
  public:
   std::string_view name() const override { return "shape"; }
   void begin(const ObservedShape& of) override { shape = of; }
-  bool needs(const ObservedRows& /*rows*/) const override { return false; }
+  RowSpan rows_needed(std::int64_t /*batch*/, std::int64_t /*head*/) const override { return {}; }
   std::unique_ptr<State> rows(const ObservedRows& /*rows*/) const override {
     return std::make_unique<State>();
   }

@@ -42,10 +42,16 @@ void SelectionObserver::begin(const ObservedShape& /*shape*/) {
   std::fill_n(values.data<float>(), values.element_count(), absent);
 }
 
+RowSpan SelectionObserver::rows_needed(std::int64_t batch, std::int64_t head) const {
+  const auto& [batches, heads, queries, keys] = selected_;
+  const bool inside = !queries.empty() && std::ranges::binary_search(batches, batch) &&
+                      std::ranges::binary_search(heads, head);
+  return inside ? RowSpan{queries.front(), queries.back() + 1} : RowSpan{};
+}
+
 bool SelectionObserver::needs(const ObservedRows& rows) const {
-  return std::ranges::binary_search(selected_[0], rows.batch) &&
-         std::ranges::binary_search(selected_[1], rows.head) &&
-         any_within(selected_[2], rows.row_begin, rows.row_end);
+  const RowSpan needed = rows_needed(rows.batch, rows.head);
+  return needed.begin < needed.end && any_within(selected_[2], rows.row_begin, rows.row_end);
 }
 
 bool SelectionObserver::needs(const ObservedRows& /*rows*/, std::int64_t key_begin,

@@ -22,6 +22,7 @@ class SelectionObserver : public Observer {
   SelectionObserver(Selected selected, ObservedValue value);
   std::string_view name() const override { return "selection"; }
   void begin(const ObservedShape& shape) override;
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const override;
   bool needs(const ObservedRows& rows) const override;
   bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const override;
   TileParts parts() const override { return parts_of(value_); }

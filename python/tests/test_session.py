@@ -172,7 +172,7 @@ def test_a_text_of_no_token_of_the_vocabulary_is_told_of(tmp_path):
     ):
         model.look("b c", target="the")
     with pytest.warns(
-        UserWarning, match=r"the target is in the vocab.*\(1 of 1 tokens is \[UNK\]\)"
+        UserWarning, match=r"the target is in the vocab.*\(1 of 1 token is \[UNK\]\)"
     ):
         model.look("the", target="b")
     with warnings.catch_warnings():

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/number_of.h"
+
 namespace heed {
 namespace {
 
@@ -76,8 +78,8 @@ std::uint64_t ProtobufReader::varint() {
 
 std::span<const std::byte> ProtobufReader::take(std::uint64_t bytes) {
   if (bytes > rest_.size())
-    source_.fail_at(rest_.data(), fmt::format("{} bytes are expected, the message has {} left",
-                                              bytes, rest_.size()));
+    source_.fail_at(rest_.data(), fmt::format("{} are expected, the message has {} left",
+                                              number_of(bytes, "byte"), rest_.size()));
   const auto taken = rest_.first(static_cast<std::size_t>(bytes));
   rest_ = rest_.subspan(taken.size());
   return taken;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/float_mode.h"
+#include "base/urgent.h"
 
 namespace heed {
 namespace {
@@ -26,6 +27,8 @@ struct Here {
   const std::atomic<bool>* failed = nullptr;  // of the loop that this thread is inside
 };
 thread_local Here here;
+
+std::atomic<int> urgent{0};  // UrgentScopes that live
 
 void pause() {
 #if defined(__SSE__)
@@ -64,9 +67,20 @@ class SignalsBlocked {
 
 }  // namespace
 
+UrgentScope::UrgentScope() { ++urgent; }
+UrgentScope::~UrgentScope() {
+  if (--urgent == 0) ThreadPool::instance().call_helpers();
+}
+
+bool Loop::gives_way() const {
+  return is_background_ && urgent.load(std::memory_order_relaxed) > 0;
+}
+
 void Loop::run(int thread) {
   const std::atomic<bool>* const outer = std::exchange(here.failed, &failed_);
-  for (std::int64_t index = next_++; index < count_; index = next_++) {
+  while (thread == 0 || !gives_way()) {
+    const std::int64_t index = next_++;
+    if (index >= count_) break;
     try {
       task_(index, thread);
     } catch (...) {
@@ -145,7 +159,7 @@ void ThreadPool::work(int place) {
       seat.loop->run(seat.thread);
     }
     lock.lock();
-    leave(*seat.loop);
+    leave(seat);
   }
 }
 
@@ -173,16 +187,37 @@ ThreadPool::Seat ThreadPool::find_seat() {
   if (found == nullptr) return {};
   ++busy_;
   ++found->joined_;
+  int thread = found->joined_;
+  if (!found->left_.empty()) {
+    thread = found->left_.back();
+    found->left_.pop_back();
+  }
   found->inside_.fetch_add(1, std::memory_order_relaxed);
   if (sleeping_ > 0 && found->wants_helpers()) {
     wake_.notify_one();
     wake_.notify_one();
   }
-  return {found, found->joined_};
+  return {found, thread};
 }
 
-void ThreadPool::leave(Loop& loop) {
+void ThreadPool::call_helpers() {
+  {
+    const std::scoped_lock lock(guard_);
+    if (open_.empty()) return;
+    begun_.fetch_add(1, std::memory_order_release);
+  }
+  wake_.notify_one();
+}
+
+// No other thread of its loop may have the number of one that comes back: the loop's scratch
+// memory goes by it.
+void ThreadPool::leave(const Seat& seat) {
+  Loop& loop = *seat.loop;
   --busy_;
+  if (loop.is_background_) {
+    --loop.joined_;
+    loop.left_.push_back(seat.thread);
+  }
   const bool caller_sleeps = loop.caller_sleeps_;
   const bool was_last = loop.inside_.fetch_sub(1, std::memory_order_release) == 1;
   if (was_last && caller_sleeps) done_.notify_all();  // the loop may be gone already

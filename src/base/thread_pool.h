@@ -4,7 +4,8 @@
 // the caller never waits for a thread that has not begun. A loop that is over before anybody else
 // is awake has cost one wake-up. Each thread that joins wakes two more, so that the caller of a
 // wide loop wakes one alone. Threads look for the next loop for 50 us and then sleep, and so does a
-// caller whose loop has only begun tasks left.
+// caller whose loop has only begun tasks left. Loops of the background have helpers only while
+// nothing urgent runs (base/urgent.h).
 //
 // Measured against libgomp (12.2) and oneTBB (2021.8) with two threads on two CPUs (AMD EPYC) that
 // compilers filled, ten processes beside: microseconds of a loop, median and mean, and of CPU time.
@@ -42,10 +43,10 @@ class Loop {
   using Task = std::function<void(std::int64_t index, int thread)>;
 
   /// At most `threads` >= 2 threads run it, the caller's in it.
-  Loop(std::int64_t count, int threads, const Task& task)
-      : count_(count), threads_(threads), task_(task) {}
+  Loop(std::int64_t count, int threads, bool is_background, const Task& task)
+      : count_(count), threads_(threads), is_background_(is_background), task_(task) {}
 
-  /// Takes indices until there are none.
+  /// Takes indices until there are none, or until a helper must give way.
   void run(int thread);
   void rethrow() const {
     if (error_) std::rethrow_exception(error_);
@@ -53,17 +54,20 @@ class Loop {
 
  private:
   friend class ThreadPool;
+  bool gives_way() const;
   bool wants_helpers() const {
-    return joined_ + 1 < threads_ && next_.load(std::memory_order_relaxed) < count_;
+    return joined_ + 1 < threads_ && next_.load(std::memory_order_relaxed) < count_ && !gives_way();
   }
 
   const std::int64_t count_;
   const int threads_;
+  const bool is_background_;
   const Task& task_;
   const FloatMode float_mode_ = float_mode();
   std::exception_ptr error_;  // the first one
   std::mutex error_guard_;
   int joined_ = 0;              // threads of the pool that came; by the pool's guard
+  std::vector<int> left_;       // those of them that gave way: their numbers; by the pool's guard
   bool caller_sleeps_ = false;  // by the pool's guard
   std::atomic<int> inside_{0};  // threads of the pool that are in it
   alignas(64) std::atomic<std::int64_t> next_{0};
@@ -85,6 +89,8 @@ class ThreadPool {
   static bool is_inside();
   /// Whether a task of the loop that this thread is inside has thrown.
   static bool has_failed();
+  /// Loops of the background may have helpers again.
+  void call_helpers();
 
  private:
   struct Seat {
@@ -97,7 +103,7 @@ class ThreadPool {
   void work(int place);
   Seat wait_for_seat(Lock& lock);
   Seat find_seat();
-  void leave(Loop& loop);
+  void leave(const Seat& seat);
   void wait_for_helpers(Loop& loop);
 
   std::mutex guard_;

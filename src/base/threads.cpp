@@ -20,6 +20,7 @@
 #include "base/serial.h"
 #include "base/stop.h"
 #include "base/thread_pool.h"
+#include "base/urgent.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -27,6 +28,7 @@ namespace {
 
 std::atomic<int> chosen_count{0};
 thread_local bool serial = false;
+thread_local bool background = false;
 thread_local const std::atomic<bool>* stop_flag = nullptr;
 thread_local const std::function<bool()>* stop_question = nullptr;
 
@@ -75,6 +77,9 @@ int threads_here() { return serial || ThreadPool::is_inside() ? 1 : thread_count
 SerialScope::SerialScope() : before_(std::exchange(serial, true)) {}
 SerialScope::~SerialScope() { serial = before_; }
 
+BackgroundScope::BackgroundScope() : before_(std::exchange(background, true)) {}
+BackgroundScope::~BackgroundScope() { background = before_; }
+
 int thread_count() {
   const int chosen = chosen_count.load(std::memory_order_relaxed);
   return chosen > 0 ? chosen : default_count();
@@ -91,7 +96,7 @@ void run(std::int64_t count, int threads,
     for (std::int64_t index = 0; index < count; ++index) task(index, 0);
     return;
   }
-  Loop loop(count, used, task);
+  Loop loop(count, used, background, task);
   ThreadPool::instance().run(loop, threads);
   loop.rethrow();
 }

@@ -33,6 +33,9 @@ class Observation : public Observer {
 
   std::string_view name() const override { return shown().name(); }
   void begin(const ObservedShape& shape) override;
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const override {
+    return shown().rows_needed(batch, head);
+  }
   bool needs(const ObservedRows& rows) const override { return shown().needs(rows); }
   bool needs(const ObservedRows& rows, std::int64_t begin, std::int64_t end) const override {
     return shown().needs(rows, begin, end);

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/look/files.h"
 #include "cli/options/file_format.h"
@@ -68,9 +69,9 @@ void tell_of_cut(const std::vector<std::int64_t>& lengths, std::int64_t most,
   const auto count = std::ranges::count_if(lengths, is_long);
   if (count == 0) return;
   const auto first = std::ranges::find_if(lengths, is_long);
-  fmt::print(stderr,
-             "heed embed: {} of {} texts {} more than {} tokens, of which the {} are read: ", count,
-             lengths.size(), count == 1 ? "has" : "have", most, cut);
+  fmt::print(stderr, "heed embed: {} of {} {} more than {}, of which the {} are read: ", count,
+             number_of(lengths.size(), "text"), count == 1 ? "has" : "have",
+             number_of(most, "token"), cut);
   fmt::print(stderr, "text {} has {}\n", first - lengths.begin() + 1, *first);
 }
 
@@ -86,7 +87,7 @@ std::vector<std::vector<TokenId>> tokens_of(const LoadedModel& model, const Opti
     lengths.push_back(whole);
     if (all.back().empty() || std::ssize(all.back()) > most)
       fail({.argument = fmt::format("text {}", all.size()),
-            .found = fmt::format("{} tokens", lengths.back()),
+            .found = number_of(lengths.back(), "token"),
             .expected = fmt::format("1 to {} (the most that {} reads)", most, model.name)});
   }
   if (options.cut != "no") tell_of_cut(lengths, most, options.cut);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/generate_options.h"
 #include "cli/options/text_input.h"
@@ -162,12 +163,12 @@ int run(GenerateOptions options, const Given& given) {
   const Generated generated = generate_aloud(model, options, prompt);
   print(last_words(options, prompt, generated));
   if (generated.stopped == Stopped::kPositions && !options.json)
-    fmt::print(stderr,
-               "heed generate: stopped after {} tokens: {} has no position for a further one\n",
-               generated.tokens.size(), displayable(model.name));
+    fmt::print(stderr, "heed generate: stopped after {}: {} has no position for a further one\n",
+               number_of(generated.tokens.size(), "token"), displayable(model.name));
   if (generated.stopped == Stopped::kInterrupted)
     fail({.code = ErrorCode::kInterrupted,
-          .found = fmt::format("interrupted after {} tokens", generated.tokens.size())});
+          .found =
+              fmt::format("interrupted after {}", number_of(generated.tokens.size(), "token"))});
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/look/heads_table.h"
 #include "cli/terminal/output.h"
@@ -44,13 +45,14 @@ std::string shape_text(const ModelInfo& info, std::int64_t parameters) {
   for (const StackShape& stack : info.stacks) {
     if (!stacks.empty()) stacks += ", ";
     if (stack.stack != Stack::kSelf) stacks += fmt::format("{} ", stack_name(stack.stack));
-    stacks += fmt::format("{} layers x {} heads", stack.layers, stack.heads);
+    stacks +=
+        fmt::format("{} x {}", number_of(stack.layers, "layer"), number_of(stack.heads, "head"));
     if (stack.kv_heads != stack.heads) stacks += fmt::format(" on {} kv", stack.kv_heads);
   }
   const double millions = static_cast<double>(parameters) * 1e-6;
-  return fmt::format("{} ({}): {:.{}f} M parameters, {}, width {}, {} positions, vocabulary {}",
-                     info.title, info.family, millions, millions < 10 ? 2 : 0, stacks, info.width,
-                     info.positions, info.vocabulary);
+  return fmt::format("{} ({}): {:.{}f} M parameters, {}, width {}, {}, vocabulary {}", info.title,
+                     info.family, millions, millions < 10 ? 2 : 0, stacks, info.width,
+                     number_of(info.positions, "position"), info.vocabulary);
 }
 
 std::string as_json(const std::vector<FoundModel>& found) {
@@ -138,9 +140,9 @@ std::string as_json(const LoadedModel& loaded, const Found& found) {
 std::string heads_text(const Terminal& terminal, const Probe& probe, int heads) {
   HeadsTable table{
       .title = "Heads",
-      .explanation = fmt::format("on {} random sequences of {} tokens, each written twice; largest "
+      .explanation = fmt::format("on {} random sequences of {}, each written twice; largest "
                                  "score of each, mean over the second half",
-                                 probe.sequences, probe.period),
+                                 probe.sequences, number_of(probe.period, "token")),
       .legend = {"p previous", "s sink", "d duplicate", "i induction"},
       .note = kNoName,
       .heads = heads};

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
@@ -163,8 +164,8 @@ std::string said_of(const TrainResult& result) {
   const std::string rate = result.tokens_per_second > 0
                                ? fmt::format(", {} tokens/s", grouped(result.tokens_per_second))
                                : "";
-  return fmt::format("{}  {}  {} steps, {}{}\n", result.model.string(), loss, result.steps,
-                     duration(result.seconds), rate);
+  return fmt::format("{}  {}  {}, {}{}\n", result.model.string(), loss,
+                     number_of(result.steps, "step"), duration(result.seconds), rate);
 }
 
 TrainConfig checked_config(const Given& given, const Arguments& arguments) {

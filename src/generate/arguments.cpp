@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_of.h"
 #include "generate/rules.h"
 #include "heed/base/error.h"
 
@@ -15,7 +16,7 @@ void check_prompt(const ModelInfo& info, std::span<const TokenId> prompt) {
   if (prompt.empty()) fail("generate", "prompt", "empty", "at least one token");
   const auto length = static_cast<std::int64_t>(prompt.size());
   if (length > info.positions)
-    fail("generate", "prompt", fmt::format("{} tokens long", length),
+    fail("generate", "prompt", fmt::format("{} long", number_of(length, "token")),
          fmt::format("at most {} (the model's positions)", info.positions));
   for (const TokenId id : prompt)
     if (id < 0 || id >= info.vocabulary)
@@ -31,7 +32,7 @@ void check_sources(const ModelInfo& info, const GenerateArgs& args) {
     const std::int64_t length = std::ssize(source);
     if (length == 0) fail("generate", "source", "empty", "at least one token");
     if (length > info.source_positions)
-      fail("generate", "source", fmt::format("{} tokens long", length),
+      fail("generate", "source", fmt::format("{} long", number_of(length, "token")),
            fmt::format("at most {} (the model's positions)", info.source_positions));
     for (const TokenId id : source)
       if (id < 0 || id >= info.source_vocabulary)

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 #include "io/file.h"
@@ -66,7 +67,8 @@ Opening read_opening(InputFile& file, const std::filesystem::path& path) {
     fail({.code = ErrorCode::kCorrupt,
           .file = path.string(),
           .place = fmt::format("byte {}", begin + static_cast<std::int64_t>(have)),
-          .found = fmt::format("the file ends inside its npy header of {} bytes", length)});
+          .found =
+              fmt::format("the file ends inside its npy header of {}", number_of(length, "byte"))});
   return {parse_npy_dictionary(dictionary, begin, path), begin + static_cast<std::int64_t>(length)};
 }
 

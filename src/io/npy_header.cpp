@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -106,7 +107,7 @@ class Dictionary {
       if (!accept(',') && peek() != ')') fail_at("',' or ')'");
     }
     if (extents.size() > kMaxRank)
-      refuse("shape", fmt::format("of {} dimensions", extents.size()),
+      refuse("shape", fmt::format("of {}", number_of(extents.size(), "dimension")),
              fmt::format("at most {}", kMaxRank));
     return Shape(extents);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/classifier.h"
@@ -115,9 +116,9 @@ std::string why_not_loaded(const fs::path& folder) {
     const std::int64_t words = info.reads_source() ? info.source_vocabulary : info.vocabulary;
     if (tokenizer->vocabulary_size() > words)
       return fmt::format(
-          "its tokenizer has {} tokens and the model's vocabulary {}: texts with a "
+          "its tokenizer has {} and the model's vocabulary {}: texts with a "
           "token from {} on cannot be read",
-          tokenizer->vocabulary_size(), words, words);
+          number_of(tokenizer->vocabulary_size(), "token"), words, words);
     return "";
   } catch (const Error& error) {
     return error.what();

@@ -25,24 +25,6 @@ class LastStates final : public Tap {
   Tensor states;  // [B, T, C]
 };
 
-// The mean of a text's rows, or the first one.
-void pool(const ConstView& rows, const Pooling& pooling, float* vector) {
-  const std::int64_t width = rows.dim(1);
-  const std::int64_t counted = pooling.kind == Pooling::Kind::kFirst ? 1 : rows.dim(0);
-  std::vector<double> sums(static_cast<std::size_t>(width));
-  for (std::int64_t t = 0; t < counted; ++t)
-    for (std::int64_t c = 0; c < width; ++c)
-      sums[static_cast<std::size_t>(c)] += rows.data<float>()[t * width + c];
-  double squares = 0;
-  for (double& sum : sums) {
-    sum /= static_cast<double>(counted);
-    squares += sum * sum;
-  }
-  const double length = pooling.normalised ? std::max(std::sqrt(squares), 1e-12) : 1;
-  std::ranges::transform(sums, vector,
-                         [&](double sum) { return static_cast<float>(sum / length); });
-}
-
 constexpr const char* kMean = "pooling_mode_mean_tokens";
 constexpr const char* kFirstToken = "pooling_mode_cls_token";
 constexpr const char* kOtherModes[] = {
@@ -149,6 +131,25 @@ SentenceTokens sentence_tokens(const Tokenizer& tokenizer, std::string_view text
   return {std::move(ids), whole};
 }
 
+// The mean of the rows, or the first one.
+std::vector<float> pooled(const ConstView& states, const Pooling& pooling) {
+  const std::int64_t width = states.dim(1);
+  const std::int64_t counted = pooling.kind == Pooling::Kind::kFirst ? 1 : states.dim(0);
+  std::vector<double> sums(static_cast<std::size_t>(width));
+  for (std::int64_t t = 0; t < counted; ++t)
+    for (std::int64_t c = 0; c < width; ++c)
+      sums[static_cast<std::size_t>(c)] += states.data<float>()[t * width + c];
+  double squares = 0;
+  for (double& sum : sums) {
+    sum /= static_cast<double>(counted);
+    squares += sum * sum;
+  }
+  const double length = pooling.normalised ? std::max(std::sqrt(squares), 1e-12) : 1;
+  std::vector<float> vector;
+  for (const double sum : sums) vector.push_back(static_cast<float>(sum / length));
+  return vector;
+}
+
 Pooling read_pooling(const fs::path& folder) {
   refuse_prompts(folder / "config_sentence_transformers.json");
   const Modules modules = read_modules(folder / "modules.json");
@@ -184,9 +185,10 @@ Tensor sentence_vectors(const Model& model, std::span<const std::vector<TokenId>
   const std::int64_t width = model.info().width;
   Tensor vectors = Tensor::empty({count, width});
   for (std::int64_t i = 0; i < count; ++i)
-    pool(last.states.view().select(0, i).slice(
-             0, 0, run.extents.query_length[static_cast<std::size_t>(i)]),
-         pooling, vectors.data<float>() + i * width);
+    std::ranges::copy(pooled(last.states.view().select(0, i).slice(
+                                 0, 0, run.extents.query_length[static_cast<std::size_t>(i)]),
+                             pooling),
+                      vectors.data<float>() + i * width);
   return vectors;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_of.h"
 #include "models/family.h"
 #include "models/initial_parameters.h"
 #include "models/seq2seq.h"
@@ -123,7 +124,7 @@ bool has_two_vocabularies(const TrainingShape& shape, const Kin& kin) {
   if (own && kin.norms_first)
     fail({.op = "train",
           .argument = "target_tokenizer",
-          .found = fmt::format("of {} tokens", shape.target_vocabulary),
+          .found = fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
           .expected = "none: Blenderbot has one vocabulary for both sides"});
   return own;
 }

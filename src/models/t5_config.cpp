@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/number_of.h"
 #include "models/family.h"
 #include "models/initial_parameters.h"
 #include "models/stored_weights.h"
@@ -99,7 +100,7 @@ Json training_config(const TrainingShape& shape) {
   if (shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary)
     fail({.op = "train",
           .argument = "target_tokenizer",
-          .found = fmt::format("of {} tokens", shape.target_vocabulary),
+          .found = fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
           .expected = "none: T5 has one vocabulary for both sides"});
   return {{"model_type", "t5"},
           {"architectures", Json::array({"T5ForConditionalGeneration"})},

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "tensor/shape_text.h"
 
@@ -35,7 +36,7 @@ class Checks {
       refuse(name_of_it, fmt::format("{} {}", name(ids.dtype()), to_string(ids.shape())),
              "i32 [batch, tokens], row-major");
     if (ids.dim(1) > most)
-      refuse(name_of_it, fmt::format("{} tokens long", ids.dim(1)),
+      refuse(name_of_it, fmt::format("{} long", number_of(ids.dim(1), "token")),
              fmt::format("at most {} (the model's positions)", most));
   }
 
@@ -60,7 +61,7 @@ class Checks {
     }
     check_ids("source", batch_.source, info_.source_positions);
     if (batch_.source.dim(0) != batch_.ids.dim(0))
-      refuse("source", fmt::format("of {} rows", batch_.source.dim(0)),
+      refuse("source", fmt::format("of {}", number_of(batch_.source.dim(0), "row")),
              fmt::format("{} (ids')", batch_.ids.dim(0)));
     check_source_lengths();
   }
@@ -101,8 +102,8 @@ class Checks {
     for (std::size_t b = 0; b < counts.size(); ++b)
       if (run_.cache->lengths()[b] + counts[b] > info_.positions)
         refuse("ids",
-               fmt::format("{} tokens long behind {} in the cache, in row {}", counts[b],
-                           run_.cache->lengths()[b], b),
+               fmt::format("{} long behind {} in the cache, in row {}",
+                           number_of(counts[b], "token"), run_.cache->lengths()[b], b),
                fmt::format("at most {} in all (the model's positions)", info_.positions));
   }
 

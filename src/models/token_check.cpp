@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -17,9 +18,10 @@ void require_in_vocabulary(std::string_view op, const Tokenizer& tokenizer,
         .op = std::string(op),
         .argument = fmt::format("token '{}' of the text", displayable(tokenizer.piece(*outside))),
         .found = fmt::format("{} in the tokenizer", *outside),
-        .expected = fmt::format("0 to {}: the tokenizer has {} tokens, the model's vocabulary {}, "
+        .expected = fmt::format("0 to {}: the tokenizer has {}, the model's vocabulary {}, "
                                 "so they do not belong together",
-                                vocabulary - 1, tokenizer.vocabulary_size(), vocabulary)});
+                                vocabulary - 1, number_of(tokenizer.vocabulary_size(), "token"),
+                                vocabulary)});
 }
 
 }  // namespace heed

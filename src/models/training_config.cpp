@@ -6,6 +6,7 @@
 
 #include "base/edit_distance.h"
 #include "base/json.h"
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
@@ -80,9 +81,9 @@ void check_fits(const ModelInfo& info, const TrainingShape& shape) {
     refuse("block", std::to_string(shape.positions), info.positions);
   const std::int64_t read = info.reads_source() ? info.source_vocabulary : info.vocabulary;
   if (shape.vocabulary > read)
-    refuse("tokenizer", fmt::format("of {} tokens", shape.vocabulary), read);
+    refuse("tokenizer", fmt::format("of {}", number_of(shape.vocabulary, "token")), read);
   if (shape.target_vocabulary > info.vocabulary)
-    refuse("target_tokenizer", fmt::format("of {} tokens", shape.target_vocabulary),
+    refuse("target_tokenizer", fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
            info.vocabulary);
 }
 

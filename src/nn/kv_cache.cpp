@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/ops/quantise.h"
 #include "nn/page_pool.h"
@@ -129,8 +130,8 @@ void KvCache::require_room(std::span<const std::int64_t> counts) const {
     }
     if (counts[b] < 0 || counts[b] > shape_.capacity - lengths_[b])
       fail(kOp, fmt::format("counts[{}]", b), counts[b],
-           fmt::format("0 to {} (the row holds {} of {} tokens)", shape_.capacity - lengths_[b],
-                       lengths_[b], shape_.capacity));
+           fmt::format("0 to {} (the row holds {} of {})", shape_.capacity - lengths_[b],
+                       lengths_[b], number_of(shape_.capacity, "token")));
     if (options_.form == KvForm::kPaged)
       missing += pool_->missing(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/number_of.h"
 #include "base/protobuf.h"
 #include "io/file.h"
 #include "onnx/files.h"
@@ -93,7 +94,7 @@ Shape shape_of(const TensorMessage& message, const std::string& path) {
     fail({.code = ErrorCode::kUnsupported,
           .file = path,
           .argument = "dims",
-          .found = fmt::format("{} dimensions", message.dims.size()),
+          .found = number_of(message.dims.size(), "dimension"),
           .expected = fmt::format("at most {}", kMaxRank)});
   for (const std::int64_t dim : message.dims)
     if (dim < 0)
@@ -132,7 +133,7 @@ Tensor read_tensor(const std::filesystem::path& path) {
     fail({.code = ErrorCode::kCorrupt,
           .file = source.path,
           .argument = "raw_data",
-          .found = fmt::format("{} bytes", data.size()),
+          .found = number_of(data.size(), "byte"),
           .expected = fmt::format("those of {}", to_string(dtype, shape))});
   Tensor tensor = Tensor::empty(shape, dtype);
   if (!data.empty()) std::memcpy(tensor.view().raw(), data.data(), data.size());

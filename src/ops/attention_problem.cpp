@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "tensor/shape_text.h"
@@ -52,7 +53,7 @@ void check_batch(const Operand& q, const Operand& k, const Operand& v, const Att
   const std::int64_t keys = plain_keys ? rows.view.dim(0) : std::ssize(args.extents.key_starts) - 1;
   if (queries != keys)
     fail("attention", plain_keys ? "extents.query_starts" : "extents.key_starts",
-         fmt::format("for {} sequences", plain_keys ? queries : keys),
+         fmt::format("for {}", number_of(plain_keys ? queries : keys, "sequence")),
          fmt::format("{}, as many as {} has", plain_keys ? keys : queries,
                      plain_keys ? rows.name : q.name));
 }

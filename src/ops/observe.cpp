@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -45,11 +47,17 @@ ObservedTile observed(const kernels::WeightTile& tile) {
 class InOrder {
  public:
   // Waits for all blocks before `index`; false when one of them failed, or was never begun since
-  // the sweep was asked to stop.
+  // the sweep was asked to stop. A block before may take long, or stand still while something
+  // urgent is computed: then this core is somebody else's.
   bool wait(std::int64_t index) const {
-    while (next_.load(std::memory_order_acquire) != index) {
+    constexpr int kYields = 64;
+    constexpr auto kSleep = std::chrono::microseconds(50);
+    for (int waits = 0; next_.load(std::memory_order_acquire) != index; ++waits) {
       if (ThreadPool::has_failed()) return false;
-      std::this_thread::yield();
+      if (waits < kYields)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(kSleep);
     }
     return true;
   }
@@ -66,9 +74,11 @@ class Sweep {
       : problem_(problem), lse_(lse), observers_(observers) {}
 
   void run() {
-    const std::int64_t blocks = (problem_.query_length + kMaskRows - 1) / kMaskRows;
-    parallel_for(problem_.batch * problem_.heads * blocks, [&](std::int64_t index, int) {
-      ObservedRows rows = block(index / blocks, index % blocks);
+    const std::vector<HeadBlocks> heads = needed();
+    const std::int64_t count = heads.empty() ? 0 : heads.back().end;
+    parallel_for(count, [&](std::int64_t index, int) {
+      ObservedRows rows =
+          block(*std::ranges::upper_bound(heads, index, {}, &HeadBlocks::end), index);
       SinkWeights sink;
       if (problem_.score.sink != nullptr) rows.sink = sink_weights(rows, sink);
       std::vector<Watching> watching = look(rows);
@@ -79,6 +89,41 @@ class Sweep {
   }
 
  private:
+  // Blocks [first, end) of all that are looked at are those of one head.
+  struct HeadBlocks {
+    std::int64_t batch;
+    std::int64_t head;
+    RowSpan rows;
+    std::int64_t first;
+    std::int64_t end;
+  };
+
+  // What all observers together need of each head.
+  std::vector<HeadBlocks> needed() const {
+    std::vector<HeadBlocks> heads;
+    std::int64_t count = 0;
+    for (std::int64_t b = 0; b < problem_.batch; ++b)
+      for (std::int64_t h = 0; h < problem_.heads; ++h) {
+        const RowSpan rows = rows_needed(b, h);
+        if (rows.begin >= rows.end) continue;
+        const std::int64_t first = count;
+        count += (rows.end - 1) / kMaskRows - rows.begin / kMaskRows + 1;
+        heads.push_back({b, h, rows, first, count});
+      }
+    return heads;
+  }
+
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const {
+    RowSpan all = {INT64_MAX, 0};
+    for (const Observer* observer : observers_) {
+      const RowSpan rows = observer->rows_needed(batch, head);
+      if (rows.begin >= rows.end) continue;
+      all = {std::min(all.begin, rows.begin), std::max(all.end, rows.end)};
+    }
+    return {std::max<std::int64_t>(all.begin, 0),
+            std::min(all.end, problem_.sequences[batch].query_length)};
+  }
+
   double lse_at(const ObservedRows& rows, std::int64_t i) const {
     const std::int64_t at = kernels::lse_index(problem_, rows.batch, rows.head, i);
     if (lse_.high.dtype() == DType::kF64)
@@ -94,13 +139,13 @@ class Sweep {
     return weights.data();
   }
 
-  ObservedRows block(std::int64_t head, std::int64_t index) const {
-    const std::int64_t b = head / problem_.heads;
-    const kernels::Sequence& sequence = problem_.sequences[b];
-    return {.batch = b,
-            .head = head % problem_.heads,
-            .row_begin = index * kMaskRows,
-            .row_end = std::min((index + 1) * kMaskRows, sequence.query_length),
+  ObservedRows block(const HeadBlocks& of, std::int64_t index) const {
+    const std::int64_t row = (of.rows.begin / kMaskRows + index - of.first) * kMaskRows;
+    const kernels::Sequence& sequence = problem_.sequences[of.batch];
+    return {.batch = of.batch,
+            .head = of.head,
+            .row_begin = std::max(row, of.rows.begin),
+            .row_end = std::min(row + kMaskRows, of.rows.end),
             .key_length = sequence.key_length,
             .q_offset = sequence.q_offset,
             .key_offset = sequence.key_offset};
@@ -125,7 +170,6 @@ class Sweep {
 
   std::vector<Watching> look(const ObservedRows& rows) const {
     std::vector<Watching> watching;
-    if (rows.row_begin >= rows.row_end) return watching;
     for (Observer* observer : observers_)
       if (observer->needs(rows))
         watching.push_back({observer, observer->parts(), observer->rows(rows)});
@@ -154,6 +198,7 @@ class Sweep {
 
 }  // namespace
 
+RowSpan Observer::rows_needed(std::int64_t, std::int64_t) const { return kEveryRow; }
 bool Observer::needs(const ObservedRows&) const { return true; }
 bool Observer::needs(const ObservedRows&, std::int64_t, std::int64_t) const { return true; }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "ops/overlap.h"
 #include "tensor/shape_text.h"
@@ -37,7 +38,7 @@ void require_memory(std::string_view op, const Operand& operand) {
   const auto past = reinterpret_cast<std::uintptr_t>(view.raw()) % size_bytes(view.dtype());
   if (past != 0)
     fail(op, operand.name,
-         fmt::format("{} bytes past a multiple of {}", past, size_bytes(view.dtype())),
+         fmt::format("{} past a multiple of {}", number_of(past, "byte"), size_bytes(view.dtype())),
          fmt::format("elements of {} to be aligned", name(view.dtype())));
 }
 

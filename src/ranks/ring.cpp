@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -99,8 +100,8 @@ void Ring::check_own(std::string_view op) {
     if (view.rank() != 4) fail(op, name, to_string(view.shape()), "[B, heads, T, D]");
     if (view.dim(2) != tokens(rank_))
       fail(op, fmt::format("{}.shape[2]", name), view.dim(2),
-           fmt::format("{} (what rank {} of {} holds of {} tokens)", tokens(rank_), rank_, count_,
-                       args_.length));
+           fmt::format("{} (what rank {} of {} holds of {})", tokens(rank_), rank_, count_,
+                       number_of(args_.length, "token")));
   };
   require_tokens("local.q", local.q);
   require_tokens("local.keys.k", local.keys.k);

@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_of.h"
+#include "base/urgent.h"
+
 namespace heed::serve {
 
 namespace {
@@ -49,7 +52,7 @@ constexpr Route kRoutes[] = {
      "end top_p at_most q view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/marginals", get_marginals, "q view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/sweep", get_sweep, "q"},
-    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/cell/{query}/{key}", get_cell, "view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}", get_why, "view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/origins", get_origins,
      "against split view"},
@@ -104,10 +107,16 @@ void answer_api(Api& api, const httplib::Request& request, httplib::Response& re
   answer_safely(response, [&] { answer_route(api, request, response); });
 }
 
-// Not for ever: a client that asks without end must not keep the statistics from coming.
-void Api::give_way() const {
-  for (int waits = 0; waits < 20 && urgent > 0 && !stopping; ++waits)
+// Not for ever: a client that asks without end must not keep the statistics from coming. They have
+// a tenth of the time then.
+void Api::give_way() {
+  constexpr int kMostWaits = 54;
+  constexpr auto kWork = std::chrono::milliseconds(6);
+  const auto now = [] { return Clock::now().time_since_epoch(); };
+  if (urgent == 0 || now().count() < background_works_until_) return;
+  for (int waits = 0; waits < kMostWaits && urgent > 0 && !stopping; ++waits)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (urgent > 0) background_works_until_ = (now() + kWork).count();
 }
 
 void send_json(httplib::Response& response, int status, const std::string& json) {
@@ -119,12 +128,12 @@ void send_json(httplib::Response& response, int status, const std::string& json)
 namespace {
 
 struct Urgent {
-  Urgent(Api& api, bool is_urgent) : count(api.urgent), one(is_urgent ? 1 : 0) { count += one; }
-  ~Urgent() { count -= one; }
+  explicit Urgent(Api& api) : count(api.urgent) { ++count; }
+  ~Urgent() { --count; }
   Urgent(const Urgent&) = delete;
   Urgent& operator=(const Urgent&) = delete;
   std::atomic<int>& count;
-  int one;
+  UrgentScope scope;
 };
 
 // The headers are out. A JSON answer that fails is an error in the place of the answer, which a
@@ -138,10 +147,13 @@ std::optional<std::string> failure(const LongAnswer& answer, const std::exceptio
 std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswer& answer,
                                      const httplib::DataSink& sink) {
   Cancel cancel(flag, [&] { return api.stopping || !sink.is_writable(); });
-  const Urgent urgent(api, answer.urgent);
+  std::optional<Urgent> urgent;
+  if (answer.urgent) urgent.emplace(api);
   try {
     cancel.check();
-    return answer.compute(cancel);
+    std::string body = answer.compute(cancel);
+    api.maps.answered();
+    return body;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kInterrupted) return {};
     return failure(answer, std::current_exception());
@@ -155,7 +167,7 @@ std::string view_asking(const Parameters& parameters) {
   if (view.size() > 64)
     refuse(400, "bad_request",
            {.argument = "view",
-            .found = fmt::format("{} bytes long", view.size()),
+            .found = fmt::format("{} long", number_of(view.size(), "byte")),
             .expected = "at most 64"});
   return view;
 }

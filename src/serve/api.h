@@ -4,6 +4,7 @@
 #include <httplib.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
@@ -37,7 +38,10 @@ struct Api {
   SessionStore sessions;
 
  private:
-  void give_way() const;
+  using Clock = std::chrono::steady_clock;
+  void give_way();
+
+  std::atomic<Clock::rep> background_works_until_ = 0;
 };
 
 using Handler = void (*)(Api& api, const Parameters& parameters, httplib::Response& response);

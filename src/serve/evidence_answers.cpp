@@ -82,16 +82,11 @@ void get_test(Api& api, const Parameters& parameters, httplib::Response& respons
   const HeadRequest at = head_request(api, parameters);
   const WhyRequest cell = cell_of(at, parameters);
   at.session->require_model();
-  if (at.place.stack == Stack::kEncoder && at.session->session().info.reads_source())
-    refuse(404, "not_found",
-           {.argument = "stack",
-            .found = "encoder, which reads",
-            .expected = "decoder or cross: their queries have words"});
   const Edits edits = tested(at, cell, parameters);
   check_edits("test", at.session->session(), edits);
   const std::int64_t top = parameters.number("top", 5, 1, 64);
   send_long(api, parameters, response, long_answer(at.session, [at, edits, cell, top](Cancel&) {
-              return to_json(answer_trial(*at.session, edits, cell.query, top));
+              return to_json(answer_trial(*at.session, edits, cell, top));
             }));
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/number_of.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
@@ -55,7 +56,7 @@ std::vector<std::int64_t> numbers_of(const Json& list, const char* name) {
   return numbers;
 }
 
-std::int64_t number_of(const Json& body, const char* name) {
+std::int64_t whole_number(const Json& body, const char* name) {
   const std::optional<std::int64_t> number = body[name].as_integer();
   if (!number)
     fail({.op = "body",
@@ -66,7 +67,7 @@ std::int64_t number_of(const Json& body, const char* name) {
 }
 
 PatternRow row_of(const Json& row) {
-  PatternRow pattern{.query = number_of(row, "query"), .keys = numbers_of(row["keys"], "keys")};
+  PatternRow pattern{.query = whole_number(row, "query"), .keys = numbers_of(row["keys"], "keys")};
   for (const Json& weight : row["weights"].items()) {
     const std::optional<double> number = weight.as_number();
     if (!number)
@@ -80,12 +81,13 @@ PatternRow row_of(const Json& row) {
 PatternExample example_of(const LiveSession& session, const StackShape& stack, const Json& body) {
   PatternExample example;
   if (body.has("layer") || body.has("head"))
-    example.head = place_asked(session, stack, number_of(body, "layer"), number_of(body, "head"));
-  if (body.has("back")) example.back = number_of(body, "back");
+    example.head =
+        place_asked(session, stack, whole_number(body, "layer"), whole_number(body, "head"));
+  if (body.has("back")) example.back = whole_number(body, "back");
   if (body["rows"].items().size() > kMostPatternRows)
     fail({.op = "body",
           .argument = "rows",
-          .found = fmt::format("{} rows", body["rows"].items().size()),
+          .found = number_of(body["rows"].items().size(), "row"),
           .expected = fmt::format("at most {}", kMostPatternRows)});
   for (const Json& row : body["rows"].items()) example.rows.push_back(row_of(row));
   return example;

@@ -8,7 +8,10 @@
 
 namespace heed::serve {
 
-/// One of them by its path: "/app.js". Throws kUnsupported in a program built without the page.
+/// Throws kUnsupported in a program built without the page; `what` needs it: "svg".
+void require_page(std::string_view what);
+
+/// One of them by its path: "/app.js". Throws as `require_page` does.
 std::string page_file(std::string_view path);
 
 PageSources page_sources();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/number_of.h"
 #include "serve/api_error.h"
 
 namespace heed::serve {
@@ -73,7 +74,7 @@ RequestHead parse_head(std::string_view text) {
   if (line.size() > kLongestLine)
     refuse(414, "too_large",
            {.argument = "the address",
-            .found = fmt::format("{} bytes long", line.size()),
+            .found = fmt::format("{} long", number_of(line.size(), "byte")),
             .expected = fmt::format("at most {}", kLongestLine)});
   if (line.empty() || std::ranges::any_of(line, is_control))
     refuse(400, "bad_request", {.found = "the request is not HTTP/1.1"});

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "inspect/session/return_memory.h"
 #include "serve/api.h"
 #include "serve/api_error.h"
 #include "serve/front.h"
@@ -70,6 +71,7 @@ class Server::Impl {
  public:
   Impl(const LoadedModel* model, const ServerOptions& options)
       : options_(options), api_(model, options_) {
+    share_memory();
     configure();
     bind();
     gate_ = std::make_unique<serve::Gate>(options_.host, port_, options_.token);

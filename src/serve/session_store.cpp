@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clipped.h"
+#include "base/number_of.h"
 #include "base/stop.h"
 #include "heed/base/error.h"
 #include "inspect/answers/json_text.h"
@@ -22,7 +23,7 @@ void check_text(const char* name, const std::string& text, const ServerLimits& l
     refuse(413, "too_large",
            {.op = "session",
             .argument = name,
-            .found = fmt::format("{} bytes long", text.size()),
+            .found = fmt::format("{} long", number_of(text.size(), "byte")),
             .expected = fmt::format("at most {}", limits.text_bytes)});
   const std::int64_t invalid = find_invalid_utf8(text);
   if (invalid >= 0)
@@ -44,7 +45,7 @@ Session tokenized(const LoadedModel& model, const SessionInput& input, const Ser
   if (bytes > limits.session_bytes)
     refuse(413, "too_large",
            {.op = "session",
-            .found = fmt::format("it needs {} bytes", bytes),
+            .found = fmt::format("it needs {}", number_of(bytes, "byte")),
             .expected = fmt::format("at most {}, of all sessions", limits.session_bytes)});
   return session;
 }

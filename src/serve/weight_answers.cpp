@@ -1,6 +1,7 @@
 // What is asked of the weights: tiles, rows, columns, arcs, margins, cells.
 #include <fmt/format.h>
 
+#include "base/number_of.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
@@ -78,7 +79,7 @@ void check_count(const EdgesRequest& edges) {
   if (rows > kMostRows)
     refuse(400, "bad_request",
            {.argument = "end",
-            .found = fmt::format("{} rows behind begin", rows),
+            .found = fmt::format("{} behind begin", number_of(rows, "row")),
             .expected = fmt::format("at most {}", kMostRows)});
   const std::int64_t arcs = rows * std::ssize(edges.heads) * edges.rule.at_most;
   if (arcs > kMostArcs)
@@ -150,7 +151,8 @@ void get_rows(Api& api, const Parameters& parameters, httplib::Response& respons
   if (weights > kMostWeights)
     refuse(400, "bad_request",
            {.argument = "end",
-            .found = fmt::format("{} rows of {} weights behind begin", end - begin, at.size.keys),
+            .found = fmt::format("{} of {} behind begin", number_of(end - begin, "row"),
+                                 number_of(at.size.keys, "weight")),
             .expected = fmt::format("at most {} weights", kMostWeights)});
   const CellsRequest cells = {
       .head = at.place.head, .row_begin = begin, .row_end = end, .key_end = at.size.keys};
@@ -207,7 +209,9 @@ void get_cell(Api& api, const Parameters& parameters, httplib::Response& respons
   const HeadRequest at = head_request(api, parameters);
   const std::int64_t query = check_token("query", parameters.path_number("query"), at.size.queries);
   const std::int64_t key = check_token("key", parameters.path_number("key"), at.size.keys);
-  send_json(response, 200, to_json(answer_cell(*at.session, at.place, query, key)));
+  send_long(api, parameters, response, long_answer(at.session, [at, query, key](Cancel&) {
+              return to_json(answer_cell(*at.session, at.place, query, key));
+            }));
 }
 
 }  // namespace heed::serve

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 
 namespace heed::serve {
@@ -16,7 +17,8 @@ Workers::Workers(int count) {
     shutdown();
     fail({.code = ErrorCode::kIo,
           .op = "serve",
-          .found = fmt::format("cannot start {} threads: {}", count, error.code().message())});
+          .found = fmt::format("cannot start {}: {}", number_of(count, "thread"),
+                               error.code().message())});
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "tensor/memory.h"
 #include "tensor/strided_copy.h"
@@ -62,10 +63,10 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
   const std::size_t taken = std::max(rounded, kAlignment);
   std::byte* memory = take_block(taken);
   if (memory == nullptr)
-    fail(
-        {.code = ErrorCode::kFailed,
-         .op = "tensor",
-         .found = fmt::format("out of memory: {} takes {} bytes", to_string(dtype, shape), bytes)});
+    fail({.code = ErrorCode::kFailed,
+          .op = "tensor",
+          .found = fmt::format("out of memory: {} takes {}", to_string(dtype, shape),
+                               number_of(bytes, "byte"))});
   tensor.memory_ =
       std::shared_ptr<std::byte>(memory, [taken](std::byte* freed) { give_block(freed, taken); });
   tensor.view_ = View(memory, dtype, shape);

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/number_of.h"
 #include "text/pipeline/added_tokens.h"
 #include "text/utf8.h"
 
@@ -95,7 +96,7 @@ PlainEncoding PipelineTokenizer::encode_plain(std::string_view text) const {
   if (text.size() > std::numeric_limits<std::uint32_t>::max())
     fail({.op = "tokenizer",
           .argument = "text",
-          .found = fmt::format("{} bytes long", text.size()),
+          .found = fmt::format("{} long", number_of(text.size(), "byte")),
           .expected = "less than 4 GiB"});
   require_utf8(text);
   PlainEncoding out = {.bytes = static_cast<std::int64_t>(text.size())};

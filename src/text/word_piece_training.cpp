@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "text/merge_learner.h"
 #include "text/pipeline/normalizer.h"
@@ -96,10 +97,10 @@ std::vector<std::string> first_pieces(const LearnedSpecials& special,
     fail({.op = "tokenizer",
           .argument = "vocabulary_size",
           .found = wanted,
-          .expected =
-              fmt::format("at least {}: {} special tokens, {} characters that the text has "
-                          "and {} that it has inside of words",
-                          pieces.size(), special.tokens.size(), alphabet.size(), inside.size())});
+          .expected = fmt::format("at least {}: {} special tokens, {} that the text has "
+                                  "and {} that it has inside of words",
+                                  pieces.size(), special.tokens.size(),
+                                  number_of(alphabet.size(), "character"), inside.size())});
   return pieces;
 }
 

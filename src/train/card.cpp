@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/cpu_name.h"
+#include "base/number_of.h"
 #include "heed/base/threads.h"
 
 namespace heed {
@@ -44,17 +45,19 @@ std::string loss_section(const TrainResult& result) {
 std::string to_markdown(const Card& card) {
   const ModelInfo& info = card.model.info();
   std::string text = fmt::format(
-      "# A {} of {} layers, {} heads, width {}\n{}{} parameters, vocabulary {}, {} positions; "
+      "# A {} of {}, {}, width {}\n{}{}, vocabulary {}, {}; "
       "weights in {}.\n\n",
-      info.family, info.layers, info.heads, info.width,
-      card.config.about.empty() ? "" : card.config.about + "\n\n", parameter_count(card.model),
-      info.vocabulary, info.positions, card.config.dtype);
+      info.family, number_of(info.layers, "layer"), number_of(info.heads, "head"), info.width,
+      card.config.about.empty() ? "" : card.config.about + "\n\n",
+      number_of(parameter_count(card.model), "parameter"), info.vocabulary,
+      number_of(info.positions, "position"), card.config.dtype);
   text += loss_section(card.result) + "\n" + data_section(card) + "\n";
   text += fmt::format(
-      "## Training\nTrained by `heed train`: {} steps, {} tokens, seed {}, {:.1f} minutes on {} "
-      "({} thread{}). Configuration:\n```json\n{}```\n",
-      card.result.steps, card.result.tokens, card.config.seed, card.result.seconds / 60, cpu_name(),
-      thread_count(), thread_count() == 1 ? "" : "s", to_json(card.config));
+      "## Training\nTrained by `heed train`: {}, {}, seed {}, {:.1f} minutes on {} "
+      "({}). Configuration:\n```json\n{}```\n",
+      number_of(card.result.steps, "step"), number_of(card.result.tokens, "token"),
+      card.config.seed, card.result.seconds / 60, cpu_name(), number_of(thread_count(), "thread"),
+      to_json(card.config));
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/clipped.h"
+#include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "train/crops.h"
@@ -64,8 +65,7 @@ void ClassifyTask::name_labels(const std::vector<Words>& texts) {
   if (data_.labels.size() < 2)
     fail({.op = "train",
           .argument = "data",
-          .found =
-              fmt::format("{} label{}", data_.labels.size(), data_.labels.size() == 1 ? "" : "s"),
+          .found = number_of(data_.labels.size(), "label"),
           .expected = "at least two that differ"});
 }
 
@@ -75,7 +75,7 @@ void check_length(std::int64_t tokens, std::int64_t block, const std::string& pl
   if (tokens > block || tokens == 0)
     fail({.op = "train",
           .file = place,
-          .found = fmt::format("a text of {} tokens", tokens),
+          .found = fmt::format("a text of {}", number_of(tokens, "token")),
           .expected = fmt::format("1 to {} (block)", block)});
 }
 
@@ -153,9 +153,9 @@ void ClassifyTask::make_validation(std::int64_t index, std::int64_t count, Examp
 }
 
 std::string ClassifyTask::sizes() const {
-  return fmt::format("{} texts for training, {} for validation (the last {:g} %), {} labels.\n",
-                     training_, validation_examples(), 100 * config_.validation,
-                     data_.labels.size());
+  return fmt::format("{} for training, {} for validation (the last {:g} %), {}.\n",
+                     number_of(training_, "text"), validation_examples(), 100 * config_.validation,
+                     number_of(data_.labels.size(), "label"));
 }
 
 }  // namespace heed

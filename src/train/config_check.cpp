@@ -7,6 +7,7 @@
 
 #include "base/clipped.h"
 #include "base/json.h"
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/train/config.h"
 #include "train/generated/generator.h"
@@ -122,8 +123,8 @@ void check_counts(const TrainConfig& c) {
     refuse("stories", c.stories, fmt::format("at most {}", kMostStories));
   if (c.batch > kMostTokens / c.block)
     refuse("batch", c.batch,
-           fmt::format("at most {} sequences of {} tokens (block) in one pass",
-                       kMostTokens / c.block, c.block));
+           fmt::format("at most {} of {} (block) in one pass",
+                       number_of(kMostTokens / c.block, "sequence"), number_of(c.block, "token")));
   if (c.accumulate > kMostPasses)
     refuse("accumulate", c.accumulate, fmt::format("at most {} passes in one step", kMostPasses));
   if (c.decay > 0 && (c.schedule == "cosine" || c.schedule == "linear"))

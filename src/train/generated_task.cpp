@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "text/word_level.h"
 #include "train/crops.h"
@@ -85,8 +86,8 @@ class GeneratedTask : public Task {
   }
   std::int64_t tokens_an_example() const override { return longest(); }
   std::string sizes() const override {
-    return fmt::format("{}, of length {}; {} examples for validation.\n", entry_of(config_).about,
-                       length_of(config_), validation_examples());
+    return fmt::format("{}, of length {}; {} for validation.\n", entry_of(config_).about,
+                       length_of(config_), number_of(validation_examples(), "example"));
   }
 
  private:

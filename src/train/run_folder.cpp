@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/json.h"
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 
@@ -119,9 +120,9 @@ void tell_differences(const TrainState& before, const TrainState& now, TrainList
                     before.cpu, now.cpu));
   if (before.threads != now.threads)
     listener.note(
-        fmt::format("the run had {} threads, now {}: losses may differ in their last "
+        fmt::format("the run had {}, now {}: losses may differ in their last "
                     "digits",
-                    before.threads, now.threads));
+                    number_of(before.threads, "thread"), now.threads));
   if (before.ranks != now.ranks)
     listener.note(
         fmt::format("the run had {} ranks, now {}: losses may differ in their last digits",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clipped.h"
+#include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
@@ -45,7 +46,7 @@ Samples::Samples(std::filesystem::path path, const TrainConfig& config, const Mo
   if (std::ssize(ids_) > model.info().positions)
     fail({.op = "train",
           .argument = "sample_prompt",
-          .found = fmt::format("{} tokens long", ids_.size()),
+          .found = fmt::format("{} long", number_of(ids_.size(), "token")),
           .expected = fmt::format("at most {} (block)", model.info().positions)});
 }
 

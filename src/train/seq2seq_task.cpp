@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "train/crops.h"
@@ -40,7 +41,7 @@ void check_length(std::size_t tokens, std::int64_t most, const TextLine& line) {
   if (std::cmp_less_equal(tokens, most)) return;
   fail({.op = "train",
         .file = line.place,
-        .found = fmt::format("{} tokens long", tokens),
+        .found = fmt::format("{} long", number_of(tokens, "token")),
         .expected = fmt::format("at most {} (block)", most)});
 }
 
@@ -74,7 +75,7 @@ Seq2seqTask::Seq2seqTask(const TrainConfig& config) : config_(config) {
   if (sources.size() != targets.size())
     fail({.op = "train",
           .argument = "targets",
-          .found = fmt::format("{} lines", targets.size()),
+          .found = number_of(targets.size(), "line"),
           .expected = fmt::format("{}, as data has", sources.size())});
   training_ = training_rows(std::ssize(sources), config.validation, "pairs of lines");
   // As next-token training does: characters of both parts, pieces of the training part alone.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
@@ -149,7 +150,7 @@ void check_lengths(const TrainConfig& config, const TextData& data) {
     if (tokens < wanted)
       fail({.op = "train",
             .argument = "data",
-            .found = fmt::format("{} tokens for {}", tokens, part),
+            .found = fmt::format("{} for {}", number_of(tokens, "token"), part),
             .expected = fmt::format("at least block + 1 = {}{}", wanted, or_else)});
   };
   check(data.train.size(), "training", "");
@@ -232,9 +233,9 @@ TextData load_text_data(const TrainConfig& config) {
 
 std::string stream_sizes(const TrainConfig& config, const TextData& data) {
   return fmt::format(
-      "{} tokens for training, {} for validation (the last {:g} % of each "
+      "{} for training, {} for validation (the last {:g} % of each "
       "file).\n",
-      data.train.size(), data.validation.size(), 100 * config.validation);
+      number_of(data.train.size(), "token"), data.validation.size(), 100 * config.validation);
 }
 
 }  // namespace heed

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 #include "ops/matmul.h"
@@ -36,10 +37,11 @@ class FirstSpeaks : public TrainListener {
 
 void check_ranks(const TrainConfig& config, const Peers& peers) {
   if (config.batch * config.accumulate < peers.count())
-    fail({.op = "train",
-          .argument = "batch",
-          .found = fmt::format("{} sequences a step", config.batch * config.accumulate),
-          .expected = fmt::format("at least {}, one for each rank", peers.count())});
+    fail(
+        {.op = "train",
+         .argument = "batch",
+         .found = fmt::format("{} a step", number_of(config.batch * config.accumulate, "sequence")),
+         .expected = fmt::format("at least {}, one for each rank", peers.count())});
 }
 
 // The checkpoint to go on from, of this same run.

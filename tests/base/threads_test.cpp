@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "base/float_mode.h"
 #include "base/parallel.h"
 #include "base/serial.h"
+#include "base/urgent.h"
 #include "heed/base/error.h"
 #include "support/expect_error.h"
 
@@ -162,6 +164,60 @@ TEST_F(Threads, NoMoreOfThemWorkThanTheCallersAndTheCountLessOne) {
     });
   for (std::thread& caller : callers) caller.join();
   EXPECT_LE(most, 3);
+}
+
+TEST_F(Threads, LeaveLoopsOfTheBackgroundWhileSomethingIsUrgentAndComeBack) {
+  set_thread_count(2);
+  std::atomic<bool> ended{false};
+  std::atomic<int> helped{0}, alone{0};
+  std::thread background([&] {
+    const BackgroundScope scope;
+    parallel_for(1'000'000, [&](std::int64_t, int thread) {
+      if (ended) return;
+      (thread == 0 ? alone : helped)++;
+      std::this_thread::sleep_for(milliseconds(1));
+    });
+  });
+  const auto count_to = [](const std::atomic<int>& count, int more) {
+    for (const int end = count + more; count < end;) std::this_thread::yield();
+  };
+  count_to(helped, 3);
+  {
+    const UrgentScope urgent;
+    meet();  // takes the helper
+    const int before = helped;
+    count_to(alone, 10);
+    EXPECT_EQ(helped, before);
+  }
+  count_to(helped, 3);
+  ended = true;
+  background.join();
+}
+
+TEST_F(Threads, ThatComeBackToALoopHaveNumbersOfTheirOwn) {
+  constexpr int kThreads = 4;
+  set_thread_count(kThreads);
+  std::array<std::atomic<int>, kThreads> inside = {};
+  std::atomic<bool> ended{false}, shared{false};
+  std::atomic<int> tasks{0};
+  std::thread background([&] {
+    const BackgroundScope scope;
+    parallel_for(1'000'000, [&](std::int64_t, int thread) {
+      if (ended) return;
+      if (++inside.at(static_cast<std::size_t>(thread)) > 1) shared = true;
+      ++tasks;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      --inside.at(static_cast<std::size_t>(thread));
+    });
+  });
+  for (int round = 0; round < 20; ++round) {
+    for (const int end = tasks + 20; tasks < end;) std::this_thread::yield();
+    const UrgentScope urgent;
+    for (const int end = tasks + 3; tasks < end;) std::this_thread::yield();
+  }
+  ended = true;
+  background.join();
+  EXPECT_FALSE(shared);
 }
 
 TEST_F(Threads, SleepWhenThereIsNothingToDo) {

@@ -156,6 +156,18 @@ TEST(LookFile, SaysWhichOfSeveralWordsIsShown) {
                                 "heed look: --who the is 2 tokens; shown is the last, [0-9]+\n"));
 }
 
+TEST(LookFile, SaysAtOnceWhatAPictureNeedsWhereThereIsNoPage) {
+  if (!serve::page_files().empty()) GTEST_SKIP() << "built with the page (HEED_PAGE=ON)";
+  for (const std::string format : {"svg", "png", "html"}) {
+    const Answer answer = look({"--format", format, "-o", (test::scratch() / "none").string()});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed look: " + format +
+                                ": heed was built without its page, which draws it; build heed "
+                                "with -DHEED_PAGE=ON, which needs Node, or ask for text, json, tsv "
+                                "or npy\n");
+  }
+}
+
 TEST(LookFile, SaysWhatToInstallWhereThereIsNoBrowser) {
   const std::string file = (test::scratch() / "none.svg").string();
   const std::string command = "PATH=/nowhere HEED_BROWSER= " HEED_BINARY_DIR

@@ -11,6 +11,7 @@
 #include "heed/masks/band.h"
 #include "inspect/session/shared.h"
 #include "inspect/session/visible_keys.h"
+#include "support/compare.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 
@@ -47,6 +48,15 @@ TEST(ArraySession, AnswersForARectangularStackByItsName) {
                     "session: stack is self, expected cross (mine has no other)");
   EXPECT_HEED_ERROR(session.at({Stack::kCross, 2, 0}), ErrorCode::kNotFound,
                     "session: layer is 2, expected 0 to 1 (mine has 2 layers)");
+}
+
+TEST(ArraySession, TheLogSumExpIsThatOfTheAttentionToTheBit) {
+  const Arrays arrays;
+  const Session session = open_session(arrays.cross());
+  const Attended whole = attention(arrays.layer().args);
+  const LayerAttention& layer = session.at({Stack::kCross, 0, 0});
+  EXPECT_TRUE(test::same_bits(layer.lse, whole.lse));
+  EXPECT_TRUE(test::same_bits(layer.lse_low, whole.lse_low));
 }
 
 TEST(ArraySession, ACellsRankIsItsPlaceInTheSortedRow) {

@@ -153,7 +153,7 @@ TEST(ChooseHead, NamesTheRangeOfLayersAndHeads) {
   const Session session = two_heads();
   const std::vector<HeadScores> scores = score_heads(session);
   EXPECT_HEED_ERROR(choose_head(session, scores, {}, 1, {}), ErrorCode::kNotFound,
-                    "look: layer is 1, expected 0 to 0 (by hand has 1 layers)");
+                    "look: layer is 1, expected 0 to 0 (by hand has 1 layer)");
   EXPECT_HEED_ERROR(choose_head(session, scores, {}, 0, -1), ErrorCode::kNotFound,
                     "look: head is -1, expected 0 to 1 (by hand has 2 heads)");
 }

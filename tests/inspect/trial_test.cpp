@@ -6,12 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "heed/io/safetensors.h"
 #include "heed/masks/keep.h"
+#include "heed/models/registry.h"
 #include "inspect/session/pass.h"
 #include "support/family_sessions.h"
+#include "support/scratch.h"
+#include "support/sharpen.h"
 
 namespace heed {
 namespace {
@@ -94,6 +99,71 @@ TEST_P(TrialOf, AnEdgeLessIsARunInWhichItIsMasked) {
     expect_second_run(session, model, {.remove = {{place, query, key}}},
                       std::ssize(session.tokens) - 1, masked);
   }
+}
+
+TEST_P(TrialOf, AnEditOfASourceIsSeenWhereTheLikeliestWordChangesMost) {
+  const LoadedModel model = test::family_model(GetParam());
+  const Session session = test::family_session(model);
+  if (!session.info.reads_source()) return;
+  const Place place{Stack::kEncoder, 1, 1};
+  EXPECT_EQ(tried_position(session, Stack::kEncoder, 5), std::nullopt);
+  EXPECT_EQ(tried_position(session, Stack::kCross, 2), 2);
+  ByHand zero(place);
+  const Tensor before = pass_over(session, model, {.all_positions = true});
+  const Tensor after = pass_over(session, model, {.tap = &zero, .all_positions = true});
+  std::vector<double> changes;
+  for (std::int64_t row = 0; row < before.dim(0); ++row) {
+    const std::vector<double> was = softmax(before, row), is = softmax(after, row);
+    const auto word = static_cast<std::size_t>(std::ranges::max_element(was) - was.begin());
+    changes.push_back(std::abs(is[word] - was[word]));
+  }
+  const Trial trial = try_edits(session, model, {.ablate = {place}}, {}, 1);
+  EXPECT_EQ(trial.position, std::ranges::max_element(changes) - changes.begin());
+  EXPECT_GT(changes[static_cast<std::size_t>(trial.position)], 1e-4);
+  EXPECT_NEAR(std::abs(trial.words.at(0).edited - trial.words.at(0).as_it_is),
+              changes[static_cast<std::size_t>(trial.position)], 1e-5);
+  EXPECT_FALSE(trial.text_moved);
+}
+
+// An encoder whose file holds no words.
+LoadedModel sentence_encoder(const test::Scratch& scratch) {
+  const auto model =
+      make_model(R"({"model_type": "bert", "num_hidden_layers": 2, "num_attention_heads": 2,
+    "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 16, "vocab_size": 11})",
+                 1);
+  test::sharpen(*model);
+  save_model(scratch.folder(), *model, nullptr, DType::kF32);
+  std::vector<NamedView> tensors;
+  for (const Parameter* parameter : model->parameters())
+    if (!parameter->name.starts_with("cls."))
+      tensors.push_back({parameter->name, parameter->value});
+  write_safetensors(scratch / "model.safetensors", tensors);
+  return load_model(scratch.folder());
+}
+
+TEST(Trial, OfAnEncoderWithoutWordsSaysHowFarTheVectorOfTheTextMoved) {
+  const test::Scratch scratch;
+  const LoadedModel model = sentence_encoder(scratch);
+  ASSERT_FALSE(model.model->info().has_logits);
+  const Session session = test::family_session(model);
+  const Place place{Stack::kSelf, 1, 1};
+  const auto vector_of = [&](Tap* tap) {  // the mean of all states, of length 1
+    const Tensor states = pass_over(session, model, {.tap = tap, .all_positions = true});
+    std::vector<double> mean(8);
+    for (std::int64_t at = 0; at < states.element_count(); ++at)
+      mean[static_cast<std::size_t>(at % 8)] += states.data<float>()[at];
+    const double length = std::sqrt(std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.));
+    for (double& value : mean) value /= length;
+    return mean;
+  };
+  ByHand zero(place);
+  const std::vector<double> was = vector_of(nullptr), is = vector_of(&zero);
+  double difference = 0;
+  for (std::size_t at = 0; at < was.size(); ++at) difference += std::pow(is[at] - was[at], 2);
+  const Trial trial = try_edits(session, model, {.ablate = {place}}, 3, 4);
+  EXPECT_TRUE(trial.words.empty());
+  EXPECT_NEAR(trial.text_moved.value(), std::sqrt(difference), 1e-5);
+  EXPECT_GT(*trial.text_moved, 1e-4);
 }
 
 }  // namespace

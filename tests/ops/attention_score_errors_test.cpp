@@ -166,7 +166,7 @@ TEST_F(ScoreErrors, OfOutputsThatAreMisaligned) {
   EXPECT_HEED_ERROR(
       attention(args, {View(inside, DType::kF32, {2, 4, 3, 6}), lse, low}),
       ErrorCode::kInvalidArgument,
-      "attention: out is 1 bytes past a multiple of 4, expected elements of f32 to be aligned");
+      "attention: out is 1 byte past a multiple of 4, expected elements of f32 to be aligned");
 }
 
 TEST_F(ScoreErrors, OfAnOutputThatIsTheBias) {

@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "base/stop.h"
 #include "heed/base/threads.h"
@@ -170,6 +174,67 @@ TEST(Observe, SaysWhatDoesNotFit) {
   EXPECT_HEED_ERROR(observe(args, attended, absent), code, "observe: observers[1] is not given");
   EXPECT_HEED_ERROR(observe(args, AttendedConstView{attended.out, {}, attended.lse_low}, {}), code,
                     "observe: attended.lse is not given, expected [B, H, Tq] = [1, 2, 3]");
+}
+
+// The rows of all keys, as one observer of everything and as one of this row has them.
+bool is_the_same_alone(const AttentionArgs& args, std::int64_t row, ObservedValue value) {
+  const Attended attended = attention(args);
+  const auto values_of = [&](const Region& region) {
+    RegionObserver observer(region, value);
+    Observer* const one[] = {&observer};
+    observe(args, attended, one);
+    return std::move(observer.values);
+  };
+  const Tensor whole = values_of({2, 3});
+  const Tensor alone = values_of({2, 3, row, row + 1});
+  for (std::int64_t b = 0; b < kBatch; ++b)
+    if (!std::equal(alone.data<float>() + b * kKeys, alone.data<float>() + (b + 1) * kKeys,
+                    whole.data<float>() + (b * kQueries + row) * kKeys))
+      return false;
+  return true;
+}
+
+// A few rows are computed in a few lanes, wherever they lie in a block.
+TEST_P(Sweep, RowsAloneAreThoseOfTheWholeMatrixToTheBit) {
+  const Tensor slopes = test::random_tensor({kHeads}, 4), sink = test::random_tensor({kHeads}, 5);
+  const std::vector<Scores> all_scores = {
+      {},
+      {.softcap = 2, .alibi = slopes, .sink = sink},
+      {.similarity = Similarity::kCosine},
+      {.similarity = Similarity::kGaussian, .normaliser = Normaliser::kSigmoid}};
+  for (const Scores& scores : all_scores) {
+    AttentionArgs args = inputs.args;
+    args.scores = scores;
+    for (const std::int64_t row : {0, 17, 64, 127, 149})
+      for (const auto value :
+           {ObservedValue::kWeights, ObservedValue::kScores, ObservedValue::kBeforeBias})
+        EXPECT_TRUE(is_the_same_alone(args, row, value)) << row;
+  }
+}
+
+TEST(Observe, BlocksAreOfTheRowsThatSomeObserverNeeds) {
+  struct Seen final : RowsObserver {
+    explicit Seen(std::vector<HeadRow> chosen) : RowsObserver(std::move(chosen)) {}
+    std::unique_ptr<State> rows(const ObservedRows& rows) const override {
+      seen.push_back({rows.head, rows.row_begin, rows.row_end});
+      return RowsObserver::rows(rows);
+    }
+    mutable std::vector<std::array<std::int64_t, 3>> seen;
+  };
+  const Tensor x = Tensor::zeros({1, 2, 300, 4});
+  const AttentionArgs args = {.q = x, .keys = {x, x}};
+  const Attended attended = attention(args);
+  set_thread_count(1);
+  Seen alone({{1, 70}, {1, 75}});
+  Observer* const one[] = {&alone};
+  observe(args, attended, one);
+  EXPECT_EQ(alone.seen, (std::vector<std::array<std::int64_t, 3>>{{1, 70, 76}}));
+  Seen with({{1, 70}});
+  RegionObserver other({1, 2, 60, 65});
+  Observer* const both[] = {&other, &with};
+  observe(args, attended, both);
+  set_thread_count(0);
+  EXPECT_EQ(with.seen, (std::vector<std::array<std::int64_t, 3>>{{1, 64, 71}}));
 }
 
 TEST(Observe, EachObserverAnswersTheSameInAnyCompany) {

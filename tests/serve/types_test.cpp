@@ -85,7 +85,7 @@ TEST(AnswerTypes, AreThoseOfRealAnswers) {
       {path + "/self/1/2/row/3", "Row"},
       {path + "/self/1/2/column/3", "Column"},
       {path + "/self/1/2/cell/3/1", "Cell"},
-      {path + "/self/1/2/cell/1/3", "Cell"},
+      {path + "/self/1/2/cell/1/3?view=hover", "Cell"},
       {path + "/self/1/2/why/3/1", "Why"},
       {path + "/self/1/2/why/1/3", "Why"},
       {path + "/self/1/2/why/3/1/origins", "Origins"},

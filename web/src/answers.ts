@@ -314,11 +314,13 @@ export interface TrialWord {
 
 export interface Trial {
   edits: string;
+  position: number;
   words: TrialWord[];
   rest_count: number;
   rest_as_it_is: number;
   rest_edited: number;
   moved: number;
+  text_moved?: number;
 }
 
 export interface Anatomy {

@@ -24,6 +24,9 @@ struct Pooling {
 /// writes them; the mean, normalised, where there are none. Other ways to pool are kUnsupported.
 Pooling read_pooling(const std::filesystem::path& folder);
 
+/// The vector of a text whose tokens have these last states, [T, C] of f32.
+std::vector<float> pooled(const ConstView& states, const Pooling& pooling);
+
 /// The tokens of a text that the encoder is given, special ones among them: as
 /// sentence-transformers has it, `max_seq_length` of sentence_bert_config.json, else
 /// `model_max_length` of tokenizer_config.json, and never more than the model has positions.

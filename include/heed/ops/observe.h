@@ -34,6 +34,13 @@ struct ObservedRows {
 
 inline constexpr std::int64_t kObservedKeys = 64;  // of a tile, at most
 
+/// Rows [begin, end) of one (batch, head).
+struct RowSpan {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+inline constexpr RowSpan kEveryRow = {0, INT64_MAX};
+
 /// What an observer reads of a tile besides the weights; the sweep computes only what is read.
 struct TileParts {
   bool log_weights = false;
@@ -74,6 +81,10 @@ class Observer {
   virtual ~Observer() = default;
   virtual std::string_view name() const = 0;
   virtual void begin(const ObservedShape& shape) = 0;
+  /// The rows outside of which it needs nothing (default: none are). The sweep leaves out the rows
+  /// that lie outside of every observer's, and blocks begin and end with those that are left: one
+  /// row costs a quarter of 64.
+  virtual RowSpan rows_needed(std::int64_t batch, std::int64_t head) const;
   /// False when this observer needs nothing of these rows, so that the sweep can skip them.
   virtual bool needs(const ObservedRows& rows) const;
   /// The keys it needs of those rows (default: all); the sweep covers the union over observers.

@@ -6,6 +6,7 @@
 
 #include "base/cpu_name.h"
 #include "base/json.h"
+#include "base/number_of.h"
 #include "bench/serve_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"
@@ -83,16 +84,19 @@ int bench_inspect(const BenchOptions& options) {
       options.model.empty() ? shaped(options) : load_model(find_model(options.model));
   const ModelInfo& info = model.model->info();
   const std::int64_t tokens = std::min(kTokens, info.positions);
-  const std::string what = fmt::format("{} layers x {} heads x {}, {} tokens", info.layers,
-                                       info.heads, info.head_dim, tokens);
+  const std::string what =
+      fmt::format("{} x {} x {}, {}", number_of(info.layers, "layer"),
+                  number_of(info.heads, "head"), info.head_dim, number_of(tokens, "token"));
   return report(options, what, [&](const Done& done) { time_server(model, tokens, done); });
 }
 
 int bench_arrays(const BenchOptions& options) {
   constexpr std::int64_t kLong = 100'000, kHeads = 8;
   const std::int64_t tokens = options.tokens > 0 ? options.tokens : kLong;
-  return report(options, fmt::format("1 layer x {} heads x 64, {} tokens", kHeads, tokens),
-                [&](const Done& done) { time_arrays(kHeads, tokens, done); });
+  return report(
+      options,
+      fmt::format("1 layer x {} x 64, {}", number_of(kHeads, "head"), number_of(tokens, "token")),
+      [&](const Done& done) { time_arrays(kHeads, tokens, done); });
 }
 
 }  // namespace heed::cli

@@ -3,6 +3,7 @@
 
 #include "base/cpu_name.h"
 #include "base/json.h"
+#include "base/number_of.h"
 #include "bench/train_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"
@@ -59,11 +60,11 @@ Json as_json(const TrainConfig& config, std::int64_t vocabulary, const TrainTimi
 
 std::string as_text(const TrainConfig& config, std::int64_t vocabulary, const TrainTiming& timing) {
   std::string text = fmt::format(
-      "{}, threads: {}; {} layers, {} heads, width {}, block {}, batch {} x {}, vocabulary {}, "
+      "{}, threads: {}; {}, {}, width {}, block {}, batch {} x {}, vocabulary {}, "
       "{:.2f} M parameters, {}\n",
-      cpu_name(), timing.threads, config.layers, config.heads, config.width, config.block,
-      config.batch, config.accumulate, vocabulary, static_cast<double>(timing.parameters) * 1e-6,
-      config.precision);
+      cpu_name(), timing.threads, number_of(config.layers, "layer"),
+      number_of(config.heads, "head"), config.width, config.block, config.batch, config.accumulate,
+      vocabulary, static_cast<double>(timing.parameters) * 1e-6, config.precision);
   text += fmt::format("{:>10.0f} tokens/s\n{:>10.3f} ms a step (spread {:.1f} %)\n",
                       timing.tokens_per_second, timing.seconds * 1e3, timing.spread * 100);
   for (const auto& [name, seconds] : {std::pair{"forward", timing.forward_seconds},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "cli/look/text.h"
 #include "cli/terminal/cells.h"
 
@@ -39,9 +40,8 @@ std::string column_text(const Terminal& terminal, const Look& look, const TokenN
   }
   std::string rest = fmt::format("{:.2f} in all", column.sum);
   if (column.rest_count > 0)
-    rest = fmt::format("+{:.2f} from {} other{}; ", column.rest_weight, column.rest_count,
-                       column.rest_count == 1 ? "" : "s") +
-           rest;
+    rest = fmt::format("+{:.2f} from {}; {}", column.rest_weight,
+                       number_of(column.rest_count, "other"), rest);
   return text + Line(terminal).to(kWhoColumn).put(rest, Style::kDim).str();
 }
 

@@ -66,6 +66,7 @@ std::string picture_file(const LoadedModel& model, const LookFileOptions& option
 std::string look_file(const LoadedModel& model, const LookFileOptions& options) {
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
+  serve::require_page(options.format);
   const InterruptScope scope;  // the browser is ended and its folder removed before heed ends
   return options.format == "html" ? html_file(model, options) : picture_file(model, options);
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "base/number_of.h"
 #include "cli/look/text.h"
 #include "cli/terminal/interrupt.h"
 #include "inspect/answers/flow_graph.h"
@@ -53,8 +54,8 @@ class FlowText {
         options.by_effect
             ? fmt::format(
                   "by effect, an approximation: what moves is spread by what removing an "
-                  "edge changes ({} edges tried)",
-                  tried)
+                  "edge changes ({} tried)",
+                  number_of(tried, "edge"))
             : "rollout, an approximation: of each layer half stays and half moves by the mean of "
               "the heads; values, MLPs and signs are left out";
     return heading(terminal_, "Flow", into) + paragraph(terminal_, how, 2);
@@ -84,8 +85,8 @@ class FlowText {
     if (shown == std::ssize(nodes)) return text;
     return text + Line(terminal_)
                       .to(kTokenColumn)
-                      .put(fmt::format("+{} in {} others", weight_text(std::max(rest, 0.0)),
-                                       std::ssize(nodes) - shown),
+                      .put(fmt::format("+{} in {}", weight_text(std::max(rest, 0.0)),
+                                       number_of(std::ssize(nodes) - shown, "other")),
                            Style::kDim)
                       .str();
   }
@@ -153,8 +154,8 @@ class FlowText {
     std::string verdict =
         std::isnan(test_.rank_correlation)
             ? "too few tokens for a rank correlation"
-            : fmt::format("rank correlation of share and effect: {:.2f}, of {} tokens",
-                          test_.rank_correlation, test_.hidden.size());
+            : fmt::format("rank correlation of share and effect: {:.2f}, of {}",
+                          test_.rank_correlation, number_of(test_.hidden.size(), "token"));
     if (test_.not_hidden > 0)
       verdict += fmt::format("; {} smaller shares were not tried", test_.not_hidden);
     return text + paragraph(terminal_, verdict, 2);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "base/reworded.h"
 #include "cli/options/text_input.h"
 #include "heed/base/error.h"
@@ -90,7 +91,7 @@ void check_texts(const SessionTexts& texts, const Session& session) {
              const std::int64_t added = std::ssize(session.tokens) - first - second;
              const bool fills_all = second + added >= most;  // no token of the first text fits
              if (fills_all) parts.argument = "pair";
-             parts.found = fmt::format("{} tokens", fills_all ? second : first);
+             parts.found = number_of(fills_all ? second : first, "token");
              parts.expected = fmt::format(
                  "at most {} beside {} of the other text and {} that the "
                  "tokenizer adds ({}'s positions are {})",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "cli/look/text.h"
 #include "cli/terminal/cells.h"
 
@@ -123,11 +124,13 @@ std::string rows_text(const Terminal& terminal, const Look& look, const LookText
   std::string text = heading(terminal, "Who attends to whom", explanation(look, options));
   text += choice_text(terminal, look);
   if (options.hidden_rows > 0)
-    text += paragraph(terminal,
-                      fmt::format("the last {} of {} rows; {}", look.rows.size(),
-                                  look.rows.size() + static_cast<std::size_t>(options.hidden_rows),
-                                  options.all_rows),
-                      2);
+    text += paragraph(
+        terminal,
+        fmt::format(
+            "the last {} of {}; {}", look.rows.size(),
+            number_of(look.rows.size() + static_cast<std::size_t>(options.hidden_rows), "row"),
+            options.all_rows),
+        2);
   const bool with_rest =
       std::ranges::any_of(look.rows, [](auto& row) { return row.rest_count > 0; });
   text += column_heads(terminal, columns, with_rest);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 
+#include "base/number_of.h"
 #include "cli/terminal/cells.h"
 #include "heed/text/tokenizer.h"
 
@@ -18,15 +19,15 @@ constexpr int kNextWordCells = 8;
 
 std::string model_line(const Terminal& terminal, const Look& look) {
   const ModelInfo& info = look.info;
-  std::string shape = fmt::format("{}, {} layers x {} heads", info.title, info.layers, info.heads);
+  std::string shape = fmt::format("{}, {} x {}", info.title, number_of(info.layers, "layer"),
+                                  number_of(info.heads, "head"));
   for (const StackShape& stack : info.stacks)
     if (stack.stack == look.chosen.stack && stack.stack != Stack::kSelf)
-      shape = fmt::format("{}, {}: {} layers x {} heads", info.title, stack_name(stack.stack),
-                          stack.layers, stack.heads);
+      shape = fmt::format("{}, {}: {} x {}", info.title, stack_name(stack.stack),
+                          number_of(stack.layers, "layer"), number_of(stack.heads, "head"));
   if (info.kv_heads != info.heads) shape += fmt::format(" on {} kv", info.kv_heads);
   if (look.built_in) shape += ", built in";
-  const std::size_t count = look.tokens.size();
-  const std::string tokens = fmt::format("{} token{}", count, count == 1 ? "" : "s");
+  const std::string tokens = number_of(look.tokens.size(), "token");
   const std::string_view mark = terminal.utf8 ? "…" : "~";
   const int room = terminal.width - cell_width(tokens) - 2;
   const std::string name = truncated(look.model, room - 2, mark);
@@ -69,8 +70,8 @@ std::string next_text(const Terminal& terminal, const Look& look) {
     text += line.str();
   }
   if (look.next.rest_count == 0) return text;
-  const std::string rest = fmt::format("+{} in {} other{}", weight_text(look.next.rest_probability),
-                                       look.next.rest_count, look.next.rest_count == 1 ? "" : "s");
+  const std::string rest = fmt::format("+{} in {}", weight_text(look.next.rest_probability),
+                                       number_of(look.next.rest_count, "other"));
   return text + Line(terminal).to(kNextWordColumn).put(rest, Style::kDim).str();
 }
 

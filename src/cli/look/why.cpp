@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/number_of.h"
 #include "cli/look/text.h"
 #include "heed/base/error.h"
 #include "inspect/answers/answer_writer.h"
@@ -55,7 +56,8 @@ class WhyText {
     for (const Term& term : why_.sum.terms) text += row(term.name, signed_number(term.value));
     text += row("score", number(why_.score), Style::kBold);
     if (why_.visible) {
-      text += row(fmt::format("row log-sum-exp, {} keys", why_.of), signed_number(-why_.lse));
+      text += row(fmt::format("row log-sum-exp, {}", number_of(why_.of, "key")),
+                  signed_number(-why_.lse));
       text += row("weight, e to that power", weight_text(why_.weight), Style::kBold);
     }
     return text + left_over(why_.sum.residual);
@@ -88,8 +90,8 @@ class WhyText {
           row(fmt::format("{} {}", key_name(key), key), weight_text(weight), style, number(score));
     }
     if (why_.rest_count == 0) return text;
-    return text + row(fmt::format("{} others", why_.rest_count), weight_text(why_.rest_weight),
-                      Style::kDim);
+    return text +
+           row(number_of(why_.rest_count, "other"), weight_text(why_.rest_weight), Style::kDim);
   }
 
   std::string effect(const Effect& effect) const {
@@ -111,16 +113,24 @@ class WhyText {
 
   std::string without(const Trial& trial) const {
     std::string text = heading(terminal_, "Without it", "the edge is masked, the text run again");
-    if (!trial.words.empty()) text += row("next word", "as it is", Style::kDim, "without it");
+    if (!trial.words.empty()) text += row(asked_of(trial), "as it is", Style::kDim, "without it");
     for (const TrialWord& word : trial.words)
       text += row(shown(word.bytes), weight_text(word.as_it_is), Style::kPlain,
                   fmt::format("{} {}", terminal_.utf8 ? "→" : "->", weight_text(word.edited)));
-    return text + paragraph(terminal_,
-                            fmt::format("the output moves by {}", weight_text(trial.moved)),
-                            kIndent);
+    std::string moved = fmt::format("the output moves by {}", weight_text(trial.moved));
+    if (trial.text_moved)
+      moved += fmt::format(", the text's vector by {}", weight_text(*trial.text_moved));
+    return text + paragraph(terminal_, moved, kIndent);
   }
 
  private:
+  // Behind a source's tokens the model says nothing: the words are behind one that it writes.
+  std::string asked_of(const Trial& trial) const {
+    if (cell_.head.stack != Stack::kEncoder || !session_.info.reads_source())
+      return session_.info.writes() ? "next word" : "word";
+    const auto at = static_cast<std::size_t>(trial.position);
+    return fmt::format("written after {}", shown(session_.tokens[at].bytes));
+  }
   double carried() const {
     const Place place = place_of(cell_);
     return look_cell(session_.at(place), place.head, cell_.query, cell_.key).carried;
@@ -176,11 +186,10 @@ std::string why_text(const Terminal& terminal, const Session& session, const Loa
     const Writes writes(session, model, rows_for(session, {place, cell.query, cell.key}));
     return text.effect(effect(session, model, writes, place, cell.query, cell.key, kWords));
   });
-  const bool read = place.stack == Stack::kEncoder && session.info.reads_source();
-  if (read) return all;  // its queries have no words
   return all + where_said([&] {
-           return text.without(try_edits(
-               session, model, {.remove = {{place, cell.query, cell.key}}}, cell.query, kWords));
+           return text.without(try_edits(session, model,
+                                         {.remove = {{place, cell.query, cell.key}}},
+                                         tried_position(session, place.stack, cell.query), kWords));
          });
 }
 

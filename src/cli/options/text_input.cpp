@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
 
@@ -61,8 +62,8 @@ void tell_of_unknown_text(std::string_view command, std::string_view text,
   const bool knows_one = std::ranges::any_of(
       ids, [&](TokenId id) { return id != unknown && !tokenizer.is_special(id); });
   if (unknown < 0 || count == 0 || knows_one) return;
-  fmt::print(stderr, "heed {}: no token of the {} is in the vocabulary ({} of {} tokens {} {})\n",
-             command, text, count, count, count == 1 ? "is" : "are",
+  fmt::print(stderr, "heed {}: no token of the {} is in the vocabulary ({} of {} {} {})\n", command,
+             text, count, number_of(count, "token"), count == 1 ? "is" : "are",
              displayable(tokenizer.piece(unknown)));
 }
 

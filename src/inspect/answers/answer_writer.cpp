@@ -1,31 +1,33 @@
 #include "inspect/answers/answer_writer.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iterator>
 
 namespace heed {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes that are handed over at once
 
+// A row of 100,000 tokens has as many: digit by digit into the string they take twice as long.
 template <typename Number>
 void append(std::string& json, Number number) {
-  if (std::isfinite(number)) {
-    fmt::format_to(std::back_inserter(json), "{}", number);
-  } else {
-    json += "null";
-  }
+  char digits[32];
+  json.append(digits, fmt::format_to(digits, FMT_COMPILE("{}"), number));
+}
+
+template <typename Number>
+void append_finite(std::string& json, Number number) {
+  if (std::isfinite(number)) return append(json, number);
+  json += "null";
 }
 
 }  // namespace
 
-void AnswerWriter::number(std::int64_t number) {
-  fmt::format_to(std::back_inserter(json_), "{}", number);
-}
-void AnswerWriter::number(float number) { append(json_, number); }
-void AnswerWriter::number(double number) { append(json_, number); }
+void AnswerWriter::number(std::int64_t number) { append(json_, number); }
+void AnswerWriter::number(float number) { append_finite(json_, number); }
+void AnswerWriter::number(double number) { append_finite(json_, number); }
 
 // The whole's fields and the items of its lists have lines of their own; deeper, all is on one.
 bool AnswerWriter::on_lines() const {

@@ -1,5 +1,6 @@
 // What is asked of one weight: why it is what it is, and what would be without it.
 #include <array>
+#include <optional>
 
 #include "inspect/answers/questions.h"
 
@@ -28,10 +29,12 @@ EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request
                  request.key, top)};
 }
 
-TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, std::int64_t query,
+TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const WhyRequest& at,
                          std::int64_t top) {
+  const std::optional<std::int64_t> position =
+      tried_position(session.session(), at.place.stack, at.query);
   return {
-      try_edits(session.session(), session.require_model(), edits, query, top, &session.dropped),
+      try_edits(session.session(), session.require_model(), edits, position, top, &session.dropped),
       to_text(canonical(edits))};
 }
 

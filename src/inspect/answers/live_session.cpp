@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/stop.h"
+#include "base/urgent.h"
 #include "heed/base/error.h"
 #include "inspect/heads/sides.h"
 #include "inspect/session/return_memory.h"
@@ -241,6 +242,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
                    kept->bytes());
   };
   const LayerAttention& layer = session_.at(place);
+  const BackgroundScope background;
   std::vector<HeadStatistics> heads =
       layer_statistics(layer, place, scored_layer(session_, place.stack, place.layer), check, keep);
   for (HeadStatistics& head : heads) {

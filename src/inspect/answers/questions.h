@@ -107,8 +107,8 @@ struct WhyRequest {
 WhyAnswer answer_why(const LiveSession& session, const WhyRequest& request);
 OriginsAnswer answer_origins(const LiveSession& session, const OriginsRequest& request);
 EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request, std::int64_t top);
-/// The words after a query with `edits`, beside those without.
-TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, std::int64_t query,
+/// The output that edits at a query of this stack change, with them and without.
+TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const WhyRequest& at,
                          std::int64_t top);
 AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window);
 

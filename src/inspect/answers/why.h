@@ -161,11 +161,13 @@ struct TrialAnswer {
   template <typename Fields>
   void describe(Fields& field) const {
     field("edits", edits);
+    field("position", trial.position);
     field("words", answers_of<TrialWordAnswer>(trial.words));
     field("rest_count", trial.rest_count);
     field("rest_as_it_is", trial.rest_as_it_is);
     field("rest_edited", trial.rest_edited);
     field("moved", trial.moved);
+    field("text_moved", trial.text_moved);
   }
 };
 

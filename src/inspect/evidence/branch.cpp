@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/number_of.h"
 #include "generate/logits.h"
 #include "heed/base/error.h"
 #include "inspect/evidence/read_out.h"
@@ -38,8 +39,8 @@ void check(const Session& session, const BranchRequest& request) {
     fail({.op = "branch",
           .argument = "position",
           .found = request.position,
-          .expected = fmt::format("at most {}: the model has {} positions", info.positions - 2,
-                                  info.positions)});
+          .expected = fmt::format("at most {}: the model has {}", info.positions - 2,
+                                  number_of(info.positions, "position"))});
 }
 
 std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {

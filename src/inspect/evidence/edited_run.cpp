@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/session/pass.h"
@@ -79,7 +80,7 @@ class Checks {
           .op = op_,
           .argument = name,
           .found = at,
-          .expected = fmt::format("0 to {} ({} tokens)", count - 1, count)});
+          .expected = fmt::format("0 to {} ({})", count - 1, number_of(count, "token"))});
   }
 
   std::string op_;

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "heed/base/error.h"
+#include "heed/models/sentence.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/evidence/edited_run.h"
 
@@ -63,18 +64,54 @@ void read_words(const Session& session, std::span<const float> as_it_is,
   trial.rest_edited = std::max(trial.rest_edited, 0.0);
 }
 
+// Where the probability of the likeliest word changes most; the first of equals.
+std::int64_t most_changed(const Tensor& before, const Tensor& after) {
+  std::int64_t found = 0;
+  double most = -1;
+  for (std::int64_t row = 0; row < before.dim(0); ++row) {
+    const std::vector<double> was = probabilities(row_of(before, row));
+    const auto word = std::ranges::max_element(was) - was.begin();
+    const auto at = static_cast<std::size_t>(word);
+    const double change = std::abs(probabilities(row_of(after, row))[at] - was[at]);
+    if (change > most) most = change, found = row;
+  }
+  return found;
+}
+
+// None where the model's folder pools in a way that is not served.
+std::optional<double> text_moved(const LoadedModel& model, const Tensor& before,
+                                 const Tensor& after) {
+  try {
+    const Pooling pooling = read_pooling(model.folder);
+    return moved(pooled(before.view(), pooling), pooled(after.view(), pooling));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return {};
+  }
+}
+
 }  // namespace
 
+std::optional<std::int64_t> tried_position(const Session& session, Stack stack,
+                                           std::int64_t query) {
+  if (session.info.reads_source() && stack == Stack::kEncoder) return {};
+  return query;
+}
+
 Trial try_edits(const Session& session, const LoadedModel& model, const Edits& edits,
-                std::int64_t position, std::int64_t top, const std::atomic<bool>* stopped) {
+                std::optional<std::int64_t> position, std::int64_t top,
+                const std::atomic<bool>* stopped) {
   const bool last = session.info.writes() && position == std::ssize(session.tokens) - 1;
   const OutputOptions options = {.all_positions = !last, .stopped = stopped};
   const Tensor before = edited_output(session, {}, model, options);
   const Tensor after = edited_output(session, edits, model, options);
-  const std::int64_t row = last ? 0 : position;
-  Trial trial{.moved = moved(row_of(before, row), row_of(after, row))};
+  if (!position) position = most_changed(before, after);
+  const std::int64_t row = last ? 0 : *position;
+  Trial trial{.position = *position, .moved = moved(row_of(before, row), row_of(after, row))};
   if (session.info.has_logits)
     read_words(session, row_of(before, row), row_of(after, row), top, trial);
+  else if (!session.info.causal)
+    trial.text_moved = text_moved(model, before, after);
   return trial;
 }
 

@@ -6,8 +6,9 @@ namespace heed {
 
 ScoreObserverPointer delimiter_score(const ScoredLayer& layer) {
   if (layer.rows == 0) return nullptr;
-  return key_set_score(
-      {.lists = {layer.delimiters}, .list_of = std::vector<std::int32_t>(layer.rows, 0)});
+  return key_set_score({.lists = {.keys = layer.delimiters,
+                                  .ends = {static_cast<std::int32_t>(layer.delimiters.size())}},
+                        .list_of = std::vector<std::int32_t>(layer.rows, 0)});
 }
 
 }  // namespace heed

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/number_of.h"
 #include "base/philox.h"
 #include "heed/base/error.h"
 #include "heed/ops/observe.h"
@@ -74,7 +75,8 @@ std::int64_t period_for(const LoadedModel& model, const ProbeOptions& options) {
   const std::int64_t most = model.model->info().positions / 2;
   if (most < 2)
     fail({.op = "probe",
-          .found = fmt::format("the model has {} positions", model.model->info().positions),
+          .found =
+              fmt::format("the model has {}", number_of(model.model->info().positions, "position")),
           .expected = "at least 4"});
   if (options.sequences < 1) fail("probe", "sequences", options.sequences, "at least 1");
   if (options.period == 0) return std::min(kUsualPeriod, most);
@@ -97,8 +99,8 @@ std::vector<TokenId> plain_tokens(const LoadedModel& model) {
   }
   if (tokens.empty())
     fail({.op = "probe",
-          .found =
-              fmt::format("the vocabulary has {} tokens, all of them special", info.vocabulary)});
+          .found = fmt::format("the vocabulary has {}, all of them special",
+                               number_of(info.vocabulary, "token"))});
   return tokens;
 }
 

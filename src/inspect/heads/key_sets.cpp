@@ -1,6 +1,7 @@
 #include "inspect/heads/key_sets.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace heed {
@@ -45,8 +46,8 @@ class KeySetScore final : public RowScores {
     SinkOfRows sink;
   };
 
-  const std::vector<std::int32_t>& list(std::int64_t row) const {
-    return sets_.lists[static_cast<std::size_t>(sets_.list_of[static_cast<std::size_t>(row)])];
+  std::span<const std::int32_t> list(std::int64_t row) const {
+    return sets_.lists.list(sets_.list_of[static_cast<std::size_t>(row)]);
   }
   bool is_counted(std::int64_t row, std::int64_t key) const {
     return key != row && (sets_.with_next || key != row + 1);
@@ -57,7 +58,7 @@ class KeySetScore final : public RowScores {
 
 void KeySetScore::Block::add_row(const KeySetScore& score, std::int64_t row, std::int64_t lane,
                                  const ObservedTile& tile) {
-  const std::vector<std::int32_t>& list = score.list(row);
+  const std::span<const std::int32_t> list = score.list(row);
   Row& sum = rows[static_cast<std::size_t>(lane)];
   while (sum.next < list.size() && list[sum.next] < tile.key_begin) ++sum.next;
   for (; sum.next < list.size() && list[sum.next] < tile.key_end; ++sum.next) {
@@ -79,12 +80,20 @@ ScoreObserverPointer key_set_score(KeySets sets) {
   return std::make_unique<KeySetScore>(std::move(sets));
 }
 
-std::vector<std::vector<std::int32_t>> places_of(const std::vector<std::int32_t>& kinds) {
-  std::vector<std::vector<std::int32_t>> places;
-  for (std::size_t at = 0; at < kinds.size(); ++at) {
-    const auto kind = static_cast<std::size_t>(kinds[at]);
-    if (kind >= places.size()) places.resize(kind + 1);
-    places[kind].push_back(static_cast<std::int32_t>(at));
+KeyLists places_of(const std::vector<std::int32_t>& kinds, std::int32_t behind) {
+  KeyLists places;
+  const auto count =
+      static_cast<std::size_t>(kinds.empty() ? 0 : *std::ranges::max_element(kinds) + 1);
+  const std::size_t length =
+      kinds.size() - std::min(kinds.size(), static_cast<std::size_t>(behind));
+  std::vector<std::int32_t> next(count + 1);  // where the next one of a kind goes
+  for (std::size_t at = 0; at < length; ++at) ++next[static_cast<std::size_t>(kinds[at]) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  places.ends.assign(next.begin() + 1, next.end());
+  places.keys.resize(length);
+  for (std::size_t at = 0; at < length; ++at) {
+    std::int32_t& to = next[static_cast<std::size_t>(kinds[at])];
+    places.keys[static_cast<std::size_t>(to++)] = static_cast<std::int32_t>(at) + behind;
   }
   return places;
 }

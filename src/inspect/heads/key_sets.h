@@ -2,23 +2,40 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "inspect/heads/row_scores.h"
 
 namespace heed {
 
+/// Lists of keys, each rising, one behind the other: a text has nearly as many as tokens.
+struct KeyLists {
+  std::vector<std::int32_t> keys;
+  std::vector<std::int32_t> ends;  // of each list
+
+  std::span<const std::int32_t> list(std::int32_t index) const {
+    const auto at = static_cast<std::size_t>(index);
+    return std::span(keys).subspan(begin(at), static_cast<std::size_t>(ends[at]) - begin(at));
+  }
+
+ private:
+  std::size_t begin(std::size_t at) const {
+    return at == 0 ? 0 : static_cast<std::size_t>(ends[at - 1]);
+  }
+};
+
 /// The keys that count for a row: those of its list, never the row itself.
 struct KeySets {
-  std::vector<std::vector<std::int32_t>> lists;  // each rising
-  std::vector<std::int32_t> list_of;             // by row
-  bool with_next = true;                         // whether the key after the row counts
+  KeyLists lists;
+  std::vector<std::int32_t> list_of;  // by row
+  bool with_next = true;              // whether the key after the row counts
 };
 
 /// The mean, over the rows that see such a key, of the sum of their weights.
 ScoreObserverPointer key_set_score(KeySets sets);
 
-/// Where each kind of token stands.
-std::vector<std::vector<std::int32_t>> places_of(const std::vector<std::int32_t>& kinds);
+/// Of each kind of token the places that are `behind` one of it; 0: where it stands.
+KeyLists places_of(const std::vector<std::int32_t>& kinds, std::int32_t behind = 0);
 
 }  // namespace heed

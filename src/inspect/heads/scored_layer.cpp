@@ -1,6 +1,8 @@
 #include "inspect/heads/scored_layer.h"
 
-#include <map>
+#include <algorithm>
+#include <numeric>
+#include <string>
 #include <string_view>
 
 #include "heed/inspect/units.h"
@@ -25,6 +27,27 @@ bool is_special(const Tokenizer* tokenizer, const SessionToken& token) {
   return token.text < 0 || (tokenizer != nullptr && tokenizer->is_special(token.id));
 }
 
+// Numbers in the order in which kinds of tokens first come; sorted places are a tenth of a map.
+std::vector<std::int32_t> kinds_of(std::span<const SessionToken> tokens) {
+  const auto bytes = [&](std::int32_t at) -> const std::string& {
+    return tokens[static_cast<std::size_t>(at)].bytes;
+  };
+  std::vector<std::int32_t> sorted(tokens.size()), kinds(tokens.size());
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::ranges::stable_sort(sorted, {}, bytes);
+  for (std::size_t i = 0; i < sorted.size(); ++i)  // first the place of the first of its kind
+    kinds[static_cast<std::size_t>(sorted[i])] =
+        i > 0 && bytes(sorted[i]) == bytes(sorted[i - 1])
+            ? kinds[static_cast<std::size_t>(sorted[i - 1])]
+            : sorted[i];
+  std::int32_t count = 0;
+  for (std::size_t at = 0; at < kinds.size(); ++at) {
+    const auto first = static_cast<std::size_t>(kinds[at]);
+    kinds[at] = first == at ? count++ : kinds[first];
+  }
+  return kinds;
+}
+
 }  // namespace
 
 ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
@@ -36,7 +59,7 @@ ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   const LayerAttention& attention = session.at({stack, layer, 0});
   ScoredLayer scored{.rows = queries.size()};
   if (attention.write_lengths.given()) scored.write_lengths = attention.write_lengths;
-  std::map<std::string_view, std::int32_t> kinds;
+  if (is_square) scored.kinds = kinds_of(keys);
   std::int32_t word = -1;
   const std::vector<std::int64_t> words = token_units(keys, tokenizer).words;
   for (std::size_t key = 0; key < keys.size(); ++key) {
@@ -45,8 +68,6 @@ ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
     if (key > 0 && (special || !has_word_character(token.bytes)))
       scored.delimiters.push_back(static_cast<std::int32_t>(key));
     if (!is_square) continue;
-    const auto next = static_cast<std::int32_t>(kinds.size());
-    scored.kinds.push_back(kinds.emplace(token.bytes, next).first->second);
     if (word + 1 < std::ssize(words) &&
         words[static_cast<std::size_t>(word) + 1] == std::ssize(scored.words))
       ++word;

@@ -24,7 +24,7 @@ std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, const 
   const ScoreSweep scores(known);
   OffsetProfileObserver profile(0, kProfile - 1);
   MarginsSweep margins;
-  SweepStop stop([&](const ObservedRows&) { check(); });
+  SweepStop stop([&](const ObservedRows&) { check(); }, check);
   OverviewObserver overviews(size, overview);
   std::vector<Observer*> observers = {&stop, &profile};
   scores.add_to(observers);

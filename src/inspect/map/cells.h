@@ -68,6 +68,9 @@ class CellsObserver final : public Observer {
 
   std::string_view name() const override { return "cells"; }
   void begin(const ObservedShape& shape) override { region_.resolved(shape); }
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const override {
+    return region_.rows_of(batch, head);
+  }
   bool needs(const ObservedRows& rows) const override { return region_.meets(rows); }
   bool needs(const ObservedRows&, std::int64_t begin, std::int64_t end) const override {
     return region_.meets(begin, end);

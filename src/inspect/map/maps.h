@@ -46,6 +46,8 @@ class Maps {
     std::optional<std::int64_t> rows = {};  // that it has begun with; none: it does not run
   };
   HeadSweep sweep_of(const std::string& head_name);
+  /// After each answer that took memory.
+  void answered() { sweeper_.answered(); }
 
   Overviews overviews;  // of heads, by name; whoever sweeps them all fills it
 

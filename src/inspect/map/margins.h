@@ -23,6 +23,9 @@ class OfHead final : public Observer {
 
   std::string_view name() const override { return observer_.name(); }
   void begin(const ObservedShape& shape) override { observer_.begin(shape); }
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const override {
+    return !head_ || head == *head_ ? observer_.rows_needed(batch, head) : RowSpan{};
+  }
   bool needs(const ObservedRows& rows) const override {
     return (!head_ || rows.head == *head_) && observer_.needs(rows);
   }

@@ -38,23 +38,38 @@ void Sweeper::run(Work work, Cancel& cancel) {
   if (job->failure) std::rethrow_exception(job->failure);
 }
 
-// Until something is asked; meanwhile what sweeps have freed goes back, once no other follows soon.
-void Sweeper::wait(std::unique_lock<std::mutex>& lock, bool has_swept) {
+void Sweeper::answered() {
+  answers_.fetch_add(1, std::memory_order_relaxed);
+  if (has_freed_.exchange(true)) return;
+  const std::scoped_lock lock(guard_);  // the thread is not between its look and its sleep
+  wake_.notify_one();
+}
+
+// Until something is asked; meanwhile what sweeps and answers have freed goes back, once no other
+// follows soon.
+void Sweeper::wait(std::unique_lock<std::mutex>& lock) {
   constexpr auto kQuiet = std::chrono::milliseconds(250);
   const auto is_asked = [this] { return stopping_ || !jobs_.empty(); };
-  if (has_swept && !wake_.wait_for(lock, kQuiet, is_asked)) {
+  while (!is_asked()) {
+    if (!has_freed_) {
+      wake_.wait(lock, [&] { return is_asked() || has_freed_; });
+      continue;
+    }
+    const std::int64_t seen = answers_.load(std::memory_order_relaxed);
+    if (wake_.wait_for(lock, kQuiet, is_asked) || answers_ != seen) continue;
+    has_freed_ = false;
     lock.unlock();
     return_memory();
     lock.lock();
   }
-  wake_.wait(lock, is_asked);
 }
 
 void Sweeper::work() {
   std::unique_lock lock(guard_);
-  for (bool has_swept = false;; has_swept = true) {
-    wait(lock, has_swept);
+  for (;;) {
+    wait(lock);
     if (stopping_) return;
+    has_freed_ = true;
     const std::shared_ptr<Job> job = jobs_.front();
     jobs_.pop_front();
     lock.unlock();

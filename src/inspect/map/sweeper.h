@@ -1,7 +1,9 @@
 // Sweeps that are too large for one core: one after the other, on all of them.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -13,7 +15,7 @@
 
 namespace heed {
 
-/// What sweeps have freed goes back to the system when no other one follows soon.
+/// What sweeps and other answers have freed goes back to the system when none follows soon.
 /// Requests run on one core each, and would each bring a team of threads along where they used
 /// more; this thread's team is the only one beside that of the background.
 class Sweeper {
@@ -29,6 +31,8 @@ class Sweeper {
   /// cancelled may still run for a moment after this has thrown kInterrupted, so it owns what it
   /// touches.
   void run(Work work, Cancel& cancel);
+  /// A request was answered, and has freed what that took.
+  void answered();
 
  private:
   struct Job {
@@ -38,13 +42,15 @@ class Sweeper {
     std::exception_ptr failure;
   };
   void work();
-  void wait(std::unique_lock<std::mutex>& lock, bool has_swept);
+  void wait(std::unique_lock<std::mutex>& lock);
 
   std::mutex guard_;
   std::condition_variable wake_;   // something to do
   std::condition_variable ended_;  // something done
   std::deque<std::shared_ptr<Job>> jobs_;
   bool stopping_ = false;
+  std::atomic<std::int64_t> answers_ = 0;
+  std::atomic<bool> has_freed_ = false;  // something may go back
   std::thread thread_;
 };
 

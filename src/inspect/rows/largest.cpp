@@ -14,39 +14,64 @@ bool before(const Entry& a, const Entry& b) {
   return a.at < b.at;
 }
 
-// Everything but the choice.
-Largest visible_of(std::span<const float> weights) {
+// The entries that come first, as a heap whose top is the last of them: a row of 100,000 is not
+// copied to be sorted.
+class First {
+ public:
+  First(std::size_t most, Largest& into) : most_(most), into_(into) {}
+
+  void offer(const Entry& entry) {
+    std::vector<Entry>& kept = into_.entries;
+    if (kept.size() == most_) {
+      if (most_ == 0 || !before(entry, kept.front())) return leave_out(entry);
+      std::ranges::pop_heap(kept, before);
+      leave_out(kept.back());
+      kept.pop_back();
+    }
+    kept.push_back(entry);
+    std::ranges::push_heap(kept, before);
+  }
+
+ private:
+  void leave_out(const Entry& entry) { into_.rest_weight += static_cast<double>(entry.weight); }
+
+  std::size_t most_;
+  Largest& into_;
+};
+
+// All visible ones, the first `most` of them listed.
+Largest listed(std::span<const float> weights, std::size_t most) {
   Largest all;
+  First first(most, all);
   for (std::size_t at = 0; at < weights.size(); ++at) {
     const float weight = weights[at];
     if (weight == kHidden) continue;
-    all.entries.push_back({static_cast<std::int64_t>(at), weight});
+    first.offer({static_cast<std::int64_t>(at), weight});
     all.sum += static_cast<double>(weight);
     if (weight > 0) all.entropy -= weight * std::log(static_cast<double>(weight));
     all.largest = std::max(all.largest, weight);
+    ++all.visible;
   }
-  all.visible = std::ssize(all.entries);
+  std::ranges::sort_heap(all.entries, before);
   return all;
 }
 
 }  // namespace
 
 Largest largest_of(std::span<const float> weights, const LargestRule& rule) {
-  Largest answer = visible_of(weights);
+  Largest answer =
+      listed(weights, rule.at_most < 0 ? weights.size() : static_cast<std::size_t>(rule.at_most));
   std::vector<Entry>& entries = answer.entries;
-  const std::int64_t most =
-      rule.at_most < 0 ? answer.visible : std::min(rule.at_most, answer.visible);
-  std::ranges::partial_sort(entries, entries.begin() + most, before);
-  auto kept = entries.begin() + most;
+  auto kept = entries.end();
   if (rule.top_p) {
     kept = entries.begin();
-    for (double mass = 0; kept < entries.begin() + most && mass < *rule.top_p * answer.sum; ++kept)
+    for (double mass = 0; kept < entries.end() && mass < *rule.top_p * answer.sum; ++kept)
       mass += static_cast<double>(kept->weight);
   }
   for (auto rest = kept; rest != entries.end(); ++rest)
     answer.rest_weight += static_cast<double>(rest->weight);
-  answer.rest_count = entries.end() - kept;
   entries.erase(kept, entries.end());
+  answer.rest_count = answer.visible - std::ssize(entries);
   return answer;
 }
 

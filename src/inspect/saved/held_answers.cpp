@@ -168,12 +168,11 @@ Answers why_answers(const LiveSession& live, const ViewAddress& view) {
       return answer_origins(live, {cell.place, cell.query, cell.key, against, {}});
     });
   hold_if_said(held, base + "/effect", [&] { return answer_effect(live, cell, kWritten); });
-  if (place.stack == Stack::kEncoder && live.session().info.reads_source()) return held;
   hold_if_said(held, base + "/test?edit=remove", [&] {
-    return answer_trial(live, {.remove = {{cell.place, cell.query, cell.key}}}, cell.query, kTried);
+    return answer_trial(live, {.remove = {{cell.place, cell.query, cell.key}}}, cell, kTried);
   });
   hold_if_said(held, base + "/test?edit=ablate",
-               [&] { return answer_trial(live, {.ablate = {cell.place}}, cell.query, kTried); });
+               [&] { return answer_trial(live, {.ablate = {cell.place}}, cell, kTried); });
   return held;
 }
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "inspect/session/visible_keys.h"
 #include "inspect/session/write_lengths.h"
+#include "ops/without_values.h"
 
 namespace heed {
 namespace {
@@ -45,7 +47,7 @@ LayerAttention copied(const LayerArrays& from, const std::string& place) {
                        .mask = from.args.mask,
                        .scores = from.args.scores};
   if (!from.lse.given()) {
-    Attended attended = attention(layer.args());
+    Attended attended = attention(without_values(layer.args()));
     layer.lse = std::move(attended.lse);
     layer.lse_low = std::move(attended.lse_low);
     return layer;
@@ -80,6 +82,7 @@ SessionStack stack_of(const StackArrays& from) {
 
 std::vector<SessionToken> tokens_of(const std::vector<std::string>& names, std::int64_t count) {
   std::vector<SessionToken> tokens;
+  tokens.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i)
     tokens.push_back(
         {.id = 0,
@@ -101,13 +104,13 @@ void check_layers(const Session& session) {
       const std::int64_t queries = std::ssize(session.queries(stack.shape.stack));
       const std::int64_t keys = std::ssize(session.keys(stack.shape.stack));
       if (layer.queries() != queries)
-        refuse(place, "q", fmt::format("{} queries", layer.queries()),
+        refuse(place, "q", number_of(layer.queries(), "query", "queries"),
                fmt::format("{}, one a token", queries));
       if (layer.keys() != keys)
-        refuse(place, "k", fmt::format("{} keys", layer.keys()),
-               fmt::format("{}, one a token", keys));
+        refuse(place, "k", number_of(layer.keys(), "key"), fmt::format("{}, one a token", keys));
       if (layer.q.dim(1) != stack.shape.heads || layer.k.dim(1) != stack.shape.kv_heads)
-        refuse(place, "q", fmt::format("{} heads on {} of k", layer.q.dim(1), layer.k.dim(1)),
+        refuse(place, "q",
+               fmt::format("{} on {} of k", number_of(layer.q.dim(1), "head"), layer.k.dim(1)),
                fmt::format("{} on {}, as in layer 0", stack.shape.heads, stack.shape.kv_heads));
     }
 }

@@ -7,6 +7,7 @@
 #include "heed/base/error.h"
 #include "inspect/session/shared.h"
 #include "inspect/session/write_lengths.h"
+#include "ops/without_values.h"
 
 namespace heed {
 namespace {
@@ -47,7 +48,7 @@ LayerAttention carried(const LayerAttention& layer) {
   shares.bias = layer.scores.bias.given() ? added(layer, logs) : logs.share();
   shares.scores.bias = shares.bias;
   shares.scores.sink = {};
-  Attended attended = attention(shares.args());
+  Attended attended = attention(without_values(shares.args()));
   shares.lse = std::move(attended.lse);
   shares.lse_low = std::move(attended.lse_low);
   return shares;

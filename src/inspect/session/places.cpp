@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/inspect/session.h"
 
@@ -22,7 +23,7 @@ void check_number(std::string_view op, std::string_view model, const char* what,
         .op = op,
         .argument = what,
         .found = number,
-        .expected = fmt::format("0 to {} ({} has {} {}s)", count - 1, model, count, what)});
+        .expected = fmt::format("0 to {} ({} has {})", count - 1, model, number_of(count, what))});
 }
 
 }  // namespace

@@ -13,4 +13,10 @@ void return_memory() {
 #endif
 }
 
+void share_memory() {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, 1);  // the one whose end malloc_trim gives back
+#endif
+}
+
 }  // namespace heed

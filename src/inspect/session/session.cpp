@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
@@ -132,7 +133,7 @@ void check_length(const Session& session) {
     throw TooManyTokens(
         {.op = "session",
          .argument = too_long && reads_source ? "target" : "input",
-         .found = fmt::format("{} tokens", length),
+         .found = number_of(length, "token"),
          .expected = fmt::format("at most {} ({}'s positions)", most, session.model)});
 }
 

@@ -37,29 +37,39 @@ HWY_INLINE void add(Pool& pool, hn::Vec<Floats> values, hn::Mask<Floats> seen) {
   pool.visible = hn::Sub(pool.visible, hn::VecFromMask(Counts(), hn::RebindMask(Counts(), seen)));
 }
 
+HWY_INLINE void store(const Pool& pool, std::int32_t whole, std::size_t lane, LanePools& pools) {
+  hn::Store(pool.largest, Floats(), pools.largest.data() + lane);
+  hn::Store(pool.sum, Floats(), pools.sum.data() + lane);
+  hn::Store(hn::Add(pool.visible, hn::Set(Counts(), whole)), Counts(), pools.visible.data() + lane);
+}
+
+// Two vectors of rows side by side, as their chains wait for the larger one.
 void pool_rows(const float* values, const std::uint64_t* visible, std::int64_t keys,
                std::uint64_t rows, LanePools& pools) {
   const std::size_t lanes = hn::Lanes(Floats());
-  for (std::size_t lane = 0; lane < kMaskRows; lane += lanes) {
-    Pool pool = {hn::Set(Floats(), -std::numeric_limits<float>::infinity()), hn::Zero(Floats()),
-                 hn::Zero(Counts())};
+  const std::size_t second = lanes < kMaskRows ? lanes : 0;  // the same where one vector holds all
+  for (std::size_t lane = 0; lane < kMaskRows; lane += lanes + second) {
+    Pool a = {hn::Set(Floats(), -std::numeric_limits<float>::infinity()), hn::Zero(Floats()),
+              hn::Zero(Counts())};
+    Pool b = a;
     std::int32_t whole = 0;  // keys that all rows see
     for (std::int64_t key = 0; key < keys; ++key) {
-      const auto here =
-          hn::LoadU(Floats(), values + static_cast<std::size_t>(key) * kMaskRows + lane);
+      const float* const line = values + static_cast<std::size_t>(key) * kMaskRows + lane;
+      const auto here = hn::LoadU(Floats(), line), there = hn::LoadU(Floats(), line + second);
       const std::uint64_t word = visible[key] & rows;
       if (word == ~std::uint64_t{0}) {
-        pool.largest = larger(pool.largest, here);
-        pool.sum = hn::Add(pool.sum, here);
+        a.largest = larger(a.largest, here);
+        b.largest = larger(b.largest, there);
+        a.sum = hn::Add(a.sum, here);
+        b.sum = hn::Add(b.sum, there);
         ++whole;
       } else if (word != 0) {
-        add(pool, here, mask_lanes(Floats(), word, static_cast<std::int64_t>(lane)));
+        add(a, here, mask_lanes(Floats(), word, static_cast<std::int64_t>(lane)));
+        add(b, there, mask_lanes(Floats(), word, static_cast<std::int64_t>(lane + second)));
       }
     }
-    hn::Store(pool.largest, Floats(), pools.largest.data() + lane);
-    hn::Store(pool.sum, Floats(), pools.sum.data() + lane);
-    hn::Store(hn::Add(pool.visible, hn::Set(Counts(), whole)), Counts(),
-              pools.visible.data() + lane);
+    store(a, whole, lane, pools);
+    store(b, whole, lane + second, pools);
   }
 }
 

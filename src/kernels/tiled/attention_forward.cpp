@@ -92,8 +92,8 @@ void attend_to_tile(const AttentionProblem& problem, const TilePlace& at,
   scratch.mask.look(problem, at);
   if (scratch.mask.empty()) return;
   const KeySpan span = at.key_span(problem);
-  scratch.keys.load_keys(problem, span);
-  score_tile(problem, at, scratch.queries, scratch.keys, scratch.mask, scratch.weights.get());
+  score_tile(problem, at, scratch.queries, scratch.keys.keys_for_product(problem, span),
+             scratch.mask, scratch.weights.get());
   normalise(problem, at, scratch);
   if (problem.dropout.threshold != 0) {
     kept_words(problem, at, scratch.kept);

@@ -38,6 +38,7 @@ struct WeightScratch {
   alignas(64) float natural[kKeys * kRows];  // scores as the caller knows them: base e
   alignas(64) float value_norms[kKeys];
   TileMask<T> mask;
+  std::int64_t lanes = kRows;  // that hold rows: of the rest nothing is computed, and all is hidden
   Tile<T> capped_later, biased_later, values;  // once they are wanted
   Tile<float> before[3];
 };
@@ -59,7 +60,8 @@ void weigh_tile(const AttentionProblem& problem, std::int64_t keys, T* log_weigh
                 WeightScratch<T>& scratch) {
   const Normaliser normaliser = problem.score.normaliser;
   if (normaliser == Normaliser::kSoftmax)
-    return weigh_with_logs(scratch.lse, keys, scratch.scores, scratch.scores, log_weights);
+    return weigh_with_logs(scratch.lse, keys, scratch.scores, scratch.scores, log_weights,
+                           scratch.lanes);
   weigh_alone(normaliser, keys, scratch.scores, scratch.scores);
   if (log_weights != nullptr) take_logs(keys, scratch.scores, log_weights);
 }
@@ -71,7 +73,7 @@ void score_stages(const AttentionProblem& problem, const TilePlace& at, const Wa
   const bool base2 = problem.score.normaliser == Normaliser::kSoftmax;
   const T natural = base2 ? static_cast<T>(kLn2) : T{1};
   const std::int64_t count = at.keys * kRows;
-  ScoreParts<T> parts;
+  ScoreParts<T> parts = {.lanes = scratch.lanes};
   if (wanted.before_mask) {
     ensure(scratch.capped_later, kKeys * kRows);
     ensure(scratch.biased_later, kKeys * kRows);
@@ -79,7 +81,8 @@ void score_stages(const AttentionProblem& problem, const TilePlace& at, const Wa
     parts.before_softcap = scratch.capped_later.get();
     parts.before_bias = scratch.biased_later.get();
   }
-  score_tile(problem, at, scratch.queries, scratch.keys, scratch.mask, scratch.scores, parts);
+  const Matrix<const T> keys = scratch.keys.keys_for_product(problem, at.key_span(problem));
+  score_tile(problem, at, scratch.queries, keys, scratch.mask, scratch.scores, parts);
   if (wanted.before_mask) {
     const bool plain = is_plain(problem, at.head);  // one stage
     const auto stage = [&](int n, const T* from, T factor) {
@@ -120,12 +123,12 @@ WeightTile compute_tile(const AttentionProblem& problem, const TilePlace& at,
                      .key_end = at.key + at.keys,
                      .visible = scratch.mask.visible,
                      .empty = scratch.mask.empty()};
-  scratch.keys.load_keys(problem, at.key_span(problem));
   score_stages(problem, at, wanted, scratch, tile);
   if constexpr (std::is_same_v<T, float>) {
     weigh_tile(problem, at.keys, wanted.log_weights ? scratch.log_weights : nullptr, scratch);
     tile.weights = scratch.scores;
-    hide(scratch.mask.visible, at.keys, 0.0F, scratch.scores);
+    const bool softmax = problem.score.normaliser == Normaliser::kSoftmax;  // leaves lanes at 0
+    hide(scratch.mask.visible, at.keys, 0.0F, scratch.scores, softmax ? scratch.lanes : kRows);
   } else {
     ensure(scratch.capped_later, kKeys * kRows);
     T* logs = wanted.log_weights ? scratch.capped_later.get() : nullptr;
@@ -151,6 +154,8 @@ void run_weights(const AttentionProblem& problem, const WeightRows& rows, const 
                  const UseTile& use) {
   const auto scratch = hwy::MakeUniqueAligned<WeightScratch<T>>(problem);
   const std::int64_t count = rows.row_end - rows.row_begin;
+  scratch->lanes = lanes_of<T>(count);
+  if (scratch->lanes < kRows) std::fill_n(scratch->scores, kKeys * kRows, T{0});
   scratch->queries.load(problem, rows.batch, rows.head, rows.row_begin, count);
   const std::int64_t first = lse_index(problem, rows.batch, rows.head, rows.row_begin);
   if (rows.lse != nullptr)

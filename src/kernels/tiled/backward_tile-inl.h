@@ -162,8 +162,8 @@ void weigh_for_observers(const BackwardJob<T>& job, const TilePlace& at,
 // Weights, and their cotangents in `dscores`; of hidden pairs they may be anything.
 template <typename T>
 void weigh_again(const BackwardJob<T>& job, const TilePlace& at, BackwardScratch<T>& scratch) {
-  score_tile<T>(job.problem, at, scratch.queries, scratch.keys, scratch.mask, scratch.weights.get(),
-                {scratch.similarity.get(), scratch.cap_slope.get()});
+  score_tile<T>(job.problem, at, scratch.queries, scratch.keys.loaded(), scratch.mask,
+                scratch.weights.get(), {scratch.similarity.get(), scratch.cap_slope.get()});
   if (job.observed == nullptr)
     weigh_for_out(job, at, scratch);
   else

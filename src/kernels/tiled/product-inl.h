@@ -40,7 +40,7 @@ HWY_INLINE void product_block(Tag tag, const Matrix<const T>& a, const T* HWY_RE
                               std::int64_t c_row) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   hn::Vec<Tag> sums[R][N];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int n = 0; n < N; ++n) sums[r][n] = hn::Zero(tag);
@@ -48,14 +48,14 @@ HWY_INLINE void product_block(Tag tag, const Matrix<const T>& a, const T* HWY_RE
     hn::Vec<Tag> line[N];
 #pragma GCC unroll 4
     for (int n = 0; n < N; ++n) line[n] = hn::Load(tag, b + p * b_row + n * lanes);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < R; ++r) {
       const auto factor = hn::Set(tag, a.at(r, p));
 #pragma GCC unroll 4
       for (int n = 0; n < N; ++n) sums[r][n] = Gather()(factor, line[n], sums[r][n]);
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 12
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int n = 0; n < N; ++n) {
@@ -74,12 +74,14 @@ struct Extent {
 
 // 6 x 2: 12 accumulators, 2 lines and a broadcast fit AVX2's 16 registers, and hide the latency of
 // 4 cycles at 2 fma a cycle. 6 x 4 with AVX-512 and its 32: 10 loads for 24 fma instead of 16.
+// With one vector of lanes 12 x 1: 6 chains would wait for each other.
 template <int N, class Gather, class Tag, typename T = hn::TFromD<Tag>>
 HWY_INLINE void product_lanes(Tag tag, const Extent& extent, Matrix<const T> a, const T* b,
                               std::int64_t b_row, bool add, T* c, std::int64_t c_row) {
+  constexpr int kDown = N == 1 ? 12 : 6;
   std::int64_t rows = extent.rows;
-  for (; rows >= 6; rows -= 6, a.data += 6 * a.row, c += 6 * c_row)
-    product_block<6, N, Gather>(tag, a, b, b_row, extent.depth, add, c, c_row);
+  for (; rows >= kDown; rows -= kDown, a.data += kDown * a.row, c += kDown * c_row)
+    product_block<kDown, N, Gather>(tag, a, b, b_row, extent.depth, add, c, c_row);
   if (rows >= 4) {
     product_block<4, N, Gather>(tag, a, b, b_row, extent.depth, add, c, c_row);
     rows -= 4, a.data += 4 * a.row, c += 4 * c_row;

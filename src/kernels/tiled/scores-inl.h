@@ -7,6 +7,7 @@
 #define HEED_TILED_SCORES_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/contrib/math/math-inl.h>
 
 #include <cmath>
@@ -76,11 +77,40 @@ struct RowTile {
     finish(problem, span.count);
   }
 
+  Matrix<const T> loaded() const { return {rows.get(), width, 1}; }
+
+  // Keys for products alone: where they lie, if no element has to be converted. The copy of a tile
+  // takes half of the time of its product.
+  Matrix<const T> keys_for_product(const AttentionProblem& problem, const KeySpan& span) {
+    const KeyRun run = first_run(problem, span);
+    constexpr DType kOwn = std::is_same_v<T, float> ? DType::kF32 : DType::kF64;
+    const bool as_they_are = problem.k.dtype == kOwn && problem.k.column == 1 &&
+                             run.count == span.count &&
+                             problem.score.similarity != Similarity::kCosine;
+    if (as_they_are) {
+      const Matrix<const T> keys = {
+          static_cast<const T*>(problem.k.data) + run.offset(problem.k, span.kv_head),
+          problem.k.row, 1};
+      fetch(keys.data + span.count * keys.row, keys.row, span.count, problem.head_dim);
+      return keys;
+    }
+    load_keys(problem, span);
+    return loaded();
+  }
+
   std::int64_t width;
   Tile<T> rows;         // [64][width]
   double norms[kRows];  // of the cosine's rows
 
  private:
+  // The next tile: a product of one row waits for nothing but its keys. Behind the last key the
+  // addresses lead nowhere, which is allowed.
+  static void fetch(const T* from, std::int64_t row, std::int64_t rows, std::int64_t columns) {
+    constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(T));
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; c += kLine) hwy::Prefetch(from + r * row + c);
+  }
+
   void finish(const AttentionProblem& problem, std::int64_t count) {
     if (problem.score.similarity == Similarity::kCosine)
       normalise_rows(count, width, rows.get(), norms);
@@ -179,13 +209,14 @@ struct TileMask {
   }
 };
 
-// Extra outputs for the backward pass and observers, [keys][64]; null: not wanted.
+// What the backward pass and observers want beside or of the scores: [keys][64]; null: not wanted.
 template <typename T>
 struct ScoreParts {
   T* similarity = nullptr;
   T* cap_slope = nullptr;  // d softcap(x) / dx
   T* before_softcap = nullptr;
   T* before_bias = nullptr;
+  std::int64_t lanes = kRows;  // how many are computed: whole vectors
 };
 
 // z = softcap(scale * sim) + bias - slope * distance, times log2(e) for the softmax. In place.
@@ -214,7 +245,7 @@ void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T
     rests[n] = static_cast<T>(distance - static_cast<std::int64_t>(distances[n]));
   }
   for (std::int64_t j = 0; j < at.keys; ++j)
-    for (std::int64_t i = 0; i < kRows; i += lanes) {
+    for (std::int64_t i = 0; i < parts.lanes; i += lanes) {
       auto z = hn::Mul(hn::Load(tag, scores + j * kRows + i), scale);
       if (parts.before_softcap != nullptr) hn::Store(z, tag, parts.before_softcap + j * kRows + i);
       if (rule.softcap > 0) {
@@ -239,10 +270,9 @@ void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T
 // Scores [keys][64] of the visible pairs: in base 2 for the softmax, else as they are.
 template <typename T>
 void score_tile(const AttentionProblem& problem, const TilePlace& at, const QueryTile<T>& queries,
-                const RowTile<T>& keys, const TileMask<T>& mask, T* scores,
+                const Matrix<const T>& rows, const TileMask<T>& mask, T* scores,
                 const ScoreParts<T>& parts = {}) {
-  const Extent extent = {at.keys, problem.head_dim, kRows};
-  const Matrix<const T> rows = {keys.rows.get(), keys.width, 1};
+  const Extent extent = {at.keys, problem.head_dim, parts.lanes};
   const T* columns = queries.transposed.get();
   if (problem.score.similarity == Similarity::kGaussian)
     product<T, SubtractSquare>(extent, rows, columns, kRows, false, scores, kRows);

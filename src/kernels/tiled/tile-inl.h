@@ -33,6 +33,13 @@ constexpr double kLn2 = 0.69314718055994530942;
 
 constexpr std::int64_t padded(std::int64_t columns) { return (columns + kPad - 1) / kPad * kPad; }
 
+// The lanes that hold `rows` rows, in whole vectors: what one row needs of a tile.
+template <typename T>
+std::int64_t lanes_of(std::int64_t rows) {
+  const auto vector = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+  return (rows + vector - 1) / vector * vector;
+}
+
 // Element (r, c) of a matrix in memory.
 template <typename T>
 struct Matrix {
@@ -131,15 +138,16 @@ bool all_finite(const Matrix<const T>& matrix, std::int64_t rows, std::int64_t c
   return sum == 0;
 }
 
-// Selects: what is hidden becomes `hidden`, whatever it was.
+// Selects: what is hidden becomes `hidden`, whatever it was, in the first lanes.
 template <typename T>
-void hide(const std::uint64_t* visible, std::int64_t keys, T hidden, T* HWY_RESTRICT tile) {
+void hide(const std::uint64_t* visible, std::int64_t keys, T hidden, T* HWY_RESTRICT tile,
+          std::int64_t end = kRows) {
   const hn::ScalableTag<T> tag;
   const auto instead = hn::Set(tag, hidden);
   for (std::int64_t j = 0; j < keys; ++j, tile += kRows) {
     const std::uint64_t word = visible[j];
     if (word == ~std::uint64_t{0}) continue;
-    for (std::int64_t i = 0; i < kRows; i += static_cast<std::int64_t>(hn::Lanes(tag))) {
+    for (std::int64_t i = 0; i < end; i += static_cast<std::int64_t>(hn::Lanes(tag))) {
       const auto seen = mask_lanes(tag, word, i);
       hn::Store(hn::IfThenElse(seen, hn::Load(tag, tile + i), instead), tag, tile + i);
     }

@@ -101,16 +101,16 @@ HWY_INLINE hn::Vec<Tag> weight_of(Tag tag, hn::Vec<Tag> x) {
   }
 }
 
-// Scores (base 2) to weights and, where that is not null, their logarithms. `weights` may be
-// `scores`.
+// Scores (base 2) to weights and, where that is not null, their logarithms, in the first lanes.
+// `weights` may be `scores`.
 template <typename T>
 void weigh_with_logs(const RowLse<T>& lse, std::int64_t keys, const T* scores, T* weights,
-                     T* log_weights) {
+                     T* log_weights, std::int64_t end = kRows) {
   const hn::ScalableTag<T> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   const auto natural = hn::Set(tag, static_cast<T>(kLn2));
   for (std::int64_t j = 0; j < keys; ++j)
-    for (std::int64_t i = 0; i < kRows; i += lanes) {
+    for (std::int64_t i = 0; i < end; i += lanes) {
       const std::int64_t e = j * kRows + i;
       const auto above = hn::Sub(hn::Sub(hn::Load(tag, scores + e), hn::Load(tag, lse.high + i)),
                                  hn::Load(tag, lse.low + i));

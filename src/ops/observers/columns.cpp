@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "ops/observers/row_values.h"
 
 namespace heed {
@@ -20,8 +21,8 @@ ColumnsObserver::ColumnsObserver(std::vector<HeadKey> chosen, ObservedValue valu
 ColumnsObserver::ColumnsObserver(std::vector<std::int64_t> keys_of_every_head, ObservedValue value)
     : keys_of_every_head_(std::move(keys_of_every_head)), value_(value) {}
 
-bool ColumnsObserver::needs(const ObservedRows& rows) const {
-  return std::ranges::find(chosen_, rows.head, &HeadKey::head) != chosen_.end();
+RowSpan ColumnsObserver::rows_needed(std::int64_t, std::int64_t head) const {
+  return std::ranges::find(chosen_, head, &HeadKey::head) != chosen_.end() ? kEveryRow : RowSpan{};
 }
 
 bool ColumnsObserver::needs(const ObservedRows& rows, std::int64_t key_begin,
@@ -35,8 +36,8 @@ void ColumnsObserver::begin(const ObservedShape& shape) {
   if (!keys_of_every_head_.empty())
     chosen_ = of_every_head<HeadKey>(keys_of_every_head_, shape.heads);
   for (const HeadKey& one : chosen_) {
-    check_index("columns", "head", one.head, shape.heads, "heads");
-    check_index("columns", "key", one.key, shape.key_length, "keys");
+    check_index("columns", "head", one.head, shape.heads, number_of(shape.heads, "head"));
+    check_index("columns", "key", one.key, shape.key_length, number_of(shape.key_length, "key"));
   }
   values =
       Tensor::empty({shape.batch, static_cast<std::int64_t>(chosen_.size()), shape.query_length});

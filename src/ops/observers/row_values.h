@@ -21,9 +21,9 @@ inline float absent(ObservedValue value) {
 
 /// Throws unless there is such an index: "row is 9, expected 0 to 5 (6 queries)".
 inline void check_index(std::string_view observer, std::string_view name, std::int64_t index,
-                        std::int64_t count, std::string_view things) {
+                        std::int64_t count, const std::string& things) {
   if (index < 0 || index >= count)
-    fail(observer, name, index, fmt::format("0 to {} ({} {})", count - 1, count, things));
+    fail(observer, name, index, fmt::format("0 to {} ({})", count - 1, things));
 }
 
 /// The same rows or keys of every head, the heads outermost.

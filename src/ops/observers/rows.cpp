@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
 #include "ops/observers/row_values.h"
 
 namespace heed {
@@ -19,6 +20,13 @@ RowsObserver::RowsObserver(std::vector<HeadRow> chosen, ObservedValue value)
 RowsObserver::RowsObserver(std::vector<std::int64_t> rows_of_every_head, ObservedValue value)
     : rows_of_every_head_(std::move(rows_of_every_head)), value_(value) {}
 
+RowSpan RowsObserver::rows_needed(std::int64_t, std::int64_t head) const {
+  RowSpan all = {INT64_MAX, 0};
+  for (const HeadRow& one : chosen_)
+    if (one.head == head) all = {std::min(all.begin, one.row), std::max(all.end, one.row + 1)};
+  return all;
+}
+
 bool RowsObserver::needs(const ObservedRows& rows) const {
   return std::ranges::any_of(chosen_, [&](const HeadRow& one) { return lies_in(one, rows); });
 }
@@ -27,8 +35,9 @@ void RowsObserver::begin(const ObservedShape& shape) {
   if (!rows_of_every_head_.empty())
     chosen_ = of_every_head<HeadRow>(rows_of_every_head_, shape.heads);
   for (const HeadRow& one : chosen_) {
-    check_index("rows", "head", one.head, shape.heads, "heads");
-    check_index("rows", "row", one.row, shape.query_length, "queries");
+    check_index("rows", "head", one.head, shape.heads, number_of(shape.heads, "head"));
+    check_index("rows", "row", one.row, shape.query_length,
+                number_of(shape.query_length, "query", "queries"));
   }
   values =
       Tensor::empty({shape.batch, static_cast<std::int64_t>(chosen_.size()), shape.key_length});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/number_of.h"
 #include "text/files/config_tokens.h"
 #include "text/files/readers.h"
 #include "text/files/sentence_piece_json.h"
@@ -109,7 +110,8 @@ std::unique_ptr<Normalizer> normalizer_of(const Model& model, const Ids& ids,
     fail({.code = ErrorCode::kCorrupt,
           .file = path,
           .argument = "precompiled_charsmap",
-          .found = fmt::format("{} bytes whose sizes do not fit", model.charsmap.size()),
+          .found =
+              fmt::format("{} whose sizes do not fit", number_of(model.charsmap.size(), "byte")),
           .expected = "a trie and its texts"});
   return sentence_piece_normalizer(std::move(map), user_defined(model, ids),
                                    {.add_prefix = model.add_dummy_prefix,

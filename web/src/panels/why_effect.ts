@@ -23,10 +23,19 @@ export function effectBlock(effect: Effect, query: number): Node[] {
   ];
 }
 
+/** `3 %`, and one digit more where it is small. */
+export function percent(share: number): string { return `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`; }
+
+/** The written token behind which an edge of a source was tried; null: the words are those of the query. */
+export function writtenAfter({side, api}: Page, {position}: Trial): string | null {
+  return side.isWritten || !api.info.key_tokens ? null : phrase(api.info.tokens, Math.max(0, position - 1), position + 1);
+}
+
 export interface Column { name: string; label: string; trial: Trial | null }
 
 /** Words as they are, and a column a test. */
-export function testBlock(columns: Column[], {side, api}: Page, query: number, run: (name: string) => void, swap: (text: string) => void, said: string): Node[] {
+export function testBlock(columns: Column[], page: Page, query: number, run: (name: string) => void, swap: (text: string) => void, said: string): Node[] {
+  const {side, api} = page;
   const first = columns.find(({trial}) => trial)?.trial;
   const changed = (from: number, to: number) => Math.abs(to - from) > from / 3 ? 'value changed' : 'value';
   const rows = (first?.words ?? []).map((word, at) => row('test', html('span', {class: 'word'}, word.text.trim() || '\u00b7'), html('span', {class: 'value'}, weight(word.as_it_is)),
@@ -34,13 +43,15 @@ export function testBlock(columns: Column[], {side, api}: Page, query: number, r
       const edited = trial?.words[at]?.edited;
       return html('span', {class: edited === undefined ? 'value' : changed(word.as_it_is, edited)}, edited === undefined ? '\u2013' : weight(edited));
     })));
-  const moved = row('test', quiet('output moved'), '', ...columns.map(({trial}) => html('span', {class: 'value'}, trial ? `${Math.round(100 * trial.moved)} %` : '\u2013')));
+  const moved = row('test', quiet('output moved'), '', ...columns.map(({trial}) => html('span', {class: 'value'}, trial ? percent(trial.moved) : '\u2013')));
+  const texts = first?.text_moved === undefined ? [] : [row('test', quiet('text\u2019s vector moved'), '', ...columns.map(({trial}) => html('span', {class: 'value'}, trial?.text_moved === undefined ? '\u2013' : percent(trial.text_moved))))];
   const field = html('input', {class: 'why-swap', placeholder: 'Swap a token\u2026', 'aria-label': 'Another token in the key\u2019s place', size: 14, 'data-unsaved': true});
   field.addEventListener('keydown', (event) => { if (event.key === 'Enter' && field.value !== '') swap(field.value); });
-  const after = phrase(side.queries, Math.max(0, query - 1), query + 1);
+  const written = first ? writtenAfter(page, first) : null;
+  const after = written ?? phrase(side.queries, Math.max(0, query - 1), query + 1);
   return [
-    heading('Test it', side.isWritten ? `next word after \u201c${after}\u201d` : 'what the output becomes'),
+    heading('Test it', side.isWritten ? `next word after \u201c${after}\u201d` : written !== null ? `what is written after \u201c${after}\u201d, where it changes most` : 'what the output becomes'),
     row('test head', '', quiet('as it is'), ...columns.map(({name, label, trial}) => button({class: trial ? 'why-run' : 'why-run link', title: 'opens the session without it'}, () => run(name), label))),
-    ...rows, moved, note('removed = masked, row renormalised, run again. ', ...api.model.held === undefined ? [field] : [], ...said ? [html('span', {role: 'alert'}, ` ${said}`)] : []),
+    ...rows, moved, ...texts, note('removed = masked, row renormalised, run again. ', ...api.model.held === undefined ? [field] : [], ...said ? [html('span', {role: 'alert'}, ` ${said}`)] : []),
   ];
 }

@@ -8,6 +8,7 @@ import type {MakePanel, Panel} from '../panel';
 import {isBetween} from '../sides';
 import {isolated, plain} from '../tokens';
 import {ChosenCell} from './why_cell';
+import {percent, writtenAfter} from './why_effect';
 import {Block, note, quiet, row} from './why_parts';
 
 const kMost = 8;       // dimensions drawn: a number stands over each
@@ -33,18 +34,31 @@ export const whyShort: MakePanel = (container, page): Panel => {
   const trial = new Slot<Trial>('why-short-test', () => update());
   const cell = new ChosenCell(page, () => update());
   container.append(heading, body);
-  const rows = (of: Why, without: Trial | null) => {
+  const after = (query: number, trial: Trial): Node[] => {
+    const word = trial.words[0];
+    if (!word) return [note(`without this edge the output at ${isolated(plain(side.queries[query]!))} moves by `, html('b', {}, percent(trial.moved)),
+      trial.text_moved === undefined ? '' : `, the text\u2019s vector by ${percent(trial.text_moved)}`)];
+    const written = writtenAfter(page, trial);
+    return [note(`without this edge \u201c${word.text.trim()}\u201d${written === null ? '' : `, written after \u201c${written}\u201d,`} goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))];
+  };
+  const rows = (of: Why, without: Trial | string) => {
     const runner = of.runner_up === undefined ? null : side.keys[of.runner_up];
     const other = of.keys.find(({key}) => key === of.runner_up);
-    const word = without?.words[0];
     return [
       ...of.sum.terms.map(({name, value}, at) => row('short', quiet(name === 'position' ? `position, ${Math.abs(of.query - of.key)} tokens back` : name), at === 0 ? scored(value) : signed(value))),
       row('short summed', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
       row('short summed', html('span', {}, 'weight, e', html('sup', {}, scored(of.score - of.lse))), html('b', {}, weight(of.weight))),
       ...runner && other ? [row('short', quiet(`runner-up, ${isolated(plain(runner))} ${of.runner_up}`), weight(other.weight))] : [],
       note('by dimension, against the mean key'), columns(of),
-      ...word ? [note(`without this edge \u201c${word.text.trim()}\u201d goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))] : [],
+      ...typeof without === 'string' ? [note(without)] : after(of.query, without),
     ];
+  };
+  /** The text without the edge, or why there is no number yet. */
+  const tried = (place: Parameters<typeof api.ofHead>[0], path: string): Trial | string => {
+    if (!api.model.runs) return 'without this edge: not known, since no model is at hand to run again';
+    if (api.info.tokens.length > kTested) return `without this edge: runs of more than ${kTested} tokens are made in Why, when x is pressed`;
+    const asked = trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`));
+    return asked?.state === 'error' ? `without this edge: ${asked.error.message}` : latest(asked) ?? 'without this edge\u2026';
   };
   const update = () => {
     const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && !isSaved(api.model) && (!isBetween(page) || page.stage.isStacked) ? cell.now() : null;  // where other heads stand under it there is no room
@@ -52,8 +66,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
     if (!chosen) return;
     const {place, query, key, path} = chosen;
     const found = latest(why.show(api.ofHead<Why>(place, path)));
-    const isTested = side.isWritten && api.info.tokens.length <= kTested;
-    const without = isTested ? latest(trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`))) : null;
+    const without = tried(place, path);
     about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, isolated(plain(side.keys[key]!))), ` ${key}`);
     if (found && found.visible) block.show([found, without], () => rows(found, without));
   };

@@ -119,8 +119,6 @@ class WhyView implements Drawn {
   }
 
   private test(query: number, ask: (what: string) => ReturnType<Page['api']['ofHead']>): void {
-    const {side} = this.page;
-    if (side.stack === 'encoder' && !side.isWritten && this.page.api.info.key_tokens) return;
     const names = ['remove', 'ablate'] as const;
     const isShort = this.page.api.info.tokens.length <= kTested;
     const show = (slot: Slot<Trial>, what: string) => slot.show(ask(what) as ReturnType<typeof this.page.api.ofHead<Trial>>);

@@ -9,7 +9,7 @@ import {hash, quiet, scratch, shared, startServer, withPages} from './harness.mj
 const folder = shared('models/aren-transliteration');
 const kSource = '\u0622 \u062a \u0632 \u0645 \u0648 \u0646';  // atzmon
 const kLetters = kSource.split(' ');
-const {open, blank} = withPages({text: kSource, folder, more: ['--stack', 'cross']});
+const {state, open, blank} = withPages({text: kSource, folder, more: ['--stack', 'cross']});
 const texts = (page, name) => page.locator(name).allTextContents();
 
 /** Until the likeliest word behind the last token is known. */
@@ -77,6 +77,17 @@ test('e and the switch go from one attention to the next', async () => {
   assert.equal(await page.locator('.side h2').first().textContent(), 'Next word');
   await page.goBack();
   assert.equal(await chosen(), 'encoder');
+});
+
+test('without an edge of the encoder what is written changes, and beside it stands where', async () => {
+  const page = await blank();  // there are no next words to wait for
+  await page.goto(`${state.server.address}#look/L2.H1/i=5/j=2`);
+  const without = page.locator('.why-short .why-note', {hasText: 'goes from'});
+  await without.waitFor();
+  assert.match(await without.textContent(), /^without this edge \u201c.+\u201d, written after \u201c.+\u201d, goes from \S+ to \S+$/);
+  await page.keyboard.press('w');
+  await page.locator('.why-row.test .value').first().waitFor();
+  assert.match(await page.locator('.heading', {hasText: 'Test it'}).innerText(), /what is written after .+, where it changes most/);
 });
 
 test('it begins with the attention that was asked for, and says what of an address is not there', async () => {

@@ -1,43 +1,15 @@
 // Two texts as one sequence: from which to which, in the columns, the chips, the matrix and the address.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {cpSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
-import {hash, quiet, scratch, shared, withPages} from './harness.mjs';
+import {hash, quiet, scratch, withPages} from './harness.mjs';
+import {tinyBert} from './tiny_bert.mjs';
 
 const kFirst = 'time flies like an arrow';
 const kSecond = 'fruit flies like a banana';
-const folder = join(scratch, 'bert');
-cpSync(shared('models/tiny/bert'), folder, {recursive: true});
-
-/** WordPiece over the words of both texts, in a vocabulary of the model's size. */
-function writeTokenizer() {
-  const specials = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
-  const words = [...new Set(`${kFirst} ${kSecond}`.split(' '))];
-  const pieces = [...specials, ...words, ...Array.from({length: 97}, (_, id) => `##${id}`)].slice(0, 97);
-  const special = (content) => ({id: specials.indexOf(content), content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true});
-  const of = (id, type) => ({SpecialToken: {id, type_id: type}});
-  const text = (id, type) => ({Sequence: {id, type_id: type}});
-  const token = (id) => ({id, ids: [specials.indexOf(id)], tokens: [id]});
-  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify({
-    version: '1.0', truncation: null, padding: null, added_tokens: specials.map(special),
-    normalizer: {type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true},
-    pre_tokenizer: {type: 'BertPreTokenizer'},
-    post_processor: {
-      type: 'TemplateProcessing', single: [of('[CLS]', 0), text('A', 0), of('[SEP]', 0)],
-      pair: [of('[CLS]', 0), text('A', 0), of('[SEP]', 0), text('B', 1), of('[SEP]', 1)],
-      special_tokens: {'[CLS]': token('[CLS]'), '[SEP]': token('[SEP]')},
-    },
-    decoder: {type: 'WordPiece', prefix: '##', cleanup: true},
-    model: {
-      type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', max_input_chars_per_word: 100,
-      vocab: Object.fromEntries(pieces.map((piece, id) => [piece, id])),
-    },
-  }));
-}
-writeTokenizer();
+const folder = tinyBert('bert', `${kFirst} ${kSecond}`);
 
 const {state, open, blank} = withPages({text: kFirst, folder, more: ['--pair', kSecond]});
 const texts = (page, name) => page.locator(name).allTextContents();

@@ -26,7 +26,10 @@ class ColumnsObserver : public Observer {
   explicit ColumnsObserver(std::vector<std::int64_t> keys_of_every_head,
                            ObservedValue value = ObservedValue::kWeights);
   std::string_view name() const override { return "columns"; }
-  bool needs(const ObservedRows& rows) const override;
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const override;
+  bool needs(const ObservedRows& rows) const override {
+    return rows_needed(rows.batch, rows.head).end > 0;
+  }
   bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const override;
   void begin(const ObservedShape& shape) override;
   TileParts parts() const override { return parts_of(value_); }

@@ -32,6 +32,11 @@ struct Region {
     return (of.batch - batch_begin) * heads() + of.head - head_begin;
   }
   bool meets(const ObservedRows& rows) const;
+  RowSpan rows_of(std::int64_t batch, std::int64_t head) const {
+    const bool inside =
+        batch_begin <= batch && batch < batch_end && head_begin <= head && head < head_end;
+    return inside ? RowSpan{row_begin, row_end} : RowSpan{};
+  }
   bool meets(std::int64_t begin, std::int64_t end) const {  // keys
     return key_begin < end && begin < key_end;
   }
@@ -57,6 +62,9 @@ class RegionObserver : public Observer {
  public:
   explicit RegionObserver(const Region& region = {}, ObservedValue value = ObservedValue::kWeights);
   std::string_view name() const override { return "region"; }
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const override {
+    return region_.rows_of(batch, head);
+  }
   bool needs(const ObservedRows& rows) const override;
   bool needs(const ObservedRows& rows, std::int64_t key_begin, std::int64_t key_end) const override;
   void begin(const ObservedShape& shape) override;

@@ -25,6 +25,7 @@ class RowsObserver : public Observer {
   explicit RowsObserver(std::vector<std::int64_t> rows_of_every_head,
                         ObservedValue value = ObservedValue::kWeights);
   std::string_view name() const override { return "rows"; }
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const override;
   bool needs(const ObservedRows& rows) const override;
   void begin(const ObservedShape& shape) override;
   TileParts parts() const override { return parts_of(value_); }

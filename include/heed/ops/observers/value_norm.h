@@ -1,6 +1,7 @@
 // Weights times the length of what they bring: a large weight on a short value moves little.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ class ValueNormObserver : public Observer {
  public:
   explicit ValueNormObserver(Observer& weighted) : weighted_(weighted) {}
   std::string_view name() const override { return "value_norm"; }
+  RowSpan rows_needed(std::int64_t batch, std::int64_t head) const override {
+    return weighted_.rows_needed(batch, head);
+  }
   bool needs(const ObservedRows& rows) const override { return weighted_.needs(rows); }
   bool needs(const ObservedRows& rows, std::int64_t begin, std::int64_t end) const override {
     return weighted_.needs(rows, begin, end);
