@@ -70,7 +70,7 @@ class Tokenizer:
         if unknown < 0 or count == 0 or any(i != unknown and not self.is_special(i) for i in ids):
             return ""
         name = self.token(unknown).decode(errors="replace").strip()
-        return f"{count} of {count} tokens {'is' if count == 1 else 'are'} {name}"
+        return f"{count} of {count} {'token is' if count == 1 else 'tokens are'} {name}"
 
     def find(self, piece: str) -> int | None:
         """The id of an entry as the vocabulary's file writes it (``"Ġcat"``), None without one."""

@@ -23,7 +23,8 @@ RotaryBlockShape shape_of(const LlamaConfig& config) {
           .inner = config.inner,
           .qkv_bias = config.qkv_bias,
           .out_bias = config.out_bias,
-          .mlp_bias = config.mlp_bias};
+          .mlp_bias = config.mlp_bias,
+          .dropout = config.dropout};
 }
 
 RotaryDecoder::Block make_block(const LlamaConfig& config, int layer,
@@ -70,6 +71,7 @@ std::unique_ptr<Model> make_llama(const LlamaConfig& config) {
       RotaryDecoder::Parts{.info = config.info(),
                            .config_json = config.json,
                            .tokens = std::move(tokens),
+                           .dropout = config.dropout,
                            .blocks = std::move(blocks),
                            .norm = RmsNorm("model.norm", config.width, config.epsilon),
                            .head = std::move(head),

@@ -123,6 +123,7 @@ LlamaConfig LlamaConfig::read(const Config& config) {
   read.tied = config.flag("tie_word_embeddings", false);
   read.activation = activation_of(config);
   read.attention_dropout = config.rate("attention_dropout", 0);
+  read.dropout = config.rate("dropout", 0);  // of heed's training; transformers reads past it
   read.initial_deviation = config.number("initializer_range", 0.02);
   read.bos = config.id("bos_token_id", kin.begins_and_ends ? 1 : -1);
   read.eos = config.ids("eos_token_id", kin.begins_and_ends ? std::vector<std::int64_t>{2}
@@ -161,12 +162,6 @@ std::string LlamaConfig::title() const {
 namespace {
 
 Json training_config(const TrainingShape& shape) {
-  if (shape.dropout > 0)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "train",
-          .argument = "dropout",
-          .found = shape.dropout,
-          .expected = "0: Llama has none"});
   const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
   const Json end = json_of_ids(shape.end_tokens);
   return {{"model_type", shape.model_type},
@@ -183,6 +178,7 @@ Json training_config(const TrainingShape& shape) {
           {"rms_norm_eps", 1e-5},
           {"rope_theta", 10000.0},
           {"attention_dropout", shape.attention_dropout},
+          {"dropout", shape.dropout},
           {"tie_word_embeddings", true},
           {"bos_token_id", end},
           {"eos_token_id", end}};

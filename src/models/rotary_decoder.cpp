@@ -17,7 +17,7 @@ Tensor RotaryDecoder::states(const Batch& batch, Run& run) const {
   const Shown show{run};
   Tensor x = parts_.tokens.forward(batch.ids);
   if (parts_.embedding_scale != 1) x = scaled(std::move(x), parts_.embedding_scale);
-  x = show(TapKind::kEmbedding, std::move(x));  // [B, T, C]
+  x = show(TapKind::kEmbedding, dropout().forward(std::move(x), run));  // [B, T, C]
   for (const Block& block : parts_.blocks)
     x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
   return show(TapKind::kFinal, parts_.norm.forward(x, run));
@@ -61,6 +61,7 @@ void RotaryDecoder::states_backward(const Tensor& dstates, const Batch& batch, R
   Tensor dx = parts_.norm.backward(dstates, run, gradients);
   for (auto block = parts_.blocks.rbegin(); block != parts_.blocks.rend(); ++block)
     dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
+  dx = dropout().backward(dx, run);
   if (parts_.embedding_scale != 1) dx = scaled(std::move(dx), parts_.embedding_scale);
   parts_.tokens.backward(batch.ids, dx, gradients);
 }
@@ -86,6 +87,15 @@ std::vector<Parameter*> RotaryDecoder::parameters() {
   return all;
 }
 
+namespace {
+
+// 0 is the embedding's.
+DropoutLayer dropout_of(const RotaryBlockShape& shape, int layer, int branch) {
+  return {.rate = shape.dropout, .site = static_cast<std::uint32_t>(2 * layer + 1 + branch)};
+}
+
+}  // namespace
+
 std::string rotary_block_name(int layer) { return fmt::format("model.layers.{}.", layer); }
 
 AttentionParts rotary_attention(const RotaryBlockShape& shape, int layer,
@@ -100,7 +110,8 @@ AttentionParts rotary_attention(const RotaryBlockShape& shape, int layer,
                                               projection("k_proj", shape.kv_heads),
                                               projection("v_proj", shape.kv_heads)),
           .out = Linear(name + "o_proj", {.in = all, .out = shape.width, .bias = shape.out_bias}),
-          .rotation = std::move(rotation)};
+          .rotation = std::move(rotation),
+          .dropout = dropout_of(shape, layer, 0)};
 }
 
 GatedMlp rotary_mlp(const RotaryBlockShape& shape, int layer, Activation activation) {
@@ -112,7 +123,8 @@ GatedMlp rotary_mlp(const RotaryBlockShape& shape, int layer, Activation activat
           linear("up_proj", shape.width, shape.inner),
           activation,
           linear("down_proj", shape.inner, shape.width),
-          {.layer = layer}};
+          {.layer = layer},
+          dropout_of(shape, layer, 1)};
 }
 
 std::vector<RotaryDecoder::Block> rotary_blocks(std::int64_t layers, const RopeScaling& rope,

@@ -34,6 +34,7 @@ class RotaryDecoder : public Model {
     std::string config_json;
     Embedding tokens;
     double embedding_scale = 1;
+    double dropout = 0;  // of the embedding, in training
     std::vector<Block> blocks;
     RmsNorm norm;
     std::optional<Linear> head;  // none: the model has no words
@@ -58,6 +59,7 @@ class RotaryDecoder : public Model {
 
  private:
   Tensor logits(const Tensor& last, Run& run) const;
+  DropoutLayer dropout() const { return {.rate = parts_.dropout, .site = 0}; }
 
   Parts parts_;
 };
@@ -66,6 +68,7 @@ class RotaryDecoder : public Model {
 struct RotaryBlockShape {
   std::int64_t width, heads, kv_heads, head_dim, inner;
   bool qkv_bias, out_bias, mlp_bias;
+  double dropout = 0;  // of what a branch adds, in training
 };
 
 /// "model.layers.3."

@@ -8,12 +8,14 @@
 
 namespace heed {
 
-GatedMlp::GatedMlp(Linear gate, Linear up, Activation activation, Linear down, TapName where)
+GatedMlp::GatedMlp(Linear gate, Linear up, Activation activation, Linear down, TapName where,
+                   DropoutLayer dropout)
     : gate_(std::move(gate)),
       up_(std::move(up)),
       activation_(activation),
       down_(std::move(down)),
-      where_(where) {}
+      where_(where),
+      dropout_(dropout) {}
 
 Tensor GatedMlp::forward(const Tensor& x, Run& run) const {
   const Shown show{run, where_.stack, where_.layer};
@@ -26,12 +28,13 @@ Tensor GatedMlp::forward(const Tensor& x, Run& run) const {
     run.saved->put(std::move(gate));
     run.saved->put(std::move(up));
   }
-  return y;
+  return dropout_.forward(std::move(y), run);
 }
 
 // With h = f(g) * u: du = dh * f(g), dg = dh * u * f'(g); f(g) and h are made again on the way.
 Tensor GatedMlp::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
-  Tensor dup = down_.input_gradient(dy, run);
+  const Tensor dropped = dropout_.backward(dy, run);
+  Tensor dup = down_.input_gradient(dropped, run);
   const Tensor up = run.saved->take();
   const Tensor gate = run.saved->take();
   Tensor dgate = dup.clone();
@@ -39,7 +42,7 @@ Tensor GatedMlp::backward(const Tensor& dy, Run& run, Gradients& gradients) cons
   Tensor active = activate_backward(gate, activation_, dgate);
   multiply_by(dup, active);
   multiply_by(active, up);
-  down_.add_weight_gradients(active, dy, run, gradients);
+  down_.add_weight_gradients(active, dropped, run, gradients);
   Tensor dx = up_.backward(dup, run, gradients);
   return add(std::move(dx), gate_.backward(dgate, run, gradients));
 }

@@ -12,7 +12,8 @@ namespace heed {
 /// y = down(f(gate x) * (up x)); SwiGLU with f = SiLU.
 class GatedMlp {
  public:
-  GatedMlp(Linear gate, Linear up, Activation activation, Linear down, TapName where = {});
+  GatedMlp(Linear gate, Linear up, Activation activation, Linear down, TapName where = {},
+           DropoutLayer dropout = {});
 
   Tensor forward(const Tensor& x, Run& run) const;  // [B, T, C]
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
@@ -24,6 +25,7 @@ class GatedMlp {
   Activation activation_;
   Linear down_;  // F -> C
   TapName where_;
+  DropoutLayer dropout_;
 };
 
 }  // namespace heed

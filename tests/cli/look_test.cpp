@@ -194,9 +194,8 @@ TEST(LookCommand, SaysThatTheVocabularyHasNothingOfAText) {
   EXPECT_EQ(told("b c", "the"), fmt::format(fmt::runtime(line), "text", "2 of 2 tokens are"));
   EXPECT_EQ(told("the", "b"), fmt::format(fmt::runtime(line), "target", "1 of 1 token is"));
   EXPECT_EQ(told("cat b", "b cat"), "");
-  EXPECT_EQ(
-      test::heed({"generate", "b", "-n", "1", "--model", model}).error,
-      "heed generate: no token of the prompt is in the vocabulary (1 of 1 token is [UNK])\n");
+  EXPECT_EQ(test::heed({"generate", "b", "-n", "1", "--model", model}).error,
+            "heed generate: no token of the prompt is in the vocabulary (1 of 1 token is [UNK])\n");
 }
 
 TEST(LookCommand, ASourceThatIsTooLongCanBeCut) {

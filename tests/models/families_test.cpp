@@ -27,7 +27,7 @@ constexpr Variant kVariants[] = {
     {"llama", R"({"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4,
       "num_key_value_heads": 2, "hidden_size": 8, "head_dim": 4, "intermediate_size": 12,
       "max_position_embeddings": 8, "vocab_size": 11, "attention_bias": true, "mlp_bias": true,
-      "attention_dropout": 0.2})"},
+      "attention_dropout": 0.2, "dropout": 0.1})"},
     {"mistral", R"({"model_type": "mistral", "num_hidden_layers": 2, "num_attention_heads": 4,
       "num_key_value_heads": 2, "hidden_size": 8, "intermediate_size": 12, "sliding_window": 3,
       "max_position_embeddings": 8, "vocab_size": 11, "tie_word_embeddings": true})"},

@@ -42,10 +42,6 @@ TEST_F(TrainLlama, LearnsATinyTextByHeart) {
 }
 
 TEST_F(TrainLlama, WhatTheFamilyDoesNotHaveIsNamed) {
-  config_.dropout = 0.1;
-  EXPECT_HEED_ERROR(run(), ErrorCode::kUnsupported,
-                    "train: dropout is 0.1, expected 0: Llama has none");
-  config_.dropout = 0;
   config_.initial_positions = "sinusoidal";
   EXPECT_HEED_ERROR(run(), ErrorCode::kInvalidArgument,
                     "train: initial_positions is \"sinusoidal\", expected \"random\": Llama has no "
