@@ -159,7 +159,9 @@ std::string heads_text(const Terminal& terminal, const Probe& probe, int heads) 
 // "3.1 98 % (.61)": the heads that find most nouns, and the weight they give them.
 std::string pronouns_text(const Terminal& terminal, std::vector<PronounHead> heads) {
   constexpr std::size_t kShown = 5;
-  std::ranges::stable_sort(heads, std::greater(), &PronounHead::right);
+  std::ranges::stable_sort(heads, std::greater(), [](const PronounHead& head) {
+    return std::pair(head.right, head.noun - head.other);
+  });
   heads.resize(std::min(heads.size(), kShown));
   std::string best;
   for (const PronounHead& head : heads)

@@ -27,7 +27,7 @@ NUMBERS = ["0", "1", "2", "3", "5", "-1", "255", "256", "4096", "2147483648", "9
            "-9223372036854775808", "9223372036854775808", "1e9", "0x10", "NaN", "", "+1", " 1", "%00", "%0a", "1.5"]
 METHODS = ["GET"] * 12 + ["POST", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS", "TRACE", "get", "BREW", ""]
 HEAD = "/api/v1/sessions/{s}/self/{n}/{n}"
-PATHS = ["/", "/app.js", "/app.css", "/api/v1/models", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/picture",
+PATHS = ["/", "/app.js", "/app.css", "/api/v1/models", "/api/v1/models/found", "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/picture",
          "/api/v1/sessions/{s}/events", "/api/v1/sessions/{s}/export", "/api/v1/sessions/{s}/derive",
          *[f"/api/v1/sessions/{{s}}/{stack}/{name}" for stack in ("self", "{n}") for name in (
              "heads", "atlas", "next", "logits", "words", "lens", "branch", "beams", "flow", "flow/graph", "effects", "similar",

@@ -136,11 +136,14 @@ TEST(Stories, ReferByPronounsToPersonsThatNoStoryForTestsHas) {
     const std::string_view text = one.text;
     const std::string_view pronoun = text.substr(one.pronoun);
     EXPECT_TRUE(pronoun == "she" || pronoun == "he" || pronoun == "She" || pronoun == "He") << text;
-    const auto name = [&](std::size_t at) {
-      return std::string(text.substr(at, text.find_first_of(" .", at) - at));
+    const auto name = [&](const NounPhrase& phrase) {
+      const std::string_view words = text.substr(phrase.begin, phrase.end - phrase.begin);
+      return std::string(words.substr(words.find(' ') + 1));
     };
-    ASSERT_LT(one.noun, text.size());
-    ASSERT_LT(one.other, text.size());
+    ASSERT_LE(one.noun.end, one.pronoun);
+    ASSERT_LE(one.other.end, one.pronoun);
+    for (const NounPhrase& phrase : {one.noun, one.other})  // "baker Mary"
+      EXPECT_EQ(std::ranges::count(text.substr(phrase.begin, phrase.end - phrase.begin), ' '), 1);
     for (const char* pair : {"{} and {} went home", "said {} to {}."}) {
       const auto both = fmt::format(fmt::runtime(pair), name(one.noun), name(one.other));
       EXPECT_EQ(stories.find(both), std::string::npos) << both;

@@ -18,7 +18,7 @@ struct PronounOptions {
 struct PronounHead {
   Place place;
   double right = 0;  // share of the sentences where its noun has more weight than the other one
-  double noun = 0;   // mean weight of the noun, all its tokens together
+  double noun = 0;   // mean weight of the noun phrase ("baker Mary"), all its tokens together
   double other = 0;  // mean weight of the other candidate
 };
 

@@ -1,15 +1,13 @@
 #include "heed/inspect/pronoun_probe.h"
 
-#include <cctype>
-
 #include "inspect/rows/lines.h"
 #include "train/generated/stories.h"
 
 namespace heed {
 namespace {
 
-// Tokens [begin, end) that hold a byte of the word which begins there.
-struct WordTokens {
+// Tokens [begin, end) that hold a byte of a phrase.
+struct PhraseTokens {
   std::size_t begin = 0;
   std::size_t end = 0;
 
@@ -20,28 +18,26 @@ struct WordTokens {
   }
 };
 
-WordTokens word_at(std::string_view text, std::size_t at, std::span<const SessionToken> tokens) {
-  std::size_t stop = at;
-  while (stop < text.size() && std::isalpha(static_cast<unsigned char>(text[stop])) != 0) ++stop;
-  WordTokens word;
+PhraseTokens tokens_of(const NounPhrase& phrase, std::span<const SessionToken> tokens) {
+  PhraseTokens found;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const bool overlaps =
-        std::cmp_less(tokens[i].begin, stop) && std::cmp_greater(tokens[i].end, at);
+        std::cmp_less(tokens[i].begin, phrase.end) && std::cmp_greater(tokens[i].end, phrase.begin);
     if (!overlaps) continue;
-    if (word.end == 0) word.begin = i;
-    word.end = i + 1;
+    if (found.end == 0) found.begin = i;
+    found.end = i + 1;
   }
-  return word;
+  return found;
 }
 
 void add_sentence(const PronounSentence& sentence, const Session& session,
                   std::vector<PronounHead>& heads) {
   const SessionStack& stack = session.stacks.front();
   const auto tokens = session.keys(stack.shape.stack);
-  const WordTokens noun = word_at(sentence.text, sentence.noun, tokens);
-  const WordTokens other = word_at(sentence.text, sentence.other, tokens);
-  const auto row = static_cast<std::int64_t>(word_at(sentence.text, sentence.pronoun, tokens).end -
-                                             1);  // the pronoun's last token
+  const PhraseTokens noun = tokens_of(sentence.noun, tokens);
+  const PhraseTokens other = tokens_of(sentence.other, tokens);
+  const PhraseTokens pronoun = tokens_of({sentence.pronoun, sentence.text.size()}, tokens);
+  const auto row = static_cast<std::int64_t>(pronoun.end - 1);
   for (PronounHead& head : heads)
     visit_lines(stack.layers[static_cast<std::size_t>(head.place.layer)],
                 {.head = head.place.head, .rows = {row}, .hidden = 0}, [&](const RowView& line) {

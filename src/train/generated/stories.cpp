@@ -100,6 +100,12 @@ std::string introduced(Random& random, const std::array<Person, 2>& persons) {
   }
 }
 
+NounPhrase phrase_of(const Person& person, std::string_view text) {
+  const std::string phrase = fmt::format("{} {}", person.trade->name, person.name);
+  const std::size_t begin = text.find(phrase);
+  return {.begin = begin, .end = begin + phrase.size()};
+}
+
 std::string capital(std::string_view word) {
   std::string text(word);
   text[0] = static_cast<char>(text[0] - 'a' + 'A');
@@ -169,8 +175,8 @@ std::vector<PronounSentence> pronoun_sentences(std::uint64_t seed, std::int64_t 
     const std::array<Person, 2> persons = two_persons(random, /*held_out=*/true);
     const std::size_t which = random.below(2);
     PronounSentence sentence = {.text = introduced(random, persons)};
-    sentence.noun = sentence.text.find(persons[which].name);
-    sentence.other = sentence.text.find(persons[1 - which].name);
+    sentence.noun = phrase_of(persons[which], sentence.text);
+    sentence.other = phrase_of(persons[1 - which], sentence.text);
     sentence.text += " ";
     const std::string last = begun(random, persons[which].pronoun);
     sentence.pronoun = sentence.text.size() + last.size() - persons[which].pronoun.size();

@@ -12,12 +12,18 @@ namespace heed {
 /// their trades do. A quarter of the pairs of names is in none of them.
 std::string generated_stories(std::uint64_t seed, std::int64_t count);
 
-/// A sentence with a pronoun and two candidates of whom one fits; offsets are bytes of the text.
+/// A person's noun phrase without its article, "baker Mary": bytes [begin, end) of the text.
+struct NounPhrase {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+/// A sentence with a pronoun and two candidates of whom one fits.
 struct PronounSentence {
-  std::string text;  // ends with the pronoun
-  std::size_t pronoun = 0;
-  std::size_t noun = 0;   // the name that it stands for
-  std::size_t other = 0;  // the other person's
+  std::string text;         // ends with the pronoun
+  std::size_t pronoun = 0;  // where that begins, in bytes
+  NounPhrase noun = {};     // what it stands for
+  NounPhrase other = {};    // the other person
 };
 
 /// With pairs of names that no generated story has.

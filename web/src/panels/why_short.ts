@@ -2,7 +2,7 @@
 import type {Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {button, html} from '../dom';
-import {scored, signed, weight} from '../format';
+import {count, scored, signed, weight} from '../format';
 import {isSaved} from '../held';
 import type {MakePanel, Panel} from '../panel';
 import {isBetween} from '../sides';
@@ -45,7 +45,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
     const runner = of.runner_up === undefined ? null : side.keys[of.runner_up];
     const other = of.keys.find(({key}) => key === of.runner_up);
     return [
-      ...of.sum.terms.map(({name, value}, at) => row('short', quiet(name === 'position' ? `position, ${Math.abs(of.query - of.key)} tokens back` : name), at === 0 ? scored(value) : signed(value))),
+      ...of.sum.terms.map(({name, value}, at) => row('short', quiet(name === 'position' ? `position, ${count(Math.abs(of.query - of.key), 'token')} back` : name), at === 0 ? scored(value) : signed(value))),
       row('short summed', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
       row('short summed', html('span', {}, 'weight, e', html('sup', {}, scored(of.score - of.lse))), html('b', {}, weight(of.weight))),
       ...runner && other ? [row('short', quiet(`runner-up, ${isolated(plain(runner))} ${of.runner_up}`), weight(other.weight))] : [],
