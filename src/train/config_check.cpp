@@ -85,11 +85,14 @@ void check_task_keys(const TrainConfig& c) {
   of_task(c.mask_share != usual.mask_share, "mlm", "mask_share", c.mask_share);
   of_task(!c.target_tokenizer.empty(), "seq2seq", "target_tokenizer", quoted(c.target_tokenizer));
   of_task(c.repeats != 0, "lm", "repeats", c.repeats);
+  of_task(c.add_bos_token, "lm", "add_bos_token", "true");
   of_task(c.random_repeats != 0, "lm", "random_repeats", c.random_repeats);
   of_task(c.label != usual.label, "classify", "label", quoted(c.label));
   const bool reads_text = c.generate.empty() && (c.task == "lm" || c.task == "mlm");
   if (c.stories != 0 && !reads_text)
     refuse("stories", c.stories, "0: they are of the tasks lm and mlm on texts");
+  if (c.add_bos_token && !c.generate.empty())
+    refuse("add_bos_token", "true", "false: what is generated is not cut from a text");
   for (const auto& [key, share] :
        {std::pair("repeats", c.repeats), std::pair("random_repeats", c.random_repeats)})
     if (share != 0 && !c.generate.empty())

@@ -40,7 +40,7 @@ std::optional<std::int64_t> LmTask::random_period(std::int64_t index) const {
 }
 
 std::int64_t LmTask::counted(std::int64_t index) const {
-  return config_.block - random_period(index).value_or(0);
+  return length() - random_period(index).value_or(0);
 }
 
 void LmTask::make_random(std::int64_t index, std::int64_t period, Example& example) const {
@@ -57,28 +57,42 @@ void LmTask::make_random(std::int64_t index, std::int64_t period, Example& examp
                         std::ranges::find(tokens, id) == tokens.end();
     if (is_new && !tokenizer.is_special(id)) tokens.push_back(id);
   }
-  repeated_crop(tokens, 0, config_.block, period, example);
+  repeated_crop(tokens, 0, length(), period, example);
   std::fill_n(example.targets.begin(), period, kIgnoredTarget);
 }
 
-void LmTask::make(std::int64_t index, Example& example) const {
-  if (const auto period = random_period(index)) return make_random(index, *period, example);
+void LmTask::make_piece(std::int64_t index, Example& example) const {
   const auto seed = static_cast<std::uint64_t>(config_.seed);
-  const std::int64_t begin = random_crop(seed, index, std::ssize(data_.train), config_.block);
-  if (const auto period = repeat_period(seed, index, config_.repeats, config_.block))
-    repeated_crop(data_.train, begin, config_.block, *period, example);
+  const std::int64_t begin = random_crop(seed, index, std::ssize(data_.train), length());
+  if (const auto period = repeat_period(seed, index, config_.repeats, length()))
+    repeated_crop(data_.train, begin, length(), *period, example);
   else
-    crop(data_.train, begin, config_.block, example);
+    crop(data_.train, begin, length(), example);
+}
+
+// What follows it is asked for nowhere: a piece begins in the midst of a text.
+void LmTask::put_first(Example& example) const {
+  if (data_.first < 0) return;
+  example.ids.insert(example.ids.begin(), data_.first);
+  example.targets.insert(example.targets.begin(), kIgnoredTarget);
+}
+
+void LmTask::make(std::int64_t index, Example& example) const {
+  if (const auto period = random_period(index))
+    make_random(index, *period, example);
+  else
+    make_piece(index, example);
+  put_first(example);
 }
 
 std::int64_t LmTask::validation_examples() const {
-  return config_.validation == 0 ? 0
-                                 : (std::ssize(data_.validation) - 1) / config_.block;  // disjoint
+  return config_.validation == 0 ? 0 : (std::ssize(data_.validation) - 1) / length();  // disjoint
 }
 
 void LmTask::make_validation(std::int64_t index, std::int64_t count, Example& example) const {
-  const std::int64_t begin = even_crop(index, count, std::ssize(data_.validation), config_.block);
-  crop(data_.validation, begin, config_.block, example);
+  const std::int64_t begin = even_crop(index, count, std::ssize(data_.validation), length());
+  crop(data_.validation, begin, length(), example);
+  put_first(example);
 }
 
 }  // namespace heed

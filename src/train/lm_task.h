@@ -24,6 +24,10 @@ class LmTask : public Task {
   bool has_accuracy() const override { return false; }  // text has no one right next token
 
  private:
+  // What an example holds of the tokens: all but the token that it begins with, if it does.
+  std::int64_t length() const { return config_.block - (data_.first < 0 ? 0 : 1); }
+  void put_first(Example& example) const;
+  void make_piece(std::int64_t index, Example& example) const;  // of the text
   // Of examples of random tokens that repeat themselves; the others have none.
   std::optional<std::int64_t> random_period(std::int64_t index) const;
   // Asks for what an induction head can know: the tokens behind those that have stood there before.

@@ -39,11 +39,11 @@ PairFrame pair_frame_of(const Tokenizer& tokenizer) {
   return frame;
 }
 
-LearnedSpecials learned_specials(std::string_view task) {
+LearnedSpecials learned_specials(std::string_view task, bool begins) {
   if (task == "seq2seq") return {.tokens = {"<pad>", "</s>"}, .begin = "", .end = "</s>"};
   if (task == "mlm" || task == "classify")
     return {.tokens = {"[PAD]", "[CLS]", "[SEP]", "[MASK]"}, .begin = "[CLS]", .end = "[SEP]"};
-  return {.tokens = {"<|endoftext|>"}};
+  return {.tokens = {"<|endoftext|>"}, .begin = begins ? "<|endoftext|>" : ""};
 }
 
 }  // namespace heed

@@ -31,7 +31,8 @@ struct PairFrame {
 };
 PairFrame pair_frame_of(const Tokenizer& tokenizer);
 
-/// What a vocabulary that is learned for the task gets.
-LearnedSpecials learned_specials(std::string_view task);
+/// What a vocabulary that is learned for the task gets; `begins`: of lm, something before each
+/// text.
+LearnedSpecials learned_specials(std::string_view task, bool begins = false);
 
 }  // namespace heed

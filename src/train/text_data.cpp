@@ -87,7 +87,7 @@ std::string read_text(const std::filesystem::path& path) {
 
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
                                           std::string_view text, std::string_view key) {
-  const LearnedSpecials special = learned_specials(config.task);
+  const LearnedSpecials special = learned_specials(config.task, config.add_bos_token);
   const bool learns =
       (wanted == "characters" && config.start_from.empty()) || learns_pieces(wanted);
   if (learns && text.empty())
@@ -205,6 +205,20 @@ std::size_t validation_begin(std::string_view text, double share) {
   return begin;
 }
 
+namespace {
+
+TokenId first_token_of(const Tokenizer& tokenizer) {
+  const std::vector<TokenId> frame = tokenizer.encode("", /*add_special=*/true).ids;
+  if (frame.empty())
+    fail({.op = "train",
+          .argument = "add_bos_token",
+          .found = "true",
+          .expected = "false: the tokenizer puts no token before a text"});
+  return frame.front();
+}
+
+}  // namespace
+
 TextData load_text_data(const TrainConfig& config) {
   TextData data;
   Halves texts;
@@ -221,6 +235,7 @@ TextData load_text_data(const TrainConfig& config) {
   if (config.stories > 0) add_stories(config, texts, data);
   data.tokenizer = make_tokenizer(config, config.tokenizer, learned_text(config, texts));
   data.separator = data.tokenizer->find(kSeparator);
+  if (config.add_bos_token) data.first = first_token_of(*data.tokenizer);
   data.train = encode_all(texts.train, *data.tokenizer, data.separator);
   data.validation = encode_all(texts.validation, *data.tokenizer, data.separator);
   Digest digest;

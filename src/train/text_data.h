@@ -36,6 +36,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::
 struct TextData : TaskData {
   std::vector<TokenId> train;
   std::vector<TokenId> validation;  // the tail of each file
+  TokenId first = -1;               // what every sequence begins with; -1: nothing
 };
 
 /// "1000 tokens for training, ...": of the card.

@@ -152,6 +152,39 @@ TEST_F(Tasks, RandomTokensRepeatAndOnlyWhatCanBeKnownIsAskedFor) {
   EXPECT_NEAR(is_short, .5 * repeating, 20);
 }
 
+TEST_F(Tasks, SequencesMayBeginWithTheTokenizersFirstToken) {
+  config_.tokenizer = "byte-bpe";
+  config_.vocabulary = 270;
+  config_.block = 12;
+  config_.add_bos_token = true;
+  config_.random_repeats = 0.5;
+  const LmTask task(config_, load_text_data(config_));
+  const Tokenizer& tokenizer = *task.data().tokenizer;
+  const TokenId first = tokenizer.find("<|endoftext|>");
+  EXPECT_EQ(tokenizer.encode("a", /*add_special=*/true).ids.front(), first);
+  const auto expect_begun = [&](const Example& example) {
+    ASSERT_EQ(example.ids.size(), 12U);
+    ASSERT_EQ(example.targets.size(), 12U);
+    EXPECT_EQ(example.ids[0], first);
+    EXPECT_EQ(example.targets[0], kIgnoredTarget);
+    if (example.targets[1] != kIgnoredTarget) EXPECT_EQ(example.targets[1], example.ids[2]);
+  };
+  for (int i = 0; i < 40; ++i) {
+    Example example;
+    task.make(i, example);
+    expect_begun(example);
+    EXPECT_EQ(example.counted(), task.counted(i));
+  }
+  Example example;
+  task.make_validation(0, task.validation_examples(), example);
+  expect_begun(example);
+  EXPECT_EQ(example.counted(), 11);
+  config_.tokenizer = "characters";
+  EXPECT_HEED_ERROR(load_text_data(config_), ErrorCode::kInvalidArgument,
+                    "train: add_bos_token is true, expected false: the tokenizer puts no token "
+                    "before a text");
+}
+
 // What an example was before its masks: two texts, the second empty where there is one.
 std::pair<std::vector<TokenId>, std::vector<TokenId>> texts_of(Example example, TokenId sep) {
   for (std::size_t t = 0; t < example.ids.size(); ++t)

@@ -23,6 +23,7 @@ struct TrainConfig {
   std::string label = "token";       // classify: what a label is for, "token" or "text"
   std::int64_t stories = 0;          // that heed makes, for the training part beside data
   bool rejoin_lines = false;         // wrapped lines become one line a paragraph
+  bool add_bos_token = false;        // lm: each sequence begins with the tokenizer's first token
   double validation = 0.1;           // the last part of each file; 0: none
   std::string tokenizer = "characters";  // or "byte-bpe", "word-piece", a tokenizer's file
   std::string target_tokenizer;          // seq2seq: of the targets; "": one for both
