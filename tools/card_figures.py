@@ -147,7 +147,7 @@ def add_validation(figures, program, model, config, data):
         still += ["--stories", 0]
     with tempfile.TemporaryDirectory() as folder:
         quiet = pathlib.Path(folder) / "train.json"
-        own = {**config, "model": {}, "start_from": str(model), "tokenizer": str(model)}
+        own = {**config, "model": {}, "start_from": str(model), "tokenizer": str(model), "precision": "f32"}
         quiet.write_text(json.dumps({key: own[key] for key in own if key != "initial_positions"}))
         heed(program, "train", quiet, "-o", pathlib.Path(folder) / "run", *still, cwd=data)
         last = (pathlib.Path(folder) / "run/loss.csv").read_text().split()[-1].split(",")
@@ -165,9 +165,15 @@ def measure_decoder(figures, program, model, *_):
     found = json.loads(heed(program, "models", model, "--pronouns", "--json").stdout)
     probe = found["probe"]
     heads = {(head["layer"], head["head"]): head for head in probe["heads"]}
-    for name, score in (("the token before", "previous"), ("the first token", "sink"), ("the same token, earlier", "duplicate"),
+    for name, score in (("the token before", "previous"), ("the same token, earlier", "duplicate"),
                         ("the token behind the same one (induction)", "induction")):
         best(figures, f"{name}, on random tokens", {place: head[score] for place, head in heads.items()})
+    first = Means()
+    for sentences in PAIRS:
+        _, places = weights_of(program, " ".join(sentences), "--model", model)
+        for i in range(4, len(next(iter(places.values())))):
+            first.add(places, lambda rows, i=i: rows[i][0])
+    best(figures, f"the first token, from the fifth on, {len(PAIRS)} texts of two sentences", first.all())
     lower = probe["loss_first"] - probe["loss_repeated"]
     figures.add("random tokens, loss of the second half lower by (nats)", lower, f"{lower:.2f}", 0.1)
     pronouns = {(head["layer"], head["head"]): head for head in found["pronouns"]}
