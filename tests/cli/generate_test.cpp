@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/number_of.h"
 #include "cli/letters_model.h"
 #include "cli/program.h"
 #include "heed/models/registry.h"
@@ -246,8 +247,8 @@ TEST(GenerateProgram, CtrlCKeepsWhatWasWritten) {
   EXPECT_EQ(answer.status, 130);
   ASSERT_GE(answer.out.size(), 4U);
   EXPECT_EQ(answer.out.substr(0, 3), "abc");
-  EXPECT_EQ(answer.error, "heed generate: interrupted after " +
-                              std::to_string(answer.out.size() - 4) + " tokens\n");
+  EXPECT_EQ(answer.error,
+            "heed generate: interrupted after " + number_of(answer.out.size() - 4, "token") + "\n");
 }
 
 }  // namespace
