@@ -71,7 +71,7 @@ std::unique_ptr<Model> make_llama(const LlamaConfig& config) {
       RotaryDecoder::Parts{.info = config.info(),
                            .config_json = config.json,
                            .tokens = std::move(tokens),
-                           .dropout = config.dropout,
+                           .dropout = {.rate = config.dropout, .site = 0},
                            .blocks = std::move(blocks),
                            .norm = RmsNorm("model.norm", config.width, config.epsilon),
                            .head = std::move(head),

@@ -17,7 +17,7 @@ Tensor RotaryDecoder::states(const Batch& batch, Run& run) const {
   const Shown show{run};
   Tensor x = parts_.tokens.forward(batch.ids);
   if (parts_.embedding_scale != 1) x = scaled(std::move(x), parts_.embedding_scale);
-  x = show(TapKind::kEmbedding, dropout().forward(std::move(x), run));  // [B, T, C]
+  x = show(TapKind::kEmbedding, parts_.dropout.forward(std::move(x), run));  // [B, T, C]
   for (const Block& block : parts_.blocks)
     x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
   return show(TapKind::kFinal, parts_.norm.forward(x, run));
@@ -61,7 +61,7 @@ void RotaryDecoder::states_backward(const Tensor& dstates, const Batch& batch, R
   Tensor dx = parts_.norm.backward(dstates, run, gradients);
   for (auto block = parts_.blocks.rbegin(); block != parts_.blocks.rend(); ++block)
     dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
-  dx = dropout().backward(dx, run);
+  dx = parts_.dropout.backward(dx, run);
   if (parts_.embedding_scale != 1) dx = scaled(std::move(dx), parts_.embedding_scale);
   parts_.tokens.backward(batch.ids, dx, gradients);
 }

@@ -34,7 +34,7 @@ class RotaryDecoder : public Model {
     std::string config_json;
     Embedding tokens;
     double embedding_scale = 1;
-    double dropout = 0;  // of the embedding, in training
+    DropoutLayer dropout = {};  // of the embedding
     std::vector<Block> blocks;
     RmsNorm norm;
     std::optional<Linear> head;  // none: the model has no words
@@ -59,7 +59,6 @@ class RotaryDecoder : public Model {
 
  private:
   Tensor logits(const Tensor& last, Run& run) const;
-  DropoutLayer dropout() const { return {.rate = parts_.dropout, .site = 0}; }
 
   Parts parts_;
 };

@@ -34,15 +34,19 @@ std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t toke
   return count == 1 ? 0 : index * last / (count - 1);
 }
 
+std::int64_t drawn_period(Random& random, std::int64_t length, std::int64_t part) {
+  const std::int64_t least = std::max<std::int64_t>(1, length / part);
+  const std::int64_t most = std::max<std::int64_t>(least, length / 2);
+  return least +
+         static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most - least + 1)));
+}
+
 std::optional<std::int64_t> repeat_period(std::uint64_t seed, std::int64_t index, double share,
                                           std::int64_t block) {
   Random random = random_for(RandomUse::kRepeats, seed, index);
   constexpr std::uint64_t kParts = 1'000'000;
   if (static_cast<double>(random.below(kParts)) >= share * kParts) return std::nullopt;
-  const std::int64_t least = std::max<std::int64_t>(1, block / 8);
-  const std::int64_t most = std::max<std::int64_t>(least, block / 2);
-  return least +
-         static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most - least + 1)));
+  return drawn_period(random, block, 8);
 }
 
 std::uint64_t dropout_seed(std::uint64_t seed, std::int64_t index) {

@@ -49,6 +49,9 @@ std::int64_t random_crop(std::uint64_t seed, std::int64_t index, std::int64_t to
 std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t token_count,
                        std::int64_t block);
 
+/// After how many tokens a sequence begins again: evenly from a `part`-th of its length to a half.
+std::int64_t drawn_period(Random& random, std::int64_t length, std::int64_t part);
+
 /// Which crops repeat themselves: a share of `share`, each after a period between an eighth and a
 /// half of its length; none for the others. A function of seed and index, as `random_crop`.
 std::optional<std::int64_t> repeat_period(std::uint64_t seed, std::int64_t index, double share,

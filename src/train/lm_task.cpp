@@ -33,10 +33,7 @@ std::optional<std::int64_t> LmTask::random_period(std::int64_t index) const {
   Random random =
       random_for(RandomUse::kRandomRepeats, static_cast<std::uint64_t>(config_.seed), index);
   if (random.uniform() >= config_.random_repeats) return std::nullopt;
-  const std::int64_t least = std::max<std::int64_t>(1, config_.block / 4);
-  const std::int64_t most = std::max<std::int64_t>(least, config_.block / 2);
-  return least +
-         static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most - least + 1)));
+  return drawn_period(random, config_.block, 4);
 }
 
 std::int64_t LmTask::counted(std::int64_t index) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "train/crops.h"
 #include "train/generated/generator.h"
 
 namespace heed {
@@ -24,9 +25,7 @@ class Induction : public Generator {
   // Words of one period differ, so that the answer is the only one. The period varies, so that no
   // fixed distance gives it away.
   void make(Random& random, bool /*held_out*/, Puzzle& puzzle) const override {
-    const std::int64_t least = std::max<std::int64_t>(1, length_ / 4);
-    const std::int64_t most = std::max<std::int64_t>(least, length_ / 2);
-    const std::int64_t period = least + number_below(random, most - least + 1);
+    const std::int64_t period = drawn_period(random, length_, 4);
     std::vector<std::int32_t> left;
     for (std::int64_t i = 0; i < count(); ++i) left.push_back(static_cast<std::int32_t>(i));
     for (std::int64_t i = 0; i < period; ++i) {
