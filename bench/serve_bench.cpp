@@ -20,6 +20,7 @@
 #include "heed/base/error.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/map/tiles.h"
+#include "inspect/session/return_memory.h"
 #include "serve/server.h"
 
 namespace heed {
@@ -48,6 +49,13 @@ double resident_megabytes() {  // but for the pages of the program's file
 
 [[noreturn]] void fail_of_server(std::string what) {
   fail({.code = ErrorCode::kFailed, .op = "bench", .found = std::move(what)});
+}
+
+// Before there is a server. What loading a model has kept for later is not counted: a server at
+// rest returns it.
+double resident_megabytes_before() {
+  return_memory();
+  return resident_megabytes();
 }
 
 // Q, K, V, both halves of the log-sum-exp, the lengths of writes and the residual stream, as
@@ -230,7 +238,7 @@ void time_server(const LoadedModel& model, std::int64_t tokens,
         {.op = "bench", .found = model.name + " has no tokenizer", .expected = "a model with one"});
   const ModelInfo& info = model.model->info();
   const std::string text = random_text(*model.tokenizer, tokens);
-  const double before = resident_megabytes();
+  const double before = resident_megabytes_before();
   const Server server(model, {.token = kToken});
   Bench bench(server, info.layers, info.heads, before, done);
   bench.open(text);
@@ -253,7 +261,7 @@ void time_server(const LoadedModel& model, std::int64_t tokens,
 
 void time_arrays(std::int64_t heads, std::int64_t tokens,
                  const std::function<void(const ServerFigure&)>& done) {
-  const double before = resident_megabytes();
+  const double before = resident_megabytes_before();
   std::optional<RandomArrays> arrays(std::in_place, heads, tokens);
   const auto begin = Clock::now();
   const SessionPointer session = arrays->opened();
