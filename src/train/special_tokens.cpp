@@ -43,7 +43,8 @@ LearnedSpecials learned_specials(std::string_view task, bool begins) {
   if (task == "seq2seq") return {.tokens = {"<pad>", "</s>"}, .begin = "", .end = "</s>"};
   if (task == "mlm" || task == "classify")
     return {.tokens = {"[PAD]", "[CLS]", "[SEP]", "[MASK]"}, .begin = "[CLS]", .end = "[SEP]"};
-  return {.tokens = {"<|endoftext|>"}, .begin = begins ? "<|endoftext|>" : ""};
+  if (begins) return {.tokens = {"<s>"}, .begin = "<s>"};  // as Llama's
+  return {.tokens = {"<|endoftext|>"}};
 }
 
 }  // namespace heed

@@ -23,7 +23,7 @@ struct TaskData {
   std::vector<DataFile> files;  // none: generated
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<Tokenizer> target_tokenizer;  // of a translation with two vocabularies
-  TokenId separator = -1;           // <|endoftext|>, between files; -1 where the tokenizer has none
+  TokenId separator = -1;           // between files: <|endoftext|>, or what begins a text; -1: none
   std::vector<std::string> labels;  // of classes
   std::uint64_t digest = 0;         // of everything that the run reads
 };

@@ -234,8 +234,9 @@ TextData load_text_data(const TrainConfig& config) {
   }
   if (config.stories > 0) add_stories(config, texts, data);
   data.tokenizer = make_tokenizer(config, config.tokenizer, learned_text(config, texts));
-  data.separator = data.tokenizer->find(kSeparator);
   if (config.add_bos_token) data.first = first_token_of(*data.tokenizer);
+  data.separator = data.tokenizer->find(kSeparator);
+  if (data.separator < 0) data.separator = data.first;
   data.train = encode_all(texts.train, *data.tokenizer, data.separator);
   data.validation = encode_all(texts.validation, *data.tokenizer, data.separator);
   Digest digest;

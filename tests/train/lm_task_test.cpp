@@ -52,7 +52,7 @@ TEST_F(LmTaskExamples, SequencesMayBeginWithTheTokenizersFirstToken) {
   config_.random_repeats = 0.5;
   const LmTask task(config_, load_text_data(config_));
   const Tokenizer& tokenizer = *task.data().tokenizer;
-  const TokenId first = tokenizer.find("<|endoftext|>");
+  const TokenId first = tokenizer.find("<s>");
   EXPECT_EQ(tokenizer.encode("a", /*add_special=*/true).ids.front(), first);
   for (int i = 0; i < 40; ++i) {
     Example example;

@@ -79,6 +79,9 @@ TEST(TextData, SeparatesFilesWhereTheTokenizerCan) {
   config.vocabulary = 257;
   const TextData data = load_text_data(config);
   EXPECT_EQ(data.tokenizer->decode(data.train, false), "<|endoftext|>one<|endoftext|>two");
+  config.add_bos_token = true;
+  const TextData begun = load_text_data(config);
+  EXPECT_EQ(begun.tokenizer->decode(begun.train, false), "<s>one<s>two");
 }
 
 TEST(TextData, TooShortForOneCropIsAnError) {
