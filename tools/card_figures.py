@@ -124,12 +124,13 @@ def rejoined(text):
     return "".join(paragraph + "\n" for paragraph in paragraphs)
 
 
-def validation_bytes(config, data):
+def validation_bytes(config, data, as_read):
+    """Of the files' last parts: as they lie on the disk, or as they were read (rejoin_lines)."""
     total = 0
     for name in config["data"]:
         path = data / name
         for file in sorted(path.glob("*.txt")) if path.is_dir() else [path]:
-            text = rejoined(file.read_text()) if config.get("rejoin_lines") else file.read_text()
+            text = rejoined(file.read_text()) if as_read and config.get("rejoin_lines") else file.read_text()
             size = len(text.encode())
             total += size - int(size * (1 - config["validation"]))
     return total
@@ -155,8 +156,9 @@ def add_validation(figures, program, model, config, data):
     figures.add("validation loss, nats a token", float(last[2]), f"{float(last[2]):.4f}", 0.005)
     if config["task"] == "lm":
         tokens = int(re.search(r"(\d+) for validation", card).group(1))
-        bits = float(last[2]) * tokens / validation_bytes(config, data) / math.log(2)
-        figures.add("validation, bits a byte", bits, f"{bits:.3f}", 0.003)
+        for of, as_read in (("files", False), ("text with its lines joined", True)):
+            bits = float(last[2]) * tokens / validation_bytes(config, data, as_read) / math.log(2)
+            figures.add(f"validation, bits a byte of the {of}", bits, f"{bits:.3f}", 0.003)
     else:
         figures.percent("validation, right answers", float(last[-1]), 0.3)
 
