@@ -46,11 +46,14 @@ void start_sinusoidal(Parameter& table) {
 
 namespace {
 
-// Of a folder: a classifier where the run wants one and the folder has one.
-std::unique_ptr<Model> given_model(const std::filesystem::path& folder, bool labels) {
-  if (labels) {
+// Of a folder: with its head where that says the run's labels. A head of other labels, though they
+// be as many, has learned something else.
+std::unique_ptr<Model> given_model(const std::filesystem::path& folder, const Classifier* run) {
+  if (run != nullptr) {
     const auto file = folder / "config.json";
-    if (classifier_config(Config::parse(read_file(file), file.string())))
+    const auto given = classifier_config(Config::parse(read_file(file), file.string()));
+    if (given && given->labels == run->classifier().labels &&
+        given->by_text == run->classifier().by_text)
       return load_classifier(folder).model;
   }
   return load_model(folder, {.tokenizers = false}).model;
@@ -68,7 +71,7 @@ std::unique_ptr<Model> given_model(const std::filesystem::path& folder, bool lab
 
 void start_from(const std::filesystem::path& folder, Model& model) {
   auto* const labelling = dynamic_cast<Classifier*>(&model);
-  const auto given = given_model(folder, labelling != nullptr);
+  const auto given = given_model(folder, labelling);
   std::map<std::string, const Parameter*> from;
   for (const Parameter* parameter : given->parameters()) from.emplace(parameter->name, parameter);
   std::vector<Parameter*> new_head;

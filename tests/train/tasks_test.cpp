@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 #include "heed/models/classifier.h"
 #include "heed/models/registry.h"
@@ -211,6 +213,25 @@ TEST_F(Tasks, AModelIsTrainedOnForAnotherTaskWithItsOwnShapeAndTokenizer) {
   config_.block = 17;
   EXPECT_HEED_ERROR(run("long"), ErrorCode::kInvalidArgument,
                     "train: block is 17, expected at most 16 (start_from's)");
+}
+
+TEST_F(Tasks, AClassifierIsTrainedOnForOtherLabelsWithANewHead) {
+  label_texts();
+  config_.steps = 10;
+  const LoadedClassifier first = load_classifier(config_.start_from = run("first").model.string());
+  config_.steps = 1;
+  config_.learning_rate = 0;
+  for (const char* names : {"zero one", "zero one two"}) {
+    std::istringstream words(names);
+    const std::vector<std::string> labels(std::istream_iterator<std::string>(words), {});
+    lines("texts.txt", [&](int i) {
+      return fmt::format("{}\t{}", labels[static_cast<std::size_t>(i) % labels.size()], i);
+    });
+    const LoadedClassifier other = load_classifier(run(names).model);
+    EXPECT_EQ(other.labels.size(), labels.size());
+    EXPECT_NE(other.model->parameters().back()->value.data<float>()[0],
+              first.model->parameters().back()->value.data<float>()[0]);
+  }
 }
 
 TEST_F(Tasks, PatienceEndsARunThatIsNoLongerBetter) {
