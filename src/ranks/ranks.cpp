@@ -24,14 +24,6 @@ std::span<T> share_of(std::span<T> values, int index, int count) {
 
 }  // namespace
 
-std::unique_ptr<Transfer> pass_on(Ranks& ranks, std::span<const std::byte> out,
-                                  std::span<std::byte> in, int channel) {
-  const int count = ranks.count();
-  const Outgoing to = {.to = (ranks.rank() + 1) % count, .bytes = out};
-  const Incoming from = {.from = (ranks.rank() + count - 1) % count, .bytes = in};
-  return ranks.start({&to, 1}, {&from, 1}, channel);
-}
-
 void gather(Ranks& ranks, std::span<const std::byte> own, std::span<std::byte> all) {
   const auto count = static_cast<std::size_t>(ranks.count());
   if (all.size() != count * own.size())

@@ -80,13 +80,15 @@ class RingBackward {
       const bool last = step + 1 == ring_.count();
       if (!last) keys_.depart(step);
       add_step(step);
+      gradients_.depart(step);
       if (!last) keys_.arrive();
     }
     AttentionGrads found;
     const AttentionArgs& local = args_.local;
-    if (request_.dq) found.dq = given(dq_, local.q, request_.dq_into);
-    if (request_.dk) found.dk = given(gradients_.dk(), local.keys.k, request_.dk_into);
-    if (request_.dv) found.dv = given(gradients_.dv(), local.keys.v, request_.dv_into);
+    auto& [dk, dv] = gradients_.here();
+    if (request_.dq) found.dq = given(std::move(dq_), local.q, request_.dq_into);
+    if (request_.dk) found.dk = given(std::move(dk), local.keys.k, request_.dk_into);
+    if (request_.dv) found.dv = given(std::move(dv), local.keys.v, request_.dv_into);
     if (request_.dsink) found.dsink = sink_gradient();
     return found;
   }
@@ -94,8 +96,6 @@ class RingBackward {
  private:
   void add_step(int step) {
     const Keys here = keys_.here();
-    Tensor dk = Tensor::zeros(here.k.shape(), sum_type(here.k));
-    Tensor dv = Tensor::zeros(here.v.shape(), sum_type(here.v));
     for (std::size_t i = 0; i < given_.size(); ++i) {
       const HeldPart& rows = ring_.own()[i];
       for (const HeldPart& part : ring_.parts(ring_.holder(step))) {
@@ -104,16 +104,17 @@ class RingBackward {
             attention_backward(ring_.between(rows, part, here), given_[i].rows_here,
                                tokens_of(dout_, rows), AttentionGradRequest{});
         add_part(tokens_of(dq_.view(), rows), of.dq);
+        auto& [dk, dv] = gradients_.here();  // by now, as the first part has taken its time
         add_part(tokens_of(dk.view(), part), of.dk);
         add_part(tokens_of(dv.view(), part), of.dv);
       }
     }
-    gradients_.add(step, dk, dv);
   }
 
   // In the type of what it is the gradient of; empty where the caller has memory for it.
-  static Tensor given(const ConstView& sum, const ConstView& of, const View& into) {
-    Tensor rounded = Tensor::converted(sum, of.dtype());
+  static Tensor given(Tensor sum, const ConstView& of, const View& into) {
+    Tensor rounded =
+        sum.dtype() == of.dtype() ? std::move(sum) : Tensor::converted(sum, of.dtype());
     if (!into.given()) return rounded;
     copy_elements(rounded, into);
     return {};

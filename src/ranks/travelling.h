@@ -1,37 +1,18 @@
-// What goes around the ring: a rank's tensors in one message, two messages' memory at a time.
+// What goes around the ring: pairs of tensors, of which a rank holds one and receives the next.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "heed/tensor/tensor.h"
 #include "ranks/ring.h"
 
 namespace heed {
 
-/// Two tensors of [B, G, T, D] and [B, G, T, Dv], row-major, for T tokens.
-class Message {
- public:
-  Message(const ConstView& first_like, const ConstView& second_like, DType first, DType second);
-
-  /// Room for so many tokens; what it held is lost.
-  void resize(std::int64_t tokens);
-  View first() { return view(0); }
-  View second() { return view(1); }
-  std::span<std::byte> bytes();
-
- private:
-  View view(int which);
-  std::size_t size_of(int which) const;
-
-  struct Part {
-    DType dtype;
-    std::int64_t batch, heads, width;
-  };
-  Part parts_[2];
-  std::int64_t tokens_ = 0;
-  Tensor memory_;
+/// Of keys and of values, row-major: [B, G, T, D] and [B, G, T, Dv].
+struct TensorPair {
+  Tensor first;
+  Tensor second;
 };
 
 /// Keys and values: the own ones first, then those of the ranks before.
@@ -39,7 +20,7 @@ class TravellingKeys {
  public:
   TravellingKeys(Ranks& ranks, const Ring& ring, const Keys& own);
 
-  Keys here();
+  Keys here() const { return here_; }
   /// Begins to pass them on; `arrive` waits for the next ones. Not after the last step.
   void depart(int step);
   void arrive();
@@ -47,8 +28,9 @@ class TravellingKeys {
  private:
   Ranks& ranks_;
   const Ring& ring_;
-  Message here_;
-  Message next_;
+  TensorPair copied_;  // what is here, unless that is the caller's own memory
+  TensorPair next_;
+  Keys here_;
   std::unique_ptr<Transfer> transfer_;
 };
 
@@ -57,18 +39,16 @@ class TravellingGradients {
  public:
   TravellingGradients(Ranks& ranks, const Ring& ring, const Keys& own);
 
-  /// Adds to what the ranks before found for the keys that are here at this step.
-  void add(int step, const View& dk, const View& dv);
-  View dk() { return here_.first(); }
-  View dv() { return here_.second(); }
+  /// Waits for what the ranks before found for the keys that are here; more is added to it.
+  TensorPair& here();
+  /// What is here goes to the next rank. After the last step waits for the own ones.
+  void depart(int step);
 
  private:
-  void pass_on_after(int step);
-
   Ranks& ranks_;
   const Ring& ring_;
-  Message here_;
-  Message next_;
+  TensorPair here_;
+  TensorPair next_;
   std::unique_ptr<Transfer> transfer_;
 };
 

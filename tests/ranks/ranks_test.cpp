@@ -92,9 +92,11 @@ TEST(Ranks, AMessageGoesOnceAroundTheRing) {
     int here = ranks.rank();
     for (int step = 0; step < ranks.count(); ++step) {
       int next = -1;
-      pass_on(ranks, std::as_bytes(std::span(&here, 1)),
-              std::as_writable_bytes(std::span(&next, 1)), 5)
-          ->wait();
+      const Outgoing out = {.to = (ranks.rank() + 1) % 4,
+                            .bytes = std::as_bytes(std::span(&here, 1))};
+      const Incoming in = {.from = (ranks.rank() + 3) % 4,
+                           .bytes = std::as_writable_bytes(std::span(&next, 1))};
+      ranks.start({&out, 1}, {&in, 1}, 5)->wait();
       EXPECT_EQ(next, (ranks.rank() + 2 * ranks.count() - step - 1) % ranks.count());
       here = next;
     }

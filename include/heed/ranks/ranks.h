@@ -43,10 +43,6 @@ class Ranks {
                                           std::span<const Incoming> in, int channel) = 0;
 };
 
-/// `out` to the next rank, `in` from the one before, around the ring.
-std::unique_ptr<Transfer> pass_on(Ranks& ranks, std::span<const std::byte> out,
-                                  std::span<std::byte> in, int channel);
-
 /// Every rank's bytes, equally many of each, on every rank: `all` holds those of rank 0 first.
 void gather(Ranks& ranks, std::span<const std::byte> own, std::span<std::byte> all);
 
