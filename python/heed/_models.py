@@ -246,7 +246,7 @@ def look(text: str | None = None, *, model: Model | str | Path | None = None,
 
     >>> session = heed.look("The cat sat on the mat because it was tired.")
     >>> session.weights.shape
-    (4, 6, 12, 12)
+    (6, 6, 12, 12)
     """
     if model is None:
         model = _built_in()

@@ -38,14 +38,14 @@ def spawned(workers=2):
 
 def test_the_mean_is_over_the_texts(tales, wanted):
     tables = [tales.look(text).heads() for text in TEXTS]
-    assert wanted.count == 9 and wanted.mean.shape == (24, len(wanted.names))
+    assert wanted.count == 9 and wanted.mean.shape == (36, len(wanted.names))
     for column, name in enumerate(wanted.names):
         each = np.array([np.asarray(table[name]) for table in tables])
         np.testing.assert_allclose(wanted.mean[:, column], each.mean(0), atol=1e-12)
         np.testing.assert_allclose(wanted.std[:, column], each.std(0, ddof=1), atol=1e-7)
     table = wanted.table()
-    assert len(table) == 24 and {"stack", "layer", "previous", "previous_std"} <= set(table.columns)
-    assert "24 heads, 9 texts" in repr(wanted)
+    assert len(table) == 36 and {"stack", "layer", "previous", "previous_std"} <= set(table.columns)
+    assert "36 heads, 9 texts" in repr(wanted)
 
 
 def test_parts_add_up(tales, wanted):
@@ -255,7 +255,7 @@ def test_the_probe_is_that_of_the_program(tales):
     for head in theirs["heads"]:
         for name in ("previous", "sink", "duplicate", "induction"):
             assert ours.of(name)[head["layer"], head["head"]] == pytest.approx(head[name], abs=1e-4)
-    assert len(ours.table()) == 24 and "16 x 2 x 64 tokens" in repr(ours)
+    assert len(ours.table()) == 36 and "16 x 2 x 64 tokens" in repr(ours)
     with pytest.raises(ValueError, match="period is 500, expected 2 to 128"):
         heed.heads.probe(tales, period=500)
     with pytest.raises(ValueError, match="expected one of previous"):

@@ -183,7 +183,7 @@ def test_threads_look_at_once(tales):
     def look():
         session = tales.look(LONG, cut="first")
         found.append(np.array_equal(np.asarray(session.weights), wanted))
-        found.append(len(session.heads()) == 24 and "Heads" in repr(session))
+        found.append(len(session.heads()) == 36 and "Heads" in repr(session))
 
     workers = [threading.Thread(target=look) for _ in range(4)]
     for worker in workers:

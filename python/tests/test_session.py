@@ -22,7 +22,7 @@ TESTS = Path(__file__).parents[2] / "tests"
 
 def test_weights_are_indexed_as_numpy_does(session):
     whole = np.asarray(session.weights)
-    assert whole.shape == session.weights.shape == (4, 6, 12, 12)
+    assert whole.shape == session.weights.shape == (6, 6, 12, 12)
     for index in [
         (2, 4), (2, 4, -1), (..., 3), (slice(1, 3), slice(None, None, 2)), (0, [1, 5], 7),
         ([0, 3], [2, 2]), (-1, -1, slice(None, None, -1)), np.s_[1, :, 3:5, :4],
@@ -33,7 +33,7 @@ def test_weights_are_indexed_as_numpy_does(session):
 
 
 def test_an_index_out_of_range_names_the_axis(session):
-    for index, name in [(4, "layer"), ((0, 6), "head"), ((0, 0, 12), "query")]:
+    for index, name in [(6, "layer"), ((0, 6), "head"), ((0, 0, 12), "query")]:
         with pytest.raises(IndexError, match=f"weights: {name} is"):
             session.weights[index]
 
@@ -51,8 +51,8 @@ def test_a_layer_is_an_attention_that_was_seen(session):
     table = session.heads()
     entropy = np.array(seen.entropy())[0].mean(-1)
     np.testing.assert_allclose(entropy, np.asarray(table["entropy"])[12:18], atol=1e-5)
-    with pytest.raises(LookupError, match="layer is 4, expected 0 to 3"):
-        session.attention(4)
+    with pytest.raises(LookupError, match="layer is 6, expected 0 to 5"):
+        session.attention(6)
 
 
 # --- questions -----------------------------------------------------------------------------------
@@ -67,10 +67,10 @@ def test_rows_list_the_largest_weights(session):
         np.testing.assert_allclose([key.weight for key in row.attends], expected, atol=1e-6)
         rest = 1 - sum(key.weight for key in row.attends)
         assert row.rest_weight == pytest.approx(rest, abs=1e-5)
-    assert session.row("it", 2, 4) == session.row(7, 2, 4)
+    assert session.row("it", 2, 4) == session.row(8, 2, 4)
     fresh = heed.look(SENTENCE)
     assert fresh.row("it", 2, 4) == session.row("it", 2, 4)  # without the scores of other heads
-    assert len(fresh.to_dict(layer=2, head=4)["heads"]) == 24
+    assert len(fresh.to_dict(layer=2, head=4)["heads"]) == 36
     assert str(session.row("it", 2, 4)).startswith("it -> ")
 
 
@@ -104,13 +104,15 @@ def test_next_words_are_the_softmax_of_the_logits(session, tales):
 def test_tokens_know_their_place(tales):
     text = "Zoë saw a 猫, twice."
     session = tales.look(text)
-    assert b"".join(token.bytes for token in session.tokens).decode() == text
-    for token in session.tokens:
+    first, *others = session.tokens
+    assert first.text == "<s>" and first.begin == first.end == 0
+    assert b"".join(token.bytes for token in others).decode() == text
+    for token in others:
         assert token.bytes in text[token.begin : token.end].encode()
 
 
 def test_words_name_tokens(session):
-    assert session.find("cat") == session.find(1) == session.find(-11)
+    assert session.find("cat") == session.find(2) == session.find(-10)
     with pytest.raises(ValueError, match="who: .dog. is no word of the text"):
         session.row("dog")
     with pytest.raises(ValueError, match="who is 12, expected a word of the text, or -12 to 11"):
@@ -130,10 +132,10 @@ BAD = {
     "long": (
         lambda m: m.look("a cat " * 2000),
         ValueError,
-        "text is 4001 tokens, expected at most 256 .*; cut=.first. or",
+        "text is 4002 tokens, expected at most 256 .*; cut=.first. or",
     ),
     "cut": (lambda m: m.look("a", cut="middle"), ValueError, 'cut is "middle"'),
-    "layer": (lambda m: m.look("a").rows(9), LookupError, "layer is 9, expected 0 to 3"),
+    "layer": (lambda m: m.look("a").rows(9), LookupError, "layer is 9, expected 0 to 5"),
     "head": (lambda m: m.look("a").rows(0, 6), LookupError, "head is 6, expected 0 to 5"),
     "stack": (lambda m: m.look("a").rows(stack="cross"), LookupError, "stack is .*cross"),
     "top": (lambda m: m.look("a").rows(top=0), ValueError, "top is 0, expected at least 1"),

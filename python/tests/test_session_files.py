@@ -53,7 +53,7 @@ def test_the_page_is_the_programs(page, tmp_path):
 
 def test_the_page_opens_at_what_was_asked(session, page, tmp_path):
     session.save(tmp_path / "x.html", who="it", to="cat", layer=1, head=3)
-    assert snapshot((tmp_path / "x.html").read_text())["view"] == "look/L1.H3/i=7/j=1"
+    assert snapshot((tmp_path / "x.html").read_text())["view"] == "look/L1.H3/i=8/j=2"
     address = "look/L0.H1+H2/i=3"
     assert snapshot(session.to_html(view=address))["view"] == address
 

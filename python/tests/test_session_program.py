@@ -84,7 +84,7 @@ def test_logits_and_states_are_the_programs(tales, tmp_path):
 def test_heads_are_the_programs(session):
     table = session.heads()
     theirs = looked()["heads"]
-    assert len(table) == len(theirs) == 24
+    assert len(table) == len(theirs) == 36
     for name in ("layer", "head", "previous", "sink", "entropy", "elsewhere"):
         np.testing.assert_allclose(table[name], [head[name] for head in theirs], atol=1e-6)
     adjusted = [head["adjusted"]["induction"] for head in theirs]
