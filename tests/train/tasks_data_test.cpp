@@ -107,21 +107,5 @@ TEST_F(DataOfTasks, ASourceThatIsTooLongIsNamed) {
       fmt::format("train: {}: line 8: 41 tokens long, expected at most 16 (block)", at("a.txt")));
 }
 
-TEST_F(DataOfTasks, ALabelThatTheModelDoesNotKnowIsNamed) {
-  label_texts();
-  config_.start_from = run("two").model.string();
-  lines("texts.txt", [](int i) {
-    return fmt::format("{}\t{} and {}",
-                       i % 3 == 0   ? "third"
-                       : i % 2 == 0 ? "even"
-                                    : "odd",
-                       i, i * 7 % 60);
-  });
-  EXPECT_HEED_ERROR(run("three"), ErrorCode::kInvalidArgument,
-                    fmt::format("train: start_from is {} with classifier.weight [2, 16], expected "
-                                "classifier.weight [3, 16]",
-                                config_.start_from));
-}
-
 }  // namespace
 }  // namespace heed

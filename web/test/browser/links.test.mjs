@@ -101,8 +101,10 @@ test('bytes of a character stand under it, and the page begins with characters',
   await page.goto(`${state.server.address}#look/L0.H0/m=tales/x=${encodeURIComponent('日本語です')}/units=character`);
   await ready(page);
   await page.waitForSelector('.query');
-  assert.deepEqual(await page.locator('.query-token').allTextContents(), ['日', '本', '語', 'で', 'す']);
+  assert.deepEqual(await page.locator('.query-token').allTextContents(), ['<s>', '日', '本', '語', 'で', 'す']);
   await page.locator('[data-option=token]').click();
-  await page.waitForFunction(() => document.querySelectorAll('.query').length > 5);
-  assert.ok((await page.locator('.query-token').allTextContents()).every((name) => /^[日本語です] [0-9A-F]{2}$/.test(name)));
+  await page.waitForFunction(() => document.querySelectorAll('.query').length > 6);
+  const [first, ...bytes] = await page.locator('.query-token').allTextContents();
+  assert.equal(first, '<s>');
+  assert.ok(bytes.every((name) => /^[日本語です] [0-9A-F]{2}$/.test(name)));
 });
