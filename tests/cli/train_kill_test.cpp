@@ -128,7 +128,7 @@ TEST_P(KilledTask, GoesOnToTheSameLosses) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, KilledTask, testing::ValuesIn(kRuns),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& run) { return std::string(run.param.name); });
 
 // The library in front of the system's refuses every write after so many, as a full disk does.
 class FullDisk : public KilledTask {
@@ -173,7 +173,7 @@ TEST_P(FullDisk, AtAnyWriteIsOneLineAndTheRunGoesOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, FullDisk, testing::Values(kRuns[0], kRuns[2], kRuns[6]),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& run) { return std::string(run.param.name); });
 
 }  // namespace
 }  // namespace heed

@@ -142,7 +142,7 @@ TEST_F(Recomputed, ActivationsTakeNoMemoryMeanwhile) {
   const std::int64_t all = kept_bytes(*model, Recompute::kNothing);
   const std::int64_t without_attention = kept_bytes(*model, Recompute::kAttention);
   const std::int64_t inputs = kept_bytes(*model, Recompute::kBlocks);
-  EXPECT_LT(without_attention, 0.75 * all);
+  EXPECT_LT(4 * without_attention, 3 * all);
   // Of each branch its input, of the last norm and the head theirs.
   const std::int64_t stream = 64 * 32 * std::int64_t{sizeof(float)};
   EXPECT_EQ(inputs, (4 * 2 + 2) * stream);
