@@ -50,10 +50,10 @@ class Recorder(doctest.DocTestRunner):
 
 def refresh_doctests(path):
     """Each example whose output is another one gets that; the rest of the page stays."""
+    import test_docs
+
     lines = path.read_text().split("\n")
-    text = "\n".join("" if re.fullmatch(r"```\w*", line) else line for line in lines)
-    test = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
-    test.examples = [one for one in test.examples if "doctest: +" not in one.source]
+    test = test_docs.examples_of("\n".join(lines), path.name)
     runner = Recorder()
     runner.run(test)
     for example in reversed(test.examples):
@@ -72,8 +72,6 @@ def main():
     build = options.build.resolve()
     sys.path[:0] = [str(build / "python-site"), str(ROOT / "python/tests")]
     os.environ["PYTHONPATH"] = sys.path[0]
-    for flag in ("NOTEBOOK", "TORCH", "TRANSFORMERS"):
-        doctest.register_optionflag(flag)
     refresh_readme(build)
     refresh_doctests(ROOT / "docs/python.md")
     if not options.fast:

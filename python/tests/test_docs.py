@@ -24,12 +24,17 @@ def runs(example: doctest.Example) -> bool:
     return all(importlib.util.find_spec(name) is not None for name in needed)
 
 
-def failures_of(text: str, name: str) -> tuple[int, int]:
-    """How many examples there are, and how many fail."""
+def examples_of(text: str, name: str) -> doctest.DocTest:
+    """Those of a page whose needs are installed, at its lines."""
     text = re.sub(r"^```\w*$", "", text, flags=re.MULTILINE)
     parsed = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
     parsed.examples = [each for each in parsed.examples if runs(each)]
-    result = doctest.DocTestRunner().run(parsed)
+    return parsed
+
+
+def failures_of(text: str, name: str) -> tuple[int, int]:
+    """How many examples there are, and how many fail."""
+    result = doctest.DocTestRunner().run(examples_of(text, name))
     return result.attempted, result.failed
 
 

@@ -13,6 +13,7 @@
 #include "io/file.h"
 #include "io/safetensors_header.h"
 #include "io/write_elements.h"
+#include "tensor/bytes_of.h"
 
 namespace heed {
 
@@ -104,7 +105,7 @@ std::string header_text(const std::filesystem::path& path,
             .found = fmt::format("two called '{}'", name),
             .expected = "names that differ"});
     const std::size_t begin = end;
-    end += static_cast<std::size_t>(view.element_count()) * size_bytes(view.dtype());
+    end += byte_count(view);
     header.add(name, {{"dtype", info(view.dtype()).safetensors_name},
                       {"shape", std::vector(view.shape().begin(), view.shape().end())},
                       {"data_offsets", Json::array({begin, end})}});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "heed/base/error.h"
+#include "tensor/bytes_of.h"
 
 namespace heed {
 
@@ -46,12 +47,9 @@ bool StoredWeights::differ(const std::string& copy, const std::string& original)
     return false;
   const ConstView a = weights_.tensor(a_name), b = weights_.tensor(b_name);
   if (a.shape() != b.shape()) return true;
-  const auto bytes = [](const ConstView& view) {
-    return static_cast<std::size_t>(view.element_count()) * size_bytes(view.dtype());
-  };
-  if (a.dtype() == b.dtype()) return std::memcmp(a.raw(), b.raw(), bytes(a)) != 0;
+  if (a.dtype() == b.dtype()) return std::memcmp(a.raw(), b.raw(), byte_count(a)) != 0;
   const Tensor left = Tensor::converted(a, DType::kF32), right = Tensor::converted(b, DType::kF32);
-  return std::memcmp(left.view().raw(), right.view().raw(), bytes(left.view())) != 0;
+  return std::memcmp(left.view().raw(), right.view().raw(), byte_count(left)) != 0;
 }
 
 void StoredWeights::require_copy(const std::string& copy, const std::string& original) const {

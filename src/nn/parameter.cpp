@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/packed_matrix.h"
+#include "tensor/bytes_of.h"
 
 namespace heed {
 
@@ -51,8 +52,7 @@ const Tensor* Gradients::find(const Parameter& parameter) const {
 
 void Gradients::clear() {
   for (auto& [parameter, gradient] : gradients_)
-    std::memset(gradient.view().raw(), 0,
-                static_cast<std::size_t>(gradient.element_count()) * size_bytes(gradient.dtype()));
+    std::memset(gradient.view().raw(), 0, byte_count(gradient));
 }
 
 }  // namespace heed

@@ -9,6 +9,7 @@
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "onnx/operators.h"
+#include "tensor/bytes_of.h"
 
 namespace heed::onnx {
 namespace {
@@ -118,8 +119,7 @@ void compare(const std::string& name, const Tensor& found, const Tensor& expecte
                                to_string(found.shape()), heed::name(expected.dtype()),
                                to_string(expected.shape())));
   if (is_floating(expected.dtype())) return compare_floats(name, found, expected, result, largest);
-  const auto bytes =
-      static_cast<std::size_t>(expected.element_count()) * size_bytes(expected.dtype());
+  const std::size_t bytes = byte_count(expected);
   if (bytes != 0 && std::memcmp(found.view().raw(), expected.view().raw(), bytes) != 0)
     differs(fmt::format("{} differs", name));
 }

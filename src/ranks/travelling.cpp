@@ -1,9 +1,9 @@
 #include "ranks/travelling.h"
 
-#include <span>
 #include <utility>
 
 #include "ranks/sums.h"
+#include "tensor/bytes_of.h"
 
 namespace heed {
 namespace {
@@ -19,25 +19,14 @@ TensorPair like(const ConstView& first, const ConstView& second, std::int64_t to
   return {.first = like(first, tokens), .second = like(second, tokens)};
 }
 
-std::size_t size_of(const ConstView& dense) {
-  return static_cast<std::size_t>(dense.element_count()) * size_bytes(dense.dtype());
-}
-
-std::span<const std::byte> bytes_of(const ConstView& dense) {
-  return {static_cast<const std::byte*>(dense.raw()), size_of(dense)};
-}
-
-std::span<std::byte> bytes_of(Tensor& dense) {
-  return {static_cast<std::byte*>(dense.view().raw()), size_of(dense.view())};
-}
-
 // Both to the next rank, and those of the one before into `next`.
 std::unique_ptr<Transfer> pass_on(Ranks& ranks, const ConstView& first, const ConstView& second,
                                   TensorPair& next, int channel) {
   const int to = (ranks.rank() + 1) % ranks.count();
   const int from = (ranks.rank() + ranks.count() - 1) % ranks.count();
   const Outgoing out[] = {{to, bytes_of(first)}, {to, bytes_of(second)}};
-  const Incoming in[] = {{from, bytes_of(next.first)}, {from, bytes_of(next.second)}};
+  const Incoming in[] = {{from, writable_bytes_of(next.first)},
+                         {from, writable_bytes_of(next.second)}};
   return ranks.start(out, in, channel);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/number_of.h"
 #include "heed/base/error.h"
+#include "tensor/bytes_of.h"
 #include "tensor/memory.h"
 #include "tensor/strided_copy.h"
 #include "tensor/view_text.h"
@@ -94,8 +95,7 @@ Tensor Tensor::copy_of(const ConstView& view) {
   if (!view.is_contiguous())
     copy_elements(view, tensor);
   else if (view.element_count() > 0)
-    std::memcpy(tensor.view_.raw(), view.raw(),
-                static_cast<std::size_t>(view.element_count()) * size_bytes(view.dtype()));
+    std::memcpy(tensor.view_.raw(), view.raw(), byte_count(view));
   return tensor;
 }
 

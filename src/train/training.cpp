@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
+#include "tensor/bytes_of.h"
 #include "train/initial_weights.h"
 #include "train/not_finite.h"
 #include "train/schedule.h"
@@ -24,11 +25,6 @@ double now_seconds() {
 
 std::optional<double> loss_of(const std::optional<Evaluation>& found) {
   return found ? std::optional(found->loss) : std::nullopt;
-}
-
-std::span<std::byte> bytes_of(Tensor& tensor) {
-  return std::as_writable_bytes(
-      std::span(tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())));
 }
 
 AdamWArgs adamw_of(const TrainConfig& config, std::span<Parameter* const> parameters) {
@@ -87,7 +83,7 @@ void Training::go_on_from(const std::optional<RunFolder::Found>& found) {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     for (Tensor* tensor :
          {&parameters_[i]->value, &optimizer_.moments()[i].first, &optimizer_.moments()[i].second})
-      peers_.take_from_first(bytes_of(*tensor));
+      peers_.take_from_first(writable_bytes_of(*tensor));
   tell_differences(state, state_, listener_);
   optimizer_.set_steps(state.step);
   saved_step_ = state.step;

@@ -12,9 +12,14 @@ using testing::Not;
 constexpr std::string_view kHeader =
     "step,train_loss,validation_loss,learning_rate,tokens,seconds\n";
 
+std::string of_rows(std::string_view rows) {
+  std::string csv(kHeader);
+  csv += rows;
+  return loss_svg(csv);
+}
+
 TEST(LossSvg, DrawsBothLossesOverTheSteps) {
-  const std::string svg =
-      loss_svg(std::string(kHeader) + "1,4,,0.1,10,0.1\n2,3,3.5,0.1,20,0.2\n3,2,,0.1,30,0.3\n");
+  const std::string svg = of_rows("1,4,,0.1,10,0.1\n2,3,3.5,0.1,20,0.2\n3,2,,0.1,30,0.3\n");
   EXPECT_THAT(svg, HasSubstr("validation (blue), 3.5000 at the end"));
   EXPECT_THAT(svg, HasSubstr("class=\"t\" d=\"M268.0 36.0"));  // a third of the way, at the top
   EXPECT_THAT(svg, HasSubstr("<circle class=\"v\" cx=\"480.0\""));
@@ -22,7 +27,7 @@ TEST(LossSvg, DrawsBothLossesOverTheSteps) {
 
 TEST(LossSvg, ARunWithoutRowsOrValidationIsAPictureToo) {
   EXPECT_THAT(loss_svg(kHeader), HasSubstr("</svg>"));
-  EXPECT_THAT(loss_svg(std::string(kHeader) + "1,4,,0.1,10,0.1\n"), Not(HasSubstr("circle class")));
+  EXPECT_THAT(of_rows("1,4,,0.1,10,0.1\n"), Not(HasSubstr("circle class")));
 }
 
 TEST(LossSvg, ALongRunIsThinned) {

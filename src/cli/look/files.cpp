@@ -7,6 +7,7 @@
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"
 #include "io/npy_header.h"
+#include "tensor/bytes_of.h"
 
 namespace heed::cli {
 namespace {
@@ -86,8 +87,7 @@ void write_weights_npy(Output& output, const SessionStack& stack, std::optional<
 void write_array_npy(Output& output, const Tensor& array) {
   output.write(
       format_npy_header({.dtype = array.dtype(), .fortran_order = false, .shape = array.shape()}));
-  output.write(array.view().raw(),
-               static_cast<std::size_t>(array.element_count()) * size_bytes(array.dtype()));
+  output.write(array.view().raw(), byte_count(array));
   output.finish();
 }
 

@@ -57,8 +57,7 @@ ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   const Tokenizer* tokenizer =
       keys.data() == session.tokens.data() ? session.tokenizer : session.source_tokenizer;
   const LayerAttention& attention = session.at({stack, layer, 0});
-  ScoredLayer scored;
-  scored.rows = queries.size();
+  ScoredLayer scored{.rows = queries.size()};
   if (attention.write_lengths.given()) scored.write_lengths = attention.write_lengths;
   if (is_square) scored.kinds = kinds_of(keys);
   std::int32_t word = -1;

@@ -11,11 +11,11 @@ namespace heed {
 
 /// Between two lists of tokens there are neither kinds nor words.
 struct ScoredLayer {
-  std::size_t rows = 0;                  // 0: the tokens are not known
-  std::vector<std::int32_t> kinds;       // equal where tokens are equal
-  std::vector<std::int32_t> words;       // rising; tokens of one word have the same
-  std::vector<std::int32_t> delimiters;  // keys past the first that are special, or no words
-  ConstView write_lengths;               // LayerAttention's; not given: |v| stands in
+  std::size_t rows = 0;                       // 0: the tokens are not known
+  std::vector<std::int32_t> kinds = {};       // equal where tokens are equal
+  std::vector<std::int32_t> words = {};       // rising; tokens of one word have the same
+  std::vector<std::int32_t> delimiters = {};  // keys past the first that are special, or no words
+  ConstView write_lengths = {};               // LayerAttention's; not given: |v| stands in
 };
 
 ScoredLayer scored_layer(const Session& session, Stack stack, int layer);
