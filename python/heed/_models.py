@@ -235,21 +235,24 @@ def models() -> list[FoundModel]:
     ]
 
 
-@lru_cache(maxsize=1)
-def _built_in() -> Model:
-    return load()
+@lru_cache(maxsize=3)
+def _built_in(has_pair: bool, has_target: bool) -> Model:
+    return load(_core.built_in_model(has_pair, has_target))
 
 
 def look(text: str | None = None, *, model: Model | str | Path | None = None,
          **settings: Any) -> Session:  # fmt: skip
-    """Who attends to whom in a text: :meth:`Model.look` of the built-in model, or of another.
+    """Who attends to whom in a text: :meth:`Model.look` of a built-in model, or of another.
+
+    Without ``model`` a ``pair`` is read by the built-in encoder and a ``target`` by the built-in
+    translator, where these came with heed.
 
     >>> session = heed.look("The cat sat on the mat because it was tired.")
     >>> session.weights.shape
     (6, 6, 12, 12)
     """
     if model is None:
-        model = _built_in()
+        model = _built_in(settings.get("pair") is not None, settings.get("target") is not None)
     elif not isinstance(model, Model):
         model = load(model)
     return model.look(text, **settings)

@@ -36,6 +36,13 @@ HeldModel load(const std::string& name, const std::optional<std::string>& dtype)
   });
 }
 
+std::string built_in_model(bool has_pair, bool has_target) {
+  const ModelKind kind = has_target ? ModelKind::kEncoderDecoder
+                         : has_pair ? ModelKind::kEncoder
+                                    : ModelKind::kDecoder;
+  return find_model({}, kind).string();
+}
+
 nb::dict as_dict(const StackShape& stack) {
   nb::dict dict;
   dict["name"] = std::string(stack_name(stack.stack));
@@ -146,6 +153,7 @@ void bind_model(nb::module_& module) {
       "set_built_in_models", [](const std::string& folder) { set_built_in_models(folder); },
       nb::arg("folder"));
   module.def("list_models", &found_models);
+  module.def("built_in_model", &built_in_model, nb::arg("has_pair"), nb::arg("has_target"));
   module.def("load", &load, nb::arg("name"), nb::arg("dtype").none());
   nb::class_<HeldModel>(module, "Model")
       .def_prop_ro("name", [](const HeldModel& held) { return held.loaded->name; })

@@ -94,7 +94,9 @@ void warn_of_cleartext(const std::string& host, int port) {
 int run(const Options& options) {
   const InterruptScope scope;
   const std::optional<std::string> text = first_text(options);
-  const LoadedModel model = load_model(find_model(options.model),
+  const ModelKind unnamed =
+      kind_that_reads(options.pair_given, options.target_given, options.stack);
+  const LoadedModel model = load_model(find_model(options.model, unnamed),
                                        {.packed = true, .dtype = DType::kF32, .in_memory = true});
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});

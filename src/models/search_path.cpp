@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -132,6 +133,25 @@ std::vector<FoundModel> models_in(const Place& place) {
   return found;
 }
 
+ModelKind kind_of(const ModelInfo& info) {
+  if (info.reads_source()) return ModelKind::kEncoderDecoder;
+  return info.causal ? ModelKind::kDecoder : ModelKind::kEncoder;
+}
+
+// The first of the kind that comes with the program, else the first; empty where none does.
+fs::path built_in_model(ModelKind kind) {
+  fs::path first;
+  for (const Place& place : places()) {  // all, so that a wrong $HEED_MODELS is named
+    if (!place.built_in) continue;
+    for (const FoundModel& model : models_in(place)) {
+      const std::optional<ModelSummary> summary = describe_model(model.folder);
+      if (summary && kind_of(summary->info) == kind) return model.folder;
+      if (first.empty()) first = model.folder;
+    }
+  }
+  return first;
+}
+
 [[noreturn]] void fail_to_find(std::string_view name) {
   std::vector<std::string> searched;
   for (const Place& place : places())
@@ -199,17 +219,21 @@ std::string model_name(const fs::path& folder) {
   return (is_of_a_run ? parent : whole).filename().string();
 }
 
-fs::path find_model(std::string_view name) {
+fs::path find_model(std::string_view name, ModelKind unnamed) {
   std::error_code ignored;
-  if (!name.empty() && fs::is_directory(name, ignored)) {
+  if (name.empty()) {
+    fs::path folder = built_in_model(unnamed);
+    if (folder.empty()) fail_to_find(name);
+    return folder;
+  }
+  if (fs::is_directory(name, ignored)) {
     const fs::path folder = model_folder(name);
     return folder.empty() ? fs::path(name) : folder;  // load_model says what it lacks
   }
   std::vector<FoundModel> of_hub;  // ORG/NAME for NAME
   for (const Place& place : places()) {
     for (const FoundModel& model : models_in(place)) {
-      // Without a name: the first of those that come with the program.
-      if (name.empty() ? model.built_in : model.name == name) return model.folder;
+      if (model.name == name) return model.folder;
       if (place.hub && model.name.substr(model.name.find('/') + 1) == name) of_hub.push_back(model);
     }
   }

@@ -59,11 +59,15 @@ struct ModelSummary {
 /// None where `load_model` would refuse the folder.
 std::optional<ModelSummary> describe_model(const std::filesystem::path& folder);
 
+/// What a text is for: to go on with, to read beside a second one, or to translate.
+enum class ModelKind : std::uint8_t { kDecoder, kEncoder, kEncoderDecoder };
+
 /// `name` is a folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, then
-/// share/heed/models beside the program; empty: the built-in default model. In the hub's cache
-/// `gpt2` also finds `openai-community/gpt2`, where no other has that ending. kNotFound lists what
-/// was looked through and what there is, or says that $HEED_MODELS is no folder.
-std::filesystem::path find_model(std::string_view name);
+/// share/heed/models beside the program; empty: the first built-in model of the kind, where none
+/// is of it the first. In the hub's cache `gpt2` also finds `openai-community/gpt2`, where no other
+/// has that ending. kNotFound lists what was looked through and what there is, or says that
+/// $HEED_MODELS is no folder.
+std::filesystem::path find_model(std::string_view name, ModelKind unnamed = ModelKind::kDecoder);
 
 /// For a host that is another program, as Python's interpreter is: its built-in models lie in
 /// `folder`.

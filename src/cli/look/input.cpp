@@ -75,6 +75,11 @@ void read_standard_input(LookInput& input) {
     if (*text == "-") *text = read_text("-");
 }
 
+ModelKind kind_that_reads(bool has_pair, bool has_target, std::string_view stack) {
+  if (has_target || stack == "cross" || stack == "decoder") return ModelKind::kEncoderDecoder;
+  return has_pair ? ModelKind::kEncoder : ModelKind::kDecoder;
+}
+
 std::string text_of(const LookInput& input, const LoadedModel& model) {
   const Keep part = input.cut.empty()      ? Keep::kAll
                     : input.cut == "first" ? Keep::kFirst

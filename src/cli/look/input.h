@@ -8,6 +8,7 @@
 
 #include "cli/options/option.h"
 #include "heed/inspect/session.h"
+#include "heed/models/registry.h"
 
 namespace heed::cli {
 
@@ -27,6 +28,9 @@ void add_look_input(OptionList& list, LookInput& input);
 /// --pair and --target, where they were given.
 std::optional<std::string> pair_of(const LookInput& input);
 std::optional<std::string> target_of(const LookInput& input);
+
+/// Of the built-in model that is used without --model; `stack` is --stack's, empty where not given.
+ModelKind kind_that_reads(bool has_pair, bool has_target, std::string_view stack);
 
 /// Reads --pair or --target from stdin where it is "-"; of all texts one may be.
 void read_standard_input(LookInput& input);

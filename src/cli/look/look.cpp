@@ -233,8 +233,10 @@ int run(const Given& given, LookOptions options) {
   const std::string second = take_link(options);
   check(given, options);
   read_standard_input(options.input);
+  const ModelKind unnamed =
+      kind_that_reads(options.input.has_pair, options.input.has_target, options.stack);
   const LoadedModel model =
-      load_model(find_model(options.model), {.packed = true, .dtype = options.dtype});
+      load_model(find_model(options.model, unnamed), {.packed = true, .dtype = options.dtype});
   take_second(options, second, model.model->info());
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
