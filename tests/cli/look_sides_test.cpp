@@ -138,6 +138,16 @@ TEST(LookCross, HeadsSayWhetherTheyFollowTheSource) {
   EXPECT_EQ(count, 1);
 }
 
+TEST(LookCross, TheTerminalSaysWhatEachRowWrites) {
+  const std::string text = cross_as("text");
+  const json tokens = json::parse(cross_as("json"))["tokens"];
+  EXPECT_THAT(text, testing::ContainsRegex("  i  who +writes +to whom"));
+  ASSERT_GE(tokens.size(), 2);
+  const std::string row = text.substr(text.find("\n   0  ") + 1);
+  const std::string who = tokens[0]["text"], writes = tokens[1]["text"];
+  EXPECT_LT(row.find(writes, row.find(who) + who.size()), row.find("->"));
+}
+
 TEST(LookCross, TheTerminalSaysInOrderAndPeak) {
   const std::string text = cross_as("text");
   EXPECT_THAT(text, HasSubstr("Heads  in order: mean weight of token i on token i; peak: "));

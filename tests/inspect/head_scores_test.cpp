@@ -61,6 +61,16 @@ TEST(HeadScores, ElsewhereLeavesOutFirstOwnAndPrevious) {
   EXPECT_NEAR(scores[1].of("elsewhere"), 0, 1e-6);
 }
 
+TEST(HeadScores, ElsewhereLeavesOutTheNextTokenOfAnEncoder) {
+  const LayerAttention layer = test::layer_of(
+      2, kLength,
+      [](std::int64_t head, std::int64_t i, std::int64_t j) { return peak(j == i + 1 + head); },
+      Mask());
+  const std::vector<HeadScores> scores = score_heads(layer, 0);
+  EXPECT_NEAR(scores[0].of("elsewhere"), 0, 0.2);  // the last row has no next token
+  EXPECT_GT(scores[1].of("elsewhere"), 0.7);
+}
+
 double wave(std::int64_t i, std::int64_t j) {
   return 4 * std::sin(3 * static_cast<double>(i) + 7 * static_cast<double>(j));
 }

@@ -144,7 +144,7 @@ inline const std::map<std::string, Plain>& scores_by_place() {
        [](const PlainHead& head, std::int64_t i) { return entropies(head, i, true); }},
       {"elsewhere",
        [](const PlainHead& head, std::int64_t i) {
-         return largest(head, i, [&](std::int64_t j) { return j > 0 && j != i && j != i - 1; });
+         return largest(head, i, [&](std::int64_t j) { return j > 0 && (j < i - 1 || j > i + 1); });
        }},
       {"confidence",
        [](const PlainHead& head, std::int64_t i) -> PlainRow {

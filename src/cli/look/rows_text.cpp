@@ -13,12 +13,14 @@ namespace {
 constexpr int kIndexEnd = 4;   // indices end at this cell
 constexpr int kWhoColumn = 6;  // tokens of queries begin here
 constexpr int kLeastWhoCells = 5;
+constexpr int kLeastWritesCells = 6;
 constexpr int kWeightCells = 5;  // `<.001`
 constexpr int kLeastBarCells = 2;
 constexpr double kBoldFrom = 0.3;
 
 // Where the columns stand; one column of keys is token, weight, bar and a gap.
 struct Columns {
+  int writes = 0;  // what a row of cross-attention writes; 0: there is no such column
   int arrow = 0;
   int keys = 0;       // the first key's token
   int key_cells = 0;  // token with mark
@@ -35,16 +37,22 @@ std::string rest_of(const LookRow& row) {
 Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& names) {
   Columns columns;
   int who = kLeastWhoCells;
+  int writes = 0;
   int rest = 0;
   int most = 1;
   for (const LookRow& row : look.rows) {
     who = std::max(who, cell_width(names.query(row.query)));
+    writes = std::max(writes, cell_width(names.written(row.query)));
     rest = std::max(rest, cell_width(rest_of(row)));
     most = std::max(most, static_cast<int>(row.attends.size()));
     for (const LookKey& key : row.attends)
       columns.key_cells = std::max(columns.key_cells, names.width(key.key));
   }
   columns.arrow = kWhoColumn + who + 1;
+  if (writes > 0) {
+    columns.writes = columns.arrow + 1;
+    columns.arrow = columns.writes + std::max(writes, kLeastWritesCells) + 1;
+  }
   columns.keys = columns.arrow + 3;
   const int room = terminal.width - columns.keys - (rest > 0 ? rest + 1 : 0);
   const int without_bar = columns.key_cells + 1 + kWeightCells + 1 + 1;
@@ -57,6 +65,7 @@ Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& na
 std::string column_heads(const Terminal& terminal, const Columns& columns, bool with_rest) {
   Line line(terminal);
   line.right(kIndexEnd, "i", Style::kDim).to(kWhoColumn).put("who", Style::kDim);
+  if (columns.writes > 0) line.to(columns.writes).put("writes", Style::kDim);
   line.to(columns.keys).put("to whom", Style::kDim);
   if (with_rest) line.right(terminal.width, "rest", Style::kDim);
   return line.str();
@@ -76,7 +85,9 @@ std::string row_lines(const Terminal& terminal, const Columns& columns, const To
                       const LookRow& row) {
   Line line(terminal);
   line.right(kIndexEnd, std::to_string(row.query), Style::kDim).to(kWhoColumn);
-  line.put(names.query(row.query), Style::kBold).to(columns.arrow).put("->", Style::kDim);
+  line.put(names.query(row.query), Style::kBold);
+  if (columns.writes > 0) line.to(columns.writes).put(names.written(row.query));
+  line.to(columns.arrow).put("->", Style::kDim);
   std::string lines;
   for (std::size_t i = 0; i < row.attends.size(); ++i) {
     const int column = static_cast<int>(i) % columns.a_line;

@@ -77,7 +77,9 @@ std::string next_text(const Terminal& terminal, const Look& look) {
 
 }  // namespace
 
-TokenNames::TokenNames(const Terminal& terminal, const Look& look) {
+TokenNames::TokenNames(const Terminal& terminal, const Look& look)
+    : writes_(look.info.reads_source() && look.chosen.stack == Stack::kCross &&
+              look.units.empty()) {
   for (const SessionToken& token : look.tokens) queries_.push_back(shown(terminal, token.bytes));
   for (const SessionToken& token : look.keys()) keys_.push_back(shown(terminal, token.bytes));
   std::map<std::string, int> times;
@@ -99,6 +101,11 @@ TokenNames::TokenNames(const Terminal& terminal, const Look& look) {
 
 const std::string& TokenNames::query(std::int64_t index) const {
   return queries_[static_cast<std::size_t>(index)];
+}
+
+std::string_view TokenNames::written(std::int64_t query) const {
+  const auto next = static_cast<std::size_t>(query) + 1;
+  return writes_ && next < queries_.size() ? std::string_view(queries_[next]) : "";
 }
 
 const std::string& TokenNames::key(std::int64_t index) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/terminal/terminal.h"
@@ -15,6 +16,8 @@ class TokenNames {
   TokenNames(const Terminal& terminal, const Look& look);
 
   const std::string& query(std::int64_t index) const;
+  /// What the row of a query writes, in cross-attention; else nothing.
+  std::string_view written(std::int64_t query) const;
   const std::string& key(std::int64_t index) const;
   /// ` 12` for a key that occurs twice, else nothing.
   const std::string& mark(std::int64_t key) const;
@@ -29,6 +32,7 @@ class TokenNames {
   static std::string shown(const Terminal& terminal, const std::string& bytes);
 
  private:
+  bool writes_ = false;
   std::vector<std::string> queries_;
   std::vector<std::string> keys_;
   std::vector<std::string> marks_;

@@ -8,12 +8,14 @@
 //   2 next        p[i, i + 1]   over i <= T - 2
 //   3 sink        p[i, 0]       over i >= 1
 //   4 entropy     -sum_j p ln p over all rows, in nats
-//   5 elsewhere   the largest p[i, j] past the first, previous and own token, over rows that have
-//   one 6 normalised  the entropy over the log of the number of visible keys, over rows that see
-//   two 7 confidence  the largest p[i, j] over i >= 1
+//   5 elsewhere   the largest p[i, j] past the first, previous, own and next token, over rows that
+//                 have one
+//   6 normalised  the entropy over the log of the number of visible keys, over rows that see two
+//   7 confidence  the largest p[i, j] over i >= 1
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "inspect/heads/row_scores.h"
 #include "kernels/observe.h"
@@ -64,7 +66,7 @@ struct BlockState final : Observer::State {
       if (key == row) current[lane] = weight;
       if (key == row + 1) next[lane] = weight;
       if (key == 0) sink[lane] = weight;
-      if (key == 0 || key == row || key == row - 1) continue;
+      if (key == 0 || std::abs(key - row) <= 1) continue;
       has_elsewhere |= bit;
       elsewhere[lane] = std::max(elsewhere[lane], weight);
     }
@@ -126,8 +128,8 @@ void NeighbourScores::add_neighbours(const BlockState& block, const ObservedRows
   const double sink = of(block.sink);
   const bool later = row > 0;
   const bool has_elsewhere = (block.has_elsewhere >> lane & 1) != 0;
-  const double past_first = std::max(
-      {of(block.elsewhere), row > 1 ? of(block.previous) : 0, later ? of(block.current) : 0});
+  const double past_first = std::max({of(block.elsewhere), row > 1 ? of(block.previous) : 0,
+                                      later ? of(block.current) : 0, of(block.next)});
   add(rows, 0, {of(block.previous), later, of(block.previous), row > 1}, sink);
   add(rows, 1, {of(block.current), later, of(block.current), later}, sink);
   const bool has_next = row < queries_ - 1;
@@ -163,7 +165,7 @@ std::optional<bool> NeighbourScores::counts(int which, std::int64_t row, std::in
     case 3:
       return key == 0;
     case 5:
-      return key != 0 && key != row && key != row - 1;
+      return key != 0 && std::abs(key - row) > 1;
     default:
       return {};
   }

@@ -69,7 +69,7 @@ constexpr std::array kScores = {
           4},
     Score{{.name = "elsewhere",
            .short_name = "else",
-           .about = "mean of the largest weight past the first, previous and own token",
+           .about = "mean of the largest weight past the first, previous, own and next token",
            .title = "largest far weight",
            .threshold = 0.4},
           neighbour_scores,

@@ -38,12 +38,13 @@ double speaks(const HeadScores& scores) {
   return scores.order ? scores.order->in_order : scores.of(kChoosing);
 }
 
-std::string reason(const ChosenHead& chosen) {
+std::string reason(const ChosenHead& chosen, bool causal) {
   if (!chosen.automatic) return "asked for";
   if (chosen.stack == Stack::kCross) return "follows the source most closely, token by token";
-  if (chosen.score == 0)
-    return "the first one: no head looks past the first, previous and own token";
-  return "looks hardest past the first, previous and own token";
+  const char* const past = causal ? "past the first, previous and own token"
+                                  : "past the first, previous, own and next token";
+  return fmt::format("{} {}", chosen.score == 0 ? "the first one: no head looks" : "looks hardest",
+                     past);
 }
 
 std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& request) {
@@ -89,7 +90,7 @@ ChosenHead choose_head(const Session& session, std::span<const HeadScores> score
                     .head = best->place.head,
                     .score = speaks(*best)};
   chosen.automatic = !(layer && head);
-  chosen.reason = reason(chosen);
+  chosen.reason = reason(chosen, stack.causal);
   return chosen;
 }
 
