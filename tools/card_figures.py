@@ -185,6 +185,25 @@ def measure_decoder(figures, program, model, *_):
     figures.share(f"{name}, weight", pronouns[place]["noun"])
 
 
+def add_gaps(figures, program, model):
+    """A sentence, and the same one with a gap: whether the gap finds its word in the other one."""
+    there, right = Means(), 0
+    for sentence, _ in PAIRS:
+        words = sentence.rstrip(".").split()
+        for k in (k for k, word in enumerate(words) if len(word) > 2):
+            gapped = " ".join([*words[:k], "[MASK]", *words[k + 1:]]) + "."
+            answer, places = weights_of(program, sentence, "--pair", gapped, "--model", model)
+            gap = answer["filled"][0]
+            same = [i for i, token in enumerate(answer["tokens"][:answer["split"]])
+                    if token["text"].strip() == words[k].lower()]
+            if len(same) != 1:
+                continue
+            right += gap["words"][0]["token"].strip() == words[k].lower()
+            there.add(places, lambda rows, gap=gap["index"], key=same[0]: rows[gap][key])
+    best(figures, f"a gap to its word in the other sentence, {there.rows} gaps", there.all())
+    figures.percent("gaps that are filled with that word", right / there.rows)
+
+
 def measure_encoder(figures, program, model, *_):
     before, behind, ends, other = Means(), Means(), Means(), Means()
     for first, second in PAIRS:
@@ -205,6 +224,7 @@ def measure_encoder(figures, program, model, *_):
     best(figures, "the token behind", behind.all())
     best(figures, "[CLS] and [SEP]", ends.all())
     best(figures, "the same word in the other sentence", other.all())
+    add_gaps(figures, program, model)
 
 
 def lines_of(data, name):
@@ -255,24 +275,27 @@ def add_bleu(figures, program, model, pairs):
     figures.add("chrF2 of the same", chrf, f"{chrf:.2f}", 0.3)
 
 
-def measure_translator(figures, program, model, data):
+def measure_translator(figures, program, model, data, quick):
     if not (data / "enja").exists():
         figures.missing.append(f"no {data / 'enja'}: its translations are not measured")
         return
     pairs = list(zip(lines_of(data, "test.en"), lines_of(data, "test.ja")))
-    add_bleu(figures, program, model, pairs)
+    if quick:
+        figures.missing.append("--quick: BLEU and chrF are not measured")
+    else:
+        add_bleu(figures, program, model, pairs)
     add_alignment(figures, program, model, pairs)
 
 
 MEASURES = {"lm": measure_decoder, "mlm": measure_encoder, "seq2seq": measure_translator}
 
 
-def measured(program, model, data):
+def measured(program, model, data, quick):
     figures = Figures()
     config = next(model / name for name in ("train.json", "../run.json") if (model / name).exists())
     config = json.loads(config.read_text())
     add_validation(figures, program, model, config, data)
-    MEASURES[config["task"]](figures, program, model, data)
+    MEASURES[config["task"]](figures, program, model, data, quick)
     return figures
 
 
@@ -304,11 +327,12 @@ def main():
     parser.add_argument("model", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--data", type=pathlib.Path, default=SHARED / "text", help="where the training texts lie")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="without the translations of all test sentences, which take a minute")
     options = parser.parse_args()
     if not options.model.exists():
         print(f"skipped: {options.model} is not there")
         sys.exit(SKIPPED)
-    figures = measured(options.program, options.model, options.data)
+    figures = measured(options.program, options.model, options.data, options.quick)
     for reason in figures.missing:
         print(reason, file=sys.stderr)
     if not options.check:

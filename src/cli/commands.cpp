@@ -57,7 +57,8 @@ Option model_option(std::string& model) {
           .type = "M",
           .help =
               "a model folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub and "
-              "the installed models (default: the built-in model)"};
+              "the installed models (default: a built-in model; look and serve choose the one that "
+              "reads the texts given)"};
 }
 
 }  // namespace heed::cli

@@ -138,6 +138,30 @@ TEST(LookCross, HeadsSayWhetherTheyFollowTheSource) {
   EXPECT_EQ(count, 1);
 }
 
+TEST(LookSides, WithoutAModelTheBuiltInOneThatReadsTheTexts) {
+  EXPECT_THAT(look({"The cat."}), testing::StartsWith("tales  Llama"));
+  EXPECT_THAT(look({"The cat.", "--pair", "A cat."}), testing::StartsWith("masks  BERT"));
+  for (const std::vector<std::string>& asked :
+       {std::vector<std::string>{"A cat.", "--target", "猫"},
+        {"A cat.", "--stack", "cross"},
+        {"A cat.", "--view", "look/cross.L2.H1/i=0"}})
+    EXPECT_THAT(look(asked), testing::StartsWith("enja  Marian, cross"));
+  EXPECT_THAT(look({"A cat.", "--stack", "encoder"}), testing::StartsWith("enja  Marian, encoder"));
+}
+
+TEST(LookSides, APairAndATargetAreNotReadAtOnce) {
+  EXPECT_EQ(test::heed({"look", "a", "--pair", "b", "--target", "c"}).error,
+            "heed look: --pair and --target are both given, expected a pair for an encoder, or a "
+            "target for an encoder-decoder\n");
+}
+
+TEST(LookCross, AWeightSaysWhatItsRowWrites) {
+  const json tokens = json::parse(cross_as("json"))["tokens"];
+  const std::string text = look({"the cat sat", "--target", "a mat", "--model",
+                                 test::tiny_translator(), "--who", "0", "--to", "0"});
+  EXPECT_THAT(text, HasSubstr(" 0 (writes " + std::string(tokens[1]["text"]) + ") -> "));
+}
+
 TEST(LookCross, TheTerminalSaysWhatEachRowWrites) {
   const std::string text = cross_as("text");
   const json tokens = json::parse(cross_as("json"))["tokens"];

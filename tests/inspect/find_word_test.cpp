@@ -35,6 +35,14 @@ TEST(FindWord, TakesAnIndexWhereNoTokenIsThatNumber) {
   EXPECT_EQ(find_word(tokens(), "3"), Indices{8});
 }
 
+TEST(FindWord, TakesOtherCapitalsWhereNoneAreAsTheyAreWritten) {
+  EXPECT_EQ(find_word(tokens(), "SAW"), Indices{2});
+  EXPECT_EQ(find_word(tokens(), "lily"), (Indices{1, 7}));
+  std::vector<SessionToken> list = tokens();
+  list[2].bytes = " lily";
+  EXPECT_EQ(find_word(list, "lily"), Indices{2});
+}
+
 TEST(FindWord, NamesNearTokensWhenThereIsNone) {
   EXPECT_HEED_ERROR(
       find_word(tokens(), "Lilly"), ErrorCode::kInvalidArgument,

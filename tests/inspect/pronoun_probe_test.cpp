@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "inspect/tales.h"
+#include "inspect/built_in.h"
 #include "inspect/tiny_model.h"
 #include "support/expect_error.h"
 

@@ -70,6 +70,12 @@ struct NextWords {
   double rest_probability = 0;
 };
 
+/// A mask token of an encoder's text, and what may stand in its place.
+struct FilledMask {
+  std::int64_t at = 0;
+  NextWords words;
+};
+
 /// Which head is shown and why.
 struct ChosenHead {
   Stack stack = Stack::kSelf;
@@ -118,6 +124,7 @@ struct Look {
   std::vector<LookCell> cells;
   std::vector<HeadScores> heads;
   NextWords next;
+  std::vector<FilledMask> filled = {};
   const std::vector<SessionToken>& keys() const { return key_tokens.empty() ? tokens : key_tokens; }
 };
 
@@ -135,6 +142,13 @@ LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, st
 
 /// The `top` largest probabilities after the last token; empty when the model has no word output.
 NextWords next_words(const Session& session, std::int64_t top);
+
+/// Where an encoder that fills masks reads [MASK] or <mask>.
+std::vector<std::int64_t> mask_places(const Session& session);
+
+/// The `top` largest probabilities at each of these; empty where the session did not keep the
+/// logits of all positions.
+std::vector<FilledMask> filled_masks(const Session& session, std::int64_t top);
 
 /// Calls `use(head, query, weights)` for each row of the layer in the order (head, query); masked
 /// keys are 0. Memory: some hundred rows.

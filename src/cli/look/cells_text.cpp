@@ -40,8 +40,10 @@ std::string neighbours(const TokenNames& names, const LookCell& cell) {
 }
 
 Line& put_pair(Line& line, const TokenNames& names, const LookCell& cell) {
+  const std::string_view written = names.written(cell.query);
+  const std::string writes = written.empty() ? "" : fmt::format(" (writes {})", written);
   return line.put(names.quoted_query(cell.query), Style::kBold)
-      .put(fmt::format(" {} -> ", cell.query), Style::kDim)
+      .put(fmt::format(" {}{} -> ", cell.query, writes), Style::kDim)
       .put(names.quoted_key(cell.key), Style::kBold)
       .put(fmt::format(" {}", cell.key), Style::kDim);
 }

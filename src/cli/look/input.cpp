@@ -76,7 +76,8 @@ void read_standard_input(LookInput& input) {
 }
 
 ModelKind kind_that_reads(bool has_pair, bool has_target, std::string_view stack) {
-  if (has_target || stack == "cross" || stack == "decoder") return ModelKind::kEncoderDecoder;
+  if (has_target || stack == "cross" || stack == "decoder" || stack == "encoder")
+    return ModelKind::kEncoderDecoder;
   return has_pair ? ModelKind::kEncoder : ModelKind::kDecoder;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
 #include "cli/look/text.h"
+#include "cli/look/view.h"
 #include "cli/look/why.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
@@ -31,16 +32,17 @@ std::int64_t layers_of(const ModelInfo& info) {
 }
 
 Session open(const LookOptions& options, const LoadedModel& model, ProgressLine& progress) {
-  const SessionOptions keep = {.all_logits = options.what == "logits",
-                               .hidden = options.what == "hidden",
-                               .streams = options.why,
-                               .layer_done = [&progress] { progress.advance(); }};
+  SessionOptions keep = {.all_logits = options.what == "logits",
+                         .hidden = options.what == "hidden",
+                         .streams = options.why,
+                         .layer_done = [&progress] { progress.advance(); }};
   progress.begin("the model: layers", layers_of(model.model->info()));
   if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
   const std::string text = text_of(options.input, model);
   const std::optional<std::string> pair = pair_of(options.input);
   const std::optional<std::string> target = target_of(options.input);
   Session session = cut_text(model, {.text = text, .pair = pair, .target = target});
+  keep.all_logits |= !mask_places(session).empty();
   run_session(session, model, keep);
   return session;
 }
@@ -229,14 +231,21 @@ void write_answers(const LookOptions& options, const Session& session, const Loa
   }
 }
 
+// Which built-in model reads the texts that are given, and has the stack that is asked for.
+ModelKind unnamed_kind(const LookOptions& options) {
+  std::string stack = options.stack;
+  if (!options.view.empty())
+    if (const std::optional<Stack> shown = read_view(options.view).places[0].stack)
+      stack = stack_name(*shown);
+  return kind_that_reads(options.input.has_pair, options.input.has_target, stack);
+}
+
 int run(const Given& given, LookOptions options) {
   const std::string second = take_link(options);
   check(given, options);
   read_standard_input(options.input);
-  const ModelKind unnamed =
-      kind_that_reads(options.input.has_pair, options.input.has_target, options.stack);
-  const LoadedModel model =
-      load_model(find_model(options.model, unnamed), {.packed = true, .dtype = options.dtype});
+  const LoadedModel model = load_model(find_model(options.model, unnamed_kind(options)),
+                                       {.packed = true, .dtype = options.dtype});
   take_second(options, second, model.model->info());
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);

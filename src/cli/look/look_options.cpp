@@ -104,7 +104,9 @@ void add_head(OptionList& list, LookOptions& options) {
               .to = &options.stack,
               .words = {"self", "encoder", "decoder", "cross"},
               .help = "these attentions: of an encoder-decoder encoder, decoder or cross, which is "
-                      "from what it writes to what it reads (default: the model's first)"},
+                      "from what it writes to what it reads (default: cross beside --target, else "
+                      "the model's "
+                      "first)"},
              {.name = "--layer",
               .to = &options.layer,
               .type = "L",
@@ -254,7 +256,9 @@ void add_look_options(OptionList& list, LookOptions& options) {
 }
 
 StackShape LookOptions::stack_of(const std::string& model_name, const ModelInfo& info) const {
-  const Stack asked = heed::stack_of(stack).value_or(info.stacks.front().stack);
+  const bool translates = input.has_target && info.reads_source();
+  const Stack usual = translates ? Stack::kCross : info.stacks.front().stack;
+  const Stack asked = heed::stack_of(stack).value_or(usual);
   return find_stack("look", model_name, info.stacks, asked);
 }
 
@@ -268,6 +272,9 @@ void check(const Given& given, const LookOptions& options) {
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
           .expected = "one of TEXT, --file and --ids"});
+  if (options.input.has_pair && options.input.has_target)
+    fail({.found = "--pair and --target are both given",
+          .expected = "a pair for an encoder, or a target for an encoder-decoder"});
   check_why(given, options);
   check_flow(given, options);
   check_effects(given, options);

@@ -46,22 +46,17 @@ std::string bytes_note(const Terminal& terminal, const Look& look) {
       0);
 }
 
-std::string next_text(const Terminal& terminal, const Look& look) {
-  if (look.next.words.empty())
-    return heading(terminal, "Next word",
-                   look.info.reads_source() ? "none here: the decoder writes, the encoder reads"
-                                            : "none: this model writes no text");
-  const std::string last = TokenNames::shown(terminal, look.tokens.back().bytes);
-  std::string text = heading(terminal, "Next word", fmt::format("after \"{}\"", last));
+std::string words_text(const Terminal& terminal, const NextWords& next) {
+  std::string text;
   std::vector<std::string> words;
   int widest = kNextWordCells;
-  for (const NextWord& word : look.next.words) {
+  for (const NextWord& word : next.words) {
     words.push_back(TokenNames::shown(terminal, word.bytes));
     widest = std::max(widest, cell_width(words.back()));
   }
   const int weight_end = kNextWordColumn + widest + 1 + 5;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const double probability = look.next.words[i].probability;
+    const double probability = next.words[i].probability;
     const Style style = probability >= 0.3 ? Style::kBold : Style::kPlain;
     Line line(terminal);
     line.to(kNextWordColumn).put(words[i], style);
@@ -69,10 +64,33 @@ std::string next_text(const Terminal& terminal, const Look& look) {
     line.put(bar(terminal, probability, terminal.width - weight_end - 1), Style::kBar);
     text += line.str();
   }
-  if (look.next.rest_count == 0) return text;
-  const std::string rest = fmt::format("+{} in {}", weight_text(look.next.rest_probability),
-                                       number_of(look.next.rest_count, "other"));
+  if (next.rest_count == 0) return text;
+  const std::string rest = fmt::format("+{} in {}", weight_text(next.rest_probability),
+                                       number_of(next.rest_count, "other"));
   return text + Line(terminal).to(kNextWordColumn).put(rest, Style::kDim).str();
+}
+
+std::string filled_text(const Terminal& terminal, const Look& look) {
+  std::string text;
+  for (const FilledMask& mask : look.filled) {
+    const auto& token = look.tokens[static_cast<std::size_t>(mask.at)];
+    if (!text.empty()) text += "\n";
+    text += heading(terminal, "In its place",
+                    fmt::format("{} {}", TokenNames::shown(terminal, token.bytes), mask.at));
+    text += words_text(terminal, mask.words);
+  }
+  return text;
+}
+
+std::string next_text(const Terminal& terminal, const Look& look) {
+  if (!look.filled.empty()) return filled_text(terminal, look);
+  if (look.next.words.empty())
+    return heading(terminal, "Next word",
+                   look.info.reads_source() ? "none here: the decoder writes, the encoder reads"
+                                            : "none: this model writes no text");
+  const std::string last = TokenNames::shown(terminal, look.tokens.back().bytes);
+  return heading(terminal, "Next word", fmt::format("after \"{}\"", last)) +
+         words_text(terminal, look.next);
 }
 
 }  // namespace

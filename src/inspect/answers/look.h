@@ -115,6 +115,17 @@ struct LookWordAnswer {
   }
 };
 
+struct FilledMaskAnswer {
+  static constexpr const char* kName = "FilledMask";
+  const FilledMask& mask;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("index", mask.at);
+    field.list("words", mask.words.words,
+               [](const NextWord& word) { return LookWordAnswer{word}; });
+  }
+};
+
 template <typename Fields>
 void LookAnswer::describe(Fields& field) const {
   const auto token = [&](const std::vector<SessionToken>& tokens) {
@@ -138,6 +149,9 @@ void LookAnswer::describe(Fields& field) const {
   field.list("heads", look.heads,
              [&](const HeadScores& head) { return LookHeadAnswer{head, look.info.causal}; });
   field.list("next", look.next.words, [](const NextWord& word) { return LookWordAnswer{word}; });
+  if (!look.filled.empty())
+    field.list("filled", look.filled,
+               [](const FilledMask& mask) { return FilledMaskAnswer{mask}; });
 }
 
 }  // namespace heed

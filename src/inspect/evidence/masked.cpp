@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "heed/base/error.h"
+#include "inspect/rows/next_words.h"
 
 namespace heed {
 
@@ -13,9 +14,7 @@ TokenId mask_token(const Session& session) {
           .op = "mask",
           .found = fmt::format("{} fills no masks", session.model),
           .expected = "an encoder with words, as BERT"});
-  if (session.tokenizer != nullptr)
-    for (const char* name : {"[MASK]", "<mask>"})
-      if (const TokenId id = session.tokenizer->find(name); id >= 0) return id;
+  if (const std::optional<TokenId> mask = mask_token_of(session)) return *mask;
   fail({.code = ErrorCode::kUnsupported,
         .op = "mask",
         .found = fmt::format("{} names no mask", session.model),

@@ -19,14 +19,24 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
 }
 
-// The last token of each run of tokens whose bytes, trimmed, are the word.
-std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::string_view word) {
+// ASCII's: whoever types capitals means the word.
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& c : small)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return small;
+}
+
+// The last token of each run of tokens whose bytes, trimmed, are the word; `as` makes of the bytes
+// what is compared.
+std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::string_view word,
+                                  std::string (*as)(std::string_view)) {
   std::vector<std::int64_t> found;
   if (word.empty()) return found;
   for (std::size_t begin = 0; begin < tokens.size(); ++begin) {
     std::string text;
     for (std::size_t at = begin; at < tokens.size(); ++at) {
-      text += tokens[at].bytes;
+      text += as(tokens[at].bytes);
       const std::string_view run = trimmed(text);
       if (!word.starts_with(run)) break;
       if (run == word) found.push_back(static_cast<std::int64_t>(at));
@@ -39,14 +49,6 @@ std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::str
 }
 
 constexpr std::size_t kNearTokens = 5;
-
-// ASCII's: whoever types capitals means the word.
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  for (char& c : small)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return small;
-}
 
 std::string near(std::span<const SessionToken> tokens, std::string_view word) {
   std::vector<std::size_t> order(tokens.size());
@@ -65,7 +67,10 @@ std::string near(std::span<const SessionToken> tokens, std::string_view word) {
 }  // namespace
 
 std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const std::string& word) {
-  std::vector<std::int64_t> found = spelled(tokens, trimmed(word));
+  constexpr auto as_it_is = [](std::string_view text) { return std::string(text); };
+  std::vector<std::int64_t> found = spelled(tokens, trimmed(word), as_it_is);
+  // A model that reads small letters alone has none of the capitals that were typed.
+  if (found.empty()) found = spelled(tokens, in_small_letters(trimmed(word)), in_small_letters);
   if (!found.empty()) return found;
   std::int64_t index = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);

@@ -170,7 +170,8 @@ Look look(const Session& session, const LookRequest& request) {
               .columns = {},
               .cells = {},
               .heads = scored_heads(session, request),
-              .next = {}};
+              .next = {},
+              .filled = filled_masks(session, request.next)};
   answer.chosen = choose_head(session, answer.heads, request.stack, request.layer, request.head);
   const bool reads = session.info.reads_source() && answer.chosen.stack == Stack::kEncoder;
   if (!reads) answer.next = next_words(session, request.next);

@@ -44,4 +44,33 @@ NextWords next_words(const Session& session, std::int64_t top) {
   return likeliest({logits, static_cast<std::size_t>(vocabulary)}, session.tokenizer, top);
 }
 
+std::optional<TokenId> mask_token_of(const Session& session) {
+  const ModelInfo& info = session.info;
+  if (info.causal || info.reads_source() || !info.has_logits || session.tokenizer == nullptr)
+    return {};
+  for (const char* name : {"[MASK]", "<mask>"})
+    if (const TokenId id = session.tokenizer->find(name); id >= 0) return id;
+  return {};
+}
+
+std::vector<std::int64_t> mask_places(const Session& session) {
+  std::vector<std::int64_t> places;
+  const std::optional<TokenId> mask = mask_token_of(session);
+  for (std::int64_t at = 0; mask && at < std::ssize(session.tokens); ++at)
+    if (session.tokens[static_cast<std::size_t>(at)].id == *mask) places.push_back(at);
+  return places;
+}
+
+std::vector<FilledMask> filled_masks(const Session& session, std::int64_t top) {
+  std::vector<FilledMask> filled;
+  if (!session.logits.given() || session.logits.dim(0) != std::ssize(session.tokens)) return filled;
+  const auto vocabulary = static_cast<std::size_t>(session.logits.dim(1));
+  for (const std::int64_t at : mask_places(session)) {
+    const float* const logits =
+        session.logits.data<float>() + static_cast<std::size_t>(at) * vocabulary;
+    filled.push_back({at, likeliest({logits, vocabulary}, session.tokenizer, top)});
+  }
+  return filled;
+}
+
 }  // namespace heed
