@@ -48,7 +48,7 @@ TEST(BuiltIn, TheEncoderFillsAGapByWhatStandsBehindIt) {
   EXPECT_EQ(session.tokens[static_cast<std::size_t>(filled[0].at)].bytes, "[MASK]");
   std::vector<std::string> words;
   for (const NextWord& word : filled[0].words.words) words.push_back(word.bytes);
-  EXPECT_THAT(words, testing::Contains(testing::AnyOf("her", "him", "it")));
+  EXPECT_THAT(words, testing::Contains(testing::AnyOf(" her", " him", " it")));
 }
 
 TEST(BuiltIn, MasksAreFilledByTheSoftmaxOfTheirLogits) {
