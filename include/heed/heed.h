@@ -14,6 +14,7 @@
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/look.h"
+#include "heed/inspect/next_words.h"
 #include "heed/inspect/place.h"
 #include "heed/inspect/pronoun_probe.h"
 #include "heed/inspect/session.h"

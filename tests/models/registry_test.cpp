@@ -11,7 +11,6 @@
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"
-#include "support/tiny_configs.h"
 
 namespace heed {
 namespace {
@@ -276,27 +275,6 @@ TEST(Registry, AHostSaysWhereItsBuiltInModelsLie) {
   EXPECT_EQ(found, saved.folder());
   EXPECT_TRUE(built_in);
   EXPECT_FALSE(load_model(found).built_in);
-}
-
-// "a-reader" comes first by name, and is no decoder.
-TEST(Registry, WithoutANameTheFirstBuiltInModelOfTheKindIsFound) {
-  const test::Scratch scratch;
-  const auto save = [&](const char* name, nlohmann::json config) {
-    config["vocab_size"] = 11;
-    save_model(scratch / name, *make_model(config.dump(), 1), nullptr, DType::kF32);
-  };
-  save("a-reader", test::tiny_encoder_config());
-  set_built_in_models(scratch.folder());
-  const fs::path alone = find_model("");
-  save("b-writer", nlohmann::json::parse(kTiny));
-  save("c-translator", test::tiny_translator_config());
-  const fs::path found[] = {find_model(""), find_model("", ModelKind::kEncoder),
-                            find_model("", ModelKind::kEncoderDecoder)};
-  set_built_in_models({});
-  EXPECT_EQ(alone.filename(), "a-reader");
-  EXPECT_EQ(found[0].filename(), "b-writer");
-  EXPECT_EQ(found[1].filename(), "a-reader");
-  EXPECT_EQ(found[2].filename(), "c-translator");
 }
 
 }  // namespace

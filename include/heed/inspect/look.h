@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "heed/inspect/head_scores.h"
+#include "heed/inspect/next_words.h"
 #include "heed/inspect/session.h"
 #include "heed/inspect/units.h"
 
@@ -55,25 +56,6 @@ struct LookCell {
   std::int64_t of = 0;                   // visible keys of the row
   std::vector<LookKey> others = {};      // the two largest other keys of the row
   double write_length = 0, carried = 0;  // |W_O v| of the key, or |v|; its part of the row's writes
-};
-
-struct NextWord {
-  TokenId id = 0;
-  std::string bytes;
-  double probability = 0;
-  double logit = 0;
-};
-
-struct NextWords {
-  std::vector<NextWord> words;  // largest first
-  std::int64_t rest_count = 0;
-  double rest_probability = 0;
-};
-
-/// A mask token of an encoder's text, and what may stand in its place.
-struct FilledMask {
-  std::int64_t at = 0;
-  NextWords words;
 };
 
 /// Which head is shown and why.
@@ -139,16 +121,6 @@ std::vector<LookRow> look_rows(const LayerAttention& layer, int head,
 LookColumn look_column(const LayerAttention& layer, int head, std::int64_t key, std::int64_t top);
 
 LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, std::int64_t key);
-
-/// The `top` largest probabilities after the last token; empty when the model has no word output.
-NextWords next_words(const Session& session, std::int64_t top);
-
-/// Where an encoder that fills masks reads [MASK] or <mask>.
-std::vector<std::int64_t> mask_places(const Session& session);
-
-/// The `top` largest probabilities at each of these; empty where the session did not keep the
-/// logits of all positions.
-std::vector<FilledMask> filled_masks(const Session& session, std::int64_t top);
 
 /// Calls `use(head, query, weights)` for each row of the layer in the order (head, query); masked
 /// keys are 0. Memory: some hundred rows.

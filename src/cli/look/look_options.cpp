@@ -105,8 +105,7 @@ void add_head(OptionList& list, LookOptions& options) {
               .words = {"self", "encoder", "decoder", "cross"},
               .help = "these attentions: of an encoder-decoder encoder, decoder or cross, which is "
                       "from what it writes to what it reads (default: cross beside --target, else "
-                      "the model's "
-                      "first)"},
+                      "the model's first)"},
              {.name = "--layer",
               .to = &options.layer,
               .type = "L",
@@ -256,10 +255,9 @@ void add_look_options(OptionList& list, LookOptions& options) {
 }
 
 StackShape LookOptions::stack_of(const std::string& model_name, const ModelInfo& info) const {
-  const bool translates = input.has_target && info.reads_source();
-  const Stack usual = translates ? Stack::kCross : info.stacks.front().stack;
-  const Stack asked = heed::stack_of(stack).value_or(usual);
-  return find_stack("look", model_name, info.stacks, asked);
+  const bool crosses = input.has_target && info.reads_source();
+  const Stack usual = crosses ? Stack::kCross : info.stacks.front().stack;
+  return find_stack("look", model_name, info.stacks, heed::stack_of(stack).value_or(usual));
 }
 
 std::string chosen_format(const LookOptions& options) {

@@ -170,11 +170,10 @@ Look look(const Session& session, const LookRequest& request) {
               .columns = {},
               .cells = {},
               .heads = scored_heads(session, request),
-              .next = {},
-              .filled = filled_masks(session, request.next)};
+              .next = {}};
+  answer.filled = filled_masks(session, request.next);
   answer.chosen = choose_head(session, answer.heads, request.stack, request.layer, request.head);
-  const bool reads = session.info.reads_source() && answer.chosen.stack == Stack::kEncoder;
-  if (!reads) answer.next = next_words(session, request.next);
+  if (answer.chosen.stack != Stack::kEncoder) answer.next = next_words(session, request.next);
   const auto queries = session.queries(answer.chosen.stack);
   const auto keys = session.keys(answer.chosen.stack);
   answer.tokens = {queries.begin(), queries.end()};

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "heed/inspect/look.h"
+#include "heed/inspect/next_words.h"
 
 namespace heed {
 

@@ -1,0 +1,39 @@
+// Which of the models that come with heed is meant where none is named.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "heed/models/registry.h"
+#include "support/scratch.h"
+#include "support/tiny_configs.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "a-reader" comes first by name, and is no decoder.
+TEST(Registry, WithoutANameTheFirstBuiltInModelOfTheKindIsFound) {
+  const test::Scratch scratch;
+  const auto save = [&](const char* name, nlohmann::json config) {
+    config["vocab_size"] = 11;
+    save_model(scratch / name, *make_model(config.dump(), 1), nullptr, DType::kF32);
+  };
+  save("a-reader", test::tiny_encoder_config());
+  set_built_in_models(scratch.folder());
+  const fs::path alone = find_model("");
+  save("b-writer",
+       {{"model_type", "gpt2"}, {"n_layer", 1}, {"n_head", 2}, {"n_embd", 8}, {"n_positions", 6}});
+  save("c-translator", test::tiny_translator_config());
+  const fs::path found[] = {find_model(""), find_model("", ModelKind::kEncoder),
+                            find_model("", ModelKind::kEncoderDecoder)};
+  set_built_in_models({});
+  EXPECT_EQ(alone.filename(), "a-reader");
+  EXPECT_EQ(found[0].filename(), "b-writer");
+  EXPECT_EQ(found[1].filename(), "a-reader");
+  EXPECT_EQ(found[2].filename(), "c-translator");
+}
+
+}  // namespace
+}  // namespace heed
