@@ -203,3 +203,10 @@ def test_look_uses_the_built_in_model(session):
     assert again.model_name == "tales"
     np.testing.assert_array_equal(again.weights[0, 0], session.weights[0, 0])
     assert heed.look(SENTENCE, model="tales").model_name == "tales"
+
+
+def test_two_texts_are_read_by_the_built_in_models_for_them():
+    if "masks" not in {model.name for model in heed.models() if model.built_in}:
+        pytest.skip("the wheel has tales alone")
+    assert heed.look("A cat.", pair="A dog.").model_name == "masks"
+    assert heed.look("A cat.", target="\u732b").model_name == "enja"
