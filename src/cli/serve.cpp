@@ -96,9 +96,6 @@ int run(const Options& options) {
   const std::optional<std::string> text = first_text(options);
   const ModelKind unnamed =
       kind_that_reads(options.pair_given, options.target_given, options.stack);
-  if (options.pair_given && options.target_given)
-    fail({.found = "--pair and --target are both given",
-          .expected = "a pair for an encoder, or a target for an encoder-decoder"});
   const LoadedModel model = load_model(find_model(options.model, unnamed),
                                        {.packed = true, .dtype = DType::kF32, .in_memory = true});
   if (!model.tokenizer)

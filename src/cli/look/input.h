@@ -30,6 +30,7 @@ std::optional<std::string> pair_of(const LookInput& input);
 std::optional<std::string> target_of(const LookInput& input);
 
 /// Of the built-in model that is used without --model; `stack` is --stack's, empty where not given.
+/// Throws where both --pair and --target are given, which no model reads.
 ModelKind kind_that_reads(bool has_pair, bool has_target, std::string_view stack);
 
 /// Reads --pair or --target from stdin where it is "-"; of all texts one may be.

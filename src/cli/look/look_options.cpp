@@ -270,9 +270,6 @@ void check(const Given& given, const LookOptions& options) {
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no text is given" : "several texts are given",
           .expected = "one of TEXT, --file and --ids"});
-  if (options.input.has_pair && options.input.has_target)
-    fail({.found = "--pair and --target are both given",
-          .expected = "a pair for an encoder, or a target for an encoder-decoder"});
   check_why(given, options);
   check_flow(given, options);
   check_effects(given, options);
