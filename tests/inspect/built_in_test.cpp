@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/look.h"
+#include "heed/inspect/next_words.h"
 #include "heed/inspect/session.h"
 #include "ops/loss.h"
 

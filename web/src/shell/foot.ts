@@ -51,6 +51,7 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
   const listPanels = () => panels.replaceChildren(menu('save a part as svg', panelNames(page.stage.root).map((name) => ({name, label: name})), '',
     (name) => saveNow('svg', name), 'part'));
   panels.addEventListener('pointerenter', listPanels);
+  listPanels();  // at once, so that the line keeps its layout, which pictures show
   setTimeout(listPanels, kDrawnMilliseconds);  // for who comes by the keyboard
   const {link} = page.api.requests.transport;
   const buttons: Node[] = formats.map((format) =>
