@@ -2,7 +2,9 @@
 """Runs clang-tidy on the files named on stdin and prints what it finds; ends with 1 if it finds anything.
 
 A file that was clean is not read again until its text changes, or that of a header of ours that it includes
-(however far down), or how it is compiled, or .clang-tidy, or clang-tidy's version.
+(however far down), or how it is compiled, or .clang-tidy, or clang-tidy's version. A folder of builds remembers
+that by stamps. A fresh clone has none: tools/clean_at names a commit at which every file was clean, and clang-tidy's
+version then (all files cost a slow machine half an hour). `./dev lint record` writes it.
 
     find src -name '*.cpp' | tools/tidy.py build/lint
 """
@@ -18,6 +20,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = "clang-tidy-19"
+CLEAN_AT = ROOT / "tools" / "clean_at"
+HOW = re.compile(r"(^|/)(CMakeLists\.txt|CMakePresets\.json|\.clang-tidy)$|\.cmake$")  # what decides how files are read
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 FINDING = re.compile(r": (?:error|warning): ")
 LET_PASS = "no header providing"  # a .cpp need not repeat its header's includes
@@ -45,8 +49,30 @@ def closure(unit, places):
     return sorted(found)
 
 
+def places_of(command):
+    return [pathlib.Path(place) for place in re.findall(r"-I\s*(\S+)", command)] + [ROOT]
+
+
+def git(*arguments):
+    """What git says, or None where it fails."""
+    run = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
+    return run.stdout if run.returncode == 0 else None
+
+
+def changed_since_clean(version):
+    """The commit at which all was clean, and the files that differ from it; (None, None) where that tells nothing."""
+    commit, _, then = CLEAN_AT.read_text().strip().partition(" ") if CLEAN_AT.exists() else ("", "", "")
+    if not commit or then != version:
+        return None, None
+    names, new = git("diff", "--name-only", commit), git("ls-files", "--others", "--exclude-standard")
+    if names is None or new is None:  # a clone without that commit
+        return None, None
+    names = names.split() + new.split()
+    return (None, None) if any(map(HOW.search, names)) else (commit, {ROOT / name for name in names})
+
+
 def fingerprint(unit, command, settings):
-    places = [pathlib.Path(place) for place in re.findall(r"-I\s*(\S+)", command)] + [ROOT]
+    places = places_of(command)
     digest = hashlib.sha256((settings + command).encode())
     for path in closure(unit, places):
         digest.update(f"{path}\0{text_of(path)}\0".encode())
@@ -74,12 +100,16 @@ def main():
     commands = {entry["file"]: entry["command"] for entry in json.loads((build / "compile_commands.json").read_text())}
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
     settings = version + (ROOT / ".clang-tidy").read_text()
+    commit, changed = changed_since_clean(re.search(r"version (\S+)", version).group(1))
     waiting, units = {}, [ROOT / line for line in sys.stdin.read().split()]
     for unit in units:
-        stamp = stamps / fingerprint(unit, commands.get(str(unit), ""), settings)
-        if not stamp.exists():
+        command = commands.get(str(unit), "")
+        stamp = stamps / fingerprint(unit, command, settings)
+        is_as_then = commit and changed.isdisjoint(closure(unit, places_of(command)))
+        if not stamp.exists() and not is_as_then:
             waiting[unit] = stamp
-    print(f"clang-tidy: {len(waiting)} of {len(units)} files to read", flush=True)
+    others = f"; the others are as in {commit[:10]}, which was clean" if commit else ""
+    print(f"clang-tidy: {len(waiting)} of {len(units)} files to read{others}", flush=True)
     failed = False
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for (_, stamp), lines in zip(waiting.items(), pool.map(lambda unit: findings(unit, build), waiting)):

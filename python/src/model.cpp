@@ -37,10 +37,7 @@ HeldModel load(const std::string& name, const std::optional<std::string>& dtype)
 }
 
 std::string built_in_model(bool has_pair, bool has_target) {
-  const ModelKind kind = has_target ? ModelKind::kEncoderDecoder
-                         : has_pair ? ModelKind::kEncoder
-                                    : ModelKind::kDecoder;
-  return find_model({}, kind).string();
+  return find_model({}, kind_that_reads(has_pair, has_target)).string();
 }
 
 nb::dict as_dict(const StackShape& stack) {

@@ -119,13 +119,13 @@ std::string as_json(const LoadedModel& loaded, const Found& found) {
   Json json = as_json(FoundModel{loaded.name, loaded.folder, loaded.built_in});
   add_shape(json, info, parameter_count(*loaded.model));
   Json heads = Json::array();
-  for (const ProbedHead& head : probe.heads)
-    heads.push({{"layer", head.layer},
-                {"head", head.head},
-                {"previous", head.previous},
-                {"sink", head.sink},
-                {"duplicate", head.duplicate},
-                {"induction", head.induction}});
+  for (const ProbedHead& head : probe.heads) {
+    Json entry = {{"layer", head.layer},         {"head", head.head},
+                  {"previous", head.previous},   {"sink", head.sink},
+                  {"duplicate", head.duplicate}, {"induction", head.induction}};
+    if (!info.causal) entry.set("next", head.next);
+    heads.push(std::move(entry));
+  }
   Json& answer = json.set(
       "probe",
       {{"period", probe.period}, {"sequences", probe.sequences}, {"heads", std::move(heads)}});
@@ -137,7 +137,7 @@ std::string as_json(const LoadedModel& loaded, const Found& found) {
   return json.dump(2) + "\n";
 }
 
-std::string heads_text(const Terminal& terminal, const Probe& probe, int heads) {
+std::string heads_text(const Terminal& terminal, const Probe& probe, const StackShape& stack) {
   HeadsTable table{
       .title = "Heads",
       .explanation = fmt::format("on {} random sequences of {}, each written twice; largest "
@@ -145,9 +145,11 @@ std::string heads_text(const Terminal& terminal, const Probe& probe, int heads) 
                                  probe.sequences, number_of(probe.period, "token")),
       .legend = {"p previous", "s sink", "d duplicate", "i induction"},
       .note = kNoName,
-      .heads = heads};
+      .heads = stack.heads};
+  if (!stack.causal) table.legend.insert(table.legend.begin() + 1, "n next");
   for (const ProbedHead& head : probe.heads) {
-    const std::array<NamedScore, 4> scores = {{{"prev", 'p', head.previous},
+    const std::array<NamedScore, 5> scores = {{{"prev", 'p', head.previous},
+                                               {"next", 'n', head.next},
                                                {"sink", 's', head.sink},
                                                {"dup", 'd', head.duplicate},
                                                {"induc", 'i', head.induction}}};
@@ -181,7 +183,7 @@ std::string as_text(const LoadedModel& loaded, const Found& found) {
   std::string text =
       as_text(terminal, {loaded.name, loaded.folder, loaded.built_in}, loaded.name.size());
   text += "\n";
-  text += heads_text(terminal, probe, info.stacks.front().heads);
+  text += heads_text(terminal, probe, info.stacks.front());
   if (info.causal && info.has_logits)
     text +=
         "\n" + heading(terminal, "Loss on these",

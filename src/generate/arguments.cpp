@@ -45,8 +45,11 @@ void check_sources(const ModelInfo& info, const GenerateArgs& args) {
 
 void check(const ModelInfo& info, const GenerateArgs& args) {
   if (!info.writes())
-    fail("generate", "model", info.title + (info.has_logits ? "" : " without its head"),
-         "a decoder, which predicts next tokens");
+    fail({.op = "generate",
+          .argument = "model",
+          .found = info.title + (info.has_logits ? "" : " without its head"),
+          .expected = "a decoder, which predicts next tokens",
+          .hint = info.has_logits ? "heed look fills an encoder's mask tokens" : ""});
   if (args.most_tokens < 1) fail("generate", "most_tokens", args.most_tokens, "at least 1");
   check(args.sampling);
   check(info, args.rules);

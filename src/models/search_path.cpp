@@ -219,6 +219,11 @@ std::string model_name(const fs::path& folder) {
   return (is_of_a_run ? parent : whole).filename().string();
 }
 
+ModelKind kind_that_reads(bool has_pair, bool has_target) {
+  if (has_target) return ModelKind::kEncoderDecoder;
+  return has_pair ? ModelKind::kEncoder : ModelKind::kDecoder;
+}
+
 fs::path find_model(std::string_view name, ModelKind unnamed) {
   std::error_code ignored;
   if (name.empty()) {

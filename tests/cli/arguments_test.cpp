@@ -211,6 +211,9 @@ TEST(Arguments, TooFewAndTooManyAreNamed) {
   refused({"attend", "q", "k", "v", "--scale", "0.1", "0.2"},
           "\"0.2\" stands after the last argument, expected nothing there; the values of --scale "
           "stand together, with commas");
+  refused({"serve", "abc"},
+          "\"abc\" stands after the last argument, expected nothing there; a text is given by "
+          "--text");
   refused({"explain", "--json=x"}, "--json is given a value, expected none");
 }
 

@@ -182,5 +182,20 @@ TEST(LookCross, TheTerminalSaysInOrderAndPeak) {
   EXPECT_THAT(heads, testing::ContainsRegex("     0 +.?\\.[0-9][0-9] \\.[0-9][0-9]"));
 }
 
+TEST(LookCross, RankedHeadsBeginWithHowSharplyTheyLook) {
+  const std::string text = look(
+      {"the cat sat", "--target", "a mat", "--model", test::tiny_translator(), "--heads", "all"});
+  EXPECT_THAT(text, HasSubstr("by confidence: mean of the largest weight of a row"));
+  EXPECT_THAT(text, testing::ContainsRegex("head +peak +cur +sink +"));
+}
+
+TEST(LookCross, UnitsAreOfOneText) {
+  EXPECT_EQ(test::heed({"look", "the cat sat", "--target", "a mat", "--model",
+                        test::tiny_translator(), "--units", "word"})
+                .error,
+            "heed look: --units is word, expected token: rows and keys of cross-attention are of "
+            "two texts\n");
+}
+
 }  // namespace
 }  // namespace heed::cli

@@ -86,8 +86,10 @@ TEST(GenerateBehindAnEncoder, WhatDoesNotFitIsNamed) {
   const auto encoder = make_model(R"({"model_type": "bert", "num_hidden_layers": 1,
     "num_attention_heads": 1, "hidden_size": 4, "intermediate_size": 4, "vocab_size": 5})",
                                   1);
-  EXPECT_HEED_ERROR(generate(*encoder, {.prompts = {{1}}}), ErrorCode::kInvalidArgument,
-                    "generate: model is BERT, expected a decoder, which predicts next tokens");
+  EXPECT_HEED_ERROR(
+      generate(*encoder, {.prompts = {{1}}}), ErrorCode::kInvalidArgument,
+      "generate: model is BERT, expected a decoder, which predicts next tokens; heed look "
+      "fills an encoder's mask tokens");
 }
 
 }  // namespace

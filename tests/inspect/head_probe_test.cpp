@@ -32,6 +32,18 @@ TEST(HeadProbe, NamesThePatternsOfPureHeads) {
   EXPECT_EQ(heads[3].head, 3);
 }
 
+TEST(HeadProbe, ARowThatMayLookAheadHasANextToken) {
+  const auto next = [](const Mask& mask) {
+    const LayerAttention layer = test::layer_of(
+        1, 2 * kPeriod,
+        [](std::int64_t, std::int64_t i, std::int64_t j) { return j == i + 1 ? kSure : 0.0F; },
+        mask);
+    return probe_layer(layer, 0, kPeriod)[0].next;
+  };
+  EXPECT_EQ(next(causal()), 0);
+  EXPECT_NEAR(next({}), 1, 1e-6);
+}
+
 TEST(HeadProbe, OfUniformRowsIsOneOverWhatARowSees) {
   const LayerAttention layer =
       test::layer_of(1, 4, [](std::int64_t, std::int64_t, std::int64_t) { return 0.0F; });

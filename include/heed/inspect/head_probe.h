@@ -20,6 +20,7 @@ struct ProbedHead {
   int layer = 0;
   int head = 0;
   double previous = 0;   // mean p[i, i - 1]
+  double next = 0;       // mean p[i, i + 1], of all rows but the last; 0 where heads are causal
   double sink = 0;       // mean p[i, 0]: the first token
   double duplicate = 0;  // mean p[i, i - P]: the same token, a period ago
   double induction = 0;  // mean p[i, i - P + 1]: the token that followed it (Olsson et al. 2022)

@@ -79,9 +79,8 @@ ModelKind kind_that_reads(bool has_pair, bool has_target, std::string_view stack
   if (has_pair && has_target)
     fail({.found = "--pair and --target are both given",
           .expected = "a pair for an encoder, or a target for an encoder-decoder"});
-  if (has_target || stack == "cross" || stack == "decoder" || stack == "encoder")
-    return ModelKind::kEncoderDecoder;
-  return has_pair ? ModelKind::kEncoder : ModelKind::kDecoder;
+  const bool is_translators = stack == "cross" || stack == "decoder" || stack == "encoder";
+  return heed::kind_that_reads(has_pair, has_target || is_translators);
 }
 
 std::string text_of(const LookInput& input, const LoadedModel& model) {

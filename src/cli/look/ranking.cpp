@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "base/reworded.h"
 #include "cli/terminal/progress.h"
@@ -21,21 +23,28 @@ constexpr int kPitch = 12;     // of a column
 constexpr int kBarCells = 12;  // of the ranking score
 constexpr std::size_t kMostColumns = 6;
 
+constexpr std::array kUsual = {"previous",           "sink",    "induction", "duplicate",
+                               "normalised_entropy", "distance"};
+// Between two texts no token is the one before: how sharply a head looks, and whether in order.
+constexpr std::array kUsualBetween = {"confidence", "current", "sink", "delimiter",
+                                      "normalised_entropy"};
+
 // The scores that the filter names, in its order, then the usual ones.
-std::vector<std::size_t> columns_of(const HeadFilter& filter, bool causal) {
+std::vector<std::size_t> columns_of(const HeadFilter& filter, const StackShape& shape) {
   std::vector<std::size_t> columns;
+  const std::span<const char* const> usual =
+      shape.stack == Stack::kCross ? std::span<const char* const>(kUsualBetween) : kUsual;
   const auto add = [&](std::string_view name) {
     for (std::size_t at = 0; at < score_infos().size(); ++at) {
       const ScoreInfo& info = score_infos()[at];
       const bool is_named = info.name == name || info.short_name == name;
-      if (is_named && !(info.looks_ahead && causal) &&
+      if (is_named && !(info.looks_ahead && shape.causal) &&
           std::ranges::find(columns, at) == columns.end())
         columns.push_back(at);
     }
   };
   for (const HeadFilter::Term& term : filter.terms) add(term.name);
-  for (const char* name :
-       {"previous", "sink", "induction", "duplicate", "normalised_entropy", "distance"})
+  for (const char* name : usual)
     if (columns.size() < kMostColumns) add(name);
   return columns;
 }
@@ -139,7 +148,7 @@ HeadFilter ranking_filter(const std::string& text, bool causal) {
 Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack,
                    const HeadFilter& filter, ProgressLine& progress) {
   const StackShape& shape = session.at(stack).shape;
-  Ranking ranking{.filter = filter, .columns = columns_of(filter, shape.causal), .heads = {}};
+  Ranking ranking{.filter = filter, .columns = columns_of(filter, shape), .heads = {}};
   progress.begin("the heads: layers", shape.layers);
   std::vector<HeadScores> heads;
   for (int layer = 0; layer < shape.layers; ++layer) {

@@ -81,7 +81,11 @@ std::string hint_of_more(const OptionList& options, const Given& given) {
   for (const Option& option : options)
     if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))
       return fmt::format("the values of {} stand together, with commas", option.long_name());
-  return "several words are one argument in quotes";
+  if (std::ranges::any_of(options, &Option::is_positional))
+    return "several words are one argument in quotes";
+  return std::ranges::find(options, "--text", &Option::long_name) != options.end()
+             ? "a text is given by --text"
+             : "it takes options alone";
 }
 
 void refuse_unknown(const CLI::App& app, const OptionList& options, const Given& given) {

@@ -13,8 +13,8 @@ struct TokenSurprise {
   WordChance chance;       // its own, among the words that might have come there
 };
 
-/// Of each token that the model could foresee: behind the first where it writes, of every one
-/// (which it sees) of an encoder. Errors as `lens`.
+/// Of each token that the model could foresee: behind the first where it writes; of an encoder of
+/// every one of the texts, which it sees, but of those that are covered. Errors as `lens`.
 std::vector<TokenSurprise> surprises(const Session& session, const LoadedModel& model,
                                      const std::function<void()>& check);
 

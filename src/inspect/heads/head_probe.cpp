@@ -17,18 +17,20 @@ namespace {
 
 constexpr std::int64_t kUsualPeriod = 64;
 
-// The four weights of a row that the probe asks for, summed over rows.
+// The weights of a row that the probe asks for, summed over rows.
 struct Sums {
-  double previous = 0, sink = 0, duplicate = 0, induction = 0;
+  double previous = 0, next = 0, sink = 0, duplicate = 0, induction = 0;
 
   void add(std::int64_t row, std::int64_t key, std::int64_t period, double weight) {
     if (key == row - 1) previous += weight;
+    if (key == row + 1) next += weight;
     if (key == 0) sink += weight;
     if (key == row - period) duplicate += weight;
     if (key == row - period + 1) induction += weight;
   }
   void add(const Sums& other) {
     previous += other.previous;
+    next += other.next;
     sink += other.sink;
     duplicate += other.duplicate;
     induction += other.induction;
@@ -125,6 +127,7 @@ double loss_of(const Session& session, std::int64_t begin, std::int64_t end) {
 
 void add_share(ProbedHead& mean, const ProbedHead& one, double share) {
   mean.previous += share * one.previous;
+  mean.next += share * one.next;
   mean.sink += share * one.sink;
   mean.duplicate += share * one.duplicate;
   mean.induction += share * one.induction;
@@ -170,6 +173,7 @@ std::vector<ProbedHead> probe_layer(const LayerAttention& layer, int index, std:
     heads.push_back({.layer = index,
                      .head = static_cast<int>(heads.size()),
                      .previous = sum.previous / rows,
+                     .next = sum.next / (rows - 1),
                      .sink = sum.sink / rows,
                      .duplicate = sum.duplicate / rows,
                      .induction = sum.induction / rows});

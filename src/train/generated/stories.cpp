@@ -149,8 +149,8 @@ std::string story(Random& random) {
   const std::uint64_t sentences = 2 + random.below(3);
   for (std::uint64_t i = 0; i < sentences; ++i) {
     if (random.below(3) == 0) text += fmt::format(" {}", pick(random, kBetween));
-    text += " " + done_by(random, persons);
-    if (random.below(3) == 0) text += " " + said(random, persons);
+    text += fmt::format(" {}", done_by(random, persons));
+    if (random.below(3) == 0) text += fmt::format(" {}", said(random, persons));
   }
   if (random.below(2) == 0)
     text += fmt::format(" So {} and {} went home.", persons[0].name, persons[1].name);

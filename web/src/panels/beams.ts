@@ -4,7 +4,7 @@ import {latest, Slot} from '../data/slot';
 import {choice, html} from '../dom';
 import {count, fixed} from '../format';
 import type {Panel} from '../panel';
-import {underlined} from './branches';
+import {separated, underlined} from './underlined';
 import type {WordsPage} from './words_page';
 import {wordsStack} from './words_page';
 
@@ -41,5 +41,6 @@ export class BeamsPanel implements Panel {
         html('span', {class: 'branch-text words-text'}, ...underlined(words, () => open({text: api.info.text, target}), shared)),
         html('span', {class: 'branch-end'}, html('span', {class: 'quiet'}, count(tokens.length, 'token')), html('b', {}, fixed(sum, 2))));
     }));
+    separated(this.list);
   }
 }

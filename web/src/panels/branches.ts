@@ -3,10 +3,9 @@ import type {BranchEnd, BranchToken, Next} from '../answers';
 import {readLines, sessionPath} from '../data/lines';
 import {latest, Slot} from '../data/slot';
 import {button, html} from '../dom';
-import {count, shortWeight, weight} from '../format';
+import {count, weight} from '../format';
 import type {Panel} from '../panel';
-import {shown} from '../tokens';
-import {asToken} from './word';
+import {separated, underlined} from './underlined';
 import type {WordsPage} from './words_page';
 import {goOn, positionOf, wordsStack} from './words_page';
 import {nextName} from './words_next';
@@ -15,20 +14,6 @@ const kFirst = 4;    // branches that are written unasked
 const kMost = 27;    // tokens of each
 
 interface Branch { tokens: BranchToken[]; end: BranchEnd | null; error: string; stop: AbortController }
-
-/** Tokens underlined by surprise; a click on one goes on from there. */
-export function underlined(tokens: {text: string; probability: number}[], go: ((at: number) => void) | null, dim = 0): HTMLElement[] {
-  return tokens.map(({text, probability}, at) => {
-    const {gap, pieces} = shown(asToken(text));
-    const element = html('span', {class: `token${at === 0 ? ' first' : ''}${at < dim ? ' unseen' : ''}`}, ...pieces.map((piece) =>
-      piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text));
-    const bits = -Math.log2(probability);
-    element.style.setProperty('--weight', bits < 0.25 ? '0' : Math.min(9, bits).toFixed(2));
-    if (probability < 0.25) element.append(html('span', {class: 'under'}, shortWeight(probability) || '0'));
-    if (go) element.addEventListener('click', () => go(at));
-    return html('span', {}, gap ? ' ' : '', element);
-  });
-}
 
 export class Branches implements Panel {
   private readonly next = new Slot<Next>('branches', () => this.update());
@@ -97,6 +82,7 @@ export class Branches implements Panel {
     const ids = [...asked, ...next.words.map(({id}) => id).filter((id) => !asked.includes(id))].slice(0, Math.max(kFirst, asked.length));
     const came = tokens[position + 1]?.id;
     this.list.replaceChildren(...ids.map((id) => this.row(position, id, id === came)));
+    separated(this.list);
     const seen = next.words.filter(({id}) => ids.includes(id)).reduce((sum, {probability}) => sum + probability, 0);
     const all = next.words.length + next.rest.count;
     this.rest.textContent = `+ ${weight(Math.max(0, 1 - seen))} in ${(all - ids.length).toLocaleString('en')} others`;

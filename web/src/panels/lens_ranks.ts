@@ -10,6 +10,7 @@ const kWidth = 255;
 const kTop = 30;
 const kRow = 33;
 const kLetter = 6.5;  // px, about
+const kTick = 36;     // px from the vocabulary's tick to the next
 
 /** The ranks of the first answer at every level but the last, those of the others where there is room. */
 function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: number}[][]): SVGElement[] {
@@ -33,7 +34,7 @@ export function rankChart({levels, answers}: Lens, position: number, vocabulary:
   const up = [...levels].reverse();
   const y = (at: number) => kTop + 16 + at * kRow;
   const height = y(up.length - 1) + 16;
-  const ticks = [1, 10, 100, 1000, 10_000, 100_000].filter((rank) => rank < vocabulary / 2);
+  const ticks = [1, 10, 100, 1000, 10_000, 100_000].filter((rank) => scale(rank) - scale(vocabulary) > kTick);
   const element = svg('svg', {class: 'lens-ranks', width: kWidth, height, viewBox: `0 0 ${kWidth} ${height}`, role: 'img', 'aria-label': 'Ranks by layer'},
     ...[...ticks, vocabulary].flatMap((rank) => [
       svg('line', {class: 'grid-line', x1: scale(rank), x2: scale(rank), y1: kTop, y2: height}),

@@ -1,0 +1,76 @@
+#include "cli/look/request.h"
+
+#include <utility>
+
+#include "cli/look/view.h"
+#include "heed/base/error.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr std::int64_t kDefaultRows = 64;
+
+// The first head of the view, its rows and its cell: what a terminal can show of it.
+LookRequest request_of_view(const LookOptions& options, const Session& session) {
+  const ViewAddress view = read_view(options.view);
+  check_view(view, session);
+  if (view.view != "look")
+    fail({.argument = "--format",
+          .found = options.format,
+          .expected = fmt::format("svg, png or html, which show the view {}", view.view)});
+  if (view.to)
+    fail({.argument = "--format",
+          .found = options.format,
+          .expected = "svg, png or html, which show the \"to=1\" of --view"});
+  const bool one_cell = view.key && !view.range;
+  if (one_cell && !options.top.empty() && options.format != "json")
+    fail({.found = "j= of --view names the key", .expected = "it without --top"});
+  const Place place = place_of(view.places.front(), session.shapes());
+  LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
+  request.top = top_of(options);
+  if (options.format == "text" && !one_cell)
+    request.unit = heed::unit_of(view.units).value_or(request.unit);
+  const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
+  for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
+  if (one_cell) request.cell_keys.push_back(*view.key);
+  return request;
+}
+
+Unit unit_of(const LookOptions& options, const Session& session, Stack stack) {
+  if (options.format != "text") return Unit::kToken;
+  if (stack == Stack::kCross && !options.units.empty() && options.units != "token")
+    fail({.argument = "--units",
+          .found = options.units,
+          .expected = "token: rows and keys of cross-attention are of two texts"});
+  if (!options.units.empty()) return heed::unit_of(options.units).value_or(Unit::kToken);
+  const bool has_parts =
+      options.to.empty() && are_mostly_parts_of_characters(session.queries(stack));
+  return has_parts ? Unit::kCharacter : Unit::kToken;
+}
+
+}  // namespace
+
+LookRequest request_of(const LookOptions& options, const Session& session, Stack stack) {
+  if (!options.view.empty()) return request_of_view(options, session);
+  LookRequest request{.stack = stack, .layer = options.layer, .head = options.head};
+  request.unit = unit_of(options, session, stack);
+  request.top = top_of(options);
+  if (!options.who.empty())
+    request.queries = named_tokens("--who", session.queries(stack), options.who);
+  if (options.to.empty()) return request;
+  (options.who.empty() ? request.columns : request.cell_keys) =
+      named_tokens("--to", session.keys(stack), options.to);
+  return request;
+}
+
+std::int64_t choose_rows(const LookOptions& options, const Session& session, LookRequest& request) {
+  const Stack stack = request.stack.value_or(session.stacks.front().shape.stack);
+  const std::int64_t length = std::ssize(session.queries(stack));
+  std::int64_t rows = options.format == "text" ? kDefaultRows : -1;
+  if (!options.rows.empty()) rows = count_of("--rows", options.rows);
+  if (!request.queries.empty() || rows < 0 || rows >= length) return 0;
+  for (std::int64_t row = length - rows; row < length; ++row) request.queries.push_back(row);
+  return length - rows;
+}
+
+}  // namespace heed::cli

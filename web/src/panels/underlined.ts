@@ -1,0 +1,58 @@
+// A written text whose tokens are underlined by surprise, with the probability under the unlikely ones.
+import {html} from '../dom';
+import {shortWeight} from '../format';
+import type {NumberPlace} from '../shell/text_numbers';
+import {placeNumbers} from '../shell/text_numbers';
+import {shown} from '../tokens';
+import {asToken} from './word';
+
+const kLine = 16;  // px that numbers of two lines are apart at least
+
+/** A click on a token goes on from there; the first `dim` are grey. */
+export function underlined(tokens: {text: string; probability: number}[], go: ((at: number) => void) | null, dim = 0): HTMLElement[] {
+  return tokens.map(({text, probability}, at) => {
+    const {gap, pieces} = shown(asToken(text));
+    const element = html('span', {class: `token${at === 0 ? ' first' : ''}${at < dim ? ' unseen' : ''}`}, ...pieces.map((piece) =>
+      piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text));
+    const bits = -Math.log2(probability);
+    element.style.setProperty('--weight', bits < 0.25 ? '0' : Math.min(9, bits).toFixed(2));
+    if (probability < 0.25) element.append(html('span', {class: 'under'}, shortWeight(probability) || '0'));
+    if (go) element.addEventListener('click', () => go(at));
+    return html('span', {}, gap ? ' ' : '', element);
+  });
+}
+
+/** The numbers of one line, those of the most surprising tokens first. */
+function placed(numbers: HTMLElement[], left: number, room: number): void {
+  const wanted = numbers.map((number): NumberPlace => {
+    const token = number.parentElement!;
+    const [{width}, own] = [number.getBoundingClientRect(), token.getBoundingClientRect()];
+    const shade = Number(token.style.getPropertyValue('--weight'));
+    return {mark: {shade, number: '', classes: '', nudge: 0}, middle: own.left + own.width / 2 - left, width};
+  });
+  placeNumbers(wanted, room);
+  wanted.forEach(({mark: {nudge}}, at) => {
+    const number = numbers[at]!;
+    if (nudge !== null) number.style.setProperty('--nudge', `${nudge}px`);
+    else {
+      number.parentElement!.title = number.textContent;
+      number.remove();
+    }
+  });
+}
+
+/** Moves the numbers apart that would stand on each other; who finds no room is told by the token's title. */
+export function separated(list: HTMLElement): void {
+  for (const text of list.querySelectorAll<HTMLElement>('.branch-text')) {
+    const {left, width} = text.getBoundingClientRect();
+    const lines: HTMLElement[][] = [];
+    let before = -Infinity;
+    for (const number of text.querySelectorAll<HTMLElement>('.under')) {
+      const {top} = number.getBoundingClientRect();
+      if (top - before > kLine) lines.push([]);
+      lines.at(-1)!.push(number);
+      before = top;
+    }
+    for (const numbers of lines) placed(numbers, left, width);
+  }
+}
