@@ -237,7 +237,7 @@ class Session:
 
     def next(self, top: int = 6, position: int = -1) -> NextWords:
         """The most probable next words, behind the last token or another whose logits are kept;
-        none where the model writes no text."""
+        none where the model writes no text; an error of arrays and of what `watch` saw."""
         place = whole("next", "position", position)
         place += len(self.tokens) if place < 0 else 0
         most = whole("next", "top", top, least=1)

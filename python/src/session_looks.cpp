@@ -104,6 +104,11 @@ Indices find(const HeldSession& held, const std::string& word, const std::string
 nb::tuple next(const HeldSession& held, std::int64_t top, std::int64_t position) {
   if (top < 1) fail("next", "top", top, "at least 1");
   const Session& session = held.session;
+  if (session.info.vocabulary == 0)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "next",
+          .found = "the session holds attention alone",
+          .expected = "one whose logits are known: of a text that a model of heed.load read"});
   const std::int64_t length = std::ssize(session.tokens);
   const std::int64_t kept = session.logits.given() ? session.logits.dim(0) : 0;
   if (kept > 0 && (position < length - kept || position >= length))

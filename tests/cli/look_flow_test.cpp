@@ -59,6 +59,7 @@ TEST(LookFlow, TheFormatIsThatOfTheFilesName) {
 TEST(LookFlow, WhatItCannotShowIsRefused) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{kText, "--flow", "--layer", "1"}, "--layer is given beside --flow"},
+      {{kText, "--flow", "--heads", "all"}, "--heads is given beside --flow"},
       {{kText, "--flow", "--format", "tsv"}, "text, json, graphml or dot"},
       {{kText, "--format", "graphml"}, "--flow beside it"},
       {{kText, "--by", "effect"}, "--flow"},

@@ -39,6 +39,21 @@ TEST(LookSides, WhoAttendsToAWordSaysWhichHeadWasChosen) {
   EXPECT_THAT(look(given), testing::Not(HasSubstr("heed chose")));
 }
 
+TEST(LookSides, AnEdgeIsShownAtTheHeadThatGivesItMost) {
+  std::vector<std::string> asked = {
+      "the cat sat on the mat", "--who",    "sat", "--to", "cat", "--model",
+      test::tiny_model(),       "--format", "json"};
+  const json chosen = json::parse(look(asked))["chosen"];
+  EXPECT_EQ(chosen["reason"], "gives this edge the largest weight");
+  for (const int layer : {0, 1})
+    for (const int head : {0, 1}) {
+      std::vector<std::string> other = asked;
+      other.insert(other.end(), {"--layer", std::to_string(layer), "--head", std::to_string(head)});
+      const json cell = json::parse(look(other))["cells"][0];
+      EXPECT_LE(cell["weight"].get<double>(), chosen["score"].get<double>() + 1e-6);
+    }
+}
+
 TEST(LookPair, JsonSaysWhereTheSecondTextBegins) {
   const json found = json::parse(pair_as("json", "on the mat"));
   std::string first, second;

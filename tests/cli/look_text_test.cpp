@@ -189,8 +189,12 @@ TEST(LookText, NarrowColumnsUseLettersAndALegend) {
 TEST(LookText, AModelWithoutWordsSaysSo) {
   Look look = picture();
   look.next = {};
+  look.info.vocabulary = 512;
   EXPECT_THAT(look_text({}, look, {}),
               testing::EndsWith("Next word  none: this model writes no text\n"));
+  look.info.vocabulary = 0;  // of arrays
+  EXPECT_THAT(look_text({}, look, {}),
+              testing::EndsWith("Next word  not known: attention alone is here\n"));
 }
 
 TEST(LookText, OneCellShowsRankScoreAndWeight) {

@@ -144,6 +144,29 @@ TEST(ChooseHead, SaysSoWhereNoRowHasAnotherKey) {
   EXPECT_EQ(chosen.reason, "the first one: no head looks past the first, previous and own token");
 }
 
+TEST(ChooseHeadOfEdge, TakesTheLargestWeightOfWhatIsLeftFree) {
+  std::vector<LayerAttention> layers;
+  for (const std::int64_t back : {1, 2, 3})
+    layers.push_back(test::layer_of(2, 12, [&](std::int64_t head, std::int64_t i, std::int64_t j) {
+      return head == back % 2 && j == i - back ? 20.0F : 0.0F;
+    }));
+  const Session session = test::session_of(std::move(layers));
+  const auto of = [&](std::int64_t query, std::int64_t key, std::optional<int> layer = {}) {
+    return choose_head_of_edge(session, {{query}}, {{key}}, {}, layer, {});
+  };
+  for (const int back : {1, 2, 3}) {
+    const ChosenHead chosen = of(7, 7 - back);
+    EXPECT_EQ(std::pair(chosen.layer, chosen.head), std::pair(back - 1, back % 2));
+    EXPECT_TRUE(chosen.automatic);
+    EXPECT_NEAR(chosen.score, 1, 1e-6);
+  }
+  EXPECT_EQ(of(7, 6, 1).layer, 1);
+  EXPECT_EQ(of(3, 9).score, 0);  // hidden from every head
+  EXPECT_FALSE(choose_head_of_edge(session, {{7}}, {{6}}, {}, 2, 0).automatic);
+  EXPECT_HEED_ERROR(of(7, 6, 3), ErrorCode::kNotFound,
+                    "look: layer is 3, expected 0 to 2 (by hand has 3 layers)");
+}
+
 TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
   const Session session = two_heads();
   EXPECT_EQ(choose_head(session, score_heads(session), {}, {}, 0).head, 0);

@@ -65,7 +65,7 @@ struct ChosenHead {
   int head = 0;
   bool automatic = false;
   std::string reason = {};  // in words
-  double score = 0;         // its `elsewhere`, of a cross-attention its order
+  double score = 0;         // what it was chosen by: `elsewhere`, order, or the edge's weight
 };
 
 /// The head of a stack (without one: of the first) with the largest `elsewhere`, of a
@@ -75,11 +75,16 @@ ChosenHead choose_head(const Session& session, std::span<const HeadScores> score
                        std::optional<Stack> stack, std::optional<int> layer,
                        std::optional<int> head);
 
+/// The head that gives one of queries x keys the largest weight, among the same.
+ChosenHead choose_head_of_edge(const Session& session, std::span<const std::int64_t> queries,
+                               std::span<const std::int64_t> keys, std::optional<Stack> stack,
+                               std::optional<int> layer, std::optional<int> head);
+
 /// What to look at.
 struct LookRequest {
   std::optional<Stack> stack = {};
-  std::optional<int> layer = {};
-  std::optional<int> head = {};
+  std::optional<int> layer = {};  // without both the head is chosen: of an edge where queries
+  std::optional<int> head = {};   // and cell_keys name some, else as choose_head says
   Unit unit = Unit::kToken;  // of rows and of the keys in them, where these are the same tokens
   std::int64_t top = 3;      // keys a row; below 0: every visible key
   std::vector<std::int64_t> queries = {};    // sorted; empty: every row

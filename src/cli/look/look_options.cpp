@@ -89,7 +89,7 @@ void check_flow(const Given& given, const LookOptions& options) {
     fail({.found = fmt::format("--format {} writes a graph", options.format),
           .expected = "--flow beside it"});
   if (!options.flow) return;
-  for (const char* option : {"--layer", "--head", "--to", "--view", "--rows", "--what"})
+  for (const char* option : {"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what"})
     if (given.has(option))
       fail({.found = fmt::format("{} is given beside --flow, which shows all layers", option),
             .expected = "one of the two"});

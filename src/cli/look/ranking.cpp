@@ -87,8 +87,9 @@ double value_of(const HeadScores& head, std::size_t score) {
 std::string threshold_line(const Terminal& terminal, const Ranking& ranking, std::size_t reached) {
   const std::size_t score = ranking.columns.front();
   const ScoreInfo& info = score_infos()[score];
-  std::string text = fmt::format("threshold {}, reached by {}", hundredths(info.threshold),
-                                 reached == 0 ? "none" : std::to_string(reached));
+  std::string text = fmt::format("threshold {}, reached by {}{}", hundredths(info.threshold),
+                                 reached == 0 ? "none" : std::to_string(reached),
+                                 ranking.filter.terms.empty() ? "" : " of these");
   if (reached < ranking.heads.size()) {
     const HeadScores& next = ranking.heads[reached];
     text += fmt::format("; the next is {}.{} {}", next.place.layer, next.place.head,

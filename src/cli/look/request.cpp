@@ -1,5 +1,7 @@
 #include "cli/look/request.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "cli/look/view.h"

@@ -86,8 +86,9 @@ std::string next_text(const Terminal& terminal, const Look& look) {
   if (!look.filled.empty()) return filled_text(terminal, look);
   if (look.next.words.empty())
     return heading(terminal, "Next word",
-                   look.info.reads_source() ? "none here: the decoder writes, the encoder reads"
-                                            : "none: this model writes no text");
+                   look.info.vocabulary == 0  ? "not known: attention alone is here"
+                   : look.info.reads_source() ? "none here: the decoder writes, the encoder reads"
+                                              : "none: this model writes no text");
   const std::string last = TokenNames::shown(terminal, look.tokens.back().bytes);
   return heading(terminal, "Next word", fmt::format("after \"{}\"", last)) +
          words_text(terminal, look.next);

@@ -31,9 +31,10 @@ std::string_view part_behind_sign(std::string_view text) {
   return sign == std::string_view::npos ? text : text.substr(sign + 1);
 }
 
-// The head that was asked for, or the one that heed chooses. A stack that is the first is not
-// named.
+// The head that was asked for, or the one that heed chooses, of the view's edge where it has one. A
+// stack that is the first is not named.
 ViewPlace place_of(const ViewOptions& options, const Session& cut, Stack stack,
+                   const ViewAddress& view,
                    const std::function<std::vector<HeadScores>()>& scores) {
   const bool is_first = stack == cut.stacks.front().shape.stack;
   ViewPlace place = {.stack = is_first ? std::nullopt : std::optional(stack)};
@@ -42,7 +43,10 @@ ViewPlace place_of(const ViewOptions& options, const Session& cut, Stack stack,
     place.head = *options.head;
     return place;
   }
-  const ChosenHead chosen = choose_head(cut, scores(), stack, options.layer, options.head);
+  const ChosenHead chosen = view.key
+                                ? choose_head_of_edge(cut, {{*view.query}}, {{*view.key}}, stack,
+                                                      options.layer, options.head)
+                                : choose_head(cut, scores(), stack, options.layer, options.head);
   place.layer = chosen.layer;
   place.head = chosen.head;
   return place;
@@ -107,7 +111,7 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
   view.query = pinned.empty() ? std::ssize(tokens) - 1
                               : shown_token(view.to ? "--to" : "--who", tokens, pinned);
   if (!options.to.empty() && !view.to) view.key = key_of(cut, stack, options.to, *view.query);
-  view.places = {place_of(options, cut, stack.stack, scores)};
+  view.places = {place_of(options, cut, stack.stack, view, scores)};
   return view;
 }
 

@@ -94,6 +94,47 @@ ChosenHead choose_head(const Session& session, std::span<const HeadScores> score
   return chosen;
 }
 
+namespace {
+
+// The largest weight of queries x keys; below 0 where the head may see none of them.
+double largest_weight(const LayerAttention& layer, int head, std::span<const std::int64_t> queries,
+                      std::span<const std::int64_t> keys) {
+  double largest = -1;
+  visit_lines(
+      layer, {.head = head, .rows = {queries.begin(), queries.end()}}, [&](const RowView& row) {
+        for (const std::int64_t key : keys)
+          if (const float weight = row.weights[static_cast<std::size_t>(key)]; weight != kHidden)
+            largest = std::max(largest, static_cast<double>(weight));
+      });
+  return largest;
+}
+
+}  // namespace
+
+ChosenHead choose_head_of_edge(const Session& session, std::span<const std::int64_t> queries,
+                               std::span<const std::int64_t> keys, std::optional<Stack> asked,
+                               std::optional<int> layer, std::optional<int> head) {
+  const SessionStack& stack = session.at(asked.value_or(session.stacks.at(0).shape.stack));
+  if (layer) check_layer("look", session.model, stack.shape, *layer);
+  if (head) check_head("look", session.model, stack.shape, *head);
+  ChosenHead chosen{.stack = stack.shape.stack,
+                    .layer = layer.value_or(0),
+                    .head = head.value_or(0),
+                    .automatic = !(layer && head)};
+  chosen.reason = chosen.automatic ? "gives this edge the largest weight" : "asked for";
+  for (int at = 0; at < stack.shape.layers; ++at)
+    for (int one = 0; one < stack.shape.heads; ++one) {
+      if ((layer && at != *layer) || (head && one != *head)) continue;
+      const double weight =
+          largest_weight(stack.layers[static_cast<std::size_t>(at)], one, queries, keys);
+      if (weight <= chosen.score) continue;
+      chosen.score = weight;
+      chosen.layer = at;
+      chosen.head = one;
+    }
+  return chosen;
+}
+
 std::vector<LookRow> look_rows(const LayerAttention& layer, int head,
                                std::span<const std::int64_t> queries, std::int64_t top) {
   std::vector<LookRow> answer;
@@ -158,6 +199,18 @@ LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, st
   return cell;
 }
 
+namespace {
+
+ChosenHead chosen_head(const Session& session, const LookRequest& request,
+                       std::span<const HeadScores> heads) {
+  if (request.queries.empty() || request.cell_keys.empty())
+    return choose_head(session, heads, request.stack, request.layer, request.head);
+  return choose_head_of_edge(session, request.queries, request.cell_keys, request.stack,
+                             request.layer, request.head);
+}
+
+}  // namespace
+
 Look look(const Session& session, const LookRequest& request) {
   Look answer{.model = session.model,
               .built_in = session.built_in,
@@ -172,7 +225,7 @@ Look look(const Session& session, const LookRequest& request) {
               .heads = scored_heads(session, request),
               .next = {}};
   answer.filled = filled_masks(session, request.next);
-  answer.chosen = choose_head(session, answer.heads, request.stack, request.layer, request.head);
+  answer.chosen = chosen_head(session, request, answer.heads);
   if (answer.chosen.stack != Stack::kEncoder) answer.next = next_words(session, request.next);
   const auto queries = session.queries(answer.chosen.stack);
   const auto keys = session.keys(answer.chosen.stack);
