@@ -244,15 +244,16 @@ def look(text: str | None = None, *, model: Model | str | Path | None = None,
          **settings: Any) -> Session:  # fmt: skip
     """Who attends to whom in a text: :meth:`Model.look` of a built-in model, or of another.
 
-    Without ``model`` a ``pair`` is read by the built-in encoder and a ``target`` by the built-in
-    translator, where these came with heed.
+    Without ``model`` a ``pair``, or a text with a gap (``[MASK]``), is read by the built-in encoder
+    and a ``target`` by the built-in translator, where these came with heed.
 
     >>> session = heed.look("The cat sat on the mat because it was tired.")
     >>> session.weights.shape
     (6, 6, 12, 12)
     """
     if model is None:
-        model = _built_in(settings.get("pair") is not None, settings.get("target") is not None)
+        for_encoder = settings.get("pair") is not None or "[MASK]" in str(text)
+        model = _built_in(for_encoder, settings.get("target") is not None)
     elif not isinstance(model, Model):
         model = load(model)
     return model.look(text, **settings)

@@ -209,4 +209,5 @@ def test_two_texts_are_read_by_the_built_in_models_for_them():
     if "masks" not in {model.name for model in heed.models() if model.built_in}:
         pytest.skip("the wheel has tales alone")
     assert heed.look("A cat.", pair="A dog.").model_name == "masks"
+    assert heed.look("The old [MASK] sat down.").model_name == "masks"
     assert heed.look("A cat.", target="\u732b").model_name == "enja"

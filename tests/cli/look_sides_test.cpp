@@ -156,6 +156,7 @@ TEST(LookCross, HeadsSayWhetherTheyFollowTheSource) {
 TEST(LookSides, WithoutAModelTheBuiltInOneThatReadsTheTexts) {
   EXPECT_THAT(look({"The cat."}), testing::StartsWith("tales  Llama"));
   EXPECT_THAT(look({"The cat.", "--pair", "A cat."}), testing::StartsWith("masks  BERT"));
+  EXPECT_THAT(look({"The [MASK]."}), testing::StartsWith("masks  BERT"));
   for (const std::vector<std::string>& asked :
        {std::vector<std::string>{"A cat.", "--target", "猫"},
         {"A cat.", "--stack", "cross"},

@@ -172,13 +172,15 @@ void write_answers(const LookOptions& options, const Session& session, const Loa
   }
 }
 
-// Which built-in model reads the texts that are given, and has the stack that is asked for.
+// Which built-in model reads the texts that are given, and has the stack that is asked for. A gap
+// is for an encoder as a second text is.
 ModelKind unnamed_kind(const LookOptions& options) {
   std::string stack = options.stack;
   if (!options.view.empty())
     if (const std::optional<Stack> shown = read_view(options.view).places[0].stack)
       stack = stack_name(*shown);
-  return kind_that_reads(options.input.has_pair, options.input.has_target, stack);
+  const bool has_gap = options.input.text.find("[MASK]") != std::string::npos;
+  return kind_that_reads(options.input.has_pair || has_gap, options.input.has_target, stack);
 }
 
 int run(const Given& given, LookOptions options) {

@@ -43,7 +43,7 @@ ViewPlace place_of(const ViewOptions& options, const Session& cut, Stack stack,
     place.head = *options.head;
     return place;
   }
-  const ChosenHead chosen = view.key
+  const ChosenHead chosen = view.query && view.key
                                 ? choose_head_of_edge(cut, {{*view.query}}, {{*view.key}}, stack,
                                                       options.layer, options.head)
                                 : choose_head(cut, scores(), stack, options.layer, options.head);
