@@ -49,10 +49,6 @@ def closure(unit, places):
     return sorted(found)
 
 
-def places_of(command):
-    return [pathlib.Path(place) for place in re.findall(r"-I\s*(\S+)", command)] + [ROOT]
-
-
 def git(*arguments):
     """What git says, or None where it fails."""
     run = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
@@ -71,10 +67,9 @@ def changed_since_clean(version):
     return (None, None) if any(map(HOW.search, names)) else (commit, {ROOT / name for name in names})
 
 
-def fingerprint(unit, command, settings):
-    places = places_of(command)
+def fingerprint(files, command, settings):
     digest = hashlib.sha256((settings + command).encode())
-    for path in closure(unit, places):
+    for path in files:
         digest.update(f"{path}\0{text_of(path)}\0".encode())
     return digest.hexdigest()
 
@@ -104,8 +99,10 @@ def main():
     waiting, units = {}, [ROOT / line for line in sys.stdin.read().split()]
     for unit in units:
         command = commands.get(str(unit), "")
-        stamp = stamps / fingerprint(unit, command, settings)
-        is_as_then = commit and changed.isdisjoint(closure(unit, places_of(command)))
+        places = [pathlib.Path(place) for place in re.findall(r"-I\s*(\S+)", command)] + [ROOT]
+        files = closure(unit, places)
+        stamp = stamps / fingerprint(files, command, settings)
+        is_as_then = commit and changed.isdisjoint(files)
         if not stamp.exists() and not is_as_then:
             waiting[unit] = stamp
     others = f"; the others are as in {commit[:10]}, which was clean" if commit else ""
