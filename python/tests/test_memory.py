@@ -82,11 +82,11 @@ def test_sessions_leak_nothing(tales):
         with pytest.raises(ValueError):
             session.row("dog")
 
-    for _ in range(50):
+    for _ in range(200):  # until the allocator has what it takes, on a busy machine too
         once()
     gc.collect()
     before = resident()
     for _ in range(500):
         once()
     gc.collect()
-    assert resident() - before < 15_000_000  # a session of 7 tokens has 60 KB: all would be 30 MB
+    assert resident() - before < 8_000_000  # a session of 7 tokens has 60 KB: all would be 30 MB

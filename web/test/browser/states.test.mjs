@@ -182,6 +182,7 @@ test('a text that is replaced while its pass runs is dropped, and one whose pass
   const posted = page.waitForResponse((response) => response.request().method() === 'POST');
   await replaceText(page, 'Tom and the old dog and a cat');
   const {session} = await (await posted).json();
+  await page.waitForSelector('.reading');
   assert.deepEqual(dropped, []);
   await Promise.all([page.waitForRequest((request) => request.method() === 'DELETE'), replaceText(page, 'Tom and the new dog')]);
   assert.deepEqual(dropped, [session]);
