@@ -1,4 +1,4 @@
-// Pools attention weights: largest, sum and count of 64 rows over a run of keys.
+// Pools attention weights: the largest of 64 rows over a run of keys; their sum and count.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@ struct LanePools {
   alignas(64) std::array<float, kMaskRows> largest;  // -inf where nothing is visible; a NaN stays
   alignas(64) std::array<float, kMaskRows> sum;      // over the visible keys
   alignas(64) std::array<std::int32_t, kMaskRows> visible;  // keys
+  bool sums = true;  // false: `sum` and `visible` are left out
 };
 
 namespace cpu {

@@ -47,6 +47,7 @@ void expect_pools(const Tile& tile, std::uint64_t rows, const LanePools& pools, 
         ++visible;
       }
     EXPECT_EQ(pools.largest[entry], largest) << entry;
+    if (!pools.sums) continue;
     EXPECT_NEAR(pools.sum[entry], sum, 1e-4) << entry;
     EXPECT_EQ(pools.visible[entry], visible) << entry;
   }
@@ -75,6 +76,17 @@ TEST(PoolLanes, FoldsNeighboursAnyNumberOfTimes) {
     cpu::fold_lanes(pools, fold);
     expect_pools(tile, UINT64_MAX, pools, fold);
   }
+}
+
+TEST(PoolLanes, LeavesOutSumsThatNobodyAskedFor) {
+  const Tile tile(12);
+  LanePools pools;
+  pools.sums = false;
+  pools.sum.fill(-1);
+  cpu::pool_lanes(tile.values.data(), tile.visible.data(), tile.keys(), UINT64_MAX, pools);
+  cpu::fold_lanes(pools, 2);
+  expect_pools(tile, UINT64_MAX, pools, 2);
+  EXPECT_EQ(pools.sum[0], -1);
 }
 
 TEST(PoolLanes, KeepsWhatIsNoNumber) {

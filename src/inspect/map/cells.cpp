@@ -1,7 +1,11 @@
 #include "inspect/map/cells.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "base/serial.h"
 #include "inspect/session/visible_keys.h"
@@ -10,7 +14,8 @@
 namespace heed {
 namespace {
 
-constexpr int kLaneBits = 6;  // of 64 rows
+constexpr int kLaneBits = 6;                              // of 64 rows
+constexpr std::int64_t kOneCore = std::int64_t{1} << 17;  // entries: half a millisecond
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 struct CellRows final : Observer::State {
@@ -30,9 +35,8 @@ float larger(float a, float b) {
   return is_larger & is_number ? b : a;
 }
 
-void join(GatheredCells& cells, std::size_t to, float largest, double sum, std::int32_t visible) {
+void join_sum(GatheredCells& cells, std::size_t to, double sum, std::int32_t visible) {
   if (visible == 0) return;
-  cells.largest[to] = larger(cells.largest[to], largest);
   cells.sum[to] += sum;
   cells.visible[to] += visible;
 }
@@ -67,12 +71,14 @@ Cells entries_of(const LayerAttention& layer, const CellsRequest& request, Obser
 
 }  // namespace
 
-void GatheredCells::resize(std::int64_t count) {
+void GatheredCells::resize(std::int64_t count, bool sums) {
   const auto size = static_cast<std::size_t>(count);
   largest.assign(size, kNothing);
-  sum.assign(size, 0);
-  visible.assign(size, 0);
+  sum.assign(sums ? size : 0, 0);
+  visible.assign(sums ? size : 0, 0);
 }
+
+bool GatheredCells::is_hidden(std::size_t at) const { return largest[at] == kNothing; }
 
 CellsObserver::CellsObserver(const CellsRequest& request)
     : request_(request),
@@ -84,7 +90,7 @@ CellsObserver::CellsObserver(const CellsRequest& request)
               request.key_end,
               0,
               1} {
-  gathered.resize(request.height() * request.width());
+  gathered.resize(request.height() * request.width(), request.sums());
 }
 
 std::unique_ptr<Observer::State> CellsObserver::rows(const ObservedRows& rows) const {
@@ -93,7 +99,7 @@ std::unique_ptr<Observer::State> CellsObserver::rows(const ObservedRows& rows) c
   const std::int64_t end = std::min(rows.row_end, region_.row_end) - region_.row_begin;
   state->begin = first >> request_.shift;
   const std::int64_t count = ((end - 1) >> request_.shift) + 1 - state->begin;
-  state->cells.resize(count * request_.width());
+  state->cells.resize(count * request_.width(), request_.sums());
   return state;
 }
 
@@ -108,18 +114,21 @@ void CellsObserver::tile(State& state, const ObservedRows& rows, const ObservedT
   const int fold = std::min(request_.shift, kLaneBits);
   const auto begin = static_cast<std::size_t>((first - rows.row_begin) >> fold);
   const auto end = static_cast<std::size_t>(((last - 1 - rows.row_begin) >> fold) + 1);
+  const auto width = static_cast<std::size_t>(request_.width());
   kernels::LanePools pools;
+  pools.sums = request_.sums();
   for (std::int64_t key = std::max(tile.key_begin, region_.key_begin); key < key_end;) {
     const std::int64_t x = (key - region_.key_begin) >> request_.shift;
     const std::int64_t next = std::min(key_end, region_.key_begin + ((x + 1) << request_.shift));
     const std::int64_t at = key - tile.key_begin;
     kernels::cpu::pool_lanes(values + at * kMaskRows, tile.visible + at, next - key, wanted, pools);
     kernels::cpu::fold_lanes(pools, fold);
-    for (std::size_t lane = begin; lane < end; ++lane) {
-      const auto y = static_cast<std::int64_t>(lane - begin);
-      join(seen.cells, static_cast<std::size_t>(y * request_.width() + x), pools.largest[lane],
-           static_cast<double>(pools.sum[lane]), pools.visible[lane]);
-    }
+    auto to = static_cast<std::size_t>(x);
+    for (std::size_t lane = begin; lane < end; ++lane, to += width)
+      seen.cells.largest[to] = larger(seen.cells.largest[to], pools.largest[lane]);
+    to = static_cast<std::size_t>(x);
+    for (std::size_t lane = begin; pools.sums && lane < end; ++lane, to += width)
+      join_sum(seen.cells, to, static_cast<double>(pools.sum[lane]), pools.visible[lane]);
     key = next;
   }
 }
@@ -127,13 +136,18 @@ void CellsObserver::tile(State& state, const ObservedRows& rows, const ObservedT
 void CellsObserver::merge(State& state, const ObservedRows&) {
   const auto& seen = static_cast<const CellRows&>(state);
   const auto first = static_cast<std::size_t>(seen.begin * request_.width());
-  for (std::size_t at = 0; at < seen.cells.visible.size(); ++at)
-    join(gathered, first + at, seen.cells.largest[at], seen.cells.sum[at], seen.cells.visible[at]);
+  float* const largest = gathered.largest.data() + first;
+  for (std::size_t at = 0; at < seen.cells.largest.size(); ++at)
+    largest[at] = larger(largest[at], seen.cells.largest[at]);
+  for (std::size_t at = 0; at < seen.cells.sum.size(); ++at)
+    join_sum(gathered, first + at, seen.cells.sum[at], seen.cells.visible[at]);
 }
 
-Cells pooled_cells(const GatheredCells& gathered, const CellsRequest& request) {
-  Cells cells{.height = request.height(), .width = request.width(), .values = {}};
-  cells.values.reserve(gathered.visible.size());
+Cells pooled_cells(GatheredCells gathered, const CellsRequest& request) {
+  Cells cells{request.height(), request.width(), std::move(gathered.largest)};
+  for (float& value : cells.values)
+    value = value == kNothing ? std::numeric_limits<float>::quiet_NaN() : value;
+  if (!request.sums()) return cells;
   const auto extent = [&](std::int64_t index, std::int64_t count) {
     return std::min((index + 1) << request.shift, count) - (index << request.shift);
   };
@@ -141,16 +155,11 @@ Cells pooled_cells(const GatheredCells& gathered, const CellsRequest& request) {
   for (std::int64_t y = 0; y < cells.height; ++y) {
     const std::int64_t rows = extent(y, request.row_end - request.row_begin);
     for (std::int64_t x = 0; x < cells.width; ++x, ++at) {
-      if (gathered.visible[at] == 0) {
-        cells.values.push_back(std::numeric_limits<float>::quiet_NaN());
-      } else if (request.pool == Pool::kMax) {
-        cells.values.push_back(gathered.largest[at]);
-      } else {
-        const std::int64_t count = request.value == ObservedValue::kScores
-                                       ? gathered.visible[at]
-                                       : rows * extent(x, request.key_end - request.key_begin);
-        cells.values.push_back(static_cast<float>(gathered.sum[at] / static_cast<double>(count)));
-      }
+      if (std::isnan(cells.values[at])) continue;
+      const std::int64_t count = request.value == ObservedValue::kScores
+                                     ? gathered.visible[at]
+                                     : rows * extent(x, request.key_end - request.key_begin);
+      cells.values[at] = static_cast<float>(gathered.sum[at] / static_cast<double>(count));
     }
   }
   return cells;
@@ -166,13 +175,14 @@ GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& re
 }
 
 Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Cancel& cancel) {
-  const SerialScope serial;
-  if (request.shift == 0) {
-    SweepStop stop([&](const ObservedRows&) { cancel.check(); });
-    return entries_of(layer, request, stop);
-  }
-  return pooled_cells(gathered_cells(layer, request, [&](const ObservedRows&) { cancel.check(); }),
-                      request);
+  std::optional<SerialScope> alone;
+  if (request.entries() <= kOneCore) alone.emplace();
+  const SweepStop::Check check = [&, caller = std::this_thread::get_id()](const ObservedRows&) {
+    if (std::this_thread::get_id() == caller) cancel.check();  // which talks to the client
+  };
+  if (request.shift > 0) return pooled_cells(gathered_cells(layer, request, check), request);
+  SweepStop stop(check);
+  return entries_of(layer, request, stop);
 }
 
 }  // namespace heed

@@ -28,6 +28,7 @@ struct CellsRequest {
   std::int64_t height() const { return cells_of(row_end - row_begin); }
   std::int64_t width() const { return cells_of(key_end - key_begin); }
   std::int64_t entries() const { return (row_end - row_begin) * (key_end - key_begin); }
+  bool sums() const { return pool == Pool::kMean; }
 
  private:
   std::int64_t cells_of(std::int64_t entries) const {
@@ -49,19 +50,21 @@ struct Cells {
   }
 };
 
-/// What is known of the cells of a rectangle, [height, width] each.
+/// What is known of the cells of a rectangle, [height, width] each; without sums the largest alone.
 struct GatheredCells {
   std::vector<float> largest;         // -inf where nothing is visible; a NaN stays
   std::vector<double> sum;            // over the visible entries
   std::vector<std::int32_t> visible;  // entries that the mask shows
 
-  void resize(std::int64_t count);
+  void resize(std::int64_t count, bool sums);
+  bool is_hidden(std::size_t at) const;
 };
 
-/// Gathers a rectangle in a sweep of whoever calls `observe`: the largest, the sum and what is
-/// visible, of cells of 2^shift entries a side, by lanes. The public observer `heatmap` has one
-/// pool, does not tell masked cells from those that are 0, and takes 2.2 ms for two pools where
-/// this takes 1.6 (cells of 2 x 2, T = 512; 6.1 and 5.0 of 8 x 8, T = 2,048; D = 64, one core).
+/// Gathers a rectangle in a sweep of whoever calls `observe`: the largest, and for means the sum
+/// and what is visible, of cells of 2^shift entries a side, by lanes. The public observer `heatmap`
+/// has one pool, does not tell masked cells from those that are 0, and takes 2.2 ms for two pools
+/// where this takes 1.6 (cells of 2 x 2, T = 512; 6.1 and 5.0 of 8 x 8, T = 2,048; D = 64, one
+/// core).
 class CellsObserver final : public Observer {
  public:
   explicit CellsObserver(const CellsRequest& request);
@@ -88,9 +91,10 @@ class CellsObserver final : public Observer {
 };
 
 /// The pooled values: the mean counts a masked weight as 0, and scores where they are visible.
-Cells pooled_cells(const GatheredCells& gathered, const CellsRequest& request);
+Cells pooled_cells(GatheredCells gathered, const CellsRequest& request);
 
-/// One sweep over the rectangle on this thread; work and memory are those of the rectangle.
+/// One sweep over the rectangle, which asks `cancel` on this thread alone; work and memory are
+/// those of the rectangle.
 Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Cancel& cancel);
 
 /// The sweep alone, on all cores; `check` is called on several threads, and throws to stop.

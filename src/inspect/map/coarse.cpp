@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "inspect/map/tiles.h"
 
@@ -18,7 +19,7 @@ void store(JaggedRows<Value>& rows, const GatheredCells& gathered, const CellsRe
   for (std::int64_t y = 0; y < request.height(); ++y) {
     const auto first = static_cast<std::size_t>(y * request.width());
     auto count = static_cast<std::size_t>(request.width());
-    while (count > 0 && gathered.visible[first + count - 1] == 0) --count;
+    while (count > 0 && gathered.is_hidden(first + count - 1)) --count;
     for (std::size_t x = 0; x < count; ++x) rows.values.push_back(value(first + x));
     rows.begin.push_back(rows.values.size());
   }
@@ -51,14 +52,18 @@ int coarse_shift(const MatrixSize& size) {
 
 bool has_coarse(const MatrixSize& size) { return zoom_levels(size) > coarse_shift(size); }
 
-CellsRequest coarse_request(std::int64_t head, const MatrixSize& size) {
-  return {.head = head, .row_end = size.queries, .key_end = size.keys, .shift = coarse_shift(size)};
+CellsRequest coarse_request(std::int64_t head, const MatrixSize& size, Pool pool) {
+  return {.head = head,
+          .row_end = size.queries,
+          .key_end = size.keys,
+          .shift = coarse_shift(size),
+          .pool = pool};
 }
 
 CoarseHead::CoarseHead(const GatheredCells& gathered, const CellsRequest& request)
     : shift(request.shift) {
   store(largest, gathered, request, [&](std::size_t at) {
-    return gathered.visible[at] == 0 ? std::nanf("") : gathered.largest[at];
+    return gathered.is_hidden(at) ? std::nanf("") : gathered.largest[at];
   });
   store(sum, gathered, request,
         [&](std::size_t at) { return static_cast<float>(gathered.sum[at]); });
@@ -66,21 +71,20 @@ CoarseHead::CoarseHead(const GatheredCells& gathered, const CellsRequest& reques
 
 Cells CoarseHead::cells(const CellsRequest& request) const {
   GatheredCells gathered;
-  gathered.resize(request.height() * request.width());
+  gathered.resize(request.height() * request.width(), request.sums());
   visit(largest, shift, request, [&](std::size_t to, float value) {
-    if (std::isnan(value)) return;
-    gathered.largest[to] = std::max(gathered.largest[to], value);
-    gathered.visible[to] = 1;
+    if (!std::isnan(value)) gathered.largest[to] = std::max(gathered.largest[to], value);
   });
-  visit(sum, shift, request,
-        [&](std::size_t to, float value) { gathered.sum[to] += static_cast<double>(value); });
-  return pooled_cells(gathered, request);
+  if (request.sums())
+    visit(sum, shift, request,
+          [&](std::size_t to, float value) { gathered.sum[to] += static_cast<double>(value); });
+  return pooled_cells(std::move(gathered), request);
 }
 
 Overview::Overview(const GatheredCells& gathered, const CellsRequest& request)
     : shift(request.shift) {
   store(largest, gathered, request, [&](std::size_t at) {
-    return gathered.visible[at] == 0 ? std::uint8_t{0} : weight_byte(gathered.largest[at]);
+    return gathered.is_hidden(at) ? std::uint8_t{0} : weight_byte(gathered.largest[at]);
   });
 }
 
@@ -96,7 +100,7 @@ void OverviewObserver::merge(State& state, const ObservedRows& rows) {
   cells_.merge(state, rows);
   if (rows.row_end < request_.row_end) return;
   done_(rows.head, Overview(cells_.gathered, request_));
-  cells_.gathered.resize(request_.height() * request_.width());
+  cells_.gathered.resize(request_.height() * request_.width(), request_.sums());
 }
 
 }  // namespace heed

@@ -32,10 +32,10 @@ int coarse_shift(const MatrixSize& size);
 /// Whether some zoom level is coarse.
 bool has_coarse(const MatrixSize& size);
 
-/// The whole matrix of a head in cells of 2^coarse_shift.
-CellsRequest coarse_request(std::int64_t head, const MatrixSize& size);
+/// The whole matrix of a head in cells of 2^coarse_shift, as the pool asks for.
+CellsRequest coarse_request(std::int64_t head, const MatrixSize& size, Pool pool);
 
-/// Exact: every pool, as numbers.
+/// Exact: every pool, as numbers. Made of what was gathered for means.
 struct CoarseHead {
   int shift = 0;
   JaggedRows<float> largest;  // NaN where all entries are masked
@@ -63,7 +63,7 @@ class OverviewObserver final : public Observer {
  public:
   using Done = std::function<void(std::int64_t head, Overview overview)>;
   OverviewObserver(const MatrixSize& size, Done done)
-      : request_(coarse_request(0, size)), cells_(request_), done_(std::move(done)) {}
+      : request_(coarse_request(0, size, Pool::kMax)), cells_(request_), done_(std::move(done)) {}
 
   std::string_view name() const override { return "overview"; }
   void begin(const ObservedShape& shape) override { cells_.begin(shape); }

@@ -7,13 +7,14 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kOneCore = std::int64_t{1} << 20;  // entries: 1 to 2 milliseconds
+// Entries of what does not wait for the sweeps before it: 2 to 4 milliseconds of one core.
+constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;
 
 }  // namespace
 
 Cells Maps::computed(const std::shared_ptr<const LayerAttention>& layer,
                      const CellsRequest& request, Cancel& cancel) {
-  if (request.entries() <= kOneCore) return matrix_cells(*layer, request, cancel);
+  if (request.entries() <= kAtOnce) return matrix_cells(*layer, request, cancel);
   const auto cells = std::make_shared<Cells>();
   sweeper_.run(
       [layer, request, cells](const Sweeper::Check& check) {
@@ -107,7 +108,7 @@ std::string Maps::whole_codes(const std::shared_ptr<const LayerAttention>& layer
   sweep_rows(
       head_name, head,
       [layer, head, made](const SweepStop::Check& check) {
-        const CellsRequest request = coarse_request(head, layer->size());
+        const CellsRequest request = coarse_request(head, layer->size(), Pool::kMax);
         *made = std::make_shared<const Overview>(gathered_cells(*layer, request, check), request);
       },
       cancel);

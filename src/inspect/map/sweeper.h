@@ -1,4 +1,4 @@
-// Sweeps that are too large for one core: one after the other, on all of them.
+// Sweeps that take long: one after the other.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@
 namespace heed {
 
 /// What sweeps and other answers have freed goes back to the system when none follows soon.
-/// Requests run on one core each, and would each bring a team of threads along where they used
-/// more; this thread's team is the only one beside that of the background.
+/// Requests that ran them side by side would share the cores, and the one that was asked first
+/// would be answered last.
 class Sweeper {
  public:
   /// Called between blocks on several threads; throws when nobody waits any more.

@@ -14,7 +14,7 @@ std::int64_t SweptHead::bytes() const {
 SweptHead sweep_head(const LayerAttention& layer, std::int64_t head,
                      const SweepStop::Check& check) {
   const MatrixSize size = layer.size();
-  const CellsRequest request = coarse_request(head, size);
+  const CellsRequest request = coarse_request(head, size, Pool::kMean);
   SweepStop stop(check);
   MarginsSweep margins(head);
   std::optional<CellsObserver> cells;

@@ -32,7 +32,19 @@ struct Codes {
       at_least[part] = code;
     }
   }
+  std::uint8_t of(float weight) const {
+    if (!(weight >= 0x1p-24F)) return std::isnan(weight) ? 0 : 1;
+    if (weight >= 1) return 255;
+    const std::uint8_t code =
+        at_least[(std::bit_cast<std::uint32_t>(weight) - kLeastBits) >> (23 - kPartBits)];
+    return static_cast<std::uint8_t>(code + (weight >= next[code] ? 1 : 0));
+  }
 };
+
+const Codes& codes() {
+  static const Codes codes;
+  return codes;
+}
 
 }  // namespace
 
@@ -78,15 +90,7 @@ CellsRequest tile_cells(const TileRequest& tile, const MatrixSize& size) {
           .value = tile.value};
 }
 
-std::uint8_t weight_byte(float weight) {
-  static const Codes codes;
-  if (std::isnan(weight)) return 0;
-  if (weight < 0x1p-24F) return 1;
-  if (weight >= 1) return 255;
-  const std::uint8_t code =
-      codes.at_least[(std::bit_cast<std::uint32_t>(weight) - kLeastBits) >> (23 - kPartBits)];
-  return static_cast<std::uint8_t>(code + (weight >= codes.next[code] ? 1 : 0));
-}
+std::uint8_t weight_byte(float weight) { return codes().of(weight); }
 
 std::string encode_cells(const Cells& cells, bool bytes) {
   static_assert(std::endian::native == std::endian::little, "tiles are little-endian");
@@ -96,8 +100,10 @@ std::string encode_cells(const Cells& cells, bool bytes) {
                    cells.values.size() * sizeof(float));
     return encoded;
   }
-  encoded.reserve(cells.values.size());
-  for (const float weight : cells.values) encoded += static_cast<char>(weight_byte(weight));
+  encoded.resize(cells.values.size());
+  std::ranges::transform(cells.values, encoded.begin(), [&table = codes()](float weight) {
+    return static_cast<char>(table.of(weight));
+  });
   return encoded;
 }
 

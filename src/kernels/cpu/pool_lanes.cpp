@@ -31,21 +31,32 @@ HWY_INLINE hn::Vec<Floats> larger(hn::Vec<Floats> a, hn::Vec<Floats> b) {
   return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
 }
 
+template <bool kSums>
+HWY_INLINE void add_all(Pool& pool, hn::Vec<Floats> values) {
+  pool.largest = larger(pool.largest, values);
+  if constexpr (kSums) pool.sum = hn::Add(pool.sum, values);
+}
+
+template <bool kSums>
 HWY_INLINE void add(Pool& pool, hn::Vec<Floats> values, hn::Mask<Floats> seen) {
   pool.largest = hn::IfThenElse(seen, larger(pool.largest, values), pool.largest);
+  if constexpr (!kSums) return;
   pool.sum = hn::Add(pool.sum, hn::IfThenElseZero(seen, values));
   pool.visible = hn::Sub(pool.visible, hn::VecFromMask(Counts(), hn::RebindMask(Counts(), seen)));
 }
 
+template <bool kSums>
 HWY_INLINE void store(const Pool& pool, std::int32_t whole, std::size_t lane, LanePools& pools) {
   hn::Store(pool.largest, Floats(), pools.largest.data() + lane);
+  if constexpr (!kSums) return;
   hn::Store(pool.sum, Floats(), pools.sum.data() + lane);
   hn::Store(hn::Add(pool.visible, hn::Set(Counts(), whole)), Counts(), pools.visible.data() + lane);
 }
 
 // Two vectors of rows side by side, as their chains wait for the larger one.
-void pool_rows(const float* values, const std::uint64_t* visible, std::int64_t keys,
-               std::uint64_t rows, LanePools& pools) {
+template <bool kSums>
+HWY_INLINE void pool(const float* values, const std::uint64_t* visible, std::int64_t keys,
+                     std::uint64_t rows, LanePools& pools) {
   const std::size_t lanes = hn::Lanes(Floats());
   const std::size_t second = lanes < kMaskRows ? lanes : 0;  // the same where one vector holds all
   for (std::size_t lane = 0; lane < kMaskRows; lane += lanes + second) {
@@ -58,19 +69,25 @@ void pool_rows(const float* values, const std::uint64_t* visible, std::int64_t k
       const auto here = hn::LoadU(Floats(), line), there = hn::LoadU(Floats(), line + second);
       const std::uint64_t word = visible[key] & rows;
       if (word == ~std::uint64_t{0}) {
-        a.largest = larger(a.largest, here);
-        b.largest = larger(b.largest, there);
-        a.sum = hn::Add(a.sum, here);
-        b.sum = hn::Add(b.sum, there);
+        add_all<kSums>(a, here);
+        add_all<kSums>(b, there);
         ++whole;
       } else if (word != 0) {
-        add(a, here, mask_lanes(Floats(), word, static_cast<std::int64_t>(lane)));
-        add(b, there, mask_lanes(Floats(), word, static_cast<std::int64_t>(lane + second)));
+        add<kSums>(a, here, mask_lanes(Floats(), word, static_cast<std::int64_t>(lane)));
+        add<kSums>(b, there, mask_lanes(Floats(), word, static_cast<std::int64_t>(lane + second)));
       }
     }
-    store(a, whole, lane, pools);
-    store(b, whole, lane + second, pools);
+    store<kSums>(a, whole, lane, pools);
+    store<kSums>(b, whole, lane + second, pools);
   }
+}
+
+void pool_rows(const float* values, const std::uint64_t* visible, std::int64_t keys,
+               std::uint64_t rows, LanePools& pools) {
+  if (pools.sums)
+    pool<true>(values, visible, keys, rows, pools);
+  else
+    pool<false>(values, visible, keys, rows, pools);
 }
 
 // Entry i becomes the pool of entries 2 i and 2 i + 1; entries behind the last mean nothing.
@@ -93,6 +110,7 @@ void fold_rows(LanePools& pools, int times) {
   const auto most = [](auto a, auto b) HWY_ATTR { return larger(a, b); };
   for (std::size_t count = kMaskRows; times > 0; --times, count /= 2) {
     halve(Floats(), pools.largest.data(), count, most);
+    if (!pools.sums) continue;
     halve(Floats(), pools.sum.data(), count, add);
     halve(Counts(), pools.visible.data(), count, add);
   }
