@@ -26,7 +26,7 @@ from .errors import Error, InvalidArgument, WrongType, made, renamed
 __all__ = ["scaled_dot_product_attention", "use"]
 
 _OP = "scaled_dot_product_attention"
-_grad_enabled = torch.is_grad_enabled
+grad_enabled = torch.is_grad_enabled
 _GRADIENTS = ("q", "k", "v", "bias", "sink")
 _NAMES = {"q": "query", "k": "key", "v": "value", "bias": "attn_mask", "mask.keep": "attn_mask",
           "keep": "attn_mask", "dropout": "dropout_p"}  # fmt: skip
@@ -118,7 +118,7 @@ class _Attention(torch.autograd.Function):
         settings: dict[str, Any], by_token: bool, kept: list[_core.Seen] | None,
     ) -> Tensor:  # fmt: skip
         memory = _memory(query, value, by_token)
-        asked = _problem(query, key, value, bias, sink, settings)
+        asked = _core.Problem(query, key, value, _with_tensors(settings, bias, sink))
         # Of `out` itself, whose graph holds ctx, it would make a circle that nobody frees.
         ctx.seen = _core.attend_into(asked, memory.detach(), True, by_token)
         out = memory.transpose(1, 2) if by_token else memory
@@ -147,30 +147,28 @@ def attend(
     ``settings`` are the other arguments of ``heed.attention``. With ``by_token`` the result is
     [B, Tq, H, Dv]. ``kept`` gets what the weights are computed from.
     """
-    if _grad_enabled() and (
-        query.requires_grad
-        or key.requires_grad
-        or value.requires_grad
-        or (bias is not None and bias.requires_grad)
-        or (sink is not None and sink.requires_grad)
-    ):
+    if grad_enabled() and requires_gradient(query, key, value, bias, sink):
         out = _Attention.apply(query, key, value, bias, sink, settings, by_token, kept)
         return out.transpose(1, 2) if by_token else out
+    settings = _with_tensors(settings, bias, sink)
+    if kept is None:
+        return _core.attend_tensors(query, key, value, settings, by_token)
     memory = _memory(query, value, by_token)
-    asked = _problem(query, key, value, bias, sink, settings)
-    seen = _core.attend_into(asked, memory, kept is not None, by_token)
-    if kept is not None:
-        kept.append(seen)
+    asked = _core.Problem(query, key, value, settings)
+    kept.append(_core.attend_into(asked, memory, True, by_token))
     return memory
 
 
-def _problem(
-    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, sink: Tensor | None,
-    settings: dict[str, Any],
-) -> _core.Problem:  # fmt: skip
-    if bias is not None or sink is not None:
-        settings = {**settings, "bias": bias, "sink": sink}
-    return _core.Problem(query, key, value, settings)
+def requires_gradient(*tensors: Tensor | None) -> bool:
+    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
+
+
+def _with_tensors(
+    settings: dict[str, Any], bias: Tensor | None, sink: Tensor | None
+) -> dict[str, Any]:
+    if bias is None and sink is None:
+        return settings
+    return {**settings, "bias": bias, "sink": sink}
 
 
 def _memory(query: Tensor, value: Tensor, by_token: bool) -> Tensor:

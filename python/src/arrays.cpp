@@ -157,9 +157,11 @@ nb::object exported(Tensor tensor) {
 }
 
 nb::tuple shape_tuple(const Shape& shape) {
-  nb::list list;
-  for (const std::int64_t extent : shape) list.append(extent);
-  return nb::tuple(list);
+  nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.rank())));
+  Py_ssize_t at = 0;
+  for (const std::int64_t extent : shape)
+    PyTuple_SetItem(tuple.ptr(), at++, nb::int_(extent).release().ptr());
+  return nb::borrow<nb::tuple>(tuple);
 }
 
 namespace {

@@ -6,5 +6,6 @@
 namespace heed::python {
 
 void bind_attention(nanobind::module_& module);
+void bind_attention_of_tensors(nanobind::module_& module);
 
 }  // namespace heed::python

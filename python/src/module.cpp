@@ -40,6 +40,7 @@ NB_MODULE(_core, module) {
   bind_problem(module);
   bind_seen(module);
   bind_attention(module);
+  bind_attention_of_tensors(module);
   bind_observers(module);
   bind_operators(module);
   bind_process(module);

@@ -168,12 +168,10 @@ Borrowed required(const nb::object& object, const char* argument) {
   return array;
 }
 
-void read(Problem& problem, const nb::object& q, const nb::object& k, const nb::object& v,
-          nb::handle settings) {
+}  // namespace
+
+void read_settings(Problem& problem, nb::handle settings) {
   Settings given(settings);
-  problem.args.q = problem.hold(required(q, "q"));
-  problem.args.keys.k = problem.hold(required(k, "k"));
-  problem.args.keys.v = problem.hold(required(v, "v"));
   read_mask(problem, given.next("mask"));
   read_scores(problem, given);
   read_dropout(problem, given);
@@ -182,15 +180,18 @@ void read(Problem& problem, const nb::object& q, const nb::object& k, const nb::
   problem.args.kernel = given.value_or<std::string>("kernel", "", "a str");
 }
 
-// What to allocate for `out`; None where q and v have no such ranks, which the operator refuses.
-nb::object out_shape(const Problem& problem) {
-  Shape shape = problem.args.q.shape();
-  if (shape.rank() == 0 || problem.args.keys.v.rank() == 0) return nb::none();
-  shape[shape.rank() - 1] = problem.args.keys.v.dim(-1);
-  return shape_tuple(shape);
+void read_arrays(Problem& problem, const nb::object& q, const nb::object& k, const nb::object& v) {
+  problem.args.q = problem.hold(required(q, "q"));
+  problem.args.keys.k = problem.hold(required(k, "k"));
+  problem.args.keys.v = problem.hold(required(v, "v"));
 }
 
-}  // namespace
+std::optional<Shape> out_shape(const Problem& problem) {
+  Shape shape = problem.args.q.shape();
+  if (shape.rank() == 0 || problem.args.keys.v.rank() == 0) return {};
+  shape[shape.rank() - 1] = problem.args.keys.v.dim(-1);
+  return shape;
+}
 
 ConstView Problem::hold(Borrowed array) {
   const ConstView view = array.view;
@@ -206,14 +207,19 @@ void bind_problem(nb::module_& module) {
              const nb::object& settings) {
             new (self) Problem();
             try {
-              read(*self, q, k, v, settings);
+              read_arrays(*self, q, k, v);
+              read_settings(*self, settings);
             } catch (...) {
               self->~Problem();
               throw;
             }
           },
           nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(), nb::arg("settings"))
-      .def_prop_ro("out_shape", &out_shape)
+      .def_prop_ro("out_shape",
+                   [](const Problem& problem) -> nb::object {
+                     const std::optional<Shape> shape = out_shape(problem);
+                     return shape ? nb::object(shape_tuple(*shape)) : nb::none();
+                   })
       .def_prop_ro("has_lse", &Problem::has_lse);
   nb::list names;
   for (const char* name : kSettings) names.append(name);

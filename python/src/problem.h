@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,14 @@ struct Problem {
   ConstView hold(Borrowed array);
   bool has_lse() const { return args.scores.normaliser == Normaliser::kSoftmax; }
 };
+
+/// The keyword arguments of heed.attention: a tuple of all of them, or a dict of those that are
+/// given. None stands for the default.
+void read_settings(Problem& problem, nb::handle settings);
+void read_arrays(Problem& problem, const nb::object& q, const nb::object& k, const nb::object& v);
+
+/// What to allocate for `out`; none where q and v have no such ranks, which the operator refuses.
+std::optional<Shape> out_shape(const Problem& problem);
 
 void bind_problem(nb::module_& module);
 

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .. import _core
 from .._masks import causal, keep
 from ..errors import Error, Unsupported, made, renamed
-from ..torch import attend
+from ..torch import attend, grad_enabled, requires_gradient
 from ._calls import Call
 from ._pattern import Pattern
-from ._watching import watchers
+from ._watching import Watch, watchers
 
 _NAMES = {
     "q": "query", "k": "key", "v": "value", "mask.keep": "attention_mask", "sink": "s_aux",
@@ -20,6 +21,10 @@ _NAMES = {
 }  # fmt: skip
 _REFUSED = {"sinks", "indices", "block_indices", "cache"}
 """Arguments that change the result, of families that heed does not know."""
+_OF_NONE: dict[bool, dict[str, Any]] = {False: {}, True: {"mask": causal(), "q_offset": 0}}
+"""What no mask says: nothing is hidden; or causal, where the first query and the first key stand
+together, as PyTorch has it."""
+_PREPARED = {hides: _core.PreparedAttention(of, None, None) for hides, of in _OF_NONE.items()}
 
 
 def attention(
@@ -44,29 +49,57 @@ def attention(
     """
     if others and not _REFUSED.isdisjoint(others):
         _refuse(others)
+    watching = watchers(module)
+    is_plain = position_bias is None is s_aux and not (softcap or dropout or watching)
+    if is_plain and not (grad_enabled() and requires_gradient(query, key, value)):
+        prepared = _prepared(attention_mask, is_causal, module, query.shape[2])
+        if prepared is not None:
+            try:
+                out = prepared(query, key, value, scaling)
+            except Error as error:
+                raise renamed(error, _NAMES) from None
+            if out is not None:  # of the lengths that it was prepared for
+                return out, None
+    settings = {"scale": scaling, "softcap": softcap, "dropout": dropout}
+    return _attend(
+        module, query, key, value, attention_mask, is_causal, position_bias, s_aux, settings, watching
+    )
+
+
+def _prepared(
+    mask: Tensor | None, is_causal: bool | None, module: torch.nn.Module, queries: int
+) -> _core.PreparedAttention | None:
+    if type(mask) is Pattern:  # isinstance asks Tensor's metaclass
+        return None if mask.was_opened else mask.prepared
+    if mask is not None:
+        return None
+    return _PREPARED[_hides(is_causal, module, queries)]
+
+
+def _attend(
+    module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None,
+    is_causal: bool | None, position_bias: Tensor | None, sink: Tensor | None,
+    given: dict[str, Any], watching: list[Watch],
+) -> tuple[Tensor, None]:  # fmt: skip
     sequences, _, keys, _ = key.shape
     batch, _, queries, _ = query.shape
     if batch == 1 < sequences:
         query = query.expand(sequences, -1, -1, -1)
-    mask, settings, added = _visible(attention_mask, is_causal, module, queries, keys)
+    mask, settings, added = _visible(mask, is_causal, module, queries, keys)
     bias = added if position_bias is None else _bias(position_bias, added, keys)
-    if scaling is not None:
-        settings["scale"] = scaling
-    if softcap is not None:
-        settings["softcap"] = softcap
-    if dropout > 0:
-        settings |= {"dropout": dropout, "seed": int(torch.randint(2**63 - 1, ()))}
-    watching = watchers(module)
+    settings |= {name: value for name, value in given.items() if value is not None}
+    if given["dropout"]:
+        settings["seed"] = int(torch.randint(2**63 - 1, ()))
     kept: list[Any] | None = [] if watching else None
     try:
         out = attend(
-            query, key, value, bias=bias, sink=s_aux, settings=settings, by_token=True, kept=kept
+            query, key, value, bias=bias, sink=sink, settings=settings, by_token=True, kept=kept
         )
     except Error as error:
         bias_name = "position_bias" if added is None else "attention_mask"
         raise renamed(error, _NAMES | {"bias": bias_name}) from None
     for watch in watching:
-        watch.note(module, Call.of(query, key, value, mask, bias, s_aux, settings, kept[0]))
+        watch.note(module, Call.of(query, key, value, mask, bias, sink, settings, kept[0]))
     return out, None
 
 
@@ -74,16 +107,21 @@ def _visible(
     mask: Tensor | None, is_causal: bool | None, module: torch.nn.Module, queries: int, keys: int
 ) -> tuple[Tensor | None, dict[str, Any], Tensor | None]:
     """The mask, what says it to heed, and what is added to the scores."""
-    if type(mask) is Pattern:  # isinstance asks Tensor's metaclass
+    if isinstance(mask, Pattern):
         if len(mask.queries) == queries and len(mask.keys) == keys and not mask.was_opened:
             return mask, mask.settings.copy(), None
         mask = mask.dense()
-    if mask is None:  # the first query and the first key stand together, as PyTorch has it
-        if is_causal is None:
-            is_causal = getattr(module, "is_causal", True)
-        return None, {"mask": causal(), "q_offset": 0} if is_causal and queries > 1 else {}, None
+    if mask is None:
+        return None, _OF_NONE[_hides(is_causal, module, queries)].copy(), None
     mask = mask[..., :keys]
     return (mask, {"mask": keep(mask)}, None) if mask.dtype == torch.bool else (mask, {}, mask)
+
+
+def _hides(is_causal: bool | None, module: torch.nn.Module, queries: int) -> bool:
+    """Whether a call without a mask hides what comes later."""
+    if is_causal is None:
+        is_causal = getattr(module, "is_causal", True)
+    return bool(is_causal) and queries > 1
 
 
 def _bias(position_bias: Tensor, added: Tensor | None, keys: int) -> Tensor:

@@ -12,7 +12,7 @@ import torch.utils._pytree as pytree
 from torch import Tensor
 from transformers import masking_utils as theirs
 
-from .. import _masks
+from .. import _core, _masks
 from ..errors import InvalidArgument, made
 from ._rules import EVERYTHING, Unknown, is_causal, rule_of
 
@@ -59,6 +59,11 @@ class Pattern(Tensor):
     def settings(self) -> dict[str, Any]:
         """The pattern as arguments of `heed.attention`."""
         return settings_of(self.rule, self.padding, self.queries, self.keys)
+
+    @cached_property
+    def prepared(self) -> _core.PreparedAttention:
+        """Of these queries and keys, for as long as nobody has opened the pattern."""
+        return _core.PreparedAttention(self.settings, len(self.queries), len(self.keys))
 
     @property
     def is_causal(self) -> bool:
