@@ -109,15 +109,16 @@ std::string continued_config(const std::filesystem::path& folder, const Training
   const Config named = Config::parse(own.text(), file.string());
   const Family& family = family_of(named);
   check_kind(named, family, wanted_for(shape.trained_for));
-  check_fits(family.describe(named), shape);
   TrainingShape asked = shape;
   asked.model_type = named.text("model_type", "");
   Json json = own.root();
   const Json fresh = family.training_config(asked);
   for (const auto& [key, value] : fresh.members())
     if (key.find("drop") != std::string::npos) json.set(key, value);
-  return completed(std::move(json), family, asked,
-                   JsonText::parse(std::string(further), {.file = "train: model"}));
+  std::string whole = completed(std::move(json), family, asked,
+                                JsonText::parse(std::string(further), {.file = "train: model"}));
+  check_fits(family.describe(Config::parse(whole, "config")), shape);
+  return whole;
 }
 
 }  // namespace heed

@@ -1,6 +1,8 @@
 // Training of a family that the run's configuration names.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "heed/models/registry.h"
 #include "heed/train/train.h"
 #include "support/expect_error.h"
@@ -39,6 +41,18 @@ TEST_F(TrainLlama, LearnsATinyTextByHeart) {
   EXPECT_EQ(loaded.model->info().title, "Llama");
   EXPECT_EQ(loaded.model->info().kv_heads, 1);
   EXPECT_EQ(loaded.model->info().positions, 16);
+}
+
+TEST_F(TrainLlama, IsTrainedOnWithMorePositions) {
+  const TrainResult first = run();
+  std::filesystem::rename(scratch_ / "run", scratch_ / "first");
+  config_.start_from = (scratch_ / "first/model").string();
+  config_.model = R"({"max_position_embeddings": 24})";
+  config_.block = 24;
+  config_.steps = 1;
+  config_.learning_rate = 0;
+  EXPECT_NEAR(run().loss, first.loss, 0.5);
+  EXPECT_EQ(load_model(scratch_ / "run/model").model->info().positions, 24);
 }
 
 TEST_F(TrainLlama, WhatTheFamilyDoesNotHaveIsNamed) {
