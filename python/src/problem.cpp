@@ -133,7 +133,7 @@ void read_dropout(Problem& problem, Settings& given) {
   Dropout dropout;
   dropout.rate = given.value_or<double>("dropout", 0, "a number");
   const nb::object seed = given.next("seed");
-  if (dropout.rate != 0 && seed.is_none())
+  if (dropout.rate > 0 && dropout.rate < 1 && seed.is_none())  // other rates the operator refuses
     fail(
         {.op = "attention", .argument = "seed", .expected = "a whole number, as dropout is given"});
   if (!seed.is_none() && !nb::try_cast(seed, dropout.seed))

@@ -117,6 +117,11 @@ CASES = {
         TypeError,
         "key_length is f64, expected a whole number, or a list or an array of them",
     ),
+    "dropout, no seed": (
+        dict(dropout=1.5),
+        ValueError,
+        "attention: dropout is 1.5, expected 0 to below 1",
+    ),
     "dropout": (
         dict(dropout=1.0, seed=0),
         ValueError,
