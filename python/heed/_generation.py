@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._texts import checked
-from ._checks import kind_of
+from ._checks import kind_of, whole
 from .errors import Error, WrongType, made, refused, renamed
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _prompts(prompt: Any) -> tuple[list[Any], bool]:
 
 def _prompt(given: Any) -> Any:
     """A text, or what the extension reads ids from."""
-    if isinstance(given, Number):
+    if given is None or isinstance(given, Number):
         raise made(WrongType, op="generate", argument="prompt", found=kind_of(given),
                    expected="a str, or a list of ids")  # fmt: skip
     return checked(given, "prompt", "generate") if isinstance(given, str) else given
@@ -158,6 +158,8 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     unknown = given.keys() - _SETTINGS
     if unknown:
         raise TypeError(f"generate() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if "top_k" in given:  # None is all: no number stands for it
+        given["top_k"] = whole("generate", "top_k", given["top_k"], least=1)
     if "stop" in given:
         stop = [given["stop"]] if isinstance(given["stop"], str) else given["stop"]
         if not isinstance(stop, Iterable):

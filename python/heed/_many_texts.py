@@ -11,6 +11,7 @@ import numpy as np
 
 from ._models import Model, load
 from ._texts import checked
+from .errors import refused
 
 PLACE = ("stack", "layer", "head")
 Answer = tuple[list[tuple[str, int, int]], list[str], np.ndarray] | str
@@ -28,7 +29,11 @@ class Total(Protocol):
 def scored(model: Model, text: str) -> Answer:
     """The scores of every head on one text, or why there are none."""
     try:
-        table = model.look(checked(text, "text"), cut="first")._head_rows()
+        session = model.look(checked(text, "text"), cut="first")
+        # A beginning and an end that the model adds have scores too: 0, which is of no text.
+        if not any(token.end > token.begin for token in session.key_tokens):
+            raise refused("heads", "text", repr(text[:80]), "at least one token")
+        table = session._head_rows()
     except Exception as error:
         return _said(error)
     names = [name for name in table[0] if name not in PLACE]

@@ -97,7 +97,12 @@ def custom(function: Callable[..., Any], name: str = "custom") -> Mask:
     def tile(b: int, h: int, row_begin: int, row_end: int, key_begin: int, key_end: int) -> Any:
         rows = np.arange(row_begin, row_end)[:, None]
         keys = np.arange(key_begin, key_end)[None, :]
-        seen = np.asarray(function(b, h, rows, keys), dtype=bool)
-        return np.ascontiguousarray(np.broadcast_to(seen, (rows.size, keys.size)))
+        seen = np.asarray(function(b, h, rows, keys))
+        if seen.dtype.kind not in "biu":  # what forgot to return gives an object, None
+            raise made(
+                WrongType, op="custom", argument=f"the result of {name}",
+                found=f"of type {seen.dtype}", expected="bool, true where a pair is seen",
+            )  # fmt: skip
+        return np.ascontiguousarray(np.broadcast_to(seen.astype(bool), (rows.size, keys.size)))
 
     return _core.custom(tile, name)

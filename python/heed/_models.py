@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._checks import kind_of
 from ._generation import Generation, generate
 from ._session import Session
 from ._session_opening import open_session
 from ._tokenizer import Tokenizer
-from .errors import refused
+from .errors import WrongType, made, refused
 
 _TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
@@ -167,8 +169,9 @@ class Model:
         prompt : a text, or token ids; or a list of them, which are written side by side
         n : 200; tokens at most, of each prompt
         temperature : 0.8; 0 takes the likeliest token each time
-        top_k, top_p, min_p : only the most probable tokens, as many, or with so much of the
-            probability together, or with at least that share of the likeliest one's
+        top_k, top_p, min_p : only the most probable tokens, as many (at least 1), or with so much
+            of the probability together, or with at least that share of the likeliest one's; None
+            is all of them, unless the file says otherwise
         repetition_penalty : 1; above it tokens that occurred become less probable
         no_repeat_ngram : 0; above it no sequence of so many tokens comes twice
         seed : 0; the same seed gives the same text, whatever else is in the list
@@ -216,6 +219,9 @@ def load(name: str | Path | None = None, *, dtype: str | None = "float32") -> Mo
     ValueError, OSError
         where the folder is not a model's, or cannot be read: it names file and tensor
     """
+    if not isinstance(name, (str, PathLike, type(None))):
+        raise made(WrongType, op="load", argument="name", found=kind_of(name),
+                   expected="a folder, a name, or None")  # fmt: skip
     if dtype is not None and dtype not in _TYPES:
         expected = '"float32", "float16", "bfloat16" or None, the file\'s own'
         raise refused("load", "dtype", repr(dtype), expected)
@@ -236,8 +242,8 @@ def models() -> list[FoundModel]:
 
 
 @lru_cache(maxsize=3)
-def _built_in(has_pair: bool, has_target: bool) -> Model:
-    return load(_core.built_in_model(has_pair, has_target))
+def _loaded(folder: str) -> Model:
+    return load(folder)
 
 
 def look(text: str | None = None, *, model: Model | str | Path | None = None,
@@ -252,8 +258,8 @@ def look(text: str | None = None, *, model: Model | str | Path | None = None,
     (6, 6, 12, 12)
     """
     if model is None:
-        for_encoder = settings.get("pair") is not None or "[MASK]" in str(text)
-        model = _built_in(for_encoder, settings.get("target") is not None)
+        given = (settings.get(name) is not None for name in ("pair", "target"))
+        model = _loaded(_core.built_in_model("" if text is None else str(text), *given))
     elif not isinstance(model, Model):
         model = load(model)
     return model.look(text, **settings)

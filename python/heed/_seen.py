@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._checks import kind_of
 from ._libraries import library_of
 from ._weights import Weights
-from .errors import WrongType, made, refused
+from .errors import InvalidArgument, WrongType, made, refused
 
 _EVERYTHING = (0, -1)
 
@@ -30,6 +31,7 @@ class Seen:
         self._core = core
         self._library = library
         self._asked = asked  # what was given without its output
+        self._has_values = True
 
     @classmethod
     def of(
@@ -42,7 +44,9 @@ class Seen:
         """
         library = library_of(q)
         asked = _core.Problem(q, k, k[..., :0] if v is None else v, settings)
-        return cls(_core.Seen(asked, lse, lse_low), library, None if v is None else asked)
+        seen = cls(_core.Seen(asked, lse, lse_low), library, None if v is None else asked)
+        seen._has_values = v is not None
+        return seen
 
     # --- the matrix ------------------------------------------------------------------------------
 
@@ -64,9 +68,7 @@ class Seen:
     def scores_before(self, stage: str) -> Weights:
         """Scores before the "softcap", the "bias" or the "mask", at masked pairs too."""
         if stage not in ("softcap", "bias", "mask"):
-            raise ValueError(
-                f'scores_before: stage is "{stage}", expected "softcap", "bias" or "mask"'
-            )
+            raise refused("scores_before", "stage", repr(stage), '"softcap", "bias" or "mask"')
         return Weights.of(self._core, self._library, f"before_{stage}", self.shape)
 
     def row(self, batch: int, head: int, query: int) -> Any:
@@ -166,6 +168,8 @@ class Seen:
             for setting in settings.keys() - set(_SETTINGS.get(name, settings)):
                 raise refused("observe", f"a setting of {name}", f'"{setting}"',
                               ', '.join(_SETTINGS[name]) or 'no setting')  # fmt: skip
+            if settings.get("value_norm"):
+                self._need_values(name)
         answers = _core.observe(self._core, [(name, _filled(s)) for name, s in asked])
         return [self._taken(answer) for answer in answers]
 
@@ -179,6 +183,7 @@ class Seen:
         ``of`` names arguments: "q", "k", "v", "bias", "sink", "alibi", "scale"; the gradients come
         in that order, each of its argument's shape and type (of ``scale`` float32 [H] or [1]).
         """
+        self._need_values("backward")
         if self._asked is not None:
             _, self._core = _core.attend_new(self._asked, True)
             self._asked = None
@@ -196,6 +201,11 @@ class Seen:
     def __repr__(self) -> str:
         batch, heads, queries, keys = self.shape
         return f"<heed.Seen of {batch} x {heads} heads, {queries} queries, {keys} keys>"
+
+    def _need_values(self, op: str) -> None:
+        if not self._has_values:
+            raise made(InvalidArgument, op=op, argument="v",
+                       expected="the values, as Seen.of(q, k, v) has them")  # fmt: skip
 
     def _ask(self, name: str, **settings: Any) -> Any:
         return self.observe((name, settings))[0]
@@ -234,7 +244,26 @@ def _filled(settings: dict[str, Any]) -> dict[str, Any]:
         given = filled.get(part)
         filled[part] = _EVERYTHING if given is None else given
     if "classes" in filled:
-        classes = np.asarray(filled["classes"], dtype=np.int64)
-        filled["classes"] = classes
-        filled["count"] = int(classes.max(initial=-1)) + 1
+        filled["classes"] = classes = _classes(filled["classes"])
+        filled["count"] = int(classes.max()) + 1
     return filled
+
+
+def _classes(given: Any) -> np.ndarray:
+    """The class of each key, of which one at least counts."""
+    try:
+        classes = np.asarray(given)
+    except ValueError:  # lists of unlike lengths
+        classes = np.asarray(None)
+    if classes.size == 0:
+        raise refused("mass", "classes", "empty", "a class for each key")
+    if classes.ndim == 0 or classes.dtype.kind not in "biu":
+        found = f"an array of {classes.dtype}" if classes.ndim else kind_of(given)
+        raise made(WrongType, op="mass", argument="classes", found=found,
+                   expected="whole numbers, one for each key")  # fmt: skip
+    if classes.max() < 0:
+        raise refused("mass", "classes", "below 0 at every key", "at least one class from 0 on")
+    if classes.min() < -1:
+        key = int(classes.argmin())
+        raise refused("mass", f"classes[{key}]", classes.min(), "-1, or a class from 0 on")
+    return classes.astype(np.int64)

@@ -304,13 +304,13 @@ class Session:
 
         The ending says what: ``.html`` (the page), ``.svg`` and ``.png`` (a picture of it, drawn by
         chromium, ``width`` pixels wide, "light" or "dark"), ``.txt`` and ``.json`` (as ``heed
-        look`` prints them). ``asked`` is what :meth:`to_html`, :meth:`to_text` and :meth:`to_json`
-        take.
+        look`` prints them). ``asked`` is ``layer``, ``head``, ``stack``, ``who`` and ``to``, of
+        pages and pictures ``view`` too, of ``.txt`` and ``.json`` ``top`` and ``rows``.
 
         Raises
         ------
-        ValueError
-            for another ending
+        ValueError, TypeError
+            for another ending, or a keyword that this kind of file does not take
         LookupError
             where there is no browser for a picture
         OSError

@@ -82,5 +82,10 @@ def of_seen(
     return kind(core)
 
 
-def _names(tokens: Any, argument: str) -> list[str]:
-    return [] if tokens is None else [checked(str(token), argument, "session") for token in tokens]
+def _names(tokens: Any, argument: str) -> list[bytes]:
+    if tokens is None:
+        return []
+    return [
+        token if isinstance(token, bytes) else checked(str(token), argument, "session").encode()
+        for token in tokens
+    ]

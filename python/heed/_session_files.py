@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._checks import whole, whole_if_given
 from ._texts import checked_if_given
-from .errors import refused
+from .errors import OutOfRange, WrongType, made, refused
 
 if TYPE_CHECKING:
     from ._session import Session
 
 _PICTURES = (".svg", ".png")
+_PLACE = ("layer", "head", "stack", "who", "to")
+_TAKEN = {  # by each kind of file
+    ".html": (*_PLACE, "view"),
+    ".svg": (*_PLACE, "view"),
+    ".png": (*_PLACE, "view"),
+    ".txt": (*_PLACE, "top", "rows"),
+    ".json": (*_PLACE, "top", "rows"),
+}
 _ONE_PICTURE = threading.Lock()  # at a time: each has a browser
 
 
@@ -27,36 +35,55 @@ def viewed(
     who: int | str | None = None,
     to: int | str | None = None,
     view: str | None = None,
+    **unknown: Any,
 ) -> _core.Viewed:
     """What the page opens at."""
+    _check_taken("to_html", unknown, ".html")
     named = {"layer": layer, "head": head, "stack": stack, "who": who, "to": to}
     for name, value in named.items():
         if view is not None and value is not None:
             expected = "one of them: it names head and tokens itself"
             raise refused("look", "view", "given beside " + name, expected)
-    if stack is not None:
-        session.stack(stack)  # or says which there are
-    layer = whole_if_given("look", "layer", layer)
-    head = whole_if_given("look", "head", head)
+    of = session.stack(stack)  # or says which there are
+    layer = _below("layer", layer, of.layers)
+    head = _below("head", head, of.heads)
     words = ["" if word is None else str(word) for word in (who, to)]
     return _core.Viewed(checked_if_given(view, "view", "look"), stack, layer, head, *words)
+
+
+def _below(name: str, given: Any, count: int) -> int | None:
+    number = whole_if_given("look", name, given)
+    if number is not None and not 0 <= number < count:
+        raise made(OutOfRange, op="look", argument=name, found=str(number),
+                   expected=f"0 to {count - 1}")  # fmt: skip
+    return number
 
 
 def save(session: Session, path: Path, width: int, theme: str, asked: dict[str, Any]) -> None:
     """As :meth:`Session.save` says."""
     ending = path.suffix.lower()
+    if ending not in _TAKEN:
+        expected = "a name that ends in .html, .svg, .png, .txt or .json"
+        raise refused("save", "path", f'"{path}"', expected)
+    _check_taken("save", asked, ending)
     if ending in _PICTURES:
         content = _picture(session, ending[1:], width, theme, asked)
     elif ending == ".html":
         content = session.to_html(**asked).encode()
     elif ending == ".txt":
         content = (session.to_text(**asked) + "\n").encode()
-    elif ending == ".json":
-        content = session.to_json(**asked).encode()
     else:
-        expected = "a name that ends in .html, .svg, .png, .txt or .json"
-        raise refused("save", "path", f'"{path}"', expected)
+        content = session.to_json(**asked).encode()
     _core.write_file(str(path), content)
+
+
+def _check_taken(op: str, asked: dict[str, Any], ending: str) -> None:
+    """Refuses a keyword that a file of this kind has no use for."""
+    *taken, last = _TAKEN[ending]
+    for name in asked:
+        if name not in _TAKEN[ending]:
+            raise made(WrongType, op=op, argument=name, found="given",
+                       expected=f"only {', '.join(taken)} and {last} for {ending}")  # fmt: skip
 
 
 def _picture(session: Session, format: str, width: int, theme: str, asked: dict) -> bytes:

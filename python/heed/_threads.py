@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from . import _core
 from ._checks import whole
+from .errors import refused
+
+_MOST = 4096  # as --threads takes
 
 
 def thread_count() -> int:
@@ -12,5 +15,9 @@ def thread_count() -> int:
 
 
 def set_thread_count(count: int) -> None:
-    """Sets it for the whole process; 0 returns to the default. Results do not depend on it."""
-    _core.set_thread_count(whole("", "count", count, least=0))
+    """Sets it for the whole process, 1 to 4096; 0 returns to the default. Results do not depend on
+    it."""
+    number = whole("", "count", count)
+    if not 0 <= number <= _MOST:
+        raise refused("", "count", number, f"1 to {_MOST}, or 0 for the default")
+    _core.set_thread_count(number)

@@ -17,7 +17,7 @@ import numpy as np
 from . import _core
 from ._models import Model, load
 from ._checks import kind_of
-from .errors import FileMissing, InvalidArgument, WrongType, made
+from .errors import FileMissing, InvalidArgument, WrongType, made, refused
 
 _log = logging.getLogger("heed.train")
 
@@ -173,11 +173,19 @@ def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> t
     merged = {**(config or {}), **keys}
     if isinstance(merged.get("data"), (str, PathLike)):
         merged["data"] = [merged["data"]]
+    return "{" + ", ".join(_entry(name, value) for name, value in merged.items()) + "}", origin
+
+
+def _entry(name: Any, value: Any) -> str:
+    """One key of the configuration, as JSON."""
     try:
-        return json.dumps(merged, default=_plain), origin
+        written = json.dumps(value, default=_plain, allow_nan=False)
     except TypeError as error:
-        raise made(WrongType, op="train", argument="config", found=str(error),
-                   expected="numbers, texts, lists of texts, True or False") from None  # fmt: skip
+        raise made(WrongType, op="train", argument=str(name), found=str(error),
+                   expected="a number, a text, texts, True or False") from None  # fmt: skip
+    except ValueError:  # of a float that JSON cannot hold
+        raise refused("train", str(name), value, "a finite number") from None
+    return f"{json.dumps(str(name))}: {written}"
 
 
 def _plain(value: Any) -> Any:

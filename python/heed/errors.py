@@ -37,6 +37,10 @@ class NotFound(Error, LookupError):
     """A name that nothing has."""
 
 
+class OutOfRange(NotFound, IndexError):
+    """A number that nothing has: a layer, a head, an index of ``weights``."""
+
+
 class FileMissing(Error, FileNotFoundError):
     """A file that does not exist."""
 
@@ -70,6 +74,8 @@ def from_parts(text: str, parts: dict[str, str]) -> Error:
     kind = _KINDS[parts.pop("code")]
     if kind is NotFound and parts["file"]:
         kind = FileMissing
+    elif kind is NotFound and parts["found"].lstrip("-").isdigit():  # names come in quotes
+        kind = OutOfRange
     error = kind(text)
     error.__dict__.update(parts)
     return error

@@ -162,9 +162,10 @@ def score(
     Returns
     -------
     :class:`CorpusScores`. Texts are added in their order, so the result has the same bits whatever
-    the engine. A text that fails is in ``failed`` with the reason, and left out. What a lost worker
-    had not delivered is computed again; where the executor itself is broken, by a process pool of
-    heed's own. A text whose workers are lost again and again is left out, too.
+    the engine. A text that fails, as one without a token does, is in ``failed`` with the reason,
+    and left out. What a lost worker had not delivered is computed again; where the executor itself
+    is broken, by a process pool of heed's own. A text whose workers are lost again and again is
+    left out, too.
     """
     whole("heads", "batch", batch, least=1)
     _check("texts", texts, isinstance(texts, Iterable) and not isinstance(texts, (str, bytes)),

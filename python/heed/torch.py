@@ -21,12 +21,13 @@ from . import _core
 from ._libraries import Torch
 from ._masks import causal, keep
 from ._checks import kind_of
-from .errors import Error, InvalidArgument, WrongType, made, renamed
+from .errors import Error, InvalidArgument, Unsupported, WrongType, made, renamed
 
 __all__ = ["scaled_dot_product_attention", "use"]
 
 _OP = "scaled_dot_product_attention"
 grad_enabled = torch.is_grad_enabled
+is_autocast_enabled = torch.is_autocast_enabled
 _GRADIENTS = ("q", "k", "v", "bias", "sink")
 _NAMES = {"q": "query", "k": "key", "v": "value", "bias": "attn_mask", "mask.keep": "attn_mask",
           "keep": "attn_mask", "dropout": "dropout_p"}  # fmt: skip
@@ -66,6 +67,8 @@ def scaled_dot_product_attention(
         as ``heed.attention``; tensors have to be in the host's memory
     """
     _refuse_transforms()
+    if is_autocast_enabled("cpu"):
+        query, key, value = autocast(query, key, value)
     query4, key4, value4, mask4 = query, key, value, attn_mask
     if attn_mask is not None or not _is_plain(query, key, value):
         _check(query, key, value, attn_mask, is_causal, enable_gqa)
@@ -73,7 +76,7 @@ def scaled_dot_product_attention(
     settings: dict[str, Any] = {"scale": scale}
     if is_causal:
         settings |= {"mask": causal(), "q_offset": 0}
-    if dropout_p > 0:
+    if dropout_p:
         seed = int(torch.randint(2**63 - 1, (), dtype=torch.int64))
         settings |= {"dropout": dropout_p, "seed": seed}
     bias = None
@@ -128,13 +131,32 @@ class _Attention(torch.autograd.Function):
         return out
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Any, ...]:
-        _ = ctx.saved_tensors  # raises where one of them was written to in the meantime
+        saved = ctx.saved_tensors  # raises where one of them was written to in the meantime
         of = tuple(name for name, asked in zip(_GRADIENTS, ctx.needs_input_grad) if asked)
-        found = dict(zip(of, ctx.seen.backward(dout, None, of)))
-        gradients = (Torch.taken(found[name]) if name in found else None for name in _GRADIENTS)
-        return (*gradients, None, None, None)
+        with torch.no_grad():
+            found = [Torch.taken(each) for each in ctx.seen.backward(dout.detach(), None, of)]
+        if grad_enabled():  # create_graph: they depend on these, even where dout does not
+            found = _Once.apply(len(found), *found, dout, *(t for t in saved if t is not None))
+        gradients = dict(zip(of, found))
+        return (*(gradients.get(name) for name in _GRADIENTS), None, None, None)
+
+
+class _Once(torch.autograd.Function):
+    """Hands gradients on, and refuses to differentiate them again."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple(tensor.view_as(tensor) for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> NoReturn:
+        raise made(
+            Unsupported, op="heed.torch", found="a gradient is differentiated again",
+            expected="first derivatives alone",
+            hint="PyTorch's own attention has second ones, under "
+            "torch.nn.attention.sdpa_kernel(SDPBackend.MATH)",
+        )  # fmt: skip
 
 
 def attend(
@@ -157,6 +179,15 @@ def attend(
     asked = _core.Problem(query, key, value, settings)
     kept.append(_core.attend_into(asked, memory, True, by_token))
     return memory
+
+
+def autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors in the type of ``torch.autocast``, as PyTorch's function takes them there."""
+    kind = torch.get_autocast_dtype("cpu")
+    return tuple(
+        tensor.to(kind) if tensor.is_floating_point() and tensor.dtype != torch.float64 else tensor
+        for tensor in tensors
+    )
 
 
 def requires_gradient(*tensors: Tensor | None) -> bool:

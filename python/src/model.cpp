@@ -36,8 +36,8 @@ HeldModel load(const std::string& name, const std::optional<std::string>& dtype)
   });
 }
 
-std::string built_in_model(bool has_pair, bool has_target) {
-  return find_model({}, kind_that_reads(has_pair, has_target)).string();
+std::string built_in_model(const std::string& text, bool has_pair, bool has_target) {
+  return find_model({}, kind_that_reads(text, has_pair, has_target)).string();
 }
 
 nb::dict as_dict(const StackShape& stack) {
@@ -150,7 +150,8 @@ void bind_model(nb::module_& module) {
       "set_built_in_models", [](const std::string& folder) { set_built_in_models(folder); },
       nb::arg("folder"));
   module.def("list_models", &found_models);
-  module.def("built_in_model", &built_in_model, nb::arg("has_pair"), nb::arg("has_target"));
+  module.def("built_in_model", &built_in_model, nb::arg("text"), nb::arg("has_pair"),
+             nb::arg("has_target"));
   module.def("load", &load, nb::arg("name"), nb::arg("dtype").none());
   nb::class_<HeldModel>(module, "Model")
       .def_prop_ro("name", [](const HeldModel& held) { return held.loaded->name; })

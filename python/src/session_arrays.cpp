@@ -72,13 +72,36 @@ LayerArrays layer_of(const Seen& seen, std::optional<std::int64_t> sequence,
   return layer;
 }
 
-SessionHandle open_arrays(const std::string& name, const std::vector<std::string>& tokens,
-                          const std::vector<std::string>& key_tokens,
+std::vector<std::string> strings(const std::vector<nb::bytes>& tokens) {
+  std::vector<std::string> list;
+  list.reserve(tokens.size());
+  for (const nb::bytes& each : tokens) list.emplace_back(each.c_str(), each.size());
+  return list;
+}
+
+std::string joined(const std::vector<std::string>& tokens) {
+  std::string text;
+  for (const std::string& each : tokens) text += each;
+  return text;
+}
+
+// The texts that the tokens spell, as a model would have read them.
+SessionInput input_of(const SessionArrays& arrays) {
+  if (arrays.key_tokens.empty()) return {.text = joined(arrays.tokens)};
+  return {.text = joined(arrays.key_tokens), .pair = {}, .target = joined(arrays.tokens)};
+}
+
+SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>& tokens,
+                          const std::vector<nb::bytes>& key_tokens,
                           const std::vector<std::pair<std::string, Layers>>& stacks,
                           std::optional<std::int64_t> sequence) {
   auto held = std::make_shared<HeldSession>();
   std::vector<Tensor> made;
-  SessionArrays arrays = {.name = name, .tokens = tokens, .key_tokens = key_tokens, .stacks = {}};
+  SessionArrays arrays = {.name = name,
+                          .tokens = strings(tokens),
+                          .key_tokens = strings(key_tokens),
+                          .stacks = {}};
+  held->input = input_of(arrays);
   for (const auto& [stack, layers] : stacks) {
     const std::optional<Stack> named = stack_of(stack);
     if (!named)

@@ -291,3 +291,11 @@ def test_explain_says_which_kernel_runs(qkv):
     assert "bottom-right" in str(plan)
     assert heed.explain(*qkv, kernel="reference").kernel == "reference"
     assert heed.explain(*qkv, backward=("q", "scale")).kernel == "tiled"
+
+
+@pytest.mark.parametrize("answer", [None, "no", 0.5])
+def test_a_custom_mask_answers_in_bool(qkv, answer):
+    """One that forgot to return would hide everything without a word."""
+    q, k, v = qkv
+    with pytest.raises(TypeError, match="custom: the result of mine is of type .*, expected bool"):
+        heed.attention(q, k, v, mask=heed.custom(lambda b, h, i, j: answer, name="mine"))

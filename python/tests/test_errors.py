@@ -183,6 +183,14 @@ def test_an_error_is_data():
     assert (error.found, error.expected, error.hint) == ("3", "4 (q's head size)", "")
 
 
+def test_a_number_that_nothing_has_is_an_index_error_and_a_name_is_not():
+    parts = {"code": "not_found", "file": "", "argument": "layer", "found": "-1"}
+    out_of_range = heed.errors.from_parts("layer is -1", dict(parts))
+    assert isinstance(out_of_range, IndexError) and isinstance(out_of_range, heed.errors.NotFound)
+    named = heed.errors.from_parts("stack is '1'", {**parts, "found": "'1'"})
+    assert isinstance(named, LookupError) and not isinstance(named, IndexError)
+
+
 def test_a_kernel_that_does_not_serve_is_not_implemented():
     with pytest.raises(NotImplementedError, match="cpu-avx2|instructions"):
         heed.attention(Q, Q, Q, kernel="cpu-avx2", softcap=1.0)

@@ -163,7 +163,9 @@ def test_a_character_of_several_tokens_comes_as_a_whole(tales):
 BAD = {
     "n": (dict(n=0), ValueError, "n is 0, expected at least 1"),
     "temperature": (dict(temperature=-1), ValueError, "temperature is -1"),
-    "top_k": (dict(top_k=0), ValueError, "top_k is 0, expected at least 1"),
+    "top_k": (dict(top_k=0), ValueError, "top_k is 0, expected at least 1$"),
+    "top_k below": (dict(top_k=-1), ValueError, "top_k is -1, expected at least 1$"),
+    "top_k kind": (dict(top_k=2.5), TypeError, "top_k is a float, expected a whole number"),
     "top_p": (dict(top_p=2), ValueError, "top_p is 2"),
     "kind": (dict(top_p="much"), TypeError, "top_p is much, expected a number"),
     "seed": (dict(seed=-1), TypeError, "seed is -1, expected a whole number from 0"),
@@ -178,6 +180,7 @@ BAD = {
     "prompt": (dict(prompt=5.5), TypeError, "prompt is a float, expected"),
     "number": (dict(prompt=5), TypeError, "prompt is an int, expected a str, or a list of ids"),
     "numbers": (dict(prompt=["a", 5]), TypeError, "prompt is an int, expected a str"),
+    "no prompt": (dict(prompt=None), TypeError, "prompt is a NoneType, expected a str, or a list"),
     "no stop": (dict(stop=5), TypeError, "stop is an int, expected a str, or a list of them"),
     "empty": (dict(prompt=[]), ValueError, "prompt is empty"),
     "surrogate": (dict(prompt="\ud800"), ValueError, "prompt is not valid Unicode"),
@@ -189,6 +192,12 @@ def test_bad_input(tales, name):
     settings, kind, text = BAD[name]
     with pytest.raises(kind, match=text):
         tales.generate(**{"prompt": PROMPT, **settings})
+
+
+def test_without_a_top_k_all_tokens_may_come(tales):
+    everything = tales.info.vocabulary
+    drawn = tales.generate(PROMPT, n=10, seed=2, top_k=None).run()
+    assert drawn == tales.generate(PROMPT, n=10, seed=2, top_k=everything).run()
 
 
 def test_a_generation_keeps_its_model():

@@ -71,6 +71,24 @@ def test_a_text_that_fails_is_named_and_left_out(tales, wanted):
     assert done == [(n, 11) for n in range(1, 12)]
 
 
+@pytest.mark.parametrize("name", ["tales", "masks", "enja"])
+def test_a_text_without_a_token_pulls_no_mean_down(name):
+    model = heed.load(name)
+    found = heed.heads.score(model, ["a cat", "", "a dog"])
+    assert_same_bits(found, heed.heads.score(model, ["a cat", "a dog"]))
+    (failed,) = found.failed
+    assert failed.index == 1
+    assert failed.reason == "InvalidArgument: heads: text is '', expected at least one token"
+
+
+def test_a_long_text_is_read_from_its_beginning(tales):
+    long = "The cat sat on the mat. " * 100
+    found = heed.heads.score(tales, [long])
+    first = tales.look(long, cut="first").heads()
+    column = found.names.index("previous")
+    np.testing.assert_allclose(found.mean[:, column], np.asarray(first["previous"]), atol=1e-12)
+
+
 @pytest.mark.parametrize("batch", [1, 4, 100])
 def test_threads_give_the_same_bits(tales, wanted, batch):
     with ThreadPoolExecutor(3) as engine:

@@ -38,6 +38,12 @@ def test_a_name_that_nothing_has_is_a_lookup_error():
     assert error.value.argument == "model"
 
 
+@pytest.mark.parametrize("name, kind", [(3, "an int"), (b"tales", "a bytes"), (True, "a bool")])
+def test_what_is_no_name_is_a_type_error(name, kind):
+    with pytest.raises(TypeError, match=f"load: name is {kind}, expected a folder, a name"):
+        heed.load(name)
+
+
 def test_a_folder_without_a_model_names_the_file(tmp_path):
     with pytest.raises(heed.errors.Error, match="config.json"):
         heed.load(tmp_path)

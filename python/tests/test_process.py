@@ -69,8 +69,10 @@ def test_the_number_of_threads_changes_no_bit():
         heed.set_thread_count(0)
     assert heed.thread_count() == before
     assert np.array_equal(outs[0], outs[1]) and np.array_equal(outs[0], outs[2])
-    with pytest.raises(ValueError, match="count is -1"):
-        heed.set_thread_count(-1)
+    for count in (-1, 4097, 99999):
+        with pytest.raises(ValueError, match=f"count is {count}, expected 1 to 4096, or 0 for the"):
+            heed.set_thread_count(count)
+    assert heed.thread_count() == before
     with pytest.raises(TypeError, match="count is a str, expected a whole number"):
         heed.set_thread_count("two")
 

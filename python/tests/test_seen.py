@@ -163,6 +163,36 @@ def test_heatmap(seen, weights, pool):
             "mass: classes is a list of 1, expected 7 entries (one a key)",
         ),
         (
+            lambda seen: seen.mass("abcdefg"),
+            TypeError,
+            "mass: classes is a str, expected whole numbers, one for each key",
+        ),
+        (
+            lambda seen: seen.mass(np.ones(7)),
+            TypeError,
+            "mass: classes is an array of float64, expected whole numbers, one for each key",
+        ),
+        (
+            lambda seen: seen.mass(-np.ones(7, int)),
+            ValueError,
+            "mass: classes is below 0 at every key, expected at least one class from 0 on",
+        ),
+        (
+            lambda seen: seen.mass([0, 0, -2, 0, 0, 0, 0]),
+            ValueError,
+            "mass: classes[2] is -2, expected -1, or a class from 0 on",
+        ),
+        (
+            lambda seen: seen.mass([]),
+            ValueError,
+            "mass: classes is empty, expected a class for each key",
+        ),
+        (
+            lambda seen: seen.scores_before("softmax"),
+            ValueError,
+            "scores_before: stage is 'softmax', expected \"softcap\", \"bias\" or \"mask\"",
+        ),
+        (
             lambda seen: seen.backward(None),
             ValueError,
             "attention_backward: dout is not given, expected [B, H, Tq, Dv] = [2, 4, 5, 6]",
@@ -173,6 +203,18 @@ def test_questions_say_what_does_not_fit(seen, ask, kind, line):
     with pytest.raises(kind) as caught:
         ask(seen)
     assert str(caught.value) == line
+    assert isinstance(caught.value, heed.errors.Error)
+
+
+def test_what_depends_on_values_that_were_not_given_says_so(qkv):
+    q, k, _ = qkv
+    without = heed.Seen.of(q, k, mask=heed.causal())
+    for ask, op in [
+        (lambda: without.backward(np.ones((2, 4, 5, 6), np.float32)), "backward"),
+        (lambda: without.row_max(value_norm=True), "row_max"),
+    ]:
+        with pytest.raises(ValueError, match=f"{op}: v is not given, expected the values"):
+            ask()
 
 
 def test_a_log_sum_exp_of_another_shape_is_named(qkv):

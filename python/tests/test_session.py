@@ -34,8 +34,9 @@ def test_weights_are_indexed_as_numpy_does(session):
 
 def test_an_index_out_of_range_names_the_axis(session):
     for index, name in [(6, "layer"), ((0, 6), "head"), ((0, 0, 12), "query")]:
-        with pytest.raises(IndexError, match=f"weights: {name} is"):
+        with pytest.raises(IndexError, match=f"weights: {name} is") as caught:
             session.weights[index]
+        assert caught.value.argument == name
 
 
 def test_scores_are_before_the_softmax(session):
@@ -51,7 +52,7 @@ def test_a_layer_is_an_attention_that_was_seen(session):
     table = session.heads()
     entropy = np.array(seen.entropy())[0].mean(-1)
     np.testing.assert_allclose(entropy, np.asarray(table["entropy"])[12:18], atol=1e-5)
-    with pytest.raises(LookupError, match="layer is 6, expected 0 to 5"):
+    with pytest.raises(IndexError, match="layer is 6, expected 0 to 5"):
         session.attention(6)
 
 
@@ -135,8 +136,8 @@ BAD = {
         "text is 4002 tokens, expected at most 256 .*; cut=.first. or",
     ),
     "cut": (lambda m: m.look("a", cut="middle"), ValueError, 'cut is "middle"'),
-    "layer": (lambda m: m.look("a").rows(9), LookupError, "layer is 9, expected 0 to 5"),
-    "head": (lambda m: m.look("a").rows(0, 6), LookupError, "head is 6, expected 0 to 5"),
+    "layer": (lambda m: m.look("a").rows(9), IndexError, "layer is 9, expected 0 to 5"),
+    "head": (lambda m: m.look("a").rows(0, 6), IndexError, "head is 6, expected 0 to 5"),
     "stack": (lambda m: m.look("a").rows(stack="cross"), LookupError, "stack is .*cross"),
     "top": (lambda m: m.look("a").rows(top=0), ValueError, "top is 0, expected at least 1"),
     "no layer": (lambda m: m.look("a").rows("x"), TypeError, "layer is a str, expected a whole"),

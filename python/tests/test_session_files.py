@@ -83,6 +83,29 @@ def test_a_place_that_does_not_exist_is_refused(session, page, asked, kind, text
         session.to_html(**asked)
 
 
+def test_a_head_that_does_not_exist_is_refused(session, page):
+    for place, line in [((9, 0), "look: layer is 9"), ((0, -1), "look: head is -1")]:
+        with pytest.raises(IndexError, match=f"{line}, expected 0 to 5"):
+            session.to_html(*place)
+
+
+@pytest.mark.parametrize(
+    "name, given, line",
+    [
+        ("x.svg", "panel", "save: panel is given, expected only .*, to and view for .svg"),
+        ("x.html", "top", "save: top is given, expected only layer, head, .* and view for .html"),
+        ("x.txt", "view", "save: view is given, expected only .*, top and rows for .txt"),
+    ],
+)
+def test_a_keyword_that_a_file_does_not_take_is_named(session, tmp_path, name, given, line):
+    with pytest.raises(TypeError, match=line) as caught:
+        session.save(tmp_path / name, **{given: "matrix"})
+    assert (caught.value.op, caught.value.argument) == ("save", given)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(TypeError, match="to_html: panel is given, expected only layer"):
+        session.to_html(panel="matrix")
+
+
 def test_a_page_of_arrays(page, rng):
     q = rng.normal(size=(1, 2, 5, 8)).astype(np.float32)
     session = heed.Session.from_arrays(q, q, mask=heed.causal(), tokens="a b <b> d e".split())

@@ -208,6 +208,7 @@ REFUSED = {
     "bias": (lambda q, k, v: ours(q, k, v, torch.ones(5, 6)), "attn_mask.shape is [5, 6]"),
     "device": (lambda q, k, v: ours(q.to("meta"), k, v), "query is on meta"),
     "dropout": (lambda q, k, v: ours(q, k, v, dropout_p=1.5), "dropout_p is 1.5"),
+    "negative dropout": (lambda q, k, v: ours(q, k, v, dropout_p=-0.1), "dropout_p is -0.1"),
 }
 
 
@@ -219,11 +220,22 @@ def test_says_what_does_not_fit_in_pytorchs_names(tensors, name):
     assert line in str(caught.value)
 
 
-def test_second_derivatives_are_refused(tensors):
+@pytest.mark.parametrize("of", [torch.Tensor.sum, lambda out: out.square().sum()])
+def test_second_derivatives_are_refused(tensors, of):
+    """Of a sum, too, whose gradient is a constant: a penalty on it would count for nothing."""
     q = tensors[0].requires_grad_()
-    (gradient,) = torch.autograd.grad(ours(q, *tensors[1:]).square().sum(), q, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
+    (gradient,) = torch.autograd.grad(of(ours(q, *tensors[1:])), q, create_graph=True)
+    with pytest.raises(NotImplementedError, match="heed.torch: a gradient is differentiated again"):
         gradient.sum().backward()
+
+
+def test_autocast_is_followed(tensors):
+    q, k, v = (each.float() for each in tensors)
+    with torch.autocast("cpu", torch.bfloat16):
+        out = ours(q, k.bfloat16(), v)
+        wanted = torch.nn.functional.scaled_dot_product_attention(q, k.bfloat16(), v)
+    assert out.dtype == wanted.dtype == torch.bfloat16
+    torch.testing.assert_close(out, wanted, atol=0.02, rtol=0.02)
 
 
 def test_a_write_between_forward_and_backward_is_found(tensors):

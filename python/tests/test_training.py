@@ -78,7 +78,9 @@ BAD = {
     "kind": (dict(steps="six"), ValueError, "steps"),
     "no config": (dict(config=5), TypeError, "config is an int, expected a dict"),
     "call": (dict(on_step=5), TypeError, "on_step is an int, expected a function"),
-    "no json": (dict(steps=object()), TypeError, "config is an object"),
+    "no json": (dict(steps=object()), TypeError, "train: steps is an object, expected a number"),
+    "no number": (dict(learning_rate=float("nan")), ValueError, "learning_rate is nan, expected a"),
+    "infinite": (dict(dropout=np.float32("inf")), ValueError, "dropout is inf, expected a finite"),
 }
 
 

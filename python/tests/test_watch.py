@@ -145,11 +145,14 @@ def test_layers_that_a_pass_goes_through_twice_are_layers_of_their_own(llama, id
 def test_tokens_are_words_where_there_is_a_tokenizer(llama, ids):
     class Tokenizer:
         def convert_ids_to_tokens(self, ids):
-            return [f"word {each}" for each in ids]
+            return [f"word{each}" for each in ids]
 
     with watch(llama, Tokenizer()) as seen, torch.no_grad():
         llama(ids)
-    assert seen.tokens()[1][:2] == [f"word {each}" for each in ids[1, :2].tolist()]
+    assert seen.tokens()[1][:2] == [f" word{each}" for each in ids[1, :2].tolist()]
+    with pytest.raises(TypeError, match="watch: tokenizer is a str, expected a tokenizer"):
+        with watch(llama, "gpt2"):
+            pass
     pictures = OTHERS["vit"].made()
     with watch(pictures) as seen, torch.no_grad():
         pictures(**OTHERS["vit"].inputs())

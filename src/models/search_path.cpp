@@ -219,9 +219,10 @@ std::string model_name(const fs::path& folder) {
   return (is_of_a_run ? parent : whole).filename().string();
 }
 
-ModelKind kind_that_reads(bool has_pair, bool has_target) {
+ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target) {
   if (has_target) return ModelKind::kEncoderDecoder;
-  return has_pair ? ModelKind::kEncoder : ModelKind::kDecoder;
+  const bool has_gap = text.find("[MASK]") != std::string_view::npos;
+  return has_pair || has_gap ? ModelKind::kEncoder : ModelKind::kDecoder;
 }
 
 fs::path find_model(std::string_view name, ModelKind unnamed) {

@@ -20,7 +20,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/models", get_models, "model"},
     {"GET", "/api/v1/models/found", get_found_models},
     {"POST", "/api/v1/sessions", post_session},
-    {"POST", "/api/v1/picture", post_picture, "failed"},
+    {"POST", "/api/v1/picture", post_picture, "failed refused"},
     {"GET", "/api/v1/sessions/{id}", get_session},
     {"DELETE", "/api/v1/sessions/{id}", delete_session},
     {"GET", "/api/v1/sessions/{id}/events", get_events, "stack layer tokens"},

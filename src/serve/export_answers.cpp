@@ -64,7 +64,11 @@ void post_picture(Api& api, const Parameters& parameters, httplib::Response& res
     refuse(404, "not_found",
            {.found = "nobody waits for a picture", .hint = "heed look --format svg does"});
   const bool failed = parameters.number("failed", 0, 0, 1) == 1;
-  order->take(failed, parameters.request().body);
+  const bool refused = parameters.number("refused", 0, 0, 1) == 1;
+  order->take(refused  ? PictureEnd::kRefused
+              : failed ? PictureEnd::kFailed
+                       : PictureEnd::kDrawn,
+              parameters.request().body);
   response.status = 204;
 }
 

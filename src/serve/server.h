@@ -29,13 +29,16 @@ struct ServerLimits {
   int streams = 16;  // each holds a worker
 };
 
+/// Refused: the view has no such panel.
+enum class PictureEnd { kDrawn, kFailed, kRefused };
+
 /// One picture of the page: the page that is opened draws it and hands it over.
 struct PictureOrder {
   std::string format;                     // svg or png
   int width = 0;                          // of the page, which draws no other
   std::optional<std::string> panel = {};  // this part of the view alone
   /// Called once, on a thread of the server: the picture, or why there is none.
-  std::function<void(bool failed, std::string content)> take;
+  std::function<void(PictureEnd end, std::string content)> take;
 };
 
 struct ServerOptions {

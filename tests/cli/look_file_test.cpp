@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
@@ -108,6 +109,39 @@ TEST(LookView, WhoAttendsToATokenIsForPictures) {
                    std::string("--format is ") + format +
                        ", expected svg, png or html, which show the \"to=1\" of --view");
   EXPECT_EQ(look({"--view", "look/L0.H0/i=3/to=0/scale=sqrt"}).status, 0);
+}
+
+TEST(LookView, WhatOtherFormsShowAloneIsRefused) {
+  const std::pair<const char*, const char*> parts[] = {{"of=carried", "svg or png"},
+                                                       {"vs=ablate:self.L1.H1", "svg, png or html"},
+                                                       {"vs=L1.H1", "svg, png or html"},
+                                                       {"vs=text:A%20dog.", "svg or png"},
+                                                       {"show=A", "svg, png or html"},
+                                                       {"pair=A-B", "svg, png or html"},
+                                                       {"units=word", "text, svg, png or html"},
+                                                       {"j=1/units=word", "svg, png or html"}};
+  for (const auto& [part, forms] : parts) {
+    const std::string shown = std::string(part).substr(std::string_view(part).find('/') + 1);
+    expect_refused(
+        {"--view", std::string("look/L0.H0/i=3/") + part, "--format", "tsv"},
+        fmt::format("--format is tsv, expected {}, which show the \"{}\" of --view", forms, shown));
+  }
+  for (const char* format : {"text", "json"})
+    expect_refused({"--view", "look/L0.H0/vs=L1.H1", "--format", format},
+                   fmt::format("--format is {}, expected svg, png or html, which show the "
+                               "\"vs=L1.H1\" of --view",
+                               format));
+}
+
+TEST(LookView, HowAViewIsDrawnChangesNothingInText) {
+  const std::string plain = look({"--view", "look/L0.H0/i=3"}).out;
+  for (const char* part : {"scale=sqrt", "scores=sink+entropy", "zoom=0-3,0-3"})
+    EXPECT_EQ(look({"--view", std::string("look/L0.H0/i=3/") + part}).out, plain) << part;
+  // The page's addresses keep what other views were asked for.
+  for (const char* part : {"t=0.5", "k=4", "p=0.9", "line=rank", "by=effect", "sort=previous",
+                           "filter=sink>0.5", "across=sink", "up=sink", "form=adjusted", "on=text"})
+    EXPECT_EQ(look({"--view", std::string("look/L0.H0/i=3/") + part}).out, plain) << part;
+  EXPECT_EQ(look({"--view", "look/L0.H0/i=3/units=word"}).status, 0);
 }
 
 TEST(LookFile, RefusesAnUnknownFormat) {

@@ -7,6 +7,7 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
+#include "serve/page_files.h"
 
 namespace heed::cli {
 namespace {
@@ -54,6 +55,39 @@ TEST(LookSides, AnEdgeIsShownAtTheHeadThatGivesItMost) {
     }
 }
 
+TEST(LookSides, AnEdgeThatTheMaskHidesHasNoHead) {
+  const std::vector<std::string> asked = {"the cat sat", "--who",           "cat", "--to", "sat",
+                                          "--model",     test::tiny_model()};
+  EXPECT_THAT(look(asked), testing::StartsWith("no head can see it\ncat "));
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = asked;
+    all.insert(all.end(), more.begin(), more.end());
+    return look(all);
+  };
+  EXPECT_THAT(with({"--layer", "1"}), testing::StartsWith("no head of layer 1 can see it\n"));
+  EXPECT_THAT(with({"--head", "1"}), testing::StartsWith("head 1 of no layer can see it\n"));
+  EXPECT_THAT(with({"--layer", "1", "--head", "1"}), testing::StartsWith("cat "));
+  const json chosen = json::parse(with({"--format", "json"}))["chosen"];
+  EXPECT_EQ(chosen["reason"], "no head can see it");
+  EXPECT_EQ(chosen["score"], 0);
+}
+
+TEST(LookSides, SaysWhatWasChosenBesideALayerOrAHead) {
+  const std::pair<std::vector<std::string>, const char*> places[] = {
+      {{"--head", "1"}, "heed chose this layer for head 1: looks hardest past"},
+      {{"--layer", "1"}, "heed chose this head of layer 1: looks hardest past"}};
+  for (const auto& [place, said] : places)
+    for (const bool of_word : {false, true}) {
+      std::vector<std::string> asked = {"the cat sat on the mat", "--model", test::tiny_model()};
+      asked.insert(asked.end(), place.begin(), place.end());
+      if (of_word) asked.insert(asked.end(), {"--to", "cat"});
+      EXPECT_THAT(look(asked), HasSubstr(said));
+    }
+  EXPECT_THAT(look({"the cat sat", "--who", "sat", "--to", "cat", "--head", "1", "--model",
+                    test::tiny_model()}),
+              HasSubstr(", head 1, the layer chosen by heed: gives this edge the largest weight"));
+}
+
 TEST(LookPair, JsonSaysWhereTheSecondTextBegins) {
   const json found = json::parse(pair_as("json", "on the mat"));
   std::string first, second;
@@ -95,9 +129,10 @@ TEST(LookPair, TsvNamesTheTextOfEachToken) {
 TEST(LookPair, AnEmptySecondTextIsOneOfAPair) {
   const json found = json::parse(pair_as("json", ""));
   EXPECT_EQ(found["split"], found["tokens"].size() - 1);
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   const test::Answer view =
       test::heed({"look", "the cat", "--pair", "", "--model", test::tiny_encoder(), "--view",
-                  "look/L0.H0/pair=A-B", "--format", "json"});
+                  "look/L0.H0/pair=A-B", "--format", "html"});
   EXPECT_EQ(view.error, "");
 }
 

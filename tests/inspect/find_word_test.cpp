@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "heed/inspect/look.h"
@@ -41,6 +42,14 @@ TEST(FindWord, TakesOtherCapitalsWhereNoneAreAsTheyAreWritten) {
   std::vector<SessionToken> list = tokens();
   list[2].bytes = " lily";
   EXPECT_EQ(find_word(list, "lily"), Indices{2});
+}
+
+TEST(FindWord, NamesNoNearTokensOfANumber) {
+  for (const char* number : {"9", "-1", "99999999999999999999"})
+    EXPECT_HEED_ERROR(find_word(tokens(), number), ErrorCode::kInvalidArgument,
+                      fmt::format("look: \"{}\" is no word of the text, expected a token, a word "
+                                  "that tokens spell, or an index from 0 to 8",
+                                  number));
 }
 
 TEST(FindWord, NamesNearTokensWhenThereIsNone) {

@@ -141,7 +141,8 @@ TEST(ChooseHead, SaysSoWhereNoRowHasAnotherKey) {
   const Session session = test::session_of(std::move(layers));
   const ChosenHead chosen = choose_head(session, score_heads(session), {}, {}, {});
   EXPECT_EQ(chosen.head, 0);
-  EXPECT_EQ(chosen.reason, "the first one: no head looks past the first, previous and own token");
+  EXPECT_EQ(chosen.reason,
+            "the first one, as no head looks past the first, previous and own token");
 }
 
 TEST(ChooseHeadOfEdge, TakesTheLargestWeightOfWhatIsLeftFree) {
@@ -161,7 +162,9 @@ TEST(ChooseHeadOfEdge, TakesTheLargestWeightOfWhatIsLeftFree) {
     EXPECT_NEAR(chosen.score, 1, 1e-6);
   }
   EXPECT_EQ(of(7, 6, 1).layer, 1);
+  EXPECT_EQ(of(7, 6, 1).reason, "gives this edge the largest weight");
   EXPECT_EQ(of(3, 9).score, 0);  // hidden from every head
+  EXPECT_EQ(of(3, 9).reason, "no head can see it");
   EXPECT_FALSE(choose_head_of_edge(session, {{7}}, {{6}}, {}, 2, 0).automatic);
   EXPECT_HEED_ERROR(of(7, 6, 3), ErrorCode::kNotFound,
                     "look: layer is 3, expected 0 to 2 (by hand has 3 layers)");

@@ -188,8 +188,9 @@ TEST(Export, RefusesAViewThatDoesNotFit) {
 TEST(Export, APictureIsTakenOnceWhereItWasOrdered) {
   std::string taken;
   ServerOptions options = test::served_options();
-  options.picture = PictureOrder{.format = "svg", .take = [&](bool failed, std::string content) {
-                                   taken = (failed ? "failed " : "") + content;
+  options.picture = PictureOrder{.format = "svg", .take = [&](PictureEnd end, std::string content) {
+                                   taken =
+                                       (end == PictureEnd::kDrawn ? "" : "not drawn ") + content;
                                  }};
   const test::Served served(options);
   httplib::Client client = served.client();
@@ -197,6 +198,21 @@ TEST(Export, APictureIsTakenOnceWhereItWasOrdered) {
   EXPECT_EQ(taken, "<svg/>");
   test::expect_error(client.Post("/api/v1/picture", "<svg/>", "application/octet-stream"), 404,
                      "not_found");
+}
+
+TEST(Export, APanelThatIsNotThereIsNoFailureOfThePage) {
+  for (const auto& [query, expected] : {std::pair("?failed=1", PictureEnd::kFailed),
+                                        std::pair("?refused=1", PictureEnd::kRefused)}) {
+    PictureEnd end = PictureEnd::kDrawn;
+    ServerOptions options = test::served_options();
+    options.picture = PictureOrder{
+        .format = "svg", .take = [&](PictureEnd ended, const std::string&) { end = ended; }};
+    const test::Served served(options);
+    httplib::Client client = served.client();
+    const std::string path = std::string("/api/v1/picture") + query;
+    EXPECT_EQ(client.Post(path, "why", "application/octet-stream")->status, 204);
+    EXPECT_EQ(end, expected) << query;
+  }
 }
 
 TEST(Export, NobodyElseTakesAPicture) {

@@ -35,5 +35,12 @@ TEST(Registry, WithoutANameTheFirstBuiltInModelOfTheKindIsFound) {
   EXPECT_EQ(found[2].filename(), "c-translator");
 }
 
+TEST(Registry, TheTextsSayWhichKindReadsThem) {
+  EXPECT_EQ(kind_that_reads("The king", false, false), ModelKind::kDecoder);
+  EXPECT_EQ(kind_that_reads("The king", true, false), ModelKind::kEncoder);
+  EXPECT_EQ(kind_that_reads("The [MASK] king", false, false), ModelKind::kEncoder);
+  EXPECT_EQ(kind_that_reads("The [MASK] king", false, true), ModelKind::kEncoderDecoder);
+}
+
 }  // namespace
 }  // namespace heed

@@ -73,5 +73,6 @@ export function shapeOf({title, stacks}: Pick<Model, 'title' | 'stacks'>): strin
   const own = stacks.filter(({stack}) => stack !== 'cross');
   const isAlike = own.every(({heads}) => heads === own[0]!.heads);
   const parts = isAlike ? [{layers: own.map(({layers}) => layers).join(' + '), heads: own[0]!.heads}] : own;
-  return `${title}, ${parts.map(({layers, heads}) => `${layers} layers \u00d7 ${heads} heads`).join(' + ')}`;
+  const written = parts.map(({layers, heads}) => `${layers} layer${Number(layers) === 1 ? '' : 's'} \u00d7 ${count(heads, 'head')}`);
+  return `${title}, ${written.join(' + ')}`;
 }

@@ -18,6 +18,7 @@ export type Unit = (typeof kUnits)[number];
 export const kStacks = ['self', 'encoder', 'decoder', 'cross'] as const;
 export type Stack = (typeof kStacks)[number];
 export const kQuantities = ['weight', 'carried'] as const;
+export type Quantity = (typeof kQuantities)[number];
 export const kLines = ['surprise', 'entropy', 'rank'] as const;
 export const kBys = ['rollout', 'effect'] as const;
 export const kPairs = ['A-A', 'A-B', 'B-A', 'B-B'] as const;
@@ -43,7 +44,7 @@ export interface Selection {
   range: [number, number] | null;  // a dragged span of tokens, both ends included
   to: boolean;                 // who attends to the token is shown, not whom it attends to
   unit: Unit;
-  quantity: (typeof kQuantities)[number];  // what a cell is; carried: its share of what the row's values write
+  quantity: Quantity;          // what a cell is; carried: its share of what the row's values write
   scale: Scale;
   pair: Pair | null;           // of two texts, from which to which; null: all
   scores: [string, string];    // the two that the chips show, by name

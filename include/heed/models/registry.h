@@ -62,8 +62,8 @@ std::optional<ModelSummary> describe_model(const std::filesystem::path& folder);
 /// What a text is for: to go on with, to read beside a second one, or to translate.
 enum class ModelKind : std::uint8_t { kDecoder, kEncoder, kEncoderDecoder };
 
-/// A target asks for a translator; without one, a second text for an encoder.
-ModelKind kind_that_reads(bool has_pair, bool has_target);
+/// A target asks for a translator; without one, a second text or a gap, `[MASK]`, for an encoder.
+ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target);
 
 /// `name` is a folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, then
 /// share/heed/models beside the program; empty: the first built-in model of the kind, where none

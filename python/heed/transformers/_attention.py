@@ -10,7 +10,7 @@ from torch import Tensor
 from .. import _core
 from .._masks import causal, keep
 from ..errors import Error, Unsupported, made, renamed
-from ..torch import attend, grad_enabled, requires_gradient
+from ..torch import attend, autocast, grad_enabled, is_autocast_enabled, requires_gradient
 from ._calls import Call
 from ._pattern import Pattern
 from ._watching import Watch, watchers
@@ -49,6 +49,8 @@ def attention(
     """
     if others and not _REFUSED.isdisjoint(others):
         _refuse(others)
+    if is_autocast_enabled("cpu"):
+        query, key, value = autocast(query, key, value)
     watching = watchers(module)
     is_plain = position_bias is None is s_aux and not (softcap or dropout or watching)
     if is_plain and not (grad_enabled() and requires_gradient(query, key, value)):

@@ -6,8 +6,9 @@ from typing import Any
 
 from .._seen import Seen
 from .._tables import table_of
-from ..errors import InvalidArgument, NotFound, made
+from ..errors import InvalidArgument, NotFound, OutOfRange, made
 from ._calls import Call
+from ._pieces import pieces
 from ._runs import Run
 from ._scores import scores_of
 from ._stacks import Place, names_of
@@ -42,13 +43,15 @@ class SeenModel:
         return self._run(layer, stack, text).seen
 
     def tokens(self, stack: str | None = None, text: int = -1) -> list[list[Any]] | None:
-        """The tokens at the queries, one list a sequence: words where there is a tokenizer, ids
-        otherwise. None where the model was given no ids."""
-        place = self._place(stack)
-        ids = self._run(min(self._runs[place]), stack, text).ids
+        """The tokens at the queries, one list a sequence: the text that each adds (``" cat"``) where
+        there is a tokenizer, ids otherwise. None where the model was given no ids."""
+        ids = self._ids(stack, text)
         if ids is None or self._tokenizer is None:
-            return None if ids is None else ids.tolist()
-        return [self._tokenizer.convert_ids_to_tokens(each) for each in ids.tolist()]
+            return ids
+        return [
+            [piece.decode(errors="replace") for piece in pieces(self._tokenizer, each)]
+            for each in ids
+        ]
 
     def heads(self, stack: str | None = None, text: int = -1) -> Any:
         """A row a head, with scores: a pandas.DataFrame where pandas is there, else a small table, as
@@ -107,13 +110,18 @@ class SeenModel:
 
     def _words(self, sequence: int, stack: str | None, text: int) -> list[Any] | None:
         """The tokens of one sequence, without padding."""
-        tokens = self.tokens(stack, text)
-        if tokens is None:
+        ids = self._ids(stack, text)
+        if ids is None:
             return None
-        if self._tokenizer is None:
-            tokens = [[f" {id}" for id in each] for each in tokens]  # apart, as words are
         rows = self._run(min(self._runs[self._place(stack)]), stack, text).of_one(sequence).rows
-        return tokens[sequence][rows.start : rows.stop]
+        of_one = ids[sequence][rows.start : rows.stop]
+        if self._tokenizer is None:
+            return [f" {id}" for id in of_one]  # apart, as words are
+        return pieces(self._tokenizer, of_one)
+
+    def _ids(self, stack: str | None, text: int) -> list[list[int]] | None:
+        ids = self._run(min(self._runs[self._place(stack)]), stack, text).ids
+        return None if ids is None else ids.tolist()
 
     # --- sorted as they come ---------------------------------------------------------------------
 
@@ -148,10 +156,10 @@ class SeenModel:
         if layer not in layers:
             known = ", ".join(map(str, sorted(layers)))
             raise made(
-                NotFound, op="seen", argument="layer", found=str(layer), expected=f"one of {known}"
+                OutOfRange, op="seen", argument="layer", found=str(layer), expected=f"one of {known}"
             )
         runs = layers[layer]
         if not -len(runs) <= text < len(runs):
             expected = f"{-len(runs)} to {len(runs) - 1}"
-            raise made(NotFound, op="seen", argument="text", found=str(text), expected=expected)
+            raise made(OutOfRange, op="seen", argument="text", found=str(text), expected=expected)
         return runs[text]

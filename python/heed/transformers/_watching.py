@@ -19,6 +19,7 @@ from ._calls import Call
 from ._implementation import computed_by_heed, is_attention, listed, refused
 from ._pattern import Pattern
 from ._seen_model import SeenModel
+from . import _pieces
 from ._stacks import place_of, starred
 
 _active: ContextVar[tuple[Watch, ...]] = ContextVar("heed watches", default=())
@@ -58,6 +59,7 @@ def watch(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[SeenModel]:
         raise made(
             WrongType, op="watch", argument="model", found=found, expected="a model of transformers"
         )
+    _pieces.check(tokenizer)
     seen = SeenModel(type(model).__name__, tokenizer)
     with ExitStack() as inside:
         inside.enter_context(computed_by_heed(model))

@@ -139,20 +139,27 @@ std::string table(const Terminal& terminal, const TokenNames& names,
   return text;
 }
 
+// A head that sees none of the cells was not chosen for them.
+std::string edge_choice(const Look& look, const LookTextOptions& options, bool is_seen) {
+  if (!is_seen) return reason_of_choice(look);
+  const char* const what = options.head_given    ? "the layer chosen"
+                           : options.layer_given ? "the head chosen"
+                                                 : "chosen";
+  return fmt::format("layer {}, head {}, {} by heed: {}", look.chosen.layer, look.chosen.head, what,
+                     reason_of_choice(look));
+}
+
 }  // namespace
 
 std::string cells_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
   const TokenNames names(terminal, look);
-  std::string text;
-  if (look.chosen.automatic)
-    text += paragraph(terminal,
-                      fmt::format("layer {}, head {}, chosen by heed: {}", look.chosen.layer,
-                                  look.chosen.head, reason_of_choice(look)),
-                      0);
-  if (look.cells.size() == 1) return text + one_cell(terminal, names, look.cells[0]);
   std::vector<LookCell> visible;
   for (const LookCell& cell : look.cells)
     if (cell.visible) visible.push_back(cell);
+  std::string text;
+  if (look.chosen.automatic)
+    text += paragraph(terminal, edge_choice(look, options, !visible.empty()), 0);
+  if (look.cells.size() == 1) return text + one_cell(terminal, names, look.cells[0]);
   const std::string where = places(look, options, visible.size());
   text += terminal.cuts() ? paragraph(terminal, where, 0) : where + "\n";
   return text + table(terminal, names, visible);

@@ -47,12 +47,13 @@ std::string column_text(const Terminal& terminal, const Look& look, const TokenN
 
 }  // namespace
 
-std::string columns_text(const Terminal& terminal, const Look& look) {
+std::string columns_text(const Terminal& terminal, const Look& look,
+                         const LookTextOptions& options) {
   const TokenNames names(terminal, look);
   std::string text;
   for (const LookColumn& column : look.columns)
     text += (text.empty() ? "" : "\n") + column_text(terminal, look, names, column);
-  return choice_text(terminal, look) + text;
+  return choice_text(terminal, look, options) + text;
 }
 
 }  // namespace heed::cli

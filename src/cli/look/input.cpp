@@ -75,12 +75,13 @@ void read_standard_input(LookInput& input) {
     if (*text == "-") *text = read_text("-");
 }
 
-ModelKind kind_that_reads(bool has_pair, bool has_target, std::string_view stack) {
+ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target,
+                          std::string_view stack) {
   if (has_pair && has_target)
     fail({.found = "--pair and --target are both given",
           .expected = "a pair for an encoder, or a target for an encoder-decoder"});
   const bool is_translators = stack == "cross" || stack == "decoder" || stack == "encoder";
-  return heed::kind_that_reads(has_pair, has_target || is_translators);
+  return heed::kind_that_reads(text, has_pair, has_target || is_translators);
 }
 
 std::string text_of(const LookInput& input, const LoadedModel& model) {

@@ -31,7 +31,8 @@ std::optional<std::string> target_of(const LookInput& input);
 
 /// Of the built-in model that is used without --model; `stack` is --stack's, empty where not given.
 /// Throws where both --pair and --target are given, which no model reads.
-ModelKind kind_that_reads(bool has_pair, bool has_target, std::string_view stack);
+ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target,
+                          std::string_view stack);
 
 /// Reads --pair or --target from stdin where it is "-"; of all texts one may be.
 void read_standard_input(LookInput& input);

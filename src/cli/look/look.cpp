@@ -89,9 +89,13 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
   if (options.format == "json") return write_json(output, answer);
   if (options.format == "tsv") return write_tsv(output, answer);
   const Terminal terminal = terminal_of(options);
-  const LookTextOptions shown = {
-      .top = top, .hidden_rows = hidden_rows, .who = options.who, .to = options.to};
-  output.write(!answer.columns.empty() ? columns_text(terminal, answer)
+  const LookTextOptions shown = {.top = top,
+                                 .hidden_rows = hidden_rows,
+                                 .who = options.who,
+                                 .to = options.to,
+                                 .layer_given = options.layer.has_value(),
+                                 .head_given = options.head.has_value()};
+  output.write(!answer.columns.empty() ? columns_text(terminal, answer, shown)
                : answer.cells.empty()  ? look_text(terminal, answer, shown)
                                        : cells_text(terminal, answer, shown));
   output.finish();
@@ -172,15 +176,14 @@ void write_answers(const LookOptions& options, const Session& session, const Loa
   }
 }
 
-// Which built-in model reads the texts that are given, and has the stack that is asked for. A gap
-// is for an encoder as a second text is.
+// Which built-in model reads the texts that are given, and has the stack that is asked for.
 ModelKind unnamed_kind(const LookOptions& options) {
   std::string stack = options.stack;
   if (!options.view.empty())
     if (const std::optional<Stack> shown = read_view(options.view).places[0].stack)
       stack = stack_name(*shown);
-  const bool has_gap = options.input.text.find("[MASK]") != std::string::npos;
-  return kind_that_reads(options.input.has_pair || has_gap, options.input.has_target, stack);
+  const LookInput& input = options.input;
+  return kind_that_reads(input.text, input.has_pair, input.has_target, stack);
 }
 
 int run(const Given& given, LookOptions options) {

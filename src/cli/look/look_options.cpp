@@ -7,6 +7,8 @@
 #include <functional>
 #include <iterator>
 
+#include "cli/look/view.h"
+#include "cli/look/view_form.h"
 #include "cli/options/file_format.h"
 #include "cli/options/numbers.h"
 #include "cli/terminal/output.h"
@@ -29,6 +31,7 @@ void check_view_options(const LookOptions& options) {
   if (options.is_array() || !options.rows.empty())
     fail({.found = "--view names the rows",
           .expected = options.rows.empty() ? "it without --format npy" : "it without --rows"});
+  if (!options.is_page() && !options.heads) check_form(read_view(options.view), options.format);
 }
 
 void check_formats(const LookOptions& options) {

@@ -18,7 +18,7 @@ constexpr auto kMostWait = std::chrono::seconds(300);  // a long text takes its 
 constexpr std::int64_t kPictureBytes = std::int64_t{256} << 20;
 
 struct Taken {
-  bool failed = false;
+  PictureEnd end = PictureEnd::kFailed;
   std::string content;
 };
 
@@ -38,7 +38,8 @@ std::string wait_for(std::future<Taken>& picture, Browser& browser,
                                  browser.program(), kMostWait.count())});
   }
   Taken taken = picture.get();
-  if (taken.failed)
+  if (taken.end == PictureEnd::kRefused) fail({.op = "--panel", .found = taken.content});
+  if (taken.end == PictureEnd::kFailed)
     fail({.code = ErrorCode::kFailed,
           .found = "the page could not draw the view: " + taken.content});
   return std::move(taken.content);
@@ -55,8 +56,8 @@ std::string draw_picture(const SessionPointer& session, const ViewAddress& view,
   serve.picture = PictureOrder{.format = task.format,
                                .width = task.width,
                                .panel = task.panel,
-                               .take = [taken](bool failed, std::string content) {
-                                 taken->set_value({failed, std::move(content)});
+                               .take = [taken](PictureEnd end, std::string content) {
+                                 taken->set_value({end, std::move(content)});
                                }};
   std::optional<Server> server;
   if (task.model != nullptr)

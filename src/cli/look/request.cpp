@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/look/view.h"
+#include "cli/look/view_form.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -16,15 +17,7 @@ constexpr std::int64_t kDefaultRows = 64;
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = read_view(options.view);
   check_view(view, session);
-  if (view.view != "look")
-    fail({.argument = "--format",
-          .found = options.format,
-          .expected = fmt::format("svg, png or html, which show the view {}", view.view)});
-  if (view.to)
-    fail({.argument = "--format",
-          .found = options.format,
-          .expected = "svg, png or html, which show the \"to=1\" of --view"});
-  const bool one_cell = view.key && !view.range;
+  const bool one_cell = shows_one_cell(view);
   if (one_cell && !options.top.empty() && options.format != "json")
     fail({.found = "j= of --view names the key", .expected = "it without --top"});
   const Place place = place_of(view.places.front(), session.shapes());

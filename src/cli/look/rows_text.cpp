@@ -119,9 +119,14 @@ std::string explanation(const Look& look, const LookTextOptions& options) {
 
 }  // namespace
 
-std::string choice_text(const Terminal& terminal, const Look& look) {
+std::string choice_text(const Terminal& terminal, const Look& look,
+                        const LookTextOptions& options) {
   if (!look.chosen.automatic) return {};
-  return paragraph(terminal, "heed chose this head: " + reason_of_choice(look), 2);
+  const std::string what =
+      options.head_given    ? fmt::format("this layer for head {}", look.chosen.head)
+      : options.layer_given ? fmt::format("this head of layer {}", look.chosen.layer)
+                            : "this head";
+  return paragraph(terminal, fmt::format("heed chose {}: {}", what, reason_of_choice(look)), 2);
 }
 
 std::string reason_of_choice(const Look& look) {
@@ -133,7 +138,7 @@ std::string rows_text(const Terminal& terminal, const Look& look, const LookText
   const TokenNames names(terminal, look);
   const Columns columns = lay_out(terminal, look, names);
   std::string text = heading(terminal, "Who attends to whom", explanation(look, options));
-  text += choice_text(terminal, look);
+  text += choice_text(terminal, look, options);
   if (options.hidden_rows > 0)
     text += paragraph(
         terminal,

@@ -44,12 +44,13 @@ struct LookTextOptions {
   std::string all_rows = "--rows all shows every one";  // where some are hidden
   std::string who = {};                                 // the words asked for, when cells are shown
   std::string to = {};
+  bool layer_given = false, head_given = false;
 };
 
 /// Why heed chose the head, with the score that it has.
 std::string reason_of_choice(const Look& look);
-/// The same as a line; empty where the head was given.
-std::string choice_text(const Terminal& terminal, const Look& look);
+/// The same as a line, which says what heed chose; empty where layer and head were given.
+std::string choice_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 
 /// Model, who attends to whom, heads, next word.
 std::string look_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
@@ -58,7 +59,8 @@ std::string look_text(const Terminal& terminal, const Look& look, const LookText
 std::string cells_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 
 /// The columns of `--to` without `--who`: who attends to the word, the largest weights first.
-std::string columns_text(const Terminal& terminal, const Look& look);
+std::string columns_text(const Terminal& terminal, const Look& look,
+                         const LookTextOptions& options = {});
 
 /// The parts of look_text, in rows_text.cpp and heads_text.cpp.
 std::string rows_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);

@@ -74,13 +74,14 @@ std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const 
   if (!found.empty()) return found;
   std::int64_t index = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
-  const bool is_index = error == std::errc() && end == word.data() + word.size() && index >= 0;
-  if (is_index && index < static_cast<std::int64_t>(tokens.size())) return {index};
+  const bool is_number = error != std::errc::invalid_argument && end == word.data() + word.size();
+  const bool is_there = index >= 0 && index < static_cast<std::int64_t>(tokens.size());
+  if (is_number && error == std::errc() && is_there) return {index};
   fail({.op = "look",
         .found = fmt::format("\"{}\" is no word of the text", word),
         .expected = fmt::format("a token, a word that tokens spell, or an index from 0 to {}",
                                 tokens.size() - 1),
-        .hint = "nearest: " + near(tokens, word)});
+        .hint = is_number ? "" : "nearest: " + near(tokens, word)});
 }
 
 }  // namespace heed

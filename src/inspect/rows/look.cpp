@@ -43,8 +43,8 @@ std::string reason(const ChosenHead& chosen, bool causal) {
   if (chosen.stack == Stack::kCross) return "follows the source most closely, token by token";
   const char* const past = causal ? "past the first, previous and own token"
                                   : "past the first, previous, own and next token";
-  return fmt::format("{} {}", chosen.score == 0 ? "the first one: no head looks" : "looks hardest",
-                     past);
+  return fmt::format("{} {}",
+                     chosen.score == 0 ? "the first one, as no head looks" : "looks hardest", past);
 }
 
 std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& request) {
@@ -109,6 +109,15 @@ double largest_weight(const LayerAttention& layer, int head, std::span<const std
   return largest;
 }
 
+// Of the layers and heads that were asked for; `weight` is below 0 where none of them sees it.
+std::string edge_reason(double weight, std::optional<int> layer, std::optional<int> head) {
+  if (layer && head) return "asked for";
+  if (weight >= 0) return "gives this edge the largest weight";
+  return layer  ? fmt::format("no head of layer {} can see it", *layer)
+         : head ? fmt::format("head {} of no layer can see it", *head)
+                : "no head can see it";
+}
+
 }  // namespace
 
 ChosenHead choose_head_of_edge(const Session& session, std::span<const std::int64_t> queries,
@@ -121,17 +130,19 @@ ChosenHead choose_head_of_edge(const Session& session, std::span<const std::int6
                     .layer = layer.value_or(0),
                     .head = head.value_or(0),
                     .automatic = !(layer && head)};
-  chosen.reason = chosen.automatic ? "gives this edge the largest weight" : "asked for";
+  double largest = -1;
   for (int at = 0; at < stack.shape.layers; ++at)
     for (int one = 0; one < stack.shape.heads; ++one) {
       if ((layer && at != *layer) || (head && one != *head)) continue;
       const double weight =
           largest_weight(stack.layers[static_cast<std::size_t>(at)], one, queries, keys);
-      if (weight <= chosen.score) continue;
-      chosen.score = weight;
+      if (weight <= largest) continue;
+      largest = weight;
       chosen.layer = at;
       chosen.head = one;
     }
+  chosen.score = std::max(0.0, largest);
+  chosen.reason = edge_reason(largest, layer, head);
   return chosen;
 }
 

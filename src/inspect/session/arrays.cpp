@@ -83,10 +83,14 @@ SessionStack stack_of(const StackArrays& from) {
 std::vector<SessionToken> tokens_of(const std::vector<std::string>& names, std::int64_t count) {
   std::vector<SessionToken> tokens;
   tokens.reserve(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i)
-    tokens.push_back(
-        {.id = 0,
-         .bytes = names.empty() ? fmt::format("#{}", i) : names[static_cast<std::size_t>(i)]});
+  if (names.empty())
+    for (std::int64_t i = 0; i < count; ++i) tokens.push_back({.bytes = fmt::format("#{}", i)});
+  std::int64_t begin = 0;  // in the text that the names spell
+  for (const std::string& name : names) {
+    const std::int64_t end = begin + std::ssize(name);
+    tokens.push_back({.bytes = name, .begin = begin, .end = end});
+    begin = end;
+  }
   return tokens;
 }
 

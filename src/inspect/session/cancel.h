@@ -51,8 +51,8 @@ class Views {
   std::map<std::string, Flag> newest_;
 };
 
-/// Takes part in a sweep to end it: needs nothing of it, and throws when `check` does. Sweeps of
-/// requests run on one thread, so `check` may talk to that request's client.
+/// Takes part in a sweep to end it: needs nothing of it, and throws when `check` does, which is
+/// called on each thread that sweeps.
 class SweepStop final : public Observer {
  public:
   /// Called before each block of rows that others need.

@@ -108,11 +108,14 @@ function partsOf(root: HTMLElement): Element[] {
 /** What can be drawn alone. */
 export function panelNames(root: HTMLElement): string[] { return [...new Set(partsOf(root).map(nameOf))]; }
 
+/** The panel that was asked for is none of the view's. */
+export class NoPanel extends Error {}
+
 /** The part of the view with that name; an error lists those that there are. */
 function partOf(root: HTMLElement, name: string): Element {
   const found = partsOf(root).find((part) => nameOf(part) === name);
   if (found) return found;
-  throw new Error(`this view has no panel ${name}, expected one of ${panelNames(root).join(', ')}`);
+  throw new NoPanel(`this view has no panel ${name}, expected one of ${panelNames(root).join(', ')}`);
 }
 
 /** What the marks of a part take: labels stand out at its sides, and under them may be room that its neighbours made. */

@@ -207,7 +207,8 @@ class MatrixPanel implements Panel {
     this.scales.show(now.scale);
     this.quantities.show(now.quantity);
     this.tiles.show(name, now.scale);
-    this.readOut.showScale(now.scale, now.quantity);
+    this.readOut.showScale(now.scale, api.requests.quantity);
+    this.edges.showQuantity(api.requests.quantity);
     say(this.about, now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token');
     if (name !== this.lastPlace && api.hasWeights) {
       if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, and not in the next frame

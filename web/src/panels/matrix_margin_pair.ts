@@ -1,5 +1,6 @@
 // Both margins of a matrix, each drawn anew only where it has changed: a margin costs as much as the matrix.
-import {html} from '../dom';
+import {html, say} from '../dom';
+import type {Quantity} from '../selection';
 import type {Stage} from '../stage';
 import type {Marginals} from '../transport/api';
 import {drawReceived, drawUse, freerEnd} from './matrix_margins';
@@ -11,14 +12,21 @@ export interface MarginSight { sight: Sight; width: number; height: number; quer
 export class MatrixMargins {
   readonly use = html('canvas', {class: 'use', role: 'img', 'aria-label': 'effective keys of each query, e to the entropy'});
   readonly useName = html('div', {class: 'use-name quiet'}, html('div', {}, 'effective keys,'), html('div', {}, 'e^entropy'));
-  private readonly canvas = html('canvas', {class: 'received', role: 'img', 'aria-label': 'weight received by each key'});
-  private readonly name = html('span', {class: 'quiet'}, 'weight received');
+  private readonly canvas = html('canvas', {class: 'received', role: 'img'});
+  private readonly name = html('span', {class: 'quiet'});
   readonly received = html('div', {class: 'received-line'}, this.canvas, this.name);
   private drawn: Marginals | null = null;
   private drawnReceived = '';
   private drawnUse = '';
 
   constructor(private readonly stage: Stage) {}
+
+  /** What a key receives: weight, or the share that it carries. */
+  showQuantity(quantity: Quantity): void {
+    const received = `${quantity === 'carried' ? 'share' : quantity} received`;
+    say(this.name, received);
+    this.canvas.ariaLabel = `${received} by each key`;
+  }
 
   /** The colours have changed. */
   forget(): void { this.drawnReceived = this.drawnUse = ''; }

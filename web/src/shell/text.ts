@@ -103,7 +103,7 @@ class TextPanel implements Panel {
     if (weight !== null && weight < 0) classes += ' less';
     const shade = weight === null || !this.shading ? 0 : Math.sqrt(Math.abs(weight) / this.shading.largest);
     // While the pointer moves nobody reads it out.
-    const said = !this.shading || store.hoveredToken !== null ? '' : weight === null ? 'may not be seen' : `weight ${written(weight)}`;
+    const said = !this.shading || store.hoveredToken !== null ? '' : weight === null ? 'may not be seen' : `${this.page.api.requests.quantity} ${written(weight)}`;
     return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0, said};
   }
 
@@ -118,7 +118,7 @@ class TextPanel implements Panel {
     from!.title = towards!.title = name;
     say(from!, `from ${name}`);
     say(towards!, at && at.end - at.first > 4 ? 'to it' : `to ${name}`);
-    say(this.what, this.rows.isTokens ? 'shaded by weight' : `shaded by ${this.rows.noun}`);
+    say(this.what, `shaded by ${this.rows.isTokens ? this.page.api.requests.quantity : this.rows.noun}`);
   }
 
   /** What was pinned elsewhere comes into sight. */

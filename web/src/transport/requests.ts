@@ -1,4 +1,5 @@
 // The requests of one page, counted: what waits for quiet is told when nothing is on its way.
+import type {Quantity} from '../selection';
 import type {Events, Transport} from './transport';
 
 export class Requests {
@@ -7,6 +8,9 @@ export class Requests {
   private waiting: (() => void)[] = [];
 
   constructor(readonly transport: Transport) {}
+
+  /** What the weights are that are shown. */
+  get quantity(): Quantity { return this.carried() ? 'carried' : 'weight'; }
 
   /** Whether nothing is on its way: neither an answer nor news. */
   get isQuiet(): boolean { return this.open === 0; }

@@ -114,6 +114,14 @@ test('nothing is beyond the right edge at any width', async () => {
   }
 });
 
+test('a panel that the view does not have is an argument that is wrong, and the others are listed', async () => {
+  await assert.rejects(look('none.svg', '--view', kView, '--panel', 'nope'), ({code, stderr}) => {
+    assert.equal(code, 2);
+    assert.match(stderr, /^heed look: --panel: this view has no panel nope, expected one of .*matrix.*\n$/);
+    return true;
+  });
+});
+
 test('a part of the view is saved as a figure of its own', async () => {
   const page = await open(`#${kView}`);
   await settled(page);

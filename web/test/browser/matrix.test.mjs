@@ -273,6 +273,18 @@ test('the legend names what the cells are', async () => {
   await page.waitForFunction(() => document.querySelector('.legend .quiet')?.textContent === 'carried');
 });
 
+test('text and margin say that shares are shown, and weights again', async () => {
+  const page = await blank();
+  const labels = () => page.evaluate(() => ['.switches > .quiet', '.received-line .quiet', 'canvas.received']
+    .map((name) => document.querySelector(name)).map((each) => each.ariaLabel ?? each.textContent));
+  await page.goto(`${state.server.address}#look/L1.H3/i=60/j=20/of=carried`);
+  await page.waitForFunction(() => document.querySelector('.legend .quiet')?.textContent === 'carried');
+  assert.deepEqual(await labels(), ['shaded by carried', 'share received', 'share received by each key']);
+  await page.evaluate(() => { location.hash = '#look/L1.H3/i=60/j=20'; });
+  await page.waitForFunction(() => document.querySelector('.legend .quiet')?.textContent === 'weight');
+  assert.deepEqual(await labels(), ['shaded by weight', 'weight received', 'weight received by each key']);
+});
+
 test('tokens at the rows of a part of the matrix are whole where the page has one column', async () => {
   const page = await blank({viewport: {width: 800, height: 900}});
   await page.goto(`${state.server.address}#look/L1.H3/i=25/zoom=20-32,20-32`);

@@ -1,0 +1,84 @@
+"""What each token adds to a text."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from .._checks import kind_of
+from ..errors import WrongType, made
+
+_BYTE = re.compile("<0x([0-9A-F]{2})>")  # of vocabularies that spell rare characters in bytes
+
+
+def pieces(tokenizer: Any, ids: list[int]) -> list[bytes]:
+    """The bytes of each token, which spell the text together: ``" cat"`` for ``"Ġcat"``, ``"▁cat"``,
+    and for ``"cat"`` of a vocabulary of words. Special tokens are their names."""
+    names = tokenizer.convert_ids_to_tokens(ids)
+    special = set(getattr(tokenizer, "all_special_ids", ()))
+    letters = _letters() if _is_byte_level(tokenizer) else None
+    spelled = _Spelled(tokenizer)
+    found = []
+    for id, name in zip(ids, names):
+        text = spelled.add(id)
+        if id in special:
+            found.append(str(name).encode())
+        elif letters is not None and all(letter in letters for letter in name):
+            found.append(bytes(letters[letter] for letter in name))
+        elif (byte := _BYTE.fullmatch(str(name))) is not None:
+            found.append(bytes([int(byte[1], 16)]))
+        else:
+            found.append(text.encode())
+    return found
+
+
+def check(tokenizer: Any) -> None:
+    if tokenizer is not None and not hasattr(tokenizer, "convert_ids_to_tokens"):
+        raise made(
+            WrongType, op="watch", argument="tokenizer", found=kind_of(tokenizer),
+            expected="a tokenizer of transformers, or None",
+        )  # fmt: skip
+
+
+class _Spelled:
+    """What the tokenizer makes of ids that come one after the other.
+
+    It knows where blanks stand, which the names do not say ("##ly" joins, "cat" is a word). Two
+    windows of a few tokens are decoded for each, in place of the whole text.
+    """
+
+    _WINDOW = 4
+
+    def __init__(self, tokenizer: Any):
+        self._tokenizer = tokenizer
+        self._ids: list[int] = []
+
+    def add(self, id: int) -> str:
+        self._ids = [*self._ids[-self._WINDOW :], id]
+        before, after = self._decoded(self._ids[:-1]), self._decoded(self._ids)
+        return after[len(before) :] if after.startswith(before) else after.removeprefix(" ")
+
+    def _decoded(self, ids: list[int]) -> str:
+        if not hasattr(self._tokenizer, "decode"):
+            return "".join(f" {each}" for each in self._tokenizer.convert_ids_to_tokens(ids))
+        return self._tokenizer.decode(
+            ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
+
+
+def _is_byte_level(tokenizer: Any) -> bool:
+    if hasattr(tokenizer, "byte_decoder"):
+        return True
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    return "ByteLevel(" in repr(getattr(backend, "decoder", None))
+
+
+@cache
+def _letters() -> dict[str, int]:
+    """The byte that each letter stands for (GPT-2's: printable ones for themselves, the others from
+    U+0100 on, in rising order)."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    letters = {chr(byte): byte for byte in printable}
+    return letters | {chr(256 + at): byte for at, byte in enumerate(others)}
