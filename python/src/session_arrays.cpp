@@ -97,10 +97,8 @@ SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>&
                           std::optional<std::int64_t> sequence) {
   auto held = std::make_shared<HeldSession>();
   std::vector<Tensor> made;
-  SessionArrays arrays = {.name = name,
-                          .tokens = strings(tokens),
-                          .key_tokens = strings(key_tokens),
-                          .stacks = {}};
+  SessionArrays arrays = {
+      .name = name, .tokens = strings(tokens), .key_tokens = strings(key_tokens), .stacks = {}};
   held->input = input_of(arrays);
   for (const auto& [stack, layers] : stacks) {
     const std::optional<Stack> named = stack_of(stack);
