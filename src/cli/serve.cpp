@@ -94,8 +94,8 @@ void warn_of_cleartext(const std::string& host, int port) {
 int run(const Options& options) {
   const InterruptScope scope;
   const std::optional<std::string> text = first_text(options);
-  const ModelKind unnamed = kind_that_reads(text.value_or(""), options.pair_given,
-                                            options.target_given, options.stack);
+  const ModelKind unnamed =
+      kind_that_reads(text.value_or(""), options.pair_given, options.target_given, options.stack);
   const LoadedModel model = load_model(find_model(options.model, unnamed),
                                        {.packed = true, .dtype = DType::kF32, .in_memory = true});
   if (!model.tokenizer)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "cli/look/view.h"
@@ -17,17 +18,17 @@ constexpr std::int64_t kDefaultRows = 64;
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = read_view(options.view);
   check_view(view, session);
-  const bool one_cell = shows_one_cell(view);
-  if (one_cell && !options.top.empty() && options.format != "json")
+  const std::optional<std::int64_t> cell = cell_key(view);
+  if (cell && !options.top.empty() && options.format != "json")
     fail({.found = "j= of --view names the key", .expected = "it without --top"});
   const Place place = place_of(view.places.front(), session.shapes());
   LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
   request.top = top_of(options);
-  if (options.format == "text" && !one_cell)
+  if (options.format == "text" && !cell)
     request.unit = heed::unit_of(view.units).value_or(request.unit);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
   for (std::int64_t row = rows.first; row <= rows.second; ++row) request.queries.push_back(row);
-  if (one_cell) request.cell_keys.push_back(*view.key);
+  if (cell) request.cell_keys.push_back(*cell);
   return request;
 }
 

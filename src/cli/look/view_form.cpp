@@ -26,7 +26,7 @@ bool is_shown(std::string_view part, const ViewAddress& view, const std::string&
     return std::ranges::find(names, part) != names.end();
   };
   return is_one_of(kFollowed) || is_one_of(kDrawing) || is_one_of(kOfOthers) ||
-         (part == "units" && format == "text" && !shows_one_cell(view));
+         (part == "units" && format == "text" && !cell_key(view));
 }
 
 // A saved page has no model, so that it can neither follow what values write nor read a text.
@@ -34,7 +34,7 @@ std::string_view forms_of(std::string_view part, const ViewAddress& view) {
   const Versus versus = read_versus(view.versus).value_or(Versus());
   const bool compares_runs = versus.text || versus.model;
   if (part == "of" || ((part == "vs" || part == "show") && compares_runs)) return "svg or png";
-  if (part == "units" && !shows_one_cell(view)) return "text, svg, png or html";
+  if (part == "units" && !cell_key(view)) return "text, svg, png or html";
   return "svg, png or html";
 }
 
