@@ -6,6 +6,7 @@ import {flowPosition, nodeIndex, nodeName, signed} from './flow_page';
 
 const kNames = 108;       // px of the layers' names
 const kFoldRoom = 60;     // px that `130 tokens` needs
+const kTop = 22;          // px: of the top node, with its name above it
 const kAll = 384;         // px of all layers, where they fit
 const kShareHeight = 130;  // px that a share of 1 would be high
 const kMostShare = 34;
@@ -36,7 +37,7 @@ function edges(data: FlowData, {x}: Places, pitch: number): SVGElement[] {
   const {flow} = data;
   const drawn: SVGElement[] = [];
   flow.layers.forEach((layer, step) => {
-    const y = 16 + step * pitch;
+    const y = kTop + step * pitch;
     for (const {from, to, share} of layer.edges) {
       const isFold = [from, to].some((at) => flow.columns[at]!.end - flow.columns[at]!.begin > 1);
       const path = svg('path', {class: `flow-edge${isFold ? ' fold-edge' : ''}`, d: curve(x[from]!, y, x[to]!, y + pitch)});
@@ -54,7 +55,7 @@ function nodes({flow}: FlowData, {x}: Places, pitch: number, position: number): 
     if (share < 0.002) return [];
     const {begin, end} = flow.columns[at]!;
     const isTop = step === 0 && begin === position;
-    return [svg('circle', {class: `flow-node${isTop ? ' top' : end - begin > 1 ? ' fold-node' : ''}`, cx: x[at]!, cy: 16 + step * pitch, r: (1 + 6 * Math.sqrt(share)).toFixed(2)})];
+    return [svg('circle', {class: `flow-node${isTop ? ' top' : end - begin > 1 ? ' fold-node' : ''}`, cx: x[at]!, cy: kTop + step * pitch, r: (1 + 6 * Math.sqrt(share)).toFixed(2)})];
   }));
 }
 
@@ -66,7 +67,7 @@ function way(data: FlowData, {x}: Places, pitch: number): SVGElement[] {
   let isNamed = false;
   for (let step = 0; step + 1 < columns.length; ++step) {
     const [from, to] = [columns[step]!, columns[step + 1]!];
-    const y = 16 + step * pitch;
+    const y = kTop + step * pitch;
     drawn.push(svg('path', {class: 'flow-way', d: curve(x[from]!, y, x[to]!, y + pitch)}));
     if (isNamed || from === to) continue;
     isNamed = true;
@@ -82,7 +83,7 @@ function layerNames({flow}: FlowData, pitch: number, top: string): HTMLElement[]
     const element = html('div', {class: 'flow-layer'}, html('div', {}, `${kind}layer ${layer}`),
       ...pitch >= 52 ? [html('div', {class: 'quiet'}, `${kept.length} edges ${shortWeight(held)}`), html('div', {class: 'quiet'}, `+ ${shortWeight(rest.share)} in ${rest.count}`)]
         : [html('div', {class: 'quiet'}, `${kept.length} + ${shortWeight(rest.share)} in ${rest.count}`)]);
-    element.style.top = `${16 + step * pitch + (pitch >= 52 ? 18 : 2)}px`;
+    element.style.top = `${kTop + step * pitch + (pitch >= 52 ? 18 : 2)}px`;
     element.title = top;
     return element;
   });
@@ -120,13 +121,13 @@ export function drawFlow(container: HTMLElement, page: FlowPage, data: FlowData)
   const width = container.clientWidth;
   const steps = data.flow.layers.length;
   const pitch = Math.max(32, Math.min(76, kAll / steps));
-  const bottom = 16 + steps * pitch;
+  const bottom = kTop + steps * pitch;
   const places = placesOf(data, width);
-  const lines = Array.from({length: steps + 1}, (_, step) => svg('line', {class: 'grid-line', x1: places.names, x2: width, y1: 16 + step * pitch, y2: 16 + step * pitch}));
+  const lines = Array.from({length: steps + 1}, (_, step) => svg('line', {class: 'grid-line', x1: places.names, x2: width, y1: kTop + step * pitch, y2: kTop + step * pitch}));
   const position = flowPosition(page);
   const says = `flow into ${nodeName(page, position)} ${position}`;
   const own = data.flow.columns.findIndex(({begin, end}) => position >= begin && position < end);
-  const top = svg('text', {class: 'flow-number', x: Math.min((places.x[own] ?? width) + 24, width), y: 6, 'text-anchor': 'end'}, `${nodeName(page, position)} 1`);
+  const top = svg('text', {class: 'flow-number', x: Math.min((places.x[own] ?? width) + 24, width), y: kTop - 10, 'text-anchor': 'end'}, `${nodeName(page, position)} 1`);
   const drawing = svg('svg', {class: 'flow-drawing', width, height: bottom + 6, viewBox: `0 0 ${width} ${bottom + 6}`, role: 'img', 'aria-label': says},
     ...lines, ...edges(data, places, pitch), ...nodes(data, places, pitch, position), ...way(data, places, pitch), top);
   const unit = data.test?.word ? 'effect, nats' : data.test ? places.names < kNames ? 'effect' : 'effect, of its state' : '';
