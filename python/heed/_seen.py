@@ -27,11 +27,14 @@ class Seen:
     ``attention(..., seen=True)`` makes one; :meth:`of` makes one of anybody's q, k and log-sum-exp.
     """
 
-    def __init__(self, core: _core.Seen, library: Any, asked: _core.Problem | None = None):
+    def __init__(
+        self, core: _core.Seen, library: Any, asked: _core.Problem | None = None,
+        has_values: bool = True,
+    ):  # fmt: skip
         self._core = core
         self._library = library
         self._asked = asked  # what was given without its output
-        self._has_values = True
+        self._has_values = has_values
 
     @classmethod
     def of(
@@ -44,9 +47,8 @@ class Seen:
         """
         library = library_of(q)
         asked = _core.Problem(q, k, k[..., :0] if v is None else v, settings)
-        seen = cls(_core.Seen(asked, lse, lse_low), library, None if v is None else asked)
-        seen._has_values = v is not None
-        return seen
+        core = _core.Seen(asked, lse, lse_low)
+        return cls(core, library, None if v is None else asked, has_values=v is not None)
 
     # --- the matrix ------------------------------------------------------------------------------
 

@@ -6,8 +6,6 @@ from . import _core
 from ._checks import whole
 from .errors import refused
 
-_MOST = 4096  # as --threads takes
-
 
 def thread_count() -> int:
     """Threads that calls use together: what was set, $HEED_THREADS, or the CPUs of this process."""
@@ -18,6 +16,6 @@ def set_thread_count(count: int) -> None:
     """Sets it for the whole process, 1 to 4096; 0 returns to the default. Results do not depend on
     it."""
     number = whole("", "count", count)
-    if not 0 <= number <= _MOST:
-        raise refused("", "count", number, f"1 to {_MOST}, or 0 for the default")
+    if not 0 <= number <= _core.most_threads:
+        raise refused("", "count", number, f"1 to {_core.most_threads}, or 0 for the default")
     _core.set_thread_count(number)

@@ -3,6 +3,7 @@
 
 #include "arrays.h"
 #include "attention.h"
+#include "base/parallel.h"
 #include "computing.h"
 #include "errors.h"
 #include "generation.h"
@@ -21,6 +22,7 @@ namespace {
 
 void bind_process(nb::module_& module) {
   module.attr("version") = nb::str(version().data(), version().size());
+  module.attr("most_threads") = kMostThreads;
   module.def("thread_count", &thread_count, "Threads that heed computes with.");
   module.def("set_thread_count", &set_thread_count, nb::arg("count"),
              "Sets it for the whole process; 0 returns to the default.");

@@ -9,6 +9,8 @@ from typing import Any
 from .._checks import kind_of
 from ..errors import WrongType, made
 
+_WINDOW = 4
+"""Tokens before one that are decoded with it, in place of the whole text."""
 _BYTE = re.compile("<0x([0-9A-F]{2})>")  # of vocabularies that spell rare characters in bytes
 
 
@@ -18,10 +20,8 @@ def pieces(tokenizer: Any, ids: list[int]) -> list[bytes]:
     names = tokenizer.convert_ids_to_tokens(ids)
     special = set(getattr(tokenizer, "all_special_ids", ()))
     letters = _letters() if _is_byte_level(tokenizer) else None
-    spelled = _Spelled(tokenizer)
     found = []
-    for id, name in zip(ids, names):
-        text = spelled.add(id)
+    for at, (id, name) in enumerate(zip(ids, names)):
         if id in special:
             found.append(str(name).encode())
         elif letters is not None and all(letter in letters for letter in name):
@@ -29,7 +29,7 @@ def pieces(tokenizer: Any, ids: list[int]) -> list[bytes]:
         elif (byte := _BYTE.fullmatch(str(name))) is not None:
             found.append(bytes([int(byte[1], 16)]))
         else:
-            found.append(text.encode())
+            found.append(_added(tokenizer, ids[max(0, at - _WINDOW) : at + 1]).encode())
     return found
 
 
@@ -41,30 +41,17 @@ def check(tokenizer: Any) -> None:
         )  # fmt: skip
 
 
-class _Spelled:
-    """What the tokenizer makes of ids that come one after the other.
+def _added(tokenizer: Any, ids: list[int]) -> str:
+    """What the last id adds to the text of those before it: the tokenizer knows where blanks stand,
+    which names do not say ("##ly" joins, "cat" is a word)."""
+    before, after = _decoded(tokenizer, ids[:-1]), _decoded(tokenizer, ids)
+    return after[len(before) :] if after.startswith(before) else after.removeprefix(" ")
 
-    It knows where blanks stand, which the names do not say ("##ly" joins, "cat" is a word). Two
-    windows of a few tokens are decoded for each, in place of the whole text.
-    """
 
-    _WINDOW = 4
-
-    def __init__(self, tokenizer: Any):
-        self._tokenizer = tokenizer
-        self._ids: list[int] = []
-
-    def add(self, id: int) -> str:
-        self._ids = [*self._ids[-self._WINDOW :], id]
-        before, after = self._decoded(self._ids[:-1]), self._decoded(self._ids)
-        return after[len(before) :] if after.startswith(before) else after.removeprefix(" ")
-
-    def _decoded(self, ids: list[int]) -> str:
-        if not hasattr(self._tokenizer, "decode"):
-            return "".join(f" {each}" for each in self._tokenizer.convert_ids_to_tokens(ids))
-        return self._tokenizer.decode(
-            ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
-        )
+def _decoded(tokenizer: Any, ids: list[int]) -> str:
+    if not hasattr(tokenizer, "decode"):
+        return "".join(f" {each}" for each in tokenizer.convert_ids_to_tokens(ids))
+    return tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
 
 
 def _is_byte_level(tokenizer: Any) -> bool:
