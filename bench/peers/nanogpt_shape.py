@@ -15,32 +15,34 @@ from torch.nn import functional
 
 
 class Attention(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, dropout=0.0):
         super().__init__()
-        self.heads = heads
+        self.heads, self.dropout = heads, dropout
         self.qkv = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)
 
     def forward(self, x):
         batch, time_, width = x.shape
         q, k, v = self.qkv(x).view(batch, time_, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = functional.scaled_dot_product_attention(
+            q, k, v, dropout_p=self.dropout if self.training else 0.0, is_causal=True)
         return self.out(y.transpose(1, 2).reshape(batch, time_, width))
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, dropout=0.0):
         super().__init__()
         self.norm1 = nn.LayerNorm(width)
-        self.attention = Attention(width, heads)
+        self.attention = Attention(width, heads, dropout)
         self.norm2 = nn.LayerNorm(width)
         self.mlp = nn.Sequential(
             nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"), nn.Linear(4 * width, width)
         )
+        self.drop = nn.Dropout(dropout)
 
     def forward(self, x):
-        x = x + self.attention(self.norm1(x))
-        return x + self.mlp(self.norm2(x))
+        x = x + self.drop(self.attention(self.norm1(x)))
+        return x + self.drop(self.mlp(self.norm2(x)))
 
 
 class Gpt(nn.Module):
@@ -48,13 +50,15 @@ class Gpt(nn.Module):
         super().__init__()
         self.tokens = nn.Embedding(args.vocabulary, args.width)
         self.positions = nn.Embedding(args.block, args.width)
-        self.blocks = nn.Sequential(*(Block(args.width, args.heads) for _ in range(args.layers)))
+        dropout = getattr(args, "dropout", 0.0)
+        self.drop = nn.Dropout(dropout)
+        self.blocks = nn.Sequential(*(Block(args.width, args.heads, dropout) for _ in range(args.layers)))
         self.norm = nn.LayerNorm(args.width)
         self.head = nn.Linear(args.width, args.vocabulary, bias=False)
         self.head.weight = self.tokens.weight
 
     def forward(self, ids, targets):
-        x = self.tokens(ids) + self.positions(torch.arange(ids.shape[1]))
+        x = self.drop(self.tokens(ids) + self.positions(torch.arange(ids.shape[1])))
         logits = self.head(self.norm(self.blocks(x)))
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
