@@ -78,14 +78,18 @@ def main():
     for name, default in (("layers", 4), ("heads", 4), ("width", 128), ("block", 64),
                           ("batch", 12), ("vocabulary", 65), ("steps", 200), ("threads", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--warm-up", type=int, default=10)
     parser.add_argument("--dtype", choices=("f32", "bf16"), default="f32")
+    parser.add_argument("--compile", action="store_true", help="by torch.compile, which needs a C++ compiler")
     args = parser.parse_args()
     if args.threads > 0:
         torch.set_num_threads(args.threads)
     torch.manual_seed(1337)
     model = Gpt(args)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)
-    for _ in range(10):
+    if args.compile:
+        model = torch.compile(model)
+    for _ in range(args.warm_up):
         one_step(model, optimizer, args)
     begin, begin_cpu = time.perf_counter(), time.process_time()
     for _ in range(args.steps):
