@@ -53,7 +53,8 @@ def test_parts_add_up(tales, wanted):
     whole = first + rest
     assert whole.count == 9
     np.testing.assert_allclose(whole.mean, wanted.mean, rtol=1e-12)
-    np.testing.assert_allclose(whole.std, wanted.std, rtol=1e-6)
+    # From sums of squares: a head at 1.00 in every text has a std of about 1e-8, which is rounding.
+    np.testing.assert_allclose(whole.std, wanted.std, rtol=1e-6, atol=1e-7)
     nothing = heed.heads.score(tales, [])
     assert nothing.count == 0 and (nothing + wanted).count == 9
     assert (wanted + nothing).sum is wanted.sum
@@ -274,7 +275,7 @@ def test_the_probe_is_that_of_the_program(tales):
         for name in ("previous", "sink", "duplicate", "induction"):
             assert ours.of(name)[head["layer"], head["head"]] == pytest.approx(head[name], abs=1e-4)
     assert len(ours.table()) == 36 and "16 x 2 x 64 tokens" in repr(ours)
-    with pytest.raises(ValueError, match="period is 500, expected 2 to 128"):
+    with pytest.raises(ValueError, match="period is 500, expected 2 to 256"):
         heed.heads.probe(tales, period=500)
     with pytest.raises(ValueError, match="expected one of previous"):
         ours.of("next")

@@ -133,7 +133,7 @@ BAD = {
     "long": (
         lambda m: m.look("a cat " * 2000),
         ValueError,
-        "text is 4002 tokens, expected at most 256 .*; cut=.first. or",
+        "text is 4002 tokens, expected at most 512 .*; cut=.first. or",
     ),
     "cut": (lambda m: m.look("a", cut="middle"), ValueError, 'cut is "middle"'),
     "layer": (lambda m: m.look("a").rows(9), IndexError, "layer is 9, expected 0 to 5"),
