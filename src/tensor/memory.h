@@ -15,7 +15,20 @@ void give_block(std::byte* memory, std::size_t bytes);
 /// for the next tensor of their size, so work that repeats stops taking new ones.
 std::int64_t tensor_blocks_taken();
 
-/// Returns the freed blocks, up to 256 MB, to the allocator: after work that is not soon repeated.
+/// Returns the freed blocks to the allocator: after work that is not soon repeated.
 void free_kept_blocks();
+
+/// Of freed blocks 256 MB at most are kept, and none of more than 16 MB. While one of these lives
+/// all are, as long as tensors and freed blocks together take at most 256 MB more than tensors
+/// alone did at some time. For work that repeats and frees more in each round, as a step of
+/// training on a long text: it takes no new blocks. What is freed goes back to the allocator at the
+/// end.
+class KeepBlocks {
+ public:
+  KeepBlocks();
+  ~KeepBlocks();
+  KeepBlocks(const KeepBlocks&) = delete;
+  KeepBlocks& operator=(const KeepBlocks&) = delete;
+};
 
 }  // namespace heed

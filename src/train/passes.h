@@ -9,6 +9,7 @@
 
 #include "heed/models/model.h"
 #include "heed/train/config.h"
+#include "tensor/memory.h"
 #include "train/gradient_shares.h"
 #include "train/peers.h"
 #include "train/task.h"
@@ -85,7 +86,8 @@ class Passes {
   std::int64_t piece_rows_;
   std::vector<ExampleBatch> batches_;  // one a thread
   std::vector<Share> shares_;
-  double counted_ = 0;  // answers that the step asks for
+  double counted_ = 0;      // answers that the step asks for
+  KeepBlocks keep_blocks_;  // a step of a long text frees hundreds of MB, the next one takes them
 };
 
 }  // namespace heed

@@ -70,4 +70,38 @@ TEST(TensorMemory, ManySizesComeAndGo) {
   }
 }
 
+std::int64_t taken_by_a_round_of(std::int64_t tensors, std::int64_t megabytes) {
+  const std::int64_t before = tensor_blocks_taken();
+  std::vector<Tensor> round;
+  for (std::int64_t i = 0; i < tensors; ++i) round.push_back(Tensor::empty({megabytes, 262'144}));
+  return tensor_blocks_taken() - before;
+}
+
+TEST(TensorMemory, WhileBlocksAreKeptARoundOfAnySizeTakesNoneAnew) {
+  free_kept_blocks();
+  const KeepBlocks keep;
+  EXPECT_EQ(taken_by_a_round_of(60, 10), 60);  // 600 MB, of which 256 would be kept otherwise
+  EXPECT_EQ(taken_by_a_round_of(60, 10), 0);
+  EXPECT_EQ(taken_by_a_round_of(2, 100), 2);  // larger than what is kept otherwise
+  EXPECT_EQ(taken_by_a_round_of(2, 100), 0);
+}
+
+TEST(TensorMemory, KeptBlocksOfOtherSizesGoBeforeTheyAreTooMuch) {
+  free_kept_blocks();
+  const KeepBlocks keep;
+  EXPECT_EQ(taken_by_a_round_of(30, 10), 30);
+  EXPECT_EQ(taken_by_a_round_of(25, 11), 25);  // 300 + 275 MB, where tensors took 300 at most
+  EXPECT_EQ(taken_by_a_round_of(30, 10), 30);
+}
+
+TEST(TensorMemory, BlocksAreKeptNoLongerThanWasAskedFor) {
+  free_kept_blocks();
+  {
+    const KeepBlocks keep;
+    taken_by_a_round_of(60, 10);
+  }
+  EXPECT_EQ(taken_by_a_round_of(60, 10), 60);
+  EXPECT_GT(taken_by_a_round_of(60, 10), 0);
+}
+
 }  // namespace heed
