@@ -149,7 +149,10 @@ export class PageShell implements Mounted, Showing {
 
   take(info: SessionInfo): void {
     const old = this.api;
-    const isSameText = old !== null && isSameInput(this.opening.steps ? {...old.info, model: info.model} : old.info, info);
+    const {steps} = this.opening;
+    const isSameText = old !== null && isSameInput(steps ? {...old.info, model: info.model} : old.info, info);
+    // Over the steps of a run one looks at the same head, also where heed has chosen it: at the first step.
+    if (steps && isSameText && this.address !== '') this.store.isHeadFresh = false;
     this.open(new SessionApi(this.opening.about!, info, this.requests), old === null || isSameText);
     if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
   }

@@ -10,7 +10,8 @@ let run, browser, address;
 
 before(async () => {
   const small = ['--task', 'lm', '--generate', 'induction', '--generate-length', '24', '--layers', '2', '--heads', '2', '--width', '32', '--block', '48',
-    '--steps', '60', '--warmup', '5', '--checkpoint-every', '60', '--evaluate-every', '60', '--threads', '1'];
+    '--steps', '60', '--warmup', '5', '--checkpoint-every', '60', '--evaluate-every', '60', '--threads', '1',
+    '--learning-rate', '0.01'];  // heed would choose another head at each of the first three steps
   run = spawn(process.env.HEED_PROGRAM, ['train', ...small, '-o', join(scratch, 'run'), '--watch', kWords, '--watch-every', '20'], {stdio: ['ignore', 'ignore', 'pipe']});
   address = await new Promise((resolve, reject) => {
     let said = '';
@@ -52,6 +53,25 @@ test('the page begins with the last step, and the slider goes to the others', as
   await page.keyboard.press('ArrowRight');  // the slider still has the focus
   await shows(page, 'step-20');
   assert.match(await page.locator('.header-text .beginning').textContent(), new RegExp(kWords));
+  await page.close();
+});
+
+test('the head that heed has chosen at one step is the one that the others show', async () => {
+  const page = await browser.newPage({viewport: {width: 1440, height: 900}});
+  await serveDist(page);
+  await page.goto(address);
+  await ready(page);
+  await page.waitForFunction(() => location.hash !== '');
+  const head = () => /L\d+\.H\d+/.exec(page.url())[0];
+  const chosen = head();
+  await page.locator('.steps input').focus();
+  for (const [key, step] of [['Home', 1], ['ArrowRight', 20], ['ArrowRight', 40], ['End', 60]]) {
+    await page.keyboard.press(key);
+    await shows(page, `step-${step}`);
+    await ready(page);
+    await page.waitForTimeout(300);  // time enough to choose another one
+    assert.equal(head(), chosen, `at step ${step}`);
+  }
   await page.close();
 });
 
