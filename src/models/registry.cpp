@@ -16,6 +16,7 @@
 #include "models/family.h"
 #include "models/search_path.h"
 #include "models/stored_type.h"
+#include "models/tokenizer_config.h"
 
 namespace heed {
 namespace {
@@ -179,7 +180,12 @@ void save_model(const fs::path& folder, const Model& model, const Tokenizer* tok
           .file = folder.string(),
           .found = "cannot be created: " + failed.message()});
   save_weights(folder / "model.safetensors", model, dtype);
-  if (tokenizer != nullptr) write_file(folder / "tokenizer.json", tokenizer->to_json());
+  if (tokenizer != nullptr) {
+    write_file(folder / "tokenizer.json", tokenizer->to_json());
+    const Json config = JsonText::parse(model.config_json(), {.file = "config"}).root();
+    const bool has_types = config["type_vocab_size"].as_integer().value_or(1) > 1;
+    write_file(folder / "tokenizer_config.json", tokenizer_config_json(*tokenizer, has_types));
+  }
   // Last: a folder without it is no model yet.
   write_file(folder / "config.json", with_dtype(model.config_json(), dtype));
 }

@@ -21,6 +21,7 @@ namespace heed {
 namespace {
 
 constexpr std::string_view kSeparator = "<|endoftext|>";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some programs begin UTF-8 with it
 
 std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
@@ -82,6 +83,7 @@ std::string read_text(const std::filesystem::path& path) {
           .file = path.string(),
           .place = fmt::format("byte {}", invalid),
           .found = "not valid UTF-8"});
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 
@@ -224,9 +226,8 @@ TextData load_text_data(const TrainConfig& config) {
   Halves texts;
   for (const std::filesystem::path& path : list_text_files(config.data)) {
     std::string text = read_text(path);
+    data.files.push_back({path.string(), std::ssize(text)});
     if (config.rejoin_lines) text = rejoin_lines(text);
-    data.files.push_back(
-        {path.string(), static_cast<std::int64_t>(std::filesystem::file_size(path))});
     const std::size_t cut = validation_begin(text, config.validation);
     texts.validation.push_back(text.substr(cut));
     text.resize(cut);

@@ -55,6 +55,8 @@ std::optional<RunFolder::Found> find_checkpoint(const TrainArgs& args, const Run
     listener.note(
         "no checkpoint was written yet: starts from the beginning (another configuration "
         "needs another folder, or this one removed)");
+  } else if (args.resume) {
+    listener.note(fmt::format("{} holds no run yet: begins one", folder.path().string()));
   }
   if (args.config.warmup >= args.config.steps)
     listener.note(

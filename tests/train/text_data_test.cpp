@@ -95,6 +95,14 @@ TEST(TextData, TooShortForOneCropIsAnError) {
                     "train: data is 7 tokens for training, expected at least block + 1 = 17");
 }
 
+TEST(TextData, AByteOrderMarkIsNoText) {
+  const test::Scratch scratch;
+  write_file(scratch / "1.txt",
+             "\xEF\xBB\xBF"
+             "abc");
+  EXPECT_EQ(read_text(scratch / "1.txt"), "abc");
+}
+
 TEST(TextData, BytesThatAreNotTextAreAnError) {
   const test::Scratch scratch;
   write_file(scratch / "1.txt", "abc\xFF");

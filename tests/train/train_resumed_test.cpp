@@ -112,6 +112,12 @@ TEST_F(TrainResumed, AnotherCpuAndAnotherNumberOfThreadsAreTold) {
                                thread_count())}));
 }
 
+TEST_F(TrainResumed, AFolderWithoutARunIsNamed) {
+  run("nothing", /*resume=*/true);
+  EXPECT_THAT(recorder_.notes, testing::ElementsAre(fmt::format("{} holds no run yet: begins one",
+                                                                (scratch_ / "nothing").string())));
+}
+
 TEST_F(TrainResumed, ACheckpointOfAnotherShapeIsRefused) {
   run_until(6, "a");
   config_.width = 32;
