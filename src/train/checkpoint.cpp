@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
+#include "tensor/bytes_of.h"
+#include "train/text_lines.h"
 
 namespace heed {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::string_view kSuffix = ".safetensors";
 constexpr char kStateKey[] = "heed_train_state";
+constexpr char kDigestKey[] = "heed_train_digest";  // of all tensors: disks and copies err
 
 // The step in a checkpoint's name, -1 for any other file.
 std::int64_t step_of(const std::string& name) {
@@ -76,6 +79,34 @@ void for_each_tensor(const Trained& trained, const Visit& visit) {
   }
 }
 
+void add(Digest& digest, std::span<const std::byte> bytes) {
+  for (std::uint64_t word = 0; !bytes.empty(); word = 0) {
+    const std::size_t count = std::min(bytes.size(), sizeof(word));
+    std::memcpy(&word, bytes.data(), count);
+    digest.add(word);
+    bytes = bytes.subspan(count);
+  }
+}
+
+std::string digest_of(std::vector<NamedView> tensors) {
+  std::ranges::sort(tensors, {}, &NamedView::name);
+  Digest digest;
+  for (const NamedView& tensor : tensors) add(digest, bytes_of(tensor.view));
+  return std::to_string(digest.value());
+}
+
+// A file without a digest is of an earlier version.
+void check_digest(const Safetensors& file) {
+  const auto written = file.metadata().find(kDigestKey);
+  if (written == file.metadata().end()) return;
+  std::vector<NamedView> tensors;
+  for (const std::string& name : file.names()) tensors.push_back({name, file.tensor(name)});
+  if (digest_of(std::move(tensors)) != written->second)
+    fail({.code = ErrorCode::kCorrupt,
+          .file = file.path().string(),
+          .found = "damaged: its tensors are not those that were written"});
+}
+
 }  // namespace
 
 std::string to_json(const TrainState& state) {
@@ -133,7 +164,7 @@ void write_checkpoint(const std::filesystem::path& path, const TrainState& state
   for_each_tensor(trained, [&](const std::string& name, const Tensor& tensor) {
     tensors.push_back({name, tensor.view()});
   });
-  write_safetensors(path, tensors, {{kStateKey, to_json(state)}});
+  write_safetensors(path, tensors, {{kStateKey, to_json(state)}, {kDigestKey, digest_of(tensors)}});
 }
 
 TrainState read_state(const std::filesystem::path& path) {
@@ -144,6 +175,7 @@ TrainState read_state(const std::filesystem::path& path) {
           .file = path.string(),
           .found = "no state of a training run",
           .expected = "a checkpoint"});
+  check_digest(file);
   return parse_state(found->second, fmt::format("{}: {}", path.string(), kStateKey));
 }
 

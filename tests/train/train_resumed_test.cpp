@@ -151,6 +151,21 @@ TEST_F(TrainResumed, ATornCheckpointIsPassedOver) {
   EXPECT_EQ(loss_rows(scratch_ / "torn"), loss_rows(scratch_ / "whole"));
 }
 
+TEST_F(TrainResumed, ADamagedCheckpointIsPassedOver) {
+  run("whole");
+  run_until(13, "damaged");
+  const std::string path = checkpoint("damaged", 13);
+  std::string bytes = read_file(path);
+  bytes[bytes.size() / 2] ^= 1;  // of a weight or a moment
+  write_file(path, bytes);
+  run("damaged", true);
+  EXPECT_THAT(recorder_.notes,
+              testing::Contains(fmt::format("passes over a checkpoint: {}: damaged: its tensors "
+                                            "are not those that were written",
+                                            path)));
+  EXPECT_EQ(loss_rows(scratch_ / "damaged"), loss_rows(scratch_ / "whole"));
+}
+
 TEST_F(TrainResumed, AResumedRunHasEachSampleOnce) {
   config_.sample_every = 2;
   config_.sample_prompt = "a";
