@@ -1,7 +1,7 @@
 // The chips and the edges: heads chosen and added, keys with their weights, arcs, folds, small multiples.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, row, token, withPages} from './harness.mjs';
+import {frames, hash, row, token, withPages} from './harness.mjs';
 
 const {open} = withPages();
 const written = (weight) => weight < 0.9995 ? weight.toFixed(3).slice(1) : '1.00';
@@ -109,6 +109,7 @@ test('a query can be clicked, walked to with arrows, and scrolled with the wheel
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   assert.equal(await hash(page), '#look/L1.H3/i=63');
+  await frames(page);  // the rows around 63
   const first = () => page.locator('.query').first().getAttribute('data-index');
   const before = Number(await first());
   await page.mouse.wheel(0, 100);
