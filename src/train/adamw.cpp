@@ -30,9 +30,10 @@ AdamW::AdamW(std::span<Parameter* const> parameters, Gradients& gradients, const
     for (std::int64_t begin = 0; begin < count; begin += kPieceElements)
       pieces_.push_back({value + begin, gradient + begin, moments.first.data<float>() + begin,
                          moments.second.data<float>() + begin,
-                         std::min(kPieceElements, count - begin), rule.rate, decay});
+                         std::min(kPieceElements, count - begin), index, rule.rate, decay});
   }
   squares_.resize(pieces_.size());
+  parameter_squares_.resize(parameters.size());
 }
 
 double AdamW::gradient_norm() const {
@@ -41,7 +42,11 @@ double AdamW::gradient_norm() const {
     squares_[i] = kernels::sum_of_squares(pieces_[i].gradient, pieces_[i].count);
   });
   double sum = 0;
-  for (const double square : squares_) sum += square;
+  std::ranges::fill(parameter_squares_, 0);
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    parameter_squares_[pieces_[i].parameter] += squares_[i];
+    sum += squares_[i];
+  }
   return std::sqrt(sum);
 }
 

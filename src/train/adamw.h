@@ -27,6 +27,8 @@ class AdamW {
 
   /// The Euclidean norm of the whole gradient; not finite when any element is not.
   double gradient_norm() const;
+  /// The squares that the last `gradient_norm` has added up, of each parameter; a frozen one has 0.
+  std::span<const double> gradient_squares() const { return parameter_squares_; }
   /// One update; the gradients count `gradient_scale` times (clipping).
   void step(double learning_rate, double gradient_scale = 1);
 
@@ -48,6 +50,7 @@ class AdamW {
     float* first;
     float* second;
     std::int64_t count;
+    std::size_t parameter;
     double rate;   // times the learning rate
     double decay;  // 0: none
   };
@@ -56,6 +59,7 @@ class AdamW {
   std::vector<Moments> moments_;
   std::vector<Piece> pieces_;
   mutable std::vector<double> squares_;  // one a piece
+  mutable std::vector<double> parameter_squares_;
   std::int64_t steps_ = 0;
 };
 

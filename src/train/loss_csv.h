@@ -1,9 +1,11 @@
-// loss.csv: one row a step. A row is one write, so a kill leaves whole rows.
+// loss.csv: what each step has reached.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+
+#include "train/step_csv.h"
 
 namespace heed {
 
@@ -19,21 +21,15 @@ struct LossRow {
 
 class LossCsv {
  public:
-  /// Opens or begins the file, with a last column for the accuracy where there is one. Rows past
-  /// `step` and a torn last one are cut off.
+  /// As StepCsv, with a last column for the accuracy where there is one.
   LossCsv(std::filesystem::path path, std::int64_t step, bool has_accuracy = false);
-  ~LossCsv();
-  LossCsv(const LossCsv&) = delete;
-  LossCsv& operator=(const LossCsv&) = delete;
 
   void append(const LossRow& row);
-  /// To the disk, before a checkpoint of that step says that it happened.
-  void flush();
+  void flush() { csv_.flush(); }
 
  private:
-  std::filesystem::path path_;
+  StepCsv csv_;
   bool has_accuracy_;
-  int descriptor_ = -1;
 };
 
 }  // namespace heed

@@ -18,11 +18,14 @@ RunFiles::RunFiles(const RunFolder& folder, const TrainConfig& config, const Tas
 void RunFiles::begin(const TrainState& state) {
   losses_ = std::make_unique<LossCsv>(
       folder_.losses(), state.recorded ? state.step : state.step - 1, task_.has_accuracy());
+  const std::vector<const Parameter*> parameters = model_.parameters();
+  norms_ = std::make_unique<GradientNorms>(folder_.gradient_norms(), state.step, parameters);
   if (samples_) samples_->forget_after(state.step);
 }
 
 void RunFiles::save_checkpoint(const TrainState& state, const Trained& trained) {
   losses_->flush();
+  norms_->flush();
   write_checkpoint(checkpoint_path(folder_.path(), state.step), state, trained);
   folder_.remove_old_checkpoints();
   write_loss_svg(folder_.losses(), folder_.picture());

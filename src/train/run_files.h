@@ -6,6 +6,7 @@
 #include <string>
 
 #include "train/checkpoint.h"
+#include "train/gradient_norms.h"
 #include "train/loss_csv.h"
 #include "train/run_folder.h"
 #include "train/samples.h"
@@ -22,6 +23,10 @@ class RunFiles {
   /// Cuts off what was written past the state.
   void begin(const TrainState& state);
   void append(const LossRow& row) { losses_->append(row); }
+  /// As GradientNorms::append; before the step's losses.
+  void append_norms(std::int64_t step, std::span<const double> squares) {
+    norms_->append(step, squares);
+  }
   /// The losses go to the disk first: a checkpoint never speaks of rows that are lost.
   void save_checkpoint(const TrainState& state, const Trained& trained);
   /// What the model writes after this step.
@@ -37,6 +42,7 @@ class RunFiles {
   const Model& model_;
   std::unique_ptr<Samples> samples_;  // null: none are asked for
   std::unique_ptr<LossCsv> losses_;   // from `begin` on
+  std::unique_ptr<GradientNorms> norms_;
 };
 
 }  // namespace heed

@@ -24,6 +24,7 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config() const { return path_ / "run.json"; }
   std::filesystem::path losses() const { return path_ / "loss.csv"; }
+  std::filesystem::path gradient_norms() const { return path_ / "gradient_norms.csv"; }
   std::filesystem::path picture() const { return path_ / "loss.svg"; }
   std::filesystem::path samples() const { return path_ / "samples.txt"; }
   std::filesystem::path model() const { return path_ / "model"; }

@@ -84,10 +84,12 @@ TrainResult train(const TrainArgs& args, TrainListener& given) {
   });
   peers.together([&] {
     training = std::make_unique<Training>(args, peers, folder ? &*folder : nullptr, listener);
-    if (folder) write_file(folder->config(), to_json(args.config));
   });
   training->require_alike();
   training->go_on_from(found);
+  peers.together([&] {
+    if (folder) write_file(folder->config(), to_json(args.config));  // not where it is refused
+  });
   return training->run();
 }
 

@@ -147,6 +147,9 @@ void Training::step() {
   ++state_.step;
   state_.loss = loss;
   state_.recorded = false;
+  peers_.together([&] {
+    if (files_) files_->append_norms(state_.step, optimizer_.gradient_squares());
+  });
   step_seconds_ += now_seconds() - begin;
 }
 

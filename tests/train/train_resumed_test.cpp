@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/cpu_name.h"
 #include "heed/base/threads.h"
 #include "heed/io/safetensors.h"
@@ -38,6 +40,9 @@ TEST_F(TrainResumed, AResumedRunFollowsTheSameLossesBitForBit) {
   run("parts", /*resume=*/true);
   EXPECT_EQ(loss_rows(scratch_ / "parts"), loss_rows(scratch_ / "whole"));
   EXPECT_EQ(loss_rows(scratch_ / "parts").size(), 21U);
+  const std::string norms = read_file(scratch_ / "whole" / "gradient_norms.csv");
+  EXPECT_EQ(std::ranges::count(norms, '\n'), 21);
+  EXPECT_EQ(read_file(scratch_ / "parts" / "gradient_norms.csv"), norms);
 }
 
 TEST_F(TrainResumed, AStoppedRunSaysWhatIsKept) {
@@ -56,6 +61,8 @@ TEST_F(TrainResumed, AStopInsideOfAStepKeepsTheStepBefore) {
   stopped_ = false;
   run("parts", /*resume=*/true);
   EXPECT_EQ(loss_rows(scratch_ / "parts"), loss_rows(scratch_ / "whole"));
+  EXPECT_EQ(read_file(scratch_ / "parts" / "gradient_norms.csv"),
+            read_file(scratch_ / "whole" / "gradient_norms.csv"));
 }
 
 TEST_F(TrainResumed, AStepThatHasNoRowYetGetsItWhenTheRunGoesOn) {
@@ -76,10 +83,13 @@ TEST_F(TrainResumed, AResumedRunMayNotChangeWhatDecidesTheLosses) {
 
 TEST_F(TrainResumed, AResumedRunMayNotChangeItsText) {
   run_until(6, "a");
+  const std::string before = read_file(scratch_ / "a" / "run.json");
+  config_.dtype = "f16";
   write_file(scratch_ / "text.txt", test::counting_text(4100));
   EXPECT_HEED_ERROR(run("a", true), ErrorCode::kInvalidArgument,
                     "train: data is not what the run to resume was started with (its tokens "
                     "differ)");
+  EXPECT_EQ(read_file(scratch_ / "a" / "run.json"), before);
 }
 
 TEST_F(TrainResumed, ATextThatIsGoneIsNamedAndTheRunGoesOnOnceItIsBack) {
