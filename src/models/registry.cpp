@@ -182,9 +182,8 @@ void save_model(const fs::path& folder, const Model& model, const Tokenizer* tok
   save_weights(folder / "model.safetensors", model, dtype);
   if (tokenizer != nullptr) {
     write_file(folder / "tokenizer.json", tokenizer->to_json());
-    const Json config = JsonText::parse(model.config_json(), {.file = "config"}).root();
-    const bool has_types = config["type_vocab_size"].as_integer().value_or(1) > 1;
-    write_file(folder / "tokenizer_config.json", tokenizer_config_json(*tokenizer, has_types));
+    write_file(folder / "tokenizer_config.json",
+               tokenizer_config_json(*tokenizer, model.info().token_types > 1));
   }
   // Last: a folder without it is no model yet.
   write_file(folder / "config.json", with_dtype(model.config_json(), dtype));

@@ -1,27 +1,11 @@
 #include "models/tokenizer_config.h"
 
-#include <array>
-#include <string_view>
+#include <utility>
 
 #include "base/json.h"
+#include "text/special_names.h"
 
 namespace heed {
-namespace {
-
-struct Part {
-  const char* key;
-  std::array<std::string_view, 3> names;  // the first that the tokenizer has
-};
-
-constexpr std::array<Part, 7> kParts = {{{"bos_token", {"<s>", "<bos>", "<|endoftext|>"}},
-                                         {"eos_token", {"</s>", "<eos>", "<|endoftext|>"}},
-                                         {"unk_token", {"[UNK]", "<unk>", ""}},
-                                         {"sep_token", {"[SEP]", "", ""}},
-                                         {"pad_token", {"[PAD]", "<pad>", ""}},
-                                         {"cls_token", {"[CLS]", "", ""}},
-                                         {"mask_token", {"[MASK]", "<mask>", ""}}}};
-
-}  // namespace
 
 std::string tokenizer_config_json(const Tokenizer& tokenizer, bool has_types) {
   Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
@@ -29,13 +13,16 @@ std::string tokenizer_config_json(const Tokenizer& tokenizer, bool has_types) {
               {"model_input_names",
                has_types ? Json::array({"input_ids", "token_type_ids", "attention_mask"})
                          : Json::array({"input_ids", "attention_mask"})}};
-  for (const Part& part : kParts)
-    for (const std::string_view name : part.names)
-      if (const TokenId id = name.empty() ? -1 : tokenizer.find(name);
-          id >= 0 && tokenizer.is_special(id)) {
-        config.set(part.key, name);
-        break;
-      }
+  const std::pair<const char*, TokenId> parts[] = {
+      {"bos_token", find_first(tokenizer, {"<s>", "<bos>", "<|endoftext|>"})},
+      {"eos_token", find_first(tokenizer, {"</s>", "<eos>", "<|endoftext|>"})},
+      {"unk_token", find_first(tokenizer, {"[UNK]", "<unk>"})},
+      {"sep_token", find_first(tokenizer, {"[SEP]"})},
+      {"pad_token", pad_token_of(tokenizer)},
+      {"cls_token", find_first(tokenizer, {"[CLS]"})},
+      {"mask_token", mask_token_of(tokenizer)}};
+  for (const auto& [key, id] : parts)
+    if (id >= 0 && tokenizer.is_special(id)) config.set(key, tokenizer.piece(id));
   return config.dump(2) + "\n";
 }
 

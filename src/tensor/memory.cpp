@@ -32,6 +32,7 @@ constexpr std::size_t kAlignment = 64;  // one cache line, one AVX-512 vector
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kSlabBytes = 8 * kHugePage;
 constexpr std::size_t kMostHeldBytes = std::size_t{256} << 20;
+constexpr std::size_t kLargestHeldBytes = kMostHeldBytes / 16;
 // Blocks of the same size a multiple of 4 KiB apart would fall on the same sets of the cache.
 constexpr std::size_t kGap = 3 * kAlignment;
 
@@ -119,7 +120,7 @@ class Blocks {
     if (!is_counted(bytes)) return std::free(memory);
     const std::scoped_lock lock(guard_);
     used_bytes_ -= bytes;
-    if (keepers_ == 0 && bytes > kMostHeldBytes / 16) return std::free(memory);
+    if (keepers_ == 0 && bytes > kLargestHeldBytes) return std::free(memory);
     if (held_bytes_ + bytes > most_held()) release();
     std::byte*& first = free_[key_of(bytes)];
     std::memcpy(memory, &first, sizeof(first));

@@ -6,11 +6,11 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/digest.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
 #include "tensor/bytes_of.h"
-#include "train/text_lines.h"
 
 namespace heed {
 namespace {
@@ -79,19 +79,10 @@ void for_each_tensor(const Trained& trained, const Visit& visit) {
   }
 }
 
-void add(Digest& digest, std::span<const std::byte> bytes) {
-  for (std::uint64_t word = 0; !bytes.empty(); word = 0) {
-    const std::size_t count = std::min(bytes.size(), sizeof(word));
-    std::memcpy(&word, bytes.data(), count);
-    digest.add(word);
-    bytes = bytes.subspan(count);
-  }
-}
-
 std::string digest_of(std::vector<NamedView> tensors) {
   std::ranges::sort(tensors, {}, &NamedView::name);
   Digest digest;
-  for (const NamedView& tensor : tensors) add(digest, bytes_of(tensor.view));
+  for (const NamedView& tensor : tensors) digest.add(bytes_of(tensor.view));
   return std::to_string(digest.value());
 }
 

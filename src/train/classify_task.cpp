@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/clipped.h"
+#include "base/digest.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"

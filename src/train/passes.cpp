@@ -160,8 +160,7 @@ std::optional<Evaluation> Passes::evaluate() {
   std::vector<Sums> pieces(static_cast<std::size_t>((examples + piece - 1) / piece));
   peers_.together([&] { evaluate_own(pieces, piece, examples); });
   peers_.exchange(std::span(pieces));
-  free_kept_blocks();  // each thread has some of its own, which a step on all threads has no use
-                       // for
+  free_kept_blocks();  // those of each thread, of which a step on all threads takes none
   Sums sum;
   for (const Sums& of_piece : pieces) {
     sum.loss += of_piece.loss;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/digest.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"

@@ -1,23 +1,14 @@
 #include "train/special_tokens.h"
 
-#include <initializer_list>
+#include "text/special_names.h"
 
 namespace heed {
-namespace {
-
-TokenId first_of(const Tokenizer& tokenizer, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names)
-    if (const TokenId id = tokenizer.find(name); id >= 0) return id;
-  return -1;
-}
-
-}  // namespace
 
 SpecialTokens special_tokens_of(const Tokenizer& tokenizer) {
   SpecialTokens special = {
-      .mask = first_of(tokenizer, {"[MASK]", "<mask>"}),
-      .pad = first_of(tokenizer, {"[PAD]", "<pad>"}),
-      .end = first_of(tokenizer, {"</s>", "<eos>", "<|endoftext|>", "<|end_of_text|>", "[SEP]"})};
+      .mask = mask_token_of(tokenizer),
+      .pad = pad_token_of(tokenizer),
+      .end = find_first(tokenizer, {"</s>", "<eos>", "<|endoftext|>", "<|end_of_text|>", "[SEP]"})};
   const std::vector<TokenId> frame = tokenizer.encode("", /*add_special=*/true).ids;
   const bool ends_only = frame.size() == 1 && frame[0] == special.end;
   const auto middle = frame.begin() + (ends_only ? 0 : (std::ssize(frame) + 1) / 2);

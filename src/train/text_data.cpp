@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/digest.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
@@ -15,7 +16,6 @@
 #include "train/generated/stories.h"
 #include "train/initial_weights.h"
 #include "train/special_tokens.h"
-#include "train/text_lines.h"
 
 namespace heed {
 namespace {

@@ -22,19 +22,4 @@ std::vector<TextLine> read_lines(std::span<const std::string> data, std::vector<
 /// Fails where a part that should have rows has none.
 std::int64_t training_rows(std::int64_t rows, double share, std::string_view unit);
 
-/// FNV-1a, word by word.
-class Digest {
- public:
-  void add(std::uint64_t word) { hash_ = (hash_ ^ word) * 0x100000001B3; }
-  /// The ids and their count.
-  void add(std::span<const TokenId> ids) {
-    add(ids.size());
-    for (const TokenId id : ids) add(static_cast<std::uint32_t>(id));
-  }
-  std::uint64_t value() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0xCBF29CE484222325;
-};
-
 }  // namespace heed

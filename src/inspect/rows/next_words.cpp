@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/base/error.h"
+#include "text/special_names.h"
 
 namespace heed {
 
@@ -48,9 +49,8 @@ std::optional<TokenId> mask_token_of(const Session& session) {
   const ModelInfo& info = session.info;
   if (info.causal || info.reads_source() || !info.has_logits || session.tokenizer == nullptr)
     return {};
-  for (const char* name : {"[MASK]", "<mask>"})
-    if (const TokenId id = session.tokenizer->find(name); id >= 0) return id;
-  return {};
+  const TokenId id = mask_token_of(*session.tokenizer);
+  return id < 0 ? std::nullopt : std::optional(id);
 }
 
 std::vector<std::int64_t> mask_places(const Session& session) {

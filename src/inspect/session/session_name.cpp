@@ -10,25 +10,24 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "heed/base/version.h"
 
 namespace heed {
 namespace {
 
-// FNV-1a, 64 bits (Fowler, Noll, Vo). Names need no secrecy: the server's token opens a session.
+// Names need no secrecy: the server's token opens a session.
 class Hash {
  public:
   // The length stands before the bytes, so that two fields never read as one.
   void add(std::string_view bytes) {
-    for (std::uint64_t left = bytes.size(), n = 0; n < 8; ++n, left >>= 8) add_byte(left & 0xff);
-    for (const char byte : bytes) add_byte(static_cast<unsigned char>(byte));
+    for (std::uint64_t left = bytes.size(), n = 0; n < 8; ++n, left >>= 8) digest_.add(left & 0xff);
+    for (const char byte : bytes) digest_.add(static_cast<unsigned char>(byte));
   }
-  std::string digits() const { return fmt::format("{:016x}", state_); }
+  std::string digits() const { return fmt::format("{:016x}", digest_.value()); }
 
  private:
-  void add_byte(std::uint64_t byte) { state_ = (state_ ^ byte) * 0x100000001b3; }
-
-  std::uint64_t state_ = 0xcbf29ce484222325;
+  Digest digest_;
 };
 
 std::string made_now() {
