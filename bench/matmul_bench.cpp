@@ -21,8 +21,8 @@ struct Limits {
   double f32_gflops, pair_gflops, read_gbytes_per_second;
 };
 
-struct Operands {
-  explicit Operands(const MatmulBenchCase& c)
+struct MatmulOperands {
+  explicit MatmulOperands(const MatmulBenchCase& c)
       : x(normal({c.rows, c.in}, DType::kF32, 1, 1)),
         dy(normal({c.rows, c.out}, DType::kF32, 1, 2)),
         weight(normal({c.in, c.out}, DType::kF32, 0.1, 3)),
@@ -49,7 +49,8 @@ MatmulRate rate(const MatmulBenchCase& c, const Repeated& times, double limit) {
           .limit_gflops = limit};
 }
 
-MatmulRate time_plain(const MatmulBenchCase& c, Operands& operands, bool in_bulk, double limit) {
+MatmulRate time_plain(const MatmulBenchCase& c, MatmulOperands& operands, bool in_bulk,
+                      double limit) {
   operands.args.in_bulk = in_bulk;
   return rate(c, repeat([&] { matmul(operands.args, operands.result); }), limit);
 }
@@ -63,13 +64,14 @@ double rms_error(const MatmulArgs& args, const Tensor& exact) {
 }
 
 // On some of the rows: f64 runs in plain loops.
-double relative_error(const Operands& operands) {
+double relative_error(const MatmulOperands& operands) {
   MatmulArgs args = operands.args;
   args.a = args.a.slice(0, 0, std::min<std::int64_t>(64, args.a.dim(0)));
   args.bias = {};
   args.accumulate = false;
-  const Tensor exact = matmul(
-      {.a = Tensor::converted(args.a, DType::kF64), .b = Tensor::converted(args.b, DType::kF64)});
+  const Tensor a = Tensor::converted(args.a, DType::kF64);
+  const Tensor b = Tensor::converted(args.b, DType::kF64);
+  const Tensor exact = matmul({.a = a, .b = b});
   args.in_bulk = false;
   const double plain = rms_error(args, exact);
   args.in_bulk = true;
@@ -77,7 +79,7 @@ double relative_error(const Operands& operands) {
 }
 
 MatmulTiming timed_plain(const MatmulBenchCase& c, const Limits& limits) {
-  Operands operands(c);
+  MatmulOperands operands(c);
   return {.problem = c,
           .kernel = kernels::has_amx() ? "cpu-amx" : kernels::matmul_kernel_name(),
           .threads = thread_count(),

@@ -1,10 +1,12 @@
 # What heed's source takes from Debian and Ubuntu: where something is missing, one line says what to
 # install, in place of the first package that CMake does not find.
 set(missing)
-foreach(row IN ITEMS
-    "fmt/format.h libfmt-dev" "hwy/highway.h libhwy-dev" "nlohmann/json.hpp nlohmann-json3-dev"
-    "CLI/CLI.hpp libcli11-dev" "utf8proc.h libutf8proc-dev" "httplib.h libcpp-httplib-dev"
-    "zlib.h zlib1g-dev")
+set(needed "fmt/format.h libfmt-dev" "hwy/highway.h libhwy-dev" "nlohmann/json.hpp nlohmann-json3-dev"
+  "utf8proc.h libutf8proc-dev")
+if(HEED_PROGRAM)
+  list(APPEND needed "CLI/CLI.hpp libcli11-dev" "httplib.h libcpp-httplib-dev" "zlib.h zlib1g-dev")
+endif()
+foreach(row IN LISTS needed)
   string(REPLACE " " ";" row ${row})
   list(GET row 0 header)
   list(GET row 1 package)

@@ -1,6 +1,10 @@
 // All of heed: what a program that uses the library includes. Each header also stands alone.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "heed needs C++20: compile with -std=c++20"
+#else
+
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/base/version.h"
@@ -82,3 +86,5 @@
 #include "heed/text/tokenizer.h"
 #include "heed/train/config.h"
 #include "heed/train/train.h"
+
+#endif

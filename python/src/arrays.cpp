@@ -11,12 +11,14 @@
 #include "errors.h"
 #include "from_buffer.h"
 #include "from_dlpack.h"
+#include "torch_tensors.h"
 
 namespace heed::python {
 namespace {
 
 constexpr const char* kArray = "an array: NumPy's, PyTorch's, JAX's or any that has __dlpack__";
 
+// The attribute is True. Only tensors of PyTorch have it.
 bool requires_gradient(nb::handle object) {
   static PyObject* const name = PyUnicode_InternFromString("requires_grad");
   PyObject* const value = PyObject_GetAttr(object.ptr(), name);
@@ -25,14 +27,16 @@ bool requires_gradient(nb::handle object) {
   return value == Py_True;
 }
 
-// A gradient that nobody would compute is refused, as PyTorch refuses it itself.
+// A number, or the elements of a list. nanobind converts any object that has __float__.
+template <typename Number>
+bool read_number(const char* argument, nb::handle object, Number& number) {
+  check_gradient(argument, object);
+  return nb::try_cast(object, number);
+}
+
 nb::object without_gradient(const char* argument, nb::handle object) {
   if (!requires_gradient(object)) return nb::borrow(object);
-  if (nb::cast<bool>(nb::module_::import_("torch").attr("is_grad_enabled")()))
-    fail({.argument = argument,
-          .found = "a tensor that requires grad",
-          .expected = "one that does not, since no gradient would reach it",
-          .hint = "pass it detached, or call heed.torch.scaled_dot_product_attention"});
+  check_gradient(argument, object);
   return object.attr("detach")();
 }
 
@@ -48,6 +52,16 @@ bool is_list(nb::handle object) {
   return nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object);
 }
 
+// The buffer of a masked array has the values under its mask.
+void check_masked(const char* argument, nb::handle object) {
+  static PyObject* const array =
+      nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == array) return;
+  if (nb::isinstance(object, nb::module_::import_("numpy").attr("ma").attr("MaskedArray")))
+    fail_type(argument, "a MaskedArray",
+              "an array without a mask: x.filled(0), and heed.keep(~x.mask)");
+}
+
 bool is_array(nb::handle object) {
   if (nb::isinstance<nb::str>(object) || nb::isinstance<nb::bytes>(object)) return false;
   return PyObject_CheckBuffer(object.ptr()) != 0 || nb::hasattr(object, "__dlpack__");
@@ -61,11 +75,14 @@ std::vector<Number> list_of(nb::handle object, const char* argument, const char*
   std::vector<Number> list;
   try {
     if (is_list(object)) {
-      for (const nb::handle each : object) list.push_back(nb::cast<Number>(each));
+      for (const nb::handle each : object) {
+        list.emplace_back();
+        if (!read_number(argument, each, list.back())) throw nb::cast_error();
+      }
       return list;
     }
     Number one = 0;
-    if (nb::try_cast(object, one)) return {one};
+    if (read_number(argument, object, one)) return {one};
   } catch (const nb::cast_error&) {
     fail_type(argument, text_of(object), expected);
   }
@@ -89,6 +106,16 @@ std::string kind_of(nb::handle object) {
   return fmt::format("{} {}", is_vowel ? "an" : "a", name);
 }
 
+void check_gradient(const char* argument, nb::handle object) {
+  if (PyFloat_CheckExact(object.ptr()) != 0 || PyLong_CheckExact(object.ptr()) != 0) return;
+  if (!requires_gradient(object)) return;
+  if (nb::cast<bool>(nb::module_::import_("torch").attr("is_grad_enabled")()))
+    fail({.argument = argument,
+          .found = "a tensor that requires grad",
+          .expected = "one that does not, since no gradient would reach it",
+          .hint = "pass it detached, or call heed.torch.scaled_dot_product_attention"});
+}
+
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 
 Shape shape_of(const char* argument, std::int64_t rank, const std::int64_t* dims) {
@@ -103,23 +130,47 @@ View Borrowed::writable_view() const {
   return {const_cast<void*>(view.raw()), view.dtype(), view.shape(), view.strides()};
 }
 
-Borrowed borrow(nb::handle object, const char* argument) {
-  if (object.is_none()) return {};
-  if (PyObject_CheckBuffer(object.ptr()) != 0)
-    if (const std::optional<Borrowed> found = from_buffer(argument, object)) return *found;
-  if (const DlExchange* const exchange = exchange_of(object); exchange != nullptr)
-    return from_exchange(argument, without_gradient(argument, object), *exchange);
+namespace {
+
+// By DLPack's table, by a view as integers, or by __dlpack__.
+Borrowed shared(nb::handle object, const char* argument, bool is_output) {
+  if (const DlExchange* const exchange = exchange_of(argument, object); exchange != nullptr) {
+    const nb::object array = without_gradient(argument, object);
+    if (is_output) return from_exchange(argument, as_output(argument, array), *exchange);
+    return from_exchange(argument, values_of(argument, array), *exchange);
+  }
   if (const std::optional<Borrowed> found = from_ml_dtypes(argument, object)) return *found;
   if (nb::hasattr(object, "__dlpack__"))
     return from_capsule(argument, without_gradient(argument, object));
   fail_type(argument, kind_of(object), kArray);
 }
 
+Borrowed borrowed(nb::handle object, const char* argument, bool is_output) {
+  if (object.is_none()) return {};
+  if (PyObject_CheckBuffer(object.ptr()) != 0) {
+    check_masked(argument, object);
+    if (const std::optional<Borrowed> found = from_buffer(argument, object)) return *found;
+  }
+  return shared(object, argument, is_output);
+}
+
+}  // namespace
+
+Borrowed borrow(nb::handle object, const char* argument) {
+  return borrowed(object, argument, /*is_output=*/false);
+}
+
 Borrowed borrow_output(nb::handle object, const char* argument) {
-  Borrowed borrowed = borrow(object, argument);
-  if (borrowed.given() && !borrowed.writable)
+  Borrowed memory = borrowed(object, argument, /*is_output=*/true);
+  if (memory.given() && !memory.writable)
     fail({.argument = argument, .found = "read-only", .expected = "memory to write to"});
-  return borrowed;
+  return memory;
+}
+
+Borrowed borrow_own(nb::handle tensor) {
+  if (const DlExchange* const exchange = exchange_of("out", tensor); exchange != nullptr)
+    return from_exchange("out", tensor, *exchange);
+  return borrow(tensor, "out");
 }
 
 std::vector<std::int64_t> integers(nb::handle object, const char* argument) {

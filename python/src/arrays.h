@@ -34,6 +34,9 @@ Borrowed borrow(nb::handle object, const char* argument);
 /// The same for memory that heed writes to.
 Borrowed borrow_output(nb::handle object, const char* argument);
 
+/// A tensor that heed has just made, which needs no checks.
+Borrowed borrow_own(nb::handle tensor);
+
 /// An array that any library takes by DLPack, and NumPy by the buffer protocol too.
 using Exported = nb::ndarray<nb::array_api>;
 nb::object exported(Tensor tensor);
@@ -41,6 +44,10 @@ nb::object exported(Tensor tensor);
 /// A number, or a list or an array of them; None gives nothing.
 std::vector<std::int64_t> integers(nb::handle object, const char* argument);
 std::vector<double> numbers(nb::handle object, const char* argument);
+
+/// Refuses a tensor that requires grad where it is only read as numbers, so no gradient would reach
+/// it.
+void check_gradient(const char* argument, nb::handle object);
 
 /// For errors: what an object is ("a str", "an int"), and str(object).
 std::string kind_of(nb::handle object);

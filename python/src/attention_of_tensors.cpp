@@ -2,35 +2,142 @@
 // microsecond to one, of some fifteen that a short text takes.
 #include <nanobind/stl/optional.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "arrays.h"
 #include "attention.h"
 #include "computing.h"
+#include "gradients.h"
 #include "problem.h"
 
 namespace heed::python {
 namespace {
 
-// [B, H, Tq, Dv], or [B, Tq, H, Dv].
-nb::object attended(const Problem& problem, const nb::object& q, bool by_token) {
+// How the tokens and the heads of `out` lie in memory.
+enum class Layout { kByHead, kByToken };
+
+// The order of the query's memory, as PyTorch's function has it.
+Layout layout_of(const ConstView& q) {
+  if (q.rank() != 4 || q.dim(1) == 1 || q.dim(2) == 1) return Layout::kByHead;
+  return q.stride(1) < q.stride(2) ? Layout::kByToken : Layout::kByHead;
+}
+
+struct Made {
+  nb::object tensor;
+  Borrowed memory;
+  bool is_swapped = false;  // the tensor is [B, Tq, H, Dv], the memory's view [B, H, Tq, Dv]
+
+  nb::object by_head() const { return is_swapped ? tensor.attr("transpose")(1, 2) : tensor; }
+};
+
+// Memory of q's library. `type` is PyTorch's name of another element type than q's.
+Made made_like(const nb::object& q, const Shape& shape, const char* type = nullptr) {
+  Made made;
+  if (type == nullptr) {
+    made.tensor = q.attr("new_empty")(shape_tuple(shape));
+  } else {
+    const nb::object dtype = nb::module_::import_("torch").attr(type);
+    made.tensor = q.attr("new_empty")(shape_tuple(shape), nb::arg("dtype") = dtype);
+  }
+  made.memory = borrow_own(made.tensor);
+  return made;
+}
+
+Made made_out(const Problem& problem, const nb::object& q, Layout layout) {
   std::optional<Shape> shape = out_shape(problem);
-  by_token = by_token && shape && shape->rank() == 4;
-  if (by_token) std::swap((*shape)[1], (*shape)[2]);
-  const nb::object out = shape ? q.attr("new_empty")(shape_tuple(*shape)) : nb::none();
-  Borrowed memory = borrow_output(out, "out");
-  if (by_token) memory.view = memory.view.permute({0, 2, 1, 3});
-  computing([&] { attention(problem.args, AttendedView{.out = memory.writable_view()}); });
+  if (!shape) return {.tensor = nb::none(), .memory = {}};
+  if (layout == Layout::kByHead || shape->rank() != 4) return made_like(q, *shape);
+  std::swap((*shape)[1], (*shape)[2]);
+  Made made = made_like(q, *shape);
+  made.memory.view = made.memory.view.permute({0, 2, 1, 3});
+  made.is_swapped = true;
+  return made;
+}
+
+Made attended(const Problem& problem, const nb::object& q, Layout layout) {
+  Made out = made_out(problem, q, layout);
+  computing([&] { attention(problem.args, AttendedView{.out = out.memory.writable_view()}); });
   return out;
 }
 
-nb::object attend_tensors(const nb::object& q, const nb::object& k, const nb::object& v,
-                          const nb::dict& settings, bool by_token) {
+Problem problem_of(const nb::object& q, const nb::object& k, const nb::object& v,
+                   const nb::dict& settings) {
   Problem problem;
   read_arrays(problem, q, k, v);
   read_settings(problem, settings);
-  return attended(problem, q, by_token);
+  return problem;
+}
+
+Layout layout_of(const Problem& problem, std::optional<bool> by_token) {
+  if (!by_token) return layout_of(problem.args.q);
+  return *by_token ? Layout::kByToken : Layout::kByHead;
+}
+
+nb::object attend_tensors(const nb::object& q, const nb::object& k, const nb::object& v,
+                          const nb::dict& settings, std::optional<bool> by_token) {
+  const Problem problem = problem_of(q, k, v, settings);
+  return attended(problem, q, layout_of(problem, by_token)).by_head();
+}
+
+// (out, lse, out_low): what the backward pass needs. lse is [2, B, H, Tq], the log-sum-exp and its
+// rounding error; out_low is None unless q has 2 bytes.
+nb::tuple attend_kept(const nb::object& q, const nb::object& k, const nb::object& v,
+                      const nb::dict& settings, std::optional<bool> by_token) {
+  const Problem problem = problem_of(q, k, v, settings);
+  const Made out = made_out(problem, q, layout_of(problem, by_token));
+  const Shape& shape = out.memory.view.shape();
+  if (shape.rank() != 4) attention(problem.args);  // says what does not fit
+  const bool is_narrow = size_bytes(problem.args.q.dtype()) == 2;
+  const Shape rows = {2, shape[0], shape[1], shape[2]};
+  const Made lse = made_like(q, rows, is_narrow ? "float32" : nullptr);
+  const Made out_low = is_narrow ? made_like(q, shape) : Made{.tensor = nb::none(), .memory = {}};
+  const View both = lse.memory.writable_view();
+  computing([&] {
+    attention(problem.args,
+              AttendedView{.out = out.memory.writable_view(),
+                           .lse = both.select(0, 0),
+                           .lse_low = both.select(0, 1),
+                           .out_low = is_narrow ? out_low.memory.writable_view() : View()});
+  });
+  return nb::make_tuple(out.by_head(), lse.tensor, out_low.tensor);
+}
+
+// The gradient's memory has its tensor's order, where the operator can write to memory.
+View memory_for(const nb::object& of, nb::list& gradients) {
+  gradients.append(nb::module_::import_("torch").attr("empty_like")(of));
+  return borrow_own(gradients[nb::len(gradients) - 1]).writable_view();
+}
+
+// Tensors in the order of `of`. `kept` is what attend_kept gave.
+nb::list attend_backward(const nb::object& q, const nb::object& k, const nb::object& v,
+                         const nb::dict& settings, const nb::tuple& kept, const nb::object& dout,
+                         const nb::tuple& of) {
+  const Problem problem = problem_of(q, k, v, settings);
+  const Borrowed out = borrow(kept[0], "out");
+  const Borrowed lse = borrow(kept[1], "lse");
+  const Borrowed out_low = borrow(kept[2], "out_low");
+  const Borrowed cotangent = borrow(dout, "dout");
+  AttentionGradRequest request = gradient_request(of);
+  nb::list gradients;
+  if (request.dq) request.dq_into = memory_for(q, gradients);
+  if (request.dk) request.dk_into = memory_for(k, gradients);
+  if (request.dv) request.dv_into = memory_for(v, gradients);
+  AttentionGrads found = computing([&] {
+    return attention_backward(problem.args,
+                              {.out = out.view,
+                               .lse = lse.view.select(0, 0),
+                               .lse_low = lse.view.select(0, 1),
+                               .out_low = out_low.view},
+                              cotangent.view, request);
+  });
+  const nb::object taken = nb::module_::import_("torch").attr("from_dlpack");
+  if (request.dbias) gradients.append(taken(exported(std::move(found.dbias))));
+  if (request.dsink) gradients.append(taken(exported(std::move(found.dsink))));
+  return gradients;
 }
 
 // What is the same in many calls: the layers of a model share a mask.
@@ -38,42 +145,59 @@ struct PreparedAttention {
   using Length = std::optional<std::int64_t>;
   Problem shared;
   Length queries, keys;  // none: any
+  bool ungrouped;        // key and value have as many heads as the query, and its type
 
   bool fits(const AttentionArgs& args) const {
-    const ConstView &q = args.q, &k = args.keys.k;
-    return q.rank() == 4 && k.rank() == 4 && q.dim(0) == k.dim(0) &&
-           q.dim(2) == queries.value_or(q.dim(2)) && k.dim(2) == keys.value_or(k.dim(2));
+    const ConstView &q = args.q, &k = args.keys.k, &v = args.keys.v;
+    return q.rank() == 4 && k.rank() == 4 && v.rank() == 4 && q.dim(0) == k.dim(0) &&
+           q.dim(3) > 0 && q.dim(2) == queries.value_or(q.dim(2)) &&
+           k.dim(2) == keys.value_or(k.dim(2)) && (!ungrouped || is_ungrouped(q, k, v));
+  }
+  static bool is_ungrouped(const ConstView& q, const ConstView& k, const ConstView& v) {
+    return q.dim(1) == k.dim(1) && q.dim(1) == v.dim(1) && q.dim(0) == v.dim(0) &&
+           q.dtype() == k.dtype() && q.dtype() == v.dtype();
   }
 };
 
 // None where it was prepared for other shapes.
 nb::object attend_prepared(const PreparedAttention& prepared, const nb::object& q,
-                           const nb::object& k, const nb::object& v, std::optional<double> scale) {
+                           const nb::object& k, const nb::object& v, std::optional<double> scale,
+                           bool by_token) {
   Problem problem = prepared.shared;
   read_arrays(problem, q, k, v);
   if (!prepared.fits(problem.args)) return nb::none();
   if (scale) problem.args.scores.scale = {*scale};
-  return attended(problem, q, /*by_token=*/true);
+  if (by_token) return attended(problem, q, Layout::kByToken).tensor;
+  return attended(problem, q, layout_of(problem.args.q)).by_head();
 }
 
 }  // namespace
 
 void bind_attention_of_tensors(nb::module_& module) {
-  module.def("attend_tensors", &attend_tensors, nb::arg("q").none(), nb::arg("k").none(),
-             nb::arg("v").none(), nb::arg("settings"), nb::arg("by_token"));
+  const auto define = [&](const char* name, auto function, const char* help) {
+    module.def(name, function, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
+               nb::arg("settings"), nb::arg("by_token").none(), help);
+  };
+  define("attend_tensors", &attend_tensors,
+         "[B, H, Tq, Dv]. `by_token`: its memory is [B, Tq, H, Dv]; None: as the query's is.");
+  define("attend_kept", &attend_kept, "(out, lse [2, B, H, Tq], out_low or None)");
+  module.def("attend_backward", &attend_backward, nb::arg("q"), nb::arg("k"), nb::arg("v"),
+             nb::arg("settings"), nb::arg("kept"), nb::arg("dout"), nb::arg("of"),
+             "The gradients by `of`, among q, k, v, bias and sink, in that order.");
   nb::class_<PreparedAttention>(module, "PreparedAttention")
       .def(
           "__init__",
           [](PreparedAttention* self, const nb::dict& settings, PreparedAttention::Length queries,
-             PreparedAttention::Length keys) {
+             PreparedAttention::Length keys, bool ungrouped) {
             Problem shared;
             read_settings(shared, settings);
-            new (self) PreparedAttention{std::move(shared), queries, keys};
+            new (self) PreparedAttention{std::move(shared), queries, keys, ungrouped};
           },
-          nb::arg("settings"), nb::arg("queries").none(), nb::arg("keys").none())
+          nb::arg("settings"), nb::arg("queries").none() = nb::none(),
+          nb::arg("keys").none() = nb::none(), nb::arg("ungrouped") = false)
       .def("__call__", &attend_prepared, nb::arg("q").none(), nb::arg("k").none(),
-           nb::arg("v").none(), nb::arg("scale").none(),
-           "[B, Tq, H, Dv]; None where it was prepared for other shapes.");
+           nb::arg("v").none(), nb::arg("scale").none(), nb::arg("by_token"),
+           "[B, H, Tq, Dv], or [B, Tq, H, Dv]; None where it was prepared for other shapes.");
 }
 
 }  // namespace heed::python

@@ -12,6 +12,7 @@
 #include "computing.h"
 #include "dlpack.h"
 #include "errors.h"
+#include "torch_tensors.h"
 
 namespace heed::python {
 namespace {
@@ -56,6 +57,12 @@ void check_device(const char* argument, nb::handle object, std::int32_t type) {
   fail_type(argument, "an array of " + name, kElements);
 }
 
+[[noreturn]] void fail_memory(const char* argument, nb::handle object) {
+  fail({.argument = argument,
+        .found = fmt::format("{} without memory", kind_of(object)),
+        .expected = "an array with values"});
+}
+
 Borrowed seen_through(const char* argument, nb::handle object, const DlTensor& tensor) {
   check_device(argument, object, tensor.device_type);
   const std::optional<DType> type = element_type(tensor);
@@ -64,6 +71,7 @@ Borrowed seen_through(const char* argument, nb::handle object, const DlTensor& t
   const Shape strides = tensor.strides != nullptr ? shape_of(argument, tensor.rank, tensor.strides)
                                                   : contiguous_strides(shape);
   const auto* data = static_cast<const std::byte*>(tensor.data);
+  if (data == nullptr && shape.element_count() > 0) fail_memory(argument, object);
   if (data != nullptr) data += tensor.byte_offset;
   return {.view = ConstView(data, *type, shape, strides), .writable = true, .owner = {}};
 }
@@ -151,7 +159,7 @@ Borrowed from_capsule(const char* argument, nb::handle object) {
   return borrowed;
 }
 
-const DlExchange* exchange_of(nb::handle object) {
+const DlExchange* exchange_of(const char* argument, nb::handle object) {
   // The last type that had a table, held with the table: looking it up costs as much as the rest.
   static PyObject* known_type = nullptr;
   static const DlExchange* known = nullptr;
@@ -163,6 +171,7 @@ const DlExchange* exchange_of(nb::handle object) {
       static_cast<const DlExchange*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
   if (exchange == nullptr) throw nb::python_error();
   if (exchange->major != 1) return nullptr;
+  check_tensor_type(argument, type);
   Py_XDECREF(known_type);
   known_type = nb::borrow(type).release().ptr();
   known = exchange;
@@ -173,6 +182,10 @@ Borrowed from_exchange(const char* argument, nb::handle object, const DlExchange
   DlManagedVersioned* managed = nullptr;
   if (exchange.from_object(object.ptr(), &managed) != 0)
     fail_sharing(argument, object, nb::python_error());
+  if (managed->tensor.data == nullptr && is_lazy_zero(object)) {
+    owned(managed).reset();
+    return from_exchange(argument, object.attr("clone")(), exchange);
+  }
   return from_managed(argument, object, managed);
 }
 

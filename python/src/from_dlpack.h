@@ -11,7 +11,7 @@ Borrowed from_capsule(const char* argument, nb::handle object);
 /// By the table of functions that a type may offer, which spares the calls through Python (PyTorch
 /// from 2.10 on: 0.4 us in place of 3 us).
 struct DlExchange;
-const DlExchange* exchange_of(nb::handle object);  // null where its type has none
+const DlExchange* exchange_of(const char* argument, nb::handle object);  // null: it has none
 Borrowed from_exchange(const char* argument, nb::handle object, const DlExchange& exchange);
 
 }  // namespace heed::python

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "errors.h"
@@ -79,6 +80,7 @@ class Settings {
     const nb::object object = next(name);
     if (object.is_none()) return otherwise;
     T value{};
+    if constexpr (std::is_floating_point_v<T>) check_gradient(name, object);
     if (!nb::try_cast(object, value)) fail_type(name, kind_of(object), expected);
     return value;
   }
@@ -133,7 +135,7 @@ void read_dropout(Problem& problem, Settings& given) {
   Dropout dropout;
   dropout.rate = given.value_or<double>("dropout", 0, "a number");
   const nb::object seed = given.next("seed");
-  if (dropout.rate > 0 && dropout.rate < 1 && seed.is_none())  // other rates the operator refuses
+  if (dropout.rate > 0 && dropout.rate <= 1 && seed.is_none())  // other rates the operator refuses
     fail(
         {.op = "attention", .argument = "seed", .expected = "a whole number, as dropout is given"});
   if (!seed.is_none() && !nb::try_cast(seed, dropout.seed))

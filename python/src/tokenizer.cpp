@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -43,9 +44,9 @@ nb::tuple encode(const HeldTokenizer& held, const std::string& text,
 
 const Tokenizer& checked(const HeldTokenizer& held, const std::vector<TokenId>& ids) {
   const Tokenizer& tokenizer = held.get();
+  const std::int64_t size = std::max(tokenizer.vocabulary_size(), tokenizer.padded_size());
   for (const TokenId id : ids)
-    if (id < 0 || id >= tokenizer.vocabulary_size())
-      fail("tokenizer", "ids", id, "0 to " + std::to_string(tokenizer.vocabulary_size() - 1));
+    if (id < 0 || id >= size) fail("tokenizer", "ids", id, "0 to " + std::to_string(size - 1));
   return tokenizer;
 }
 

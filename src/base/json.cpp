@@ -31,6 +31,14 @@ std::optional<std::int64_t> Json::as_integer() const {
   return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
+std::optional<std::int64_t> Json::as_whole_number() const {
+  const auto* number = std::get_if<double>(&value_);
+  if (number == nullptr) return as_integer();
+  constexpr double kMost = 9007199254740992.0;  // 2^53: every whole number below is exact
+  if (!(std::abs(*number) <= kMost) || std::trunc(*number) != *number) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
 std::optional<std::uint64_t> Json::as_unsigned() const {
   if (const auto* number = std::get_if<std::uint64_t>(&value_)) return *number;
   const std::int64_t number = as_integer().value_or(-1);

@@ -54,6 +54,8 @@ class Json {
   /// that are written as such (3, not 3.0) and fit, `as_number` takes every number.
   std::optional<bool> as_flag() const;
   std::optional<std::int64_t> as_integer() const;
+  /// Also 3.0, which other languages write for 3.
+  std::optional<std::int64_t> as_whole_number() const;
   std::optional<std::uint64_t> as_unsigned() const;
   std::optional<double> as_number() const;
   const std::string* as_text() const { return std::get_if<std::string>(&value_); }

@@ -85,7 +85,12 @@ int thread_count() {
   return chosen > 0 ? chosen : default_count();
 }
 
-void set_thread_count(int count) { chosen_count.store(count, std::memory_order_relaxed); }
+void set_thread_count(int count) {
+  if (count < 0 || count > kMostThreads)
+    fail("set_thread_count", "count", count,
+         fmt::format("1 to {}, or 0 for the default", kMostThreads));
+  chosen_count.store(count, std::memory_order_relaxed);
+}
 
 namespace {
 

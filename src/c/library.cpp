@@ -1,8 +1,5 @@
 #include "heed/c/library.h"
 
-#include <fmt/format.h>
-
-#include "base/parallel.h"
 #include "c/given.h"
 #include "c/guard.h"
 #include "heed/base/threads.h"
@@ -20,10 +17,5 @@ heed_status heed_thread_count(int32_t* count) {
 }
 
 heed_status heed_set_thread_count(int32_t count) {
-  return guarded([&] {
-    if (count < 0 || count > heed::kMostThreads)
-      heed::fail("set_thread_count", "count", count,
-                 fmt::format("1 to {}, or 0 for the default", heed::kMostThreads));
-    heed::set_thread_count(count);
-  });
+  return guarded([&] { heed::set_thread_count(count); });
 }

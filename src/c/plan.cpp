@@ -10,21 +10,19 @@
 #include "c/gradients.h"
 #include "c/guard.h"
 #include "c/problem.h"
-#include "ops/plan_text.h"
 
 namespace heed::c {
 namespace {
 
 // What a plan points into.
 struct OwnedPlan : heed_plan {
-  OwnedPlan(std::string_view title, Plan plan) : heed_plan{}, of(std::move(plan)) {
-    lines = plan_text(title, of);
+  explicit OwnedPlan(Plan plan) : heed_plan{}, of(std::move(plan)) {
     for (const auto& [refused_kernel, reason] : of.refusals) {
       names.push_back(refused_kernel.c_str());
       why.push_back(reason.c_str());
     }
     static_cast<heed_plan&>(*this) = {
-        sizeof(heed_plan),    lines.c_str(),           of.kernel.c_str(), of.mask.c_str(),
+        sizeof(heed_plan),    of.text.c_str(),         of.kernel.c_str(), of.mask.c_str(),
         of.alignment.c_str(), of.allowed_pairs,        of.flop,           of.bytes,
         of.workspace_bytes,   std::ssize(of.refusals), names.data(),      why.data()};
   }
@@ -32,18 +30,16 @@ struct OwnedPlan : heed_plan {
   OwnedPlan& operator=(const OwnedPlan&) = delete;
 
   Plan of;
-  std::string lines;
   std::vector<const char*> names;
   std::vector<const char*> why;
 };
 
 template <typename Make>
-heed_status planned(const heed_plan** plan, std::string_view op, std::string_view title,
-                    const Make& make) noexcept {
+heed_status planned(const heed_plan** plan, std::string_view op, const Make& make) noexcept {
   if (plan != nullptr) *plan = nullptr;
   return guarded([&] {
     require_pointer(op, "plan", plan);
-    *plan = std::make_unique<const OwnedPlan>(title, make(op)).release();
+    *plan = std::make_unique<const OwnedPlan>(make(op)).release();
   });
 }
 
@@ -51,14 +47,14 @@ heed_status planned(const heed_plan** plan, std::string_view op, std::string_vie
 }  // namespace heed::c
 
 heed_status heed_plan_attention(const heed_attention_args* args, const heed_plan** plan) {
-  return heed::c::planned(plan, "plan_attention", "forward", [&](std::string_view op) {
+  return heed::c::planned(plan, "plan_attention", [&](std::string_view op) {
     return heed::plan_attention(heed::c::attention_args(op, args));
   });
 }
 
 heed_status heed_plan_attention_backward(const heed_attention_args* args,
                                          const heed_gradients* into, const heed_plan** plan) {
-  return heed::c::planned(plan, "plan_attention_backward", "backward", [&](std::string_view op) {
+  return heed::c::planned(plan, "plan_attention_backward", [&](std::string_view op) {
     const heed::AttentionArgs problem = heed::c::attention_args(op, args);
     if (into == nullptr) return heed::plan_attention_backward(problem);
     return heed::plan_attention_backward(problem, heed::c::Gradients(op, into).request());

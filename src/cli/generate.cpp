@@ -89,12 +89,12 @@ std::string as_json(const GenerateArgs& args, const std::string& prompt,
 std::string read_ids(const LoadedModel& model, const GenerateOptions& options, GenerateArgs& args) {
   args.prompts = {options.ids};
   if (!model.tokenizer) return "";
+  const std::int64_t vocabulary = model.model->info().vocabulary;
   for (const TokenId id : options.ids)
-    if (id < 0 || id >= model.tokenizer->vocabulary_size())
+    if (id < 0 || id >= vocabulary)
       fail({.argument = "--ids",
             .found = id,
-            .expected =
-                fmt::format("0 to {} (the vocabulary)", model.tokenizer->vocabulary_size() - 1)});
+            .expected = fmt::format("0 to {} (the vocabulary)", vocabulary - 1)});
   return readable(model.tokenizer->decode(options.ids, /*skip_special=*/true));
 }
 
@@ -145,13 +145,30 @@ std::string last_words(const GenerateOptions& options, const std::string& prompt
   return fmt::format("{}\n", fmt::join(ids, ","));
 }
 
+// Where the text became longer than the model can see.
+void tell_of_positions(const ModelInfo& info, const GenerateArgs& args,
+                       const Generated& generated) {
+  const std::string count = number_of(generated.tokens.size(), "token");
+  if (generated.stopped == Stopped::kPositions)
+    fmt::print(stderr, "heed generate: stopped after {}: the model holds at most {} (block)\n",
+               count, info.positions);
+  // The last token is written, not read.
+  else if (std::ssize(args.prompts[0]) + std::ssize(generated.tokens) - 1 > info.positions)
+    fmt::print(stderr,
+               "heed generate: the model holds at most {} (block): later tokens follow from the "
+               "last {} alone (--no-crop stops there)\n",
+               info.positions, info.positions);
+}
+
 int run(GenerateOptions options, const Given& given) {
   check(given, options);
   const std::filesystem::path folder = find_model(options.model);
   const GenerationConfig config = follow_folder(folder, given, options);
   const std::string given_prompt =
       options.ids.empty() ? given_text(options.prompt, options.file) : "";
-  const LoadedModel model = load_model(folder, {.packed = true, .dtype = options.dtype});
+  const LoadedModel model = load_model(
+      folder, {.needs_tokenizers = options.ids.empty(), .packed = true, .dtype = options.dtype});
+  tell_of_lost_tokenizer("generate", model);
   check(config, model.model->info(), model.writing_tokenizer());
   if (given.has("--stop") && model.writing_tokenizer() == nullptr)
     fail({.argument = "--stop",
@@ -159,12 +176,11 @@ int run(GenerateOptions options, const Given& given) {
           .expected = "none, as " + model.name + " has no tokenizer"});
   if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam is greedy
   const std::string prompt = read_prompt(model, options, given_prompt, options.args);
+  options.args.crop = !options.no_crop && options.args.beams == 1;
   const InterruptScope scope;
   const Generated generated = generate_aloud(model, options, prompt);
   print(last_words(options, prompt, generated));
-  if (generated.stopped == Stopped::kPositions && !options.json)
-    fmt::print(stderr, "heed generate: stopped after {}: {} has no position for a further one\n",
-               number_of(generated.tokens.size(), "token"), displayable(model.name));
+  if (!options.json) tell_of_positions(model.model->info(), options.args, generated);
   if (generated.stopped == Stopped::kInterrupted)
     fail({.code = ErrorCode::kInterrupted,
           .found =

@@ -114,7 +114,11 @@ void add_beams(OptionList& list, GenerateArgs& args) {
 
 void add_answer(OptionList& list, GenerateOptions& options) {
   add(list,
-      {{.name = "--stop",
+      {{.name = "--no-crop",
+        .to = &options.no_crop,
+        .help = "stop where the model has no position left, in place of going on with the last "
+                "tokens alone"},
+       {.name = "--stop",
         .to = &options.args.stop,
         .type = "TEXT",
         .list = List::kRepeated,

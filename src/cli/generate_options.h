@@ -21,6 +21,7 @@ struct GenerateOptions {
   std::optional<std::int64_t> top_k;
   std::optional<DType> dtype;  // else the file's
   bool json = false;
+  bool no_crop = false;
 };
 
 void add_generate_options(OptionList& list, GenerateOptions& options);

@@ -1,14 +1,12 @@
 // heed serve: the inspector's page, on this machine.
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <chrono>
 #include <memory>
-#include <thread>
 
 #include "cli/command.h"
 #include "cli/look/input.h"
 #include "cli/options/text_input.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "heed/inspect/session.h"
@@ -92,7 +90,6 @@ void warn_of_cleartext(const std::string& host, int port) {
 }
 
 int run(const Options& options) {
-  const InterruptScope scope;
   const std::optional<std::string> text = first_text(options);
   const ModelKind unnamed =
       kind_that_reads(text.value_or(""), options.pair_given, options.target_given, options.stack);
@@ -112,9 +109,7 @@ int run(const Options& options) {
   tell_of_texts(options, model, shown);
   if (!server.is_local()) warn_of_cleartext(options.host, server.port());
   print(fmt::format("{}\n", server.address()));
-  while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  server.stop();
-  return kInterruptedStatus;
+  for (;;) ::pause();  // Ctrl-C and SIGTERM end the program at once, whatever its requests do
 }
 
 // What the page begins with.

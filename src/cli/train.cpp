@@ -172,7 +172,7 @@ TrainConfig checked_config(const Given& given, const Arguments& arguments) {
   TrainConfig config = effective_config(given, arguments);
   given.require_beside("--vocabulary",
                        learns_pieces(config.tokenizer) || learns_pieces(config.target_tokenizer),
-                       "--tokenizer byte-bpe");
+                       "--tokenizer byte-bpe or word-piece");
   if (given.has("--initial-positions") && !config.start_from.empty())
     fail({.found = "--initial-positions and --start-from both say what the run begins with",
           .expected = "one of them"});

@@ -16,7 +16,7 @@
 namespace heed::cli {
 namespace {
 
-constexpr std::int64_t kUsualModels = 50;
+constexpr std::int64_t kUsualModels = 50;  // at most, and the one after the first step
 
 }  // namespace
 
@@ -29,9 +29,8 @@ Watch::Watch(WatchOptions options, const std::filesystem::path& run, TrainListen
 }
 
 bool Watch::wants(const TrainProgress& progress) const {
-  const std::int64_t every = options_.every > 0
-                                 ? options_.every
-                                 : std::max<std::int64_t>(1, progress.steps / kUsualModels);
+  const std::int64_t every =
+      options_.every > 0 ? options_.every : (progress.steps + kUsualModels - 1) / kUsualModels;
   return progress.step == 1 || progress.step == progress.steps || progress.step % every == 0;
 }
 

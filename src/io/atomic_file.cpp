@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
-#include "base/lfs_pointer.h"
+#include "base/file.h"
 #include "heed/base/error.h"
-#include "io/file.h"
 
 namespace heed {
 namespace {
@@ -101,18 +99,6 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   AtomicFile file(path);
   file.write(text);
   file.commit();
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  InputFile file(path);
-  std::string text(static_cast<std::size_t>(std::max<std::int64_t>(file.size(), 0)), '\0');
-  text.resize(file.read(text.data(), text.size()));
-  std::array<char, 65536> more;  // a pipe, or a file that grew
-  while (const std::size_t count = file.read(more.data(), more.size())) {
-    text.append(more.data(), count);
-  }
-  refuse_lfs_pointer(path.string(), text);
-  return text;
 }
 
 }  // namespace heed

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
+
 namespace heed {
 
 /// Writes to `<path>.partial-<pid>` in the same folder; `commit` flushes it to the disk (fsync of
@@ -36,9 +38,5 @@ class AtomicFile {
 
 /// `text` as the whole content of `path`, atomically.
 void write_file(const std::filesystem::path& path, std::string_view text);
-
-/// The whole content of a file; kNotFound or kIo otherwise, kUnsupported where it is a pointer of
-/// Git LFS.
-std::string read_file(const std::filesystem::path& path);
 
 }  // namespace heed

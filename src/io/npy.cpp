@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "base/number_of.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
-#include "io/file.h"
 #include "io/npy_header.h"
 #include "io/write_elements.h"
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/clipped.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
-#include "io/file.h"
 #include "io/safetensors_header.h"
 #include "io/write_elements.h"
 #include "tensor/bytes_of.h"

@@ -62,11 +62,13 @@ class HeaderParser {
                          file_.size()));
     data_begin_ = static_cast<std::int64_t>(kLengthBytes + length);
     const auto* text = reinterpret_cast<const char*>(file_.data()) + kLengthBytes;
-    return JsonText::parse(std::string(text, length), {.file = path_, .byte = kLengthBytes});
+    return JsonText::parse(std::string(text, length),
+                           {.file = path_, .byte = kLengthBytes, .unique_keys = true});
   }
 
   std::map<std::string, std::string> metadata(const Json& entry) const {
     std::map<std::string, std::string> result;
+    if (entry.is_null()) return result;
     if (!entry.is_object()) json_.refuse(entry, "__metadata__", "an object of texts");
     for (const auto& [key, value] : entry.members()) {
       if (!value.is_text()) json_.refuse(value, "__metadata__." + key, "a text");

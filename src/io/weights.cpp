@@ -18,7 +18,8 @@ constexpr const char* kIndex = "model.safetensors.index.json";
 
 // Which file holds a tensor, as the index says.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
-  const JsonText index = JsonText::parse(read_file(path), {.file = path.string()});
+  const JsonText index = JsonText::parse(read_file(path, kMostIndexBytes),
+                                         {.file = path.string(), .unique_keys = true});
   const Json& map = index.root()["weight_map"];
   if (map.members().empty())
     index.refuse(map, "weight_map", "an object of tensors and their files");
@@ -73,15 +74,10 @@ Weights Weights::open(const std::filesystem::path& folder) {
     return weights;
   }
   if (!std::filesystem::exists(folder / kIndex)) fail_without_weights(folder);
-  const std::map<std::string, std::string> index = read_index(folder / kIndex);
+  weights.promised_ = read_index(folder / kIndex);
   std::set<std::string> files;
-  for (const auto& [tensor, file] : index)
+  for (const auto& [tensor, file] : weights.promised_)
     if (files.insert(file).second) weights.add(Safetensors::open(folder / file));
-  for (const auto& [tensor, file] : index) {
-    if (!weights.contains(tensor) || weights.file_of(tensor).path().filename() != file)
-      fail_in(folder / kIndex, ErrorCode::kCorrupt,
-              fmt::format("says that tensor '{}' is in {}, which does not hold it", tensor, file));
-  }
   return weights;
 }
 
@@ -93,6 +89,8 @@ void Weights::add(Safetensors file) {
               fmt::format("holds tensor '{}', which {} holds too", name,
                           files_[other->second].path().filename().string()));
   }
+  for (const auto& [alias, name] : file.metadata())
+    if (file.contains(name) && !file.contains(alias)) aliases_.emplace(alias, name);
   files_.push_back(std::move(file));
 }
 
@@ -102,18 +100,32 @@ std::vector<std::string> Weights::names() const {
   return names;
 }
 
-bool Weights::contains(const std::string& name) const { return file_indices_.contains(name); }
+const std::string& Weights::stored_name(const std::string& name) const {
+  if (file_indices_.contains(name)) return name;
+  const auto alias = aliases_.find(name);
+  return alias == aliases_.end() ? name : alias->second;
+}
+
+bool Weights::contains(const std::string& name) const {
+  return file_indices_.contains(stored_name(name));
+}
 
 const Safetensors& Weights::file_of(const std::string& name) const {
-  const auto found = file_indices_.find(name);
+  const auto found = file_indices_.find(stored_name(name));
   if (found != file_indices_.end()) return files_[found->second];
+  if (const auto promised = promised_.find(name); promised != promised_.end())
+    fail_in(folder_ / kIndex, ErrorCode::kCorrupt,
+            fmt::format("says that tensor '{}' is in {}, which does not hold it", name,
+                        promised->second));
   if (files_.size() > 1)
     fail_in(folder_, ErrorCode::kNotFound,
             fmt::format("none of the {} shards holds tensor '{}'", files_.size(), name));
   return files_.front();  // whose own error says what it holds
 }
 
-ConstView Weights::tensor(const std::string& name) const { return file_of(name).tensor(name); }
+ConstView Weights::tensor(const std::string& name) const {
+  return file_of(name).tensor(stored_name(name));
+}
 
 ConstView Weights::tensor(const std::string& name, const Shape& shape) const {
   const ConstView stored = tensor(name);
@@ -137,7 +149,7 @@ Tensor Weights::load_f32(const std::string& name, const Shape& shape) const {
 Tensor Weights::mapped(const std::string& name, const Shape& shape) const {
   const ConstView stored = tensor(name, shape);
   if (stored.dtype() == DType::kF64 || !stored.is_aligned()) return load_f32(name, shape);
-  return file_of(name).mapped(name);
+  return file_of(name).mapped(stored_name(name));
 }
 
 }  // namespace heed

@@ -12,6 +12,8 @@ void gelu_tanh(const float* x, std::int64_t count, float* y);
 void gelu_tanh_backward(const float* x, std::int64_t count, float* dy, float* y);
 void silu(const float* x, std::int64_t count, float* y);
 void silu_backward(const float* x, std::int64_t count, float* dy, float* y);
+void quick_gelu(const float* x, std::int64_t count, float* y);
+void quick_gelu_backward(const float* x, std::int64_t count, float* dy, float* y);
 void relu(const float* x, std::int64_t count, float* y);
 void relu_backward(const float* x, std::int64_t count, float* dy, float* y);
 

@@ -64,7 +64,7 @@ std::string unknown_features(std::uint32_t wanted, std::uint32_t known) {
   std::string text;
   for (const auto& [feature, name] : kNames)
     if ((wanted & ~known & feature) != 0) {
-      text += text.empty() ? "it knows no " : ", ";
+      text += text.empty() ? "does not support " : ", ";
       text += name;
     }
   return text;

@@ -1,7 +1,10 @@
 // The arguments of the attention kernels: raw pointers and plain data, already checked.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "heed/masks/mask.h"
@@ -12,12 +15,46 @@ namespace heed::kernels {
 // One arithmetic for scores. Backward passes and observers recompute scores and subtract the
 // log-sum-exp; at score 10,000 one rounding of f32 is 1e-3, so every kernel but the reference (in
 // double) computes the same bits: with T the problem's accumulator,
-//   q'_d = q_d * T(scale * log2(e))              (the product of doubles, rounded once to T)
+//   q'_d = q_d * T(scale)
 //   s    = fma(q'_{D-1}, k_{D-1}, ... fma(q'_1, k_1, fma(q'_0, k_0, 0)))    (d rising, one chain)
-// in base 2: a weight is exp2(s - lse * log2(e)). The lse is stored in natural units, computed in
-// double from the maximum and the sum, as a sum of two T. Where scores are more than scale * q . k
-// the scale follows the product, step by step as tiled/scores-inl.h has it; all passes of the tiled
-// kernel share that function, and the SIMD kernels do the same for a bias.
+// and then, where there is more, softcap, bias and ALiBi, step by step as tiled/scores-inl.h has
+// it; all passes of the tiled kernel share that function, and the SIMD kernels do the same for a
+// bias.
+//
+// A score may be any finite number. A weight is exp2((s - maximum) * log2(e)), or
+// exp2(((s - lse) - lse_low) * log2(e)) where it is computed again: log2(e) never meets a score
+// itself, whose product with it may be infinite. The log-sum-exp is maximum + log(sum) as a sum of
+// two T (LogSum). From 2^25 log(sum) on, lse is the maximum itself, a score to the last bit, and
+// lse_low is log(sum): so weights are as exact at 10^38 as at 1. Kept in base 2, with log2(e) in
+// the factor of q, the pair would need 80 bits at 10^18; what that saves, one product a score, is
+// measured in cpu/attention_block-inl.h.
+
+/// A score of this magnitude is as the accumulator holds it, in the reference too: what two f32
+/// hold of its log-sum-exp would else say too little of it (2^-49 of 2^27 is 2.4e-7).
+inline constexpr double kFarScore = 0x1p27;
+
+inline double held_by_f32(double score) {
+  if (!(std::abs(score) >= kFarScore) || std::isinf(score)) return score;
+  constexpr double kMost = std::numeric_limits<float>::max();
+  return static_cast<double>(static_cast<float>(std::clamp(score, -kMost, kMost)));
+}
+
+/// A log-sum-exp as a sum of two numbers, whose sum as one may have lost the lower.
+struct LogSum {
+  double high = 0;
+  double low = 0;
+
+  /// score - lse: the logarithm of a weight.
+  double below(double score) const { return (score - high) - low; }
+
+  /// Rounds to two T. It does not overflow: to the largest number of T, log(sum) is nothing.
+  template <typename T>
+  void store(T& lse, T& lse_low) const {
+    lse = static_cast<T>(high + low);
+    const double rest = (high - static_cast<double>(lse)) + low;
+    lse_low = std::isfinite(lse) ? static_cast<T>(rest) : T{0};
+  }
+};
 
 /// A [B, heads, T, D] operand; strides in elements, any, 0 included.
 template <typename Pointer>
@@ -94,6 +131,7 @@ struct AttentionProblem {
   std::int64_t packed_queries = 0;  // rows of q in all when packed, else 0
   bool packed_keys = false;
   KeyForm key_form = {};
+  bool far_scores_of_f32 = false;  // in an f64 problem after a forward pass that was not one
 };
 
 struct AttentionForward {
@@ -141,6 +179,13 @@ constexpr std::uint32_t kKeyForms = kHasTypes | kHasPacking | kHasPages | kHasRi
 std::uint32_t features(const AttentionProblem& problem);
 /// "it knows no softcap, dropout": what of `wanted` is not in `known`; empty when all is.
 std::string unknown_features(std::uint32_t wanted, std::uint32_t known);
+
+/// The log-sum-exp of the row at lse_index `at`.
+template <typename T>
+LogSum lse_of(const AttentionBackward& backward, std::int64_t at) {
+  return {static_cast<double>(static_cast<const T*>(backward.lse)[at]),
+          static_cast<double>(static_cast<const T*>(backward.lse_low)[at])};
+}
 
 inline DType accumulator(const AttentionProblem& problem) {
   return problem.dtype == DType::kF64 ? DType::kF64 : DType::kF32;

@@ -10,7 +10,9 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "heed/tensor/bf16.h"
@@ -45,6 +47,19 @@ HWY_INLINE hn::Vec<FloatTag> load_lanes(const std::int8_t* from) {
   return hn::ConvertTo(FloatTag(), hn::PromoteTo(integers, hn::LoadU(narrow, from)));
 }
 
+// x as T. A finite double stays finite: a bias of -1e300 hides nothing.
+template <typename T, typename From>
+T number_as(From x) {
+  if constexpr (sizeof(From) == 2) {
+    return static_cast<T>(static_cast<float>(x));
+  } else if constexpr (sizeof(From) > sizeof(T)) {
+    constexpr From kMost = std::numeric_limits<T>::max();
+    return static_cast<T>(std::isinf(x) ? x : std::clamp(x, -kMost, kMost));
+  } else {
+    return static_cast<T>(x);
+  }
+}
+
 // `count` elements of type From, `step` apart, as T. Whole vectors even where nothing is converted:
 // a head's row is short, and a call of memcpy takes longer than the copy.
 template <typename T, typename From>
@@ -56,17 +71,10 @@ void convert_line(const From* HWY_RESTRICT from, std::int64_t step, std::int64_t
     for (; step == 1 && c + lanes <= count; c += lanes)
       hn::StoreU(load_lanes(from + c), FloatTag(), to + c);
   }
-  const auto convert = [](From x) {
-    if constexpr (sizeof(From) == 2) {
-      return static_cast<T>(static_cast<float>(x));
-    } else {
-      return static_cast<T>(x);
-    }
-  };
   if (step == 1) {
-    for (; c < count; ++c) to[c] = convert(from[c]);
+    for (; c < count; ++c) to[c] = number_as<T>(from[c]);
   } else {
-    for (; c < count; ++c) to[c] = convert(from[c * step]);
+    for (; c < count; ++c) to[c] = number_as<T>(from[c * step]);
   }
 }
 

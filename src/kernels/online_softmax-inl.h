@@ -15,7 +15,7 @@ namespace heed::kernels::HWY_NAMESPACE {
 
 template <typename T>
 struct OnlineSoftmax {
-  alignas(64) T maximum[kRows];  // of the scores so far, base 2
+  alignas(64) T maximum[kRows];  // of the scores so far
   alignas(64) T rescale[kRows];  // what earlier sums and outputs are worth after `update`
   alignas(64) double sum[kRows];
   std::uint64_t seen = 0;  // rows that had a visible key
@@ -41,29 +41,27 @@ struct OnlineSoftmax {
   // (-inf without one) and divides by nothing; one that saw only -inf and has no sink is NaN, as
   // IEEE gives. `sink` in natural units.
   void finish(std::int64_t row, double sink, T& lse, T& lse_low, T& inverse) const {
-    const auto top = static_cast<double>(maximum[row]);
-    double exact = kLn2 * (top + std::log2(sum[row]));
+    LogSum exact = {static_cast<double>(maximum[row]), std::log(sum[row])};
     inverse = static_cast<T>(1 / sum[row]);
     if ((seen >> row & 1) == 0) {
-      exact = sink;
+      exact = {sink, 0};
       inverse = 0;
     } else if (sink != -std::numeric_limits<double>::infinity()) {
-      finish_with_sink(row, sink * kLog2E, exact, inverse);
-    } else if (top == -std::numeric_limits<double>::infinity()) {
-      exact = std::numeric_limits<double>::quiet_NaN();
+      finish_with_sink(row, sink, exact, inverse);
+    } else if (exact.high == -std::numeric_limits<double>::infinity()) {
+      exact.high = std::numeric_limits<double>::quiet_NaN();
     }
-    lse = static_cast<T>(exact);
-    lse_low = std::isfinite(lse) ? static_cast<T>(exact - static_cast<double>(lse)) : T{0};
+    exact.store(lse, lse_low);
   }
 
  private:
   // One more term in the sum, which has no value beside it.
-  void finish_with_sink(std::int64_t row, double sink, double& exact, T& inverse) const {
-    const auto top = static_cast<double>(maximum[row]);
+  void finish_with_sink(std::int64_t row, double sink, LogSum& exact, T& inverse) const {
+    const double top = exact.high;
     const double reference = std::isnan(sum[row]) || top > sink ? top : sink;
-    const double own = std::exp2(top - reference);
-    const double total = sum[row] * own + std::exp2(sink - reference);
-    exact = kLn2 * (reference + std::log2(total));
+    const double own = std::exp(top - reference);
+    const double total = sum[row] * own + std::exp(sink - reference);
+    exact = {reference, std::log(total)};
     inverse = static_cast<T>(own / total);
   }
 
@@ -77,12 +75,12 @@ struct OnlineSoftmax {
     const auto reference = hn::IfThenZeroElse(hn::Eq(top, lowest), top);
     auto total = hn::Zero(tag);
     for (std::int64_t j = 0; j < keys; ++j) {
-      const auto weight = exp2(tag, hn::Sub(hn::Load(tag, tile + j * kRows), reference));
+      const auto weight = exp(tag, hn::Sub(hn::Load(tag, tile + j * kRows), reference));
       hn::Store(weight, tag, tile + j * kRows);
       total = hn::Add(total, weight);
     }
     hn::Store(top, tag, maximum + lane);
-    hn::Store(exp2(tag, hn::Sub(old, reference)), tag, rescale + lane);
+    hn::Store(exp(tag, hn::Sub(old, reference)), tag, rescale + lane);
     alignas(64) T totals[HWY_MAX_BYTES / sizeof(T)];
     hn::Store(total, tag, totals);
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(hn::Lanes(tag)); ++i)

@@ -1,5 +1,7 @@
 #include "masks/integers.h"
 
+#include <fmt/format.h>
+
 #include "heed/base/error.h"
 #include "heed/tensor/tensor.h"
 
@@ -11,7 +13,7 @@ std::vector<std::int64_t> integers(std::string_view mask, std::string_view what,
   if (view.dtype() != DType::kI64 && view.dtype() != DType::kI32)
     fail(mask, what, name(view.dtype()), "i64 or i32");
   if (view.raw() == nullptr && view.element_count() != 0)
-    fail(mask, what, "a view without memory", {});
+    fail(mask, fmt::format("{}.data", what), "null", {});
   const Tensor copy = Tensor::copy_of(view);
   std::vector<std::int64_t> values(static_cast<std::size_t>(copy.element_count()));
   for (std::size_t i = 0; i < values.size(); ++i)

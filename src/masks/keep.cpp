@@ -74,7 +74,7 @@ std::shared_ptr<const MaskRule> table(const ConstView& view, const TableNames& n
     fail(names.mask, fmt::format("{}.shape", names.argument), to_string(view.shape()),
          fmt::format("at most {}", names.legend));
   if (view.raw() == nullptr && view.element_count() != 0)
-    fail(names.mask, names.argument, "a view without memory", {});
+    fail(names.mask, fmt::format("{}.data", names.argument), "null", {});
   return std::make_shared<TableRule>(view, names);
 }
 

@@ -121,9 +121,7 @@ Tensor Attention::go_on_from_cache(AttentionArgs& args, const Standing& standing
   const std::vector<std::int64_t> counts = run.row_lengths(args.q.dim(0), args.q.dim(2));
   cache.append(shape_.layer, args.keys, counts);
   args.keys = cache.keys(shape_.layer);
-  Extents held = cache.extents(counts);
-  held.query_length = args.extents.query_length;
-  args.extents = std::move(held);
+  args.extents = cache.extents(counts);
   if (!parts_.rotation || !parts_.rotation->depends_on_length()) return {};
   if (cache.options().form != KvForm::kContiguous || cache.options().dtype == DType::kI8)
     fail({.code = ErrorCode::kUnsupported,

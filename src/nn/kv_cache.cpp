@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/enumerator.h"
 #include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/ops/quantise.h"
@@ -47,6 +48,7 @@ void check(const KvCacheShape& shape, const KvCacheOptions& options) {
       {"capacity", shape.capacity}, {"head_dim", shape.head_dim}, {"value_dim", shape.value_dim}};
   for (const auto& [name, extent] : extents)
     if (extent < 0) fail(kOp, name, extent, "0 or more");
+  require_enumerator(kOp, "form", options.form, KvForm::kPaged);
   if (!is_floating(options.dtype) && options.dtype != DType::kI8)
     fail(kOp, "dtype", name(options.dtype), "f64, f32, f16, bf16 or i8");
   if (options.form == KvForm::kRing && (options.left < 0 || options.left >= shape.capacity))
@@ -216,8 +218,15 @@ std::int64_t KvCache::first_kept(std::int64_t row) const {
   return std::max<std::int64_t>(lengths_[static_cast<std::size_t>(row)] - options_.left, 0);
 }
 
+bool KvCache::Layer::has_appended() const {
+  return std::ranges::any_of(appended, [](std::int64_t count) { return count > 0; });
+}
+
 Keys KvCache::keys(int layer) const {
   const Layer& slots = layers_[index_of(layer)];
+  if (!slots.has_appended() && std::ranges::any_of(layers_, &Layer::has_appended))
+    fail(kOp, "layer", fmt::format("{}, which this pass has not appended", layer),
+         "one that it has");
   const bool paged = options_.form == KvForm::kPaged;
   const auto held = [&](const Tensor& tensor) {
     if (!tensor.given()) return ConstView();
@@ -236,7 +245,7 @@ Keys KvCache::keys(int layer) const {
 
 Extents KvCache::extents(std::span<const std::int64_t> counts) const {
   require_room(counts);
-  Extents extents;
+  Extents extents = {.query_length = {counts.begin(), counts.end()}};
   for (std::size_t b = 0; b < counts.size(); ++b) {
     const std::int64_t first = first_kept(static_cast<std::int64_t>(b));
     extents.key_length.push_back(lengths_[b] + counts[b] - first);

@@ -16,7 +16,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kOp = "kv cache";
+constexpr std::string_view kSelectOp = "kv cache";
 
 std::size_t bytes_from(const Tensor& tensor, int axis) {
   auto bytes = static_cast<std::int64_t>(size_bytes(tensor.dtype()));
@@ -61,14 +61,15 @@ void copy_pages(Tensor& tensor, std::span<const std::pair<std::int64_t, std::int
 
 void KvCache::require_selectable(std::span<const std::int64_t> rows) const {
   if (std::ssize(rows) > most_rows_)
-    fail(kOp, "rows", fmt::format("a list of {}", rows.size()),
+    fail(kSelectOp, "rows", fmt::format("a list of {}", rows.size()),
          fmt::format("at most {}, for which the cache was made", most_rows_));
   for (std::size_t r = 0; r < rows.size(); ++r)
     if (rows[r] < 0 || rows[r] >= shape_.batch)
-      fail(kOp, fmt::format("rows[{}]", r), rows[r], fmt::format("0 to {}", shape_.batch - 1));
+      fail(kSelectOp, fmt::format("rows[{}]", r), rows[r],
+           fmt::format("0 to {}", shape_.batch - 1));
   if (options_.form != KvForm::kPaged) return;
   if (const std::int64_t missing = pool_->missing(rows); missing > pool_->free_pages())
-    fail(kOp, "rows", fmt::format("for {} more pages", missing),
+    fail(kSelectOp, "rows", fmt::format("for {} more pages", missing),
          fmt::format("at most {} (the free ones of {})", pool_->free_pages(), options_.pages));
 }
 

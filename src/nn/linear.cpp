@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/enumerator.h"
 #include "heed/base/error.h"
 #include "ops/add.h"
 #include "ops/matmul.h"
@@ -26,6 +27,7 @@ Shape with_width(const Shape& shape, std::int64_t width) {
 
 Linear::Linear(const std::string& name, const LinearShape& shape)
     : weight_(std::make_shared<Parameter>()), layout_(shape.layout) {
+  require_enumerator("linear", "layout", shape.layout, WeightLayout::kOutIn);
   const bool in_first = shape.layout == WeightLayout::kInOut;
   weight_->name = name + ".weight";
   weight_->linear = layout_;

@@ -23,7 +23,8 @@ Tensor RmsNorm::scale() const {
 
 Tensor RmsNorm::forward(const Tensor& x, Run& run) const {
   if (run.saved != nullptr) run.saved->put(x.share());
-  return rms_norm({.x = x, .weight = scale(), .epsilon = epsilon_});
+  const Tensor weight = scale();
+  return rms_norm({.x = x, .weight = weight, .epsilon = epsilon_});
 }
 
 Tensor RmsNorm::backward(const Tensor& dy, Run& run, Gradients& gradients) const {

@@ -32,7 +32,9 @@ const Functions& functions_of(Activation kind) {
       {cpu::gelu_tanh, cpu::gelu_tanh_backward, reference::gelu_tanh,
        reference::gelu_tanh_derivative},
       {cpu::silu, cpu::silu_backward, reference::silu, reference::silu_derivative},
-      {cpu::relu, cpu::relu_backward, reference::relu, reference::relu_derivative}};
+      {cpu::relu, cpu::relu_backward, reference::relu, reference::relu_derivative},
+      {cpu::quick_gelu, cpu::quick_gelu_backward, reference::quick_gelu,
+       reference::quick_gelu_derivative}};
   return kFunctions[static_cast<std::size_t>(kind)];
 }
 

@@ -58,6 +58,8 @@ void attention(const AttentionArgs& args, const AttendedView& into) {
       {{"out", into.out}, {"lse", into.lse}, {"lse_low", into.lse_low}, {"out_low", into.out_low}}};
   require_shape(kOp, outputs[0], out_shape(args), out_legend(args));
   require_type(kOp, outputs[0], args.q.dtype(), args.q.dtype());
+  if (into.lse_low.given() && !into.lse.given())
+    fail(kOp, "lse_low", "given without lse", "both, or lse alone");
   check_lse_memory(args, outputs[1]);
   check_lse_memory(args, outputs[2]);
   check_out_low(kOp, args, outputs[3]);

@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kOp = "attention_backward";
+constexpr std::string_view kBackwardOp = "attention_backward";
 
 // Attended and the cotangents.
 std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstView& attended,
@@ -21,18 +21,18 @@ std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstV
                                  const ConstView& dlse) {
   std::vector<Operand> given = {{"attended.out", attended.out}, {"dout", dout}};
   for (const Operand& operand : given) {
-    require_shape(kOp, operand, out_shape(args), out_legend(args));
-    require_type(kOp, operand, args.q.dtype(), args.q.dtype());
-    require_memory(kOp, operand);
+    require_shape(kBackwardOp, operand, out_shape(args), out_legend(args));
+    require_type(kBackwardOp, operand, args.q.dtype(), args.q.dtype());
+    require_memory(kBackwardOp, operand);
   }
   const Operand low = {"attended.out_low", attended.out_low};
-  check_out_low(kOp, args, low);
+  check_out_low(kBackwardOp, args, low);
   if (low.view.given()) {
-    require_memory(kOp, low);
+    require_memory(kBackwardOp, low);
     given.push_back(low);
   }
   if (!has_lse(args) && dlse.given())
-    fail(kOp, "dlse", "given",
+    fail(kBackwardOp, "dlse", "given",
          fmt::format("none (the normaliser is {} and has no log-sum-exp)",
                      name(args.scores.normaliser)));
   if (!has_lse(args)) return given;
@@ -40,7 +40,7 @@ std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstV
   given.push_back({"attended.lse_low", lse.low});
   if (dlse.given()) {
     given.push_back({"dlse", dlse});
-    check_row_numbers(kOp, args, given.back());
+    check_row_numbers(kBackwardOp, args, given.back());
   }
   return given;
 }
@@ -50,9 +50,9 @@ std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstV
 AttentionGrads attention_backward(const AttentionArgs& args, const AttendedConstView& attended,
                                   const ConstView& dout, const AttentionGradRequest& request) {
   const CheckedAttention checked(args);
-  require_inputs(kOp, args);
-  const GivenLse lse(kOp, args, attended);
-  check_gradients(kOp, args, request, check_given(args, attended, lse, dout, request.dlse));
+  require_inputs(kBackwardOp, args);
+  const GivenLse lse(kBackwardOp, args, attended);
+  check_gradients(kBackwardOp, args, request, check_given(args, attended, lse, dout, request.dlse));
   std::vector<Plan::Refusal> refusals;
   const auto& candidate =
       choose_backward(checked.problem, args.kernel, refusals, {.dscale = request.dscale});

@@ -29,8 +29,10 @@ struct Candidate {
 template <typename Results>
 std::string refusal(const Candidate<Results>& candidate, const kernels::AttentionProblem& problem,
                     std::uint32_t features) {
-  std::string reason = kernels::unknown_features(features, candidate.knows);
-  return reason.empty() ? candidate.refusal(problem) : reason;
+  std::string reasons = kernels::unknown_features(features, candidate.knows);
+  const std::string other = candidate.refusal(problem);
+  if (!reasons.empty() && !other.empty()) reasons += "; ";
+  return reasons + other;
 }
 
 std::span<const Candidate<kernels::AttentionForward>> forward_candidates();

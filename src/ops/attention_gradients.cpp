@@ -61,7 +61,7 @@ void check_key_gradients(std::string_view op, const AttentionArgs& args,
 
 void check_asked(std::string_view op, bool asked, std::string_view gradient, const Operand& of) {
   if (asked && !of.view.given())
-    fail(op, gradient, "asked for", fmt::format("none ({} is not given)", of.name));
+    fail({.op = op, .found = fmt::format("{} needs {}, which is not given", gradient, of.name)});
 }
 
 // One gradient: where it goes, and the tensor that owns it if the caller gave no memory.
@@ -113,12 +113,23 @@ void place_bias_gradient(const ConstView& bias, AttentionGrads& grads,
 
 }  // namespace
 
-void check_gradients(std::string_view op, const AttentionArgs& args,
-                     const AttentionGradRequest& request, std::span<const Operand> given) {
+void check_request(std::string_view op, const AttentionArgs& args,
+                   const AttentionGradRequest& request) {
+  for (const auto& [wanted, into, like] : gradients_of(args, request))
+    if (!wanted && into.view.given())
+      fail(op, into.name, "given", fmt::format("none (d{} is not asked for)", like.name));
+  if (!(request.dq || request.dk || request.dv || request.dbias || request.dsink ||
+        request.dslope || request.dscale))
+    fail({.op = op, .found = "no gradient is asked for", .expected = "at least one"});
   check_key_gradients(op, args, request);
   check_asked(op, request.dbias, "dbias", {"scores.bias", args.scores.bias});
   check_asked(op, request.dsink, "dsink", {"scores.sink", args.scores.sink});
   check_asked(op, request.dslope, "dslope", {"scores.alibi", args.scores.alibi});
+}
+
+void check_gradients(std::string_view op, const AttentionArgs& args,
+                     const AttentionGradRequest& request, std::span<const Operand> given) {
+  check_request(op, args, request);
   check_memory(op, args, request, given);
 }
 

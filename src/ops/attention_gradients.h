@@ -13,6 +13,8 @@
 namespace heed {
 
 /// Checks what is asked for and the caller's memory, which may meet neither the inputs nor `given`.
+void check_request(std::string_view op, const AttentionArgs& args,
+                   const AttentionGradRequest& request);
 void check_gradients(std::string_view op, const AttentionArgs& args,
                      const AttentionGradRequest& request, std::span<const Operand> given);
 

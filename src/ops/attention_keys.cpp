@@ -42,14 +42,14 @@ void check_scales_of(const KeyInput& input) {
   const bool integers = values.view.dtype() == DType::kI8;
   if (!integers && scales.view.given())
     fail("attention", scales.name, "given",
-         fmt::format("none ({} is {}; scales belong to i8)", values.name,
+         fmt::format("none ({} is {}; scales belong to i8)", values.name.substr(5),
                      name(values.view.dtype())));
   if (!integers) return;
   const Shape wanted = scales_shape(values.view.shape());
   if (scales.view.shape() != wanted || scales.view.dtype() != DType::kF32)
     fail("attention", scales.name, to_string(scales.view),
-         fmt::format("f32 {} ({} is i8: one for each {} elements of a row)", wanted, values.name,
-                     kElementsPerScale));
+         fmt::format("f32 {} ({} is i8: one for each {} elements of a row)", wanted,
+                     values.name.substr(5), kElementsPerScale));
 }
 
 std::int64_t entry(const ConstView& table, std::int64_t b, std::int64_t n) {
@@ -85,8 +85,8 @@ bool is_paged(const Keys& keys) { return keys.page_table.given(); }
 bool is_ring(const Keys& keys) { return !keys.ring_begin.empty(); }
 
 std::array<KeyInput, 2> key_inputs(const Keys& keys) {
-  return {{{{"k", keys.k}, {"keys.k_scales", keys.k_scales}},
-           {{"v", keys.v}, {"keys.v_scales", keys.v_scales}}}};
+  return {{{{"keys.k", keys.k}, {"keys.k_scales", keys.k_scales}},
+           {{"keys.v", keys.v}, {"keys.v_scales", keys.v_scales}}}};
 }
 
 void check_key_form(const AttentionArgs& args) {

@@ -1,10 +1,18 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <initializer_list>
+#include <string_view>
 
+#include "heed/base/error.h"
+#include "heed/base/threads.h"
 #include "heed/ops/attention.h"
 #include "ops/attention_candidates.h"
+#include "ops/attention_gradients.h"
 #include "ops/attention_problem.h"
+#include "ops/plan_text.h"
 
 namespace heed {
 namespace {
@@ -57,8 +65,28 @@ std::string alignment(const Extents& extents) {
   return top_left ? "top-left" : "given";
 }
 
+double product(std::initializer_list<std::int64_t> factors) {
+  double product = 1;
+  for (const std::int64_t factor : factors) product *= static_cast<double>(factor);
+  return product;
+}
+
+void require_countable(double number, std::string_view what) {
+  if (number >= 0x1p63)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "plan_attention",
+          .argument = what,
+          .found = fmt::format("{:.3g}", number),
+          .expected = "less than 2^63"});
+}
+
 // The part of a plan that both passes share.
 Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
+  double pairs = 0;
+  for (std::int64_t b = 0; b < problem.batch; ++b)
+    pairs += product(
+        {problem.heads, problem.sequences[b].query_length, problem.sequences[b].key_length});
+  require_countable(pairs, "the number of pairs");
   Plan plan;
   plan.mask = args.mask.describe();
   plan.alignment = alignment(args.extents);
@@ -70,31 +98,45 @@ Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& pr
 
 // Rows of k over all heads. The array of pages may hold other batches' keys, so there only the keys
 // of this problem's sequences count.
-std::int64_t stored_keys(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
-  const Shape& shape = args.keys.k.shape();
-  if (!is_paged(args.keys)) return shape.element_count() / problem.head_dim;
-  std::int64_t keys = 0;
-  for (std::int64_t b = 0; b < problem.batch; ++b) keys += problem.sequences[b].key_length;
-  return keys * problem.kv_heads;
+double stored_keys(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
+  const ConstView& k = args.keys.k;
+  if (is_packed(k)) return product({k.dim(0), k.dim(1)});
+  if (!is_paged(args.keys)) return product({k.dim(0), k.dim(1), k.dim(2)});
+  double keys = 0;
+  for (std::int64_t b = 0; b < problem.batch; ++b)
+    keys += static_cast<double>(problem.sequences[b].key_length);
+  return keys * static_cast<double>(problem.kv_heads);
 }
 
 // The bytes of q, k, v, the bias, out and both parts of the lse.
 double bytes_of(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
-  const auto of = [](std::int64_t elements, DType dtype) {
-    return static_cast<double>(elements) * static_cast<double>(size_bytes(dtype));
+  const auto of = [](double elements, DType dtype) {
+    return elements * static_cast<double>(size_bytes(dtype));
   };
-  const std::int64_t rows = kernels::lse_count(problem);
+  const double rows = is_packed(args.q) ? product({args.q.dim(0), args.q.dim(1)})
+                                        : product({args.q.dim(0), args.q.dim(1), args.q.dim(2)});
   const ConstView& bias = args.scores.bias;
-  double bytes = of(rows * (problem.head_dim + problem.value_dim), problem.dtype);
+  double bytes =
+      of(rows * static_cast<double>(problem.head_dim + problem.value_dim), problem.dtype);
   for (const auto& [values, scales] : key_inputs(args.keys)) {
-    const std::int64_t elements = stored_keys(args, problem) * values.view.dim(-1);
-    bytes += of(elements, values.view.dtype());
-    if (scales.view.given())
-      bytes += of(stored_keys(args, problem) * scales.view.dim(-1), scales.view.dtype());
+    const auto of_keys = [&](const ConstView& view) {
+      return of(stored_keys(args, problem) * static_cast<double>(view.dim(-1)), view.dtype());
+    };
+    bytes += of_keys(values.view);
+    if (scales.view.given()) bytes += of_keys(scales.view);
   }
   if (has_lse(args)) bytes += of(2 * rows, lse_type(args));
-  if (bias.given()) bytes += of(bias.element_count(), bias.dtype());
+  if (bias.given()) bytes += of(static_cast<double>(bias.element_count()), bias.dtype());
   return bytes;
+}
+
+// Kernels count their memory in 64 bits: no width or length may bring it past them.
+void require_countable_workspace(const kernels::AttentionProblem& problem) {
+  const double rows = product({problem.batch, problem.heads, problem.query_length + 64});
+  const double widths =
+      static_cast<double>(problem.head_dim) + static_cast<double>(problem.value_dim) + 64;
+  const double keys = static_cast<double>(problem.key_length) + 64;
+  require_countable(64 * 8 * widths * (rows + keys) * thread_count(), "the workspace's bound");
 }
 
 }  // namespace
@@ -105,26 +147,31 @@ Plan plan_attention(const AttentionArgs& args) {
   Plan plan = problem_plan(args, problem);
   const auto& candidate = choose_forward(problem, args.kernel, plan.refusals);
   plan.kernel = candidate.name;
+  require_countable_workspace(problem);
   plan.workspace_bytes = candidate.workspace_bytes(problem);
   plan.flop = 2.0 * static_cast<double>(problem.head_dim + problem.value_dim) *
               static_cast<double>(plan.allowed_pairs);
   plan.bytes = bytes_of(args, problem);
+  plan.text = plan_text("forward", plan);
   return plan;
 }
 
 Plan plan_attention_backward(const AttentionArgs& args, const AttentionGradRequest& request) {
   const CheckedAttention checked(args);
+  check_request("plan_attention_backward", args, request);
   const kernels::AttentionProblem& problem = checked.problem;
   Plan plan = problem_plan(args, problem);
   const auto& candidate =
       choose_backward(problem, args.kernel, plan.refusals, {.dscale = request.dscale});
   plan.kernel = candidate.name;
+  require_countable_workspace(problem);
   plan.workspace_bytes = candidate.workspace_bytes(problem);
   // Scores again, dq and dk: 3 D; dv and dp: 2 Dv. Everything of the forward pass is read, and as
   // much is written or read as cotangents.
   plan.flop = 2.0 * static_cast<double>(3 * problem.head_dim + 2 * problem.value_dim) *
               static_cast<double>(plan.allowed_pairs);
   plan.bytes = 2 * bytes_of(args, problem);
+  plan.text = plan_text("backward", plan);
   return plan;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 void check_operand(const Operand& operand, bool packed) {
   const auto& [name, view] = operand;
-  const std::string_view last = name == "v" ? "Dv" : "D";
+  const std::string_view last = name == "keys.v" ? "Dv" : "D";
   if (!view.given())
     fail("attention", name, {},
          packed ? fmt::format("[heads, total, {}]", last)
@@ -31,11 +31,17 @@ void check_operand(const Operand& operand, bool packed) {
          is_query ? "f64, f32, f16 or bf16" : "f64, f32, f16, bf16 or i8");
 }
 
+// As a sentence has it: k of keys.k.
+std::string_view short_name(const Operand& operand) {
+  return operand.name == "keys.k" || operand.name == "keys.v" ? operand.name.substr(5)
+                                                              : operand.name;
+}
+
 // Axes count from the end: a packed operand lacks the first.
 void check_same(const Operand& a, const Operand& b, int axis, std::string_view what) {
   if (a.view.dim(axis) != b.view.dim(axis))
     fail("attention", fmt::format("{}.shape[{}]", a.name, a.view.rank() + axis), a.view.dim(axis),
-         fmt::format("{} ({}'s {})", b.view.dim(axis), b.name, what));
+         fmt::format("{} ({}'s {})", b.view.dim(axis), short_name(b), what));
 }
 
 void check_batch(const Operand& q, const Operand& k, const Operand& v, const AttentionArgs& args) {
@@ -55,13 +61,13 @@ void check_batch(const Operand& q, const Operand& k, const Operand& v, const Att
     fail("attention", plain_keys ? "extents.query_starts" : "extents.key_starts",
          fmt::format("for {}", number_of(plain_keys ? queries : keys, "sequence")),
          fmt::format("{}, as many as {} has", plain_keys ? keys : queries,
-                     plain_keys ? rows.name : q.name));
+                     plain_keys ? short_name(rows) : q.name));
 }
 
 void check_operands(const AttentionArgs& args) {
   const Operand q = {"q", args.q};
-  const Operand k = {"k", args.keys.k};
-  const Operand v = {"v", args.keys.v};
+  const Operand k = {"keys.k", args.keys.k};
+  const Operand v = {"keys.v", args.keys.v};
   check_key_form(args);
   check_operand(q, !args.extents.query_starts.empty());
   check_operand(k, !args.extents.key_starts.empty());
@@ -80,9 +86,23 @@ void check_operands(const AttentionArgs& args) {
          "at least 1 (the head size)");
   const std::int64_t heads = q.view.dim(-3);
   const std::int64_t kv_heads = k.view.dim(-3);
-  if (heads != 0 && (kv_heads <= 0 || heads % kv_heads != 0))
+  if (heads != 0 && kv_heads == 0)
+    fail("attention", fmt::format("keys.k.shape[{}]", k.view.rank() - 3), 0, "at least 1");
+  if (heads != 0 && heads % kv_heads != 0)
     fail("attention", fmt::format("q.shape[{}]", q.view.rank() - 3), heads,
          fmt::format("a multiple of {} (k's heads)", kv_heads));
+}
+
+// Sequences and heads have tables of their own.
+void check_count(std::int64_t count, std::string_view axis, std::string_view what) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 26;
+  if (count > kMost) fail("attention", axis, count, fmt::format("at most {} ({})", kMost, what));
+}
+
+void check_counts(const AttentionArgs& args) {
+  const bool packed = is_packed(args.q);
+  check_count(batch_of(args), packed ? "extents.query_starts" : "q.shape[0]", "sequences");
+  check_count(args.q.dim(-3), packed ? "q.shape[0]" : "q.shape[1]", "heads");
 }
 
 // The length of the longest packed sequence.
@@ -186,8 +206,8 @@ kernels::Input broadcast_input(const ConstView& view) {
 
 std::vector<Operand> inputs(const AttentionArgs& args) {
   return {{"q", args.q},
-          {"k", args.keys.k},
-          {"v", args.keys.v},
+          {"keys.k", args.keys.k},
+          {"keys.v", args.keys.v},
           {"keys.page_table", args.keys.page_table},
           {"keys.k_scales", args.keys.k_scales},
           {"keys.v_scales", args.keys.v_scales},
@@ -203,6 +223,7 @@ void require_inputs(std::string_view op, const AttentionArgs& args) {
 
 CheckedAttention::CheckedAttention(const AttentionArgs& args) {
   check_operands(args);
+  check_counts(args);
   sequences = resolved_sequences(args);
   const bool packed_queries = is_packed(args.q);
   const bool packed_keys = is_packed(args.keys.k);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/enumerator.h"
 #include "heed/base/error.h"
 #include "ops/attention_problem.h"
 #include "ops/attention_scale.h"
@@ -77,7 +78,7 @@ void check_sinks(const std::vector<double>& sinks) {
 
 constexpr double kMostOfF32 = std::numeric_limits<float>::max();
 constexpr double kLeastOfF32 = std::numeric_limits<float>::min();
-constexpr double kMostScale = 0x1p127;  // f32 holds its product with log2(e) too
+constexpr double kMostScale = 0x1p127;
 
 void check_magnitudes(std::string_view what, const std::vector<double>& numbers, double most) {
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -99,10 +100,10 @@ void check_held_by_f32(const Scores& scores, const CheckedAttention& checked) {
 void resolve_dropout(const AttentionArgs& args, kernels::DropoutRule& rule) {
   if (!args.dropout.has_value()) return;
   const Dropout& dropout = *args.dropout;
-  if (!(dropout.rate >= 0 && dropout.rate < 1))
-    fail("attention", "dropout.rate", dropout.rate, "0 to below 1");
+  if (!(dropout.rate >= 0 && dropout.rate <= 1))
+    fail("attention", "dropout.rate", dropout.rate, "0 to 1");
   rule = {.threshold = static_cast<std::uint64_t>(std::round(dropout.rate * 0x1p32)),
-          .scale = 1 / (1 - dropout.rate),
+          .scale = dropout.rate < 1 ? 1 / (1 - dropout.rate) : 0,
           .seed = dropout.seed,
           .offset = dropout.offset,
           .first_row = dropout.first_row};
@@ -148,6 +149,8 @@ std::string_view name(Normaliser normaliser) {
 void resolve_scores(const AttentionArgs& args, CheckedAttention& checked) {
   const Scores& scores = args.scores;
   kernels::AttentionProblem& problem = checked.problem;
+  require_enumerator("attention", "scores.similarity", scores.similarity, Similarity::kAbsolute);
+  require_enumerator("attention", "scores.normaliser", scores.normaliser, Normaliser::kNone);
   checked.scale = resolved_scale(args);
   problem.scale = checked.scale.data();
   if (!(scores.softcap >= 0 && std::isfinite(scores.softcap)))
@@ -157,7 +160,10 @@ void resolve_scores(const AttentionArgs& args, CheckedAttention& checked) {
   checked.sink = numbers_of_heads("scores.sink", scores.sink, problem.heads);
   check_slopes(checked.slope);
   check_sinks(checked.sink);
-  if (lse_type(args) != DType::kF64) check_held_by_f32(scores, checked);
+  if (lse_type(args) != DType::kF64) {
+    check_held_by_f32(scores, checked);
+    for (double& sink : checked.sink) sink = static_cast<double>(static_cast<float>(sink));
+  }
   if (scores.sink.given() && !has_lse(args))
     fail("attention", "scores.sink", "given",
          fmt::format("none (the normaliser is {}; only softmax has a sink)",

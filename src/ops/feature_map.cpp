@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/enumerator.h"
 #include "base/philox.h"
 #include "heed/base/error.h"
 #include "ops/computable.h"
@@ -17,6 +18,7 @@ namespace {
 void check(const ConstView& x, const FeatureMap& map) {
   if (!x.given() || !is_floating(x.dtype()) || x.rank() < 1)
     fail("features", "x", to_string(x), "rows of f64, f32, f16 or bf16");
+  require_enumerator("features", "kind", map.kind, FeatureKind::kRandomExponential);
   if (!std::isfinite(map.scale))
     fail(
         {.op = "features", .argument = "scale", .found = map.scale, .expected = "a finite number"});

@@ -22,6 +22,7 @@ bool widen_after_reference(const AttentionArgs& args, kernels::AttentionProblem&
                            GivenLse& lse) {
   std::vector<Plan::Refusal> refusals;
   if (choose_forward(problem, args.kernel, refusals).name != "reference") return false;
+  problem.far_scores_of_f32 = problem.dtype != DType::kF64;
   problem.dtype = DType::kF64;
   if (!has_lse(args)) return true;
   lse.high = lse.high_memory = Tensor::converted(lse.high, DType::kF64);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enumerator.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "kernels/linear_attention.h"
@@ -65,6 +66,9 @@ void check_gates(const LinearAttentionArgs& args) {
 }
 
 void check(const LinearAttentionArgs& args) {
+  require_enumerator("linear_attention", "rule", args.rule, UpdateRule::kGatedDelta);
+  require_enumerator("linear_attention", "features.kind", args.features.kind,
+                     FeatureKind::kRandomExponential);
   check_operand("q", args.q, args.q.dtype());
   check_operand("k", args.k, args.q.dtype());
   check_operand("v", args.v, args.q.dtype());

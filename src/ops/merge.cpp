@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/blocks.h"
 #include "ops/computable.h"
@@ -11,14 +10,19 @@
 namespace heed {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using kernels::LogSum;
 
 // ln of the sum of the three; NaN where one of them is.
-double log_sum(double a, double b, double sink) {
-  const double top = std::max({a, b, sink});
-  if (std::isnan(a + b + sink)) return a + b + sink;  // inf - inf too: as IEEE has it
-  if (top == -kInfinity) return top;
-  return top + std::log(std::exp(a - top) + std::exp(b - top) + std::exp(sink - top));
+LogSum log_sum(const LogSum& a, const LogSum& b, double sink) {
+  const double all = a.high / 4 + b.high / 4 + sink / 4;  // of finite numbers: finite
+  if (std::isnan(all)) return {all, 0};                   // inf - inf too: as IEEE has it
+  LogSum top = {sink, 0};
+  for (const LogSum& part : {a, b})
+    if (log_ratio(part, top) > 0) top = part;
+  if (is_empty(top)) return top;
+  const double sum =
+      std::exp(log_ratio(a, top)) + std::exp(log_ratio(b, top)) + std::exp(top.below(sink));
+  return {top.high, top.low + std::log(sum)};
 }
 
 template <typename T>
@@ -29,12 +33,12 @@ void add_row(const T* from, double weight, std::int64_t width, T* to) {
 
 // to = the sum of both rows, each times exp(its lse - lse); one without keys has nothing to add.
 template <typename T>
-void merge_row(const T* const (&rows)[2], const double (&parts)[2], double lse, std::int64_t width,
-               T* to) {
+void merge_row(const T* const (&rows)[2], const LogSum (&parts)[2], const LogSum& lse,
+               std::int64_t width, T* to) {
   bool begun = false;
   for (int part = 0; part < 2; ++part) {
-    if (parts[part] == -kInfinity) continue;
-    const double weight = std::exp(parts[part] - lse);
+    if (is_empty(parts[part])) continue;
+    const double weight = std::exp(log_ratio(parts[part], lse));
     if (begun)
       add_row(rows[part], weight, width, to);
     else
@@ -55,13 +59,10 @@ void merge_rows(const MergeArgs& args, Tensor& out, Attended& merged) {
   for_rows(part_lse_shape(out).element_count(), [&](std::int64_t row) {
     const T* const rows[] = {a.view().template data<T>() + row * width,
                              b.view().template data<T>() + row * width};
-    const double parts[] = {lse_a.at(row), lse_b.at(row)};
-    const double lse = log_sum(parts[0], parts[1], sinks.at(row));
+    const LogSum parts[] = {lse_a.at(row), lse_b.at(row)};
+    const LogSum lse = log_sum(parts[0], parts[1], sinks.at(row));
     merge_row<T>(rows, parts, lse, width, out.data<T>() + row * width);
-    auto& high = merged.lse.data<T>()[row];
-    high = static_cast<T>(lse);
-    merged.lse_low.data<T>()[row] =
-        std::isfinite(high) ? static_cast<T>(lse - static_cast<double>(high)) : T{0};
+    lse.store(merged.lse.data<T>()[row], merged.lse_low.data<T>()[row]);
   });
 }
 

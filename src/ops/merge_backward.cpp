@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 template <typename T>
 double dot(const T* a, const T* b, std::int64_t width) {
@@ -49,7 +49,7 @@ class Backward {
   const T* row_of(const Computable& x, std::int64_t row) const {
     return x.view().template data<T>() + row * x.view().dim(-1);
   }
-  double dlse_at(std::int64_t row) const { return has_dlse_ ? dlse_.at(row) : 0; }
+  double dlse_at(std::int64_t row) const { return has_dlse_ ? dlse_.at(row).high : 0; }
 
   // d out = w dout;  d lse = w (dout . (out_part - out) + dlse),  w = exp(lse_part - lse).
   void part(const AttendedConstView& part, Tensor& dout, Tensor& dlse) const {
@@ -61,12 +61,12 @@ class Backward {
     for_rows(part_lse_shape(part.out).element_count(), [&](std::int64_t row) {
       T* to = computed.data<T>() + row * width;
       T& to_lse = dlse.data<T>()[row];
-      if (own.at(row) == -kInfinity) {
+      if (is_empty(own.at(row))) {
         std::fill_n(to, width, T{0});
         to_lse = 0;
         return;
       }
-      const double weight = std::exp(own.at(row) - lse_.at(row));
+      const double weight = std::exp(log_ratio(own.at(row), lse_.at(row)));
       const T* cotangent = row_of(dout_, row);
       const double beside = dot(cotangent, row_of(out, row), width) -
                             dot(cotangent, row_of(out_, row), width) + dlse_at(row);
@@ -81,12 +81,12 @@ class Backward {
     const PartLse a(args_.a);
     const PartLse b(args_.b);
     for_rows(part_lse_shape(dout_.view()).element_count(), [&](std::int64_t row) {
-      const bool empty = a.at(row) == -kInfinity && b.at(row) == -kInfinity;
+      const bool empty = is_empty(a.at(row)) && is_empty(b.at(row));
       const std::int64_t width = dout_.view().dim(-1);
       const double through_out = empty ? 0 : dot(row_of(dout_, row), row_of(out_, row), width);
-      const double weight = std::exp(sinks_.at(row) - lse_.at(row));
+      const double weight = std::exp(lse_.at(row).below(sinks_.at(row)));
       sink_terms_[static_cast<std::size_t>(row)] =
-          sinks_.at(row) == -kInfinity ? 0 : weight * (dlse_at(row) - through_out);
+          sinks_.at(row) == -kInfinite ? 0 : weight * (dlse_at(row) - through_out);
     });
     Tensor sums = Tensor::zeros({dout_.view().dim(-3)}, DType::kF64);
     for (std::size_t row = 0; row < sink_terms_.size(); ++row)

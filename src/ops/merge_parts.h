@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "heed/ops/merge.h"
+#include "kernels/attention.h"
 #include "ops/operand.h"
 
 namespace heed {
@@ -19,22 +20,30 @@ void check_parts(const MergeArgs& args);
 void check_part_out(const Operand& out, const ConstView& like);
 void check_part_rows(const Operand& rows, const ConstView& out);  // lse and the like; may be absent
 
-/// lse + lse_low of every row.
+/// lse and lse_low of every row.
 class PartLse {
  public:
   explicit PartLse(const AttendedConstView& part) {
-    if (!part.lse.given()) return;
-    sum_ = Tensor::converted(part.lse, DType::kF64);
-    if (!part.lse_low.given()) return;
-    const Tensor low = Tensor::converted(part.lse_low, DType::kF64);
-    for (std::int64_t row = 0; row < sum_.element_count(); ++row)
-      if (std::isfinite(at(row))) sum_.data<double>()[row] += low.data<double>()[row];
+    if (part.lse.given()) high_ = Tensor::converted(part.lse, DType::kF64);
+    if (part.lse_low.given()) low_ = Tensor::converted(part.lse_low, DType::kF64);
   }
-  double at(std::int64_t row) const { return sum_.data<double>()[row]; }
+  kernels::LogSum at(std::int64_t row) const {
+    const double high = high_.data<double>()[row];
+    return {high, low_.given() && std::isfinite(high) ? low_.data<double>()[row] : 0};
+  }
 
  private:
-  Tensor sum_;
+  Tensor high_;
+  Tensor low_;
 };
+
+/// ln of a / b, of what two log-sum-exps stand for.
+inline double log_ratio(const kernels::LogSum& a, const kernels::LogSum& b) {
+  return b.below(a.high) + a.low;
+}
+inline bool is_empty(const kernels::LogSum& lse) {
+  return lse.high == -std::numeric_limits<double>::infinity();
+}
 
 /// The sink of a row's head; -inf without one.
 class RowSinks {

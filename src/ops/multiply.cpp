@@ -10,9 +10,9 @@ namespace heed {
 namespace {
 
 // Memory bounds these loops, and a compiler makes vectors of them.
-constexpr std::int64_t kElements = 32768;
+constexpr std::int64_t kProductElements = 32768;
 
-void check(const ConstView& y) {
+void check_product(const ConstView& y) {
   if (y.dtype() != DType::kF32 && y.dtype() != DType::kF64)
     fail("multiply", "y", name(y.dtype()), "f32 or f64");
   if (!y.is_contiguous()) fail("multiply", "y.strides", to_string(y.strides()), "row-major memory");
@@ -20,14 +20,14 @@ void check(const ConstView& y) {
 
 template <typename T>
 void multiply(T* y, const T* x, std::int64_t count) {
-  in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
+  in_blocks(count, kProductElements, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) y[i] *= x[i];
   });
 }
 
 template <typename T>
 void scale(T* y, T factor, std::int64_t count) {
-  in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
+  in_blocks(count, kProductElements, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) y[i] *= factor;
   });
 }
@@ -35,7 +35,7 @@ void scale(T* y, T factor, std::int64_t count) {
 }  // namespace
 
 void multiply_by(const View& y, const ConstView& x) {
-  check(y);
+  check_product(y);
   if (x.dtype() != y.dtype() || x.shape() != y.shape() || !x.is_contiguous())
     fail("multiply", "x", fmt::format("{} {}", name(x.dtype()), to_string(x.shape())),
          fmt::format("{} {}, row-major", name(y.dtype()), to_string(y.shape())));
@@ -45,7 +45,7 @@ void multiply_by(const View& y, const ConstView& x) {
 }
 
 Tensor scaled(Tensor y, double factor) {
-  check(y);
+  check_product(y);
   if (y.dtype() == DType::kF64)
     scale(y.data<double>(), factor, y.element_count());
   else

@@ -36,8 +36,8 @@ void check_gradient(const View& gradient, const char* name_of_it, const LayerNor
 }
 
 // The operands as the kernels read them.
-struct Operands {
-  explicit Operands(const LayerNormArgs& args)
+struct NormOperands {
+  explicit NormOperands(const LayerNormArgs& args)
       : x(args.x), weight(args.weight), bias(args.bias), epsilon(args.epsilon) {}
 
   template <typename T>
@@ -77,7 +77,7 @@ kernels::LayerNormBackward<T> backward_of(const ConstView& dy, Tensor& dx,
 
 Tensor layer_norm(const LayerNormArgs& args) {
   check(args);
-  const Operands operands(args);
+  const NormOperands operands(args);
   Tensor y = Tensor::empty(args.x.shape(), computing_type(args.x.dtype()));
   if (y.dtype() == DType::kF64) {
     kernels::reference::layer_norm(operands.problem<double>(), y.data<double>());
@@ -94,7 +94,7 @@ Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
     fail("layer_norm", "dy", to_string(dy), to_string(args.x));
   check_gradient(add_to.dweight, "dweight", args);
   check_gradient(add_to.dbias, "dbias", args);
-  const Operands operands(args);
+  const NormOperands operands(args);
   const Computable cotangent(dy);
   Tensor dx = Tensor::empty(args.x.shape(), computing_type(args.x.dtype()));
   if (dx.dtype() == DType::kF64) {
@@ -109,7 +109,7 @@ Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
 
 LayerNormStatistics layer_norm_statistics(const LayerNormArgs& args) {
   check(args);
-  const Operands operands(args);
+  const NormOperands operands(args);
   const auto leading = static_cast<std::size_t>(args.x.rank() - args.weight.rank());
   const Shape rows(std::span(args.x.shape().begin(), leading));
   const DType dtype = computing_type(args.x.dtype());

@@ -124,18 +124,17 @@ class Sweep {
             std::min(all.end, problem_.sequences[batch].query_length)};
   }
 
-  double lse_at(const ObservedRows& rows, std::int64_t i) const {
+  kernels::LogSum lse_at(const ObservedRows& rows, std::int64_t i) const {
     const std::int64_t at = kernels::lse_index(problem_, rows.batch, rows.head, i);
-    if (lse_.high.dtype() == DType::kF64)
-      return lse_.high.data<double>()[at] + lse_.low.data<double>()[at];
-    return static_cast<double>(lse_.high.data<float>()[at]) +
-           static_cast<double>(lse_.low.data<float>()[at]);
+    const kernels::AttentionBackward given = {.lse = lse_.high.raw(), .lse_low = lse_.low.raw()};
+    return lse_.high.dtype() == DType::kF64 ? kernels::lse_of<double>(given, at)
+                                            : kernels::lse_of<float>(given, at);
   }
 
   const double* sink_weights(const ObservedRows& rows, SinkWeights& weights) const {
     const double sink = problem_.score.sink[rows.head];
     for (std::int64_t i = rows.row_begin; i < rows.row_end; ++i)
-      weights[static_cast<std::size_t>(i - rows.row_begin)] = std::exp(sink - lse_at(rows, i));
+      weights[static_cast<std::size_t>(i - rows.row_begin)] = std::exp(lse_at(rows, i).below(sink));
     return weights.data();
   }
 

@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kOp = "observe_backward";
+constexpr std::string_view kObserveBackwardOp = "observe_backward";
 
 // Attended and the cotangents.
 std::vector<Operand> check_given(const AttentionArgs& args,
@@ -24,11 +24,11 @@ std::vector<Operand> check_given(const AttentionArgs& args,
   const Shape keys = {problem.batch, problem.heads, problem.key_length};
   if (cotangents.dentropy.given()) {
     given.push_back({"dentropy", cotangents.dentropy});
-    check_row_numbers(kOp, args, given.back(), rows, "[B, H, Tq]");
+    check_row_numbers(kObserveBackwardOp, args, given.back(), rows, "[B, H, Tq]");
   }
   if (cotangents.dreceived.given()) {
     given.push_back({"dreceived", cotangents.dreceived});
-    check_row_numbers(kOp, args, given.back(), keys, "[B, H, Tk]");
+    check_row_numbers(kObserveBackwardOp, args, given.back(), keys, "[B, H, Tk]");
   }
   return given;
 }
@@ -45,13 +45,15 @@ AttentionGrads observe_backward(const AttentionArgs& args, const AttendedConstVi
                                 const ObservedCotangents& cotangents,
                                 const AttentionGradRequest& request) {
   CheckedAttention checked(args);
-  require_inputs(kOp, args);
-  if (request.dlse.given()) fail(kOp, "dlse", "given", "none (attention_backward takes it)");
+  require_inputs(kObserveBackwardOp, args);
+  if (request.dlse.given())
+    fail(kObserveBackwardOp, "dlse", "given", "none (attention_backward takes it)");
   if (cotangents.dentropy.given() && args.scores.normaliser == Normaliser::kNone)
-    fail(kOp, "dentropy", "given",
+    fail(kObserveBackwardOp, "dentropy", "given",
          "none (the normaliser is none, so that weights are no probabilities)");
-  GivenLse lse(kOp, args, attended);
-  check_gradients(kOp, args, request, check_given(args, checked.problem, lse, cotangents));
+  GivenLse lse(kObserveBackwardOp, args, attended);
+  check_gradients(kObserveBackwardOp, args, request,
+                  check_given(args, checked.problem, lse, cotangents));
   checked.problem.dropout = {};
   Tensor wide[2];
   kernels::WeightCotangents given = {data_of(cotangents.dentropy), data_of(cotangents.dreceived)};

@@ -34,7 +34,7 @@ void require_row_major(std::string_view op, const Operand& operand) {
 void require_memory(std::string_view op, const Operand& operand) {
   const ConstView& view = operand.view;
   if (view.element_count() == 0) return;
-  if (view.raw() == nullptr) fail(op, operand.name, "a view without memory", {});
+  if (view.raw() == nullptr) fail(op, fmt::format("{}.data", operand.name), "null", {});
   const auto past = reinterpret_cast<std::uintptr_t>(view.raw()) % size_bytes(view.dtype());
   if (past != 0)
     fail(op, operand.name,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/enumerator.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "kernels/rope.h"
@@ -63,6 +64,7 @@ void check_angles(const RopeArgs& args) {
 }
 
 void check(const RopeArgs& args) {
+  require_enumerator("rope", "pairs", args.pairs, RopePairs::kNeighbours);
   if (!args.x.given() || !is_floating(args.x.dtype()))
     fail("rope", "x", to_string(args.x), "f64, f32, f16 or bf16");
   if (args.x.rank() != 4) fail("rope", "x.shape", to_string(args.x.shape()), "[B, H, T, D]");

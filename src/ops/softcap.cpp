@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kElements = 8192;
+constexpr std::int64_t kCapElements = 8192;
 
 void check(const ConstView& x, double cap) {
   if ((x.dtype() != DType::kF32 && x.dtype() != DType::kF64) || !x.is_contiguous())
@@ -19,14 +19,14 @@ void check(const ConstView& x, double cap) {
 
 template <typename T>
 void cap_each(T* x, T cap, std::int64_t count) {
-  in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
+  in_blocks(count, kCapElements, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) x[i] = cap * std::tanh(x[i] / cap);
   });
 }
 
 template <typename T>
 void differentiate(const T* y, T cap, T* dx, std::int64_t count) {
-  in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
+  in_blocks(count, kCapElements, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) dx[i] *= 1 - (y[i] / cap) * (y[i] / cap);
   });
 }

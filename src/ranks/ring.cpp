@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 
+#include "base/enumerator.h"
 #include "base/number_of.h"
 #include "heed/base/error.h"
 
@@ -68,6 +69,7 @@ void refuse_what_is_not_served(std::string_view op, const RingAttentionArgs& arg
 }  // namespace
 
 std::vector<RingPart> ring_parts(RingSplit split, std::int64_t length, int rank, int count) {
+  require_enumerator("ring_parts", "split", split, RingSplit::kZigzag);
   const auto part = [&](std::int64_t index, std::int64_t parts) {
     return RingPart{length * index / parts, length * (index + 1) / parts};
   };
@@ -89,6 +91,7 @@ Ring::Ring(Ranks& ranks, const RingAttentionArgs& args, std::string_view op)
 
 void Ring::check_own(std::string_view op) {
   const AttentionArgs& local = args_.local;
+  require_enumerator(op, "split", args_.split, RingSplit::kZigzag);
   if (args_.length < 0) fail(op, "length", args_.length, "0 or more");
   for (int rank = 0; rank < count_; ++rank) {
     std::vector<HeldPart> held;

@@ -15,7 +15,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kOp = "ring_attention_backward";
+constexpr std::string_view kBackwardOp = "ring_attention_backward";
 
 View tokens_of(const View& of, const HeldPart& part) {
   return of.slice(2, part.at, part.at + part.size());
@@ -53,7 +53,7 @@ void refuse_what_is_not_served(const AttentionGradRequest& request) {
   for (const auto& [name, asked] : refused)
     if (asked)
       fail({.code = ErrorCode::kUnsupported,
-            .op = kOp,
+            .op = kBackwardOp,
             .argument = fmt::format("request.{}", name),
             .found = "asked for",
             .expected = "dq, dk, dv or dsink"});
@@ -68,7 +68,7 @@ class RingBackward {
         args_(args),
         dout_(dout),
         request_(request),
-        ring_(ranks, args, kOp),
+        ring_(ranks, args, kBackwardOp),
         keys_(ranks, ring_, args.local.keys),
         gradients_(ranks, ring_, args.local.keys),
         dq_(Tensor::zeros(args.local.q.shape(), sum_type(args.local.q))) {

@@ -125,6 +125,13 @@ void send_json(httplib::Response& response, int status, const std::string& json)
   response.set_content(json, "application/json; charset=utf-8");
 }
 
+std::string replaced_json() {
+  return error_json(
+      {409,
+       {.code = "replaced",
+        .message = "a newer request with the same view has taken the place of this"}});
+}
+
 namespace {
 
 struct Urgent {
@@ -136,14 +143,25 @@ struct Urgent {
   UrgentScope scope;
 };
 
+bool is_json(const LongAnswer& answer) {
+  return std::string_view(answer.type).starts_with("application/json");
+}
+
 // The headers are out. A JSON answer that fails is an error in the place of the answer, which a
 // client can tell by its one field; of any other the connection closes early.
 std::optional<std::string> failure(const LongAnswer& answer, const std::exception_ptr& why) {
-  if (!std::string_view(answer.type).starts_with("application/json")) return {};
+  if (!is_json(answer)) return {};
   return error_json(api_error(why));
 }
 
-// Not given when nobody waits for it any more: then the connection closes.
+// A JSON answer that a newer request replaces ends whole, with an error. Without a value the
+// connection closes: the client has left, or the answer is of another type.
+std::optional<std::string> interrupted(const Flag& replaced, const LongAnswer& answer,
+                                       const httplib::DataSink& sink) {
+  if (replaced == nullptr || !*replaced || !is_json(answer) || !sink.is_writable()) return {};
+  return replaced_json();
+}
+
 std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswer& answer,
                                      const httplib::DataSink& sink) {
   Cancel cancel(flag, [&] { return api.stopping || !sink.is_writable(); });
@@ -155,7 +173,7 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
     api.maps.answered();
     return body;
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kInterrupted) return {};
+    if (error.code() == ErrorCode::kInterrupted) return interrupted(flag, answer, sink);
     return failure(answer, std::current_exception());
   } catch (const std::exception&) {
     return failure(answer, std::current_exception());

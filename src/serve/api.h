@@ -24,7 +24,7 @@ struct Api {
       : model(loaded),
         options(given),
         maps({given.limits.tile_bytes, given.limits.coarse_bytes, given.limits.overview_bytes}),
-        shelf(loaded, given.watched),
+        shelf(loaded, given.watched, stopping),
         sessions(shelf, given, maps.overviews, stopping, [this] { give_way(); }) {}
 
   const LoadedModel* model;
@@ -83,6 +83,8 @@ struct LongAnswer {
 };
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
+/// The error with which an answer ends that a newer request of the same `view` replaces.
+std::string replaced_json();
 
 // session_answers.cpp, words_answers.cpp, flow_answers.cpp, weight_answers.cpp, head_answers.cpp,
 // evidence_answers.cpp, atlas_answers.cpp, events.cpp, export_answers.cpp

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "heed/base/error.h"
+
 namespace heed::serve {
 namespace {
 
@@ -26,5 +28,9 @@ ClientWatch::ClientWatch(const std::atomic<bool>& server_stops)
           asked_to_stop.wait_for(lock, stop, kBetweenLooks, [] { return false; });
         }
       }) {}
+
+void ClientWatch::check() const {
+  if (is_over_) fail({.code = ErrorCode::kInterrupted, .found = "the client is gone"});
+}
 
 }  // namespace heed::serve

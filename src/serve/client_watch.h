@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/stop.h"
 #include "serve/connection.h"
 
 namespace heed::serve {
@@ -19,15 +20,19 @@ class AskingScope {
 };
 
 /// Watches the connection of this thread's request, if it has one, and whether the server stops.
+/// While one lives, parallel loops of this thread end early once the client is gone.
 class ClientWatch {
  public:
   explicit ClientWatch(const std::atomic<bool>& server_stops);
 
   /// Once true, nobody waits any more.
   const std::atomic<bool>& is_over() const { return is_over_; }
+  /// Throws kInterrupted once it is over.
+  void check() const;
 
  private:
   std::atomic<bool> is_over_ = false;
+  StopScope scope_{is_over_};
   std::jthread thread_;
 };
 

@@ -31,6 +31,9 @@ class Connection : public httplib::Stream {
   bool has_begun() const { return !received_.empty(); }
   Clock::time_point end_of_patience() const { return end_; }
   int descriptor() const { return socket_; }
+  /// A request has shown the token or the cookie.
+  void set_known() { is_known_ = true; }
+  bool is_known() const { return is_known_; }
   /// The whole head, which ends with the empty line.
   std::string take_head();
   /// False when the client is gone or too slow.
@@ -62,7 +65,8 @@ class Connection : public httplib::Stream {
   const int socket_;
   const std::chrono::milliseconds patience_;
   Clock::time_point end_;  // of the patience
-  std::string received_;   // of the head, or what came behind it
+  bool is_known_ = false;
+  std::string received_;  // of the head, or what came behind it
   std::string to_httplib_;
   std::size_t read_by_httplib_ = 0;
 };

@@ -14,7 +14,7 @@
 namespace heed::serve {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, const Json& found, const char* expected) {
+[[noreturn]] void refuse_edits(const std::string& name, const Json& found, const char* expected) {
   fail({.op = "body", .argument = name, .found = found.brief(), .expected = expected});
 }
 
@@ -24,7 +24,7 @@ class EditBody {
   EditBody(std::string name, const Json& body, const Session& session,
            std::vector<std::string> fields)
       : name_(std::move(name)), body_(body), session_(session) {
-    if (!body.is_object()) refuse(name_, body, "an object");
+    if (!body.is_object()) refuse_edits(name_, body, "an object");
     for (const auto& [field, value] : body.members())
       if (std::ranges::find(fields, field) == fields.end())
         fail({.op = "body",
@@ -36,7 +36,7 @@ class EditBody {
   std::int64_t number(const char* field) const {
     const auto number = body_[field].as_integer();
     if (!number || *number < INT32_MIN || *number > INT32_MAX)
-      refuse(name_ + "." + field, body_[field], "a whole number");
+      refuse_edits(name_ + "." + field, body_[field], "a whole number");
     return *number;
   }
   std::int64_t number(const char* field, std::int64_t otherwise) const {
@@ -48,7 +48,7 @@ class EditBody {
     if (!has("stack")) return session_.stacks.front().shape.stack;
     const std::string* name = body_["stack"].as_text();
     const std::optional<Stack> stack = name != nullptr ? stack_of(*name) : std::nullopt;
-    if (!stack) refuse(name_ + ".stack", body_["stack"], "the name of a stack");
+    if (!stack) refuse_edits(name_ + ".stack", body_["stack"], "the name of a stack");
     return *stack;
   }
   Place place() const {
@@ -59,17 +59,17 @@ class EditBody {
     if (!has("side")) return token;
     const std::string* side = body_["side"].as_text();
     if (side == nullptr || (*side != "tokens" && *side != "key_tokens"))
-      refuse(name_ + ".side", body_["side"], "\"tokens\" or \"key_tokens\"");
+      refuse_edits(name_ + ".side", body_["side"], "\"tokens\" or \"key_tokens\"");
     if (*side == "key_tokens") token.side = TokenSide::kKeyTokens;
     return token;
   }
   TokenSwap swap() const {
     const EditedToken at = token();
     if (has("id") == has("text"))
-      refuse(name_, body_, "one of \"id\" and \"text\": the other token");
+      refuse_edits(name_, body_, "one of \"id\" and \"text\": the other token");
     if (has("id")) return {at, static_cast<std::int32_t>(number("id"))};
     const std::string* text = body_["text"].as_text();
-    if (text == nullptr) refuse(name_ + ".text", body_["text"], "a string");
+    if (text == nullptr) refuse_edits(name_ + ".text", body_["text"], "a string");
     return {at, one_token(session_, at.side, *text)};
   }
 
@@ -85,7 +85,7 @@ std::vector<Edit> list_of(const Json& body, const char* name, const Session& ses
   std::vector<Edit> edits;
   const Json& list = body[name];
   if (list.is_null()) return edits;
-  if (!list.is_array()) refuse(name, list, "a list of edits");
+  if (!list.is_array()) refuse_edits(name, list, "a list of edits");
   for (const Json& item : list.items())
     edits.push_back(
         read(EditBody(fmt::format("{}[{}]", name, edits.size()), item, session, fields)));

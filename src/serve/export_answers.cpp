@@ -9,7 +9,8 @@
 namespace heed::serve {
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(100);  // between looks at whether to stop
+constexpr auto kExportPatience =
+    std::chrono::milliseconds(100);  // between looks at whether to stop
 
 ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
   if (!parameters.request().has_param("view"))
@@ -31,7 +32,7 @@ void wait_for_scores(const LiveSession& session, Cancel& cancel) {
   LiveSession::Progress seen = session.progress();
   while (!seen.scored && !seen.failed) {
     cancel.check();
-    seen = session.wait(seen.version, kPatience);
+    seen = session.wait(seen.version, kExportPatience);
   }
 }
 

@@ -104,6 +104,7 @@ std::optional<Front::Judged> Front::read_request(Connection& connection) const {
   Judged judged{.head = parse_head(connection.take_head()), .body = {}};
   const httplib::Headers& headers = judged.head.headers;
   gate_->check_origin(headers);
+  if (gate_->is_known(headers)) connection.set_known();
   if (!announces_body(headers)) return judged;
   gate_->check_api(headers);
   const std::size_t length = body_length(headers, static_cast<std::size_t>(limits_.body_bytes));

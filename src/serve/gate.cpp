@@ -88,15 +88,19 @@ void Gate::check_api(const httplib::Headers& headers) const {
   if (is_foreign(headers))
     refuse(403, "forbidden",
            {.argument = "Sec-Fetch-Site", .found = "not this server's", .expected = "same-origin"});
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string header = only_value(headers, "Authorization");
-  if (header.starts_with(kBearer) && is_token(header.substr(kBearer.size()))) return;
-  const std::string cookies = only_value(headers, "Cookie");
-  if (is_same(cookie_of(cookies, cookie_name()), session_)) return;
+  if (is_known(headers)) return;
   refuse(401, "unauthorized",
          {.argument = "the token",
           .found = "missing or wrong",
           .hint = "open the address that heed serve printed"});
+}
+
+bool Gate::is_known(const httplib::Headers& headers) const {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string header = only_value(headers, "Authorization");
+  if (header.starts_with(kBearer) && is_token(header.substr(kBearer.size()))) return true;
+  const std::string cookies = only_value(headers, "Cookie");
+  return is_same(cookie_of(cookies, cookie_name()), session_);
 }
 
 void Gate::check_page(const httplib::Headers& headers, const std::string& path) const {

@@ -17,6 +17,8 @@ class Gate {
   /// foreign page asks, unauthorized unless the cookie holds the secret of this run or
   /// `Authorization: Bearer` the token.
   void check_api(const httplib::Headers& headers) const;
+  /// Whether the cookie or `Authorization` shows that the user sent the request.
+  bool is_known(const httplib::Headers& headers) const;
   /// Throws forbidden where a foreign page asks for one of the page's files. A link to `/` may
   /// stand anywhere.
   void check_page(const httplib::Headers& headers, const std::string& path) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,20 @@
 #include "heed/base/error.h"
 
 namespace heed::serve {
+
+namespace {
+
+constexpr std::size_t kMostWaiting = 1000;
+
+// The system gives the lowest free number, so a number near its limit means that few are left.
+bool is_one_of_the_last(int descriptor) {
+  constexpr rlim_t kForWork = 32;  // files of models
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<rlim_t>(descriptor) + kForWork >= limit.rlim_cur;
+}
+
+}  // namespace
 
 Lobby::Lobby(std::function<void(const Guest&)> call)
     : call_(std::move(call)), bell_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -80,8 +95,19 @@ void Lobby::take_in_new() {
     const std::scoped_lock lock(mutex_);
     fresh.swap(new_);
   }
-  std::erase_if(fresh, [this](const Guest& guest) { return !stays(guest); });
-  waiting_.insert(waiting_.end(), fresh.begin(), fresh.end());
+  for (const Guest& guest : fresh) {
+    if (!stays(guest)) continue;
+    if (waiting_.size() >= kMostWaiting || is_one_of_the_last(guest->descriptor())) make_room();
+    waiting_.push_back(guest);
+  }
+}
+
+// Closes the oldest stranger, else the oldest connection.
+void Lobby::make_room() {
+  if (waiting_.empty()) return;
+  const auto stranger =
+      std::ranges::find_if(waiting_, [](const Guest& guest) { return !guest->is_known(); });
+  waiting_.erase(stranger == waiting_.end() ? waiting_.begin() : stranger);
 }
 
 void Lobby::wait_for_news() {

@@ -1,5 +1,6 @@
 // Where connections wait for a request. One thread watches all of them, so that a client that is
-// silent, or drips its head, holds none of the workers.
+// silent, or drips its head, holds none of the workers. When connections become many, the oldest
+// that has not shown the token is closed for each new one, so that the user always gets in.
 #pragma once
 
 #include <functional>
@@ -32,6 +33,7 @@ class Lobby {
   void wait_for_news();
   bool stays(const Guest& guest);
   void take_in_new();
+  void make_room();
   void ring() const;
 
   const std::function<void(const Guest&)> call_;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 #include "base/clipped.h"
@@ -14,6 +15,7 @@
 namespace heed::serve {
 namespace {
 
+constexpr auto kBetweenShelfLooks = std::chrono::milliseconds(20);
 constexpr std::size_t kMostLoaded = 2;  // beside the served one; sessions keep theirs
 
 ModelPointer shelved(std::shared_ptr<const LoadedModel> model) {
@@ -23,16 +25,18 @@ ModelPointer shelved(std::shared_ptr<const LoadedModel> model) {
 
 }  // namespace
 
-std::vector<FoundModel> models_to_choose() {
+std::vector<FoundModel> models_to_choose(const ClientWatch& client) {
   std::vector<FoundModel> found = list_models();
-  std::erase_if(found, [](const FoundModel& model) {
+  std::erase_if(found, [&](const FoundModel& model) {
+    client.check();
     return !model.by_name || !why_not_loaded(model.folder).empty();
   });
   return found;
 }
 
-ModelShelf::ModelShelf(const LoadedModel* served, std::filesystem::path watched)
-    : watched_(std::move(watched)) {
+ModelShelf::ModelShelf(const LoadedModel* served, std::filesystem::path watched,
+                       const std::atomic<bool>& server_stops)
+    : server_stops_(server_stops), watched_(std::move(watched)) {
   if (served != nullptr) served_ = shelved({std::shared_ptr<void>(), served});
 }
 
@@ -41,12 +45,13 @@ std::optional<std::vector<std::int64_t>> ModelShelf::steps() const {
   return watched_steps(watched_);
 }
 
-std::filesystem::path ModelShelf::folder_of(const std::string& name) const {
+std::filesystem::path ModelShelf::folder_of(const std::string& name,
+                                            const ClientWatch& client) const {
   if (!watched_.empty())
     for (const std::int64_t step : watched_steps(watched_))
       if (const auto folder = watched_step(watched_, step); folder.filename() == name)
         return folder;
-  const std::vector<FoundModel> found = models_to_choose();
+  const std::vector<FoundModel> found = models_to_choose(client);
   const auto own = std::ranges::find(found, name, &FoundModel::name);
   if (own == found.end()) {
     std::vector<std::string> names = {served_->model->name};
@@ -60,9 +65,9 @@ std::filesystem::path ModelShelf::folder_of(const std::string& name) const {
   return own->folder;
 }
 
-ModelPointer ModelShelf::load(const std::string& name) const {
-  auto model = std::make_shared<const LoadedModel>(
-      load_model(folder_of(name), {.packed = true, .dtype = DType::kF32, .in_memory = true}));
+ModelPointer ModelShelf::load(const std::string& name, const ClientWatch& client) const {
+  auto model = std::make_shared<const LoadedModel>(load_model(
+      folder_of(name, client), {.packed = true, .dtype = DType::kF32, .in_memory = true}));
   if (!model->tokenizer)
     refuse(400, "bad_request",
            {.argument = "model",
@@ -73,14 +78,16 @@ ModelPointer ModelShelf::load(const std::string& name) const {
 
 ModelPointer ModelShelf::find(const std::string& name) {
   if (name.empty() || served_ == nullptr || name == served_->model->name) return served_;
-  const std::scoped_lock lock(guard_);
+  const ClientWatch client(server_stops_);
+  std::unique_lock lock(guard_, std::defer_lock);
+  while (!lock.try_lock_for(kBetweenShelfLooks)) client.check();  // another request loads a model
   const auto is_named = [&](const ModelPointer& each) { return each->model->name == name; };
   const auto known = std::ranges::find_if(loaded_, is_named);
   if (known != loaded_.end()) {
     loaded_.splice(loaded_.begin(), loaded_, known);
     return loaded_.front();
   }
-  loaded_.push_front(load(name));
+  loaded_.push_front(load(name, client));
   if (loaded_.size() > kMostLoaded) loaded_.pop_back();
   return loaded_.front();
 }

@@ -1,6 +1,7 @@
 // The models that sessions run through: the one that is served, and others that were asked for.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <list>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "heed/models/registry.h"
+#include "serve/client_watch.h"
 #include "serve/watched_steps.h"
 
 namespace heed::serve {
@@ -25,25 +27,29 @@ class ModelShelf {
  public:
   /// `served` must outlive the shelf; null: there is none, and no other is loaded. `watched`: a
   /// folder with the models of a run's steps; empty: none.
-  explicit ModelShelf(const LoadedModel* served, std::filesystem::path watched = {});
+  ModelShelf(const LoadedModel* served, std::filesystem::path watched,
+             const std::atomic<bool>& server_stops);
 
   /// The model of this name; empty: the served one, which may be null. Another one is loaded where
   /// `heed models` lists it: a name is never taken for a folder. not_found lists what there is.
+  /// Throws kInterrupted once the client is gone or the server stops.
   ModelPointer find(const std::string& name);
   /// The steps of the run that is watched, in order; none where none is.
   std::optional<std::vector<std::int64_t>> steps() const;
 
  private:
-  ModelPointer load(const std::string& name) const;
-  std::filesystem::path folder_of(const std::string& name) const;
+  ModelPointer load(const std::string& name, const ClientWatch& client) const;
+  std::filesystem::path folder_of(const std::string& name, const ClientWatch& client) const;
 
+  const std::atomic<bool>& server_stops_;
   ModelPointer served_;
   std::filesystem::path watched_;
-  std::mutex guard_;
+  std::timed_mutex guard_;
   std::list<ModelPointer> loaded_;  // the one asked for last is first
 };
 
-/// Those that `heed models` finds and that can be loaded, by their names.
-std::vector<FoundModel> models_to_choose();
+/// Those that `heed models` finds and that can be loaded, by their names. Throws kInterrupted once
+/// the client is gone.
+std::vector<FoundModel> models_to_choose(const ClientWatch& client);
 
 }  // namespace heed::serve

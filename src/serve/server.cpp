@@ -171,7 +171,7 @@ class Server::Impl {
     if (request.method != "GET" && request.method != "HEAD")
       serve::refuse_method(response, serve::kRead);
     if (request.path == "/" && request.has_param("token")) {
-      if (!gate_->is_token(request.get_param_value("token")))
+      if (request.params.count("token") > 1 || !gate_->is_token(request.get_param_value("token")))
         serve::refuse(401, "unauthorized",
                       {.argument = "the token",
                        .found = "wrong",

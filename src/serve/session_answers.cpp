@@ -161,7 +161,9 @@ void get_models(Api& api, const Parameters& parameters, httplib::Response& respo
 void get_found_models(Api& api, const Parameters&, httplib::Response& response) {
   FoundModelsAnswer answer;
   if (api.model != nullptr) answer.models.push_back(answer_model(*api.model));
-  for (const FoundModel& found : models_to_choose()) {
+  const ClientWatch client(api.stopping);
+  for (const FoundModel& found : models_to_choose(client)) {
+    client.check();
     if (api.model == nullptr || found.name == api.model->name) continue;
     if (const std::optional<ModelSummary> summary = describe_model(found.folder))
       answer.models.push_back(answer_model(found.name, found.built_in, summary->info));

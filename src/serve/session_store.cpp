@@ -6,7 +6,6 @@
 
 #include "base/clipped.h"
 #include "base/number_of.h"
-#include "base/stop.h"
 #include "heed/base/error.h"
 #include "inspect/answers/json_text.h"
 #include "inspect/evidence/edited_run.h"
@@ -171,7 +170,6 @@ SessionStore::Posted SessionStore::derive(const SessionPointer& base, const Edit
 Session SessionStore::opened(const LoadedModel& model, const SessionInput& input) const {
   if (!model.model->info().reads_source() || input.target) return tokenized(model, input, limits_);
   const ClientWatch client(server_stops_);
-  const StopScope scope(client.is_over());
   return tokenized(model, input, limits_);
 }
 

@@ -55,18 +55,42 @@ std::string stored_token(const std::filesystem::path& path) {
   return is_token(token) ? token : std::string();
 }
 
+// Another user who may write to the folder could put another file in its place. A link may lead to
+// a folder of another user.
+void require_own_folder(const std::filesystem::path& folder) {
+  const auto refuse = [&](std::string found, std::string hint) {
+    fail({.code = ErrorCode::kIo,
+          .op = "token",
+          .file = folder.string(),
+          .found = std::move(found),
+          .expected = "a folder that only its user may write to",
+          .hint = std::move(hint)});
+  };
+  struct stat status{};
+  if (::lstat(folder.c_str(), &status) != 0) return;  // storing the token says why
+  if (S_ISLNK(status.st_mode)) refuse("a link", "replace it by a folder");
+  if (!S_ISDIR(status.st_mode)) return;
+  if (status.st_uid != ::geteuid()) refuse("a folder of another user", "");
+  if ((status.st_mode & 0022) != 0)
+    refuse(fmt::format("a folder of mode {:04o}", status.st_mode & 07777),
+           fmt::format("chmod go-w {}", folder.string()));
+}
+
 // Written beside and renamed, so that another server never reads half of it.
 void store_token(const std::filesystem::path& file, const std::string& token) {
+  const std::filesystem::path fresh = file.string() + fmt::format(".{}", ::getpid());
   const auto refuse = [&](const std::filesystem::path& what) {
+    const int reason = errno;
+    ::unlink(fresh.c_str());
     fail({.code = ErrorCode::kIo,
           .op = "token",
           .file = what.string(),
-          .found = std::strerror(errno)});
+          .found = std::strerror(reason)});
   };
   std::error_code error;
-  std::filesystem::create_directories(file.parent_path(), error);
-  const std::filesystem::path fresh = file.string() + fmt::format(".{}", ::getpid());
-  ::unlink(fresh.c_str());  // of a process that ended in between
+  std::filesystem::create_directories(file.parent_path().parent_path(), error);
+  ::mkdir(file.parent_path().c_str(), 0700);  // an old one stays
+  ::unlink(fresh.c_str());                    // of a process that ended in between
   const int handle = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (handle < 0) refuse(fresh);
   const std::string line = token + "\n";
@@ -88,6 +112,7 @@ std::string random_token() {
 
 std::string server_token(bool renew) {
   const std::filesystem::path file = token_file();
+  require_own_folder(file.parent_path());
   std::string token = renew ? std::string() : stored_token(file);
   if (!token.empty()) return token;
   token = random_token();

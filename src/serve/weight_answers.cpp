@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostRows = 512;                       // of one answer with arcs
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 21;  // of rows as numbers: 8 MiB
-constexpr std::size_t kMostHeads = 16;
+constexpr std::size_t kMostMapHeads = 16;
 constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
 
 // `q=carried`, where a weight may be asked for as what it carries.
@@ -60,7 +60,7 @@ EdgesRequest edges_request(LiveSession& session, const Parameters& parameters) {
   EdgesRequest edges{.stack = stack.stack, .quantity = quantity_of(parameters)};
   const std::int64_t layer = parameters.path_number("layer");
   check_layer("session", session.session().model, stack, layer);
-  for (const std::int64_t head : parameters.numbers("heads", kMostHeads)) {
+  for (const std::int64_t head : parameters.numbers("heads", kMostMapHeads)) {
     check_head("session", session.session().model, stack, head);
     edges.heads.push_back(static_cast<int>(head));
   }

@@ -13,7 +13,7 @@ namespace heed::serve {
 namespace {
 
 constexpr std::int64_t kMostWords = 64;
-constexpr std::int64_t kMostCells = 4096;  // positions of a lens at once
+constexpr std::int64_t kMostLensCells = 4096;  // positions of a lens at once
 
 // A session and a stack of it that is about words.
 struct WordsRequest {
@@ -63,7 +63,7 @@ class BranchStream {
 
   // The next line; false when nobody listens any more.
   bool write(httplib::DataSink& sink) {
-    if (api_.stopping || *flag_ || !sink.is_writable()) return false;
+    if (api_.stopping || !sink.is_writable()) return false;
     const std::string line = next_line() + '\n';
     if (!sink.write(line.data(), line.size())) return false;
     if (ended_) sink.done();
@@ -73,6 +73,7 @@ class BranchStream {
  private:
   std::string next_line() {
     try {
+      if (*flag_) fail({.code = ErrorCode::kInterrupted, .found = "replaced"});
       const SerialScope serial;
       const StopScope scope(*flag_);
       if (const auto token = branch_.next())
@@ -82,7 +83,7 @@ class BranchStream {
           BranchEndAnswer{std::string(branch_.ended()), branch_.tokens(), branch_.bits_a_token()});
     } catch (const std::exception&) {
       ended_ = true;
-      return error_json(api_error(std::current_exception()));
+      return *flag_ ? replaced_json() : error_json(api_error(std::current_exception()));
     }
   }
 
@@ -141,8 +142,8 @@ void get_lens(Api& api, const Parameters& parameters, httplib::Response& respons
   const WordsRequest at = words_request(api, parameters);
   LensRequest lens;
   lens.begin = check_token("begin", parameters.number("begin", 0, INT64_MIN, INT64_MAX), at.length);
-  lens.end = parameters.number("end", std::min(at.length, lens.begin + kMostCells), lens.begin + 1,
-                               std::min(at.length, lens.begin + kMostCells));
+  lens.end = parameters.number("end", std::min(at.length, lens.begin + kMostLensCells),
+                               lens.begin + 1, std::min(at.length, lens.begin + kMostLensCells));
   lens.every_block = parameters.number("blocks", 0, 0, 1) == 1;
   if (parameters.request().has_param("at"))
     lens.at = check_token("at", parameters.number("at", 0, INT64_MIN, INT64_MAX), at.length);

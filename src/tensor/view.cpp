@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/enumerator.h"
 #include "heed/base/error.h"
 #include "tensor/shape_text.h"
 
@@ -28,6 +29,7 @@ ConstView::ConstView(const void* data, DType dtype, const Shape& shape)
 
 ConstView::ConstView(const void* data, DType dtype, const Shape& shape, const Shape& strides)
     : data_(data), dtype_(dtype), given_(true), shape_(shape), strides_(strides) {
+  require_enumerator("view", "dtype", dtype, DType::kBool);
   if (shape.rank() != strides.rank())
     fail("view", "strides", to_string(strides), fmt::format("as many as {} has dimensions", shape));
   for (const std::int64_t dim : shape)

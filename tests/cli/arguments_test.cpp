@@ -77,7 +77,7 @@ TEST(Arguments, AFieldOfTheOperatorIsNamedByItsOption) {
   };
   explain("--softcap", "-1", "--softcap is -1, expected a positive number, or 0 for none");
   explain("--scale", "nan", "--scale is nan, expected a finite number");
-  explain("--dropout", "2", "--dropout is 2, expected 0 to below 1");
+  explain("--dropout", "2", "--dropout is 2, expected 0 to 1");
   explain("--window", "-5,0", "--window: left is -5, expected 0 to 2^60 keys, or -1 for open");
   explain("--kernel", "abacus",
           "--kernel is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
@@ -278,7 +278,7 @@ TEST(Arguments, AFolderIsNoText) {
 
 TEST(Arguments, ATextThatNeverEndsIsRefused) {
   refused({"look", "--file", "/dev/zero", "--model", test::tiny_model()},
-          "/dev/zero: has more than 64 MiB, expected a text of at most that");
+          "/dev/zero: is a device, expected a text file");
   refused({"generate", "--file", "-", "--model", test::tiny_model()},
           "standard input: has more than 64 MiB, expected a text of at most that", "< /dev/zero");
 }

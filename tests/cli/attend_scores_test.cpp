@@ -179,7 +179,7 @@ TEST_F(AttendScores, RefusesWhatDoesNotGoTogether) {
                  "--normaliser is none, expected softmax: --lse and --dlse belong to it");
   expect_refused({"-o", "x", "--softcap", "-1"},
                  "--softcap is -1, expected a positive number, or 0 for none");
-  expect_refused({"-o", "x", "--dropout", "1"}, "--dropout is 1, expected 0 to below 1");
+  expect_refused({"-o", "x", "--dropout", "2"}, "--dropout is 2, expected 0 to 1");
 }
 
 }  // namespace

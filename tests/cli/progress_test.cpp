@@ -86,7 +86,7 @@ TEST(Progress, OfAttendTellsTheTime) {
   const std::string shown =
       on_a_terminal("attend " + array + " " + array + " " + array +
                     " --kernel reference --threads 1 -o " + test::in_scratch("out.npy"));
-  EXPECT_THAT(shown, testing::HasSubstr("\rattention  2 s"));
+  EXPECT_THAT(shown, testing::ContainsRegex("\rattention  [0-9]+ s"));
 }
 
 TEST(Progress, OfABenchmarkNamesTheCase) {

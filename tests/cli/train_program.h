@@ -5,9 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -70,6 +73,14 @@ class TrainProgram : public testing::Test {
     int status = 0;
     ::waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  // Until it holds, or the child has ended.
+  static void wait_until(pid_t child, const std::function<bool()>& holds) {
+    for (siginfo_t ended{}; ended.si_pid == 0 && !holds();) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+    }
   }
 
   int run(std::vector<std::string> words, const std::vector<std::string>& variables = {}) const {

@@ -3,7 +3,6 @@
 #include <httplib.h>
 
 #include <csignal>
-#include <thread>
 #include <utility>
 
 #include "cli/train_program.h"
@@ -11,8 +10,6 @@
 
 namespace heed {
 namespace {
-
-using namespace std::chrono_literals;
 
 class TrainWatch : public test::TrainProgram {
  protected:
@@ -35,8 +32,7 @@ class TrainWatch : public test::TrainProgram {
   }
   std::string said() const { return read_file(scratch_ / "stderr"); }
   void wait_until_said(const std::string& what) const {
-    for (int tries = 0; tries < 2000 && said().find(what) == std::string::npos; ++tries)
-      std::this_thread::sleep_for(10ms);
+    wait_until(child_, [&] { return said().find(what) != std::string::npos; });
     ASSERT_NE(said().find(what), std::string::npos) << said();
   }
   // GET, with the token of the printed address.
@@ -46,6 +42,7 @@ class TrainWatch : public test::TrainProgram {
     const std::string address = text.substr(begin, text.find('\n', begin) - begin);
     const auto split = address.find("/?token=");
     httplib::Client client(address.substr(0, split));
+    client.set_read_timeout(300);
     const auto found = client.Get(path, {{"Authorization", "Bearer " + address.substr(split + 8)}});
     return found ? found->body : "no answer";
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "heed/io/safetensors.h"
+#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/places.h"
 #include "support/scratch.h"
@@ -91,6 +92,33 @@ const fs::path kCommitted = kGoldens / "gpt2";
 TEST(GoldenCheck, CommittedModelsAgreeWithTransformers) {
   for (const char* family : {"gpt2", "llama", "bert", "marian", "t5"})
     expect_passed(kGoldens / family);
+}
+
+// A variant is one file: its configuration (metadata), its weights and its golden numbers.
+void unpack(const fs::path& variant, const fs::path& folder) {
+  constexpr std::string_view kWeight = "weight:";
+  const Safetensors file = Safetensors::open(variant);
+  std::vector<NamedView> weights, golden;
+  for (const std::string& name : file.names())
+    if (name.starts_with(kWeight))
+      weights.push_back({name.substr(kWeight.size()), file.tensor(name)});
+    else
+      golden.push_back({name, file.tensor(name)});
+  write_safetensors(folder / "model.safetensors", weights);
+  write_safetensors(folder / "golden.safetensors", golden);
+  write_file(folder / "config.json", file.metadata().at("config"));
+}
+
+TEST(GoldenCheck, VariantsOfEveryFamilyAgreeWithTransformers) {
+  int variants = 0;
+  for (const auto& entry : fs::directory_iterator(kGoldens / "variants")) {
+    SCOPED_TRACE(entry.path().filename().string());
+    const test::Scratch scratch;
+    unpack(entry.path(), scratch.folder());
+    EXPECT_NO_THROW(expect_passed(scratch.folder()));
+    ++variants;
+  }
+  EXPECT_GT(variants, 30);
 }
 
 // The committed model with one tensor more, and one that is wrong.

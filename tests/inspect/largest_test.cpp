@@ -24,7 +24,7 @@ std::vector<std::int64_t> places(const Largest& largest) {
 std::vector<float> row() {
   std::vector<float> weights;
   for (int i = 0; i < 300; ++i)
-    weights.push_back(i % 7 == 3 ? kHidden : static_cast<float>((i * 37) % 101) / 15000);
+    weights.push_back(i % 7 == 3 ? kHiddenWeight : static_cast<float>((i * 37) % 101) / 15000);
   return weights;
 }
 
@@ -33,7 +33,7 @@ TEST(Largest, AreTheFirstOfTheSortedRow) {
   std::vector<std::pair<float, std::int64_t>> sorted;  // ties to the lower index
   double sum = 0, entropy = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (weights[i] == kHidden) continue;
+    if (weights[i] == kHiddenWeight) continue;
     sorted.emplace_back(-weights[i], static_cast<std::int64_t>(i));
     sum += weights[i];
     if (weights[i] > 0) entropy -= weights[i] * std::log(static_cast<double>(weights[i]));
@@ -58,7 +58,7 @@ TEST(Largest, AreTheFirstOfTheSortedRow) {
 
 TEST(Largest, WhatTheShareLeavesOutIsTheRest) {
   const Largest found =
-      largest_of(std::vector<float>{.1F, .4F, kHidden, .3F, .2F}, {.top_p = .6, .at_most = 3});
+      largest_of(std::vector<float>{.1F, .4F, kHiddenWeight, .3F, .2F}, {.top_p = .6, .at_most = 3});
   EXPECT_EQ(places(found), (std::vector<std::int64_t>{1, 3}));
   EXPECT_EQ(found.rest_count, 2);
   EXPECT_NEAR(found.rest_weight, .3, 1e-7);

@@ -50,6 +50,7 @@ case $how in
     fresh_folder "$work"
     pc=$(find "$prefix" -name heed.pc)
     flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs heed)
+    [[ $flags != *-D* ]] || { echo "pkg-config gives $flags" && exit 1; }
     "$CXX" -std=c++20 "$source/tests/install/consumer.cpp" -o "$work/consumer" \
       -Wl,--whole-archive "$(find "$prefix" -name libheed.a)" -Wl,--no-whole-archive $flags
     expect_greeting
@@ -60,6 +61,31 @@ case $how in
       -DEXAMPLE="$source/examples/c/attention.c" -DCMAKE_PREFIX_PATH="$prefix"
     cmake --build "$work"
     expect_example
+    ;;
+  cplusplus17)  # one line says what it needs
+    fresh_folder "$work"
+    echo '#include "heed/heed.h"' >"$work/old.cpp"
+    ! "$CXX" -std=c++17 -I"$source/include" -fsyntax-only "$work/old.cpp" 2>"$work/log"
+    [[ $(grep -c "error:" "$work/log") == 1 ]] && grep -F "heed needs C++20" "$work/log"
+    ;;
+  c_alone)  # the library of C depends on the runtimes of C and C++
+    library=$(find "$prefix" -name "libheed_c.so.$version")
+    ! readelf -d "$library" | grep NEEDED | grep -vE "lib(stdc\+\+|m|gcc_s|c)\.so|ld-linux"
+    ;;
+  components)
+    fresh_folder "$work"
+    mkdir "$work/project"
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(p LANGUAGES CXX)' \
+      'find_package(heed 0.2 COMPONENTS ${asked})' 'message("found ${heed_FOUND} ${heed_NOT_FOUND_MESSAGE}")' \
+      >"$work/project/CMakeLists.txt"
+    for asked in cpp "c;cpp" other; do
+      cmake -S "$work/project" -B "$work/$asked" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
+        -DCMAKE_PREFIX_PATH="$prefix" "-Dasked=$asked" >"$work/log" 2>&1
+      case $asked in
+        other) grep -F "heed has the components c and cpp, not other" "$work/log" ;;
+        *) grep -F "found TRUE" "$work/log" || grep -F "found 1" "$work/log" ;;
+      esac
+    done
     ;;
   c_pkg_config)
     fresh_folder "$work"
@@ -73,5 +99,6 @@ case $how in
     configure_consumer -DHEED_FOLDER="$source"
     cmake --build "$work" --target CMakeFiles/consumer.dir/consumer.cpp.o
     ninja -C "$work" -t commands consumer | grep libheed.a >/dev/null
+    ! ninja -C "$work" -t targets all | grep -E "heed_(serve|cli|program)"
     ;;
 esac

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <csignal>
 
+#include "heed/io/npy.h"
+#include "heed/io/safetensors.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 
@@ -111,6 +116,40 @@ TEST(ReadFile, AFolderIsNotRead) {
   const test::Scratch scratch;
   EXPECT_HEED_ERROR(read_file(scratch.folder()), ErrorCode::kCorrupt,
                     scratch.folder().string() + ": a folder, expected a file");
+}
+
+// Opening one of them neither waits for a writer nor reads without end.
+TEST(ReadFile, OnlyRegularFilesAreRead) {
+  const test::Scratch scratch;
+  ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  (scratch / "socket").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ::close(socket);
+  for (const auto& [name, kind] :
+       {std::pair("pipe", "a pipe"), {"socket", "a socket or a device"}, {"zero", "a device"}}) {
+    const auto path = name == std::string("zero") ? "/dev/zero" : scratch / name;
+    std::filesystem::create_symlink(path, scratch / (std::string(name) + "-link"));
+    for (const auto& way : {path, scratch / (std::string(name) + "-link")}) {
+      const std::string expected = way.string() + ": " + kind + ", expected a file";
+      EXPECT_HEED_ERROR(read_file(way), ErrorCode::kCorrupt, expected);
+      EXPECT_HEED_ERROR(MappedFile{way}, ErrorCode::kCorrupt, expected);
+      EXPECT_HEED_ERROR(read_npy(way), ErrorCode::kCorrupt, expected);
+      EXPECT_HEED_ERROR(Safetensors::open(way), ErrorCode::kCorrupt, expected);
+    }
+  }
+}
+
+TEST(ReadFile, AFileLargerThanItsKindIsNotRead) {
+  const test::Scratch scratch;
+  write_file(scratch / "a", "");
+  std::filesystem::resize_file(scratch / "a", std::uintmax_t{1} << 40);  // takes no room
+  EXPECT_HEED_ERROR(
+      read_file(scratch / "a"), ErrorCode::kUnsupported,
+      (scratch / "a").string() + ": has 1099511627776 bytes, expected at most 8388608");
+  EXPECT_EQ(read_file("/proc/self/stat", 4096).back(), '\n');  // its size is 0
+  EXPECT_THROW(read_file("/proc/self/stat", 3), Error);
 }
 
 TEST(ReadFile, KeepsEveryByte) {

@@ -70,6 +70,11 @@ TEST_F(SafetensorsFile, TwoTensorsOfOneNameAreRefused) {
                     path_.string() + ": tensors is two called 'a', expected names that differ");
 }
 
+TEST_F(SafetensorsFile, ATensorTwiceInAHeaderIsRefused) {
+  const std::string entry = R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
+  expect_corrupt("{" + entry + "," + entry + "}", 1, ": byte 65: a is given twice, expected once");
+}
+
 TEST_F(SafetensorsFile, AFileTruncatedAnywhereIsAnError) {
   const Tensor tensor = Tensor::zeros({2, 5});
   write_safetensors(path_, std::vector<NamedView>{{"weight", tensor}});

@@ -72,8 +72,11 @@ TEST(Weights, AnIndexThatLiesIsAnError) {
   const auto index = scratch / "model.safetensors.index.json";
   write_one(scratch / "one.safetensors", "a");
   write_file(index, R"({"weight_map": {"a": "one.safetensors", "b": "one.safetensors"}})");
+  const Weights weights = Weights::open(scratch.folder());  // a model may not need it
+  EXPECT_TRUE(weights.contains("a"));
+  EXPECT_FALSE(weights.contains("b"));
   EXPECT_HEED_ERROR(
-      Weights::open(scratch.folder()), ErrorCode::kCorrupt,
+      weights.tensor("b"), ErrorCode::kCorrupt,
       index.string() + ": says that tensor 'b' is in one.safetensors, which does not hold it");
   write_file(index, R"({"weight_map": {"a": "../one.safetensors"}})");
   EXPECT_HEED_ERROR(Weights::open(scratch.folder()), ErrorCode::kCorrupt,
@@ -84,6 +87,22 @@ TEST(Weights, AnIndexThatLiesIsAnError) {
   EXPECT_HEED_ERROR(
       Weights::open(scratch.folder()), ErrorCode::kCorrupt,
       index.string() + ": weight_map is not given, expected an object of tensors and their files");
+}
+
+TEST(Weights, AnAliasOfATensorIsReadByBothNames) {
+  const test::Scratch scratch;
+  const Tensor numbers = Tensor::zeros({2, 3});
+  write_safetensors(scratch / "model.safetensors", std::vector<NamedView>{{"kept", numbers}},
+                    {{"removed", "kept"}, {"kept", "gone"}, {"format", "pt"}});
+  const Weights weights = Weights::open(scratch.folder());
+  EXPECT_THAT(weights.names(), ElementsAre("kept"));
+  EXPECT_TRUE(weights.contains("removed"));
+  EXPECT_EQ(weights.stored_name("removed"), "kept");
+  EXPECT_EQ(weights.tensor("removed").raw(), weights.tensor("kept").raw());
+  EXPECT_EQ(weights.load_f32("removed", {2, 3}).shape(), (Shape{2, 3}));
+  EXPECT_EQ(weights.mapped("removed", {2, 3}).shape(), (Shape{2, 3}));
+  weights.release("removed");
+  EXPECT_FALSE(weights.contains("format"));
 }
 
 TEST(Weights, AFolderWithoutWeightsIsNamed) {

@@ -113,6 +113,30 @@ TEST(KvCache, ALayerThatItHasNotIsAnError) {
                     "kv cache: layer is 7, expected 0 to 1");
 }
 
+TEST(KvCache, ALayerThatThisPassHasNotAppendedIsNotAttendedTo) {
+  KvCache cache(kShape);
+  const Fresh one = fresh(1, 1);
+  cache.append(0, by_head(one), Counts{1, 0, 1});
+  EXPECT_NO_THROW(cache.keys(0));
+  EXPECT_HEED_ERROR(cache.keys(1), ErrorCode::kInvalidArgument,
+                    "kv cache: layer is 1, which this pass has not appended, expected one that it "
+                    "has");
+  cache.append(1, by_head(one), Counts{1, 0, 1});
+  cache.advance(Counts{1, 0, 1});
+  EXPECT_NO_THROW(cache.keys(1));
+}
+
+TEST(KvCache, RowsPastATextsCountAreNoQueries) {
+  KvCache cache(kShape);
+  cache.append(0, by_head(fresh(2, 1)), Counts{2, 1, 0});
+  EXPECT_EQ(cache.extents(Counts{2, 1, 0}).query_length, (Counts{2, 1, 0}));
+}
+
+TEST(KvCache, AFormThatItHasNotIsAnError) {
+  EXPECT_HEED_ERROR(KvCache(kShape, {.form = static_cast<KvForm>(7)}), ErrorCode::kInvalidArgument,
+                    "kv cache: form is 7, expected an enumerator from 0 to 2");
+}
+
 TEST(KvCache, AnOptionThatItsFormHasNotIsAnError) {
   EXPECT_HEED_ERROR(KvCache(kShape, {.left = 8}), ErrorCode::kInvalidArgument,
                     "kv cache: left is 8, expected 0 (the form is no ring)");

@@ -31,7 +31,7 @@ Tensor derivative(DType dtype, Activation kind) {
 }
 
 constexpr Activation kKinds[] = {Activation::kGelu, Activation::kGeluTanh, Activation::kSilu,
-                                 Activation::kRelu};
+                                 Activation::kRelu, Activation::kQuickGelu};
 
 TEST(Activation, KnownValues) {
   Tensor x = Tensor::zeros({3}, DType::kF64);
@@ -46,6 +46,8 @@ TEST(Activation, KnownValues) {
   const Tensor silu = activate(x, Activation::kSilu);
   EXPECT_NEAR(silu.data<double>()[0], 0.7310585786300049, 1e-12);  // 1 / (1 + 1 / e)
   EXPECT_NEAR(silu.data<double>()[1], -0.2689414213699951, 1e-12);
+  const Tensor quick = activate(x, Activation::kQuickGelu);
+  EXPECT_NEAR(quick.data<double>()[0], 0.8457957659328212, 1e-12);  // 1 / (1 + e^-1.702)
   const Tensor relu = activate(x, Activation::kRelu);
   EXPECT_EQ(relu.data<double>()[0], 1);
   EXPECT_EQ(relu.data<double>()[1], 0);

@@ -28,7 +28,7 @@ class AttentionErrors : public testing::Test {
 
 TEST_F(AttentionErrors, Absent) {
   args.keys.v = {};
-  expect("attention: v is not given, expected [batch, heads, T, Dv]");
+  expect("attention: keys.v is not given, expected [batch, heads, T, Dv]");
 }
 
 TEST_F(AttentionErrors, Rank) {
@@ -45,27 +45,27 @@ TEST_F(AttentionErrors, Type) {
 TEST_F(AttentionErrors, MixedTypes) {
   const Tensor k64 = Tensor::zeros({2, 2, 5, 8}, DType::kF64);
   args.keys.k = k64;
-  expect("attention: k is f64, expected f32, f16, bf16 or i8 (q is f32)");
+  expect("attention: keys.k is f64, expected f32, f16, bf16 or i8 (q is f32)");
 }
 
 TEST_F(AttentionErrors, Batch) {
   args.keys.k = k.view().slice(0, 0, 1);
-  expect("attention: k.shape[0] is 1, expected 2 (q's batch)");
+  expect("attention: keys.k.shape[0] is 1, expected 2 (q's batch)");
 }
 
 TEST_F(AttentionErrors, ValueHeads) {
   args.keys.v = v.view().slice(1, 0, 1);
-  expect("attention: v.shape[1] is 1, expected 2 (k's heads)");
+  expect("attention: keys.v.shape[1] is 1, expected 2 (k's heads)");
 }
 
 TEST_F(AttentionErrors, ValueCount) {
   args.keys.v = v.view().slice(2, 0, 4);
-  expect("attention: v.shape[2] is 4, expected 5 (k's tokens)");
+  expect("attention: keys.v.shape[2] is 4, expected 5 (k's tokens)");
 }
 
 TEST_F(AttentionErrors, HeadSize) {
   args.keys.k = k.view().slice(3, 0, 7);
-  expect("attention: k.shape[3] is 7, expected 8 (q's head size)");
+  expect("attention: keys.k.shape[3] is 7, expected 8 (q's head size)");
 }
 
 TEST_F(AttentionErrors, HeadSizeZero) {
@@ -81,7 +81,7 @@ TEST_F(AttentionErrors, Grouping) {
 
 TEST_F(AttentionErrors, NoKeyHeads) {
   args.keys = {k.view().slice(1, 0, 0), v.view().slice(1, 0, 0)};
-  expect("attention: q.shape[1] is 4, expected a multiple of 0 (k's heads)");
+  expect("attention: keys.k.shape[1] is 0, expected at least 1");
 }
 
 TEST_F(AttentionErrors, ScaleCount) {
@@ -267,8 +267,9 @@ TEST_F(AttentionBackwardErrors, ShapeOfGradientMemory) {
 }
 
 TEST_F(AttentionBackwardErrors, GradientMemoryThatIsAnInput) {
-  EXPECT_REFUSED(attention_backward(args, attended, dout, {.dk_into = k}),
-                 "attention_backward: dk_into is in the memory of k, expected memory of its own");
+  EXPECT_REFUSED(
+      attention_backward(args, attended, dout, {.dk_into = k}),
+      "attention_backward: dk_into is in the memory of keys.k, expected memory of its own");
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ struct Named {
 
 constexpr Named<ConstView> kInputs[] = {
     {"q", [](Call& c) -> ConstView& { return c.args.q; }},
-    {"k", [](Call& c) -> ConstView& { return c.args.keys.k; }},
-    {"v", [](Call& c) -> ConstView& { return c.args.keys.v; }},
+    {"keys.k", [](Call& c) -> ConstView& { return c.args.keys.k; }},
+    {"keys.v", [](Call& c) -> ConstView& { return c.args.keys.v; }},
     {"keys.page_table", [](Call& c) -> ConstView& { return c.args.keys.page_table; }},
     {"keys.k_scales", [](Call& c) -> ConstView& { return c.args.keys.k_scales; }},
     {"keys.v_scales", [](Call& c) -> ConstView& { return c.args.keys.v_scales; }},
@@ -199,7 +199,7 @@ const std::vector<std::function<void(const Call&)>>& calls() {
   return all;
 }
 
-// "k.shape[3]" is part of "k".
+// "keys.k.shape[3]" is part of "keys.k".
 bool is_part_of(std::string_view argument, std::string_view field) {
   if (!argument.starts_with(field)) return false;
   return argument.size() == field.size() || argument[field.size()] == '.' ||

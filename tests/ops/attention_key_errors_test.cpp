@@ -90,7 +90,7 @@ TEST_F(KeyErrors, ATableThatIsTooShort) {
 
 TEST_F(KeyErrors, PagesOfValuesAsThoseOfKeys) {
   args.keys.v = v.view().slice(0, 0, 6);
-  expect("attention: v.shape[0] is 6, expected 7 (k's pages)");
+  expect("attention: keys.v.shape[0] is 6, expected 7 (k's pages)");
 }
 
 TEST_F(KeyErrors, PagesAndARing) {
@@ -183,7 +183,7 @@ TEST_F(Int8Errors, OtherIntegers) {
   const Tensor integers = Tensor::zeros({7, 2, 5, 40}, DType::kI32);
   args.keys.k = integers;
   args.keys.k_scales = {};
-  expect("attention: k is i32, expected f64, f32, f16, bf16 or i8");
+  expect("attention: keys.k is i32, expected f64, f32, f16, bf16 or i8");
 }
 
 TEST_F(Int8Errors, QueriesOfIntegers) {

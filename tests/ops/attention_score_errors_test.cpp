@@ -99,10 +99,10 @@ TEST_F(ScoreErrors, OfArrays) {
 
 TEST_F(ScoreErrors, OfDropout) {
   for (const auto& [rate, text] :
-       {std::pair(1.0, "1"), {-0.5, "-0.5"}, {kNan, "nan"}, {kInfinity, "inf"}}) {
+       {std::pair(1.5, "1.5"), {-0.5, "-0.5"}, {kNan, "nan"}, {kInfinity, "inf"}}) {
     args.dropout = Dropout{.rate = rate};
     EXPECT_HEED_ERROR(attention(args), ErrorCode::kInvalidArgument,
-                      fmt::format("attention: dropout.rate is {}, expected 0 to below 1", text));
+                      fmt::format("attention: dropout.rate is {}, expected 0 to 1", text));
   }
 }
 
@@ -153,7 +153,7 @@ TEST_F(ScoreErrors, OfMemory) {
       {[&](auto& a) { a.q = ConstView(inside, DType::kF32, {2, 4, 2, 8}); },
        "attention: q is 2 bytes past a multiple of 4, expected elements of f32 to be aligned"},
       {[&](auto& a) { a.q = ConstView(nullptr, DType::kF32, {2, 4, 3, 8}); },
-       "attention: q is a view without memory"},
+       "attention: q.data is null"},
   };
   for (const Bad& bad : all) expect(bad);
 }
@@ -198,15 +198,52 @@ TEST_F(ScoreErrors, OfGradientsOfWhatIsNotThere) {
     EXPECT_HEED_ERROR(attention_backward(args, attended, dout, request),
                       ErrorCode::kInvalidArgument, message);
   };
-  expect_refused(
-      {.dbias = true},
-      "attention_backward: dbias is asked for, expected none (scores.bias is not given)");
-  expect_refused(
-      {.dsink = true},
-      "attention_backward: dsink is asked for, expected none (scores.sink is not given)");
-  expect_refused(
-      {.dslope = true},
-      "attention_backward: dslope is asked for, expected none (scores.alibi is not given)");
+  expect_refused({.dbias = true},
+                 "attention_backward: dbias needs scores.bias, which is not given");
+  expect_refused({.dsink = true},
+                 "attention_backward: dsink needs scores.sink, which is not given");
+  expect_refused({.dslope = true},
+                 "attention_backward: dslope needs scores.alibi, which is not given");
+}
+
+TEST_F(ScoreErrors, OfAnEnumeratorThatIsNone) {
+  const auto expect_refused = [&](const std::string& message) {
+    const std::string line = "attention: scores." + message;
+    EXPECT_HEED_ERROR(attention(args), ErrorCode::kInvalidArgument, line);
+    EXPECT_HEED_ERROR(plan_attention(args), ErrorCode::kInvalidArgument, line);
+    EXPECT_HEED_ERROR(plan_attention_backward(args), ErrorCode::kInvalidArgument, line);
+  };
+  args.scores.similarity = static_cast<Similarity>(9);
+  expect_refused("similarity is 9, expected an enumerator from 0 to 3");
+  args.scores.similarity = Similarity::kDot;
+  args.scores.normaliser = static_cast<Normaliser>(77);
+  expect_refused("normaliser is 77, expected an enumerator from 0 to 2");
+}
+
+TEST_F(ScoreErrors, OfGradientsThatAreNotAskedFor) {
+  Tensor dq = Tensor::zeros(q.shape());
+  const Tensor dout = Tensor::zeros({2, 4, 3, 6});
+  const Attended attended = attention(args);
+  const AttentionGradRequest nothing = {.dq = false, .dk = false, .dv = false};
+  AttentionGradRequest unasked = {.dq = false};
+  unasked.dq_into = dq;
+  const auto expect_refused = [&](const AttentionGradRequest& request, const std::string& message) {
+    EXPECT_HEED_ERROR(attention_backward(args, attended, dout, request),
+                      ErrorCode::kInvalidArgument, "attention_backward: " + message);
+    EXPECT_HEED_ERROR(plan_attention_backward(args, request), ErrorCode::kInvalidArgument,
+                      "plan_attention_backward: " + message);
+  };
+  expect_refused(nothing, "no gradient is asked for, expected at least one");
+  expect_refused(unasked, "dq_into is given, expected none (dq is not asked for)");
+}
+
+TEST_F(ScoreErrors, OfTheLowPartOfALogSumExpWithoutTheHighOne) {
+  Tensor out = Tensor::zeros({2, 4, 3, 6});
+  Tensor low = Tensor::zeros({2, 4, 3});
+  AttendedView into = {.out = out};
+  into.lse_low = low;
+  EXPECT_HEED_ERROR(attention(args, into), ErrorCode::kInvalidArgument,
+                    "attention: lse_low is given without lse, expected both, or lse alone");
 }
 
 TEST_F(ScoreErrors, OfTheEntropyOfWeightsThatAreNoProbabilities) {

@@ -274,6 +274,22 @@ TEST(Observed, WeightsAreThoseAfterAllThatScoresAre) {
   }
 }
 
+TEST(Dropout, ARateOfOneLeavesNothingOfOutNorOfItsGradients) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16}) {
+    const Tensor q = test::random_tensor({2, 2, 5, 8}, 1, dtype);
+    const Tensor v = test::random_tensor({2, 2, 5, 3}, 2, dtype);
+    const Tensor dout = test::random_tensor({2, 2, 5, 3}, 3, dtype);
+    const AttentionArgs all = {
+        .q = q, .keys = {q, v}, .mask = causal(), .dropout = Dropout{.rate = 1, .seed = 7}};
+    test::for_every_kernel(all, [&](const AttentionArgs& args) {
+      const Attended attended = attention(args);
+      const AttentionGrads grads = attention_backward(args, attended, dout);
+      for (const Tensor* zero : {&attended.out, &grads.dq, &grads.dk, &grads.dv})
+        EXPECT_EQ(test::largest_difference(*zero, Tensor::zeros(zero->shape(), dtype)), 0);
+    });
+  }
+}
+
 TEST(Observed, EntropyCountsTheSink) {
   const Tensor zero = Tensor::zeros({1, 1, 1, 1});
   const Tensor keys = Tensor::zeros({1, 1, 3, 1});

@@ -126,7 +126,7 @@ TEST_P(Workspace, OfTheBackwardPassIsWhatItAllocates) {
       SCOPED_TRACE(candidate.name);
       args.kernel = candidate.name;
       request.dscale = (candidate.knows & kernels::kHasScaleGradient) != 0;
-      const std::int64_t stated = plan_attention_backward(args).workspace_bytes;
+      const std::int64_t stated = plan_attention_backward(args, request).workspace_bytes;
       const std::int64_t found = peak.of(
           candidate.name, [&] { attention_backward(args, attended, inputs.dout, request); });
       EXPECT_LE(found, stated + slack());

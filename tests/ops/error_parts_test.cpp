@@ -4,12 +4,20 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "heed/base/error.h"
 #include "heed/masks/segments.h"
 #include "heed/ops/attention.h"
+#include "heed/ops/feature_map.h"
+#include "heed/ops/linear_attention.h"
 #include "heed/ops/message_passing.h"
+#include "heed/ops/observe.h"
+#include "heed/ops/observers/heatmap.h"
+#include "heed/ops/observers/received.h"
+#include "heed/ops/observers/region.h"
 #include "heed/ops/rope.h"
+#include "support/expect_error.h"
 
 namespace heed {
 namespace {
@@ -44,9 +52,10 @@ class PartsOfErrors : public testing::Test {
 TEST_F(PartsOfErrors, AnExtentIsNamedByItsPath) {
   const Tensor narrow = Tensor::zeros({1, 2, 5, 4});
   args.keys.k = narrow;
-  expect_parts(
-      [&] { attention(args); },
-      {.op = "attention", .argument = "k.shape[3]", .found = 4, .expected = "8 (q's head size)"});
+  expect_parts([&] { attention(args); }, {.op = "attention",
+                                          .argument = "keys.k.shape[3]",
+                                          .found = 4,
+                                          .expected = "8 (q's head size)"});
 }
 
 TEST_F(PartsOfErrors, AnEntryOfAListIsNamedByItsIndex) {
@@ -59,7 +68,7 @@ TEST_F(PartsOfErrors, AnEntryOfAListIsNamedByItsIndex) {
 TEST_F(PartsOfErrors, AnAbsentArgumentIsOneOfWhichNothingIsFound) {
   args.keys.v = {};
   expect_parts([&] { attention(args); },
-               {.op = "attention", .argument = "v", .expected = "[batch, heads, T, Dv]"});
+               {.op = "attention", .argument = "keys.v", .expected = "[batch, heads, T, Dv]"});
 }
 
 TEST_F(PartsOfErrors, AHintStandsApart) {
@@ -110,6 +119,38 @@ TEST(PartsOfErrorsOfRope, TheMemberIsNamed) {
                 .argument = "rotary_dim",
                 .found = 5,
                 .expected = "an even number of at most D = 6"});
+}
+
+// A cast makes any number an enumerator.
+TEST(Enumerators, OutsideTheirRangeAreRefused) {
+  const Tensor x = Tensor::zeros({1, 1, 2, 4});
+  const AttentionArgs args = {.q = x, .keys = {x, x}};
+  const Attended attended = attention(args);
+  const auto observed = [&](Observer& observer) {
+    Observer* const observers[] = {&observer};
+    observe(args, attended, observers);
+  };
+  const std::pair<std::function<void()>, std::string> cases[] = {
+      {[&] { map_features(x, {.kind = static_cast<FeatureKind>(9)}); },
+       "features: kind is 9, expected an enumerator from 0 to 3"},
+      {[&] { linear_attention({.q = x, .k = x, .v = x, .rule = static_cast<UpdateRule>(4)}); },
+       "linear_attention: rule is 4, expected an enumerator from 0 to 3"},
+      {[&] { rope({.x = x, .pairs = static_cast<RopePairs>(2)}); },
+       "rope: pairs is 2, expected an enumerator from 0 to 1"},
+      {[&] { HeatmapObserver(1, 1, static_cast<Pool>(3)); },
+       "heatmap: pool is 3, expected an enumerator from 0 to 2"},
+      {[&] {
+         ReceivedObserver observer(static_cast<OverHeads>(2));
+         observed(observer);
+       },
+       "received: heads is 2, expected an enumerator from 0 to 1"},
+      {[&] {
+         RegionObserver observer({}, static_cast<ObservedValue>(5));
+         observed(observer);
+       },
+       "observe: value is 5, expected an enumerator from 0 to 4"}};
+  for (const auto& [call, message] : cases)
+    EXPECT_HEED_ERROR(call(), ErrorCode::kInvalidArgument, message);
 }
 
 }  // namespace

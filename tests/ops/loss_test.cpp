@@ -148,7 +148,8 @@ TEST(CrossEntropy, SaysWhatDoesNotFit) {
   EXPECT_HEED_ERROR(cross_entropy({.logits = logits, .targets = targets}),
                     ErrorCode::kInvalidArgument,
                     "cross_entropy: targets[1] is 5, expected 0 to 4, or -100 to be ignored");
-  EXPECT_HEED_ERROR(cross_entropy({.logits = logits, .targets = Tensor::zeros({3}, DType::kI32)}),
+  const Tensor of_i32 = Tensor::zeros({3}, DType::kI32);
+  EXPECT_HEED_ERROR(cross_entropy({.logits = logits, .targets = of_i32}),
                     ErrorCode::kInvalidArgument,
                     "cross_entropy: targets is i32 [3], expected i32 [2], row-major");
 }

@@ -24,6 +24,12 @@ double rms_difference(const ConstView& got, const ConstView& exact) {
   return std::sqrt(squares / static_cast<double>(values.element_count()));
 }
 
+Tensor product_in_f64(const Tensor& a, const Tensor& b) {
+  const Tensor wide_a = Tensor::converted(a, DType::kF64);
+  const Tensor wide_b = Tensor::converted(b, DType::kF64);
+  return matmul({.a = wide_a, .b = wide_b});
+}
+
 TEST(MatmulInBulk, ARowDoesNotDependOnNumbersOfOtherRows) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const std::int64_t columns : {48, 600}) {  // either operand is cut whole
@@ -70,8 +76,7 @@ TEST(MatmulInBulk, ErrsNoMoreThanPlain) {
   for (const std::int64_t inner : {16, 128, 384, 1500}) {
     const Tensor a = random_tensor({96, inner}, 1);
     const Tensor b = random_tensor({inner, 96}, 2);
-    const Tensor exact =
-        matmul({.a = Tensor::converted(a, DType::kF64), .b = Tensor::converted(b, DType::kF64)});
+    const Tensor exact = product_in_f64(a, b);
     const double in_bulk = rms_difference(matmul({.a = a, .b = b, .in_bulk = true}), exact);
     EXPECT_LE(in_bulk, rms_difference(matmul({.a = a, .b = b}), exact)) << "K " << inner;
   }
@@ -121,8 +126,7 @@ TEST(MatmulInBulk, LosesOnlyWhatIsBelowNormalNumbers) {
   for (const float scale : {1e-30F, 1e-34F, 1e-37F}) {
     Tensor a = random_tensor({32, 32}, 1);
     for (std::int64_t i = 0; i < a.element_count(); ++i) a.data<float>()[i] *= scale;
-    const Tensor exact =
-        matmul({.a = Tensor::converted(a, DType::kF64), .b = Tensor::converted(b, DType::kF64)});
+    const Tensor exact = product_in_f64(a, b);
     EXPECT_LE(largest_difference(matmul({.a = a, .b = b, .in_bulk = true}), exact),
               4e-7 * 36 * static_cast<double>(scale) + 32 * 6 * 0x1p-126)
         << scale;

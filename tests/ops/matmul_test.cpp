@@ -177,12 +177,13 @@ TEST(Matmul, ANumberThatIsNotFiniteStaysInItsRowAndColumn) {
 
 TEST(Matmul, ZeroExtentsAreLegal) {
   const Tensor bias = random_tensor({3}, 1);
-  EXPECT_EQ(matmul({.a = Tensor::empty({0, 4}), .b = Tensor::empty({4, 3})}).shape(),
-            (Shape{0, 3}));
-  EXPECT_EQ(matmul({.a = Tensor::empty({2, 4}), .b = Tensor::empty({4, 0})}).shape(),
-            (Shape{2, 0}));
-  const Tensor only_bias =
-      matmul({.a = Tensor::empty({2, 0}), .b = Tensor::empty({0, 3}), .bias = bias});
+  const auto product = [](const Shape& a_shape, const Shape& b_shape, const ConstView& added) {
+    const Tensor a = Tensor::empty(a_shape), b = Tensor::empty(b_shape);
+    return matmul({.a = a, .b = b, .bias = added});
+  };
+  EXPECT_EQ(product({0, 4}, {4, 3}, {}).shape(), (Shape{0, 3}));
+  EXPECT_EQ(product({2, 4}, {4, 0}, {}).shape(), (Shape{2, 0}));
+  const Tensor only_bias = product({2, 0}, {0, 3}, bias);
   EXPECT_EQ(largest_difference(only_bias, bias.view().broadcast_to({2, 3})), 0);
 }
 
@@ -191,8 +192,9 @@ TEST(Matmul, SaysWhatDoesNotFit) {
   const Tensor b = Tensor::zeros({4, 5});
   EXPECT_HEED_ERROR(matmul({.a = a, .b = b}), ErrorCode::kInvalidArgument,
                     "matmul: b.shape[0] is 4, expected 3 (a.shape[1])");
-  EXPECT_HEED_ERROR(matmul({.a = b, .b = Tensor::zeros({5, 1}, DType::kF64)}),
-                    ErrorCode::kInvalidArgument, "matmul: b is f64, expected f32 (a's type)");
+  const Tensor of_f64 = Tensor::zeros({5, 1}, DType::kF64);
+  EXPECT_HEED_ERROR(matmul({.a = b, .b = of_f64}), ErrorCode::kInvalidArgument,
+                    "matmul: b is f64, expected f32 (a's type)");
 }
 
 }  // namespace heed

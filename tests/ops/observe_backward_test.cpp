@@ -144,9 +144,8 @@ TEST(ObserveBackward, SaysWhatDoesNotFit) {
       "observe_backward: dentropy.shape is [1, 2, 149], expected [B, H, Tq] = [1, 2, 150]");
   EXPECT_HEED_ERROR(observe_backward(plain.args, attended, {}, {.dlse = attended.lse}), code,
                     "observe_backward: dlse is given, expected none (attention_backward takes it)");
-  EXPECT_HEED_ERROR(
-      observe_backward(plain.args, attended, {}, {.dsink = true}), code,
-      "observe_backward: dsink is asked for, expected none (scores.sink is not given)");
+  EXPECT_HEED_ERROR(observe_backward(plain.args, attended, {}, {.dsink = true}), code,
+                    "observe_backward: dsink needs scores.sink, which is not given");
   plain.args.scores.normaliser = Normaliser::kNone;
   EXPECT_HEED_ERROR(observe_backward(plain.args, attention(plain.args), {plain.dentropy, {}}), code,
                     "observe_backward: dentropy is given, expected none (the normaliser is none, "

@@ -33,10 +33,10 @@ Tensor product(const ConstView& a, const PackedMatrix& b, const ConstView& bias 
 }
 
 Tensor in_f64(const ConstView& a, const ConstView& b, const ConstView& bias) {
+  const Tensor wide_a = Tensor::converted(a, DType::kF64);
+  const Tensor wide_b = Tensor::converted(b, DType::kF64);
   const Tensor wide_bias = Tensor::converted(bias, DType::kF64);
-  return matmul({.a = Tensor::converted(a, DType::kF64),
-                 .b = Tensor::converted(b, DType::kF64),
-                 .bias = wide_bias});
+  return matmul({.a = wide_a, .b = wide_b, .bias = wide_bias});
 }
 
 TEST(PackedMatrix, ProductsAgreeWithF64ForEveryTypeLayoutAndNumberOfRows) {
@@ -158,7 +158,8 @@ TEST(PackedMatrix, SaysWhatDoesNotFit) {
       "packed_matrix: b is f64 [2, 3], expected a matrix of f32, f16 or bf16 that is not empty");
   const PackedMatrix b(Tensor::zeros({2, 3}));
   Tensor out = Tensor::zeros({4, 3});
-  EXPECT_HEED_ERROR(matmul({.a = Tensor::zeros({4, 5}), .b = b}, out), ErrorCode::kInvalidArgument,
+  const Tensor a = Tensor::zeros({4, 5});
+  EXPECT_HEED_ERROR(matmul({.a = a, .b = b}, out), ErrorCode::kInvalidArgument,
                     "matmul: a is f32 [4, 5], expected f32 [rows, 2] (b's rows)");
 }
 

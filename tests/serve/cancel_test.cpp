@@ -43,14 +43,19 @@ TEST(Cells, StopBetweenBlocksWhenTheClientIsGone) {
 }
 
 // What a client is sent by a long answer whose work ends like this, and whether it ends well.
-std::pair<std::string, bool> sent_by(const std::function<std::string(Cancel&)>& compute) {
+std::pair<std::string, bool> sent_by(
+    const std::function<std::string(Cancel&, LiveSession&)>& compute,
+    const char* type = "application/json") {
   const ServerOptions options = test::served_options();
   Api api(&test::shared_model(), options);
-  const httplib::Request request;
+  httplib::Request request;
+  request.params.emplace("view", "hover");
   httplib::Response response;
-  send_long(
-      api, {request, {}}, response,
-      {.session = api.sessions.post({.input = {.text = "the cat"}}).session, .compute = compute});
+  const SessionPointer session = api.sessions.post({.input = {.text = "the cat"}}).session;
+  send_long(api, {request, {}}, response,
+            {.session = session, .type = type, .compute = [&](Cancel& cancel) {
+               return compute(cancel, *session);
+             }});
   std::pair<std::string, bool> sent;
   httplib::DataSink sink;
   sink.is_writable = [] { return true; };
@@ -64,17 +69,38 @@ std::pair<std::string, bool> sent_by(const std::function<std::string(Cancel&)>& 
 }
 
 TEST(LongAnswer, ThatFailsAfterItsHeadersIsAnErrorInItsPlace) {
-  const auto [text, is_whole] = sent_by(
-      [](Cancel&) -> std::string { fail({.code = ErrorCode::kFailed, .found = "no luck"}); });
+  const auto [text, is_whole] = sent_by([](Cancel&, LiveSession&) -> std::string {
+    fail({.code = ErrorCode::kFailed, .found = "no luck"});
+  });
   EXPECT_EQ(text, R"({"error":{"code":"failed","message":"no luck"}})");
   EXPECT_TRUE(is_whole);
 }
 
 TEST(LongAnswer, ThatIsCancelledEndsWithoutAWord) {
-  const auto [text, is_whole] = sent_by([](Cancel&) -> std::string {
+  const auto [text, is_whole] = sent_by([](Cancel&, LiveSession&) -> std::string {
     fail({.code = ErrorCode::kInterrupted, .found = "cancelled"});
   });
   EXPECT_EQ(text, "");
+  EXPECT_FALSE(is_whole);
+}
+
+std::string replaced_at_work(Cancel& cancel, LiveSession& session) {
+  session.views.enter("hover");  // a newer request
+  cancel.check();
+  return "{}";
+}
+
+TEST(LongAnswer, ThatANewerRequestReplacesEndsWholeWithAnError) {
+  const auto [text, is_whole] = sent_by(replaced_at_work);
+  EXPECT_EQ(text,
+            R"({"error":{"code":"replaced","message":"a newer request with the same view has )"
+            R"(taken the place of this"}})");
+  EXPECT_TRUE(is_whole);
+}
+
+TEST(LongAnswer, InBytesThatANewerRequestReplacesEndsEarly) {
+  const auto [bytes, is_whole] = sent_by(replaced_at_work, "application/octet-stream");
+  EXPECT_EQ(bytes, "");
   EXPECT_FALSE(is_whole);
 }
 

@@ -39,7 +39,7 @@ std::string post_head(const Served& served, const std::string& more, bool with_t
 std::string answer_to_head(const Served& served, const std::string& head) {
   const RawClient client(served.server.port());
   client.send(head);
-  return client.receive(3);
+  return client.receive();
 }
 
 double resident_megabytes() {
@@ -145,7 +145,7 @@ TEST(ServerFront, RequestsSentTogetherAreAnsweredInTurn) {
   const std::string body = R"({"text":"the cat"})";
   client.send(post_head(served, fmt::format("Content-Length: {}\r\n", body.size())) + body +
               post_head(served, fmt::format("Content-Length: 1\r\nConnection: close\r\n")) + "{");
-  const std::string answers = client.receive(3);
+  const std::string answers = client.receive();
   EXPECT_THAT(answers, StartsWith("HTTP/1.1 201"));
   EXPECT_THAT(answers, HasSubstr("HTTP/1.1 400"));
 }
@@ -157,10 +157,9 @@ TEST(ServerFront, WhoAsksBeforeItsBodyIsToldToGoOnOrRefused) {
       "Expect: 100-continue\r\nConnection: close\r\nContent-Length: {}\r\n", body.size());
   const RawClient client(served.server.port());
   client.send(post_head(served, expect));
-  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_EQ(client.receive_head(), "HTTP/1.1 100 Continue\r\n\r\n");
   client.send(body);
-  const std::string answer = client.receive(3);
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201"));
+  EXPECT_THAT(client.receive(), StartsWith("HTTP/1.1 201"));
   EXPECT_THAT(answer_to_head(served, post_head(served, expect, false)), StartsWith("HTTP/1.1 401"));
 }
 
@@ -173,27 +172,25 @@ TEST(ServerFront, ARequestThatDripsIsDroppedWhenItsTimeIsOver) {
     const auto start = Clock::now();
     client.send(begin);
     std::string answer;
-    while (answer.empty() && Clock::now() - start < std::chrono::seconds(5)) {
+    while (answer.empty() && Clock::now() - start < test::kPatience) {
       client.send("a");
       answer = client.receive_now();
       std::this_thread::sleep_for(milliseconds(20));
     }
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 408"));
-    EXPECT_GT(Clock::now() - start, milliseconds(900));
-    EXPECT_LT(Clock::now() - start, milliseconds(3000));
+    EXPECT_GE(Clock::now() - start, milliseconds(1000));
   }
 }
 
+// A worker that read a half would wait for the rest longer than the client waits for its answer.
 TEST(ServerFront, SilentClientsAndHalvesOfRequestsHoldNoWorker) {
-  const Served served(test::served_options({.workers = 1}));
+  const Served served(test::served_options({.request_time = std::chrono::hours(1), .workers = 1}));
   std::vector<RawClient> idle;
   for (int i = 0; i < 50; ++i) idle.emplace_back(served.server.port());
   for (std::size_t i = 0; i < 25; ++i) idle[i].send("GET /api/v1/mod");
-  const auto start = Clock::now();
   const auto answer = served.client().Get("/api/v1/models");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 200);
-  EXPECT_LT(Clock::now() - start, milliseconds(2000));
 }
 
 TEST(ServerFront, ChunksLeaveNothingInMemoryWithATokenOrWithout) {

@@ -8,10 +8,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <utility>
 
 namespace heed::test {
+
+/// For an answer: a machine may be busy with other things.
+inline constexpr std::chrono::seconds kPatience{300};
 
 class RawClient {
  public:
@@ -48,18 +52,32 @@ class RawClient {
     return {part.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
   }
 
-  /// What comes until the server closes the connection, or says nothing for so long.
-  std::string receive(int seconds) const {
-    const timeval patience{.tv_sec = seconds, .tv_usec = 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    std::string all;
-    std::array<char, 4096> part;
-    for (ssize_t size = 0; (size = ::recv(socket_, part.data(), part.size(), 0)) > 0;)
-      all.append(part.data(), static_cast<std::size_t>(size));
-    return all;
+  /// What comes until the server closes the connection.
+  std::string receive() const {
+    return receive_until([](const std::string&) { return false; });
+  }
+
+  /// What comes up to the end of the next head, and what came with it.
+  std::string receive_head() const {
+    return receive_until(
+        [](const std::string& all) { return all.find("\r\n\r\n") != std::string::npos; });
   }
 
  private:
+  template <typename IsEnough>
+  std::string receive_until(IsEnough is_enough) const {
+    const timeval patience{.tv_sec = kPatience.count(), .tv_usec = 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    std::string all;
+    std::array<char, 4096> part;
+    while (!is_enough(all)) {
+      const ssize_t size = ::recv(socket_, part.data(), part.size(), 0);
+      if (size <= 0) break;
+      all.append(part.data(), static_cast<std::size_t>(size));
+    }
+    return all;
+  }
+
   int socket_;
 };
 

@@ -5,11 +5,13 @@
 #include <httplib.h>
 
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
+#include "serve/raw_client.h"
 #include "serve/server.h"
 #include "support/scratch.h"
 #include "text/byte_bpe.h"
@@ -43,6 +45,12 @@ inline const LoadedModel& long_model() {
   return model;
 }
 
+/// Its pass over `text_of(16384)` takes far longer than requests do.
+inline const LoadedModel& slow_model() {
+  static const LoadedModel model = served_model(24, 16384);
+  return model;
+}
+
 /// A text of `count` tokens: letters without merges.
 inline std::string text_of(std::int64_t count) {
   std::string text;
@@ -63,6 +71,7 @@ class Served {
   httplib::Client client(bool with_token = true) const {
     httplib::Client client("127.0.0.1", server.port());
     client.set_keep_alive(true);
+    client.set_read_timeout(kPatience);
     if (with_token) client.set_bearer_token_auth(kToken);
     return client;
   }
@@ -74,13 +83,18 @@ class Served {
                                     "application/json");
     EXPECT_TRUE(posted);
     nlohmann::json session = nlohmann::json::parse(posted->body);
+    return wait_for(client, std::move(session), statistics ? layers : 0);
+  }
+
+  /// The session once its pass has ended and as many layers have their statistics.
+  static nlohmann::json wait_for(httplib::Client& client, nlohmann::json session,
+                                 std::int64_t layers_done) {
     const std::string path = "/api/v1/sessions/" + session.value("session", "none");
-    for (int tries = 0; tries < 20000; ++tries) {
+    for (;;) {
       const auto answer = client.Get(path);
       if (!answer) break;
       session = nlohmann::json::parse(answer->body);
-      if (session["state"] == "ready" && (!statistics || session["heads_done"] == layers))
-        return session;
+      if (session["state"] == "ready" && session["heads_done"] >= layers_done) return session;
       if (session["state"] != "running" && session["state"] != "ready") break;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -91,6 +105,13 @@ class Served {
   Server server;
   const std::int64_t layers;
 };
+
+/// That this process has computed: it does not depend on what else the machine does.
+inline double cpu_seconds() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
 
 inline std::string error_code(const httplib::Result& answer) {
   if (!answer) return "no answer";

@@ -36,11 +36,7 @@ class Sides {
     const auto posted = client_.Post("/api/v1/sessions", input.dump(), "application/json");
     session = json::parse(posted->body);
     path = "/api/v1/sessions/" + session.value("session", "none");
-    for (int tries = 0; tries < 2000 && session.value("heads_done", 0) < layers; ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      session = get("");
-    }
-    EXPECT_EQ(session["heads_done"], layers) << session;
+    session = test::Served::wait_for(client_, session, layers);
   }
 
   httplib::Result ask(const std::string& rest) { return client_.Get(path + rest); }

@@ -8,6 +8,7 @@
 
 #include "io/atomic_file.h"
 #include "serve/server.h"
+#include "support/expect_error.h"
 #include "support/scratch.h"
 
 namespace heed {
@@ -59,6 +60,37 @@ TEST_F(ServerToken, IsAnotherOneWhereItsFileIsSomebodyElses) {
   const std::string fresh = server_token(false);
   EXPECT_NE(fresh, token);
   EXPECT_EQ(server_token(false), fresh);
+}
+
+TEST_F(ServerToken, IsNotKeptInAFolderThatOthersMayWriteTo) {
+  server_token(false);
+  const std::string folder = (scratch_ / "heed").string();
+  for (const auto [mode, shown] : {std::pair(0777U, "0777"), {0720U, "0720"}, {0702U, "0702"}}) {
+    std::filesystem::permissions(folder, std::filesystem::perms(mode));
+    EXPECT_HEED_ERROR(server_token(false), ErrorCode::kIo,
+                      "token: " + folder + ": a folder of mode " + shown +
+                          ", expected a folder that only its user may write to; chmod go-w " +
+                          folder);
+  }
+  std::filesystem::permissions(folder, std::filesystem::perms(0755));
+  EXPECT_EQ(server_token(false).size(), 32);
+}
+
+TEST_F(ServerToken, IsNotKeptBehindALink) {
+  std::filesystem::create_directory(scratch_ / "elsewhere");
+  std::filesystem::create_symlink(scratch_ / "elsewhere", scratch_ / "heed");
+  EXPECT_HEED_ERROR(server_token(false), ErrorCode::kIo,
+                    "token: " + (scratch_ / "heed").string() +
+                        ": a link, expected a folder that only its user may write to; replace it "
+                        "by a folder");
+  EXPECT_TRUE(std::filesystem::is_empty(scratch_ / "elsewhere"));
+}
+
+TEST_F(ServerToken, LeavesNothingBesideAFileThatCannotBeReplaced) {
+  std::filesystem::create_directories(file_);
+  EXPECT_HEED_ERROR(server_token(false), ErrorCode::kIo,
+                    "token: " + file_.string() + ": Is a directory");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch_ / "heed"), {}), 1);
 }
 
 TEST_F(ServerToken, IsAnotherOneWhereItsFileIsALink) {

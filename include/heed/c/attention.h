@@ -63,7 +63,7 @@ typedef struct heed_attention_args {
   heed_view alibi;     // slopes [H]; any float type
   heed_view sink;      // logits [H]; any float type
   // Dropout of weights: Philox 4x32-10 with this seed and offset (docs/attention.md).
-  double dropout_rate;  // in [0, 1); 0: none
+  double dropout_rate;  // in [0, 1]; 0: none
   uint64_t dropout_seed;
   uint32_t dropout_offset;  // layer or step
   uint32_t reserved;        // 0
@@ -78,7 +78,7 @@ typedef struct heed_attended {
   heed_view out;  // [B, H, Tq, Dv], packed [H, total, Dv]; of q's type; any strides
   heed_view lse;  // [B, H, Tq], packed [H, total]; f32 (f64 for f64), row-major: ln of the sum of
                   // exp(z) over visible keys and the sink
-  heed_view lse_low;  // as lse, which it completes: lse + lse_low is exact to the last bits
+  heed_view lse_low;  // as lse, which it completes: subtract one after the other
   heed_view out_low;  // as out, for f16 and bf16: what out lost in rounding
 } heed_attended;
 

@@ -21,7 +21,7 @@ HEED_API void heed_mask_free(heed_mask* mask);
 /// Visible where p_i - left <= p_j <= p_i + right; -1 is no bound. left >= -1, right >= -1.
 HEED_API heed_status heed_mask_band(int64_t left, int64_t right, heed_mask** mask);
 
-/// The band (-1, 0): no key behind the query's own position. The last query sees every key unless
+/// The band (-1, 0): no key after the query's own position. The last query sees every key unless
 /// q_offset says otherwise; q_offset 0 aligns top-left, as PyTorch's `is_causal` does.
 HEED_API heed_status heed_mask_causal(heed_mask** mask);
 

@@ -45,6 +45,10 @@ struct GenerateArgs {
   KvCacheOptions cache = {};             // type and form in which keys and values are kept
   TokenRules rules = {};
   bool stop_at_end = true;  // false: the end token is treated like any other
+  /// True: a text goes on past the model's positions. Each further token then sees the last tokens
+  /// alone, as many as there are positions, from position 0 on, computed anew. Not of a beam
+  /// search.
+  bool crop = false;
   /// Above 1: beam search (Sutskever et al. 2014), of so many texts side by side. Of `sampling` the
   /// repetition penalty alone has an effect, on log-probabilities.
   std::int64_t beams = 1;

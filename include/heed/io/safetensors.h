@@ -41,13 +41,17 @@ class Safetensors {
 };
 
 /// The weights of a model folder: `model.safetensors`, or the shards that
-/// `model.safetensors.index.json` lists.
+/// `model.safetensors.index.json` lists. A tensor that the metadata calls an alias of another one
+/// ({"lm_head.weight": "wte.weight"}, which `safetensors.torch.save_model` writes) can be read by
+/// both names. An index may name tensors that no shard holds: reading one is the error.
 class Weights {
  public:
   static Weights open(const std::filesystem::path& folder);
 
-  std::vector<std::string> names() const;
+  std::vector<std::string> names() const;  // without aliases
   bool contains(const std::string& name) const;
+  /// The name that the file stores it by: an alias is resolved.
+  const std::string& stored_name(const std::string& name) const;
   ConstView tensor(const std::string& name) const;
   /// Of a floating type, and of the shape that the model expects; else an error names file, tensor,
   /// what was found and what was expected.
@@ -59,7 +63,7 @@ class Weights {
   /// The same as the file has it, f32, f16 or bf16, mapped: nothing is read before it is used, and
   /// nobody may write to it. What lies across its type's alignment, and f64, come as from load_f32.
   Tensor mapped(const std::string& name, const Shape& shape) const;
-  void release(const std::string& name) const { file_of(name).release(name); }
+  void release(const std::string& name) const { file_of(name).release(stored_name(name)); }
 
  private:
   void add(Safetensors file);
@@ -68,6 +72,8 @@ class Weights {
   std::filesystem::path folder_;
   std::vector<Safetensors> files_;
   std::map<std::string, std::size_t> file_indices_;  // by tensor
+  std::map<std::string, std::string> aliases_;       // to the names of tensors
+  std::map<std::string, std::string> promised_;      // file of each tensor, by the index
 };
 
 struct NamedView {

@@ -17,7 +17,7 @@ struct Band {
 /// (ops/attention.h).
 Mask band(const Band& sides);
 
-/// `band({.left = -1, .right = 0})`: no key behind the query's own position. Bottom-right aligned
+/// `band({.left = -1, .right = 0})`: no key after the query's own position. Bottom-right aligned
 /// by default (the last query sees every key, FlashAttention's convention), since `q_offset`
 /// defaults to key_length - query_length; top-left (PyTorch's `is_causal`) is `q_offset = 0`.
 Mask causal();

@@ -23,6 +23,7 @@ struct LoadedModel {
   std::unique_ptr<Tokenizer> tokenizer;  // null when the folder has none: ids only
   /// Of what an encoder-decoder writes, where that is another than the source's.
   std::unique_ptr<Tokenizer> target_tokenizer = {};
+  std::string tokenizer_error = {};  // why it is missing, where it could not be read
   /// Tensors of the file that the model does not take: copies of tied words, stored masks, a
   /// pooler, heads for other tasks.
   std::vector<std::string> unread = {};
@@ -34,6 +35,9 @@ struct LoadedModel {
 
 struct LoadOptions {
   bool tokenizers = true;  // false: ids only
+  /// A tokenizer that cannot be read is left out and its error kept (`tokenizer_error`): for
+  /// callers that have token ids.
+  bool needs_tokenizers = true;
   /// To run, not to train or save: the weights of linear layers are held as `pack` makes them.
   bool packed = false;
   std::optional<DType> dtype = {};  // of those, f32, f16 or bf16; none: the file's

@@ -76,9 +76,11 @@ class KvCache {
   /// it has appended in each layer.
   void advance(std::span<const std::int64_t> counts);
 
-  /// All slots of a layer, in the cache's form; slots that were never written are undefined.
+  /// All slots of a layer, in the cache's form; slots that were never written are undefined. Throws
+  /// for a layer that this pass has not appended, where it has appended another one.
   Keys keys(int layer) const;
-  /// Where the keys of a pass that has appended `counts` lie, and where its queries stand.
+  /// Where the keys of a pass that has appended `counts` lie, and where its queries stand: row b
+  /// has counts[b] of them.
   Extents extents(std::span<const std::int64_t> counts) const;
 
   /// Takes a layer's keys of the source, which stay as they are for all passes.
@@ -104,6 +106,8 @@ class KvCache {
     Slots v;
     std::vector<std::int64_t> appended = {};  // tokens of each row that this pass has written
     SourceKeys source = {};
+
+    bool has_appended() const;
   };
   struct Place {
     std::int64_t block;

@@ -57,8 +57,9 @@ struct AttentionArgs {
 };
 
 /// `lse[b, h, i]` is the natural log of the sum of exp(z_ij) over visible keys and the sink. One
-/// f32 would lose the weights at large scores, so it is kept as the unevaluated sum lse + lse_low
-/// (f64 problems: lse alone, lse_low zero). Sigmoid and none have no lse: both tensors are empty.
+/// f32 would lose the weights at large scores, so it is kept as the unevaluated sum lse + lse_low.
+/// At any finite score both are finite. Far from 0, lse is the row's largest score and lse_low the
+/// log of the rest: subtract one after the other. Sigmoid and none have no lse: both are empty.
 /// An out of f16 or bf16 is kept as out + out_low in the same way: where one weight of a row is
 /// near 1, gradients of q and k are small differences, which the rounding error of out would
 /// swamp. out_low is 0 where out is not finite.
@@ -70,7 +71,7 @@ struct Attended {
 };
 
 /// The same, into memory of the caller: out and out_low may have any strides that do not overlap.
-/// Only `out` is required: gradients and observers need the others.
+/// Only `out` is required: gradients and observers need the others. lse_low needs lse beside it.
 struct AttendedView {
   View out;
   View lse = {};
@@ -81,7 +82,7 @@ struct AttendedView {
 Attended attention(const AttentionArgs& args);
 void attention(const AttentionArgs& args, const AttendedView& into);
 
-/// Which gradients the backward pass computes.
+/// Which gradients the backward pass computes: at least one.
 struct AttentionGradRequest {
   bool dq = true;
   bool dk = true;
@@ -135,7 +136,9 @@ struct Plan {
   double flop = 0;                 // 2 (D + Dv) a pair
   double bytes = 0;                // q, k, v read and out, lse written once
   std::int64_t workspace_bytes = 0;
+  std::string text;  // all of it in lines for people
 };
+/// An error where numbers of the plan do not fit 63 bits.
 Plan plan_attention(const AttentionArgs& args);
 Plan plan_attention_backward(const AttentionArgs& args, const AttentionGradRequest& request = {});
 

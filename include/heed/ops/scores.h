@@ -19,7 +19,11 @@ enum class Normaliser : std::uint8_t { kSoftmax, kSigmoid, kNone };
 ///   z = z + bias[b, h, i, j] - alibi[h] * |p_i - p_j|
 ///   the mask selects; a bias of -inf hides as the mask does
 ///   p = exp(z - lse) of the softmax, 1 / (1 + e^-z), or z itself
-/// A sink is one more term e^sink in the softmax's denominator, without a value.
+/// z has the type that sums have, f32 (f64 for f64), and may be any finite number: the weights of a
+/// row sum to 1 at the largest too. Scores far from 0 absorb what is added to them. A row whose
+/// every bias is the lowest f32 (torch.finfo.min) is the mean of its values; one whose every bias
+/// is -inf sees nothing and is 0. A sink is one more term e^sink in the softmax's denominator,
+/// without a value.
 struct Scores {
   /// Empty: 1 / sqrt(D) for dot and 1 otherwise; one number; or one per head.
   std::vector<double> scale = {};
@@ -35,10 +39,11 @@ struct Scores {
 
 /// Kept iff word p_j & 3 of Philox 4x32-10 is at least round(rate * 2^32), with the key (seed low,
 /// seed high) and the counter (p_j >> 2, p_i, (first_row + b) H + h, offset); kept weights are
-/// scaled by 1 / (1 - rate). The same for every kernel and layout, forward and backward. lse and
-/// observed weights are those before dropout.
+/// scaled by 1 / (1 - rate). At rate 1 nothing is kept: out and the gradients through it are 0. The
+/// same for every kernel and layout, forward and backward. lse and observed weights are those
+/// before dropout.
 struct Dropout {
-  double rate = 0;  // in [0, 1)
+  double rate = 0;  // in [0, 1]
   std::uint64_t seed = 0;
   std::uint32_t offset = 0;    // layer or step
   std::int64_t first_row = 0;  // where these rows begin in the batch that the seed is for

@@ -11,7 +11,8 @@ namespace heed {
 
 /// Owning, row-major, 64-byte aligned. Moves, and never copies by accident: `clone` copies, `share`
 /// makes a second owner.
-/// Converts to View and ConstView wherever one is asked for.
+/// Converts to View and ConstView wherever one is asked for. A temporary one is only an argument
+/// `const ConstView&`: a view that is kept would outlive its memory.
 class Tensor {
  public:
   Tensor() = default;  // "no tensor": shape [0], not given()
@@ -53,9 +54,9 @@ class Tensor {
 
   View view() { return view_; }
   ConstView view() const { return view_; }
-  operator View() { return view_; }             // NOLINT(google-explicit-constructor)
-  operator ConstView() { return view_; }        // NOLINT(google-explicit-constructor)
-  operator ConstView() const { return view_; }  // NOLINT(google-explicit-constructor)
+  operator View() & { return view_; }                   // NOLINT(google-explicit-constructor)
+  operator const ConstView&() & { return view_; }       // NOLINT(google-explicit-constructor)
+  operator const ConstView&() const& { return view_; }  // NOLINT(google-explicit-constructor)
 
   template <typename T>
   T* data() {

@@ -2,12 +2,16 @@
 // nothing; the memory must outlive them.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include "heed/tensor/dtype.h"
 #include "heed/tensor/shape.h"
 
 namespace heed {
+
+class Tensor;
 
 /// Read-only window. The empty view (default) stands for "not given". Strides count elements and
 /// may be 0 (broadcast). Copying a view copies no data.
@@ -16,6 +20,13 @@ class ConstView {
   ConstView() = default;
   ConstView(const void* data, DType dtype, const Shape& shape);  // row-major
   ConstView(const void* data, DType dtype, const Shape& shape, const Shape& strides);
+  // A temporary tensor may be an argument `const ConstView&`; a view that is kept would dangle.
+  template <typename T>
+    requires std::same_as<std::remove_const_t<T>, Tensor>
+  ConstView(T&&) = delete;
+  template <typename T>
+    requires std::same_as<std::remove_const_t<T>, Tensor>
+  ConstView& operator=(T&&) = delete;
 
   /// False for the default view only: a view with an extent of 0 is given.
   bool given() const { return given_; }

@@ -35,6 +35,11 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   virtual std::int64_t vocabulary_size() const = 0;
+  /// Whether a token has this id. Ids may leave gaps.
+  virtual bool has(TokenId id) const { return id >= 0 && id < vocabulary_size(); }
+  /// Below this, `decode` and the questions about one token take an id that no token has: it has no
+  /// text. The tokenizer of a loaded model takes all ids of the model, 0: those of tokens alone.
+  virtual std::int64_t padded_size() const { return 0; }
   /// `text` must be valid UTF-8 (an error names the byte) of less than 4 GiB. `add_special` adds
   /// what the post-processor says.
   virtual Encoding encode(std::string_view text, bool add_special) const = 0;
@@ -58,7 +63,8 @@ class Tokenizer {
 };
 
 /// Reads a model folder's tokenizer, or the file itself: `tokenizer.json`; else `vocab.json` with
-/// `merges.txt`, `vocab.txt` (WordPiece), `tokenizer.model` or `spiece.model` (SentencePiece),
+/// `merges.txt`, `vocab.txt` (WordPiece), `tokenizer.model`, `spiece.model` or
+/// `sentencepiece.bpe.model` (SentencePiece; the last with fairseq's ids, as XLM-R and CamemBERT),
 /// `source.spm` with `vocab.json` (Marian), `*.tiktoken`. Null when a folder has none of them; an
 /// unknown component is an error that names file, place and component.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& folder_or_file);

@@ -22,7 +22,7 @@
 namespace heed::cli {
 namespace {
 
-struct Options {
+struct AttendOptions {
   AttentionOptions attention;
   std::string out, lse;
   std::string grad, dlse, grad_out;
@@ -31,7 +31,7 @@ struct Options {
 };
 
 // The files that are read. An option that was not given leaves an empty path, which is no file.
-std::vector<std::string> inputs_of(const Options& options) {
+std::vector<std::string> inputs_of(const AttendOptions& options) {
   const AttentionOptions& a = options.attention;
   std::vector<std::string> all = {a.q,          a.k,          a.v,
                                   a.keep,       a.prefix,     a.blocks,
@@ -47,7 +47,8 @@ std::vector<std::string> inputs_of(const Options& options) {
 }
 
 // An output may not overwrite an input.
-void refuse_input(const Options& options, const char* option, const std::filesystem::path& out) {
+void refuse_input(const AttendOptions& options, const char* option,
+                  const std::filesystem::path& out) {
   for (const std::string& in : inputs_of(options)) refuse_overwrite(option, out, in);
 }
 
@@ -57,7 +58,7 @@ void require_both(const char* one, bool has_one, const char* other, bool has_oth
   if (has_other && !has_one) fail({.argument = one, .expected = fmt::format("it with {}", other)});
 }
 
-void check_outputs(const Options& options) {
+void check_outputs(const AttendOptions& options) {
   if (options.out.empty() && options.lse.empty() && options.grad.empty() && options.observe.empty())
     fail({.found = "no output is asked for", .expected = "-o, --lse, --grad or --observe"});
   const int piped = (options.out == "-" ? 1 : 0) + (options.lse == "-" ? 1 : 0);
@@ -76,7 +77,7 @@ void check_outputs(const Options& options) {
           .expected = "a file or a pipe in place of -"});
 }
 
-void check(const Options& options) {
+void check(const AttendOptions& options) {
   require_both("--grad", !options.grad.empty(), "--grad-out", !options.grad_out.empty());
   require_both("--observe", !options.observe.empty(), "--observe-out",
                !options.observe_out.empty());
@@ -129,7 +130,7 @@ void write_into(const std::string& folder,
 }
 
 // Before the work: what is written into folders may not overwrite an input either.
-void refuse_inputs_in_folders(const Options& options, const AttentionProblemData& problem) {
+void refuse_inputs_in_folders(const AttendOptions& options, const AttentionProblemData& problem) {
   if (!options.grad.empty()) {
     const AttentionGradRequest request = grad_request(options.attention, problem.args);
     for (const NamedGradient& gradient : kGradients)
@@ -150,7 +151,7 @@ ConstView like_input(const Tensor& gradient, std::string_view input,
   return lowered(gradient, rank);
 }
 
-void write_gradients(const Options& options, const AttentionProblemData& problem,
+void write_gradients(const AttendOptions& options, const AttentionProblemData& problem,
                      const Attended& attended) {
   const int rank = problem.rank;
   const Tensor dout = read_array(options.grad, rank, options.attention.dtype);
@@ -177,14 +178,14 @@ void write_gradients(const Options& options, const AttentionProblemData& problem
   write_into(options.grad_out, arrays);
 }
 
-void write_observations(const Options& options, const AttentionProblemData& problem,
+void write_observations(const AttendOptions& options, const AttentionProblemData& problem,
                         const Attended& attended) {
   Observations observations(options.observe);
   observe(problem.args, attended, observations.observers());
   write_into(options.observe_out, observations.answers());
 }
 
-int run(const Options& options) {
+int run(const AttendOptions& options) {
   check(options);
   const AttentionProblemData problem = read_problem(options.attention);
   refuse_inputs_in_folders(options, problem);
@@ -221,7 +222,7 @@ void add_inputs(OptionList& list, AttentionOptions& options) {
   add_attention_options(list, options);
 }
 
-void add_gradients(OptionList& list, Options& options) {
+void add_gradients(OptionList& list, AttendOptions& options) {
   Option grad_of = grad_of_option(options.attention);
   grad_of.needs = "--grad";
   add(list, {{.name = "--grad",
@@ -241,7 +242,7 @@ void add_gradients(OptionList& list, Options& options) {
                       "--scale"}});
 }
 
-void add_outputs(OptionList& list, Options& options) {
+void add_outputs(OptionList& list, AttendOptions& options) {
   add(list, {{.name = "-o,--out",
               .to = &options.out,
               .type = "OUT.npy",
@@ -260,8 +261,8 @@ void add_outputs(OptionList& list, Options& options) {
                 "topk_weights.npy)"}});
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+Run declare_attend(OptionList& list) {
+  const auto options = std::make_shared<AttendOptions>();
   add_inputs(list, options->attention);
   add_outputs(list, *options);
   add(list, {threads_option()});
@@ -276,7 +277,7 @@ Command attend_command() {
           "  heed attend Q.npy K.npy V.npy --causal bottom-right -o OUT.npy\n"
           "  heed attend Q.npy K.npy V.npy --window 128,0 --observe entropy,topk=8 "
           "--observe-out seen",
-          declare};
+          declare_attend};
 }
 
 }  // namespace heed::cli

@@ -9,12 +9,11 @@
 #include "cli/command.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
-#include "ops/plan_text.h"
 
 namespace heed::cli {
 namespace {
 
-struct Options {
+struct ExplainOptions {
   AttentionOptions attention;
   std::vector<std::int64_t> shape;
   bool json = false;
@@ -56,7 +55,7 @@ std::string inputs_text(const AttentionArgs& args) {
                      form_of(args), in_a_row ? " keys" : "");
 }
 
-int run(const Given& arguments, const Options& options) {
+int run(const Given& arguments, const ExplainOptions& options) {
   const AttentionOptions& files = options.attention;
   const bool given = !files.v.empty();
   if ((!given && !files.q.empty()) || given != options.shape.empty())
@@ -77,14 +76,13 @@ int run(const Given& arguments, const Options& options) {
                         {"backward", as_json(backward)}};
     print(plans.dump(2) + "\n");
   } else {
-    print(inputs_text(problem.args) + plan_text("forward", forward) +
-          plan_text("backward", backward));
+    print(inputs_text(problem.args) + forward.text + backward.text);
   }
   return 0;
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+Run declare_explain(OptionList& list) {
+  const auto options = std::make_shared<ExplainOptions>();
   AttentionOptions& files = options->attention;
   add(list, {{.name = "Q", .to = &files.q, .type = "Q.npy", .help = "queries [B, H, Tq, D]"},
              {.name = "K", .to = &files.k, .type = "K.npy", .help = "keys [B, G, Tk, D]"},
@@ -108,7 +106,7 @@ Command explain_command() {
   return {"explain", "which attention kernel runs, why the others do not, and what it costs",
           "  heed explain --shape 1,32,8,4096,4096,128,128 --causal bottom-right\n"
           "  heed explain Q.npy K.npy V.npy --json",
-          declare};
+          declare_explain};
 }
 
 }  // namespace heed::cli

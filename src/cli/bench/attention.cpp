@@ -38,7 +38,7 @@ Json as_json(const AttentionTiming& timing) {
 
 constexpr const char* kColumns = "{:<23} {:<11} {:>3} {:>3} {:>6} {:>4}  {:<7}";
 
-std::string heading() {
+std::string attention_heading() {
   return fmt::format("{}, threads: {}\n", cpu_name(), thread_count()) +
          fmt::format(kColumns, "case", "kernel", "H", "G", "N", "D", "mask") +
          "  milliseconds  spread  GFLOP/s  of peak  MiB more\n";
@@ -65,7 +65,7 @@ std::string limits(const AttentionTiming& timing) {
 int bench_pass(const BenchOptions& options, BenchPass pass) {
   const std::vector<AttentionBenchCase> cases = choose_bench_cases(options.cases);
   AttentionTiming last;
-  BenchTable table(options.json, names_of(cases), heading());
+  BenchTable table(options.json, names_of(cases), attention_heading());
   time_attention(cases, pass, options.kernel, [&](const AttentionTiming& timing) {
     table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
     last = timing;

@@ -16,7 +16,7 @@ const char* name_of(KvForm form) {
   return form == KvForm::kRing ? "ring" : "contiguous";
 }
 
-Json as_json(const DecodeTiming& timing) {
+Json decode_json(const DecodeTiming& timing) {
   return {{"case", timing.problem.name},
           {"kernel", timing.kernel},
           {"dtype", name(timing.problem.cache.dtype)},
@@ -38,14 +38,14 @@ Json as_json(const DecodeTiming& timing) {
           {"times_faster", timing.times_faster}};
 }
 
-std::string heading() {
+std::string decode_heading() {
   return fmt::format(
       "{}, threads: {}; {} heads over {} key/value heads of {}, one layer\n"
       "case         kernel        milliseconds  spread  tokens/s    GB/s  of memory  times f32\n",
       cpu_name(), thread_count(), kDecodeHeads, kDecodeKvHeads, kDecodeHeadDim);
 }
 
-std::string as_row(const DecodeTiming& timing) {
+std::string decode_row(const DecodeTiming& timing) {
   return fmt::format(
       "{:<12} {:<13} {:>12.4f}  {:>5.1f}%  {:>8.0f}  {:>6.1f}  {:>8.0f}%  {:>9.2f}\n",
       timing.problem.name, timing.kernel, timing.seconds * 1e3, timing.spread * 100,
@@ -58,9 +58,9 @@ std::string as_row(const DecodeTiming& timing) {
 int bench_decode(const BenchOptions& options) {
   const std::vector<DecodeBenchCase> cases = decode_bench_cases(options.cases);
   double read = 0;
-  BenchTable table(options.json, names_of(cases), heading());
+  BenchTable table(options.json, names_of(cases), decode_heading());
   time_decode(cases, options.kernel, [&](const DecodeTiming& timing) {
-    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
+    table.add(timing.problem.name, timing.spread, decode_row(timing), decode_json(timing));
     read = timing.read_gbytes_per_second;
   });
   table.finish(

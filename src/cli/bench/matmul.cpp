@@ -39,12 +39,12 @@ Json as_json(const MatmulTiming& timing) {
   return json;
 }
 
-constexpr const char* kColumns =
+constexpr const char* kMatmulColumns =
     "{:<19} {:<15} {:>5}  {:>12}  {:>6}  {:>7}  {:>8}  {:>11}  {:>8}  {:>5}\n";
 
-std::string heading() {
+std::string matmul_heading() {
   return fmt::format("{}, threads: {}\n", cpu_name(), thread_count()) +
-         fmt::format(kColumns, "case", "kernel", "rows", "milliseconds", "spread", "GFLOP/s",
+         fmt::format(kMatmulColumns, "case", "kernel", "rows", "milliseconds", "spread", "GFLOP/s",
                      "of limit", "from memory", "of limit", "GB/s");
 }
 
@@ -56,7 +56,7 @@ std::string share(const MatmulRate& rate) {
 
 std::string as_row(const MatmulTiming& timing) {
   const bool has_memory = timing.from_memory.gflops > 0;
-  return fmt::format(kColumns, timing.problem.name, timing.kernel, timing.problem.rows,
+  return fmt::format(kMatmulColumns, timing.problem.name, timing.kernel, timing.problem.rows,
                      number(timing.warm.seconds * 1e3, 3),
                      number(timing.warm.spread * 100, 1) + "%", number(timing.warm.gflops, 1),
                      share(timing.warm), has_memory ? number(timing.from_memory.gflops, 1) : "",
@@ -68,7 +68,7 @@ std::string as_row(const MatmulTiming& timing) {
 
 int bench_matmul(const BenchOptions& options) {
   const std::vector<MatmulBenchCase> cases = matmul_bench_cases(options.cases);
-  BenchTable table(options.json, names_of(cases), heading());
+  BenchTable table(options.json, names_of(cases), matmul_heading());
   time_matmul(cases, [&](const MatmulTiming& timing) {
     table.add(timing.problem.name, timing.warm.spread, as_row(timing), as_json(timing));
   });

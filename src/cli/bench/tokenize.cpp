@@ -29,10 +29,10 @@ Json as_json(const TokenizeTiming& timing) {
           {"decode_megabytes_per_second", timing.decode_megabytes_per_second}};
 }
 
-constexpr const char* kColumns = "{:<24} {:>10} {:>10}  {:>12}  {:>6}  {:>12}\n";
+constexpr const char* kTokenizeColumns = "{:<24} {:>10} {:>10}  {:>12}  {:>6}  {:>12}\n";
 
 std::string as_row(const TokenizeTiming& timing) {
-  return fmt::format(kColumns, timing.name, timing.bytes, timing.tokens,
+  return fmt::format(kTokenizeColumns, timing.name, timing.bytes, timing.tokens,
                      fmt::format("{:.1f}", timing.encode_megabytes_per_second),
                      fmt::format("{:.1f}%", timing.spread * 100),
                      fmt::format("{:.1f}", timing.decode_megabytes_per_second));
@@ -53,10 +53,10 @@ int bench_tokenize(const BenchOptions& options) {
           .file = from.string(),
           .found = "no tokenizer",
           .expected = "a folder or a file with one"});
-  BenchTable table(
-      options.json, options.texts,
-      fmt::format("{}, threads: 1\n", cpu_name()) +
-          fmt::format(kColumns, "text", "bytes", "tokens", "encode MB/s", "spread", "decode MB/s"));
+  BenchTable table(options.json, options.texts,
+                   fmt::format("{}, threads: 1\n", cpu_name()) +
+                       fmt::format(kTokenizeColumns, "text", "bytes", "tokens", "encode MB/s",
+                                   "spread", "decode MB/s"));
   for (const std::string& path : options.texts) {
     const TokenizeTiming timing = time_tokenizer(
         *tokenizer, std::filesystem::path(path).filename().string(), read_text(path, kMostBytes));

@@ -16,9 +16,9 @@
 namespace heed::cli {
 namespace {
 
-constexpr int kIndexEnd = 4;     // indices end at this cell
-constexpr int kTokenColumn = 6;  // tokens begin here
-constexpr int kBarCells = 24;
+constexpr int kFlowIndexEnd = 4;  // indices end at this cell
+constexpr int kTokenColumn = 6;   // tokens begin here
+constexpr int kFlowBarCells = 24;
 
 class FlowText {
  public:
@@ -74,11 +74,11 @@ class FlowText {
     double rest = 1;
     for (const std::int64_t node : std::span(nodes).first(static_cast<std::size_t>(shown))) {
       Line line(terminal_);
-      line.right(kIndexEnd, std::to_string(index(node)), Style::kDim).to(kTokenColumn);
+      line.right(kFlowIndexEnd, std::to_string(index(node)), Style::kDim).to(kTokenColumn);
       line.put(name(node), Style::kBold)
           .to(kTokenColumn + 18)
           .right(kTokenColumn + 24, weight_text(share(node)));
-      line.to(kTokenColumn + 25).put(bar(terminal_, share(node), kBarCells), Style::kBar);
+      line.to(kTokenColumn + 25).put(bar(terminal_, share(node), kFlowBarCells), Style::kBar);
       text += line.str();
       rest -= share(node);
     }
@@ -127,7 +127,7 @@ class FlowText {
         end(Line(terminal_), "share", words ? "effect" : "change", "then", Style::kDim);
     for (const HiddenToken& one : hidden) {
       Line line(terminal_);
-      line.right(kIndexEnd, std::to_string(index(one.node)), Style::kDim).to(kTokenColumn);
+      line.right(kFlowIndexEnd, std::to_string(index(one.node)), Style::kDim).to(kTokenColumn);
       line.put(name(one.node), Style::kBold);
       text += end(std::move(line), weight_text(one.share), fmt::format("{:+.3f}", one.effect),
                   weight_text(one.probability), Style::kPlain);

@@ -16,6 +16,7 @@
 #include "cli/look/text.h"
 #include "cli/look/view.h"
 #include "cli/look/why.h"
+#include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/base/error.h"
@@ -190,8 +191,10 @@ int run(const Given& given, LookOptions options) {
   const std::string second = take_link(options);
   check(given, options);
   read_standard_input(options.input);
-  const LoadedModel model = load_model(find_model(options.model, unnamed_kind(options)),
-                                       {.packed = true, .dtype = options.dtype});
+  const LoadedModel model = load_model(
+      find_model(options.model, unnamed_kind(options)),
+      {.needs_tokenizers = options.input.ids.empty(), .packed = true, .dtype = options.dtype});
+  tell_of_lost_tokenizer("look", model);
   take_second(options, second, model.model->info());
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);

@@ -161,7 +161,10 @@ CLI::Option* declare(CLI::App& app, const Option& option, std::function<void()> 
     return true;
   };
   CLI::Option* const declared = app.add_option(option.name, read);
-  if (option.takes_several()) declare_list(*declared, option);
+  if (option.takes_several())
+    declare_list(*declared, option);
+  else if (!option.is_positional())  // given twice: the last counts
+    declared->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   declared->required(option.required);
   if (!option.needs.empty()) declared->needs(app.get_option(option.needs));
   return declared;

@@ -4,50 +4,49 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <memory>
 
+#include "base/file.h"
 #include "base/number_of.h"
+#include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
 
 namespace heed::cli {
 namespace {
 
-struct Close {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
+std::string read_stdin(std::size_t most_bytes) {
+  std::string text;
+  char buffer[1 << 16];
+  std::size_t count = 0;
+  while ((count = std::fread(buffer, 1, sizeof buffer, stdin)) > 0) {
+    text.append(buffer, count);
+    if (text.size() > most_bytes)
+      fail({.file = "standard input",
+            .found = fmt::format("has more than {} MiB", most_bytes >> 20),
+            .expected = "a text of at most that"});
+  }
+  if (std::ferror(stdin) != 0)
+    fail({.code = ErrorCode::kIo, .file = "standard input", .found = std::strerror(errno)});
+  return text;
+}
 
 }  // namespace
 
 std::string read_text(const std::string& path, std::size_t most_bytes) {
-  const bool standard = path == "-";
-  const std::string name = standard ? "standard input" : path;
-  const std::unique_ptr<std::FILE, Close> file(standard ? nullptr
-                                                        : std::fopen(path.c_str(), "rbe"));
-  const int reason = errno;
-  if (!standard && !file)
-    fail({.file = name,
-          .found = fmt::format("cannot be read: {}", std::strerror(reason)),
-          .expected = "a text file"});
-  if (!standard && std::filesystem::is_directory(path))
-    fail({.file = name, .found = "is a folder", .expected = "a text file"});
-  std::FILE* const from = standard ? stdin : file.get();
-  std::string text;
-  char buffer[1 << 16];
-  std::size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof buffer, from)) > 0) {
-    text.append(buffer, count);
-    if (text.size() > most_bytes)
-      fail({.file = name,
-            .found = fmt::format("has more than {} MiB", most_bytes >> 20),
-            .expected = "a text of at most that"});
-  }
-  if (std::ferror(from) != 0)
-    fail({.code = ErrorCode::kIo, .file = name, .found = std::strerror(errno)});
-  return text;
+  if (path == "-") return read_stdin(most_bytes);
+  return reworded([&] { return read_file(path, static_cast<std::int64_t>(most_bytes)); },
+                  [&](ErrorParts& parts) {
+                    const std::string found = parts.found.text();
+                    if (parts.code == ErrorCode::kUnsupported) return;
+                    if (parts.code == ErrorCode::kCorrupt) parts.found = "is " + found;
+                    if (const auto reason = found.find(": "); reason != std::string::npos)
+                      parts.found = "cannot be read" + found.substr(reason);
+                    parts.expected = "a text file";
+                    parts.code = ErrorCode::kInvalidArgument;
+                  });
 }
 
 std::string given_text(const std::string& text, const std::string& file) {
@@ -65,6 +64,12 @@ void tell_of_unknown_text(std::string_view command, std::string_view text,
   fmt::print(stderr, "heed {}: no token of the {} is in the vocabulary ({} of {} {} {})\n", command,
              text, count, number_of(count, "token"), count == 1 ? "is" : "are",
              displayable(tokenizer.piece(unknown)));
+}
+
+void tell_of_lost_tokenizer(std::string_view command, const LoadedModel& model) {
+  if (!model.tokenizer_error.empty())
+    fmt::print(stderr, "heed {}: without its tokenizer: {}\n", command,
+               displayable(model.tokenizer_error));
 }
 
 std::string readable(std::string_view bytes) {

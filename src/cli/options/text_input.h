@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"
 
 namespace heed::cli {
@@ -24,6 +25,9 @@ std::string given_text(const std::string& text, const std::string& file);
 /// is in the vocabulary (4 of 4 tokens are <unk>)". `ids` may have special tokens around it.
 void tell_of_unknown_text(std::string_view command, std::string_view text,
                           const Tokenizer& tokenizer, std::span<const TokenId> ids);
+
+/// Says on stderr why tokens are shown as ids, where the tokenizer could not be read.
+void tell_of_lost_tokenizer(std::string_view command, const LoadedModel& model);
 
 /// A token's bytes where they are valid UTF-8, else with <0xE3> forms: what JSON can hold.
 std::string readable(std::string_view bytes);

@@ -128,7 +128,7 @@ std::optional<Edits> edits_of(std::string_view text) {
   return edits;
 }
 
-std::optional<std::string> decoded(std::string_view text) {
+std::optional<std::string> percent_decoded(std::string_view text) {
   if (text.empty() || text.size() > kMostText) return {};
   constexpr std::string_view kPlain = "_-.!~*'()";  // as in links, beside letters and digits
   const auto digit = [](char letter) {
@@ -177,11 +177,11 @@ std::optional<Versus> read_versus(std::string_view text) {
   constexpr std::string_view kText = "text:";
   constexpr std::string_view kModel = "model:";
   if (text.starts_with(kText)) {
-    auto other = decoded(text.substr(kText.size()));
+    auto other = percent_decoded(text.substr(kText.size()));
     return other ? std::optional(Versus{.text = std::move(other)}) : std::nullopt;
   }
   if (text.starts_with(kModel)) {
-    auto name = decoded(text.substr(kModel.size()));
+    auto name = percent_decoded(text.substr(kModel.size()));
     return name ? std::optional(Versus{.model = std::move(name)}) : std::nullopt;
   }
   if (const auto head = head_of(text)) return Versus{.head = head};

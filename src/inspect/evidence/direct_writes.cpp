@@ -80,7 +80,8 @@ class Piece {
     const Tensor outputs = writes_.rows_of(TapKind::kHeads, branch.stack, branch.layer, rows_);
     const Linear& out = branch.attention->parts().out;
     if (branch.inside) FrozenNorm(*branch.inside, out.apply(outputs, {})).apply_transposed(towards);
-    const Tensor through = matmul({.a = towards, .b = out.rows_of_weight()});  // [N, H D]
+    const Tensor weight = out.rows_of_weight();
+    const Tensor through = matmul({.a = towards, .b = weight});  // [N, H D]
     const std::int64_t size = branch.attention->shape().head_dim, width = through.dim(1);
     for (std::int64_t row = 0; row < through.dim(0); ++row)
       for (std::int64_t head = 0; head < branch.attention->shape().heads; ++head) {

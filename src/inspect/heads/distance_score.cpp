@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-struct BlockState final : Observer::State {
+struct DistanceRows final : Observer::State {
   std::array<double, kMaskRows> distance = {};
   SinkOfRows sink;
 };
@@ -17,16 +17,16 @@ class DistanceScore final : public RowScores {
   DistanceScore() : RowScores(1) {}
   std::string_view name() const override { return "distance_score"; }
   std::unique_ptr<State> rows(const ObservedRows&) const override {
-    return std::make_unique<BlockState>();
+    return std::make_unique<DistanceRows>();
   }
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override {
-    auto& block = static_cast<BlockState&>(state);
+    auto& block = static_cast<DistanceRows&>(state);
     block.sink.see(tile);
     kernels::add_distances(tile.weights, tile.key_end - tile.key_begin,
                            place(rows, rows.row_begin) - tile.key_begin, block.distance.data());
   }
   void merge(State& state, const ObservedRows& rows) override {
-    const auto& block = static_cast<const BlockState&>(state);
+    const auto& block = static_cast<const DistanceRows&>(state);
     for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
       const auto lane = static_cast<std::size_t>(row - rows.row_begin);
       const auto sink = static_cast<double>(block.sink.weight[lane]);

@@ -133,7 +133,7 @@ class Reader {
 };
 
 // The index of a score by its name, or by its short form.
-std::optional<std::size_t> score_index(std::string_view name) {
+std::optional<std::size_t> find_score(std::string_view name) {
   for (std::size_t at = 0; at < score_infos().size(); ++at)
     if (score_infos()[at].name == name || score_infos()[at].short_name == name) return at;
   return {};
@@ -142,7 +142,7 @@ std::optional<std::size_t> score_index(std::string_view name) {
 double value_of(const HeadScores& head, const std::string& name) {
   if (name == "layer") return head.place.layer;
   if (name == "head") return head.place.head;
-  const std::optional<std::size_t> score = score_index(name);
+  const std::optional<std::size_t> score = find_score(name);
   return score ? head.values.at(*score) : std::nan("");  // compares with nothing
 }
 
@@ -176,7 +176,7 @@ HeadFilter parse_head_filter(std::string_view text) {
 void check_head_filter(const HeadFilter& filter, std::span<const std::string_view> scores) {
   for (const Term& term : filter.terms) {
     if (is_range(term.name)) continue;
-    const auto score = score_index(term.name);
+    const auto score = find_score(term.name);
     const bool is_there =
         score && std::ranges::find(scores, score_infos()[*score].name) != scores.end();
     if (!is_there)

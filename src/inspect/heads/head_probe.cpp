@@ -95,9 +95,9 @@ std::vector<TokenId> plain_tokens(const LoadedModel& model) {
   if (model.tokenizer && info.reads_source())  // whose table may hold the target's tokens too
     vocabulary = std::min(vocabulary, model.tokenizer->vocabulary_size());
   for (TokenId id = 0; id < vocabulary; ++id) {
-    const bool special = model.tokenizer && id < model.tokenizer->vocabulary_size() &&
-                         model.tokenizer->is_special(id);
-    if (!special && id != info.first_token && !info.ends_with(id)) tokens.push_back(id);
+    const bool plain =
+        !model.tokenizer || (model.tokenizer->has(id) && !model.tokenizer->is_special(id));
+    if (plain && id != info.first_token && !info.ends_with(id)) tokens.push_back(id);
   }
   if (tokens.empty())
     fail({.op = "probe",

@@ -13,7 +13,7 @@ bool is_near(std::int64_t row, std::int64_t key) {
   return key >= row - kNear && key <= row + kNear;
 }
 
-struct BlockState final : Observer::State {
+struct NearRows final : Observer::State {
   std::array<double, kMaskRows> near = {};
   std::uint64_t sees_far = 0;          // one bit a row
   std::uint64_t sees_far_of_rest = 0;  // past the first token
@@ -25,7 +25,7 @@ class LocalScore final : public RowScores {
   LocalScore() : RowScores(1) {}
   std::string_view name() const override { return "local_score"; }
   std::unique_ptr<State> rows(const ObservedRows&) const override {
-    return std::make_unique<BlockState>();
+    return std::make_unique<NearRows>();
   }
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
@@ -35,7 +35,7 @@ class LocalScore final : public RowScores {
 };
 
 void LocalScore::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
-  auto& block = static_cast<BlockState&>(state);
+  auto& block = static_cast<NearRows&>(state);
   block.sink.see(tile);
   for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
     const std::int64_t at = key - tile.key_begin;
@@ -54,7 +54,7 @@ void LocalScore::tile(State& state, const ObservedRows& rows, const ObservedTile
 }
 
 void LocalScore::merge(State& state, const ObservedRows& rows) {
-  const auto& block = static_cast<const BlockState&>(state);
+  const auto& block = static_cast<const NearRows&>(state);
   for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
     const auto lane = static_cast<std::size_t>(row - rows.row_begin);
     const auto sink = static_cast<double>(block.sink.weight[lane]);

@@ -25,7 +25,7 @@ namespace {
 
 using PerRow = std::array<double, kMaskRows>;
 
-struct BlockState final : Observer::State {
+struct NeighbourRows final : Observer::State {
   PerRow previous = {}, current = {}, next = {}, sink = {}, entropy = {};
   std::array<float, kMaskRows> elsewhere = {};
   std::array<std::int32_t, kMaskRows> visible = {};  // keys
@@ -86,21 +86,21 @@ class NeighbourScores final : public RowScores {
   }
   TileParts parts() const override { return {.log_weights = true}; }
   std::unique_ptr<State> rows(const ObservedRows&) const override {
-    return std::make_unique<BlockState>();
+    return std::make_unique<NeighbourRows>();
   }
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
   std::optional<bool> counts(int which, std::int64_t row, std::int64_t key) const override;
 
  private:
-  void add_neighbours(const BlockState& block, const ObservedRows& rows, std::int64_t row);
-  void add_entropies(const BlockState& block, const ObservedRows& rows, std::size_t lane);
+  void add_neighbours(const NeighbourRows& block, const ObservedRows& rows, std::int64_t row);
+  void add_entropies(const NeighbourRows& block, const ObservedRows& rows, std::size_t lane);
 
   std::int64_t queries_ = 0;
 };
 
 void NeighbourScores::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
-  auto& block = static_cast<BlockState&>(state);
+  auto& block = static_cast<NeighbourRows&>(state);
   kernels::add_entropies(tile.weights, tile.log_weights, tile.key_end - tile.key_begin,
                          block.entropy.data());
   block.count_visible(tile);
@@ -114,14 +114,14 @@ void NeighbourScores::tile(State& state, const ObservedRows& rows, const Observe
 }
 
 void NeighbourScores::merge(State& state, const ObservedRows& rows) {
-  const auto& block = static_cast<const BlockState&>(state);
+  const auto& block = static_cast<const NeighbourRows&>(state);
   for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
     add_neighbours(block, rows, row);
     add_entropies(block, rows, static_cast<std::size_t>(row - rows.row_begin));
   }
 }
 
-void NeighbourScores::add_neighbours(const BlockState& block, const ObservedRows& rows,
+void NeighbourScores::add_neighbours(const NeighbourRows& block, const ObservedRows& rows,
                                      std::int64_t row) {
   const auto lane = static_cast<std::size_t>(row - rows.row_begin);
   const auto of = [lane](const auto& lanes) { return static_cast<double>(lanes[lane]); };
@@ -139,7 +139,7 @@ void NeighbourScores::add_neighbours(const BlockState& block, const ObservedRows
   add(rows, 7, {std::max(past_first, sink), later, past_first, later}, sink);
 }
 
-void NeighbourScores::add_entropies(const BlockState& block, const ObservedRows& rows,
+void NeighbourScores::add_entropies(const NeighbourRows& block, const ObservedRows& rows,
                                     std::size_t lane) {
   const auto sink = static_cast<double>(block.sink[lane]);
   const double entropy = std::max(block.entropy[lane], 0.0);  // a weight may round to more than 1

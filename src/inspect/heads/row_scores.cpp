@@ -6,7 +6,7 @@
 namespace heed {
 namespace {
 
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -28,8 +28,8 @@ void RowScores::add(const ObservedRows& rows, int which, const RowScore& row, do
     sum.left += left;
   }
   if (kept_head_ < 0) return;
-  const double adjusted = row.has_adjusted && left > 0 ? row.adjusted / left : kNothing;
-  kept_[score][0].push_back(static_cast<float>(row.has_raw ? row.raw : kNothing));
+  const double adjusted = row.has_adjusted && left > 0 ? row.adjusted / left : kNoScore;
+  kept_[score][0].push_back(static_cast<float>(row.has_raw ? row.raw : kNoScore));
   kept_[score][1].push_back(static_cast<float>(adjusted));
 }
 

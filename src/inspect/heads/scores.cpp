@@ -17,7 +17,7 @@ namespace {
 using enum ScoreUnit;
 using enum ScoreFrom;
 
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnscored = std::numeric_limits<double>::quiet_NaN();
 
 // A new score is a line here, and a file of its own beside distance_score.cpp.
 constexpr std::array kScores = {
@@ -224,7 +224,7 @@ std::vector<double> ScoreSweep::values(std::int64_t head, ScoreForm form) const 
   std::vector<double> values;
   for (std::size_t i = 0; i < kScores.size(); ++i)
     values.push_back(of_score_[i] != nullptr ? of_score_[i]->score(head, kScores[i].which, form)
-                                             : kNothing);
+                                             : kUnscored);
   return values;
 }
 

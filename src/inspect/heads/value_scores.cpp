@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-struct BlockState final : Observer::State {
+struct ValueRows final : Observer::State {
   std::array<double, kMaskRows> sum = {}, of_sink = {};
   SinkOfRows sink;
 };
@@ -20,7 +20,7 @@ class ValueScores final : public RowScores {
   std::string_view name() const override { return "value_scores"; }
   TileParts parts() const override { return {.value_norms = !lengths_.given()}; }
   std::unique_ptr<State> rows(const ObservedRows&) const override {
-    return std::make_unique<BlockState>();
+    return std::make_unique<ValueRows>();
   }
   void tile(State& state, const ObservedRows&, const ObservedTile& tile) const override;
   void merge(State& state, const ObservedRows& rows) override;
@@ -38,7 +38,7 @@ class ValueScores final : public RowScores {
 };
 
 void ValueScores::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
-  auto& block = static_cast<BlockState&>(state);
+  auto& block = static_cast<ValueRows&>(state);
   block.sink.see(tile);
   const std::int64_t keys = tile.key_end - tile.key_begin;
   alignas(64) std::array<float, kObservedKeys * kMaskRows> carried;
@@ -48,7 +48,7 @@ void ValueScores::tile(State& state, const ObservedRows& rows, const ObservedTil
 }
 
 void ValueScores::merge(State& state, const ObservedRows& rows) {
-  const auto& block = static_cast<const BlockState&>(state);
+  const auto& block = static_cast<const ValueRows&>(state);
   for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
     const auto lane = static_cast<std::size_t>(row - rows.row_begin);
     const double sum = block.sum[lane], of_sink = block.of_sink[lane];

@@ -45,7 +45,7 @@ Largest listed(std::span<const float> weights, std::size_t most) {
   First first(most, all);
   for (std::size_t at = 0; at < weights.size(); ++at) {
     const float weight = weights[at];
-    if (weight == kHidden) continue;
+    if (weight == kHiddenWeight) continue;
     first.offer({static_cast<std::int64_t>(at), weight});
     all.sum += static_cast<double>(weight);
     if (weight > 0) all.entropy -= weight * std::log(static_cast<double>(weight));
@@ -79,7 +79,7 @@ std::int64_t rank_of(std::span<const float> weights, std::int64_t at) {
   const Entry own = {at, weights[static_cast<std::size_t>(at)]};
   std::int64_t rank = 1;
   for (std::size_t other = 0; other < weights.size(); ++other)
-    if (weights[other] != kHidden &&
+    if (weights[other] != kHiddenWeight &&
         before({static_cast<std::int64_t>(other), weights[other]}, own))
       ++rank;
   return rank;

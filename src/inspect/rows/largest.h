@@ -10,7 +10,7 @@
 namespace heed {
 
 /// Stands for the weight that the mask hides; a weight that is not a number is one.
-inline constexpr float kHidden = -1;
+inline constexpr float kHiddenWeight = -1;
 
 struct Entry {
   std::int64_t at = 0;
@@ -34,7 +34,7 @@ struct Largest {
   std::int64_t visible = 0;
 };
 
-/// `weights` has kHidden where the mask hides an entry.
+/// `weights` has kHiddenWeight where the mask hides an entry.
 Largest largest_of(std::span<const float> weights, const LargestRule& rule);
 
 /// The place of the entry `at`, which is visible, among all: 1 is the largest.

@@ -59,7 +59,7 @@ void visit_lines(const LayerAttention& layer, LinesRequest request,
 
 std::vector<float> hidden_for_masked(std::vector<float> weights) {
   for (float& weight : weights)
-    if (std::isnan(weight)) weight = kHidden;
+    if (std::isnan(weight)) weight = kHiddenWeight;
   return weights;
 }
 

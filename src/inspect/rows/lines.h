@@ -23,7 +23,7 @@ struct LinesRequest {
   int head = 0;
   std::vector<std::int64_t> rows = {};  // empty: every row
   bool scores = false;
-  float hidden = kHidden;  // the weight of a key that the mask hides
+  float hidden = kHiddenWeight;  // the weight of a key that the mask hides
 };
 
 /// Calls `use` for the rows in rising order.

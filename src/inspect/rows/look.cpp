@@ -100,12 +100,13 @@ namespace {
 double largest_weight(const LayerAttention& layer, int head, std::span<const std::int64_t> queries,
                       std::span<const std::int64_t> keys) {
   double largest = -1;
-  visit_lines(
-      layer, {.head = head, .rows = {queries.begin(), queries.end()}}, [&](const RowView& row) {
-        for (const std::int64_t key : keys)
-          if (const float weight = row.weights[static_cast<std::size_t>(key)]; weight != kHidden)
-            largest = std::max(largest, static_cast<double>(weight));
-      });
+  visit_lines(layer, {.head = head, .rows = {queries.begin(), queries.end()}},
+              [&](const RowView& row) {
+                for (const std::int64_t key : keys)
+                  if (const float weight = row.weights[static_cast<std::size_t>(key)];
+                      weight != kHiddenWeight)
+                    largest = std::max(largest, static_cast<double>(weight));
+              });
   return largest;
 }
 
@@ -181,7 +182,7 @@ void weigh_write(const LayerAttention& layer, int head, std::span<const float> w
   const float* const of_keys = lengths.data<float>() + head * lengths.dim(1);
   double sum = 0;
   for (std::size_t key = 0; key < weights.size(); ++key)
-    if (weights[key] != kHidden)
+    if (weights[key] != kHiddenWeight)
       sum += static_cast<double>(weights[key]) * static_cast<double>(of_keys[key]);
   cell.write_length = static_cast<double>(of_keys[cell.key]);
   cell.carried = sum > 0 ? cell.weight * cell.write_length / sum : 0;
@@ -195,7 +196,7 @@ LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, st
     const auto at = static_cast<std::size_t>(key);
     const Largest ranked = largest_of(row.weights, {.at_most = 3});
     cell.of = ranked.visible;
-    cell.visible = row.weights[at] != kHidden;
+    cell.visible = row.weights[at] != kHiddenWeight;
     if (!cell.visible) return;
     cell.weight = row.weights[at];
     cell.score = row.scores[at];

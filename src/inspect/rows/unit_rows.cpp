@@ -35,7 +35,8 @@ class Units {
     std::size_t unit = 0;
     for (std::size_t key = 0; key < weights.size(); ++key) {
       if (static_cast<std::int64_t>(key) >= end(unit)) ++unit;
-      if (weights[key] != kHidden) sums[unit] = std::max(sums[unit], 0.0F) + weights[key] / rows;
+      if (weights[key] != kHiddenWeight)
+        sums[unit] = std::max(sums[unit], 0.0F) + weights[key] / rows;
     }
   }
 
@@ -54,7 +55,7 @@ std::vector<LookRow> look_unit_rows(const LayerAttention& layer, int head,
   std::vector<float> sums;
   visit_lines(layer, {.head = head, .rows = all.whole(queries)}, [&](const RowView& row) {
     const std::size_t unit = all.of(row.query);
-    if (row.query == all.first(unit)) sums.assign(all.count(), kHidden);
+    if (row.query == all.first(unit)) sums.assign(all.count(), kHiddenWeight);
     all.add(row.weights, static_cast<float>(all.end(unit) - all.first(unit)), sums);
     if (row.query + 1 < all.end(unit)) return;
     answer.push_back(look_row({.query = all.first(unit), .weights = sums, .scores = {}}, top));

@@ -15,7 +15,7 @@
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
 #include "inspect/session/write_lengths.h"
-#include "models/token_check.h"
+#include "models/model_tokenizer.h"
 
 namespace heed {
 namespace {

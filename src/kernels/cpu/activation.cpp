@@ -118,20 +118,22 @@ HWY_INLINE FloatVector sigmoid(FloatVector x) {
   return reciprocal(hn::Add(number(1.0F), cpu::HWY_NAMESPACE::exp2(Floats(), negated)));
 }
 
-void silu_part(const float* x, std::int64_t count, float* y) {
+// SiLU with slope 1, quick GELU with 1.702.
+void silu_part(const float* x, std::int64_t count, float slope, float* y) {
   for_lanes(count, [&](auto load, auto store) HWY_ATTR {
     const auto value = load(x);
-    store(hn::Mul(value, sigmoid(value)), y);
+    store(hn::Mul(value, sigmoid(hn::Mul(value, number(slope)))), y);
   });
 }
 
-// d/dx x s(x) = s + (x s) (1 - s).
-void silu_backward_part(const float* x, std::int64_t count, float* dy, float* y) {
+// d/dx x s(a x) = s + a (x s) (1 - s).
+void silu_backward_part(const float* x, std::int64_t count, float slope, float* dy, float* y) {
   for_lanes(count, [&](auto load, auto store) HWY_ATTR {
     const auto value = load(x);
-    const auto share = sigmoid(value);
+    const auto share = sigmoid(hn::Mul(value, number(slope)));
     const auto result = hn::Mul(value, share);
-    store(hn::Mul(load(dy), hn::Add(share, hn::NegMulAdd(result, share, result))), dy);
+    const auto bend = hn::Mul(hn::NegMulAdd(result, share, result), number(slope));
+    store(hn::Mul(load(dy), hn::Add(share, bend)), dy);
     store(result, y);
   });
 }
@@ -201,16 +203,36 @@ void cpu::gelu_tanh_backward(const float* x, std::int64_t count, float* dy, floa
   });
 }
 
-void cpu::silu(const float* x, std::int64_t count, float* y) {
+namespace {
+
+constexpr float kQuickGelu = 1.702F;
+
+void sloped_silu(const float* x, std::int64_t count, float slope, float* y) {
   in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(silu_part)(x + begin, length, y + begin);
+    HWY_DYNAMIC_DISPATCH(silu_part)(x + begin, length, slope, y + begin);
   });
 }
 
-void cpu::silu_backward(const float* x, std::int64_t count, float* dy, float* y) {
+void sloped_silu_backward(const float* x, std::int64_t count, float slope, float* dy, float* y) {
   in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(silu_backward_part)(x + begin, length, dy + begin, y + begin);
+    HWY_DYNAMIC_DISPATCH(silu_backward_part)(x + begin, length, slope, dy + begin, y + begin);
   });
+}
+
+}  // namespace
+
+void cpu::silu(const float* x, std::int64_t count, float* y) { sloped_silu(x, count, 1, y); }
+
+void cpu::silu_backward(const float* x, std::int64_t count, float* dy, float* y) {
+  sloped_silu_backward(x, count, 1, dy, y);
+}
+
+void cpu::quick_gelu(const float* x, std::int64_t count, float* y) {
+  sloped_silu(x, count, kQuickGelu, y);
+}
+
+void cpu::quick_gelu_backward(const float* x, std::int64_t count, float* dy, float* y) {
+  sloped_silu_backward(x, count, kQuickGelu, dy, y);
 }
 
 void cpu::relu(const float* x, std::int64_t count, float* y) {

@@ -68,7 +68,7 @@ inline void differentiate(const BackwardTile& tile, std::int64_t key, std::int64
     float* const dscores = s.dscores + (key + j) * kTileRows;
     for (int lane = range.begin * kLanes; lane < range.end * kLanes; lane += kLanes) {
       const auto above = hn::Sub(hn::Load(d, weights + lane), hn::Load(d, s.lse + lane));
-      auto p = exp2(d, hn::Sub(above, hn::Load(d, s.lse_low + lane)));
+      auto p = exp(d, hn::Sub(above, hn::Load(d, s.lse_low + lane)));
       const auto change = hn::Sub(hn::Load(d, dscores + lane), hn::Load(d, s.delta + lane));
       auto ds = hn::Mul(hn::Mul(factor, p), change);
       if (tile.partial()) {

@@ -29,12 +29,12 @@ struct BackwardScratch {
   float* v = nullptr;  // [64][value_width]
   float* dk = nullptr;
   float* dv = nullptr;
-  float* queries = nullptr;     // of the row block: [D][64] times scale * log2(e)
+  float* queries = nullptr;     // of the row block: [D][64] times the scale
   float* query_rows = nullptr;  // [64][width]
   float* dout = nullptr;        // [Dv][64]
   float* dout_rows = nullptr;   // [64][value_width]
   float* out_rows = nullptr;    // [64][value_width]
-  float* lse = nullptr;         // [64], in base 2
+  float* lse = nullptr;         // [64]
   float* lse_low = nullptr;     // [64]
   float* delta = nullptr;       // [64]: sum of out * dout, less dlse
   float* weights = nullptr;     // [6 keys][64 rows]

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numbers>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -52,28 +51,16 @@ inline void read_bias(const Input& bias, const RowBlock& block, const Segment& s
   }
 }
 
-/// Each lane's factor of q . k.
-inline void row_scales(const AttentionProblem& problem, const RowTile& tile, float* scales) {
-  std::fill_n(scales, kTileRows, 0.0f);
-  for (int s = 0; s < tile.segment_count; ++s)
-    std::fill_n(scales + tile.segments[s].lane, tile.segments[s].count,
-                static_cast<float>(problem.scale[tile.segments[s].head]));
-}
-
-/// Scores q . k become (scale q . k + bias) log2(e), step by step as the tiled kernel has it, whose
-/// backward pass subtracts their log-sum-exp. Bits of a bias of -inf are taken from `visible`;
-/// true if there are any.
+/// Adds the bias to the scores, as the tiled kernel does, whose backward pass subtracts their
+/// log-sum-exp. Bits of a bias of -inf are taken from `visible`; true if there are any.
 inline bool add_bias(const AttentionProblem& problem, const RowBlock& block, const KeyTile& keys,
                      const RowTile& tile, float* scores, std::uint64_t* visible) {
   const Lanes d;
   alignas(64) float bias[kTileKeys * kTileRows];
-  alignas(64) float scales[kTileRows];
   if (tile.rows < kTileRows) std::fill_n(bias, keys.keys() * kTileRows, 0.0f);
   for (int s = 0; s < tile.segment_count; ++s)
     read_bias(problem.score.bias, block, tile.segments[s], keys,
               problem.sequences[block.batch].key_length, bias);
-  row_scales(problem, tile, scales);
-  const auto base = hn::Set(d, static_cast<float>(std::numbers::log2e));
   const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   std::uint64_t any = 0;
   for (std::int64_t j = 0; j < keys.keys(); ++j) {
@@ -81,8 +68,7 @@ inline bool add_bias(const AttentionProblem& problem, const RowBlock& block, con
     for (int lane = 0; lane < tile.rows; lane += kLanes) {
       const std::int64_t at = j * kTileRows + lane;
       const auto add = hn::Load(d, bias + at);
-      const auto scaled = hn::Mul(hn::Load(d, scores + at), hn::Load(d, scales + lane));
-      hn::Store(hn::Mul(hn::Add(scaled, add), base), d, scores + at);
+      hn::Store(hn::Add(hn::Load(d, scores + at), add), d, scores + at);
       std::uint64_t bits = 0;
       hn::StoreMaskBits(d, hn::Eq(add, lowest), reinterpret_cast<std::uint8_t*>(&bits));
       hidden |= bits << lane;

@@ -138,11 +138,11 @@ inline void softmax(std::int64_t keys, RowTile& tile, float* scores, float* resc
     const auto maximum = hn::Max(m0, m1);
     // A row that has seen nothing keeps -inf; its reference is 0, so that -inf scores weigh 0.
     const auto reference = hn::IfThenElse(hn::Eq(maximum, lowest), zero, maximum);
-    const auto factor = exp2(d, hn::Sub(before, reference));
+    const auto factor = exp(d, hn::Sub(before, reference));
     auto s0 = zero, s1 = zero;
     const auto weigh = [&](std::int64_t key) HWY_ATTR {
       float* at = column + key * kTileRows;
-      const auto p = exp2(d, hn::Sub(hn::Load(d, at), reference));
+      const auto p = exp(d, hn::Sub(hn::Load(d, at), reference));
       hn::Store(p, d, at);
       return p;
     };

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
@@ -53,9 +52,7 @@ inline void read_segment(const AttentionProblem& problem, const RowBlock& block,
     q = {.data = copy, .row = problem.head_dim};
   }
   const auto* first = static_cast<const float*>(q.data);
-  const bool plain = problem.score.bias.data == nullptr;  // else the scale follows the product
-  const auto scale =
-      plain ? static_cast<float>(problem.scale[segment.head] * std::numbers::log2e) : 1.0f;
+  const auto scale = static_cast<float>(problem.scale[segment.head]);
   int i = 0;
   std::int64_t done = 0;
   if (q.column == 1 && segment.lane % 4 == 0) {
@@ -87,7 +84,7 @@ inline void begin_rows(const AttentionProblem& problem, const RowBlock& block, s
     read_segment(problem, block, tile.segments[s], copy, tile.queries);
 }
 
-/// lse = maximum ln(2) + ln(sum), in double, to `high` + `low`.
+/// lse = maximum + ln(sum), in double, to `high` + `low` as LogSum does.
 inline void log_sum_exp(const RowTile& tile, float* high, float* low) {
   const hn::ScalableTag<double> wide;
   const hn::Rebind<float, decltype(wide)> narrow;
@@ -95,10 +92,10 @@ inline void log_sum_exp(const RowTile& tile, float* high, float* low) {
     const auto sum = hn::Add(hn::PromoteTo(wide, hn::Load(narrow, tile.sum + lane)),
                              hn::PromoteTo(wide, hn::Load(narrow, tile.sum_low + lane)));
     const auto maximum = hn::PromoteTo(wide, hn::Load(narrow, tile.maximum + lane));
-    const auto lse = hn::MulAdd(hn::Set(wide, std::numbers::ln2), maximum, hn::Log(wide, sum));
-    const auto rounded = hn::DemoteTo(narrow, lse);
+    const auto log_sum = hn::Log(wide, sum);
+    const auto rounded = hn::DemoteTo(narrow, hn::Add(maximum, log_sum));
     hn::Store(rounded, narrow, high + lane);
-    const auto rest = hn::Sub(lse, hn::PromoteTo(wide, rounded));
+    const auto rest = hn::Add(hn::Sub(maximum, hn::PromoteTo(wide, rounded)), log_sum);
     hn::Store(hn::DemoteTo(narrow, rest), narrow, low + lane);
   }
 }

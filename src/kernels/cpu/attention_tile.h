@@ -28,9 +28,9 @@ struct RowTile {
   std::uint64_t seen = 0;    // rows that have met a visible key
   std::uint64_t moved = 0;   // rows whose maximum the current key tile has moved
   bool started = false;      // `out` holds something
-  float* queries = nullptr;  // [D][64], times scale * log2(e) where there is no bias
+  float* queries = nullptr;  // [D][64], times the scale
   float* out = nullptr;      // [64][value_stride]
-  float* maximum = nullptr;  // [64] of the scores, in base 2
+  float* maximum = nullptr;  // [64] of the scores
   float* sum = nullptr;      // [64]
   float* sum_low = nullptr;  // [64]: what rounding has taken from `sum`
 };

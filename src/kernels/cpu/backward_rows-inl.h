@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "hwy/highway.h"
 #include "kernels/cpu/attention_backward_tasks.h"
@@ -53,7 +52,7 @@ inline void transpose_rows(const float* rows, std::int64_t stride, std::int64_t 
   }
 }
 
-/// delta_i = sum_d out_id dout_id - dlse_i, and the log-sum-exp in base 2 as a sum of two floats.
+/// delta_i = sum_d out_id dout_id - dlse_i, and the log-sum-exp as a sum of two floats.
 inline void read_row_scalars(const AttentionProblem& problem, const AttentionBackward& backward,
                              std::int64_t batch, const BackwardTile& tile, BackwardScratch& s) {
   const Lanes d;
@@ -67,11 +66,8 @@ inline void read_row_scalars(const AttentionProblem& problem, const AttentionBac
     for (std::int64_t x = 0; x < s.value_width; x += kLanes)
       sum = hn::MulAdd(hn::Load(d, s.out_rows + row + x), hn::Load(d, s.dout_rows + row + x), sum);
     s.delta[i] = hn::GetLane(hn::SumOfLanes(d, sum)) - (dlse == nullptr ? 0 : dlse[first + i]);
-    const double base2 =
-        (static_cast<double>(lse[i]) + static_cast<double>(lse_low[i])) * std::numbers::log2e;
-    s.lse[i] = static_cast<float>(base2);
-    const bool finite = std::isfinite(s.lse[i]);
-    s.lse_low[i] = finite ? static_cast<float>(base2 - static_cast<double>(s.lse[i])) : 0;
+    s.lse[i] = lse[i];
+    s.lse_low[i] = std::isfinite(lse[i]) ? lse_low[i] : 0;
   }
   for (auto* scalars : {s.delta, s.lse, s.lse_low})
     std::fill(scalars + tile.rows, scalars + kTileRows, 0.0f);
@@ -97,7 +93,7 @@ inline void read_rows(const AttentionProblem& problem, const AttentionBackward& 
     read(backward.out_low, problem.value_dim, s.value_width, s.dout);  // not yet in use
     add_to(s.dout, tile.rows * s.value_width, s.out_rows);
   }
-  const auto factor = static_cast<float>(problem.scale[tile.head] * std::numbers::log2e);
+  const auto factor = static_cast<float>(problem.scale[tile.head]);
   const int lanes = tile.vectors() * kLanes;
   transpose_rows(s.query_rows, s.width, problem.head_dim, lanes, factor, s.queries);
   transpose_rows(s.dout_rows, s.value_width, problem.value_dim, lanes, 1, s.dout);

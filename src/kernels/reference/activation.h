@@ -34,6 +34,12 @@ inline double silu_derivative(double x) {
   return share + x * share * (1 - share);
 }
 
+inline constexpr double kQuickGelu = 1.702;
+
+inline double quick_gelu(double x) { return silu(kQuickGelu * x) / kQuickGelu; }
+
+inline double quick_gelu_derivative(double x) { return silu_derivative(kQuickGelu * x); }
+
 inline double relu(double x) { return x > 0 || std::isnan(x) ? x : 0; }
 
 inline double relu_derivative(double x) { return x > 0 ? 1 : 0; }

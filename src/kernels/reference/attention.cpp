@@ -17,12 +17,15 @@ using reference::Row;
 using reference::store;
 
 void store_lse(const AttentionProblem& problem, const AttentionForward& forward, std::int64_t at,
-               double lse) {
+               const LogSum& lse) {
   if (forward.lse == nullptr) return;
-  const DType dtype = accumulator(problem);
-  store(forward.lse, dtype, at, lse);
-  const double high = load(forward.lse, dtype, at);
-  store(forward.lse_low, dtype, at, std::isfinite(high) ? lse - high : 0);
+  const auto to = [&]<typename T>(T* high) {
+    lse.store(high[at], static_cast<T*>(forward.lse_low)[at]);
+  };
+  if (accumulator(problem) == DType::kF64)
+    to(static_cast<double*>(forward.lse));
+  else
+    to(static_cast<float*>(forward.lse));
 }
 
 void store_out(const AttentionForward& forward, const Head& head, std::int64_t row, std::int64_t d,
@@ -43,9 +46,9 @@ void attend(const Head& head, const AttentionForward& forward) {
   for (std::int64_t i = 0; i < query_room(problem, head.b); ++i) {
     row.look(head, i);
     const bool padding = i >= head.sequence.query_length;
-    const double lse = row.normalise(head);
+    const LogSum lse = row.normalise(head);
     store_lse(problem, forward, head.lse_index(i),
-              padding ? -std::numeric_limits<double>::infinity() : lse);
+              padding ? LogSum{-std::numeric_limits<double>::infinity(), 0} : lse);
     for (std::size_t n = 0; n < row.keys.size(); ++n) {
       const double kept = head.kept(i, row.keys[n]);
       row.weights[n] = kept == 0 ? 0 : row.weights[n] * kept;

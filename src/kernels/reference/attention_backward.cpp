@@ -92,9 +92,7 @@ class HeadBackward {
   double weights(std::int64_t i) {
     const DType dtype = accumulator(problem_);
     const std::int64_t at = head_.lse_index(i);
-    const bool softmax = problem_.score.normaliser == Normaliser::kSoftmax;
-    const double lse =
-        softmax ? load(backward_.lse, dtype, at) + load(backward_.lse_low, dtype, at) : 0;
+    const LogSum lse = log_sum(at);
     row_.weigh(head_, lse);
     dp_.assign(row_.keys.size(), 0.0);
     double delta = 0;
@@ -114,8 +112,14 @@ class HeadBackward {
     const bool has_lse = sink != nullptr || !row_.keys.empty();
     if (backward_.dlse != nullptr && has_lse) delta -= load(backward_.dlse, dtype, at);
     if (sink != nullptr && sink[head_.h] != -std::numeric_limits<double>::infinity())
-      sums_.sink -= std::exp(sink[head_.h] - lse) * delta;
+      sums_.sink -= std::exp(lse.below(sink[head_.h])) * delta;
     return delta;
+  }
+
+  LogSum log_sum(std::int64_t at) const {
+    if (problem_.score.normaliser != Normaliser::kSoftmax) return {};
+    return accumulator(problem_) == DType::kF64 ? lse_of<double>(backward_, at)
+                                                : lse_of<float>(backward_, at);
   }
 
   double dz(std::size_t n, double delta) const {

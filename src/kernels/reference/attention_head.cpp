@@ -121,6 +121,7 @@ Score Head::score(std::int64_t i, std::int64_t j) const {
   }
   score.z += bias(i, j);
   if (rule.slope != nullptr) score.z -= rule.slope[h] * distance(i, j);
+  if (accumulator(problem) == DType::kF32) score.z = held_by_f32(score.z);
   return score;
 }
 
@@ -154,15 +155,15 @@ void Row::look(const Head& head, std::int64_t i) {
 }
 
 // IEEE decides what infinite scores mean.
-double Row::normalise(const Head& head) {
+LogSum Row::normalise(const Head& head) {
   const ScoreRule& rule = head.problem.score;
   if (rule.normaliser != Normaliser::kSoftmax) {
-    weigh(head, 0);
-    return 0;
+    weigh(head, {});
+    return {};
   }
   weights.clear();
   const double sink = rule.sink != nullptr ? rule.sink[head.h] : -kInfinity;
-  if (keys.empty()) return sink;
+  if (keys.empty()) return {sink, 0};
   double maximum = sink;
   for (const Score& score : scores) maximum = std::max(maximum, score.z);
   double sum = rule.sink != nullptr ? std::exp(sink - maximum) : 0;
@@ -171,14 +172,14 @@ double Row::normalise(const Head& head) {
     sum += weights.back();
   }
   for (double& weight : weights) weight /= sum;
-  return maximum + std::log(sum);
+  return {maximum, std::log(sum)};
 }
 
-void Row::weigh(const Head& head, double lse) {
+void Row::weigh(const Head& head, const LogSum& lse) {
   const Normaliser normaliser = head.problem.score.normaliser;
   weights.clear();
   for (const Score& score : scores)
-    weights.push_back(normaliser == Normaliser::kSoftmax   ? std::exp(score.z - lse)
+    weights.push_back(normaliser == Normaliser::kSoftmax   ? std::exp(lse.below(score.z))
                       : normaliser == Normaliser::kSigmoid ? 1 / (1 + std::exp(-score.z))
                                                            : score.z);
 }

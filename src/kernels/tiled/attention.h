@@ -48,9 +48,9 @@ struct WeightTile {
   std::int64_t key_begin = 0;
   std::int64_t key_end = 0;
   const float* weights = nullptr;          // 0 where masked
-  const float* log_weights = nullptr;      // natural; -inf where masked
-  const float* scores = nullptr;           // natural; -inf where masked
-  const float* before_softcap = nullptr;   // natural, as the two below: scale * similarity
+  const float* log_weights = nullptr;      // -inf where masked
+  const float* scores = nullptr;           // -inf where masked
+  const float* before_softcap = nullptr;   // scale * similarity
   const float* before_bias = nullptr;      // after the softcap
   const float* before_mask = nullptr;      // after bias and ALiBi
   const float* value_norms = nullptr;      // |v_j|, one a key

@@ -35,7 +35,7 @@ struct WeightScratch {
   alignas(64) T scores[kKeys * kRows];
   alignas(64) float weights[kKeys * kRows];
   alignas(64) float log_weights[kKeys * kRows];
-  alignas(64) float natural[kKeys * kRows];  // scores as the caller knows them: base e
+  alignas(64) float shown[kKeys * kRows];  // scores, -inf where hidden
   alignas(64) float value_norms[kKeys];
   TileMask<T> mask;
   std::int64_t lanes = kRows;  // that hold rows: of the rest nothing is computed, and all is hidden
@@ -48,10 +48,9 @@ void ensure(Tile<T>& tile, std::int64_t elements) {
   if (tile.get() == nullptr) tile = Tile<T>(elements);
 }
 
-// to[e] = factor * from[e] as floats; may be in place.
 template <typename T>
-void to_floats(const T* from, std::int64_t count, T factor, float* to) {
-  for (std::int64_t e = 0; e < count; ++e) to[e] = static_cast<float>(from[e] * factor);
+void to_floats(const T* from, std::int64_t count, float* to) {
+  std::transform(from, from + count, to, [](T x) { return static_cast<float>(x); });
 }
 
 // Scores, in place, to weights.
@@ -70,8 +69,6 @@ void weigh_tile(const AttentionProblem& problem, std::int64_t keys, T* log_weigh
 template <typename T>
 void score_stages(const AttentionProblem& problem, const TilePlace& at, const WantedOfTile& wanted,
                   WeightScratch<T>& scratch, WeightTile& tile) {
-  const bool base2 = problem.score.normaliser == Normaliser::kSoftmax;
-  const T natural = base2 ? static_cast<T>(kLn2) : T{1};
   const std::int64_t count = at.keys * kRows;
   ScoreParts<T> parts = {.lanes = scratch.lanes};
   if (wanted.before_mask) {
@@ -85,18 +82,18 @@ void score_stages(const AttentionProblem& problem, const TilePlace& at, const Wa
   score_tile(problem, at, scratch.queries, keys, scratch.mask, scratch.scores, parts);
   if (wanted.before_mask) {
     const bool plain = is_plain(problem, at.head);  // one stage
-    const auto stage = [&](int n, const T* from, T factor) {
-      to_floats(from, count, factor, scratch.before[n].get());
+    const auto stage = [&](int n, const T* from) {
+      to_floats(from, count, scratch.before[n].get());
       return scratch.before[n].get();
     };
-    tile.before_mask = stage(2, scratch.scores, natural);
-    tile.before_softcap = plain ? tile.before_mask : stage(0, parts.before_softcap, T{1});
-    tile.before_bias = plain ? tile.before_mask : stage(1, parts.before_bias, T{1});
+    tile.before_mask = stage(2, scratch.scores);
+    tile.before_softcap = plain ? tile.before_mask : stage(0, parts.before_softcap);
+    tile.before_bias = plain ? tile.before_mask : stage(1, parts.before_bias);
   }
   if (!wanted.scores) return;
-  to_floats(scratch.scores, count, natural, scratch.natural);
-  hide(scratch.mask.visible, at.keys, kHiddenScore, scratch.natural);
-  tile.scores = scratch.natural;
+  to_floats(scratch.scores, count, scratch.shown);
+  hide(scratch.mask.visible, at.keys, kHiddenScore, scratch.shown);
+  tile.scores = scratch.shown;
 }
 
 template <typename T>
@@ -133,8 +130,8 @@ WeightTile compute_tile(const AttentionProblem& problem, const TilePlace& at,
     ensure(scratch.capped_later, kKeys * kRows);
     T* logs = wanted.log_weights ? scratch.capped_later.get() : nullptr;
     weigh_tile(problem, at.keys, logs, scratch);
-    to_floats(scratch.scores, count, T{1}, scratch.weights);
-    if (wanted.log_weights) to_floats(logs, count, T{1}, scratch.log_weights);
+    to_floats(scratch.scores, count, scratch.weights);
+    if (wanted.log_weights) to_floats(logs, count, scratch.log_weights);
     tile.weights = scratch.weights;
     hide(scratch.mask.visible, at.keys, 0.0F, scratch.weights);
   }

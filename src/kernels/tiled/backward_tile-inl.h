@@ -208,6 +208,7 @@ TileSums sum_tile(const BackwardJob<T>& job, const TilePlace& at,
       const double capped = cap_slope != nullptr ? dz * static_cast<double>(cap_slope[e]) : dz;
       sums.scale += capped * static_cast<double>(similarity[e]);
     }
+  if (scales_queries(job.problem, at.head)) sums.scale /= job.problem.scale[at.head];
   return sums;
 }
 

@@ -25,13 +25,12 @@ SinkTerm sink_term(const BackwardJob<T>& job, std::int64_t b, std::int64_t h, st
   const double* sink = problem.score.sink;
   if (sink == nullptr || sink[h] == -std::numeric_limits<double>::infinity()) return {};
   const std::int64_t at = lse_index(problem, b, h, row);
-  const double lse = static_cast<double>(static_cast<const T*>(job.backward.lse)[at]) +
-                     static_cast<double>(static_cast<const T*>(job.backward.lse_low)[at]);
-  const double weight = std::exp(sink[h] - lse);
+  const double log_weight = lse_of<T>(job.backward, at).below(sink[h]);
+  const double weight = std::exp(log_weight);
   const auto* entropy = static_cast<const T*>(job.observed->entropy);
   if (entropy == nullptr || weight == 0) return {weight, 0};
   const T change = entropy[(b * problem.heads + h) * problem.query_length + row];
-  return {weight, -static_cast<double>(change) * (sink[h] - lse)};
+  return {weight, -static_cast<double>(change) * log_weight};
 }
 
 // sum_j p dp of the rows of a block; `at` has no keys yet.

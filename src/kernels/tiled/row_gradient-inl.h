@@ -56,9 +56,7 @@ double prepare_head(BackwardJob<T>& job, std::int64_t b, std::int64_t h) {
       sum -= static_cast<double>(static_cast<const T*>(backward.dlse)[at]);
     job.delta[static_cast<std::size_t>(at)] = static_cast<T>(sum);
     if (sink == nullptr || sink[h] == -std::numeric_limits<double>::infinity()) continue;
-    const double lse = static_cast<double>(static_cast<const T*>(backward.lse)[at]) +
-                       static_cast<double>(static_cast<const T*>(backward.lse_low)[at]);
-    sink_gradient -= std::exp(sink[h] - lse) * sum;
+    sink_gradient -= std::exp(lse_of<T>(backward, at).below(sink[h])) * sum;
   }
   return sink_gradient;
 }

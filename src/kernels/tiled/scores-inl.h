@@ -36,14 +36,19 @@ struct TilePlace {
   }
 };
 
-// Whether scores are scale * q . k alone, in base 2 by the factor of q. With a scale near 0 they
-// are not: the similarity could not be had back from the score.
-inline bool is_plain(const AttentionProblem& problem, std::int64_t head) {
-  constexpr double kLeastScale = 0x1p-100;  // f32 holds its inverse, and its products with q
-  const ScoreRule& rule = problem.score;
-  return rule.similarity == Similarity::kDot && rule.normaliser == Normaliser::kSoftmax &&
-         rule.softcap == 0 && rule.bias.data == nullptr && rule.slope == nullptr &&
+// Whether the scale is a factor of q before the product: q . k alone may be beyond the numbers
+// where the score is not. With a scale near 0 it is not: the similarity could not be had back.
+inline bool scales_queries(const AttentionProblem& problem, std::int64_t head) {
+  constexpr double kLeastScale = 0x1p-100;  // f32 holds its products with q
+  return problem.score.similarity == Similarity::kDot &&
          std::abs(problem.scale[head]) >= kLeastScale;
+}
+
+// Whether scores are scale * q . k alone, and that product is all there is to do.
+inline bool is_plain(const AttentionProblem& problem, std::int64_t head) {
+  const ScoreRule& rule = problem.score;
+  return scales_queries(problem, head) && rule.softcap == 0 && rule.bias.data == nullptr &&
+         rule.slope == nullptr;
 }
 
 // Divides each row by its norm, which `norms` receives.
@@ -126,11 +131,11 @@ struct QueryTile : RowTile<T> {
     RowTile<T>::load(problem, problem.q, batch, head, problem.sequences[batch].query_begin + row,
                      count);
     const T factor =  // kernels/attention.h says why every kernel takes this one
-        is_plain(problem, head) ? static_cast<T>(problem.scale[head] * kLog2E) : T{1};
+        scales_queries(problem, head) ? static_cast<T>(problem.scale[head]) : T{1};
     transpose(this->rows.get(), count, problem.head_dim, factor, transposed.get());
   }
 
-  Tile<T> transposed;  // [D][64], times scale * log2(e) where scores are plain
+  Tile<T> transposed;  // [D][64], times the scale where scales_queries
 };
 
 // Which pairs of a tile are visible. A bias of -inf hides as the mask does.
@@ -212,26 +217,25 @@ struct TileMask {
 // What the backward pass and observers want beside or of the scores: [keys][64]; null: not wanted.
 template <typename T>
 struct ScoreParts {
-  T* similarity = nullptr;
-  T* cap_slope = nullptr;  // d softcap(x) / dx
+  T* similarity = nullptr;  // times the scale where scales_queries
+  T* cap_slope = nullptr;   // d softcap(x) / dx
   T* before_softcap = nullptr;
   T* before_bias = nullptr;
   std::int64_t lanes = kRows;  // how many are computed: whole vectors
 };
 
-// z = softcap(scale * sim) + bias - slope * distance, times log2(e) for the softmax. In place.
+// z = softcap(scale * sim) + bias - slope * distance. In place.
 template <typename T>
 void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T* bias,
                    const ScoreParts<T>& parts, T* HWY_RESTRICT scores) {
   const ScoreRule& rule = problem.score;
   const hn::ScalableTag<T> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  const auto scale = hn::Set(tag, static_cast<T>(problem.scale[at.head]));
+  const auto scale = hn::Set(
+      tag, scales_queries(problem, at.head) ? T{1} : static_cast<T>(problem.scale[at.head]));
   const auto cap = hn::Set(tag, static_cast<T>(rule.softcap));
   const auto slope =
       hn::Set(tag, rule.slope != nullptr ? static_cast<T>(rule.slope[at.head]) : T{0});
-  const auto base =
-      hn::Set(tag, rule.normaliser == Normaliser::kSoftmax ? static_cast<T>(kLog2E) : T{1});
   // |p_i - p_j| of row i and key j is distances[n] + rests[n] for n = i - j + kKeys - 1: T alone is
   // not exact beyond 2^24 (f32).
   T distances[kRows + kKeys];
@@ -263,11 +267,18 @@ void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T
         z = hn::NegMulAdd(slope, hn::LoadU(tag, rests + n), z);
         z = hn::NegMulAdd(slope, hn::LoadU(tag, distances + n), z);
       }
-      hn::Store(hn::Mul(z, base), tag, scores + j * kRows + i);
+      hn::Store(z, tag, scores + j * kRows + i);
     }
 }
 
-// Scores [keys][64] of the visible pairs: in base 2 for the softmax, else as they are.
+// Far scores as f32 holds them, where a pass in double follows one that left a log-sum-exp of f32.
+template <typename T>
+void round_far_scores(std::int64_t count, T* scores) {
+  if constexpr (std::is_same_v<T, double>)
+    for (std::int64_t e = 0; e < count; ++e) scores[e] = held_by_f32(scores[e]);
+}
+
+// Scores [keys][64] of the visible pairs.
 template <typename T>
 void score_tile(const AttentionProblem& problem, const TilePlace& at, const QueryTile<T>& queries,
                 const Matrix<const T>& rows, const TileMask<T>& mask, T* scores,
@@ -280,14 +291,9 @@ void score_tile(const AttentionProblem& problem, const TilePlace& at, const Quer
     product<T, SubtractDistance>(extent, rows, columns, kRows, false, scores, kRows);
   else
     product<T>(extent, rows, columns, kRows, false, scores, kRows);
-  if (is_plain(problem, at.head)) {
-    if (parts.similarity == nullptr) return;
-    const T inverse = static_cast<T>(kLn2 / problem.scale[at.head]);
-    for (std::int64_t e = 0; e < at.keys * kRows; ++e) parts.similarity[e] = scores[e] * inverse;
-    return;
-  }
   if (parts.similarity != nullptr) std::copy_n(scores, at.keys * kRows, parts.similarity);
-  finish_scores(problem, at, mask.bias.get(), parts, scores);
+  if (!is_plain(problem, at.head)) finish_scores(problem, at, mask.bias.get(), parts, scores);
+  if (problem.far_scores_of_f32) round_far_scores(at.keys * kRows, scores);
 }
 
 }  // namespace heed::kernels::HWY_NAMESPACE

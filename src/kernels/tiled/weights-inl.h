@@ -29,20 +29,23 @@ struct Exp2Constants<double> {
   static constexpr double kRound = 0x1.8p52;
 };
 
-// 2^x. x = n + f with |f| <= 1/2; e^(f ln 2) by Taylor, whose remainder is below half an ulp at the
-// degree chosen; 2^n by its exponent bits. Results below the normal numbers are 0, NaN stays NaN.
+// e^x = 2^(n + f) with |f| <= 1/2; e^(f ln 2) by Taylor, whose remainder is below half an ulp at
+// the degree chosen; 2^n by its exponent bits. Results below the normal numbers are 0, NaN stays
+// NaN. Only differences of scores come here: a score itself may be too large for its product with
+// log2(e).
 template <class Tag>
-HWY_INLINE hn::Vec<Tag> exp2(Tag tag, hn::Vec<Tag> x) {
+HWY_INLINE hn::Vec<Tag> exp(Tag tag, hn::Vec<Tag> x) {
   using T = hn::TFromD<Tag>;
   using Constants = Exp2Constants<T>;
   const hn::Rebind<typename Constants::Bits, Tag> bits_tag;
-  const auto least = hn::Set(tag, T{1} - Constants::kBias);
-  const auto most = hn::Set(tag, T{1} + Constants::kBias);
+  const auto base = hn::Set(tag, static_cast<T>(kLog2E));
+  const auto least = hn::Set(tag, static_cast<T>(kLn2 * (1 - Constants::kBias)));
+  const auto most = hn::Set(tag, static_cast<T>(kLn2 * (1 + Constants::kBias)));
   const auto tiny = hn::Lt(x, least);
   x = hn::IfThenElse(hn::Gt(x, most), most, x);
-  const auto shifted = hn::Add(x, hn::Set(tag, Constants::kRound));  // n in the low bits
-  const auto y = hn::Mul(hn::Sub(x, hn::Sub(shifted, hn::Set(tag, Constants::kRound))),
-                         hn::Set(tag, static_cast<T>(kLn2)));
+  const auto shifted = hn::MulAdd(x, base, hn::Set(tag, Constants::kRound));  // n in the low bits
+  const auto f = hn::MulSub(x, base, hn::Sub(shifted, hn::Set(tag, Constants::kRound)));
+  const auto y = hn::Mul(f, hn::Set(tag, static_cast<T>(kLn2)));
   double factorial = 1;
   for (int k = 2; k <= Constants::kDegree; ++k) factorial *= k;
   auto sum = hn::Set(tag, static_cast<T>(1 / factorial));
@@ -57,7 +60,7 @@ HWY_INLINE hn::Vec<Tag> exp2(Tag tag, hn::Vec<Tag> x) {
   return hn::IfThenZeroElse(tiny, hn::Mul(sum, power));
 }
 
-// The log-sum-exp of 64 rows in base 2, as a sum of two T; rows that do not exist get 0.
+// The log-sum-exp of 64 rows, as a sum of two T; rows that do not exist get 0.
 template <typename T>
 struct RowLse {
   alignas(64) T high[kRows];
@@ -65,56 +68,56 @@ struct RowLse {
 
   void load(const T* lse, const T* lse_low, std::int64_t rows) {
     for (std::int64_t i = 0; i < kRows; ++i) {
-      const double natural =
-          i < rows ? static_cast<double>(lse[i]) + static_cast<double>(lse_low[i]) : 0.0;
-      const double base2 = natural * kLog2E;
-      high[i] = static_cast<T>(base2);
-      low[i] = std::isfinite(high[i]) ? static_cast<T>(base2 - static_cast<double>(high[i])) : T{0};
+      high[i] = i < rows ? lse[i] : T{0};
+      low[i] = i < rows && std::isfinite(lse[i]) ? lse_low[i] : T{0};
     }
   }
 };
 
-// Scores (base 2) to weights.
+// The logarithms of weights: score - lse, whose halves are never added to each other first. At
+// 10^9 their sum has lost what the low one holds.
+template <class Tag, typename T>
+HWY_INLINE hn::Vec<Tag> above_lse(Tag tag, const T* score, const RowLse<T>& lse, std::int64_t i) {
+  return hn::Sub(hn::Sub(hn::Load(tag, score), hn::Load(tag, lse.high + i)),
+                 hn::Load(tag, lse.low + i));
+}
+
+// Scores to weights.
 template <typename T>
 void weigh(const RowLse<T>& lse, std::int64_t keys, const T* scores, T* weights) {
   const hn::ScalableTag<T> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
   for (std::int64_t j = 0; j < keys; ++j)
-    for (std::int64_t i = 0; i < kRows; i += lanes) {
-      const auto above =
-          hn::Sub(hn::Load(tag, scores + j * kRows + i), hn::Load(tag, lse.high + i));
-      hn::Store(exp2(tag, hn::Sub(above, hn::Load(tag, lse.low + i))), tag,
+    for (std::int64_t i = 0; i < kRows; i += lanes)
+      hn::Store(exp(tag, above_lse(tag, scores + j * kRows + i, lse, i)), tag,
                 weights + j * kRows + i);
-    }
 }
 
-// 2^x for x that is 0 or less but for rounding; below the normal numbers 0.
+// e^x for x that is 0 or less but for rounding; below the normal numbers 0.
 template <class Tag>
 HWY_INLINE hn::Vec<Tag> weight_of(Tag tag, hn::Vec<Tag> x) {
   if constexpr (std::is_same_v<hn::TFromD<Tag>, float>) {
     // The instruction that scales would take a hundred cycles for a denormal.
-    const auto tiny = hn::Lt(x, hn::Set(tag, -126.0F));
-    return cpu::HWY_NAMESPACE::exp2(
+    const auto tiny = hn::Lt(x, hn::Set(tag, static_cast<float>(-126 * kLn2)));
+    return cpu::HWY_NAMESPACE::exp(
         tag, hn::IfThenElse(tiny, hn::Set(tag, -std::numeric_limits<float>::infinity()), x));
   } else {
-    return exp2(tag, x);
+    return exp(tag, x);
   }
 }
 
-// Scores (base 2) to weights and, where that is not null, their logarithms, in the first lanes.
+// Scores to weights and, where that is not null, their logarithms, in the first lanes.
 // `weights` may be `scores`.
 template <typename T>
 void weigh_with_logs(const RowLse<T>& lse, std::int64_t keys, const T* scores, T* weights,
                      T* log_weights, std::int64_t end = kRows) {
   const hn::ScalableTag<T> tag;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(tag));
-  const auto natural = hn::Set(tag, static_cast<T>(kLn2));
   for (std::int64_t j = 0; j < keys; ++j)
     for (std::int64_t i = 0; i < end; i += lanes) {
       const std::int64_t e = j * kRows + i;
-      const auto above = hn::Sub(hn::Sub(hn::Load(tag, scores + e), hn::Load(tag, lse.high + i)),
-                                 hn::Load(tag, lse.low + i));
-      if (log_weights != nullptr) hn::Store(hn::Mul(above, natural), tag, log_weights + e);
+      const auto above = above_lse(tag, scores + e, lse, i);
+      if (log_weights != nullptr) hn::Store(above, tag, log_weights + e);
       hn::Store(weight_of(tag, above), tag, weights + e);
     }
 }
@@ -124,8 +127,7 @@ template <class Tag>
 HWY_INLINE hn::Vec<Tag> sigmoid(Tag tag, hn::Vec<Tag> z) {
   using T = hn::TFromD<Tag>;
   const auto one = hn::Set(tag, T{1});
-  const auto power = exp2(tag, hn::Mul(z, hn::Set(tag, static_cast<T>(-kLog2E))));
-  return hn::Div(one, hn::Add(one, power));
+  return hn::Div(one, hn::Add(one, exp(tag, hn::Neg(z))));
 }
 
 // Scores to the weights of a normaliser without a sum: in place where they are the same.

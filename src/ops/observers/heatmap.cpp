@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/enumerator.h"
 #include "heed/base/error.h"
 #include "kernels/observe.h"
 
@@ -58,6 +59,7 @@ HeatmapObserver::HeatmapObserver(std::int64_t height, std::int64_t width, Pool p
     : asked_height_(height), asked_width_(width), pool_(pool), asked_(region) {
   if (height < 1 || width < 1)
     fail("heatmap", height < 1 ? "height" : "width", height < 1 ? height : width, "at least 1");
+  require_enumerator("heatmap", "pool", pool, Pool::kSum);
 }
 
 bool HeatmapObserver::needs(const ObservedRows& rows) const { return region_.meets(rows); }

@@ -1,5 +1,6 @@
 #include "heed/ops/observers/received.h"
 
+#include "base/enumerator.h"
 #include "kernels/observe.h"
 
 namespace heed {
@@ -13,6 +14,7 @@ struct KeySums : Observer::State {
 }  // namespace
 
 void ReceivedObserver::begin(const ObservedShape& shape) {
+  require_enumerator("received", "heads", heads_, OverHeads::kSum);
   shape_ = shape;
   received =
       Tensor::empty(heads_ == OverHeads::kEach ? Shape{shape.batch, shape.heads, shape.key_length}

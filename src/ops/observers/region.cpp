@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/enumerator.h"
 #include "heed/base/error.h"
 #include "ops/observers/row_values.h"
 
@@ -36,6 +37,7 @@ bool Region::meets(const ObservedRows& rows) const {
 }
 
 TileParts parts_of(ObservedValue value) {
+  require_enumerator("observe", "value", value, ObservedValue::kBeforeMask);
   return {.scores = value == ObservedValue::kScores,
           .before_mask = value != ObservedValue::kWeights && value != ObservedValue::kScores};
 }

@@ -1,4 +1,4 @@
-#include "io/file.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
+#include "base/lfs_pointer.h"
+#include "base/memory_there.h"
+#include "base/number_of.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -25,27 +29,46 @@ namespace {
   fail({.code = code, .file = path.string(), .found = fmt::format("cannot {}: {}", what, reason)});
 }
 
+// Whether the program inherited the file from its caller, such as a pipe of the shell.
+bool is_given(const std::filesystem::path& path) {
+  return path == "/dev/stdin" || path.native().starts_with("/dev/fd/");
+}
+
+// Names the kind of a path that is not a regular file; null for one that is.
+const char* not_a_file(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return S_ISREG(mode) ? nullptr : "a device";
+}
+
+[[noreturn]] void refuse_kind(const std::filesystem::path& path, const char* kind) {
+  fail({.code = ErrorCode::kCorrupt, .file = path.string(), .found = kind, .expected = "a file"});
+}
+
 }  // namespace
 
+// Without O_NONBLOCK a pipe is opened only when a writer comes. It means nothing to a file.
 InputFile::InputFile(std::filesystem::path path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : path_(std::move(path)),
+      descriptor_(::open(path_.c_str(),
+                         O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_given(path_) ? 0 : O_NONBLOCK))) {
   if (descriptor_ >= 0) {
-    refuse_folder();
+    require_regular();
     return;
   }
+  if (errno == ENXIO) refuse_kind(path_, "a socket or a device");
   const bool absent = errno == ENOENT || errno == ENOTDIR;
   fail_to("be opened", path_, absent ? ErrorCode::kNotFound : ErrorCode::kIo);
 }
 
-// Or reading it would be called an error of the system.
-void InputFile::refuse_folder() const {
+void InputFile::require_regular() const {
   struct stat status = {};
-  if (::fstat(descriptor_, &status) != 0 || !S_ISDIR(status.st_mode)) return;
+  const char* const kind =
+      ::fstat(descriptor_, &status) == 0 ? not_a_file(status.st_mode) : nullptr;
+  if (kind == nullptr || (is_given(path_) && !S_ISDIR(status.st_mode))) return;
   ::close(descriptor_);
-  fail({.code = ErrorCode::kCorrupt,
-        .file = path_.string(),
-        .found = "a folder",
-        .expected = "a file"});
+  refuse_kind(path_, kind);
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
@@ -94,6 +117,36 @@ void MappedFile::release(std::size_t begin, std::size_t end) const {
   const std::size_t first = (begin + page - 1) / page * page;
   const std::size_t last = end / page * page;
   if (first < last) ::madvise(const_cast<std::byte*>(data_) + first, last - first, MADV_DONTNEED);
+}
+
+std::int64_t most_data_bytes() { return static_cast<std::int64_t>(memory_there()); }
+
+namespace {
+
+[[noreturn]] void refuse_size(const std::filesystem::path& path, std::int64_t size,
+                              std::int64_t most) {
+  fail({.code = ErrorCode::kUnsupported,
+        .file = path.string(),
+        .found = "has " + number_of(size, "byte"),
+        .expected = fmt::format("at most {}", most)});
+}
+
+}  // namespace
+
+// The size is looked at twice: files of /proc say 0, and a file may grow while it is read.
+std::string read_file(const std::filesystem::path& path, std::int64_t most) {
+  InputFile file(path);
+  const std::int64_t size = file.size();
+  if (size > most) refuse_size(path, size, most);
+  std::string text(static_cast<std::size_t>(std::max<std::int64_t>(size, 0)), '\0');
+  text.resize(file.read(text.data(), text.size()));
+  std::array<char, 65536> more;
+  while (const std::size_t count = file.read(more.data(), more.size())) {
+    text.append(more.data(), count);
+    if (std::ssize(text) > most) refuse_size(path, std::ssize(text), most);
+  }
+  refuse_lfs_pointer(path.string(), text);
+  return text;
 }
 
 }  // namespace heed
