@@ -4,10 +4,12 @@
 Needs torch, transformers and safetensors; run from the repository's root. The weights are random
 (a fixed seed) and spread so that attention is far from uniform and every bias and norm matters.
 """
+import json
 import pathlib
 import shutil
 
 import torch
+import transformers
 from safetensors.torch import save_file
 from transformers import (BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, MarianConfig,
                           MarianMTModel, Qwen3Config, Qwen3ForCausalLM, T5Config,
@@ -147,7 +149,130 @@ def golden_of_pair(model, start):
     return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
 
 
+class Variant:
+    """A tiny model of one configuration: its file holds the configuration (metadata), the weights
+    (`weight:` before their names), the inputs and the logits."""
+
+    def __init__(self, kind, config, seed=3, more=None, left_out=(), renamed=None):
+        self.kind, self.config, self.seed = kind, config, seed
+        self.more, self.left_out, self.renamed = more or {}, left_out, renamed or (lambda name: name)
+
+    def write(self, path):
+        torch.manual_seed(self.seed)
+        kind = getattr(transformers, self.kind)
+        config = kind.config_class(**{key: value for key, value in self.config.items() if key != "model_type"})
+        config._attn_implementation = "eager"
+        model = kind(config).eval()
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if "embed_positions" not in name or "blenderbot" in self.config["model_type"]:
+                    parameter.copy_((1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0)
+                                    + 0.5 * torch.randn(parameter.shape))
+        tensors = self.inputs(model)
+        with torch.no_grad():
+            out = model(**{name: value for name, value in tensors.items()})
+        tensors["logits" if hasattr(out, "logits") else "last_hidden_state"] = (
+            out.logits if hasattr(out, "logits") else out.last_hidden_state)
+        for name, value in model.state_dict().items():
+            if name not in self.left_out and "position_ids" not in name:
+                tensors["weight:" + self.renamed(name)] = value
+        json_of = {**self.config, "architectures": [self.kind], **self.more}
+        save_file({name: value.contiguous().clone() for name, value in tensors.items()}, path,
+                  {"config": json.dumps(json_of)})
+
+    def inputs(self, model):
+        ids = torch.tensor([[3, 5, 1, 7, 2, 5, 9]])
+        if model.config.is_encoder_decoder:
+            return {"input_ids": ids, "decoder_input_ids": torch.tensor([[1, 4, 8, 4, 6]])}
+        return {"input_ids": ids}
+
+
+LLAMA = {"vocab_size": 11, "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 2,
+         "num_attention_heads": 2, "num_key_value_heads": 1, "max_position_embeddings": 16,
+         "tie_word_embeddings": True, "rms_norm_eps": 1e-5}
+GPT2 = {"model_type": "gpt2", "vocab_size": 11, "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 8,
+        "bos_token_id": 0, "eos_token_id": 0}
+BERT = {"vocab_size": 11, "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "max_position_embeddings": 12, "pad_token_id": 0}
+T5 = {"model_type": "t5", "vocab_size": 11, "d_model": 8, "d_kv": 4, "d_ff": 12, "num_layers": 1,
+      "num_heads": 2, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 6,
+      "decoder_start_token_id": 0}
+PAIR = {"vocab_size": 11, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 12, "decoder_ffn_dim": 12,
+        "max_position_embeddings": 12, "pad_token_id": 0, "decoder_start_token_id": 0}
+GEMMA2 = {"model_type": "gemma2", **LLAMA, "head_dim": 4, "sliding_window": 3, "query_pre_attn_scalar": 4,
+          "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0, "pad_token_id": 0}
+BOTH_WAYS = {"is_causal": False}
+SLIDES = {"use_sliding_window": True, "sliding_window": 2}
+TYPES = ["full_attention", "sliding_attention"]
+YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 4}
+
+VARIANTS = {
+    "gpt2-both-ways": Variant("GPT2LMHeadModel", GPT2 | BOTH_WAYS),
+    "llama-both-ways": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA | BOTH_WAYS),
+    "mistral-both-ways": Variant("MistralForCausalLM",
+                                 {"model_type": "mistral"} | LLAMA | {"sliding_window": 2} | BOTH_WAYS),
+    "qwen2-both-ways": Variant("Qwen2ForCausalLM", {"model_type": "qwen2"} | LLAMA | SLIDES
+                               | {"max_window_layers": 1} | BOTH_WAYS),
+    "qwen3-both-ways": Variant("Qwen3ForCausalLM", {"model_type": "qwen3"} | LLAMA | SLIDES
+                               | {"head_dim": 4, "layer_types": TYPES} | BOTH_WAYS),
+    "gemma2-both-ways": Variant("Gemma2ForCausalLM", GEMMA2 | BOTH_WAYS),
+    "marian-both-ways": Variant("MarianMTModel", {"model_type": "marian"} | PAIR | BOTH_WAYS),
+    "blenderbot-both-ways": Variant("BlenderbotForConditionalGeneration",
+                                    {"model_type": "blenderbot"} | PAIR | BOTH_WAYS),
+    "t5-both-ways": Variant("T5ForConditionalGeneration", T5 | BOTH_WAYS),
+    "t5-gelu": Variant("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gelu"}),
+    "t5-gated-relu": Variant("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-relu"}),
+    "t5-own-activation": Variant("T5ForConditionalGeneration",
+                                 T5 | {"feed_forward_proj": "relu", "dense_act_fn": "silu"}),
+    "t5-encoder": Variant("T5EncoderModel", T5),
+    "mt5": Variant("MT5ForConditionalGeneration", T5 | {"model_type": "mt5", "tie_word_embeddings": False}),
+    "distilbert-epsilon": Variant("DistilBertForMaskedLM", {
+        "model_type": "distilbert", "vocab_size": 11, "dim": 8, "hidden_dim": 12, "n_layers": 1, "n_heads": 2,
+        "max_position_embeddings": 12, "layer_norm_eps": 0.5}),
+    "camembert": Variant("CamembertForMaskedLM", {"model_type": "camembert"} | BERT
+                         | {"type_vocab_size": 1, "pad_token_id": 1}),
+    "bert-untied": Variant("BertForMaskedLM", {"model_type": "bert"} | BERT | {"tie_word_embeddings": False}),
+    "roberta-untied": Variant("RobertaForMaskedLM", {"model_type": "roberta"} | BERT
+                              | {"type_vocab_size": 1, "tie_word_embeddings": False}),
+    "distilbert-untied": Variant("DistilBertForMaskedLM", {
+        "model_type": "distilbert", "vocab_size": 11, "dim": 8, "hidden_dim": 12, "n_layers": 1, "n_heads": 2,
+        "max_position_embeddings": 12, "tie_word_embeddings": False}),
+    "gemma2-untied": Variant("Gemma2ForCausalLM", GEMMA2 | {"tie_word_embeddings": False,
+                                                            "hidden_activation": "gelu", "hidden_act": "relu"}),
+    "mistral-layer-types": Variant("MistralForCausalLM", {"model_type": "mistral"} | LLAMA
+                                   | {"sliding_window": 3, "layer_types": TYPES}),
+    "llama-layer-types": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA
+                                 | {"sliding_window": 3, "layer_types": TYPES}),
+    "ministral": Variant("MinistralForCausalLM", {"model_type": "ministral"} | LLAMA
+                         | {"head_dim": 4, "sliding_window": 3, "layer_types": TYPES}),
+    "mistral-biases": Variant("MistralForCausalLM", {"model_type": "mistral"} | LLAMA
+                              | {"attention_bias": True, "mlp_bias": True}),
+    "yarn-without-mscale": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA
+                                   | {"rope_parameters": YARN | {"mscale": 1.0, "mscale_all_dim": 0}}),
+    "gpt2-relu": Variant("GPT2LMHeadModel", GPT2 | {"activation_function": "relu"}),
+    "gpt2-silu": Variant("GPT2LMHeadModel", GPT2 | {"activation_function": "silu"}),
+    "gpt2-quick-gelu": Variant("GPT2LMHeadModel", GPT2 | {"activation_function": "quick_gelu"}),
+    "llama-quick-gelu": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA
+                                | {"hidden_act": "quick_gelu"}),
+    # Values in the forms that other programs write.
+    "llama-loose-numbers": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA, more={
+        "hidden_size": 8.0, "num_hidden_layers": 2.0, "eos_token_id": 2.0, "bos_token_id": [1]}),
+    # Derived buffers and heads for other tasks.
+    "gpt2-double-heads": Variant("GPT2DoubleHeadsModel", GPT2),
+}
+
+
+def make_variants():
+    folder = ROOT / "variants"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, variant in VARIANTS.items():
+        variant.write(folder / f"{name}.safetensors")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for make in (make_gpt2, make_llama, make_bert, make_marian, make_t5):
         make()
+    make_variants()

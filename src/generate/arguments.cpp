@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/enumerator.h"
 #include "base/number_of.h"
 #include "generate/rules.h"
 #include "heed/base/error.h"
@@ -12,10 +13,10 @@
 namespace heed {
 namespace {
 
-void check_prompt(const ModelInfo& info, std::span<const TokenId> prompt) {
+void check_prompt(const ModelInfo& info, bool crop, std::span<const TokenId> prompt) {
   if (prompt.empty()) fail("generate", "prompt", "empty", "at least one token");
   const auto length = static_cast<std::int64_t>(prompt.size());
-  if (length > info.positions)
+  if (length > info.positions && !crop)
     fail("generate", "prompt", fmt::format("{} long", number_of(length, "token")),
          fmt::format("at most {} (the model's positions)", info.positions));
   for (const TokenId id : prompt)
@@ -55,13 +56,14 @@ void check(const ModelInfo& info, const GenerateArgs& args) {
   check(info, args.rules);
   if (args.beams < 1 || args.beams > kMostBeams)
     fail("generate", "beams", args.beams, fmt::format("1 to {}", kMostBeams));
+  require_enumerator("generate", "early_stopping", args.early_stopping, EarlyStopping::kNever);
   if (!std::isfinite(args.length_penalty))
     fail("generate", "length_penalty", args.length_penalty, "a finite number");
   if (!args.stop.empty() && args.tokenizer == nullptr)
     fail("generate", "tokenizer", {}, "one, as stop is given");
   if (std::ranges::find(args.stop, "") != args.stop.end())
     fail("generate", "stop", "empty", "at least one character");
-  for (const auto& prompt : args.prompts) check_prompt(info, prompt);
+  for (const auto& prompt : args.prompts) check_prompt(info, args.crop && args.beams == 1, prompt);
   check_sources(info, args);
 }
 

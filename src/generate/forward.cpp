@@ -61,6 +61,25 @@ Tensor next_logits(const Model& model, KvCache& cache,
   return model.forward(batch, run);
 }
 
+Tensor cropped_logits(const Model& model, const std::vector<std::span<const TokenId>>& rows,
+                      const std::vector<std::vector<TokenId>>& sources) {
+  const auto most = static_cast<std::size_t>(model.info().positions);
+  std::vector<std::span<const TokenId>> windows;
+  for (const auto& row : rows) windows.push_back(row.last(std::min(most, row.size())));
+  const PaddedRows text = padded(windows);
+  Run run;
+  run.last_position_only = true;
+  run.extents = {.query_length = text.lengths, .key_length = text.lengths};
+  Batch batch = {.ids = text.ids};
+  PaddedRows source;
+  if (!sources.empty()) {
+    source = padded({sources.begin(), sources.end()});
+    batch.source = source.ids;
+    batch.source_lengths = source.lengths;
+  }
+  return model.forward(batch, run);
+}
+
 std::span<const float> row_of(const Tensor& logits, std::size_t r) {
   const std::int64_t vocabulary = logits.dim(2);
   return {logits.data<float>() + static_cast<std::int64_t>(r) * vocabulary,

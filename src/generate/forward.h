@@ -18,7 +18,11 @@ Tensor next_logits(const Model& model, KvCache& cache,
                    const std::vector<std::span<const TokenId>>& rows,
                    const std::vector<std::vector<TokenId>>& sources);
 
-/// Row r of what next_logits gave.
+/// The same without a cache, of the last tokens of each row: as many as the model has positions.
+Tensor cropped_logits(const Model& model, const std::vector<std::span<const TokenId>>& rows,
+                      const std::vector<std::vector<TokenId>>& sources);
+
+/// Row r of what these gave.
 std::span<const float> row_of(const Tensor& logits, std::size_t r);
 
 }  // namespace heed

@@ -14,7 +14,7 @@
 #include "generate/rules.h"
 #include "generate/text_stream.h"
 #include "heed/base/error.h"
-#include "models/token_check.h"
+#include "models/model_tokenizer.h"
 
 namespace heed {
 namespace {
@@ -59,7 +59,9 @@ class Generation::State {
     }
     std::vector<std::span<const TokenId>> texts;
     for (const Row& row : rows_) texts.emplace_back(row.ids);
-    const Tensor logits = next_logits(model_, *cache_, texts, args_.sources);  // [rows, 1, V]
+    const Tensor logits = is_past_positions()
+                              ? cropped_logits(model_, texts, open_sources())
+                              : next_logits(model_, *cache_, texts, args_.sources);  // [rows, 1, V]
     std::vector<std::int64_t> going_on;
     for (std::size_t r = 0; r < rows_.size(); ++r)
       if (next_token(rows_[r], row_of(logits, r))) going_on.push_back(static_cast<std::int64_t>(r));
@@ -71,6 +73,18 @@ class Generation::State {
   bool has_ended(std::size_t row) const { return ended_.at(row); }
 
  private:
+  bool is_past_positions() const {
+    return std::ranges::any_of(
+        rows_, [&](const Row& row) { return std::ssize(row.ids) > model_.info().positions; });
+  }
+
+  std::vector<std::vector<TokenId>> open_sources() const {
+    std::vector<std::vector<TokenId>> sources;
+    for (const Row& row : rows_)
+      if (!args_.sources.empty()) sources.push_back(args_.sources[row.index]);
+    return sources;
+  }
+
   void search() {
     if (std::ranges::find(ended_, false) == ended_.end()) return;
     results_ = beam_search(model_, args_, listener_);
@@ -92,7 +106,7 @@ class Generation::State {
     if (end) return finish(row, Stopped::kEnd);
     if (row.stream && row.stream->stopped()) return finish(row, Stopped::kStop);
     if (std::ssize(result.tokens) == args_.most_tokens) return finish(row, Stopped::kLength);
-    if (position == model_.info().positions) return finish(row, Stopped::kPositions);
+    if (!args_.crop && position == model_.info().positions) return finish(row, Stopped::kPositions);
     return true;
   }
 

@@ -40,13 +40,18 @@ TextStream::TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prom
                        std::span<const std::string> stops)
     : tokenizer_(&tokenizer), stops_(stops.begin(), stops.end()) {
   for (auto id = prompt.rbegin(); id != prompt.rend() && context_.size() < kContext; ++id)
-    if (!tokenizer_->is_special(*id)) context_.insert(context_.begin(), *id);
+    if (has_text(*id)) context_.insert(context_.begin(), *id);
+}
+
+// Ids of a padded vocabulary stand for no token.
+bool TextStream::has_text(TokenId id) const {
+  return tokenizer_->has(id) && !tokenizer_->is_special(id);
 }
 
 // What the token adds to the text of those before it. Special tokens have no text, and leave the
 // next one where it was: at the beginning of the text or inside.
 std::string TextStream::text_of(TokenId id) {
-  if (tokenizer_->is_special(id)) return {};
+  if (!has_text(id)) return {};
   const std::size_t before = tokenizer_->decode(context_, /*skip_special=*/true).size();
   context_.push_back(id);
   const std::string with = tokenizer_->decode(context_, /*skip_special=*/true);

@@ -28,6 +28,7 @@ class TextStream {  // copies go on by themselves
   std::string finish();
 
  private:
+  bool has_text(TokenId id) const;
   std::string text_of(TokenId id);
   std::string release(std::size_t bytes);
 

@@ -44,8 +44,12 @@ Bert::Head Bert::make_head(const BertConfig& config, const Embedding& words) {
   const BertNames& names = *config.names;
   return {.transform = Linear(names.transform, {.in = config.width, .out = config.width}),
           .norm = LayerNorm(names.transform_norm, config.width, config.epsilon),
-          .words = Linear(words.table(), WeightLayout::kOutIn),
-          .bias = Bias(names.head_bias, {config.vocabulary})};
+          .words = config.tied
+                       ? Linear(words.table(), WeightLayout::kOutIn)
+                       : Linear(names.decoder,
+                                {.in = config.width, .out = config.vocabulary, .bias = false}),
+          .bias = Bias(config.tied ? names.head_bias : std::string(names.decoder) + ".bias",
+                       {config.vocabulary})};
 }
 
 Bert::Bert(const BertConfig& config)
@@ -157,6 +161,7 @@ std::vector<Parameter*> Bert::parameters() {
   if (!head_) return all;
   head_->transform.collect(all);
   head_->norm.collect(all);
+  if (!config_.tied) head_->words.collect(all);
   head_->bias.collect(all);
   return all;
 }

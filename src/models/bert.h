@@ -24,7 +24,7 @@ struct BertNames {
   const char *words, *positions, *types, *embedding_norm;
   const char* layer;  // "bert.encoder.layer."
   const char *query, *key, *value, *out, *attention_norm, *up, *down, *mlp_norm;
-  const char *transform, *transform_norm, *head_bias;
+  const char *transform, *transform_norm, *head_bias, *decoder;
 };
 
 struct BertConfig {
@@ -38,6 +38,7 @@ struct BertConfig {
   std::int64_t pad;             // RoBERTa: padding has a row of its own and is not counted; else -1
   double epsilon, dropout, attention_dropout, initial_deviation;
   Activation activation, head_activation;  // of MLPs; before the words
+  bool tied;                               // the words of the head are the embedding
   std::string json;
   bool masked_token_head = true;  // false: the file has none
 };

@@ -28,7 +28,8 @@ constexpr BertNames kBert = {.words = "bert.embeddings.word_embeddings",
                              .mlp_norm = "output.LayerNorm",
                              .transform = "cls.predictions.transform.dense",
                              .transform_norm = "cls.predictions.transform.LayerNorm",
-                             .head_bias = "cls.predictions.bias"};
+                             .head_bias = "cls.predictions.bias",
+                             .decoder = "cls.predictions.decoder"};
 
 constexpr BertNames roberta_names() {
   BertNames names = kBert;
@@ -40,6 +41,7 @@ constexpr BertNames roberta_names() {
   names.transform = "lm_head.dense";
   names.transform_norm = "lm_head.layer_norm";
   names.head_bias = "lm_head.bias";
+  names.decoder = "lm_head.decoder";
   return names;
 }
 constexpr BertNames kRoberta = roberta_names();
@@ -59,11 +61,12 @@ constexpr BertNames kDistilBert = {.words = "distilbert.embeddings.word_embeddin
                                    .mlp_norm = "output_layer_norm",
                                    .transform = "vocab_transform",
                                    .transform_norm = "vocab_layer_norm",
-                                   .head_bias = "vocab_projector.bias"};
+                                   .head_bias = "vocab_projector.bias",
+                                   .decoder = "vocab_projector"};
 
 // What each model_type is called, its tensors, the keys of its config.json, and transformers'
 // defaults for those that are left out.
-struct Kin {
+struct BertKin {
   std::string_view model_type;
   const char *title, *architecture;
   const BertNames* names;
@@ -72,34 +75,27 @@ struct Kin {
   std::int64_t vocabulary;
   bool counts_past_padding;
 };
-constexpr Kin kKin[] = {
+constexpr BertKin kBertKin[] = {
     {"bert", "BERT", "BertForMaskedLM", &kBert, "bert.", "num_hidden_layers", "num_attention_heads",
      "hidden_size", "intermediate_size", "hidden_act", "hidden_dropout_prob",
      "attention_probs_dropout_prob", 30522, false},
     {"roberta", "RoBERTa", "RobertaForMaskedLM", &kRoberta, "roberta.", "num_hidden_layers",
      "num_attention_heads", "hidden_size", "intermediate_size", "hidden_act", "hidden_dropout_prob",
      "attention_probs_dropout_prob", 50265, true},
+    {"camembert", "CamemBERT", "CamembertForMaskedLM", &kRoberta, "roberta.", "num_hidden_layers",
+     "num_attention_heads", "hidden_size", "intermediate_size", "hidden_act", "hidden_dropout_prob",
+     "attention_probs_dropout_prob", 30522, true},
     {"xlm-roberta", "XLM-RoBERTa", "XLMRobertaForMaskedLM", &kRoberta, "roberta.",
      "num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size", "hidden_act",
      "hidden_dropout_prob", "attention_probs_dropout_prob", 30522, true},
     {"distilbert", "DistilBERT", "DistilBertForMaskedLM", &kDistilBert, "distilbert.", "n_layers",
      "n_heads", "dim", "hidden_dim", "activation", "dropout", "attention_dropout", 30522, false}};
 
-const Kin& kin_of(const Config& config) {
-  return *std::ranges::find(kKin, config.text("model_type", "bert"), &Kin::model_type);
+const BertKin& bert_kin(const Config& config) {
+  return *std::ranges::find(kBertKin, config.text("model_type", "bert"), &BertKin::model_type);
 }
 
-Activation activation_of(const Config& config, const char* key) {
-  const std::string name = config.text(key, "gelu");
-  if (name == "gelu") return Activation::kGelu;
-  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
-  if (name == "relu") return Activation::kRelu;
-  if (name == "silu" || name == "swish") return Activation::kSilu;
-  config.refuse(key, fmt::format("'{}'", name), "gelu, gelu_new, gelu_pytorch_tanh, relu or silu",
-                ErrorCode::kUnsupported);
-}
-
-void check(const BertConfig& read, const Config& config, const Kin& kin) {
+void check(const BertConfig& read, const Config& config, const BertKin& kin) {
   if (read.width % read.heads != 0)
     config.refuse(kin.width, read.width,
                   fmt::format("a multiple of {} ({})", kin.heads, read.heads));
@@ -110,9 +106,6 @@ void check(const BertConfig& read, const Config& config, const Kin& kin) {
       kind != "absolute")
     config.refuse("position_embedding_type", fmt::format("'{}'", kind), "absolute",
                   ErrorCode::kUnsupported);
-  if (!config.flag("tie_word_embeddings", true))
-    config.refuse("tie_word_embeddings", "false", "true: the head is the embedding",
-                  ErrorCode::kUnsupported);
   if (config.flag("is_decoder", false))
     config.refuse("is_decoder", "true", "false: this family is an encoder alone",
                   ErrorCode::kUnsupported);
@@ -121,7 +114,7 @@ void check(const BertConfig& read, const Config& config, const Kin& kin) {
 }  // namespace
 
 BertConfig BertConfig::read(const Config& config) {
-  const Kin& kin = kin_of(config);
+  const BertKin& kin = bert_kin(config);
   const bool distilled = kin.names == &kDistilBert;
   BertConfig read;
   read.names = kin.names;
@@ -135,13 +128,15 @@ BertConfig BertConfig::read(const Config& config) {
   read.types = distilled ? 0 : config.extent("type_vocab_size", 2);
   read.pad = kin.counts_past_padding ? std::max<std::int64_t>(config.id("pad_token_id", 1), 0) : -1;
   read.first_position = read.pad + 1;
-  read.epsilon = config.not_negative("layer_norm_eps", 1e-12);
+  // DistilBERT's norms have a fixed one (transformers).
+  read.epsilon = distilled ? 1e-12 : config.not_negative("layer_norm_eps", 1e-12);
   read.dropout = config.rate(kin.dropout, 0.1);
   read.attention_dropout = config.rate(kin.attention_dropout, 0.1);
   read.initial_deviation = config.number("initializer_range", 0.02);
-  read.activation = activation_of(config, kin.activation);
+  read.activation = config.activation(kin.activation, "gelu");
   // RoBERTa's head has an activation of its own, whatever the configuration says.
   read.head_activation = kin.names == &kRoberta ? Activation::kGelu : read.activation;
+  read.tied = config.flag("tie_word_embeddings", true);
   read.json = config.with(Json::object());
   check(read, config, kin);
   return read;
@@ -167,22 +162,26 @@ ModelInfo BertConfig::info() const {
 namespace {
 
 Spelling spelling_of(const Config& config, const BertConfig& read) {
-  Spelling spelling = {.prefix = kin_of(config).prefix,
+  const BertNames& names = *read.names;
+  const std::string bias = names.head_bias, decoder = names.decoder;
+  Spelling spelling = {.prefix = bert_kin(config).prefix,
                        .endings = {{".LayerNorm.weight", ".LayerNorm.gamma"},
                                    {".LayerNorm.bias", ".LayerNorm.beta"}},
-                       .otherwise = {{"cls.predictions.bias", "cls.predictions.decoder.bias"},
-                                     {"lm_head.bias", "lm_head.decoder.bias"}},
-                       // Stored positions, copies of tied weights, and heads for other tasks.
-                       .unused = {"position_ids", "cls.predictions.decoder.", "lm_head.decoder.",
-                                  "vocab_projector.weight", "pooler.", "cls.seq_relationship.",
-                                  "classifier.", "qa_outputs."}};
+                       .otherwise = {{bias, decoder + ".bias"}, {decoder + ".bias", bias}},
+                       .unused = {"pooler."}};
+  if (read.tied) {
+    spelling.otherwise.emplace_back(std::string(names.words) + ".weight", decoder + ".weight");
+    spelling.unused.insert(spelling.unused.end(), {"lm_head.decoder.", "vocab_projector.weight"});
+  } else {
+    spelling.unused.emplace_back("lm_head.bias");
+  }
   if (!read.masked_token_head)
     for (const char* head : {"cls.", "lm_head.", "vocab_"}) spelling.unused.emplace_back(head);
   return spelling;
 }
 
-Json training_config(const TrainingShape& shape) {
-  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
+Json bert_training_config(const TrainingShape& shape) {
+  const BertKin& kin = *std::ranges::find(kBertKin, shape.model_type, &BertKin::model_type);
   Json json = {{"model_type", shape.model_type}, {"architectures", Json::array({kin.architecture})},
                {"vocab_size", shape.vocabulary}, {kin.layers, shape.layers},
                {kin.heads, shape.heads},         {kin.width, shape.width},
@@ -196,9 +195,9 @@ Json training_config(const TrainingShape& shape) {
   return json;
 }
 
-ModelInfo describe(const Config& config) { return BertConfig::read(config).info(); }
+ModelInfo describe_bert(const Config& config) { return BertConfig::read(config).info(); }
 
-std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+std::unique_ptr<Model> make_bert(const Config& config, std::uint64_t seed) {
   BertConfig read = BertConfig::read(config);
   read.masked_token_head = !classifier_config(config);
   auto model = std::make_unique<Bert>(read);
@@ -207,11 +206,25 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
+// Like transformers: what the file holds counts where it contradicts the configuration.
+void untie_if_different(BertConfig& read, const Config& config, const Weights& weights,
+                        const Reading& reading) {
+  if (!read.tied || reading.headers_only) return;
+  const BertNames& names = *read.names;
+  const StoredWeights stored(weights, spelling_of(config, read));
+  const std::string decoder = names.decoder;
+  read.tied = !stored.differ(decoder + ".weight", std::string(names.words) + ".weight") &&
+              !stored.differ(decoder + ".bias", names.head_bias);
+  if (!read.tied) read.json = config.with({{"tie_word_embeddings", false}});
+}
+
+std::unique_ptr<Model> load_bert(const Config& config, const Weights& weights,
+                                 const Reading& reading) {
   BertConfig read = BertConfig::read(config);
   const BertNames& names = *read.names;
   read.masked_token_head = StoredWeights(weights, spelling_of(config, read))
                                .holds(std::string(names.transform) + ".weight");
+  if (read.masked_token_head) untie_if_different(read, config, weights, reading);
   const StoredWeights stored(weights, spelling_of(config, read));
   const std::string last = names.layer + std::to_string(read.layers - 1) + ".";
   stored.require(std::string(names.words) + ".weight", {read.vocabulary, read.width});
@@ -227,11 +240,11 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 }  // namespace
 
 Family bert_family() {
-  return {{"bert", "roberta", "xlm-roberta", "distilbert"},
-          describe,
-          make,
-          load,
-          training_config,
+  return {{"bert", "roberta", "camembert", "xlm-roberta", "distilbert"},
+          describe_bert,
+          make_bert,
+          load_bert,
+          bert_training_config,
           FamilyKind::kEncoder};
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
 
@@ -124,8 +125,11 @@ std::string card_line(const std::filesystem::path& folder) {
   for (const char* name : {"card.md", "README.md"}) {
     const std::filesystem::path card = folder / name;
     if (!std::filesystem::is_regular_file(card, ignored)) continue;
-    const std::string text = read_file(card);
-    if (find_invalid_utf8(text) < 0) return first_paragraph(text);
+    try {
+      const std::string text = read_file(card);
+      if (find_invalid_utf8(text) < 0) return first_paragraph(text);
+    } catch (const Error&) {  // a model is not refused for its card
+    }
   }
   return {};
 }

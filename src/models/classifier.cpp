@@ -27,12 +27,14 @@ struct Head {
 constexpr Head kHeads[] = {
     {"bert", "Bert", "bert.pooler.dense", "classifier", "classifier", true, true},
     {"roberta", "Roberta", "classifier.dense", "classifier.out_proj", "classifier", true, true},
+    {"camembert", "Camembert", "classifier.dense", "classifier.out_proj", "classifier", true, true},
     {"xlm-roberta", "XLMRoberta", "classifier.dense", "classifier.out_proj", "classifier", true,
      true},
     {"distilbert", "DistilBert", "pre_classifier", "classifier", "classifier", false, true},
     {"gpt2", "GPT2", nullptr, "score", "classifier", false, false},
     {"llama", "Llama", nullptr, "score", "score", false, false},
     {"mistral", "Mistral", nullptr, "score", "score", false, false},
+    {"ministral", "Ministral", nullptr, "score", "score", false, false},
     {"qwen2", "Qwen2", nullptr, "score", "score", false, false},
     {"qwen3", "Qwen3", nullptr, "score", "score", false, false},
     {"gemma2", "Gemma2", nullptr, "score", "score", false, false}};
@@ -119,7 +121,8 @@ Classifier::Classifier(std::unique_ptr<Model> base, ClassifierConfig config)
 // An encoder's first token stands for its text, a decoder's last one has seen all of it.
 std::vector<std::int64_t> Classifier::places(const Batch& batch, const Run& run) const {
   std::vector<std::int64_t> rows = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
-  for (std::int64_t& row : rows) row = info_.causal ? std::max<std::int64_t>(row - 1, 0) : 0;
+  const bool decodes = head_of(config_).middle == nullptr;  // also one that is not causal
+  for (std::int64_t& row : rows) row = decodes ? std::max<std::int64_t>(row - 1, 0) : 0;
   return rows;
 }
 
@@ -127,8 +130,9 @@ Tensor Classifier::forward(const Batch& batch, Run& run) const {
   const Shown show{run};
   const Tensor states = base_->states(batch, run);
   if (!config_.by_text) return show(TapKind::kLogits, out_.forward(states, run));
+  Tensor all = states.share();
   Tensor x = Tensor::empty({states.dim(0), 1, states.dim(2)}, states.dtype());
-  copy_rows(places(batch, run), states.share(), x, /*back=*/false);
+  copy_rows(places(batch, run), all, x, /*back=*/false);
   if (middle_) {
     Tensor hidden = middle_->forward(x, run);
     x = activation_ == Middle::kTanh ? softcapped(std::move(hidden), 1)

@@ -48,7 +48,7 @@ void copy_companions(const fs::path& from, const fs::path& to) {
   for (const std::string_view name : kCompanions) {
     if (!fs::is_regular_file(from / name, ignored)) continue;
     fs::create_directories((to / name).parent_path(), ignored);
-    write_file(to / name, read_file(from / name));
+    write_file(to / name, read_file(from / name, kMostTokenizerBytes));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace heed {
@@ -47,7 +48,7 @@ std::int64_t Config::extent(const char* key, std::int64_t otherwise, std::int64_
                             std::int64_t most) const {
   const Json* value = find(key);
   if (value == nullptr) return otherwise;
-  const std::optional<std::int64_t> number = value->as_integer();
+  const std::optional<std::int64_t> number = value->as_whole_number();
   if (!number || *number < least || *number > most)
     refuse(key, fmt::format("a whole number, {} to {}", least, most));
   return *number;
@@ -55,11 +56,9 @@ std::int64_t Config::extent(const char* key, std::int64_t otherwise, std::int64_
 
 std::int64_t Config::id(const char* key, std::int64_t otherwise) const {
   if (generation_ && generation_->has(key)) return generation_->id(key, otherwise);
-  const Json& value = at(key);
-  if (value.is_null()) return node_->has(key) ? -1 : otherwise;
-  const std::optional<std::int64_t> number = value.as_integer();
-  if (!number || *number < 0) refuse(key, "a token id or null");
-  return *number;
+  if (!node_->has(key)) return otherwise;
+  const std::vector<std::int64_t> found = ids(key, {});
+  return found.empty() ? -1 : found.front();
 }
 
 std::vector<std::int64_t> Config::ids(const char* key, std::vector<std::int64_t> otherwise) const {
@@ -70,9 +69,9 @@ std::vector<std::int64_t> Config::ids(const char* key, std::vector<std::int64_t>
       value.is_array() ? value.items() : std::span<const Json>(&value, 1);
   std::vector<std::int64_t> ids;
   for (const Json& item : listed) {
-    const std::optional<std::int64_t> number = item.as_integer();
-    if (!number || *number < 0) refuse(key, "a token id, a list of them or null");
-    ids.push_back(*number);
+    const std::optional<std::int64_t> number = item.as_whole_number();
+    if (!number) refuse(key, "a token id, a list of them or null");
+    if (*number >= 0) ids.push_back(*number);
   }
   return ids;
 }
@@ -88,7 +87,7 @@ std::vector<std::vector<std::int64_t>> Config::bad_words() const {
   for (const Json& word : value->items()) {
     all.emplace_back();
     for (const Json& item : word.items()) {
-      const std::optional<std::int64_t> id = item.as_integer();
+      const std::optional<std::int64_t> id = item.as_whole_number();
       if (!id || *id < 0) refuse(kKey, kExpected);
       all.back().push_back(*id);
     }
@@ -135,6 +134,36 @@ std::string Config::text(const char* key, std::string_view otherwise) const {
   const Json* value = find(key);
   if (value != nullptr && !value->is_text()) refuse(key, "a text");
   return value == nullptr ? std::string(otherwise) : *value->as_text();
+}
+
+namespace {
+
+constexpr std::pair<std::string_view, Activation> kActivations[] = {
+    {"gelu", Activation::kGelu},
+    {"gelu_new", Activation::kGeluTanh},
+    {"gelu_pytorch_tanh", Activation::kGeluTanh},
+    {"relu", Activation::kRelu},
+    {"silu", Activation::kSilu},
+    {"swish", Activation::kSilu},
+    {"quick_gelu", Activation::kQuickGelu},
+    {"gelu_python", Activation::kGelu},
+    {"gelu_python_tanh", Activation::kGeluTanh},
+    {"gelu_fast", Activation::kGeluTanh},
+    {"gelu_accurate", Activation::kGeluTanh}};
+
+}  // namespace
+
+Activation Config::activation_of(const char* key, std::string_view wanted) const {
+  std::string known;
+  for (const auto& [name, activation] : kActivations) {
+    if (name == wanted) return activation;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  refuse(key, fmt::format("'{}'", wanted), "one of: " + known, ErrorCode::kUnsupported);
+}
+
+Activation Config::activation(const char* key, std::string_view otherwise) const {
+  return activation_of(key, text(key, otherwise));
 }
 
 std::vector<std::string> Config::texts(const char* key) const {

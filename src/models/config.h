@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "heed/base/error.h"
+#include "ops/activation.h"
 
 namespace heed {
 
@@ -30,12 +31,12 @@ class Config {
   bool is_text(const char* key) const { return at(key).is_text(); }
   /// Null, an empty list or an empty object.
   bool is_empty(const char* key) const;
-  /// `least` to `most`.
+  /// `least` to `most`; 16.0 is 16.
   std::int64_t extent(const char* key, std::int64_t otherwise, std::int64_t least = 1,
                       std::int64_t most = std::int64_t{1} << 30) const;
-  /// -1 for null.
+  /// One id, or the first of a list; -1 where it is null, negative or an empty list.
   std::int64_t id(const char* key, std::int64_t otherwise) const;
-  /// One id, a list of them, or null.
+  /// One id, a list of them, or null; negative ids stand for none.
   std::vector<std::int64_t> ids(const char* key, std::vector<std::int64_t> otherwise) const;
   /// `bad_words_ids`: lists of ids. As transformers has it, those of generation_config.json where
   /// there is one, else the configuration's own.
@@ -49,6 +50,10 @@ class Config {
   double rate(const char* key, double otherwise) const;
   bool flag(const char* key, bool otherwise) const;
   std::string text(const char* key, std::string_view otherwise) const;
+  /// By the names that transformers knows it by.
+  Activation activation(const char* key, std::string_view otherwise) const;
+  /// The one that is called `name`, a part of the value of `key`.
+  Activation activation_of(const char* key, std::string_view name) const;
   std::vector<std::string> texts(const char* key) const;  // none where it is absent
   /// `count` numbers above 0.
   std::vector<double> positives(const char* key, std::int64_t count) const;

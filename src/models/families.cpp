@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "heed/base/error.h"
@@ -24,7 +25,27 @@ Json json_of_ids(const std::vector<std::int64_t>& ids) {
   return ids;
 }
 
+namespace {
+
+// The weights of such folders are codes, which no tensor's type or shape says for certain. MLX
+// calls its entry `quantization`.
+void refuse_quantised(const Config& config) {
+  for (const char* key : {"quantization_config", "quantization"}) {
+    const std::optional<Config> found = config.part(key);
+    if (!found || found->is_empty()) continue;
+    std::string method = key == std::string_view("quantization") ? "mlx" : "";
+    if (found->is_text("quant_method")) method = found->text("quant_method", "");
+    if (method.empty() && (found->has("load_in_4bit") || found->has("load_in_8bit")))
+      method = "bitsandbytes";
+    config.refuse(key, method.empty() ? "a method without a name" : method,
+                  "none: weights in f32, f16 or bf16", ErrorCode::kUnsupported);
+  }
+}
+
+}  // namespace
+
 const Family& family_of(const Config& config) {
+  refuse_quantised(config);
   const std::string wanted = config.text("model_type", "");
   std::string known;
   for (const Family& family : families()) {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "heed/masks/band.h"
 #include "models/rotary_decoder.h"
+#include "models/text_pass.h"
 
 namespace heed {
 namespace {
@@ -35,18 +35,20 @@ RotaryDecoder::Block make_block(const Gemma2Config& config, int layer,
                        .scale = config.query_scale,
                        .softcap = config.score_cap,
                        .dropout = config.attention_dropout,
-                       .mask = slides ? band({.left = config.window - 1, .right = 0}) : causal()});
+                       .mask = text_mask(config.causal, slides ? config.window : 0)});
   return {{norms("input_layernorm", "post_attention_layernorm"), std::move(attention),
            attention_names(Stack::kSelf, layer)},
           {norms("pre_feedforward_layernorm", "post_feedforward_layernorm"),
-           rotary_mlp(shape, layer, Activation::kGeluTanh), mlp_names(Stack::kSelf, layer)}};
+           rotary_mlp(shape, layer, config.activation), mlp_names(Stack::kSelf, layer)}};
 }
 
 }  // namespace
 
 std::unique_ptr<Model> make_gemma2(const Gemma2Config& config) {
   Embedding tokens("model.embed_tokens", config.vocabulary, config.width);
-  Linear head(tokens.table(), WeightLayout::kOutIn);
+  Linear head = config.tied ? Linear(tokens.table(), WeightLayout::kOutIn)
+                            : Linear("lm_head",
+                                     {.in = config.width, .out = config.vocabulary, .bias = false});
   auto blocks = rotary_blocks(config.layers, config.rope, [&](int layer, const auto& rotation) {
     return make_block(config, layer, rotation);
   });
@@ -58,7 +60,7 @@ std::unique_ptr<Model> make_gemma2(const Gemma2Config& config) {
                            .blocks = std::move(blocks),
                            .norm = RmsNorm("model.norm", config.width, config.epsilon, kOffset),
                            .head = std::move(head),
-                           .tied = true,
+                           .tied = config.tied,
                            .logit_cap = config.logit_cap});
 }
 

@@ -10,6 +10,7 @@
 #include "heed/models/model.h"
 #include "models/config.h"
 #include "nn/rope_scaling.h"
+#include "ops/activation.h"
 
 namespace heed {
 
@@ -23,7 +24,8 @@ struct Gemma2Config {
   std::int64_t window;
   double query_scale, score_cap, logit_cap;  // caps: 0: none
   double epsilon, initial_deviation, attention_dropout;
-  bool bias;
+  bool bias, causal, tied;
+  Activation activation;
   std::int64_t bos;  // -1: none
   std::vector<std::int64_t> eos;
   std::vector<std::vector<std::int64_t>> bad_words;

@@ -36,22 +36,14 @@ std::vector<bool> slides_of(const Config& config, std::int64_t layers) {
   return slides;
 }
 
-constexpr std::int64_t kMostLayers = 10000;  // the list above is as long
+constexpr std::int64_t kMostGemma2Layers = 10000;  // the list above is as long
 
 void check(const Gemma2Config& read, const Config& config) {
-  if (read.layers > kMostLayers)
-    config.refuse("num_hidden_layers", read.layers, fmt::format("at most {}", kMostLayers));
+  if (read.layers > kMostGemma2Layers)
+    config.refuse("num_hidden_layers", read.layers, fmt::format("at most {}", kMostGemma2Layers));
   if (read.heads % read.kv_heads != 0)
     config.refuse("num_key_value_heads", read.kv_heads,
                   fmt::format("a divisor of num_attention_heads ({})", read.heads));
-  const char* key = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
-  const std::string activation = config.text(key, "gelu_pytorch_tanh");
-  if (activation != "gelu_pytorch_tanh")
-    config.refuse(key, fmt::format("'{}'", activation), "gelu_pytorch_tanh",
-                  ErrorCode::kUnsupported);
-  if (!config.flag("tie_word_embeddings", true))
-    config.refuse("tie_word_embeddings", "false", "true: the head is the embedding",
-                  ErrorCode::kUnsupported);
 }
 
 }  // namespace
@@ -73,6 +65,9 @@ Gemma2Config Gemma2Config::read(const Config& config) {
   read.epsilon = config.not_negative("rms_norm_eps", 1e-6);
   read.attention_dropout = config.rate("attention_dropout", 0);
   read.initial_deviation = config.number("initializer_range", 0.02);
+  read.causal = is_causal(config);
+  read.tied = config.flag("tie_word_embeddings", true);
+  read.activation = config.activation("hidden_activation", "gelu_pytorch_tanh");
   read.bias = config.flag("attention_bias", false);
   read.bos = config.id("bos_token_id", 2);
   read.eos = config.ids("eos_token_id", {1});
@@ -85,25 +80,25 @@ Gemma2Config Gemma2Config::read(const Config& config) {
 }
 
 ModelInfo Gemma2Config::info() const {
-  return {
-      .family = "gemma2",
-      .title = "Gemma 2",
-      .layers = layers,
-      .heads = heads,
-      .kv_heads = kv_heads,
-      .width = width,
-      .head_dim = head_dim,
-      .vocabulary = vocabulary,
-      .positions = positions,
-      .first_token = bos,
-      .end_tokens = eos,
-      .bad_words = bad_words,
-      .stacks = {stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, kv_heads, head_dim})}};
+  return {.family = "gemma2",
+          .title = "Gemma 2",
+          .layers = layers,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .width = width,
+          .head_dim = head_dim,
+          .vocabulary = vocabulary,
+          .positions = positions,
+          .first_token = bos,
+          .end_tokens = eos,
+          .bad_words = bad_words,
+          .causal = causal,
+          .stacks = {stack_shape(Stack::kSelf, causal, {layers, heads, kv_heads, head_dim})}};
 }
 
 namespace {
 
-Json training_config(const TrainingShape& shape) {
+Json gemma2_training_config(const TrainingShape& shape) {
   if (shape.dropout > 0)
     fail({.code = ErrorCode::kUnsupported,
           .op = "train",
@@ -125,13 +120,14 @@ Json training_config(const TrainingShape& shape) {
           {"query_pre_attn_scalar", head_dim},
           {"sliding_window", (shape.positions + 1) / 2},
           {"attention_dropout", shape.attention_dropout},
+          {"pad_token_id", nullptr},  // transformers would take 0, which is a token of the text
           {"bos_token_id", end},
           {"eos_token_id", end}};
 }
 
-ModelInfo describe(const Config& config) { return Gemma2Config::read(config).info(); }
+ModelInfo describe_gemma2(const Config& config) { return Gemma2Config::read(config).info(); }
 
-std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+std::unique_ptr<Model> make_gemma2(const Config& config, std::uint64_t seed) {
   const Gemma2Config read = Gemma2Config::read(config);
   auto model = make_gemma2(read);
   initialise(model->parameters(),
@@ -141,11 +137,19 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
-  const Gemma2Config read = Gemma2Config::read(config);
-  const StoredWeights stored(
-      weights, {.prefix = "model.", .unused = {"rotary_emb.inv_freq", "lm_head.weight", "score."}});
-  if (!reading.headers_only) stored.require_copy("lm_head.weight", "model.embed_tokens.weight");
+std::unique_ptr<Model> load_gemma2(const Config& config, const Weights& weights,
+                                   const Reading& reading) {
+  constexpr const char* kWords = "model.embed_tokens.weight";
+  Gemma2Config read = Gemma2Config::read(config);
+  Spelling spelling = {.prefix = "model."};
+  // Like transformers: what the file holds counts where it contradicts the configuration.
+  if (!reading.headers_only && StoredWeights(weights, spelling).differ("lm_head.weight", kWords))
+    read.tied = false;
+  if (read.tied) {
+    spelling.otherwise = {{kWords, "lm_head.weight"}};
+    spelling.unused = {"lm_head.weight"};
+  }
+  const StoredWeights stored(weights, spelling);
   require_rotary_decoder(stored, read.info(), read.inner);
   auto model = make_gemma2(read);
   stored.load(model->parameters(), reading);
@@ -154,6 +158,8 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 
 }  // namespace
 
-Family gemma2_family() { return {{"gemma2"}, describe, make, load, training_config}; }
+Family gemma2_family() {
+  return {{"gemma2"}, describe_gemma2, make_gemma2, load_gemma2, gemma2_training_config};
+}
 
 }  // namespace heed

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "heed/masks/band.h"
 #include "models/initial_parameters.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
@@ -44,9 +43,8 @@ Gpt2::Block Gpt2::make_block(const Gpt2Config& config, int layer) {
                        .head_dim = width / config.heads,
                        .scale = score_scale(config, layer),
                        .dropout = config.attention_dropout,
-                       .mask = causal()});
-  Mlp mlp(linear("mlp.c_fc", width, config.inner),
-          config.activation == "gelu" ? Activation::kGelu : Activation::kGeluTanh,
+                       .mask = text_mask(config.causal)});
+  Mlp mlp(linear("mlp.c_fc", width, config.inner), config.activation,
           linear("mlp.c_proj", config.inner, width), {.rate = rate, .site = site + 1},
           {.layer = layer});
   return {{norm("ln_1"), std::move(attention), attention_names(Stack::kSelf, layer)},

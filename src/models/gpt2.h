@@ -25,10 +25,11 @@ struct Gpt2Config {
   std::string to_json() const;
 
   std::int64_t layers, heads, width, inner, vocabulary, positions;
-  std::string activation;
+  Activation activation;
+  std::string activation_name;
   double epsilon, embedding_dropout, residual_dropout, attention_dropout;
   double initial_deviation;  // of fresh weights
-  bool scale_by_head_dim, scale_by_layer, tied;
+  bool scale_by_head_dim, scale_by_layer, tied, causal;
   std::int64_t bos;  // -1: none
   std::vector<std::int64_t> eos;
   std::vector<std::vector<std::int64_t>> bad_words;

@@ -16,10 +16,6 @@ namespace {
 void check(const Gpt2Config& read, const Config& config) {
   if (read.width % read.heads != 0)
     config.refuse("n_embd", read.width, fmt::format("a multiple of n_head ({})", read.heads));
-  if (read.activation != "gelu" && read.activation != "gelu_new" &&
-      read.activation != "gelu_pytorch_tanh")
-    config.refuse("activation_function", fmt::format("'{}'", read.activation),
-                  "gelu_new, gelu or gelu_pytorch_tanh", ErrorCode::kUnsupported);
   if (!(read.initial_deviation >= 0 && read.initial_deviation <= 1))
     config.refuse("initializer_range", read.initial_deviation, "0 to 1");
   if (config.flag("add_cross_attention", false))
@@ -37,13 +33,15 @@ Gpt2Config Gpt2Config::read(const Config& config) {
   read.inner = config.extent("n_inner", 4 * read.width);
   read.vocabulary = config.extent("vocab_size", 50257);
   read.positions = config.extent("n_positions", 1024);
-  read.activation = config.text("activation_function", "gelu_new");
+  read.activation = config.activation("activation_function", "gelu_new");
+  read.activation_name = config.text("activation_function", "gelu_new");
   read.epsilon = config.not_negative("layer_norm_epsilon", 1e-5);
   read.embedding_dropout = config.rate("embd_pdrop", 0.1);  // transformers' defaults
   read.residual_dropout = config.rate("resid_pdrop", 0.1);
   read.attention_dropout = config.rate("attn_pdrop", 0.1);
   read.scale_by_head_dim = config.flag("scale_attn_weights", true);
   read.scale_by_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
+  read.causal = is_causal(config);
   read.tied = config.flag("tie_word_embeddings", true) || classifier_config(config).has_value();
   const std::int64_t end_of_text = read.vocabulary > 50256 ? 50256 : -1;
   read.bos = config.id("bos_token_id", end_of_text);
@@ -68,8 +66,8 @@ ModelInfo Gpt2Config::info() const {
           .first_token = bos,
           .end_tokens = eos,
           .bad_words = bad_words,
-          .stacks = {
-              stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, heads, width / heads})}};
+          .causal = causal,
+          .stacks = {stack_shape(Stack::kSelf, causal, {layers, heads, heads, width / heads})}};
 }
 
 std::string Gpt2Config::to_json() const {
@@ -83,7 +81,7 @@ std::string Gpt2Config::to_json() const {
                {"n_inner", inner},
                {"n_positions", positions},
                {"vocab_size", vocabulary},
-               {"activation_function", activation},
+               {"activation_function", activation_name},
                {"layer_norm_epsilon", epsilon},
                {"initializer_range", initial_deviation},
                {"embd_pdrop", embedding_dropout},
@@ -94,6 +92,7 @@ std::string Gpt2Config::to_json() const {
                {"tie_word_embeddings", tied},
                {"bos_token_id", json_of_ids(begin)},
                {"eos_token_id", json_of_ids(eos)}};
+  if (!causal) json.set("is_causal", false);
   if (!bad_words.empty()) {
     Json words = Json::array();
     for (const std::vector<std::int64_t>& word : bad_words) words.push(Json(word));
@@ -104,7 +103,7 @@ std::string Gpt2Config::to_json() const {
 
 namespace {
 
-Json training_config(const TrainingShape& shape) {
+Json gpt2_training_config(const TrainingShape& shape) {
   const Json end = json_of_ids(shape.end_tokens);
   return {{"model_type", "gpt2"},
           {"architectures", Json::array({"GPT2LMHeadModel"})},
@@ -123,27 +122,28 @@ Json training_config(const TrainingShape& shape) {
           {"eos_token_id", end}};
 }
 
-ModelInfo describe(const Config& config) { return Gpt2Config::read(config).info(); }
+ModelInfo describe_gpt2(const Config& config) { return Gpt2Config::read(config).info(); }
 
-std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+std::unique_ptr<Model> make_gpt2(const Config& config, std::uint64_t seed) {
   auto model = std::make_unique<Gpt2>(Gpt2Config::read(config));
   model->initialise(seed);
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
+std::unique_ptr<Model> load_gpt2(const Config& config, const Weights& weights,
+                                 const Reading& reading) {
+  constexpr const char* kWords = "transformer.wte.weight";
   Gpt2Config read = Gpt2Config::read(config);
   // As transformers: what the file holds counts where it contradicts the configuration.
   if (!reading.headers_only && !classifier_config(config) &&
-      StoredWeights(weights, {.prefix = "transformer."})
-          .differ("lm_head.weight", "transformer.wte.weight"))
+      StoredWeights(weights, {.prefix = "transformer."}).differ("lm_head.weight", kWords))
     read.tied = false;
   const StoredWeights stored(
       weights, {.prefix = "transformer.",
-                .unused = {".attn.bias", ".attn.masked_bias", "score.weight", "classifier.",
-                           read.tied ? "lm_head.weight" : ".attn.bias"}});
+                .otherwise = {{kWords, read.tied ? "lm_head.weight" : kWords}},
+                .unused = {".attn.bias", read.tied ? "lm_head.weight" : ".attn.bias"}});
   const std::string last = fmt::format("transformer.h.{}.", read.layers - 1);
-  stored.require("transformer.wte.weight", {read.vocabulary, read.width});
+  stored.require(kWords, {read.vocabulary, read.width});
   stored.require("transformer.wpe.weight", {read.positions, read.width});
   stored.require(last + "mlp.c_fc.weight", {read.width, read.inner});
   auto model = std::make_unique<Gpt2>(read);
@@ -153,6 +153,8 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 
 }  // namespace
 
-Family gpt2_family() { return {{"gpt2"}, describe, make, load, training_config}; }
+Family gpt2_family() {
+  return {{"gpt2"}, describe_gpt2, make_gpt2, load_gpt2, gpt2_training_config};
+}
 
 }  // namespace heed

@@ -70,7 +70,7 @@ std::string LessonConfig::to_json() const {
 
 namespace {
 
-Json training_config(const TrainingShape& shape) {
+Json lesson_training_config(const TrainingShape& shape) {
   return {{"model_type", "lesson"},
           {"n_layer", shape.layers},
           {"n_head", shape.heads},
@@ -82,15 +82,16 @@ Json training_config(const TrainingShape& shape) {
           {"eos_token_id", json_of_ids(shape.end_tokens)}};
 }
 
-ModelInfo describe(const Config& config) { return LessonConfig::read(config).info(); }
+ModelInfo describe_lesson(const Config& config) { return LessonConfig::read(config).info(); }
 
-std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+std::unique_ptr<Model> make_lesson(const Config& config, std::uint64_t seed) {
   auto model = std::make_unique<Lesson>(LessonConfig::read(config));
   model->initialise(seed);
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
+std::unique_ptr<Model> load_lesson(const Config& config, const Weights& weights,
+                                   const Reading& reading) {
   const LessonConfig read = LessonConfig::read(config);
   const StoredWeights stored(weights, {});
   stored.require("token_embedding_table.weight", {read.vocabulary, read.width});
@@ -101,6 +102,8 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 
 }  // namespace
 
-Family lesson_family() { return {{"lesson"}, describe, make, load, training_config}; }
+Family lesson_family() {
+  return {{"lesson"}, describe_lesson, make_lesson, load_lesson, lesson_training_config};
+}
 
 }  // namespace heed

@@ -4,16 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "heed/masks/band.h"
 #include "models/rotary_decoder.h"
+#include "models/text_pass.h"
 
 namespace heed {
 namespace {
-
-// A window of w keys is the query's own and the w - 1 before it.
-Mask mask_of(std::int64_t window) {
-  return window == 0 ? causal() : band({.left = window - 1, .right = 0});
-}
 
 RotaryBlockShape shape_of(const LlamaConfig& config) {
   return {.width = config.width,
@@ -38,14 +33,15 @@ RotaryDecoder::Block make_block(const LlamaConfig& config, int layer,
     parts.q_norm = norm("self_attn.q_norm", config.head_dim);
     parts.k_norm = norm("self_attn.k_norm", config.head_dim);
   }
-  Attention attention(std::move(parts),
-                      {.layer = layer,
-                       .heads = config.heads,
-                       .kv_heads = config.kv_heads,
-                       .head_dim = config.head_dim,
-                       .scale = 1 / std::sqrt(static_cast<double>(config.head_dim)),
-                       .dropout = config.attention_dropout,
-                       .mask = mask_of(config.windows[static_cast<std::size_t>(layer)])});
+  Attention attention(
+      std::move(parts),
+      {.layer = layer,
+       .heads = config.heads,
+       .kv_heads = config.kv_heads,
+       .head_dim = config.head_dim,
+       .scale = 1 / std::sqrt(static_cast<double>(config.head_dim)),
+       .dropout = config.attention_dropout,
+       .mask = text_mask(config.causal, config.windows[static_cast<std::size_t>(layer)])});
   return {{{.before = norm("input_layernorm", config.width)},
            std::move(attention),
            attention_names(Stack::kSelf, layer)},

@@ -26,7 +26,7 @@ struct LlamaConfig {
   std::vector<std::int64_t> windows;  // keys that a query of each layer sees; 0: all before it
   double epsilon, initial_deviation, attention_dropout;
   double dropout;  // of the embedding and of what a branch adds; the original has none
-  bool qkv_bias, out_bias, mlp_bias, head_norms, tied;
+  bool qkv_bias, out_bias, mlp_bias, head_norms, tied, causal;
   bool has_words = true;  // false: the bare decoder, or one with a head for another task
   Activation activation;
   std::int64_t bos;  // -1: none

@@ -15,47 +15,44 @@ namespace heed {
 namespace {
 
 // What a configuration that leaves a key out means, by model_type: transformers' defaults.
-struct Kin {
+struct LlamaKin {
   std::string_view model_type;
   const char* title;
   std::int64_t inner, kv_heads, vocabulary, positions;
   std::int64_t head_dim;                       // 0: width / heads
   std::int64_t window;                         // 0: none
   bool qkv_bias, head_norms, begins_and_ends;  // the last: bos 1, eos 2
+  // Keys that transformers passes over in the others.
+  bool reads_attention_bias, reads_mlp_bias, reads_layer_types;
 };
-constexpr Kin kKin[] = {
-    {"llama", "Llama", 11008, 0, 32000, 2048, 0, 0, false, false, true},
-    {"mistral", "Mistral", 14336, 8, 32000, 131072, 0, 4096, false, false, true},
-    {"qwen2", "Qwen2", 22016, 32, 151936, 32768, 0, 4096, true, false, false},
-    {"qwen3", "Qwen3", 22016, 32, 151936, 32768, 128, 4096, false, true, false}};
+constexpr LlamaKin kLlamaKin[] = {
+    {"llama", "Llama", 11008, 0, 32000, 2048, 0, 0, false, false, true, true, true, false},
+    {"mistral", "Mistral", 14336, 8, 32000, 131072, 0, 4096, false, false, true, false, false,
+     false},
+    {"ministral", "Ministral", 14336, 8, 32000, 131072, 0, 4096, false, false, true, false, false,
+     true},
+    {"qwen2", "Qwen2", 22016, 32, 151936, 32768, 0, 4096, true, false, false, false, false, true},
+    {"qwen3", "Qwen3", 22016, 32, 151936, 32768, 128, 4096, false, true, false, true, false, true}};
 
-const Kin& kin_of(const Config& config) {
-  return *std::ranges::find(kKin, config.text("model_type", "llama"), &Kin::model_type);
+const LlamaKin& llama_kin(const Config& config) {
+  return *std::ranges::find(kLlamaKin, config.text("model_type", "llama"), &LlamaKin::model_type);
 }
 
-Activation activation_of(const Config& config) {
-  const std::string name = config.text("hidden_act", "silu");
-  if (name == "silu" || name == "swish") return Activation::kSilu;
-  if (name == "gelu") return Activation::kGelu;
-  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
-  if (name == "relu") return Activation::kRelu;
-  config.refuse("hidden_act", fmt::format("'{}'", name),
-                "silu, gelu, gelu_new, gelu_pytorch_tanh or relu", ErrorCode::kUnsupported);
-}
-
-// Qwen has windows in its upper layers, where it is told to; Mistral in all.
-bool has_window(const Config& config, const Kin& kin, std::int64_t layer) {
+// Qwen has windows in its upper layers, where it is told to; Mistral and Ministral in all.
+bool has_window(const Config& config, const LlamaKin& kin, std::int64_t layer) {
   if (config.null("sliding_window") || kin.window == 0) return false;
-  if (kin.model_type == "mistral") return true;
+  if (!kin.model_type.starts_with("qwen")) return true;
   return config.flag("use_sliding_window", false) &&
          layer >= config.extent("max_window_layers", 28, /*least=*/0);
 }
 
-std::vector<std::int64_t> windows_of(const Config& config, const Kin& kin, std::int64_t layers) {
-  const std::vector<std::string> types = config.texts("layer_types");
+std::vector<std::int64_t> windows_of(const Config& config, const LlamaKin& kin,
+                                     std::int64_t layers) {
+  std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && std::ssize(types) != layers)
     config.refuse("layer_types", fmt::format("a list of {}", types.size()),
                   fmt::format("{} entries, one a layer", layers));
+  if (!kin.reads_layer_types) types.clear();  // like transformers
   const bool switched_off =
       kin.model_type.starts_with("qwen") && !config.flag("use_sliding_window", false);
   const std::int64_t window = switched_off ? 0 : config.extent("sliding_window", kin.window);
@@ -86,15 +83,15 @@ void check(const LlamaConfig& read, const Config& config) {
 }
 
 // Positions that scale with the text's length have no longest one; this bounds memory.
-constexpr std::int64_t kAnyLength = std::int64_t{1} << 20;
+constexpr std::int64_t kLlamaAnyLength = std::int64_t{1} << 20;
 
 // Windows are a list of as many entries as layers, so those are bounded.
-constexpr std::int64_t kMostLayers = 10000;
+constexpr std::int64_t kMostLlamaLayers = 10000;
 
-void read_shape(const Config& config, const Kin& kin, LlamaConfig& read) {
+void read_shape(const Config& config, const LlamaKin& kin, LlamaConfig& read) {
   read.layers = config.extent("num_hidden_layers", 32);
-  if (read.layers > kMostLayers)
-    config.refuse("num_hidden_layers", read.layers, fmt::format("at most {}", kMostLayers));
+  if (read.layers > kMostLlamaLayers)
+    config.refuse("num_hidden_layers", read.layers, fmt::format("at most {}", kMostLlamaLayers));
   read.heads = config.extent("num_attention_heads", 32);
   read.kv_heads = config.extent(
       "num_key_value_heads",
@@ -111,17 +108,19 @@ void read_shape(const Config& config, const Kin& kin, LlamaConfig& read) {
 }  // namespace
 
 LlamaConfig LlamaConfig::read(const Config& config) {
-  const Kin& kin = kin_of(config);
+  const LlamaKin& kin = llama_kin(config);
   LlamaConfig read;
   read.model_type = kin.model_type;
   read_shape(config, kin, read);
   read.epsilon = config.not_negative("rms_norm_eps", 1e-6);
-  read.qkv_bias = kin.qkv_bias || config.flag("attention_bias", false);
-  read.out_bias = !kin.qkv_bias && config.flag("attention_bias", false);
-  read.mlp_bias = config.flag("mlp_bias", false);
+  const bool bias = kin.reads_attention_bias && config.flag("attention_bias", false);
+  read.qkv_bias = kin.qkv_bias || bias;
+  read.out_bias = bias;
+  read.mlp_bias = kin.reads_mlp_bias && config.flag("mlp_bias", false);
   read.head_norms = kin.head_norms;
+  read.causal = is_causal(config);
   read.tied = config.flag("tie_word_embeddings", false);
-  read.activation = activation_of(config);
+  read.activation = config.activation("hidden_act", "silu");
   read.attention_dropout = config.rate("attention_dropout", 0);
   read.dropout = config.rate("dropout", 0);  // of heed's training; transformers reads past it
   read.initial_deviation = config.number("initializer_range", 0.02);
@@ -132,37 +131,37 @@ LlamaConfig LlamaConfig::read(const Config& config) {
   check(read, config);
   read.rope = read_rope(config, read.head_dim, read.positions);
   read.windows = windows_of(config, kin, read.layers);
-  if (read.rope.kind == RopeScalingKind::kDynamic) read.positions = kAnyLength;
+  if (read.rope.kind == RopeScalingKind::kDynamic) read.positions = kLlamaAnyLength;
   read.json = config.with({});
   return read;
 }
 
 ModelInfo LlamaConfig::info() const {
-  return {
-      .family = "llama",
-      .title = title(),
-      .layers = layers,
-      .heads = heads,
-      .kv_heads = kv_heads,
-      .width = width,
-      .head_dim = head_dim,
-      .vocabulary = vocabulary,
-      .positions = positions,
-      .first_token = bos,
-      .end_tokens = eos,
-      .bad_words = bad_words,
-      .has_logits = has_words || tied,
-      .stacks = {stack_shape(Stack::kSelf, /*causal=*/true, {layers, heads, kv_heads, head_dim})}};
+  return {.family = "llama",
+          .title = title(),
+          .layers = layers,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .width = width,
+          .head_dim = head_dim,
+          .vocabulary = vocabulary,
+          .positions = positions,
+          .first_token = bos,
+          .end_tokens = eos,
+          .bad_words = bad_words,
+          .causal = causal,
+          .has_logits = has_words || tied,
+          .stacks = {stack_shape(Stack::kSelf, causal, {layers, heads, kv_heads, head_dim})}};
 }
 
 std::string LlamaConfig::title() const {
-  return std::ranges::find(kKin, model_type, &Kin::model_type)->title;
+  return std::ranges::find(kLlamaKin, model_type, &LlamaKin::model_type)->title;
 }
 
 namespace {
 
-Json training_config(const TrainingShape& shape) {
-  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
+Json llama_training_config(const TrainingShape& shape) {
+  const LlamaKin& kin = *std::ranges::find(kLlamaKin, shape.model_type, &LlamaKin::model_type);
   const Json end = json_of_ids(shape.end_tokens);
   return {{"model_type", shape.model_type},
           {"architectures", Json::array({kin.title + std::string("ForCausalLM")})},
@@ -192,13 +191,13 @@ bool wants_words(const Config& config) {
          });
 }
 
-ModelInfo describe(const Config& config) {
+ModelInfo describe_llama(const Config& config) {
   LlamaConfig read = LlamaConfig::read(config);
   read.has_words = wants_words(config);
   return read.info();
 }
 
-std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+std::unique_ptr<Model> make_llama(const Config& config, std::uint64_t seed) {
   LlamaConfig read = LlamaConfig::read(config);
   read.has_words = wants_words(config);
   auto model = make_llama(read);
@@ -207,15 +206,18 @@ std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
+std::unique_ptr<Model> load_llama(const Config& config, const Weights& weights,
+                                  const Reading& reading) {
   LlamaConfig read = LlamaConfig::read(config);
-  Spelling spelling = {.prefix = "model.",
-                       .unused = {"rotary_emb.inv_freq", "score.", "qa_outputs."}};
+  Spelling spelling = {.prefix = "model."};
   // As transformers: what the file holds counts where it contradicts the configuration.
   if (!reading.headers_only &&
       StoredWeights(weights, spelling).differ("lm_head.weight", "model.embed_tokens.weight"))
     read.tied = false;
-  if (read.tied) spelling.unused.emplace_back("lm_head.weight");
+  if (read.tied) {
+    spelling.unused.emplace_back("lm_head.weight");
+    spelling.otherwise = {{"model.embed_tokens.weight", "lm_head.weight"}};
+  }
   const StoredWeights stored(weights, spelling);
   read.has_words = stored.holds("lm_head.weight") || wants_words(config);
   require_rotary_decoder(stored, read.info(), read.inner);
@@ -227,7 +229,11 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 }  // namespace
 
 Family llama_family() {
-  return {{"llama", "mistral", "qwen2", "qwen3"}, describe, make, load, training_config};
+  return {{"llama", "mistral", "ministral", "qwen2", "qwen3"},
+          describe_llama,
+          make_llama,
+          load_llama,
+          llama_training_config};
 }
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "base/json.h"
 #include "base/number_of.h"
@@ -14,6 +15,7 @@
 #include "models/classifier.h"
 #include "models/companions.h"
 #include "models/family.h"
+#include "models/model_tokenizer.h"
 #include "models/search_path.h"
 #include "models/stored_type.h"
 #include "models/tokenizer_config.h"
@@ -88,6 +90,17 @@ void require_model_folder(const fs::path& folder) {
 
 }  // namespace
 
+namespace {
+
+void load_tokenizers(LoadedModel& loaded) {
+  const ModelInfo& info = loaded.model->info();
+  loaded.tokenizer =
+      padded(load_tokenizer(loaded.folder), std::max(info.vocabulary, info.source_vocabulary));
+  loaded.target_tokenizer = padded(load_target_tokenizer(loaded.folder), info.vocabulary);
+}
+
+}  // namespace
+
 LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   require_model_folder(folder);
   const Config config = read_config(folder);
@@ -101,8 +114,14 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   if (options.packed) reading.packed = options.dtype ? *options.dtype : stored_type(weights);
   loaded.model = family.load(config, weights, reading);
   if (!options.tokenizers) return loaded;
-  loaded.tokenizer = load_tokenizer(folder);
-  loaded.target_tokenizer = load_target_tokenizer(folder);
+  try {
+    load_tokenizers(loaded);
+  } catch (const Error& error) {
+    if (options.needs_tokenizers) throw;
+    loaded.tokenizer.reset();
+    loaded.target_tokenizer.reset();
+    loaded.tokenizer_error = error.what();
+  }
   return loaded;
 }
 
@@ -121,7 +140,7 @@ std::string why_not_loaded(const fs::path& folder) {
           "token from {} on cannot be read",
           number_of(tokenizer->vocabulary_size(), "token"), words, words);
     return "";
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
 }
@@ -135,7 +154,7 @@ std::optional<ModelSummary> describe_model(const fs::path& folder) {
       if (const ConstView tensor = weights.tensor(name); is_floating(tensor.dtype()))
         summary.parameters += tensor.element_count();
     return summary;
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return {};
   }
 }
@@ -160,8 +179,9 @@ LoadedClassifier load_classifier(const fs::path& folder) {
   auto model =
       std::make_unique<Classifier>(family_of(config).load(config, weights, Reading{}), *classifier);
   model->load_head(weights);
+  const std::int64_t vocabulary = model->info().vocabulary;
   return {.model = std::move(model),
-          .tokenizer = load_tokenizer(folder),
+          .tokenizer = padded(load_tokenizer(folder), vocabulary),
           .labels = classifier->labels,
           .by_text = classifier->by_text};
 }

@@ -25,7 +25,7 @@ const char* kind_key(const Config& scaling) {
   return scaling.has("rope_type") ? "rope_type" : "type";  // the older name
 }
 
-RopeScalingKind kind_of(const Config& scaling) {
+RopeScalingKind scaling_of(const Config& scaling) {
   const char* key = kind_key(scaling);
   const std::string wanted = scaling.text(key, "default");
   std::string known;
@@ -54,8 +54,10 @@ double yarn_length(const Config& scaling, double factor) {
     return factor <= 1 ? 1.0 : 0.1 * share * std::log(factor) + 1;
   };
   if (scaling.has("attention_factor")) return scaling.positive("attention_factor", 1);
-  if (scaling.has("mscale") && scaling.has("mscale_all_dim"))
-    return length(scaling.positive("mscale", 1)) / length(scaling.positive("mscale_all_dim", 1));
+  // 0 stands for none.
+  const double scale = scaling.not_negative("mscale", 0);
+  const double scale_of_all = scaling.not_negative("mscale_all_dim", 0);
+  if (scale > 0 && scale_of_all > 0) return length(scale) / length(scale_of_all);
   return length(1);
 }
 
@@ -86,7 +88,7 @@ void read_llama3(const Config& scaling, RopeScaling& rope) {
 // `top` is the whole configuration: Phi keeps the trained length there.
 void read_scaling(const Config& scaling, const Config& top, std::int64_t positions,
                   RopeScaling& rope) {
-  rope.kind = kind_of(scaling);
+  rope.kind = scaling_of(scaling);
   if (rope.kind == RopeScalingKind::kNone) return;
   const bool dynamic = rope.kind == RopeScalingKind::kDynamic;
   rope.trained_positions = dynamic ? positions : trained_positions(scaling, top, positions);

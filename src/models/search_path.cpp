@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/enumerator.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
@@ -77,11 +78,12 @@ std::vector<Place> places() {
 // The snapshot that refs/main names, else any.
 fs::path snapshot_of(const fs::path& repository) {
   std::error_code ignored;
-  if (fs::exists(repository / "refs/main", ignored)) {
+  try {
     std::string revision = read_file(repository / "refs/main");
     revision.erase(revision.find_last_not_of(" \n\r") + 1);
     const fs::path snapshot = repository / "snapshots" / revision;
     if (fs::exists(snapshot / "config.json", ignored)) return snapshot;
+  } catch (const Error&) {  // any snapshot will do
   }
   for (const auto& entry : fs::directory_iterator(repository / "snapshots", ignored))
     if (fs::exists(entry.path() / "config.json", ignored)) return entry.path();
@@ -133,7 +135,7 @@ std::vector<FoundModel> models_in(const Place& place) {
   return found;
 }
 
-ModelKind kind_of(const ModelInfo& info) {
+ModelKind model_kind_of(const ModelInfo& info) {
   if (info.reads_source()) return ModelKind::kEncoderDecoder;
   return info.causal ? ModelKind::kDecoder : ModelKind::kEncoder;
 }
@@ -145,7 +147,7 @@ fs::path built_in_model(ModelKind kind) {
     if (!place.built_in) continue;
     for (const FoundModel& model : models_in(place)) {
       const std::optional<ModelSummary> summary = describe_model(model.folder);
-      if (summary && kind_of(summary->info) == kind) return model.folder;
+      if (summary && model_kind_of(summary->info) == kind) return model.folder;
       if (first.empty()) first = model.folder;
     }
   }
@@ -226,6 +228,7 @@ ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target)
 }
 
 fs::path find_model(std::string_view name, ModelKind unnamed) {
+  require_enumerator("model", "unnamed", unnamed, ModelKind::kEncoderDecoder);
   std::error_code ignored;
   if (name.empty()) {
     fs::path folder = built_in_model(unnamed);

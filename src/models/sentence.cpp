@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/enumerator.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
@@ -32,7 +33,7 @@ constexpr const char* kOtherModes[] = {
     "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken"};
 
 // sentence-transformers puts the vectors of several modes behind each other.
-Pooling::Kind kind_of(const Config& config) {
+Pooling::Kind pooling_of(const Config& config) {
   constexpr const char* kServed = "the mean of all tokens or the first one (cls) alone";
   if (config.has("pooling_mode")) {
     const std::string mode = config.text("pooling_mode", "");
@@ -115,6 +116,7 @@ std::int64_t most_sentence_tokens(const LoadedModel& model) {
 
 SentenceTokens sentence_tokens(const Tokenizer& tokenizer, std::string_view text, SentencePart part,
                                std::int64_t most) {
+  require_enumerator("sentence", "part", part, SentencePart::kLast);
   Encoding all = tokenizer.encode(text, /*add_special=*/true);
   const std::int64_t whole = std::ssize(all.ids);
   if (part == SentencePart::kAll || whole <= most) return {std::move(all.ids), whole};
@@ -134,6 +136,7 @@ SentenceTokens sentence_tokens(const Tokenizer& tokenizer, std::string_view text
 // The mean of the rows, or the first one.
 std::vector<float> pooled(const ConstView& states, const Pooling& pooling) {
   const std::int64_t width = states.dim(1);
+  require_enumerator("pooled", "pooling.kind", pooling.kind, Pooling::Kind::kFirst);
   const std::int64_t counted = pooling.kind == Pooling::Kind::kFirst ? 1 : states.dim(0);
   std::vector<double> sums(static_cast<std::size_t>(width));
   for (std::int64_t t = 0; t < counted; ++t)
@@ -157,7 +160,7 @@ Pooling read_pooling(const fs::path& folder) {
   const fs::path file = folder / modules.pooling / "config.json";
   if (!fs::exists(file)) return pooling;
   const Config config = Config::parse(read_file(file), file.string());
-  pooling.kind = kind_of(config);
+  pooling.kind = pooling_of(config);
   pooling.normalised = modules.normalise;
   return pooling;
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "heed/masks/band.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"
@@ -16,7 +15,7 @@
 namespace heed {
 namespace {
 
-constexpr double kEpsilon = 1e-5;  // of every norm: no configuration tells
+constexpr double kSeq2seqEpsilon = 1e-5;  // of every norm: no configuration tells
 
 const char* name_of(Stack stack) { return stack == Stack::kEncoder ? "encoder" : "decoder"; }
 
@@ -61,7 +60,7 @@ class LayerParts {
 
  private:
   Norms<LayerNorm> norms(const std::string& name) const {
-    LayerNorm norm(name, config_.width, kEpsilon);
+    LayerNorm norm(name, config_.width, kSeq2seqEpsilon);
     if (config_.norms_first) return {.before = std::move(norm)};
     return {.after = std::move(norm)};
   }
@@ -98,12 +97,12 @@ Seq2seq::Side Seq2seq::make_side(const Seq2seqConfig& config, Stack stack,
     side.positions.emplace(name + ".embed_positions", config.positions, config.width);
   for (int layer = 0; layer < numbers.layers; ++layer) {
     LayerParts parts(config, stack, layer);
-    auto attention = parts.attention("self_attn", stack, encodes ? Mask() : causal());
+    auto attention = parts.attention("self_attn", stack, text_mask(config.causal && !encodes));
     std::optional<Residual<LayerNorm, Attention>> cross;
     if (!encodes) cross.emplace(parts.attention("encoder_attn", Stack::kCross, {}));
     side.layers.push_back({std::move(attention), std::move(cross), parts.mlp(stack)});
   }
-  if (config.norms_first) side.norm.emplace(name + ".layer_norm", config.width, kEpsilon);
+  if (config.norms_first) side.norm.emplace(name + ".layer_norm", config.width, kSeq2seqEpsilon);
   return side;
 }
 

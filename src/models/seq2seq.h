@@ -34,6 +34,7 @@ struct Seq2seqConfig {
   bool position_table;  // learned; else sinusoids
   bool shared_words;    // one table for both sides, called model.shared
   bool tied;            // the head is the decoder's table
+  bool causal;          // the decoder; the encoder never is
   double word_scale;
   double dropout, activation_dropout, attention_dropout, initial_deviation;
   Activation activation;

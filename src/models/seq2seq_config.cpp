@@ -15,30 +15,22 @@ namespace heed {
 namespace {
 
 // What a configuration that leaves a key out means, by model_type: transformers' defaults.
-struct Kin {
+struct Seq2seqKin {
   std::string_view model_type;
   const char *title, *architecture;
   bool norms_first, position_table;
   std::int64_t encoder_layers, decoder_layers, heads, inner, width, vocabulary, positions;
   std::int64_t start, end;
 };
-constexpr Kin kKin[] = {{"marian", "Marian", "MarianMTModel", false, false, 12, 12, 16, 4096, 1024,
-                         58101, 1024, 58100, 0},
-                        {"blenderbot", "Blenderbot", "BlenderbotForConditionalGeneration", true,
-                         true, 2, 24, 32, 10240, 2560, 8008, 128, 1, 2}};
+constexpr Seq2seqKin kSeq2seqKin[] = {
+    {"marian", "Marian", "MarianMTModel", false, false, 12, 12, 16, 4096, 1024, 58101, 1024, 58100,
+     0},
+    {"blenderbot", "Blenderbot", "BlenderbotForConditionalGeneration", true, true, 2, 24, 32, 10240,
+     2560, 8008, 128, 1, 2}};
 
-const Kin& kin_of(const Config& config) {
-  return *std::ranges::find(kKin, config.text("model_type", "marian"), &Kin::model_type);
-}
-
-Activation activation_of(const Config& config) {
-  const std::string name = config.text("activation_function", "gelu");
-  if (name == "relu") return Activation::kRelu;
-  if (name == "swish" || name == "silu") return Activation::kSilu;
-  if (name == "gelu") return Activation::kGelu;
-  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
-  config.refuse("activation_function", fmt::format("'{}'", name),
-                "relu, swish, silu, gelu, gelu_new or gelu_pytorch_tanh", ErrorCode::kUnsupported);
+const Seq2seqKin& seq2seq_kin(const Config& config) {
+  return *std::ranges::find(kSeq2seqKin, config.text("model_type", "marian"),
+                            &Seq2seqKin::model_type);
 }
 
 void check(const Seq2seqConfig& read, const Config& config) {
@@ -54,7 +46,7 @@ void check(const Seq2seqConfig& read, const Config& config) {
         fmt::format("{} (vocab_size, as both share their words)", read.encoder.vocabulary));
 }
 
-void read_sides(Seq2seqConfig& read, const Config& config, const Kin& kin) {
+void read_sides(Seq2seqConfig& read, const Config& config, const Seq2seqKin& kin) {
   const std::int64_t words = config.extent("vocab_size", kin.vocabulary);
   read.encoder = {config.extent("encoder_layers", kin.encoder_layers),
                   config.extent("encoder_attention_heads", kin.heads),
@@ -68,7 +60,7 @@ void read_sides(Seq2seqConfig& read, const Config& config, const Kin& kin) {
 }  // namespace
 
 Seq2seqConfig Seq2seqConfig::read(const Config& config) {
-  const Kin& kin = kin_of(config);
+  const Seq2seqKin& kin = seq2seq_kin(config);
   Seq2seqConfig read;
   read.title = kin.title;
   read_sides(read, config, kin);
@@ -76,6 +68,7 @@ Seq2seqConfig Seq2seqConfig::read(const Config& config) {
   read.positions = config.extent("max_position_embeddings", kin.positions);
   read.norms_first = kin.norms_first;
   read.position_table = kin.position_table;
+  read.causal = is_causal(config);
   read.tied = config.flag("tie_word_embeddings", true);
   read.shared_words = read.tied && config.flag("share_encoder_decoder_embeddings", true);
   read.word_scale =
@@ -84,7 +77,7 @@ Seq2seqConfig Seq2seqConfig::read(const Config& config) {
   read.activation_dropout = config.rate("activation_dropout", 0);
   read.attention_dropout = config.rate("attention_dropout", 0);
   read.initial_deviation = config.number("init_std", 0.02);
-  read.activation = activation_of(config);
+  read.activation = config.activation("activation_function", "gelu");
   read.start = config.id("decoder_start_token_id", kin.start);
   read.eos = config.ids("eos_token_id", {kin.end});
   read.bad_words = config.bad_words();
@@ -94,8 +87,8 @@ Seq2seqConfig Seq2seqConfig::read(const Config& config) {
 }
 
 ModelInfo Seq2seqConfig::info() const {
-  const auto shape = [&](Stack stack, bool causal, const Side& side) {
-    return stack_shape(stack, causal, {side.layers, side.heads, side.heads, width / side.heads});
+  const auto shape = [&](Stack stack, bool in_order, const Side& side) {
+    return stack_shape(stack, in_order, {side.layers, side.heads, side.heads, width / side.heads});
   };
   return {.family = "seq2seq",
           .title = title,
@@ -111,7 +104,7 @@ ModelInfo Seq2seqConfig::info() const {
           .bad_words = bad_words,
           .causal = false,
           .stacks = {shape(Stack::kEncoder, /*causal=*/false, encoder),
-                     shape(Stack::kDecoder, /*causal=*/true, decoder),
+                     shape(Stack::kDecoder, causal, decoder),
                      shape(Stack::kCross, /*causal=*/false, decoder)},
           .source_positions = positions,
           .source_vocabulary = encoder.vocabulary};
@@ -119,7 +112,7 @@ ModelInfo Seq2seqConfig::info() const {
 
 namespace {
 
-bool has_two_vocabularies(const TrainingShape& shape, const Kin& kin) {
+bool has_two_vocabularies(const TrainingShape& shape, const Seq2seqKin& kin) {
   const bool own = shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary;
   if (own && kin.norms_first)
     fail({.op = "train",
@@ -129,8 +122,9 @@ bool has_two_vocabularies(const TrainingShape& shape, const Kin& kin) {
   return own;
 }
 
-Json training_config(const TrainingShape& shape) {
-  const Kin& kin = *std::ranges::find(kKin, shape.model_type, &Kin::model_type);
+Json seq2seq_training_config(const TrainingShape& shape) {
+  const Seq2seqKin& kin =
+      *std::ranges::find(kSeq2seqKin, shape.model_type, &Seq2seqKin::model_type);
   const bool own = has_two_vocabularies(shape, kin);
   Json json = {{"model_type", shape.model_type},
                {"architectures", Json::array({kin.architecture})},
@@ -159,9 +153,9 @@ Json training_config(const TrainingShape& shape) {
   return json;
 }
 
-ModelInfo describe(const Config& config) { return Seq2seqConfig::read(config).info(); }
+ModelInfo describe_seq2seq(const Config& config) { return Seq2seqConfig::read(config).info(); }
 
-std::unique_ptr<Model> make(const Config& config, std::uint64_t seed) {
+std::unique_ptr<Model> make_seq2seq(const Config& config, std::uint64_t seed) {
   const Seq2seqConfig read = Seq2seqConfig::read(config);
   auto model = std::make_unique<Seq2seq>(read);
   initialise(model->parameters(),
@@ -174,10 +168,16 @@ Spelling spelling_of(const Seq2seqConfig& read) {
   constexpr const char* kEncoder = "model.encoder.embed_tokens.weight";
   constexpr const char* kDecoder = "model.decoder.embed_tokens.weight";
   Spelling spelling = {.prefix = "model.",
-                       .otherwise = {{kShared, kDecoder}, {kEncoder, kShared}, {kDecoder, kShared}},
+                       .otherwise = {{kShared, kDecoder},
+                                     {kShared, kEncoder},
+                                     {kEncoder, kShared},
+                                     {kDecoder, kShared}},
                        .unused = {"shared.weight", "embed_tokens.weight"}};
   if (!read.position_table) spelling.unused.emplace_back("embed_positions.weight");
-  if (read.tied) spelling.unused.emplace_back("lm_head.weight");
+  if (read.tied) {
+    spelling.unused.emplace_back("lm_head.weight");
+    spelling.otherwise.emplace_back(read.shared_words ? kShared : kDecoder, "lm_head.weight");
+  }
   return spelling;
 }
 
@@ -191,7 +191,8 @@ void require_copies(const Seq2seqConfig& read, const StoredWeights& stored) {
   if (read.tied) stored.require_copy("lm_head.weight", read.shared_words ? kShared : kDecoder);
 }
 
-std::unique_ptr<Model> load(const Config& config, const Weights& weights, const Reading& reading) {
+std::unique_ptr<Model> load_seq2seq(const Config& config, const Weights& weights,
+                                    const Reading& reading) {
   const Seq2seqConfig read = Seq2seqConfig::read(config);
   const StoredWeights stored(weights, spelling_of(read));
   if (!reading.headers_only) require_copies(read, stored);
@@ -216,7 +217,8 @@ std::unique_ptr<Model> load(const Config& config, const Weights& weights, const 
 }  // namespace
 
 Family seq2seq_family() {
-  return {{"marian", "blenderbot"}, describe, make, load, training_config, FamilyKind::kTranslator};
+  return {{"marian", "blenderbot"}, describe_seq2seq,       make_seq2seq, load_seq2seq,
+          seq2seq_training_config,  FamilyKind::kTranslator};
 }
 
 }  // namespace heed

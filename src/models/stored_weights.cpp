@@ -19,8 +19,9 @@ const std::string* StoredWeights::find(const std::string& name, std::string& spe
       if (spellings[i].ends_with(now))
         spellings.push_back(spellings[i].substr(0, spellings[i].size() - now.size()) +
                             std::string(once));
-  for (std::size_t i = 0, count = spellings.size(); i < count; ++i)
-    spellings.push_back("module." + spellings[i]);
+  for (const std::string_view before : {spelling_.wrapper, std::string_view("module.")})
+    for (std::size_t i = 0, count = spellings.size(); i < count && !before.empty(); ++i)
+      spellings.push_back(std::string(before) + spellings[i]);
   const auto found = std::ranges::find_if(
       spellings, [&](const std::string& spelling) { return weights_.contains(spelling); });
   if (found == spellings.end()) return nullptr;
@@ -37,7 +38,7 @@ std::string StoredWeights::stored_name(const std::string& name) const {
   std::string spelled;
   if (find(name, spelled) != nullptr) return spelled;
   for (const auto& [absent, meant] : spelling_.otherwise)
-    if (name == absent && find(std::string(meant), spelled) != nullptr) return spelled;
+    if (name == absent && find(meant, spelled) != nullptr) return spelled;
   return name;  // reading it fails, and says what there is
 }
 
@@ -99,17 +100,42 @@ void StoredWeights::load(std::span<Parameter* const> parameters, const Reading& 
   for (Parameter* parameter : parameters) {
     const std::string stored = stored_name(parameter->name);
     load(*parameter, stored, reading);
-    used.insert(stored);
+    used.insert(weights_.stored_name(stored));
   }
   check_rest(used, reading);
 }
 
+namespace {
+
+// Buffers that a model computes by itself.
+constexpr std::string_view kDerived[] = {"inv_freq",   "original_inv_freq", "cos_cached",
+                                         "sin_cached", "position_ids",      "token_type_ids",
+                                         "masked_bias"};
+
+// Names of heads for other tasks that do not end in "head".
+constexpr std::string_view kHeadNames[] = {"score",      "classifier",     "pre_classifier",
+                                           "qa_outputs", "pooler",         "summary",
+                                           "cls",        "sop_classifier", "logits_proj"};
+
+// A tensor that changes none of the model's numbers.
+bool is_beside_the_model(std::string_view name) {
+  if (name.starts_with("module.")) name.remove_prefix(std::string_view("module.").size());
+  const std::string_view first = name.substr(0, name.find('.'));
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  if (std::ranges::find(kDerived, last) != std::end(kDerived)) return true;
+  return std::ranges::find(kHeadNames, first) != std::end(kHeadNames) ||
+         (first.ends_with("head") && first != "lm_head");
+}
+
+}  // namespace
+
 void StoredWeights::check_rest(const std::set<std::string>& used, const Reading& reading) const {
   for (const std::string& name : weights_.names()) {
     if (used.contains(name)) continue;
-    const bool known = std::ranges::any_of(spelling_.unused, [&](std::string_view part) {
-      return name.find(part) != std::string::npos;
-    });
+    const bool known = is_beside_the_model(name) ||
+                       std::ranges::any_of(spelling_.unused, [&](std::string_view part) {
+                         return name.find(part) != std::string::npos;
+                       });
     if (!known)
       fail({.code = ErrorCode::kUnsupported,
             .file = weights_.file(name).string(),

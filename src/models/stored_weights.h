@@ -20,11 +20,13 @@ struct Spelling {
   /// What files of the bare model leave out: "transformer.". All may have DistributedDataParallel's
   /// "module." before it.
   std::string_view prefix = {};
+  /// What files of a model with another head may put before all names: "transformer.".
+  std::string_view wrapper = {};
   /// Endings of the oldest files: {".LayerNorm.weight", ".LayerNorm.gamma"}.
   std::vector<std::pair<std::string_view, std::string_view>> endings = {};
   /// Where a tensor is absent, this one is meant: {"model.encoder.embed_tokens.weight",
   /// "model.shared.weight"}.
-  std::vector<std::pair<std::string_view, std::string_view>> otherwise = {};
+  std::vector<std::pair<std::string, std::string>> otherwise = {};
   /// Parts of the names of tensors that are no parameters: stored masks, copies of tied weights,
   /// heads for other tasks.
   std::vector<std::string_view> unused = {};

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "heed/masks/band.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"
@@ -15,13 +14,13 @@ namespace heed {
 namespace {
 
 // Builds one layer's parts; `branch` counts them as their names do.
-class LayerParts {
+class T5LayerParts {
  public:
-  LayerParts(const T5Config& config, Stack stack, int layer)
+  T5LayerParts(const T5Config& config, const std::string& side, Stack stack, int layer)
       : config_(config),
         stack_(stack),
         layer_(layer),
-        name_(fmt::format("{}.block.{}.layer.", stack_name(stack), layer)) {}
+        name_(fmt::format("{}.block.{}.layer.", side, layer)) {}
 
   Residual<RmsNorm, Attention> attention(const char* part, Stack stack,
                                          std::shared_ptr<const PositionBias> bias, Mask mask) {
@@ -80,8 +79,8 @@ class LayerParts {
 }  // namespace
 
 T5::Side T5::make_side(const T5Config& config, Stack stack) {
-  const bool encodes = stack == Stack::kEncoder;
-  const std::string name(stack_name(stack));
+  const bool encodes = stack != Stack::kDecoder;
+  const std::string name = encodes ? "encoder" : "decoder";
   auto bias = std::make_shared<PositionBias>(
       name + ".block.0.layer.0.SelfAttention.relative_attention_bias",
       PositionBiasShape{.buckets = config.buckets,
@@ -93,8 +92,9 @@ T5::Side T5::make_side(const T5Config& config, Stack stack) {
             .norm = RmsNorm(name + ".final_layer_norm", config.width, config.epsilon)};
   const std::int64_t layers = encodes ? config.layers : config.decoder_layers;
   for (int layer = 0; layer < layers; ++layer) {
-    LayerParts parts(config, stack, layer);
-    auto attention = parts.attention("SelfAttention", stack, bias, encodes ? Mask() : causal());
+    T5LayerParts parts(config, name, stack, layer);
+    auto attention =
+        parts.attention("SelfAttention", stack, bias, text_mask(config.causal && !encodes));
     std::optional<Residual<RmsNorm, Attention>> cross;
     if (!encodes) cross.emplace(parts.attention("EncDecAttention", Stack::kCross, nullptr, {}));
     if (config.gated)
@@ -109,15 +109,19 @@ T5::T5(const T5Config& config)
     : config_(config),
       info_(config.info()),
       words_("shared", config.vocabulary, config.width),
-      encoder_(make_side(config, Stack::kEncoder)),
-      decoder_(make_side(config, Stack::kDecoder)),
-      head_(config.tied ? Linear(words_.table(), WeightLayout::kOutIn)
-                        : Linear("lm_head",
-                                 {.in = config.width, .out = config.vocabulary, .bias = false})) {}
+      encoder_(make_side(config, config.has_decoder ? Stack::kEncoder : Stack::kSelf)) {
+  if (config.has_decoder) decoder_.emplace(make_side(config, Stack::kDecoder));
+  if (!config.has_words) return;
+  if (config.tied)
+    head_.emplace(words_.table(), WeightLayout::kOutIn);
+  else
+    head_.emplace("lm_head",
+                  LinearShape{.in = config.width, .out = config.vocabulary, .bias = false});
+}
 
-Tensor T5::encode(const Batch& batch, Run& run) const {
-  const Shown show{run, Stack::kEncoder};
-  Tensor x = show(TapKind::kEmbedding, words_.forward(batch.source));  // [B, S, C]
+Tensor T5::encode(const ConstView& ids, Run& run) const {
+  const Shown show{run, decoder_ ? Stack::kEncoder : Stack::kSelf};
+  Tensor x = show(TapKind::kEmbedding, words_.forward(ids));  // [B, S, C]
   for (const Layer& layer : encoder_.layers) {
     x = layer.attention.forward(std::move(x), run);
     x = std::visit([&](const auto& mlp) { return mlp.forward(std::move(x), run); }, layer.mlp);
@@ -125,46 +129,80 @@ Tensor T5::encode(const Batch& batch, Run& run) const {
   return show(TapKind::kFinal, encoder_.norm.forward(x, run));
 }
 
-Tensor T5::forward(const Batch& batch, Run& run) const {
+Tensor T5::states(const Batch& batch, Run& run) const {
+  if (decoder_) return Model::states(batch, run);  // which refuses
   check_pass(info_, batch, run);
   check_dropout(info_, "dropout_rate", config_.dropout, run);
+  return encode(batch.ids, run);
+}
+
+// The states behind the decoder's last norm [B, T, C].
+Tensor T5::decode(const Batch& batch, Run& run) const {
   const Shown show{run, Stack::kDecoder};
   Source source{.states = {}, .lengths = source_lengths(batch)};
   if (batch.source.given()) {
     Run reading = source_run(batch, run);
-    source.states = encode(batch, reading);
+    source.states = encode(batch.source, reading);
   }
   Tensor x = show(TapKind::kEmbedding, words_.forward(batch.ids));  // [B, T, C]
-  for (const Layer& layer : decoder_.layers) {
+  for (const Layer& layer : decoder_->layers) {
     x = layer.attention.forward(std::move(x), run);
     if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
     x = std::visit([&](const auto& mlp) { return mlp.forward(std::move(x), run); }, layer.mlp);
   }
-  Tensor last = show(TapKind::kFinal, decoder_.norm.forward(x, run));
+  return show(TapKind::kFinal, decoder_->norm.forward(x, run));
+}
+
+Tensor T5::forward(const Batch& batch, Run& run) const {
+  if (!decoder_) return wanted_rows(states(batch, run), run);
+  check_pass(info_, batch, run);
+  check_dropout(info_, "dropout_rate", config_.dropout, run);
+  Tensor last = decode(batch, run);
+  const auto counts = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
+  if (run.cache != nullptr) run.cache->advance(counts);
+  if (!head_) return wanted_rows(std::move(last), run);
   if (config_.scaled_head) last = scaled(last.clone(), head_scale());
-  Tensor logits = logits_of(head_, last, run);  // [B, T or 1, V]
-  if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
-  return show(TapKind::kLogits, std::move(logits));
+  return Shown{run, Stack::kDecoder}(TapKind::kLogits, logits_of(*head_, last, run));
 }
 
 Tensor T5::read_out(const Tensor& stream, Run& run) const {
-  Tensor last = decoder_.norm.forward(stream, run);
+  if (!head_ || !decoder_) return Model::read_out(stream, run);  // which refuses
+  Tensor last = decoder_->norm.forward(stream, run);
   if (config_.scaled_head) last = scaled(std::move(last), head_scale());
-  return logits_of(head_, last, run);
+  return logits_of(*head_, last, run);
 }
 
 // For a head whose words are as long as embeddings are.
 double T5::head_scale() const { return 1 / std::sqrt(static_cast<double>(config_.width)); }
 
-void T5::backward(const Tensor& dlogits, const Batch& batch, Run& run, Gradients& gradients) const {
+void T5::encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
+                         Gradients& gradients) const {
+  Tensor dx = encoder_.norm.backward(dstates, run, gradients);
+  for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer) {
+    dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, run, gradients); }, layer->mlp);
+    dx = layer->attention.backward(dx, run, gradients);
+  }
+  words_.backward(ids, dx, gradients);
+}
+
+void T5::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                         Gradients& gradients) const {
+  if (decoder_) return Model::states_backward(dstates, batch, run, gradients);  // which refuses
   check_saved(info_, run);
-  Tensor dx = head_.backward(dlogits, run, gradients);
-  if (config_.scaled_head) dx = scaled(std::move(dx), head_scale());
-  dx = decoder_.norm.backward(dx, run, gradients);
+  encode_backward(dstates, batch.ids, run, gradients);
+}
+
+void T5::backward(const Tensor& dlogits, const Batch& batch, Run& run, Gradients& gradients) const {
+  if (!decoder_) return states_backward(dlogits, batch, run, gradients);
+  check_saved(info_, run);
+  Tensor dx = dlogits.share();
+  if (head_) dx = head_->backward(dx, run, gradients);
+  if (head_ && config_.scaled_head) dx = scaled(std::move(dx), head_scale());
+  dx = decoder_->norm.backward(dx, run, gradients);
   const Source source{.states = {}, .lengths = source_lengths(batch)};
   Tensor dstates =
       Tensor::zeros({batch.source.dim(0), batch.source.dim(1), config_.width}, dx.dtype());
-  for (auto at = decoder_.layers.rbegin(); at != decoder_.layers.rend(); ++at) {
+  for (auto at = decoder_->layers.rbegin(); at != decoder_->layers.rend(); ++at) {
     const Layer& layer = *at;
     dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, run, gradients); }, layer.mlp);
     if (layer.cross) dx = layer.cross->backward(dx, run, gradients, source, dstates);
@@ -172,13 +210,7 @@ void T5::backward(const Tensor& dlogits, const Batch& batch, Run& run, Gradients
   }
   words_.backward(batch.ids, dx, gradients);
   Run reading = source_run(batch, run);
-  dx = encoder_.norm.backward(dstates, reading, gradients);
-  for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer) {
-    dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, reading, gradients); },
-                    layer->mlp);
-    dx = layer->attention.backward(dx, reading, gradients);
-  }
-  words_.backward(batch.source, dx, gradients);
+  encode_backward(dstates, batch.source, reading, gradients);
 }
 
 void T5::Side::collect(std::vector<Parameter*>& into) {
@@ -203,8 +235,9 @@ ModelParts T5::parts() const {
     }
     return parts;
   };
-  return {.streams = {stream(encoder_, Stack::kEncoder), stream(decoder_, Stack::kDecoder)},
-          .words = &head_,
+  if (!decoder_) return {.streams = {stream(encoder_, Stack::kSelf)}};
+  return {.streams = {stream(encoder_, Stack::kEncoder), stream(*decoder_, Stack::kDecoder)},
+          .words = head_ ? &*head_ : nullptr,
           .words_scale = config_.scaled_head ? head_scale() : 1};
 }
 
@@ -212,8 +245,8 @@ std::vector<Parameter*> T5::parameters() {
   std::vector<Parameter*> all;
   words_.collect(all);
   encoder_.collect(all);
-  decoder_.collect(all);
-  if (!config_.tied) head_.collect(all);
+  if (decoder_) decoder_->collect(all);
+  if (head_ && !config_.tied) head_->collect(all);
   return all;
 }
 

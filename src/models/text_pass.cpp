@@ -8,6 +8,7 @@
 
 #include "base/number_of.h"
 #include "heed/base/error.h"
+#include "heed/masks/band.h"
 #include "tensor/shape_text.h"
 
 namespace heed {
@@ -121,6 +122,15 @@ StackShape stack_shape(Stack stack, bool causal, const StackNumbers& numbers) {
           .kv_heads = static_cast<int>(numbers.kv_heads),
           .causal = causal,
           .head_dim = static_cast<int>(numbers.head_dim)};
+}
+
+bool is_causal(const Config& config) {
+  return !config.null("is_causal") && config.flag("is_causal", true);
+}
+
+Mask text_mask(bool causal, std::int64_t window) {
+  if (window == 0) return causal ? heed::causal() : Mask();
+  return causal ? band({.left = window - 1, .right = 0}) : band({.left = window, .right = window});
 }
 
 void check_pass(const ModelInfo& info, const Batch& batch, const Run& run) {

@@ -1,9 +1,11 @@
-// What every family does around its layers: checks, positions, the last position's logits.
+// What every family does around its layers: checks, masks, positions, the last position's logits.
 #pragma once
 
 #include <cstdint>
 
+#include "heed/masks/mask.h"
 #include "heed/models/model.h"
+#include "models/config.h"
 #include "nn/linear.h"
 
 namespace heed {
@@ -16,6 +18,14 @@ struct StackNumbers {
   std::int64_t head_dim = 0;
 };
 StackShape stack_shape(Stack stack, bool causal, const StackNumbers& numbers);
+
+/// Whether the tokens of a decoder see only the tokens before them: `is_causal` of config.json.
+/// Like transformers, null means false.
+bool is_causal(const Config& config);
+
+/// The mask of one layer. `window`: keys that a query sees; 0: no limit. A causal window counts the
+/// query itself; without `causal` it reaches `window` keys to each side (transformers 5).
+Mask text_mask(bool causal, std::int64_t window = 0);
 
 /// Fails where the batch or the run is none that the model takes; `info.family` begins the message.
 void check_pass(const ModelInfo& info, const Batch& batch, const Run& run);

@@ -65,7 +65,13 @@ std::string completed(Json json, const Family& family, const TrainingShape& shap
   }
   for (const auto& [key, value] : more.root().members()) json.set(key, value);
   const Config whole = Config::parse(json.dump(), "config");
-  family.describe(whole);
+  const ModelInfo info = family.describe(whole);
+  if (shape.trained_for == TrainedFor::kNextToken && !info.causal)
+    whole.refuse("is_causal", "false", "true: the next token would be seen",
+                 ErrorCode::kUnsupported);
+  if (shape.trained_for == TrainedFor::kTranslation && !info.stacks.at(1).causal)
+    whole.refuse("is_causal", "false", "true: the next token would be seen",
+                 ErrorCode::kUnsupported);
   require_known(more, whole);
   return json.dump();
 }

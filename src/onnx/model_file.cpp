@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "base/file.h"
 #include "base/protobuf.h"
-#include "io/file.h"
 #include "onnx/files.h"
 
 namespace heed::onnx {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <optional>
 
+#include "base/file.h"
 #include "base/number_of.h"
 #include "base/protobuf.h"
-#include "io/file.h"
 #include "onnx/files.h"
 #include "tensor/view_text.h"
 

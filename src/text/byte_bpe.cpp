@@ -1,6 +1,13 @@
 #include "text/byte_bpe.h"
 
+#include <set>
+
+#include "text/byte_alphabet.h"
+#include "text/pipeline/pattern.h"
+#include "text/pipeline_tokenizer.h"
 #include "text/tokenizer_file.h"
+#include "text/unicode/normal_form.h"
+#include "text/utf8.h"
 
 namespace heed {
 
@@ -35,7 +42,36 @@ Json model(const ByteBpeContent& content) {
           {"merges", content.merges}};
 }
 
+std::string in_alphabet(std::string_view bytes) {
+  std::string piece;
+  for (const char byte : bytes) piece += byte_characters()[static_cast<unsigned char>(byte)];
+  return piece;
+}
+
 }  // namespace
+
+std::unique_ptr<Tokenizer> train_qwen2_characters(std::string_view text) {
+  require_utf8(text);
+  std::set<std::string> parts;  // of characters: their first byte, two bytes, ...
+  std::set<std::string> bytes;
+  for (const FormedCharacter& character :
+       normal_form(text, {.compatible = false, .composed = true})) {
+    const std::string whole = to_utf8(character.code);
+    for (std::size_t end = 1; end <= whole.size(); ++end) {
+      parts.insert(whole.substr(0, end));
+      bytes.insert(whole.substr(end - 1, 1));
+    }
+  }
+  parts.insert(bytes.begin(), bytes.end());
+  ByteBpeContent content = {.pattern = std::string(kQwen2Words), .normalizer = "NFC"};
+  for (const std::string& part : parts) {
+    content.pieces.push_back(in_alphabet(part));
+    if (part.size() > 1)
+      content.merges.push_back(in_alphabet(part.substr(0, part.size() - 1)) + " " +
+                               in_alphabet(part.substr(part.size() - 1)));
+  }
+  return read_tokenizer(TokenizerFile("characters", byte_bpe_json(content)));
+}
 
 std::string byte_bpe_json(const ByteBpeContent& content) {
   Json normalizer;

@@ -27,6 +27,10 @@ struct ByteBpeTraining {
 /// Fewer tokens result where no pair repeats any more.
 std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTraining& training);
 
+/// Characters as a byte-level BPE in Qwen2's form, which transformers reads a Qwen2's tokenizer as,
+/// whatever it is: a piece for each character, and for bytes of longer ones.
+std::unique_ptr<Tokenizer> train_qwen2_characters(std::string_view text);
+
 /// A byte-level tokenizer: pieces by id and merges (`left right`) in the alphabet of bytes.
 struct ByteBpeContent {
   std::vector<std::string> pieces = {};

@@ -18,6 +18,10 @@ class PipelineTokenizer final : public Tokenizer {
   std::int64_t vocabulary_size() const override {
     return static_cast<std::int64_t>(vocabulary().pieces.size());
   }
+  bool has(TokenId id) const override {
+    return id >= 0 && id < vocabulary_size() &&
+           !vocabulary().pieces[static_cast<std::size_t>(id)].empty();
+  }
   Encoding encode(std::string_view text, bool add_special) const override {
     const PlainEncoding plain[] = {encode_plain(text)};
     return framed(parts_.frame, plain, add_special);
@@ -37,7 +41,7 @@ class PipelineTokenizer final : public Tokenizer {
 
  private:
   const Vocabulary& vocabulary() const { return *parts_.vocabulary; }
-  std::string normalized(std::string_view content) const;
+  std::string normalized(std::string_view content, Arena& arena) const;
   PlainEncoding encode_plain(std::string_view text) const;
   void encode_between(const Piece& piece, Arena& arena, ModelRun& run, const TokenSink& out) const;
   std::size_t checked(TokenId id) const;
@@ -56,19 +60,21 @@ PipelineTokenizer::PipelineTokenizer(TokenizerPipeline parts)
       special_(vocabulary().pieces.size()) {
   std::vector<AddedToken> as_written;
   std::vector<AddedToken> after_normalizer;
+  std::size_t content_bytes = 0;
+  for (const AddedToken& token : parts_.added) content_bytes += token.content.size();
+  Arena arena(content_bytes);
   for (AddedToken token : parts_.added) {
     added_[static_cast<std::size_t>(token.id)] = true;
     special_[static_cast<std::size_t>(token.id)] = token.special;
-    if (token.normalized) token.content = normalized(token.content);
+    if (token.normalized) token.content = normalized(token.content, arena);
     (token.normalized ? after_normalizer : as_written).push_back(std::move(token));
   }
   as_written_ = AddedTokens(std::move(as_written));
   normalized_ = AddedTokens(std::move(after_normalizer));
 }
 
-std::string PipelineTokenizer::normalized(std::string_view content) const {
+std::string PipelineTokenizer::normalized(std::string_view content, Arena& arena) const {
   if (parts_.normalizer == nullptr) return std::string(content);
-  Arena arena;
   return std::string(parts_.normalizer->apply({.text = content}, arena).text);
 }
 
@@ -101,7 +107,7 @@ PlainEncoding PipelineTokenizer::encode_plain(std::string_view text) const {
   require_utf8(text);
   PlainEncoding out = {.bytes = static_cast<std::int64_t>(text.size())};
   const TokenSink sink = {out.ids, out.spans};
-  Arena arena;
+  Arena arena(text.size());
   const auto run = parts_.model->run();
   for (const Segment& segment : as_written_.split({.text = text})) {
     if (segment.id >= 0) {
@@ -178,6 +184,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(TokenizerPipeline pipeline, const std:
 std::unique_ptr<Tokenizer> read_tokenizer(const TokenizerFile& file) {
   TokenizerPipeline pipeline = {.vocabulary = std::make_unique<Vocabulary>(file.vocabulary()),
                                 .added = file.added_tokens()};
+  for (AddedToken& token : pipeline.added) token.id = pipeline.vocabulary->find(token.content);
   pipeline.normalizer = read_normalizer(file, file.component("normalizer"));
   pipeline.pre_tokenizer = read_pre_tokenizer(file, file.component("pre_tokenizer"));
   pipeline.model = read_model(file, *pipeline.vocabulary);

@@ -91,14 +91,15 @@ void Vocabulary::add_all(const JsonText& file, const Json& entries, std::string_
 void Vocabulary::add_list(const JsonText& file, const Json& entries, std::string_view argument) {
   for (const Json& entry : entries.items()) {
     const auto parts = entry.items();
-    if (parts.size() != 2 || !parts[0].is_text() || parts[0].as_text()->empty())
+    if (parts.size() != 2 || !parts[0].is_text())
       file.refuse(entry, fmt::format("{}[{}]", argument, pieces.size()),
                   "a list of a piece and its score");
     const auto id = static_cast<TokenId>(pieces.size());
     if (id == kMostTokens)
       file.refuse(entries, argument, fmt::format("at most {} pieces", kMostTokens));
     pieces.push_back(*parts[0].as_text());
-    ids.insert_or_assign(pieces.back(), id);  // of a piece that is there twice the last id counts
+    if (!pieces.back().empty())
+      ids.insert_or_assign(pieces.back(), id);  // of a piece that is there twice the last id counts
   }
 }
 
@@ -112,7 +113,8 @@ Vocabulary TokenizerFile::vocabulary() const {
   }
   for (const Json& entry : list(component("added_tokens"), "added_tokens")) {
     const std::string content = added_token(entry).content;
-    if (result.find(content) < 0) result.of_no_model.push_back(id_of(entry["id"]));
+    if (result.find(content) >= 0) continue;  // like `tokenizers`, whatever id it has here
+    result.of_no_model.push_back(id_of(entry["id"]));
     result.add(json_, content, entry["id"]);
   }
   std::ranges::sort(result.of_no_model);

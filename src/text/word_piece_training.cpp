@@ -33,7 +33,7 @@ Counts<std::string> count_words(std::string_view text, const TokenizerFile& file
   std::vector<Piece> words;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
-    Arena arena;
+    Arena arena(end - begin);
     words.clear();
     cutter->cut(normalizer->apply({.text = text.substr(begin, end - begin)}, arena), arena, words);
     for (const Piece& word : words) ++counts[std::string(word.text)];

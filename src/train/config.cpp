@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "base/edit_distance.h"
 #include "base/json.h"
@@ -17,6 +18,37 @@ const TrainKey& find_key(const JsonText& file, const Json::Member& member) {
   const auto keys = train_keys();
   const auto found = std::ranges::find(keys, member.first, &TrainKey::name);
   if (found != keys.end()) return *found;
+  // What other programs call them.
+  constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
+      {"lr", "learning_rate"},
+      {"min_lr", "final_learning_rate"},
+      {"n_layer", "layers"},
+      {"n_layers", "layers"},
+      {"num_layers", "layers"},
+      {"n_head", "heads"},
+      {"n_heads", "heads"},
+      {"n_embd", "width"},
+      {"d_model", "width"},
+      {"hidden_size", "width"},
+      {"block_size", "block"},
+      {"context", "block"},
+      {"max_iters", "steps"},
+      {"max_steps", "steps"},
+      {"iters", "steps"},
+      {"batch_size", "batch"},
+      {"warmup_iters", "warmup"},
+      {"warmup_steps", "warmup"},
+      {"eval_interval", "evaluate_every"},
+      {"eval_iters", "evaluate_batches"},
+      {"grad_clip", "clip"},
+      {"gradient_accumulation_steps", "accumulate"},
+      {"vocab_size", "vocabulary"}};
+  for (const auto& [theirs, ours] : kElsewhere)
+    if (theirs == member.first)
+      fail({.file = file.file(),
+            .place = file.place(member.second),
+            .found = fmt::format("unknown key \"{}\"", member.first),
+            .hint = fmt::format("did you mean {}?", ours)});
   const auto nearest = std::ranges::min_element(
       keys, {}, [&](const TrainKey& key) { return edit_distance(member.first, key.name); });
   fail({.file = file.file(),
@@ -47,7 +79,7 @@ std::optional<std::vector<std::string>> as_texts(const Json& value) {
 template <typename T>
 std::optional<T> as(const Json& value) {
   if constexpr (std::is_same_v<T, bool>) return value.as_flag();
-  if constexpr (std::is_same_v<T, std::int64_t>) return value.as_integer();
+  if constexpr (std::is_same_v<T, std::int64_t>) return value.as_whole_number();
   if constexpr (std::is_same_v<T, double>) return value.as_number();
   if constexpr (std::is_same_v<T, std::string>)
     return value.is_text() ? std::optional(*value.as_text()) : std::nullopt;

@@ -9,7 +9,7 @@ namespace heed {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kPieceElements = 32768;  // two arrays of it fit a cache of 512 KiB
+constexpr std::int64_t kShareElements = 32768;  // two arrays of it fit a cache of 512 KiB
 
 }  // namespace
 
@@ -33,8 +33,8 @@ GradientShares::GradientShares(std::span<Parameter* const> parameters, Gradients
     for (std::size_t share = 0; share < others_.size(); ++share)
       values_[share].push_back(others_[share].of(*parameters[index]).data<float>());
     const std::int64_t elements = parameters[index]->value.element_count();
-    for (std::int64_t begin = 0; begin < elements; begin += kPieceElements)
-      pieces_.push_back({sum + begin, begin, std::min(kPieceElements, elements - begin), index});
+    for (std::int64_t begin = 0; begin < elements; begin += kShareElements)
+      pieces_.push_back({sum + begin, begin, std::min(kShareElements, elements - begin), index});
   }
 }
 

@@ -103,6 +103,13 @@ std::filesystem::path start_folder(const TrainConfig& config) {
                   });
 }
 
+TrainConfig settled(TrainConfig config) {
+  if (config.start_from.empty() || config.block != TrainConfig().block) return config;
+  if (const auto model = describe_model(start_folder(config)))
+    config.block = std::min(config.block, model->info.positions);
+  return config;
+}
+
 std::string model_config_json(const TrainConfig& config, const TrainingShape& of_task) {
   TrainingShape shape = of_task;
   shape.positions = config.block;

@@ -31,4 +31,8 @@ std::filesystem::path start_folder(const TrainConfig& config);
 /// fit the machine's memory.
 std::unique_ptr<Model> new_model(const TrainConfig& config, const TrainingShape& of_task);
 
+/// The same, but `block` is at most the positions of the model that the run starts from, where it
+/// is the usual one.
+TrainConfig settled(TrainConfig config);
+
 }  // namespace heed

@@ -156,7 +156,7 @@ std::string loss_svg(std::string_view csv) {
 }
 
 void write_loss_svg(const std::filesystem::path& csv, const std::filesystem::path& svg) {
-  write_file(svg, loss_svg(read_file(csv)));
+  write_file(svg, loss_svg(read_file(csv, most_data_bytes())));
 }
 
 }  // namespace heed

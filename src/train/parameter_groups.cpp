@@ -49,6 +49,8 @@ ParameterGroup group_of(const Json& entry) {
   return group;
 }
 
+constexpr std::string_view kFixed = "final_logits_bias";  // a buffer in transformers
+
 bool belongs(const Parameter& parameter, const ParameterGroup& group) {
   return std::ranges::any_of(group.names, [&](const std::string& name) {
     return parameter.name.find(name) != std::string::npos;
@@ -82,6 +84,7 @@ std::vector<ParameterRule> rules_of(std::span<Parameter* const> parameters,
     const auto group = std::ranges::find_if(
         groups, [&](const ParameterGroup& one) { return belongs(*parameter, one); });
     rules.push_back(group == groups.end() ? ParameterRule() : group->rule);
+    if (parameter->name == kFixed) rules.back().frozen = true;
   }
   return rules;
 }

@@ -98,17 +98,31 @@ void RunFolder::remove_old_checkpoints() const {
   for (std::size_t i = kKeptCheckpoints; i < paths.size(); ++i) std::filesystem::remove(paths[i]);
 }
 
+namespace {
+
+// Where the rate of a step does not depend on the last one.
+bool may_have_other_steps(const TrainConfig& config) {
+  const bool falls_at_the_end = config.schedule == "cosine" || config.schedule == "linear";
+  return !falls_at_the_end && config.decay == 0;
+}
+
+}  // namespace
+
 void check_same_run(const TrainConfig& stored, const TrainConfig& wanted) {
   const JsonText before = JsonText::parse(to_json(stored), {.file = "run.json"});
   const JsonText now = JsonText::parse(to_json(wanted), {.file = "run.json"});
   for (const TrainKey& key : train_keys()) {
     const Json& was = before.root()[key.name];
     const Json& is = now.root()[key.name];
+    if (key.name == "steps" && may_have_other_steps(stored)) continue;
     if (key.decides_losses && was != is)
       fail({.op = "train",
             .argument = key.name,
             .found = is.brief(),
-            .expected = was.brief() + " as in the run to resume"});
+            .expected = was.brief() + " as in the run to resume",
+            .hint = key.name == "steps"
+                        ? "only a schedule without a fall at the end can go on longer"
+                        : ""});
   }
 }
 

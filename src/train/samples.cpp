@@ -20,7 +20,7 @@ constexpr std::int64_t kTokens = 200;
 constexpr std::string_view kHeading = "--- step ";
 
 std::string content(const std::filesystem::path& path) {
-  return std::filesystem::exists(path) ? read_file(path) : "";
+  return std::filesystem::exists(path) ? read_file(path, most_data_bytes()) : "";
 }
 
 }  // namespace
@@ -64,7 +64,8 @@ std::string Samples::written() const {
   return prompt_ + generate(model_, {.prompts = {ids_},
                                      .most_tokens = kTokens,
                                      .seed = seed_,
-                                     .tokenizer = task_.data().tokenizer.get()})[0]
+                                     .tokenizer = task_.data().tokenizer.get(),
+                                     .crop = true})[0]
                        .text;
 }
 

@@ -28,16 +28,16 @@ Schedule schedule_of(const TrainConfig& config) {
 double learning_rate(const Schedule& schedule, std::int64_t step) {
   const auto at = static_cast<double>(step);
   const auto warmup = static_cast<double>(schedule.warmup);
-  const auto steps = static_cast<double>(schedule.steps);
+  const auto end = static_cast<double>(schedule.steps - 1);  // the last step
   if (step < schedule.warmup) return schedule.peak * (at + 1) / (warmup + 1);
   if (schedule.form == "inverse-sqrt" || schedule.form == "constant") {
     const auto decay = static_cast<double>(schedule.decay);
-    const double left = decay > 0 ? std::clamp((steps - at) / decay, 0.0, 1.0) : 1;
-    const double held = held_rate(schedule, std::min(at, std::max(steps - decay, warmup)));
+    const double left = decay > 0 ? std::clamp((end - at) / decay, 0.0, 1.0) : 1;
+    const double held = held_rate(schedule, std::min(at, std::max(end - decay, warmup)));
     return schedule.last + left * (held - schedule.last);
   }
-  if (step >= schedule.steps) return schedule.last;
-  const double done = (at - warmup) / (steps - warmup);
+  if (step >= schedule.steps - 1) return schedule.last;
+  const double done = (at - warmup) / (end - warmup);
   const double share =
       schedule.form == "linear" ? 1 - done : 0.5 * (1 + std::cos(std::numbers::pi * done));
   return schedule.last + share * (schedule.peak - schedule.last);

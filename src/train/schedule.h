@@ -10,12 +10,12 @@ namespace heed {
 
 struct Schedule {
   /// After the warm-up, from `peak` at step = warmup on:
-  ///   cosine        along half a cosine to `last` at step = steps (Loshchilov & Hutter, "SGDR",
+  ///   cosine        along half a cosine to `last` at the last step, steps - 1 (Loshchilov & Hutter, "SGDR",
   ///                 2017, equation 5, without restarts)
   ///   linear        along a line to `last`
   ///   inverse-sqrt  peak sqrt(warmup / step) (Vaswani et al. 2017, section 5.3)
   ///   constant      peak
-  /// The last two fall along a line to `last` over the last `decay` steps.
+  /// The last two fall along a line to `last`, which the last step has, over `decay` steps.
   std::string_view form = "cosine";
   double peak = 1e-3;
   double last = 1e-4;

@@ -37,7 +37,8 @@ std::string_view kept_rows(std::string_view text, std::int64_t step) {
 
 StepCsv::StepCsv(std::filesystem::path path, std::string_view header, std::int64_t step)
     : path_(std::move(path)) {
-  const std::string old = std::filesystem::exists(path_) ? read_file(path_) : std::string();
+  const std::string old =
+      std::filesystem::exists(path_) ? read_file(path_, most_data_bytes()) : std::string();
   const bool known = old.starts_with(header);
   const std::string_view kept = known ? kept_rows(old, step) : header;
   if (!known || kept.size() < old.size()) write_file(path_, kept);

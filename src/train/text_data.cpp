@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
+#include "models/model_tokenizer.h"
 #include "text/byte_bpe.h"
 #include "text/word_level.h"
 #include "text/word_piece.h"
@@ -75,7 +77,7 @@ std::unique_ptr<Tokenizer> learned_pieces(const TrainConfig& config, const std::
 }  // namespace
 
 std::string read_text(const std::filesystem::path& path) {
-  std::string text = read_file(path);
+  std::string text = read_file(path, most_data_bytes());
   const std::int64_t invalid = find_invalid_utf8(text);
   if (invalid >= 0)
     fail({.code = ErrorCode::kCorrupt,
@@ -87,14 +89,22 @@ std::string read_text(const std::filesystem::path& path) {
   return text;
 }
 
-std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
-                                          std::string_view text, std::string_view key) {
+namespace {
+
+bool trains_qwen2(const TrainConfig& config) {
+  const JsonText entries = JsonText::parse(config.model, {.file = "train: model"});
+  return entries.root()["model_type"] == Json("qwen2");
+}
+
+std::unique_ptr<Tokenizer> wanted_tokenizer(const TrainConfig& config, const std::string& wanted,
+                                            std::string_view text, std::string_view key) {
   const LearnedSpecials special = learned_specials(config.task, config.add_bos_token);
   const bool learns =
       (wanted == "characters" && config.start_from.empty()) || learns_pieces(wanted);
   if (learns && text.empty())
     fail({.op = "train", .argument = "data", .found = "empty", .expected = "a text"});
   if (wanted == "characters" && !config.start_from.empty()) return own_tokenizer(config);
+  if (wanted == "characters" && trains_qwen2(config)) return train_qwen2_characters(text);
   if (wanted == "characters")
     return train_characters(text, config.task == "lm" ? LearnedSpecials() : special);
   if (learns_pieces(wanted)) return learned_pieces(config, wanted, text, special);
@@ -110,14 +120,22 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::
   return tokenizer;
 }
 
+}  // namespace
+
+// The model that a run starts from may have more ids than the tokenizer has tokens.
+std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
+                                          std::string_view text, std::string_view key) {
+  return padded(wanted_tokenizer(config, wanted, text, key), std::numeric_limits<TokenId>::max());
+}
+
 namespace {
 
-struct Halves {
+struct TextHalves {
   std::vector<std::string> train;
   std::vector<std::string> validation;
 };
 
-void add_stories(const TrainConfig& config, Halves& texts, TextData& data) {
+void add_stories(const TrainConfig& config, TextHalves& texts, TextData& data) {
   texts.train.push_back(generated_stories(static_cast<std::uint64_t>(config.seed), config.stories));
   DataFile& file = data.files.emplace_back();
   file.path = "stories that heed generated";
@@ -126,7 +144,7 @@ void add_stories(const TrainConfig& config, Halves& texts, TextData& data) {
 
 // Characters see the whole text, so that validation has no unknown one; pieces are learned from the
 // training part alone.
-std::string learned_text(const TrainConfig& config, const Halves& texts) {
+std::string learned_text(const TrainConfig& config, const TextHalves& texts) {
   std::string all;
   for (const std::string& text : texts.train) all += text;
   if (config.tokenizer == "characters")
@@ -223,7 +241,7 @@ TokenId first_token_of(const Tokenizer& tokenizer) {
 
 TextData load_text_data(const TrainConfig& config) {
   TextData data;
-  Halves texts;
+  TextHalves texts;
   for (const std::filesystem::path& path : list_text_files(config.data)) {
     std::string text = read_text(path);
     data.files.push_back({path.string(), std::ssize(text)});

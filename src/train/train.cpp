@@ -10,6 +10,7 @@
 #include "heed/base/error.h"
 #include "io/atomic_file.h"
 #include "ops/matmul.h"
+#include "train/initial_weights.h"
 #include "train/peers.h"
 #include "train/run_folder.h"
 #include "train/training.h"
@@ -53,15 +54,14 @@ std::optional<RunFolder::Found> find_checkpoint(const TrainArgs& args, const Run
   } else if (std::filesystem::exists(folder.config())) {
     check_same_run(stored_train_config(folder.path()), args.config);
     listener.note(
-        "no checkpoint was written yet: starts from the beginning (another configuration "
-        "needs another folder, or this one removed)");
+        "no checkpoint yet: starting again from step 0 (another configuration needs another "
+        "folder, or this one removed)");
   } else if (args.resume) {
     listener.note(fmt::format("{} holds no run yet: begins one", folder.path().string()));
   }
   if (args.config.warmup >= args.config.steps)
-    listener.note(
-        fmt::format("the learning rate only rises: warmup is {}, expected below steps, {}",
-                    args.config.warmup, args.config.steps));
+    listener.note(fmt::format("warmup ({}) is not below steps ({}): the learning rate never falls",
+                              args.config.warmup, args.config.steps));
   if (args.config.precision == "bf16" && !bf16_pays())
     listener.note("this CPU multiplies bf16 no faster than f32: products stay f32");
   return found;
@@ -69,14 +69,16 @@ std::optional<RunFolder::Found> find_checkpoint(const TrainArgs& args, const Run
 
 }  // namespace
 
-TrainResult train(const TrainArgs& args, TrainListener& given) {
-  const Peers peers(args.ranks);
+TrainResult train(const TrainArgs& asked, TrainListener& given) {
+  const Peers peers(asked.ranks);
+  TrainArgs args = asked;
   FirstSpeaks listener(peers, given);
   std::optional<RunFolder> folder;
   std::optional<RunFolder::Found> found;
   std::unique_ptr<Training> training;
   peers.together([&] {
     check(args.config);
+    args.config = settled(args.config);
     check_ranks(args.config, peers);
     if (!peers.is_first()) return;
     folder.emplace(args.folder, args.resume);

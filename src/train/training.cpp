@@ -18,7 +18,7 @@
 namespace heed {
 namespace {
 
-double now_seconds() {
+double steady_seconds() {
   using namespace std::chrono;
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
@@ -84,6 +84,13 @@ void Training::go_on_from(const std::optional<RunFolder::Found>& found) {
     for (Tensor* tensor :
          {&parameters_[i]->value, &optimizer_.moments()[i].first, &optimizer_.moments()[i].second})
       peers_.take_from_first(writable_bytes_of(*tensor));
+  peers_.together([&] {
+    if (state.step > config_.steps)
+      fail({.op = "train",
+            .argument = "steps",
+            .found = config_.steps,
+            .expected = fmt::format("at least {}, which the run has done", state.step)});
+  });
   tell_differences(state, state_, listener_);
   optimizer_.set_steps(state.step);
   saved_step_ = state.step;
@@ -99,7 +106,7 @@ TrainResult Training::run() {
   peers_.together([&] {
     if (files_) files_->begin(state_);
   });
-  session_begin_ = now_seconds();
+  session_begin_ = steady_seconds();
   earlier_seconds_ = state_.seconds;
   first_step_ = state_.step;
   while (!state_.recorded || !finished())
@@ -112,7 +119,7 @@ std::int64_t Training::tokens_a_step() const {
 }
 
 bool Training::finished() const {
-  return state_.step == config_.steps || (config_.patience > 0 && state_.stale >= config_.patience);
+  return state_.step >= config_.steps || (config_.patience > 0 && state_.stale >= config_.patience);
 }
 
 // A step and its row. False where the run was asked to stop, which may leave either undone.
@@ -136,7 +143,7 @@ auto Training::leavable(const Work& work) const {
 }
 
 void Training::step() {
-  const double begin = now_seconds();
+  const double begin = steady_seconds();
   const double loss = leavable([&] { return passes_.loss_and_gradients(state_.step); });
   norm_ = optimizer_.gradient_norm();
   if (!std::isfinite(loss)) fail_not_finite("the loss", loss);
@@ -150,7 +157,7 @@ void Training::step() {
   peers_.together([&] {
     if (files_) files_->append_norms(state_.step, optimizer_.gradient_squares());
   });
-  step_seconds_ += now_seconds() - begin;
+  step_seconds_ += steady_seconds() - begin;
 }
 
 void Training::record() {
@@ -168,7 +175,7 @@ void Training::record() {
 }
 
 void Training::write_row(double rate, const std::optional<Evaluation>& validation) {
-  state_.seconds = earlier_seconds_ + now_seconds() - session_begin_;
+  state_.seconds = earlier_seconds_ + steady_seconds() - session_begin_;
   peers_.together([&] {
     if (files_)
       files_->append({.step = state_.step,
@@ -230,7 +237,7 @@ void Training::save_checkpoint() {
 
 void Training::report(double rate, const std::optional<Evaluation>& validation) {
   const auto done = static_cast<double>(std::max<std::int64_t>(state_.step - first_step_, 1));
-  const double each = (now_seconds() - session_begin_) / done;
+  const double each = (steady_seconds() - session_begin_) / done;
   listener_.stepped({.step = state_.step,
                      .steps = config_.steps,
                      .loss = state_.loss,
@@ -244,6 +251,8 @@ void Training::report(double rate, const std::optional<Evaluation>& validation) 
 }
 
 double Training::tokens_per_second() const {
+  if (step_seconds_ == 0 && state_.seconds > 0)  // a resumed run, which only records yet
+    return static_cast<double>(state_.step * tokens_a_step()) / state_.seconds;
   const auto tokens = static_cast<double>((state_.step - first_step_) * tokens_a_step());
   return step_seconds_ > 0 ? tokens / step_seconds_ : 0;
 }

@@ -279,5 +279,46 @@ TEST(Generate, AnEmptyPromptStartsFromTheFirstToken) {
                     "first token to start from)");
 }
 
+// nanoGPT pads GPT-2's vocabulary to 50,304.
+TEST(Generate, AVocabularyLargerThanTheTokenizersGoesOn) {
+  const auto model = tiny(R"(, "eos_token_id": null)");
+  const auto few = train_characters("abc");
+  std::int64_t without_text = 0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const Generated generated = generate(*model, {.prompts = {{0, 9, 1}},
+                                                  .most_tokens = 12,
+                                                  .sampling = kAsIs,
+                                                  .seed = seed,
+                                                  .tokenizer = few.get()})[0];
+    EXPECT_EQ(generated.tokens.size(), 12U);
+    for (const GeneratedToken& token : generated.tokens) without_text += token.id > 2 ? 1 : 0;
+    EXPECT_LE(generated.text.size(), 12U);
+  }
+  EXPECT_GT(without_text, 0);
+}
+
+TEST(Generate, CroppedTextsGoOnPastTheModelsPositions) {
+  const auto model = tiny(R"(, "eos_token_id": null)");
+  const Ids prompt = {1, 2, 3};
+  GenerateArgs args = {.prompts = {prompt, {4}}, .most_tokens = 40, .sampling = kGreedy};
+  EXPECT_EQ(generate(*model, args)[0].stopped, Stopped::kPositions);
+  args.crop = true;
+  const auto generated = generate(*model, args);
+  for (const Generated& one : generated) {
+    EXPECT_EQ(one.tokens.size(), 40U);
+    EXPECT_EQ(one.stopped, Stopped::kLength);
+  }
+  Ids text = prompt;
+  for (const GeneratedToken& token : generated[0].tokens) {
+    const std::int64_t seen = std::min<std::int64_t>(std::ssize(text), 24);
+    const Tensor logits = last_logits(*model, Ids(text.end() - seen, text.end()));
+    const float* const row = logits.data<float>();
+    EXPECT_NEAR(row[token.id], *std::max_element(row, row + 11), 1e-4);
+    text.push_back(token.id);
+  }
+  args = {.prompts = {Ids(30, 5)}, .most_tokens = 3, .sampling = kGreedy, .crop = true};
+  EXPECT_EQ(generate(*model, args)[0].tokens.size(), 3U);
+}
+
 }  // namespace
 }  // namespace heed

@@ -48,8 +48,9 @@ TEST(LlamaConfig, ValuesThatDoNotFitAreNamed) {
   EXPECT_HEED_ERROR(make_model(llama(R"("rms_norm_eps": -1)"), 1), ErrorCode::kCorrupt,
                     "config: line 1, column 152: rms_norm_eps is -1, expected 0 or more");
   EXPECT_HEED_ERROR(make_model(llama(R"("hidden_act": "tanh")"), 1), ErrorCode::kUnsupported,
-                    "config: line 1, column 150: hidden_act is 'tanh', expected silu, gelu, "
-                    "gelu_new, gelu_pytorch_tanh or relu");
+                    "config: line 1, column 150: hidden_act is 'tanh', expected one of: gelu, "
+                    "gelu_new, gelu_pytorch_tanh, relu, silu, swish, quick_gelu, gelu_python, "
+                    "gelu_python_tanh, gelu_fast, gelu_accurate");
   EXPECT_HEED_ERROR(
       make_model(llama(R"("rope_scaling": {"rope_type": "linear", "factor": 0.5})"), 1),
       ErrorCode::kCorrupt,
@@ -58,10 +59,14 @@ TEST(LlamaConfig, ValuesThatDoNotFitAreNamed) {
                     ErrorCode::kCorrupt,
                     "config: line 1, column 151: layer_types is a list of 1, expected 2 entries, "
                     "one a layer");
+  EXPECT_NO_THROW(  // like transformers
+      make_model(llama(R"("layer_types": ["full_attention", "linear_attention"])"), 1));
   EXPECT_HEED_ERROR(
-      make_model(llama(R"("layer_types": ["full_attention", "linear_attention"])"), 1),
+      make_model(R"({"model_type": "qwen3", "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 4, "layer_types": ["full_attention", "linear_attention"]})",
+                 1),
       ErrorCode::kUnsupported,
-      "config: line 1, column 151: layer_types is 'linear_attention' in layer 1, expected "
+      "config: line 2, column 50: layer_types is 'linear_attention' in layer 1, expected "
       "full_attention or sliding_attention");
   EXPECT_HEED_ERROR(make_model(llama(R"("eos_token_id": [1, "x"])"), 1), ErrorCode::kCorrupt,
                     "config: line 1, column 152: eos_token_id is [1,\"x\"], expected a token id, a "
@@ -97,6 +102,41 @@ TEST(Seq2seqConfig, ValuesThatDoNotFitAreNamed) {
       ErrorCode::kCorrupt,
       "config: line 1, column 66: decoder_vocab_size is 12, expected 10 (vocab_size, as both "
       "share their words)");
+}
+
+TEST(QuantisedFolder, IsRefusedByTheMethodsName) {
+  for (const auto& [member, method] :
+       {std::pair(R"("quantization_config": {"quant_method": "gptq", "bits": 4})", "gptq"),
+        std::pair(R"("quantization_config": {"load_in_4bit": true})", "bitsandbytes")})
+    EXPECT_HEED_ERROR(make_model(llama(member), 1), ErrorCode::kUnsupported,
+                      std::string("config: line 1, column 159: quantization_config is ") + method +
+                          ", expected none: weights in f32, f16 or bf16");
+  EXPECT_HEED_ERROR(make_model(llama(R"("quantization": {"group_size": 64, "bits": 4})"), 1),
+                    ErrorCode::kUnsupported,
+                    "config: line 1, column 152: quantization is mlx, expected none: weights in "
+                    "f32, f16 or bf16");
+  EXPECT_NO_THROW(make_model(llama(R"("quantization_config": null)"), 1));
+}
+
+TEST(NumbersOfOtherPrograms, AreRead) {
+  const auto model = make_model(llama(R"("num_key_value_heads": 2.0, "bos_token_id": [3],
+    "eos_token_id": [-1, 2.0])"),
+                                1);
+  EXPECT_EQ(model->info().kv_heads, 2);
+  EXPECT_EQ(model->info().first_token, 3);
+  EXPECT_EQ(model->info().end_tokens, std::vector<std::int64_t>{2});
+  EXPECT_TRUE(make_model(llama(R"("eos_token_id": -1)"), 1)->info().end_tokens.empty());
+  EXPECT_THROW(make_model(llama(R"("num_key_value_heads": 2.5)"), 1), Error);
+}
+
+TEST(IsCausal, FalseMakesAnEncoderOfADecoder) {
+  for (const char* value : {"false", "null"}) {
+    const auto model = make_model(llama(std::string(R"("is_causal": )") + value), 1);
+    EXPECT_FALSE(model->info().causal);
+    EXPECT_FALSE(model->info().stacks[0].causal);
+    EXPECT_FALSE(model->info().writes());
+  }
+  EXPECT_TRUE(make_model(llama(R"("is_causal": true)"), 1)->info().writes());
 }
 
 TEST(GenerationConfig, ItsIdsCountBeforeTheModels) {
@@ -145,13 +185,13 @@ TEST(Passes, WhatAModelDoesNotTakeIsNamed) {
   heed::Run run;
   EXPECT_HEED_ERROR(decoder->forward({.ids = ids, .source = ids}, run), ErrorCode::kInvalidArgument,
                     "llama: source is given, expected none: the model reads no source");
-  EXPECT_HEED_ERROR(decoder->forward({.ids = Tensor::zeros({1, 5}, DType::kI32)}, run),
-                    ErrorCode::kInvalidArgument,
+  const Tensor too_long = Tensor::zeros({1, 5}, DType::kI32);
+  EXPECT_HEED_ERROR(decoder->forward({.ids = too_long}, run), ErrorCode::kInvalidArgument,
                     "llama: ids is 5 tokens long, expected at most 4 (the model's positions)");
-  EXPECT_HEED_ERROR(
-      decoder->forward({.ids = ids, .types = Tensor::zeros({1, 2}, DType::kI32)}, run),
-      ErrorCode::kInvalidArgument,
-      "llama: types is i32 [1, 2], expected i32 [1, 3] (ids'), row-major");
+  const Tensor types = Tensor::zeros({1, 2}, DType::kI32);
+  EXPECT_HEED_ERROR(decoder->forward({.ids = ids, .types = types}, run),
+                    ErrorCode::kInvalidArgument,
+                    "llama: types is i32 [1, 2], expected i32 [1, 3] (ids'), row-major");
   const auto translator =
       make_model(R"({"model_type": "marian", "d_model": 8, "encoder_attention_heads": 2,
     "decoder_attention_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 4,

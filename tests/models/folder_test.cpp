@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -49,7 +50,8 @@ std::string same(const std::string& name) { return name; }
 
 Tensor answer_of(const Model& model) {
   heed::Run run;
-  return model.forward({.ids = test::random_ids({2, 5}, 11, 1)}, run);
+  const Tensor ids = test::random_ids({2, 5}, 11, 1);
+  return model.forward({.ids = ids}, run);
 }
 
 TEST(Folder, NamesOfDistributedDataParallelAreRead) {
@@ -163,6 +165,168 @@ TEST(Folder, ACopyOfTheWordsIsLeftUnreadAndAnotherTableOfATranslatorIsRefused) {
                     (scratch / "model.safetensors").string() +
                         ": lm_head.weight is other numbers than model.shared.weight, expected the "
                         "same: config.json ties them (tie_word_embeddings)");
+}
+
+TEST(Folder, AnIdOfTheModelThatNoTokenHasHasNoText) {
+  const test::Scratch scratch;
+  save_model(scratch.folder(), *make_model(llama(), 1), train_characters("abc").get(), DType::kF32);
+  const LoadedModel loaded = load_model(scratch.folder());
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  EXPECT_EQ(tokenizer.vocabulary_size(), 3);
+  EXPECT_EQ(tokenizer.padded_size(), 11);
+  EXPECT_TRUE(tokenizer.has(2));
+  EXPECT_FALSE(tokenizer.has(3));
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{0, 10, 2}, false), "ac");
+  EXPECT_EQ(tokenizer.token_bytes(3), "");
+  EXPECT_EQ(tokenizer.piece(10), "");
+  EXPECT_FALSE(tokenizer.is_special(10));
+  EXPECT_THROW(tokenizer.token_bytes(11), Error);
+  EXPECT_THROW(tokenizer.decode(std::vector<TokenId>{-1}, false), Error);
+}
+
+TEST(Folder, ATokenizerThatCannotBeReadMayBeLeftOut) {
+  const test::Scratch scratch;
+  save_model(scratch.folder(), *make_model(llama(), 1), nullptr, DType::kF32);
+  write_file(scratch / "tokenizer.json", "{}");
+  EXPECT_THROW(load_model(scratch.folder()), Error);
+  const LoadedModel loaded = load_model(scratch.folder(), {.needs_tokenizers = false});
+  EXPECT_EQ(loaded.tokenizer, nullptr);
+  EXPECT_NE(loaded.tokenizer_error.find("tokenizer.json"), std::string::npos);
+}
+
+struct TiedFamily {
+  const char* name;
+  std::string config;
+  std::string kept, words;  // the one table as the file calls it, and as the model does
+};
+
+std::vector<TiedFamily> tied_families() {
+  const std::string bert = R"(, "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8,
+    "intermediate_size": 8, "vocab_size": 11, "max_position_embeddings": 9})";
+  const std::string pair = R"(, "encoder_layers": 1, "decoder_layers": 1,
+    "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8,
+    "decoder_ffn_dim": 8, "d_model": 8, "vocab_size": 11, "max_position_embeddings": 8,
+    "decoder_start_token_id": 1})";
+  const std::string t5 = R"(, "num_layers": 1, "num_heads": 2, "d_model": 8, "d_kv": 4, "d_ff": 8,
+    "vocab_size": 11, "dropout_rate": 0, "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 6})";
+  const auto of = [](const char* type) { return std::string(R"({"model_type": ")") + type + "\""; };
+  return {{"gpt2", of("gpt2") + R"(, "n_layer": 1, "n_head": 1, "n_embd": 8, "n_positions": 6,
+             "vocab_size": 11})",
+           "lm_head.weight", "transformer.wte.weight"},
+          {"llama", llama(R"(, "tie_word_embeddings": true)"), "lm_head.weight",
+           "model.embed_tokens.weight"},
+          {"gemma2", of("gemma2") + R"(, "num_hidden_layers": 1, "num_attention_heads": 2,
+             "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 4, "intermediate_size": 8,
+             "vocab_size": 11})",
+           "lm_head.weight", "model.embed_tokens.weight"},
+          {"bert", of("bert") + bert, "cls.predictions.decoder.weight",
+           "bert.embeddings.word_embeddings.weight"},
+          {"roberta", of("roberta") + bert, "lm_head.decoder.weight",
+           "roberta.embeddings.word_embeddings.weight"},
+          {"distilbert", of("distilbert") + R"(, "n_layers": 1, "n_heads": 2, "dim": 8,
+             "hidden_dim": 8, "vocab_size": 11, "max_position_embeddings": 9})",
+           "vocab_projector.weight", "distilbert.embeddings.word_embeddings.weight"},
+          {"marian", of("marian") + pair, "lm_head.weight", "model.shared.weight"},
+          {"blenderbot", of("blenderbot") + pair, "lm_head.weight", "model.shared.weight"},
+          {"t5", of("t5") + t5, "decoder.embed_tokens.weight", "shared.weight"},
+          {"t5 head", of("t5") + t5, "lm_head.weight", "shared.weight"}};
+}
+
+Tensor answer_to_any(const Model& model) {
+  const Tensor source = test::random_ids({2, 4}, 11, 2);
+  const Tensor ids = test::random_ids({2, 5}, 11, 1);
+  heed::Run run;
+  Batch batch = {.ids = ids};
+  if (model.info().reads_source()) batch.source = source;
+  return model.forward(batch, run);
+}
+
+// As `safetensors.torch.save_model` writes them, and as others do that keep one of equal tensors.
+TEST(Folder, ATiedTableThatIsSavedOnceIsReadByTheNameItHas) {
+  for (const TiedFamily& family : tied_families()) {
+    SCOPED_TRACE(family.name);
+    const auto model = make_model(family.config, 1);
+    for (const bool says_so : {true, false}) {
+      const test::Scratch scratch;
+      save_model(scratch.folder(), *model, nullptr, DType::kF32);
+      std::vector<NamedView> tensors;
+      for (const Parameter* parameter : std::as_const(*model).parameters())
+        tensors.push_back(
+            {parameter->name == family.words ? family.kept : parameter->name, parameter->value});
+      std::map<std::string, std::string> aliases;
+      if (says_so) aliases = {{family.words, family.kept}};
+      write_safetensors(scratch / "model.safetensors", tensors, aliases);
+      const LoadedModel loaded = load_model(scratch.folder());
+      EXPECT_TRUE(test::same_bits(answer_to_any(*loaded.model), answer_to_any(*model)));
+      EXPECT_TRUE(loaded.unread.empty());
+      EXPECT_TRUE(test::same_bits(
+          answer_to_any(
+              *load_model(scratch.folder(), {.packed = true, .dtype = DType::kF32}).model),
+          [&] {
+            const LoadedModel again = load_model(scratch.folder());
+            pack(again.model->parameters(), DType::kF32);
+            return answer_to_any(*again.model);
+          }()));
+    }
+  }
+}
+
+TEST(Folder, HeadsForOtherTasksAndDerivedBuffersAreLeftUnread) {
+  const std::string gpt2 = R"({"model_type": "gpt2", "n_layer": 1, "n_head": 1, "n_embd": 8,
+    "n_positions": 6, "vocab_size": 11})";
+  for (const std::string& config : {llama(), gpt2}) {
+    const test::Scratch scratch;
+    const auto model = make_model(config, 1);
+    const std::vector<std::string> beside = {"multiple_choice_head.summary.weight",
+                                             "qa_outputs.bias",
+                                             "rotary_emb.inv_freq",
+                                             "rotary_emb.original_inv_freq",
+                                             "score.weight",
+                                             "v_head.summary.bias",
+                                             "v_head.summary.weight",
+                                             "value_head.weight"};
+    save_as(scratch, *model, same, beside);
+    const LoadedModel loaded = load_model(scratch.folder());
+    EXPECT_TRUE(test::same_bits(answer_of(*loaded.model), answer_of(*model)));
+    EXPECT_EQ(loaded.unread, beside);
+    EXPECT_EQ(why_not_loaded(scratch.folder()),
+              "it has no tokenizer, so only token ids can be read");
+  }
+}
+
+TEST(Folder, AnIndexMayNameTensorsThatNoShardHolds) {
+  const test::Scratch scratch;
+  const auto model = make_model(llama(), 1);
+  save_as(scratch, *model, same);
+  fs::rename(scratch / "model.safetensors", scratch / "model-00001-of-00001.safetensors");
+  std::string map;
+  for (const Parameter* parameter : std::as_const(*model).parameters())
+    map += fmt::format(R"("{}": "model-00001-of-00001.safetensors", )", parameter->name);
+  const std::string lost = "model.layers.0.self_attn.rotary_emb.inv_freq";
+  write_file(scratch / "model.safetensors.index.json",
+             fmt::format(R"({{"weight_map": {{{}"{}": "model-00001-of-00001.safetensors"}}}})", map,
+                         lost));
+  EXPECT_TRUE(test::same_bits(answer_of(*load_model(scratch.folder()).model), answer_of(*model)));
+}
+
+TEST(Folder, AT5WithAnotherHeadOpensAsWhatItIs) {
+  const std::string t5 = R"({"model_type": "t5", "num_layers": 1, "num_heads": 2, "d_model": 8,
+    "d_kv": 4, "d_ff": 8, "vocab_size": 11, "dropout_rate": 0, "architectures": [")";
+  const test::Scratch scratch;
+  const auto model = make_model(t5 + R"(T5ForSequenceClassification"]})", 1);
+  EXPECT_FALSE(model->info().has_logits);
+  save_as(scratch, *model, [](const std::string& name) { return "transformer." + name; },
+          {"classification_head.dense.bias", "classification_head.out_proj.bias"});
+  const LoadedModel loaded = load_model(scratch.folder());
+  EXPECT_TRUE(loaded.model->info().reads_source());
+  EXPECT_FALSE(loaded.model->info().writes());
+  EXPECT_EQ(loaded.unread.size(), 2U);
+  EXPECT_EQ(answer_to_any(*loaded.model).shape(), (Shape{2, 5, 8}));
+  const auto encoder = make_model(t5 + R"(T5EncoderModel"]})", 1);
+  EXPECT_FALSE(encoder->info().reads_source());
+  EXPECT_EQ(encoder->info().stacks.size(), 1U);
+  EXPECT_EQ(answer_of(*encoder).shape(), (Shape{2, 5, 8}));
 }
 
 // relu(-1) is 0 and gelu(-1) is not.

@@ -103,12 +103,13 @@ TEST(Gpt2Cache, AFailedPassLeavesTheCacheAsItWas) {
   KvCache cache = make_cache(*model, 1, 6);
   heed::Run run;
   run.cache = &cache;
-  model->forward({.ids = test::random_ids({1, 4}, 11, 1)}, run);
+  const Tensor first = test::random_ids({1, 4}, 11, 1);
+  model->forward({.ids = first}, run);
   Tensor unknown = Tensor::zeros({1, 1}, DType::kI32);
   unknown.data<std::int32_t>()[0] = 11;
   EXPECT_THROW(model->forward({.ids = unknown}, run), Error);
-  EXPECT_HEED_ERROR(model->forward({.ids = Tensor::zeros({1, 3}, DType::kI32)}, run),
-                    ErrorCode::kInvalidArgument,
+  const Tensor three = Tensor::zeros({1, 3}, DType::kI32);
+  EXPECT_HEED_ERROR(model->forward({.ids = three}, run), ErrorCode::kInvalidArgument,
                     "kv cache: counts[0] is 3, expected 0 to 2 (the row holds 4 of 6 tokens)");
   EXPECT_EQ(cache.lengths()[0], 4);
 }
@@ -118,9 +119,11 @@ TEST(Gpt2Cache, ATextPastThePositionsIsAnError) {
   KvCache cache = make_cache(*model, 1, 9);
   heed::Run run;
   run.cache = &cache;
-  model->forward({.ids = Tensor::zeros({1, 4}, DType::kI32)}, run);
+  const Tensor four = Tensor::zeros({1, 4}, DType::kI32);
+  const Tensor three = Tensor::zeros({1, 3}, DType::kI32);
+  model->forward({.ids = four}, run);
   EXPECT_HEED_ERROR(
-      model->forward({.ids = Tensor::zeros({1, 3}, DType::kI32)}, run), ErrorCode::kInvalidArgument,
+      model->forward({.ids = three}, run), ErrorCode::kInvalidArgument,
       "gpt2: ids is 3 tokens long behind 4 in the cache, in row 0, expected at most 6 in "
       "all (the model's positions)");
 }

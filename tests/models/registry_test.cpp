@@ -34,7 +34,8 @@ struct TinyFolder {
 
 Tensor logits_of(const Model& model) {
   heed::Run run;
-  return model.forward({.ids = test::random_ids({2, 5}, 11, 1)}, run);
+  const Tensor ids = test::random_ids({2, 5}, 11, 1);
+  return model.forward({.ids = ids}, run);
 }
 
 TEST(Registry, WhatIsSavedLoadsTheSame) {
@@ -107,8 +108,8 @@ TEST(Registry, AnUnknownModelTypeIsNamed) {
   EXPECT_HEED_ERROR(
       make_model(R"({"model_type": "mamba"})", 1), ErrorCode::kUnsupported,
       "config: line 1, column 16: model_type is 'mamba', expected one of: gpt2, llama, "
-      "mistral, qwen2, qwen3, bert, roberta, xlm-roberta, distilbert, marian, "
-      "blenderbot, gemma2, t5, lesson");
+      "mistral, ministral, qwen2, qwen3, bert, roberta, camembert, xlm-roberta, distilbert, "
+      "marian, blenderbot, gemma2, t5, mt5, lesson");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_layer": 2})", 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 49: n_layer is given twice, expected once");
@@ -125,10 +126,12 @@ TEST(Registry, ConfigValuesOfTheWrongKindAreNamed) {
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_embd": 10, "n_head": 3})", 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 34: n_embd is 10, expected a multiple of n_head (3)");
-  EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "activation_function": "relu"})", 1),
-                    ErrorCode::kUnsupported,
-                    "config: line 1, column 47: activation_function is 'relu', expected gelu_new, "
-                    "gelu or gelu_pytorch_tanh");
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "gpt2", "activation_function": "tanh"})", 1),
+      ErrorCode::kUnsupported,
+      "config: line 1, column 47: activation_function is 'tanh', expected one of: "
+      "gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, quick_gelu, gelu_python, "
+      "gelu_python_tanh, gelu_fast, gelu_accurate");
 }
 
 TEST(Registry, ATensorOfTheWrongShapeIsNamed) {

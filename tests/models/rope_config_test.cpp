@@ -97,7 +97,8 @@ TEST(RopeConfig, WindowsMayBeginInTheFirstLayer) {
   };
   const auto logits = [](const Model& of) {
     heed::Run run;
-    return of.forward({.ids = test::random_ids({1, 5}, 11, 1)}, run);
+    const Tensor ids = test::random_ids({1, 5}, 11, 1);
+    return of.forward({.ids = ids}, run);
   };
   EXPECT_FALSE(test::same_bits(logits(*model("0")), logits(*model("1"))));
 }

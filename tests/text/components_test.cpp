@@ -7,6 +7,7 @@
 #include "heed/text/tokenizer.h"
 #include "io/atomic_file.h"
 #include "support/places.h"
+#include "text/pipeline_tokenizer.h"
 
 namespace heed {
 namespace {
@@ -82,6 +83,25 @@ INSTANTIATE_TEST_SUITE_P(OfEveryKind, Components,
                            std::erase(name, '-');
                            return name;
                          });
+
+// Each with one rule at its edge, as `tokenizers` has it: what the vocabulary lacks, blanks of
+// added tokens, byte tokens, regular expressions.
+TEST(TokenizerRules, GiveTheIdsOfTokenizers) {
+  const json all = json::parse(read_file(folder() / "rules.json"));
+  for (const json& rule : all) {
+    SCOPED_TRACE(rule["name"].get<std::string>());
+    const auto tokenizer = read_tokenizer(TokenizerFile("rules.json", rule["tokenizer"].dump()));
+    for (const json& entry : rule["cases"]) {
+      const auto text = entry["text"].get<std::string>();
+      const Encoding encoding = tokenizer->encode(text, false);
+      EXPECT_EQ(encoding.ids, entry["ids"].get<Ids>()) << text;
+      if (!entry.contains("ends")) continue;
+      std::vector<std::int64_t> ends;
+      for (const TokenSpan& span : encoding.spans) ends.push_back(span.end);
+      EXPECT_EQ(ends, entry["ends"].get<std::vector<std::int64_t>>()) << text;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace heed

@@ -1,4 +1,5 @@
 // Tokenizer files and inputs that nobody should have made: one line, no crash, bounded memory.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -45,6 +46,52 @@ TEST_F(HostileTokenizer, AFileThatIsCutAnywhereIsRefused) {
       ASSERT_TRUE(error.starts_with(path_.string() + ": line 1, column ")) << size << error;
     }
   }
+}
+
+// `count` steps, each of which makes sixteen letters of one.
+json growing(const char* list, int count) {
+  json parts = json::array();
+  for (int i = 0; i < count; ++i)
+    parts.push_back(
+        {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(16, 'a')}});
+  return {{"type", "Sequence"}, {list, parts}};
+}
+
+TEST_F(HostileTokenizer, ANormalizerThatGrowsATextIsStopped) {
+  json file = json::parse(read_file(tokenizers() / "bert.json"));
+  for (const json& normalizer :
+       {growing("normalizers", 12),
+        json{{"type", "Sequence"},
+             {"normalizers", {growing("normalizers", 6), growing("normalizers", 6)}}},
+        json{{"type", "Replace"},
+             {"pattern", {{"String", "a"}}},
+             {"content", std::string(1 << 21, 'a')}},
+        json{{"type", "Prepend"}, {"prepend", std::string(1 << 21, 'a')}}}) {
+    file["normalizer"] = normalizer;
+    EXPECT_EQ(outcome(file.dump()),
+              "tokenizer: the changed text is more than 1050176 bytes for a text of 25 bytes, "
+              "expected at most 64 times the text and a megabyte")
+        << normalizer.dump().substr(0, 200);
+  }
+  file["normalizer"] = growing("normalizers", 4);
+  EXPECT_EQ(outcome(file.dump()), "");
+}
+
+TEST_F(HostileTokenizer, AnAddedTokenThatGrowsIsStopped) {
+  json file = json::parse(read_file(tokenizers() / "bert.json"));
+  file["normalizer"] = growing("normalizers", 12);
+  file["added_tokens"].push_back({{"id", 99999}, {"content", "aa"}, {"normalized", true}});
+  EXPECT_THAT(outcome(file.dump()), testing::HasSubstr("the changed text is more than"));
+}
+
+TEST_F(HostileTokenizer, ADecoderThatGrowsATextIsRefused) {
+  json file = json::parse(read_file(tokenizers() / "bert.json"));
+  file["decoder"] = growing("decoders", 2);
+  EXPECT_THAT(outcome(file.dump()),
+              testing::EndsWith(
+                  "decoder is Sequence, expected one that makes a text at most 64 times longer"));
+  file["decoder"] = growing("decoders", 1);
+  EXPECT_EQ(outcome(file.dump()), "");
 }
 
 TEST_F(HostileTokenizer, AMemberThatIsSomethingElseIsRefusedOrHasNoEffect) {

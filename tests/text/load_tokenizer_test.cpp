@@ -86,10 +86,10 @@ TEST_F(LoadTokenizer, BrokenFilesAreErrors) {
 TEST_F(LoadTokenizer, AnUnknownComponentIsNamedWithItsPlaceAndWhatIsKnown) {
   Json json = small();
   json["normalizer"] = {{"type", "Upside"}};
-  expect_error_behind(
-      "\"normalizer\":", json, ErrorCode::kUnsupported,
-      "normalizer is Upside, expected one of BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Nmt, "
-      "Precompiled, Prepend, Replace, Sequence, Strip, StripAccents");
+  expect_error_behind("\"normalizer\":", json, ErrorCode::kUnsupported,
+                      "normalizer is Upside, expected one of BertNormalizer, ByteLevel, Lowercase, "
+                      "NFC, NFD, NFKC, NFKD, Nmt, "
+                      "Precompiled, Prepend, Replace, Sequence, Strip, StripAccents");
   json = small();
   json["pre_tokenizer"] = {{"type", "UnicodeScripts"}};
   expect_error_behind(

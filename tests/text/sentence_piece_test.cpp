@@ -174,12 +174,34 @@ TEST_F(SentencePiece, AFolderOfT5PutsTheEndBehindAndHasSentinels) {
   const auto tokenizer = load_tokenizer(scratch_.folder());
   EXPECT_THAT(tokenizer->encode("a<extra_id_0>", true).ids, ElementsAre(3, 103, 1));
   EXPECT_EQ(tokenizer->vocabulary_size(), 104);
+  write_file(scratch_ / "tokenizer_config.json", R"({"extra_ids": 0})");
+  EXPECT_EQ(load_tokenizer(scratch_.folder())->vocabulary_size(), 4);
+  write_file(scratch_ / "tokenizer_config.json", R"({"extra_ids": 2.0})");
+  EXPECT_EQ(load_tokenizer(scratch_.folder())->find("<extra_id_0>"), 5);
+  write_file(scratch_ / "tokenizer_config.json", "{}");
   const Encoding pair = tokenizer->encode_pair("a", "a a", true);
   EXPECT_THAT(pair.ids, ElementsAre(3, 1, 3, 3, 1));
   write_file(scratch_ / "spiece.model", model_file(entries));
   EXPECT_HEED_ERROR(
       load_tokenizer(scratch_.folder()), ErrorCode::kCorrupt,
       (scratch_ / "spiece.model").string() + ": unk_id is 0, expected 2, the unknown piece");
+}
+
+TEST_F(SentencePiece, AFolderOfXlmRHasTheIdsOfFairseq) {
+  write_file(scratch_ / "sentencepiece.bpe.model",
+             model_file(with_special({{"▁", -3}, {"▁a", -1}, {"b", -2}})));
+  const auto tokenizer = load_tokenizer(scratch_.folder());
+  EXPECT_EQ(tokenizer->vocabulary_size(), 8);
+  EXPECT_THAT(tokenizer->encode("a b", true).ids, ElementsAre(0, 5, 4, 6, 2));
+  EXPECT_THAT(tokenizer->encode("a <mask>z", true).ids, ElementsAre(0, 5, 7, 4, 3, 2));
+  const Encoding pair = tokenizer->encode_pair("a", "a", true);
+  EXPECT_THAT(pair.ids, ElementsAre(0, 5, 2, 2, 5, 2));
+  EXPECT_THAT(pair.types, ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_TRUE(tokenizer->is_special(tokenizer->find("<pad>")));
+  write_file(scratch_ / "config.json", R"({"model_type": "camembert"})");
+  const auto camembert = load_tokenizer(scratch_.folder());
+  EXPECT_THAT(camembert->encode("a b", true).ids, ElementsAre(5, 8, 7, 9, 6));
+  EXPECT_EQ(camembert->find("<mask>"), 10);
 }
 
 TEST_F(SentencePiece, AFolderOfMarianHasIdsInVocabJsonAndTwoTokenizers) {

@@ -1,5 +1,6 @@
 #include "heed/train/config.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
@@ -27,6 +28,21 @@ TEST(TrainConfig, IsReadBackAsItWasWritten) {
   config.groups = R"([{"names":["wte"],"frozen":true}])";
   config.rejoin_lines = true;
   EXPECT_EQ(to_json(parse_train_config(to_json(config), "c.json")), to_json(config));
+}
+
+TEST(TrainConfig, NamesOfOtherProgramsAreTranslated) {
+  for (const auto& [theirs, ours] :
+       {std::pair("lr", "learning_rate"), std::pair("n_layer", "layers"),
+        std::pair("block_size", "block"), std::pair("max_iters", "steps")})
+    EXPECT_HEED_ERROR(parse_train_config(std::string(R"({")") + theirs + R"(": 3})", "c.json"),
+                      ErrorCode::kInvalidArgument,
+                      fmt::format("c.json: line 1, column {}: unknown key \"{}\"; did you mean {}?",
+                                  std::string_view(theirs).size() + 6, theirs, ours));
+}
+
+TEST(TrainConfig, AWholeNumberMayBeWrittenWithAPoint) {
+  EXPECT_EQ(parse_train_config(R"({"steps": 10.0})", "c.json").steps, 10);
+  EXPECT_THROW(parse_train_config(R"({"steps": 10.5})", "c.json"), Error);
 }
 
 TEST(TrainConfig, AnUnknownKeyIsAnErrorThatNamesTheNearest) {

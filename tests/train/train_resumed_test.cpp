@@ -45,6 +45,32 @@ TEST_F(TrainResumed, AResumedRunFollowsTheSameLossesBitForBit) {
   EXPECT_EQ(read_file(scratch_ / "parts" / "gradient_norms.csv"), norms);
 }
 
+TEST_F(TrainResumed, ARunWhoseRateDoesNotFallCanBeMadeLonger) {
+  config_.schedule = "constant";
+  run("whole");
+  const std::int64_t steps = config_.steps;
+  config_.steps = steps - 7;
+  run("longer");
+  config_.steps = steps;
+  run("longer", /*resume=*/true);
+  EXPECT_EQ(loss_rows(scratch_ / "longer").size(), loss_rows(scratch_ / "whole").size());
+  EXPECT_EQ(loss_rows(scratch_ / "longer").back(), loss_rows(scratch_ / "whole").back());
+  config_.steps = steps - 7;
+  EXPECT_HEED_ERROR(run("longer", /*resume=*/true), ErrorCode::kInvalidArgument,
+                    fmt::format("train: steps is {}, expected at least {}, which the run has done",
+                                steps - 7, steps));
+}
+
+TEST_F(TrainResumed, ARunThatFallsToItsLastStepCannot) {
+  run("whole");
+  const std::int64_t steps = config_.steps++;
+  EXPECT_HEED_ERROR(
+      run("whole", /*resume=*/true), ErrorCode::kInvalidArgument,
+      fmt::format("train: steps is {}, expected {} as in the run to resume; only a schedule "
+                  "without a fall at the end can go on longer",
+                  steps + 1, steps));
+}
+
 TEST_F(TrainResumed, AStoppedRunSaysWhatIsKept) {
   recorder_.stop_at = 7;
   EXPECT_HEED_ERROR(

@@ -24,8 +24,7 @@ TEST_F(Train, SaysThatTheLearningRateOnlyRises) {
   config_.steps = 2;
   run("short");
   ASSERT_EQ(recorder_.notes.size(), 1U);
-  EXPECT_EQ(recorder_.notes[0],
-            "the learning rate only rises: warmup is 3, expected below steps, 2");
+  EXPECT_EQ(recorder_.notes[0], "warmup (3) is not below steps (2): the learning rate never falls");
 }
 
 TEST_F(Train, LearnsATinyTextByHeart) {
@@ -159,7 +158,7 @@ TEST_F(Train, SamplesShowWhatTheModelWrites) {
   ASSERT_EQ(recorder_.notes.size(), 2U);
   EXPECT_EQ(samples, recorder_.notes[0] + recorder_.notes[1]);
   EXPECT_EQ(recorder_.notes[1].substr(0, 18), "--- step 20\nafter ");
-  EXPECT_EQ(recorder_.notes[1].size(), 18U + 11U + 1U);  // 16 positions: 11 more characters
+  EXPECT_EQ(recorder_.notes[1].size(), 18U + 200U + 1U);  // past the 16 positions
 }
 
 TEST_F(Train, SamplesDoNotChangeTheLosses) {

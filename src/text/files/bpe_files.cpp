@@ -191,7 +191,8 @@ std::unique_ptr<Tokenizer> read_vocabulary_and_merges(const std::filesystem::pat
       .merges = read_merges(merges_file, vocabulary),
       .add_prefix_space = config.root()["add_prefix_space"].as_flag().value_or(false)};
   set_family(config.root(), vocabulary, content);
-  add_tokens(config, added_tokens_of(config), vocabulary, content.added_tokens);
+  add_tokens(config, added_tokens_of(config, merges_file.parent_path()), vocabulary,
+             content.added_tokens);
   content.pieces = vocabulary.pieces;
   return read_tokenizer(TokenizerFile(merges_file.string(), byte_bpe_json(content)));
 }

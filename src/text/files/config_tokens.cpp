@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+
+#include "text/files/readers.h"
 
 namespace heed {
 namespace {
@@ -14,7 +17,54 @@ TokenId id_of_key(const std::string& key) {
 
 }  // namespace
 
-std::vector<AddedToken> added_tokens_of(const JsonText& config) {
+namespace {
+
+// The names of a config's special tokens: {"eos_token": "</s>", "additional_special_tokens":
+// [...]}.
+void collect_names(const Json& value, std::vector<std::string>& names) {
+  if (value.is_text()) names.push_back(*value.as_text());
+  if (value["content"].is_text()) names.push_back(*value["content"].as_text());
+  for (const Json& item : value.items()) collect_names(item, names);
+}
+
+std::vector<std::string> special_names_of(const Json& config) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : config.members())
+    if (key.ends_with("_token") || key.ends_with("_special_tokens")) collect_names(value, names);
+  return names;
+}
+
+JsonText read_json_file(const std::filesystem::path& path) {
+  return JsonText::parse(std::filesystem::exists(path) ? content_of(path) : "{}",
+                         {.file = path.string()});
+}
+
+// Like transformers, a token is special where another file names it as such.
+std::vector<AddedToken> tokens_of_file(const JsonText& config,
+                                       const std::filesystem::path& folder) {
+  std::vector<std::string> special = special_names_of(config.root());
+  std::ranges::copy(special_names_of(read_json_file(folder / "special_tokens_map.json").root()),
+                    std::back_inserter(special));
+  const JsonText file = read_json_file(folder / "added_tokens.json");
+  if (!file.root().is_object())
+    file.refuse(file.root(), "the whole", "an object of tokens and ids");
+  std::vector<AddedToken> tokens;
+  for (const auto& [content, value] : file.root().members()) {
+    const TokenId id = id_of(value);
+    if (content.empty() || id < 0)
+      file.refuse(value, "the id of " + Json(content).brief(), "a whole number, of a token");
+    const bool is_special = std::ranges::find(special, content) != special.end();
+    tokens.push_back(
+        {.content = content, .id = id, .special = is_special, .normalized = !is_special});
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::vector<AddedToken> added_tokens_of(const JsonText& config,
+                                        const std::filesystem::path& folder) {
+  if (!config.root().has("added_tokens_decoder")) return tokens_of_file(config, folder);
   std::vector<AddedToken> tokens;
   for (const auto& [key, entry] : config.root()["added_tokens_decoder"].members()) {
     const std::string* content = entry["content"].as_text();
@@ -26,7 +76,7 @@ std::vector<AddedToken> added_tokens_of(const JsonText& config) {
     tokens.push_back({.content = *content,
                       .id = id,
                       .special = flag("special"),
-                      .normalized = flag("normalized"),
+                      .normalized = entry["normalized"].as_flag().value_or(!flag("special")),
                       .lstrip = flag("lstrip"),
                       .rstrip = flag("rstrip"),
                       .single_word = flag("single_word")});
@@ -54,7 +104,7 @@ void add_tokens(const JsonText& config, const std::vector<AddedToken>& tokens,
 }
 
 Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end,
-                   const std::string& second) {
+                   const std::string& second, int second_type) {
   const auto token = [](const std::string& name, int type) {
     return Json({{"SpecialToken", Json({{"id", name}, {"type_id", type}})}});
   };
@@ -68,9 +118,9 @@ Json template_json(const Vocabulary& vocabulary, const std::string& begin, const
   one.push(text("A", 0));
   if (!end.empty()) one.push(token(end, 0));
   for (const Json& item : one.items()) two.push(item);
-  if (!second.empty()) two.push(token(second, 1));
-  two.push(text("B", 1));
-  if (!end.empty()) two.push(token(end, 1));
+  if (!second.empty()) two.push(token(second, second_type));
+  two.push(text("B", second_type));
+  if (!end.empty()) two.push(token(end, second_type));
   for (const std::string& name : {begin, end, second})
     if (!name.empty())
       tokens.set(name, Json({{"id", name},

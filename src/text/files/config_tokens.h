@@ -1,6 +1,7 @@
 // What tokenizer_config.json says of a tokenizer whose own file says less.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,8 +10,10 @@
 
 namespace heed {
 
-/// The tokens of `added_tokens_decoder`.
-std::vector<AddedToken> added_tokens_of(const JsonText& config);
+/// The tokens of `added_tokens_decoder`, or, where the config has none, those of
+/// `added_tokens.json` in the folder ({"<|x|>": 50257}).
+std::vector<AddedToken> added_tokens_of(const JsonText& config,
+                                        const std::filesystem::path& folder);
 
 /// {"pad_token": "[PAD]"}, or {"pad_token": {"content": "[PAD]"}}; else `standard`.
 std::string token_name(const Json& config, std::string_view member, std::string_view standard);
@@ -21,8 +24,8 @@ void add_tokens(const JsonText& config, const std::vector<AddedToken>& tokens,
                 Vocabulary& vocabulary, std::vector<AddedToken>& added);
 
 /// A template that puts tokens before the first text and behind each, and one before the second
-/// text of a pair; names that are empty are left out.
+/// text of a pair, whose tokens are of `second_type`; names that are empty are left out.
 Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end,
-                   const std::string& second = "");
+                   const std::string& second = "", int second_type = 1);
 
 }  // namespace heed

@@ -1,11 +1,5 @@
 // Which of a folder's files hold its tokenizer.
-#include <cerrno>
-#include <fstream>
-#include <sstream>
-#include <system_error>
-#include <utility>
-
-#include "base/lfs_pointer.h"
+#include "base/file.h"
 #include "heed/text/tokenizer.h"
 #include "text/files/readers.h"
 #include "text/pipeline_tokenizer.h"
@@ -27,7 +21,7 @@ std::unique_ptr<Tokenizer> read_folder(const fs::path& folder) {
     return read_sentence_piece(folder / "source.spm", folder / "vocab.json");
   if (has("vocab.json") && has("merges.txt"))
     return read_vocabulary_and_merges(folder / "vocab.json", folder / "merges.txt");
-  for (const char* name : {"tokenizer.model", "spiece.model"})
+  for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
     if (has(name)) return read_sentence_piece(folder / name);
   if (has("vocab.txt")) return read_word_piece_file(folder / "vocab.txt");
   return nullptr;
@@ -43,18 +37,7 @@ std::unique_ptr<Tokenizer> read_file_by_name(const fs::path& path) {
 
 }  // namespace
 
-std::string content_of(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream content;
-  content << stream.rdbuf();
-  if (!stream)
-    fail({.code = ErrorCode::kIo,
-          .file = path.string(),
-          .found = "cannot be read: " + std::generic_category().message(errno)});
-  std::string text = std::move(content).str();
-  refuse_lfs_pointer(path.string(), text);
-  return text;
-}
+std::string content_of(const fs::path& path) { return read_file(path, kMostTokenizerBytes); }
 
 JsonText read_tokenizer_config(const fs::path& folder) {
   const fs::path path = folder / "tokenizer_config.json";

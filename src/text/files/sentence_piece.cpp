@@ -23,6 +23,8 @@ using Type = Model::Type;
 
 constexpr float kUnknownPenalty = 10;  // below the lowest score of a piece
 constexpr TokenId kExtraOfT5 = 100;
+constexpr std::int64_t kMostExtra = 10000;
+constexpr std::string_view kFairseq = "sentencepiece.bpe.model";  // of XLM-R and CamemBERT
 
 /// Ids of pieces: their own, or those of Marian's vocab.json.
 struct Ids {
@@ -42,6 +44,32 @@ Ids number_pieces(const Model& model) {
     ids.vocabulary->pieces.push_back(piece.text);
   }
   return ids;
+}
+
+// fairseq's tokens, the pieces without the model's own, and `<mask>`. CamemBERT has its `<s>` and
+// `</s>` among the pieces.
+Ids number_as_fairseq(const Model& model, bool is_camembert) {
+  std::vector<std::string> pieces = {"<s>", "<pad>", "</s>", "<unk>"};
+  if (is_camembert) pieces = {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"};
+  const std::size_t own = is_camembert ? 1 : 3;
+  for (std::size_t i = own; i < model.pieces.size(); ++i) pieces.push_back(model.pieces[i].text);
+  pieces.emplace_back("<mask>");
+  Ids ids = {.unknown = 3};
+  for (std::string& piece : pieces) {
+    ids.vocabulary->ids.emplace(piece, static_cast<TokenId>(ids.vocabulary->pieces.size()));
+    ids.vocabulary->pieces.push_back(std::move(piece));
+  }
+  return ids;
+}
+
+bool is_camembert(const std::filesystem::path& folder) {
+  const std::string family =
+      token_name(read_tokenizer_config(folder).root(), "tokenizer_class", "");
+  if (!family.empty()) return family.starts_with("Camembert");
+  const std::filesystem::path file = folder / "config.json";
+  if (!std::filesystem::exists(file)) return false;
+  const JsonText config = JsonText::parse(content_of(file), {.file = file.string()});
+  return config.root()["model_type"] == Json("camembert");
 }
 
 Ids read_ids(const std::filesystem::path& path, const Model& model) {
@@ -142,21 +170,29 @@ std::vector<AddedToken> added_tokens_of(const Model& model, const Ids& ids) {
   for (std::size_t id = 0; id < ids.vocabulary->pieces.size(); ++id) {
     const std::string& piece = ids.vocabulary->pieces[id];
     const bool language = piece.starts_with(">>") && piece.ends_with("<<");
-    if (language || piece == "<pad>")
+    const bool of_fairseq = piece == "<mask>" || piece.ends_with(">NOTUSED");
+    if (language || of_fairseq || piece == "<pad>")
       if (std::ranges::find(added, piece, &AddedToken::content) == added.end())
-        added.push_back({.content = piece, .id = static_cast<TokenId>(id), .special = true});
+        added.push_back({.content = piece,
+                         .id = static_cast<TokenId>(id),
+                         .special = true,
+                         .lstrip = piece == "<mask>"});
   }
   return added;
 }
 
 // T5's sentinels, which its model file leaves out: <extra_id_0> is the last id.
 void add_sentinels(const JsonText& config, Ids& ids, std::vector<AddedToken>& added) {
+  const Json& extra = config.root()["extra_ids"];
+  const std::int64_t wanted = extra.is_null() ? kExtraOfT5 : extra.as_whole_number().value_or(-1);
+  if (wanted < 0 || wanted > kMostExtra)
+    config.refuse(extra, "extra_ids", fmt::format("a whole number, 0 to {}", kMostExtra));
+  const auto count = static_cast<TokenId>(wanted);
   const auto first = static_cast<TokenId>(ids.vocabulary->pieces.size());
   std::vector<AddedToken> tokens;
-  for (TokenId i = 0; i < kExtraOfT5; ++i)
-    tokens.push_back({.content = fmt::format("<extra_id_{}>", i),
-                      .id = first + kExtraOfT5 - 1 - i,
-                      .special = true});
+  for (TokenId i = 0; i < count; ++i)
+    tokens.push_back(
+        {.content = fmt::format("<extra_id_{}>", i), .id = first + count - 1 - i, .special = true});
   add_tokens(config, tokens, *ids.vocabulary, added);
 }
 
@@ -167,6 +203,7 @@ std::string piece_at(const Model& model, std::int64_t id) {
 
 // By tokenizer_config.json, else by what models with such a file do.
 SentencePieceFrame frame_of(const Model& model, const Json& config, const std::string& file) {
+  if (file == kFairseq) return {.begin = "<s>", .end = "</s>", .second = "</s>"};
   const bool begins = config["add_bos_token"].as_flag().value_or(file == "tokenizer.model");
   const bool ends = config["add_eos_token"].as_flag().value_or(file != "tokenizer.model");
   return {.begin = begins ? piece_at(model, model.begin) : "",
@@ -184,7 +221,11 @@ Frame frame_of(const SentencePieceFrame& names, const Ids& ids) {
     const FramePart part = {.ids = {ids.of(names.end)}};
     frame.one.push_back(part);
     frame.two.insert(frame.two.end() - 1, part);
-    frame.two.push_back({.ids = part.ids, .type = 1});
+    if (!names.second.empty()) {  // RoBERTa's: two tokens between the texts, and one type
+      frame.two.insert(frame.two.end() - 1, {.ids = {ids.of(names.second)}});
+      frame.two.back().type = 0;
+    }
+    frame.two.push_back({.ids = part.ids, .type = frame.two.back().type});
   }
   return frame;
 }
@@ -199,8 +240,10 @@ Surroundings read_surroundings(const std::filesystem::path& path, const Model& m
   const JsonText config = read_tokenizer_config(path.parent_path());
   const std::string name = path.filename().string();
   Surroundings result = {.added = added_tokens_of(model, ids)};
-  const std::vector<AddedToken> listed = added_tokens_of(config);
-  if (listed.empty() && name == "spiece.model") add_sentinels(config, ids, result.added);
+  const std::vector<AddedToken> listed = added_tokens_of(config, path.parent_path());
+  const bool has_sentinels = std::ranges::any_of(
+      listed, [](const AddedToken& token) { return token.content.starts_with("<extra_id_"); });
+  if (!has_sentinels && name == "spiece.model") add_sentinels(config, ids, result.added);
   add_tokens(config, listed, *ids.vocabulary, result.added);
   result.frame = frame_of(model, config.root(), name);
   return result;
@@ -223,8 +266,11 @@ std::unique_ptr<Tokenizer> read_sentence_piece(
   const auto model = std::make_shared<const Model>(read_sentence_piece_model(path));
   refuse_words(*model, path);
   const std::string name = path.filename().string();
-  const bool in_folder = vocabulary_file || name == "tokenizer.model" || name == "spiece.model";
-  Ids ids = vocabulary_file ? read_ids(*vocabulary_file, *model) : number_pieces(*model);
+  const bool in_folder =
+      vocabulary_file || name == "tokenizer.model" || name == "spiece.model" || name == kFairseq;
+  Ids ids = vocabulary_file    ? read_ids(*vocabulary_file, *model)
+            : name == kFairseq ? number_as_fairseq(*model, is_camembert(path.parent_path()))
+                               : number_pieces(*model);
   const Surroundings around = in_folder ? read_surroundings(path, *model, ids) : Surroundings();
   const bool is_unigram = model->algorithm == Model::Algorithm::kUnigram;
   TokenizerPipeline pipeline = {.added = around.added,

@@ -12,7 +12,7 @@ namespace {
 
 using Type = SentencePieceModel::Type;
 
-constexpr const char* kMark = "▁";
+constexpr const char* kPieceMark = "▁";
 
 Json replace_json(const Json& pattern, const char* content) {
   return Json({{"type", "Replace"}, {"pattern", pattern}, {"content", content}});
@@ -48,7 +48,8 @@ Json unigram_json(const SentencePieceModel& model, const Vocabulary& vocabulary)
   for (const std::string& piece : vocabulary.pieces) {
     const auto found = scores.find(piece);
     const float score = found == scores.end() ? lowest : found->second;
-    entries.push(Json::array({piece.empty() ? Json(kMark) : Json(piece), Json(double{score})}));
+    entries.push(
+        Json::array({piece.empty() ? Json(kPieceMark) : Json(piece), Json(double{score})}));
   }
   const std::string& unknown = model.pieces[static_cast<std::size_t>(model.unknown)].text;
   return Json({{"type", "Unigram"},
@@ -101,23 +102,25 @@ std::string sentence_piece_json(const SentencePieceModel& model, const Vocabular
                                 const std::vector<AddedToken>& added,
                                 const SentencePieceFrame& frame) {
   const Json metaspace = Json({{"type", "Metaspace"},
-                               {"replacement", kMark},
+                               {"replacement", kPieceMark},
                                {"prepend_scheme", model.add_dummy_prefix ? "always" : "never"},
                                {"split", model.algorithm != SentencePieceModel::Algorithm::kBpe}});
-  const Json decoders = Json::array({replace_json(Json({{"String", kMark}}), " "),
+  const Json decoders = Json::array({replace_json(Json({{"String", kPieceMark}}), " "),
                                      Json({{"type", "ByteFallback"}}), Json({{"type", "Fuse"}}),
                                      Json({{"type", "Strip"},
                                            {"content", " "},
                                            {"start", model.add_dummy_prefix ? 1 : 0},
                                            {"stop", 0}})});
-  return write_tokenizer_json({.normalizer = normalizer_json(model),
-                               .pre_tokenizer = metaspace,
-                               .post_processor = template_json(vocabulary, frame.begin, frame.end),
-                               .decoder = Json({{"type", "Sequence"}, {"decoders", decoders}}),
-                               .model = model.algorithm == SentencePieceModel::Algorithm::kBpe
-                                            ? bpe_json(model)
-                                            : unigram_json(model, vocabulary),
-                               .added_tokens = added});
+  return write_tokenizer_json(
+      {.normalizer = normalizer_json(model),
+       .pre_tokenizer = metaspace,
+       .post_processor = template_json(vocabulary, frame.begin, frame.end, frame.second,
+                                       frame.second.empty() ? 1 : 0),
+       .decoder = Json({{"type", "Sequence"}, {"decoders", decoders}}),
+       .model = model.algorithm == SentencePieceModel::Algorithm::kBpe
+                    ? bpe_json(model)
+                    : unigram_json(model, vocabulary),
+       .added_tokens = added});
 }
 
 }  // namespace heed

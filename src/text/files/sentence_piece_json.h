@@ -24,6 +24,7 @@ std::vector<SentencePieceMerge> merges_of(const SentencePieceModel& model);
 struct SentencePieceFrame {
   std::string begin;  // a piece's name, or none
   std::string end;
+  std::string second = {};  // one more before a second text, which then is of the first's type
 };
 
 std::string sentence_piece_json(const SentencePieceModel& model, const Vocabulary& vocabulary,

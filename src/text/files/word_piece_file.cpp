@@ -60,7 +60,7 @@ std::unique_ptr<Tokenizer> read_word_piece_file(const std::filesystem::path& pat
   for (const std::string& name : {names.pad, names.unknown, names.begin, names.end, names.mask})
     if (const TokenId id = vocabulary.find(name); id >= 0)
       added.push_back({.content = name, .id = id, .special = true});
-  add_tokens(config, added_tokens_of(config), vocabulary, added);
+  add_tokens(config, added_tokens_of(config, path.parent_path()), vocabulary, added);
   return read_tokenizer(TokenizerFile(
       path.string(),
       word_piece_json(

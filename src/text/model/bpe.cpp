@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "text/byte_alphabet.h"
 #include "text/model/unigram.h"
 #include "text/model/word_cache.h"
@@ -10,7 +12,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kMark = "▁";
+constexpr std::string_view kSpaceMark = "▁";
 
 class BpeRun final : public ModelRun {
  public:
@@ -19,9 +21,9 @@ class BpeRun final : public ModelRun {
   void encode(const Piece& piece, const TokenSink& out) override {
     if (!model_.parts_at_marks()) return encode_word(piece, 0, piece.text.size(), out);
     std::size_t begin = 0;
-    for (std::size_t at = 0; (at = piece.text.find(kMark, at)) != std::string_view::npos;
-         at += kMark.size())
-      if (at > begin && !piece.text.substr(0, at).ends_with(kMark)) {
+    for (std::size_t at = 0; (at = piece.text.find(kSpaceMark, at)) != std::string_view::npos;
+         at += kSpaceMark.size())
+      if (at > begin && !piece.text.substr(0, at).ends_with(kSpaceMark)) {
         encode_word(piece, begin, at, out);
         begin = at;
       }
@@ -56,14 +58,17 @@ Bpe::Bpe(const Vocabulary& vocabulary, BpeOptions options)
     byte_ids_[byte] = vocabulary.find(byte_characters()[byte]);
   parts_at_marks_ = !options_.of_bytes && !options_.ignore_merges &&
                     options_.inside_prefix.empty() && options_.end_suffix.empty() &&
-                    options_.whole.empty() && vocabulary.find(kMark) >= 0;
+                    options_.whole.empty() && vocabulary.find(kSpaceMark) >= 0 &&
+                    (options_.unknown >= 0 || has_every_byte(options_.bytes));
 }
+
+TokenId Bpe::unknown() const { return has_every_byte(options_.bytes) ? -1 : options_.unknown; }
 
 std::unique_ptr<ModelRun> Bpe::run() const { return std::make_unique<BpeRun>(*this); }
 
 void Bpe::add_merge(std::string_view left, std::string_view right, TokenId left_id,
                     TokenId right_id, std::int32_t rank, TokenId result) {
-  if (right.starts_with(kMark) && !left.ends_with(kMark)) parts_at_marks_ = false;
+  if (right.starts_with(kSpaceMark) && !left.ends_with(kSpaceMark)) parts_at_marks_ = false;
   merges_.add(left_id, right_id, rank, result);
 }
 
@@ -83,31 +88,38 @@ TokenId Bpe::first_id(std::string_view word, std::size_t begin, std::size_t end)
   return vocabulary_.find_in_model(piece);
 }
 
+// Like `tokenizers`, an unknown token waits for the next piece that is known: bytes of a character
+// in between come before it.
 void Bpe::first_symbols(std::string_view word, std::vector<Symbol>& symbols) const {
-  bool after_unknown = false;
-  for (std::size_t begin = 0; begin < word.size();) {
+  std::optional<Symbol> waiting;
+  const auto add = [&](TokenId id, std::size_t from, std::size_t to) {
+    symbols.push_back({id, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
+  };
+  const auto flush = [&] {
+    if (waiting) symbols.push_back(*waiting);
+    waiting = {};
+  };
+  for (std::size_t begin = 0, end = 0; begin < word.size(); begin = end) {
     const Trie::Match whole = options_.whole.longest(word, begin);
-    const std::size_t end = whole.id >= 0       ? whole.end
-                            : options_.of_bytes ? begin + 1
-                                                : begin + character_at(word, begin).bytes;
-    const auto add = [&](TokenId id, std::size_t from, std::size_t to) {
-      symbols.push_back({id, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
-    };
+    end = whole.id >= 0       ? whole.end
+          : options_.of_bytes ? begin + 1
+                              : begin + character_at(word, begin).bytes;
     const TokenId id = whole.id >= 0 ? whole.id : first_id(word, begin, end);
-    const bool unknown = id < 0 && options_.bytes.empty();
     if (id >= 0) {
+      flush();
       add(id, begin, end);
-    } else if (!unknown) {
+    } else if (has_all_bytes(options_.bytes, word.substr(begin, end - begin))) {
       for (std::size_t i = begin; i < end; ++i)
         add(options_.bytes[static_cast<unsigned char>(word[i])], i, i + 1);
-    } else if (options_.unknown >= 0 && after_unknown && options_.fuse_unknown) {
-      symbols.back().end = static_cast<std::uint32_t>(end);
+    } else if (waiting && options_.fuse_unknown) {
+      waiting->end = static_cast<std::uint32_t>(end);
     } else if (options_.unknown >= 0) {
-      add(options_.unknown, begin, end);
+      flush();
+      waiting = {options_.unknown, static_cast<std::uint32_t>(begin),
+                 static_cast<std::uint32_t>(end)};
     }
-    after_unknown = unknown;
-    begin = end;
   }
+  flush();
 }
 
 TokenId Bpe::whole_word(std::string_view word) const {

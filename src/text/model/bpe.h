@@ -17,7 +17,7 @@ struct BpeOptions {
   bool ignore_merges = false;       // a word that is a piece is that token, whatever merges say
   bool fuse_unknown = false;        // neighbouring unknown characters are one token
   TokenId unknown = -1;             // -1: what has no piece is dropped
-  std::vector<TokenId> bytes = {};  // of all 256: what has no piece becomes those
+  std::vector<TokenId> bytes = {};  // of all 256, -1: none; what has no piece becomes those
   std::string inside_prefix = {};   // before pieces that do not begin a word
   std::string end_suffix = {};      // behind pieces that end a word
   Trie whole = {};                  // pieces that are tokens wherever they stand
@@ -31,7 +31,7 @@ class Bpe final : public TokenModel {
                  std::int32_t rank, TokenId result);
   const BpeOptions& options() const { return options_; }
   std::unique_ptr<ModelRun> run() const override;
-  TokenId unknown() const override { return options_.bytes.empty() ? options_.unknown : -1; }
+  TokenId unknown() const override;
 
   /// Words that merges cannot join may be encoded each for itself: true where a word may end before
   /// each `▁` that follows another character.

@@ -10,21 +10,23 @@
 namespace heed {
 namespace {
 
-constexpr double kUnknownPenalty = 10;  // below the lowest score of a piece
+constexpr double kUnigramPenalty = 10;  // below the lowest score of a piece
 
 class Unigram final : public TokenModel {
  public:
   Unigram(const std::vector<ScoredPiece>& pieces, UnigramOptions options)
       : options_(std::move(options)) {
     for (const ScoredPiece& piece : pieces) {
-      trie_.add(piece.text, static_cast<TokenId>(scored_.size()));
+      if (!piece.text.empty()) trie_.add(piece.text, static_cast<TokenId>(scored_.size()));
       scored_.push_back({piece.score, piece.id});
     }
   }
   std::unique_ptr<ModelRun> run() const override {
     return std::make_unique<PlainRun<Unigram>>(*this);
   }
-  TokenId unknown() const override { return options_.bytes.empty() ? options_.unknown : -1; }
+  TokenId unknown() const override {
+    return has_every_byte(options_.bytes) ? -1 : options_.unknown;
+  }
   void encode(const Piece& piece, const TokenSink& out) const;
 
  private:
@@ -76,7 +78,13 @@ void Unigram::extend(std::string_view text, std::size_t begin, std::vector<Best>
 
 void Unigram::add_unknown(const Piece& piece, std::size_t begin, std::size_t end,
                           const TokenSink& out) const {
-  if (options_.bytes.empty()) return out.add(options_.unknown, piece, begin, end);
+  const std::string_view text = piece.text.substr(begin, end - begin);
+  if (options_.unknown < 0)
+    fail({.op = "tokenizer",
+          .place = fmt::format("byte {}", piece.span(begin, begin + 1).begin),
+          .found = fmt::format("'{}' has no piece, and the vocabulary no unknown token (unk_id)",
+                               displayable(text))});
+  if (!has_all_bytes(options_.bytes, text)) return out.add(options_.unknown, piece, begin, end);
   for (std::size_t i = begin; i < end; ++i)
     out.add(options_.bytes[static_cast<unsigned char>(piece.text[i])], piece, i, i + 1);
 }
@@ -118,11 +126,19 @@ std::unique_ptr<TokenModel> make_unigram(const std::vector<ScoredPiece>& pieces,
 
 std::vector<TokenId> byte_ids(const Vocabulary& vocabulary) {
   std::vector<TokenId> ids;
-  for (int byte = 0; byte < 256; ++byte) {
+  for (int byte = 0; byte < 256; ++byte)
     ids.push_back(vocabulary.find(fmt::format("<0x{:02X}>", byte)));
-    if (ids.back() < 0) return {};
-  }
   return ids;
+}
+
+bool has_all_bytes(const std::vector<TokenId>& bytes, std::string_view text) {
+  return !bytes.empty() && std::ranges::all_of(text, [&](char byte) {
+    return bytes[static_cast<unsigned char>(byte)] >= 0;
+  });
+}
+
+bool has_every_byte(const std::vector<TokenId>& bytes) {
+  return !bytes.empty() && std::ranges::find(bytes, -1) == bytes.end();
 }
 
 std::unique_ptr<TokenModel> read_unigram(const TokenizerFile& file, const Vocabulary& vocabulary) {
@@ -137,10 +153,10 @@ std::unique_ptr<TokenModel> read_unigram(const TokenizerFile& file, const Vocabu
   }
   const Json& unknown = file.model()["unk_id"];
   const std::int64_t id = unknown.as_integer().value_or(-1);
-  if (id < 0 || id >= std::ssize(pieces))
-    file.refuse(unknown, "model.unk_id", fmt::format("an id below {}", pieces.size()));
+  if (!unknown.is_null() && (id < 0 || id >= std::ssize(pieces)))
+    file.refuse(unknown, "model.unk_id", fmt::format("null or an id below {}", pieces.size()));
   UnigramOptions options = {.unknown = static_cast<TokenId>(id),
-                            .unknown_score = lowest - kUnknownPenalty};
+                            .unknown_score = lowest - kUnigramPenalty};
   if (file.model()["byte_fallback"].as_flag().value_or(false)) options.bytes = byte_ids(vocabulary);
   return make_unigram(pieces, std::move(options));
 }

@@ -19,16 +19,19 @@ struct ScoredPiece {
 };
 
 struct UnigramOptions {
-  TokenId unknown = -1;
+  TokenId unknown = -1;             // -1: a text with a character that is no piece is an error
   double unknown_score = 0;         // of a character that is no piece
   bool single_precision = false;    // sums are rounded to f32, as SentencePiece has them
-  std::vector<TokenId> bytes = {};  // of all 256, where a character that is no piece becomes those
+  std::vector<TokenId> bytes = {};  // of all 256, -1: none; what is no piece becomes those
 };
 
 std::unique_ptr<TokenModel> make_unigram(const std::vector<ScoredPiece>& pieces,
                                          UnigramOptions options);
 
-/// The ids of <0x00> to <0xFF>; empty where one is missing.
+/// The ids of <0x00> to <0xFF>, -1 where one is missing.
 std::vector<TokenId> byte_ids(const Vocabulary& vocabulary);
+/// Whether these ids are given for each byte of the text; for all 256.
+bool has_all_bytes(const std::vector<TokenId>& bytes, std::string_view text);
+bool has_every_byte(const std::vector<TokenId>& bytes);
 
 }  // namespace heed

@@ -55,11 +55,14 @@ std::vector<Segment> AddedTokens::split(const Piece& piece) const {
       at = end;
       continue;
     }
-    const std::size_t from = token->lstrip ? spaces_before(text, begin, at) : at;
+    // Another token may have taken blanks that this one begins with.
+    const std::size_t from =
+        token->lstrip ? std::max(spaces_before(text, std::min(begin, at), at), begin) : at;
     const std::size_t to = token->rstrip ? skip_spaces(text, end, text.size()) : end;
     emit(begin, from, -1);
-    emit(from, to, token->id);
-    begin = at = to;
+    emit(std::min(from, to), to, token->id);
+    begin = to;
+    at = end;  // the blanks that it takes may belong to another token too, as in `tokenizers`
   }
   emit(begin, text.size(), -1);
   return out;

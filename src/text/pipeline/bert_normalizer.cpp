@@ -62,10 +62,10 @@ class BertNormalizer final : public Normalizer {
   static Piece without_accents(const Piece& piece, Arena& arena) {
     const NormalForm form = {.compatible = false, .composed = false};
     if (is_plainly_normal(piece.text, form)) return piece;
-    Rewrite rewrite(piece);
+    Rewrite rewrite(piece, arena);
     for (const FormedCharacter& made : normal_form(piece.text, form))
       if (!is_library_accent(made.code)) rewrite.put(to_utf8(made.code), made.begin, made.end);
-    return rewrite.finish(arena);
+    return rewrite.finish();
   }
 
   Options options_;

@@ -16,13 +16,13 @@ class CharsmapNormalizer final : public Normalizer {
   explicit CharsmapNormalizer(Charsmap map) : map_(std::move(map)) {}
 
   Piece apply(const Piece& piece, Arena& arena) const override {
-    Rewrite rewrite(piece);
+    Rewrite rewrite(piece, arena);
     for (std::size_t begin = 0; begin < piece.text.size();) {
       const std::size_t end = grapheme_end(piece.text, begin);
       add_grapheme(piece.text, begin, end, rewrite);
       begin = end;
     }
-    return rewrite.finish(arena);
+    return rewrite.finish();
   }
 
  private:

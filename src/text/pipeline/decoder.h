@@ -16,6 +16,8 @@ class Decoder {
   /// Changes the pieces of a text in place; joined, they are the text. What tokens of single bytes
   /// make up stays bytes, valid UTF-8 or not.
   virtual void apply(std::vector<std::string>& pieces) const = 0;
+  /// How many times longer it makes a piece at most, apart from a blank beside it.
+  virtual double growth() const { return 1; }
 };
 
 /// The component `decoder` of a file; where there is none, blanks part the pieces.

@@ -18,6 +18,11 @@ class Chain final : public Decoder {
   void apply(Pieces& pieces) const override {
     for (const auto& part : parts_) part->apply(pieces);
   }
+  double growth() const override {
+    double growth = 1;
+    for (const auto& part : parts_) growth *= part->growth();
+    return growth;
+  }
 
  private:
   std::vector<std::unique_ptr<Decoder>> parts_;
@@ -57,8 +62,11 @@ class Fuse final : public Decoder {
 
 class Replace final : public Decoder {
  public:
-  Replace(std::unique_ptr<Pattern> pattern, std::string content)
-      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  Replace(std::unique_ptr<Pattern> pattern, std::string content, std::size_t shortest_match)
+      : pattern_(std::move(pattern)),
+        content_(std::move(content)),
+        growth_(static_cast<double>(content_.size()) / static_cast<double>(shortest_match)) {}
+  double growth() const override { return std::max(growth_, 1.0); }
   void apply(Pieces& pieces) const override {
     for (std::string& piece : pieces) {
       if (find_invalid_utf8(piece) >= 0) continue;
@@ -76,6 +84,7 @@ class Replace final : public Decoder {
  private:
   std::unique_ptr<Pattern> pattern_;
   std::string content_;
+  double growth_;
 };
 
 /// Of each piece, at most `left` and `right` times.
@@ -167,8 +176,11 @@ std::unique_ptr<Decoder> read_plain(const TokenizerFile&, const Json&) {
 }
 
 std::unique_ptr<Decoder> read_replace(const TokenizerFile& file, const Json& component) {
-  return std::make_unique<Replace>(read_pattern(file, component["pattern"], "decoder.pattern"),
-                                   file.text_of(component["content"], "decoder.content"));
+  auto pattern = read_pattern(file, component["pattern"], "decoder.pattern");
+  const std::string* const literal = component["pattern"]["String"].as_text();
+  return std::make_unique<Replace>(std::move(pattern),
+                                   file.text_of(component["content"], "decoder.content"),
+                                   literal == nullptr ? 1 : literal->size());
 }
 
 std::unique_ptr<Decoder> read_strip(const TokenizerFile& file, const Json& component) {
@@ -212,7 +224,12 @@ constexpr ComponentReader<Decoder> kDecoders[] = {
 
 std::unique_ptr<Decoder> read_decoder(const TokenizerFile& file, const Json& component) {
   if (component.is_null()) return std::make_unique<Blanks>();
-  return read_component<Decoder>(file, component, "decoder", kDecoders);
+  constexpr double kMostGrowth = 64;
+  auto decoder = read_component<Decoder>(file, component, "decoder", kDecoders);
+  if (decoder->growth() > kMostGrowth)
+    file.refuse_type(component, "decoder", "one that makes a text at most 64 times longer",
+                     ErrorCode::kUnsupported);
+  return decoder;
 }
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {

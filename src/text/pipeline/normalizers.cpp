@@ -1,6 +1,7 @@
 // The normalisers of `tokenizer.json`, named there by `type`.
 #include <algorithm>
 
+#include "text/byte_alphabet.h"
 #include "text/pipeline/normalizer.h"
 #include "text/pipeline/pattern.h"
 #include "text/unicode/normal_form.h"
@@ -10,9 +11,10 @@
 namespace heed {
 namespace {
 
-class Chain final : public Normalizer {
+class NormalizerChain final : public Normalizer {
  public:
-  explicit Chain(std::vector<std::unique_ptr<Normalizer>> parts) : parts_(std::move(parts)) {}
+  explicit NormalizerChain(std::vector<std::unique_ptr<Normalizer>> parts)
+      : parts_(std::move(parts)) {}
   Piece apply(const Piece& piece, Arena& arena) const override {
     Piece result = piece;
     for (const auto& part : parts_) result = part->apply(result, arena);
@@ -28,14 +30,25 @@ class Formed final : public Normalizer {
   explicit Formed(NormalForm form) : form_(form) {}
   Piece apply(const Piece& piece, Arena& arena) const override {
     if (is_plainly_normal(piece.text, form_)) return piece;
-    Rewrite rewrite(piece);
+    Rewrite rewrite(piece, arena);
     for (const FormedCharacter& made : normal_form(piece.text, form_))
       rewrite.put(to_utf8(made.code), made.begin, made.end);
-    return rewrite.finish(arena);
+    return rewrite.finish();
   }
 
  private:
   NormalForm form_;
+};
+
+// Each byte as a character of GPT-2's alphabet, as pre-tokenisers of that name write it.
+class ByteCharacters final : public Normalizer {
+ public:
+  Piece apply(const Piece& piece, Arena& arena) const override {
+    Rewrite rewrite(piece, arena);
+    for (std::size_t i = 0; i < piece.text.size(); ++i)
+      rewrite.put(byte_characters()[static_cast<unsigned char>(piece.text[i])], i, i + 1);
+    return rewrite.finish();
+  }
 };
 
 class StripAccents final : public EachCharacter {
@@ -58,9 +71,9 @@ class Nmt final : public EachCharacter {
   }
 };
 
-class Strip final : public Normalizer {
+class StripText final : public Normalizer {
  public:
-  Strip(bool left, bool right) : left_(left), right_(right) {}
+  StripText(bool left, bool right) : left_(left), right_(right) {}
   Piece apply(const Piece& piece, Arena& /*arena*/) const override {
     const std::size_t end =
         right_ ? spaces_before(piece.text, 0, piece.text.size()) : piece.text.size();
@@ -84,14 +97,14 @@ class Prepend final : public Normalizer {
   std::string text_;
 };
 
-class Replace final : public Normalizer {
+class ReplaceText final : public Normalizer {
  public:
-  Replace(std::unique_ptr<Pattern> pattern, std::string content)
+  ReplaceText(std::unique_ptr<Pattern> pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   Piece apply(const Piece& piece, Arena& arena) const override {
     const std::vector<PatternMatch> matches = pattern_->matches(piece.text);
     if (matches.empty()) return piece;
-    Rewrite rewrite(piece);
+    Rewrite rewrite(piece, arena);
     std::size_t done = 0;
     for (const auto& [begin, end] : matches) {
       rewrite.keep(done, begin);
@@ -99,7 +112,7 @@ class Replace final : public Normalizer {
       done = end;
     }
     rewrite.keep(done, piece.text.size());
-    return rewrite.finish(arena);
+    return rewrite.finish();
   }
 
  private:
@@ -107,11 +120,11 @@ class Replace final : public Normalizer {
   std::string content_;
 };
 
-std::unique_ptr<Normalizer> read_chain(const TokenizerFile& file, const Json& component) {
+std::unique_ptr<Normalizer> read_normalizers(const TokenizerFile& file, const Json& component) {
   std::vector<std::unique_ptr<Normalizer>> parts;
   for (const Json& part : file.list(component["normalizers"], "normalizer.normalizers"))
     if (auto normalizer = read_normalizer(file, part)) parts.push_back(std::move(normalizer));
-  return std::make_unique<Chain>(std::move(parts));
+  return std::make_unique<NormalizerChain>(std::move(parts));
 }
 
 template <bool compatible, bool composed>
@@ -124,22 +137,24 @@ std::unique_ptr<Normalizer> read_plain(const TokenizerFile&, const Json&) {
   return std::make_unique<T>();
 }
 
-std::unique_ptr<Normalizer> read_strip(const TokenizerFile&, const Json& component) {
-  return std::make_unique<Strip>(component["strip_left"].as_flag().value_or(true),
-                                 component["strip_right"].as_flag().value_or(true));
+std::unique_ptr<Normalizer> read_strip_text(const TokenizerFile&, const Json& component) {
+  return std::make_unique<StripText>(component["strip_left"].as_flag().value_or(true),
+                                     component["strip_right"].as_flag().value_or(true));
 }
 
 std::unique_ptr<Normalizer> read_prepend(const TokenizerFile& file, const Json& component) {
   return std::make_unique<Prepend>(file.text_of(component["prepend"], "normalizer.prepend"));
 }
 
-std::unique_ptr<Normalizer> read_replace(const TokenizerFile& file, const Json& component) {
-  return std::make_unique<Replace>(read_pattern(file, component["pattern"], "normalizer.pattern"),
-                                   file.text_of(component["content"], "normalizer.content"));
+std::unique_ptr<Normalizer> read_replace_text(const TokenizerFile& file, const Json& component) {
+  return std::make_unique<ReplaceText>(
+      read_pattern(file, component["pattern"], "normalizer.pattern"),
+      file.text_of(component["content"], "normalizer.content"));
 }
 
 constexpr ComponentReader<Normalizer> kNormalizers[] = {
     {"BertNormalizer", read_bert_normalizer},
+    {"ByteLevel", read_plain<ByteCharacters>},
     {"Lowercase", read_plain<Lowercase>},
     {"NFC", read_form<false, true>},
     {"NFD", read_form<false, false>},
@@ -148,16 +163,16 @@ constexpr ComponentReader<Normalizer> kNormalizers[] = {
     {"Nmt", read_plain<Nmt>},
     {"Precompiled", read_charsmap_normalizer},
     {"Prepend", read_prepend},
-    {"Replace", read_replace},
-    {"Sequence", read_chain},
-    {"Strip", read_strip},
+    {"Replace", read_replace_text},
+    {"Sequence", read_normalizers},
+    {"Strip", read_strip_text},
     {"StripAccents", read_plain<StripAccents>},
 };
 
 }  // namespace
 
 Piece EachCharacter::apply(const Piece& piece, Arena& arena) const {
-  Rewrite rewrite(piece);
+  Rewrite rewrite(piece, arena);
   std::vector<char32_t> made;
   for (std::size_t i = 0; i < piece.text.size();) {
     const Character character = character_at(piece.text, i);
@@ -170,7 +185,7 @@ Piece EachCharacter::apply(const Piece& piece, Arena& arena) const {
     }
     i += character.bytes;
   }
-  return rewrite.finish(arena);
+  return rewrite.finish();
 }
 
 void Lowercase::change(char32_t code, std::vector<char32_t>& out) const {

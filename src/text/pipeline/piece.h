@@ -38,19 +38,31 @@ struct Piece {
   }
 };
 
-/// Owns texts that were changed, for as long as one text is encoded.
+/// Owns texts that were changed, for as long as one text is encoded. A tokenizer that makes a text
+/// grow without end is refused: all changed texts together have at most 64 times the bytes of the
+/// text that is encoded, and a megabyte.
 class Arena {
  public:
+  explicit Arena(std::size_t text_bytes) : text_bytes_(text_bytes) {}
   Piece keep(std::string text, std::vector<Origin> origins);
+  /// Throws kUnsupported where no changed text of this many bytes may be kept.
+  void require_room(std::size_t bytes) const {
+    if (kept_bytes_ + bytes > most_bytes()) refuse();
+  }
 
  private:
+  std::size_t most_bytes() const { return 64 * text_bytes_ + (std::size_t{1} << 20); }
+  [[noreturn]] void refuse() const;
+
+  std::size_t text_bytes_;
+  std::size_t kept_bytes_ = 0;
   std::deque<std::pair<std::string, std::vector<Origin>>> kept_;
 };
 
 /// A changed text as it is written, from left to right.
 class Rewrite {
  public:
-  explicit Rewrite(const Piece& from) : from_(from) {
+  Rewrite(const Piece& from, Arena& arena) : from_(from), arena_(arena) {
     text_.reserve(from.text.size());
     origins_.reserve(from.text.size());
   }
@@ -62,12 +74,11 @@ class Rewrite {
   /// New bytes that stand for nothing, before the first one.
   void put_in_front(std::string_view bytes);
 
-  std::string& text() { return text_; }
-  std::vector<Origin>& origins() { return origins_; }
-  Piece finish(Arena& arena) { return arena.keep(std::move(text_), std::move(origins_)); }
+  Piece finish() { return arena_.keep(std::move(text_), std::move(origins_)); }
 
  private:
   const Piece& from_;
+  Arena& arena_;
   std::string text_;
   std::vector<Origin> origins_;
 };

@@ -9,9 +9,10 @@
 namespace heed {
 namespace {
 
-class Chain final : public PreTokenizer {
+class PreTokenizerChain final : public PreTokenizer {
  public:
-  explicit Chain(std::vector<std::unique_ptr<PreTokenizer>> parts) : parts_(std::move(parts)) {}
+  explicit PreTokenizerChain(std::vector<std::unique_ptr<PreTokenizer>> parts)
+      : parts_(std::move(parts)) {}
 
   void cut(const Piece& piece, Arena& arena, std::vector<Piece>& out) const override {
     std::vector<Piece> pieces = {piece};
@@ -35,10 +36,10 @@ class ByteLevel final : public PreTokenizer {
 
   void cut(const Piece& piece, Arena& arena, std::vector<Piece>& out) const override {
     if (add_prefix_space_ && !piece.text.starts_with(' ')) {
-      Rewrite rewrite(piece);
+      Rewrite rewrite(piece, arena);
       rewrite.put_in_front(" ");
       rewrite.keep(0, piece.text.size());
-      return cut_prefixed(rewrite.finish(arena), out);
+      return cut_prefixed(rewrite.finish(), out);
     }
     cut_prefixed(piece, out);
   }
@@ -74,7 +75,7 @@ class MetaspaceWords final : public PreTokenizer {
 
  private:
   Piece with_marks(const Piece& piece, Arena& arena) const {
-    Rewrite rewrite(piece);
+    Rewrite rewrite(piece, arena);
     for (std::size_t i = 0; i < piece.text.size(); ++i) {
       if (piece.text[i] == ' ') {
         rewrite.put(options_.mark, i, i + 1);
@@ -82,7 +83,7 @@ class MetaspaceWords final : public PreTokenizer {
         rewrite.keep(i, i + 1);
       }
     }
-    const Piece marked = rewrite.finish(arena);
+    const Piece marked = rewrite.finish();
     const bool wanted = options_.prepend == Metaspace::Prepend::kAlways ||
                         (options_.prepend == Metaspace::Prepend::kFirst && !piece.text.empty() &&
                          piece.span(0, 1).begin == 0);
@@ -92,7 +93,8 @@ class MetaspaceWords final : public PreTokenizer {
   Metaspace options_;
 };
 
-std::unique_ptr<PreTokenizer> read_chain(const TokenizerFile& file, const Json& component) {
+std::unique_ptr<PreTokenizer> read_pre_tokenizers(const TokenizerFile& file,
+                                                  const Json& component) {
   std::vector<std::unique_ptr<PreTokenizer>> parts;
   const auto list = file.list(component["pretokenizers"], "pre_tokenizer.pretokenizers");
   for (const Json& part : list) {
@@ -102,7 +104,7 @@ std::unique_ptr<PreTokenizer> read_chain(const TokenizerFile& file, const Json& 
     if (auto pre_tokenizer = read_pre_tokenizer(file, part))
       parts.push_back(std::move(pre_tokenizer));
   }
-  return std::make_unique<Chain>(std::move(parts));
+  return std::make_unique<PreTokenizerChain>(std::move(parts));
 }
 
 std::unique_ptr<PreTokenizer> read_byte_level(const TokenizerFile&, const Json& component) {
@@ -122,7 +124,7 @@ constexpr ComponentReader<PreTokenizer> kPreTokenizers[] = {
     {"Digits", read_digits},
     {"Metaspace", read_metaspace_words},
     {"Punctuation", read_punctuation},
-    {"Sequence", read_chain},
+    {"Sequence", read_pre_tokenizers},
     {"Split", read_split},
     {"Whitespace", read_whitespace},
     {"WhitespaceSplit", read_whitespace_split},

@@ -6,7 +6,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kMark = "▁";
+constexpr std::string_view kSpaceSign = "▁";
 
 /// The text that is written, and where in the old one each of its bytes begins.
 struct Written {
@@ -26,7 +26,7 @@ class SentencePieceNormalizer final : public Normalizer {
 
   Piece apply(const Piece& piece, Arena& arena) const override {
     Written written;
-    const std::size_t end = write(piece.text, written);
+    const std::size_t end = write(piece.text, written, arena);
     // A byte stands for all up to where the next character begins.
     std::vector<Origin> origins(written.text.size());
     std::size_t next = end;
@@ -63,11 +63,11 @@ class SentencePieceNormalizer final : public Normalizer {
   }
 
   void add_space(Written& out, std::size_t begin) const {
-    out.add(spaces_.escape ? kMark : " ", begin);
+    out.add(spaces_.escape ? kSpaceSign : " ", begin);
   }
 
   // Returns where in `text` the last byte that counts ends.
-  std::size_t write(std::string_view text, Written& out) const {
+  std::size_t write(std::string_view text, Written& out, const Arena& arena) const {
     std::size_t at = 0;
     while (spaces_.remove_extra && at < text.size()) {
       const Part part = first_part(text.substr(at));
@@ -79,6 +79,7 @@ class SentencePieceNormalizer final : public Normalizer {
     bool after_space = spaces_.remove_extra;
     while (at < text.size()) {
       Part part = first_part(text.substr(at));
+      arena.require_room(out.text.size() + part.text.size());
       while (after_space && part.text.starts_with(' ')) part.text.remove_prefix(1);
       for (const char& byte : part.text) byte == ' ' ? add_space(out, at) : out.add({&byte, 1}, at);
       if (!part.text.empty()) after_space = part.text.ends_with(' ');
@@ -91,7 +92,7 @@ class SentencePieceNormalizer final : public Normalizer {
   }
 
   std::size_t drop_trailing_spaces(Written& out, std::size_t end) const {
-    const std::string_view space = spaces_.escape ? kMark : " ";
+    const std::string_view space = spaces_.escape ? kSpaceSign : " ";
     while (out.text.ends_with(space)) {
       const std::size_t size = out.text.size() - space.size();
       end = out.begins[size];
@@ -131,9 +132,9 @@ class SentencePieceDecoder final : public Decoder {
  private:
   // Returns whether the text still has to begin.
   bool decode(std::string& piece, bool at_begin) const {
-    const bool drops = at_begin && piece.starts_with(kMark);
-    if (drops) piece.erase(0, kMark.size());
-    piece = replaced(piece, kMark, " ");
+    const bool drops = at_begin && piece.starts_with(kSpaceSign);
+    if (drops) piece.erase(0, kSpaceSign.size());
+    piece = replaced(piece, kSpaceSign, " ");
     return at_begin && piece.empty() && (!drops || spaces_.remove_extra);
   }
 

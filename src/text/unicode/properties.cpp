@@ -61,6 +61,8 @@ std::uint8_t look_up(char32_t code) {
 
 }  // namespace
 
+std::size_t general_category(char32_t code) { return static_cast<std::size_t>(category_of(code)); }
+
 std::uint8_t traits_of(char32_t code) {
   static const auto table = [] {
     std::array<std::uint8_t, kTabled> traits;

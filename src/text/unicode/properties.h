@@ -1,6 +1,7 @@
 // What Unicode 15.0 says of a character: its general category, as a few bits, and its lower case.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -19,6 +20,10 @@ enum Trait : std::uint8_t {
 };
 
 std::uint8_t traits_of(char32_t code);
+
+/// The general category, 0 to 29: Cn, Lu, Ll, Lt, Lm, Lo, Mn, Mc, Me, Nd, Nl, No, Pc, Pd, Ps, Pe,
+/// Pi, Pf, Po, Sm, Sc, Sk, So, Zs, Zl, Zp, Cc, Cf, Cs, Co.
+std::size_t general_category(char32_t code);
 
 inline bool is_space(char32_t code) { return (traits_of(code) & kSpace) != 0; }
 inline bool is_letter(char32_t code) { return (traits_of(code) & kLetter) != 0; }

@@ -116,9 +116,9 @@ bool is_joined(WordBreak before, WordBreak a, WordBreak b, WordBreak after) {
   return a == kConnector && is_word_kind(b);
 }
 
-class Words {
+class UnicodeWords {
  public:
-  Words(std::string_view text, WordBreaks breaks) : units_(units_of(text)), breaks_(breaks) {
+  UnicodeWords(std::string_view text, WordBreaks breaks) : units_(units_of(text)), breaks_(breaks) {
     const auto is_japanese = [](const Unit& unit) {
       return unit.kind == WordBreak::kHiragana || unit.kind == WordBreak::kKatakana;
     };
@@ -175,7 +175,7 @@ class Words {
 }  // namespace
 
 std::vector<std::size_t> word_boundaries(std::string_view text, WordBreaks breaks) {
-  return Words(text, breaks).boundaries();
+  return UnicodeWords(text, breaks).boundaries();
 }
 
 }  // namespace heed

@@ -13,12 +13,12 @@ namespace heed {
 namespace {
 
 constexpr std::int64_t kNames = 12;
-constexpr std::string_view kWomen[kNames] = {"Mary",      "Jane",  "Emma",  "Anna",
-                                             "Elizabeth", "Lucy",  "Alice", "Martha",
-                                             "Rose",      "Ellen", "Clara", "Catherine"};
-constexpr std::string_view kMen[kNames] = {"John",   "Tom",     "Henry",  "William",
-                                           "George", "Charles", "Edward", "Robert",
-                                           "James",  "Peter",   "Frank",  "Harry"};
+constexpr std::string_view kStoryWomen[kNames] = {"Mary",      "Jane",  "Emma",  "Anna",
+                                                  "Elizabeth", "Lucy",  "Alice", "Martha",
+                                                  "Rose",      "Ellen", "Clara", "Catherine"};
+constexpr std::string_view kStoryMen[kNames] = {"John",   "Tom",     "Henry",  "William",
+                                                "George", "Charles", "Edward", "Robert",
+                                                "James",  "Peter",   "Frank",  "Harry"};
 
 // What a trade does: what `she` or `he` will do, once it is known whose trade it is.
 struct Trade {
@@ -43,12 +43,12 @@ constexpr Trade kTrades[] = {
     {"carpenter", {"planed a board", "made a chair", "nailed the door"}},
     {"singer", {"sang a song", "learned a tune", "hummed to the children"}}};
 
-constexpr std::string_view kPlaces[] = {"at the market", "by the river",     "in the village",
-                                        "on the bridge", "under an old oak", "near the church",
-                                        "on the road",   "at the inn"};
+constexpr std::string_view kStoryPlaces[] = {"at the market", "by the river",     "in the village",
+                                             "on the bridge", "under an old oak", "near the church",
+                                             "on the road",   "at the inn"};
 constexpr std::string_view kTimes[] = {"One morning", "One evening",   "Last winter",
                                        "On a Sunday", "In the spring", "Long ago"};
-constexpr std::string_view kBetween[] = {
+constexpr std::string_view kStoryLinks[] = {
     "The wind was cold.",         "It had rained all day.",      "The sun was going down.",
     "Nobody else was there.",     "The road was long and dry.",  "The bells were ringing.",
     "There was much to be done.", "The days were growing short."};
@@ -75,8 +75,8 @@ std::array<Person, 2> two_persons(Random& random, bool held_out) {
   const std::size_t other =
       (static_cast<std::size_t>(trade) + 1 + random.below(std::size(kTrades) - 1)) %
       std::size(kTrades);
-  std::array<Person, 2> persons = {Person{kWomen[woman], "she", "her", &kTrades[trade]},
-                                   Person{kMen[man], "he", "him", &kTrades[other]}};
+  std::array<Person, 2> persons = {Person{kStoryWomen[woman], "she", "her", &kTrades[trade]},
+                                   Person{kStoryMen[man], "he", "him", &kTrades[other]}};
   if (random.below(2) == 0) std::swap(persons[0], persons[1]);
   return persons;
 }
@@ -89,7 +89,7 @@ std::string_view pick(Random& random, std::span<const std::string_view> items) {
 std::string introduced(Random& random, const std::array<Person, 2>& persons) {
   const std::string a = fmt::format("the {} {}", persons[0].trade->name, persons[0].name);
   const std::string b = fmt::format("the {} {}", persons[1].trade->name, persons[1].name);
-  const std::string_view place = pick(random, kPlaces);
+  const std::string_view place = pick(random, kStoryPlaces);
   switch (random.below(3)) {
     case 0:
       return fmt::format("{} {} met {} {}.", pick(random, kTimes), a, b, place);
@@ -148,7 +148,7 @@ std::string story(Random& random) {
   std::string text = introduced(random, persons);
   const std::uint64_t sentences = 2 + random.below(3);
   for (std::uint64_t i = 0; i < sentences; ++i) {
-    if (random.below(3) == 0) text += fmt::format(" {}", pick(random, kBetween));
+    if (random.below(3) == 0) text += fmt::format(" {}", pick(random, kStoryLinks));
     text += fmt::format(" {}", done_by(random, persons));
     if (random.below(3) == 0) text += fmt::format(" {}", said(random, persons));
   }
